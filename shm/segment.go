@@ -1,0 +1,125 @@
+// Package shm is memory and meeting points for processes: memfd segments that
+// several processes map, a table of named arrays in each, and a barrier. It knows
+// nothing of learning.
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrClosed is what a closed segment answers.
+var ErrClosed = errors.New("shm: segment is closed")
+
+// Segment is one memfd, mapped whole. It has no name in any file system: when the
+// last process that holds it ends, however it ends, the memory is gone.
+type Segment struct {
+	mu    sync.Mutex
+	file  *os.File
+	mem   []byte
+	table *table // nil until a layout was written or read
+}
+
+// Create makes a zeroed segment of size bytes and maps it for reading and writing.
+// The name shows up in /proc/PID/maps, nowhere else.
+func Create(name string, size int) (*Segment, error) {
+	if size <= 0 {
+		return nil, fmt.Errorf("shm: segment %q of %d bytes: the size must be positive", name, size)
+	}
+	fd, err := unix.MemfdCreate("hogwild-"+name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("shm: memfd_create for %q: %w (Linux 3.17 or later is needed)", name, err)
+	}
+	f := os.NewFile(uintptr(fd), "hogwild-"+name)
+	if err := unix.Ftruncate(fd, int64(size)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("shm: %d bytes for segment %q: %w", size, name, err)
+	}
+	// No process may shrink the file under another's mapping: that would be a SIGBUS there.
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("shm: sealing the size of segment %q: %w", name, err)
+	}
+	return mapFile(f, unix.PROT_READ|unix.PROT_WRITE)
+}
+
+// Map maps a segment that another process created, and owns f from then on.
+// A sealed segment can only be mapped for reading.
+func Map(f *os.File, write bool) (*Segment, error) {
+	prot := unix.PROT_READ
+	if write {
+		prot |= unix.PROT_WRITE
+	}
+	return mapFile(f, prot)
+}
+
+func mapFile(f *os.File, prot int) (*Segment, error) {
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("shm: %w", err)
+	}
+	if info.Size() == 0 || info.Size() != int64(int(info.Size())) {
+		f.Close()
+		return nil, fmt.Errorf("shm: %s holds %d bytes: not a segment", f.Name(), info.Size())
+	}
+	mem, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("shm: mapping %d bytes of %s: %w", info.Size(), f.Name(), err)
+	}
+	return &Segment{file: f, mem: mem}, nil
+}
+
+// Seal makes the segment read-only for every process, for good. The caller's
+// mapping is replaced: views taken before Seal are invalid.
+func (s *Segment) Seal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil {
+		return ErrClosed
+	}
+	// F_SEAL_WRITE is refused while any writable mapping exists, so unmap first.
+	if err := unix.Munmap(s.mem); err != nil {
+		return fmt.Errorf("shm: unmapping %s: %w", s.file.Name(), err)
+	}
+	size := len(s.mem)
+	s.mem = nil
+	seals := unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
+	if _, err := unix.FcntlInt(s.file.Fd(), unix.F_ADD_SEALS, seals); err != nil {
+		return fmt.Errorf("shm: sealing %s: %w (does another process hold it writable?)", s.file.Name(), err)
+	}
+	mem, err := unix.Mmap(int(s.file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("shm: mapping %s again after sealing: %w", s.file.Name(), err)
+	}
+	s.mem = mem
+	return nil
+}
+
+// Bytes is the whole mapping, nil when closed.
+func (s *Segment) Bytes() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mem
+}
+
+// File is the memfd, to be handed to a child process; it stays the segment's.
+func (s *Segment) File() *os.File { return s.file }
+
+// Close unmaps the segment: every view of it is invalid from then on. A second
+// Close returns ErrClosed.
+func (s *Segment) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil {
+		return ErrClosed
+	}
+	err := unix.Munmap(s.mem)
+	s.mem, s.table = nil, nil
+	return errors.Join(err, s.file.Close())
+}

@@ -1,0 +1,246 @@
+package shm
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc64"
+	"unsafe"
+)
+
+// The head of a segment, in bytes: magic (8), version (4), length of the table
+// (4), checksum of the table (8); then the table as JSON, then the arrays, each on
+// a boundary of 128 bytes (two cache lines: the adjacent-line prefetcher of x86
+// fetches pairs).
+const (
+	magic      = "hogwild\n"
+	version    = 1
+	headBytes  = 24
+	align      = 128
+	maxTable   = 1 << 20
+	maxElement = 1 << 48
+)
+
+// Kind is the type of an array's elements.
+type Kind string
+
+// The kinds that a View can have.
+const (
+	U8  Kind = "u8"
+	U32 Kind = "u32"
+	U64 Kind = "u64"
+	I64 Kind = "i64"
+	F32 Kind = "f32"
+	F64 Kind = "f64"
+)
+
+// Element is a type that a View can have. Each is plain bits: any content is valid.
+type Element interface {
+	uint8 | uint32 | uint64 | int64 | float32 | float64
+}
+
+func kindOf[T Element]() Kind {
+	var v T
+	switch any(v).(type) {
+	case uint8:
+		return U8
+	case uint32:
+		return U32
+	case uint64:
+		return U64
+	case int64:
+		return I64
+	case float32:
+		return F32
+	}
+	return F64
+}
+
+func (k Kind) size() int {
+	switch k {
+	case U8:
+		return 1
+	case U32, F32:
+		return 4
+	case U64, I64, F64:
+		return 8
+	}
+	return 0
+}
+
+// entry is one array of a segment.
+type entry struct {
+	Name   string `json:"name"`
+	Kind   Kind   `json:"kind"`
+	Shape  []int  `json:"shape"`
+	Offset int    `json:"offset"` // bytes from the start of the segment
+}
+
+func (e entry) elements() int {
+	n := 1
+	for _, s := range e.Shape {
+		n *= s
+	}
+	return n
+}
+
+// table is what the head of a segment says.
+type table struct {
+	entries  map[string]entry
+	checksum uint64
+}
+
+// Layout is a list of named arrays, of which a segment is made.
+type Layout struct {
+	entries []entry
+	err     error
+}
+
+// Add appends an array of zeros. A mistake in it is reported by Create.
+func (l *Layout) Add(name string, kind Kind, shape ...int) {
+	n := 1
+	for _, s := range shape {
+		if s < 0 || (s > 0 && n > maxElement/s) {
+			l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large", name, shape)
+			return
+		}
+		n *= s
+	}
+	if kind.size() == 0 {
+		l.err = fmt.Errorf("shm: array %q of unknown kind %q", name, kind)
+		return
+	}
+	for _, e := range l.entries {
+		if e.Name == name {
+			l.err = fmt.Errorf("shm: array %q is there twice", name)
+			return
+		}
+	}
+	l.entries = append(l.entries, entry{Name: name, Kind: kind, Shape: shape})
+}
+
+// Create makes a segment that holds the arrays, all zero, and writes the table
+// into its head.
+func (l *Layout) Create(name string) (*Segment, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	// The offsets are part of the table, whose length they depend on: leave room.
+	text, _ := json.Marshal(l.entries)
+	room := roundUp(headBytes+len(text)+20*len(l.entries), align)
+	end := room
+	for i := range l.entries {
+		l.entries[i].Offset = end
+		end = roundUp(end+l.entries[i].elements()*l.entries[i].Kind.size(), align)
+	}
+	text, err := json.Marshal(l.entries)
+	if err != nil {
+		return nil, fmt.Errorf("shm: layout of %q: %w", name, err)
+	}
+	if headBytes+len(text) > room || len(text) > maxTable {
+		return nil, fmt.Errorf("shm: layout of %q takes %d bytes, more than the %d there is room for", name, len(text), room)
+	}
+	s, err := Create(name, max(end, align))
+	if err != nil {
+		return nil, err
+	}
+	copy(s.mem, magic)
+	binary.LittleEndian.PutUint32(s.mem[8:], version)
+	binary.LittleEndian.PutUint32(s.mem[12:], uint32(len(text)))
+	binary.LittleEndian.PutUint64(s.mem[16:], checksum(text))
+	copy(s.mem[headBytes:], text)
+	return s, nil
+}
+
+// Checksum reads and checks the head of the segment, and returns the checksum of
+// its table: equal checksums mean equal names, kinds, shapes and offsets.
+func (s *Segment) Checksum() (uint64, error) {
+	t, err := s.readTable()
+	if err != nil {
+		return 0, err
+	}
+	return t.checksum, nil
+}
+
+func (s *Segment) readTable() (*table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mem == nil {
+		return nil, ErrClosed
+	}
+	if s.table != nil {
+		return s.table, nil
+	}
+	name := s.file.Name()
+	if len(s.mem) < headBytes || string(s.mem[:8]) != magic {
+		return nil, fmt.Errorf("shm: %s has no hogwild layout (%d bytes)", name, len(s.mem))
+	}
+	if v := binary.LittleEndian.Uint32(s.mem[8:]); v != version {
+		return nil, fmt.Errorf("shm: %s has layout version %d, this program reads %d", name, v, version)
+	}
+	n := int(binary.LittleEndian.Uint32(s.mem[12:]))
+	if n > maxTable || headBytes+n > len(s.mem) {
+		return nil, fmt.Errorf("shm: %s: a table of %d bytes in a segment of %d", name, n, len(s.mem))
+	}
+	text := s.mem[headBytes : headBytes+n]
+	sum := binary.LittleEndian.Uint64(s.mem[16:])
+	if got := checksum(text); got != sum {
+		return nil, fmt.Errorf("shm: %s: the table's checksum is %016x, its head says %016x", name, got, sum)
+	}
+	var entries []entry
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("shm: %s: %w", name, err)
+	}
+	t := &table{entries: map[string]entry{}, checksum: sum}
+	for _, e := range entries {
+		if err := e.check(len(s.mem)); err != nil {
+			return nil, fmt.Errorf("shm: %s: %w", name, err)
+		}
+		t.entries[e.Name] = e
+	}
+	s.table = t
+	return t, nil
+}
+
+// check refuses an array that does not lie inside a segment of size bytes.
+func (e entry) check(size int) error {
+	bytes := e.Kind.size()
+	if bytes == 0 || e.Offset < headBytes || e.Offset%align != 0 || e.Offset > size {
+		return fmt.Errorf("array %q: kind %q at offset %d of %d bytes", e.Name, e.Kind, e.Offset, size)
+	}
+	room := (size - e.Offset) / bytes
+	for _, n := range e.Shape {
+		if n < 0 || n > room {
+			return fmt.Errorf("array %q of %v %s at offset %d runs past the end (%d bytes)", e.Name, e.Shape, e.Kind, e.Offset, size)
+		}
+		if n > 0 {
+			room /= n
+		}
+	}
+	return nil
+}
+
+// View is the named array as a slice of the mapping: it must not be used after
+// Close, nor be written when the segment was mapped for reading.
+func View[T Element](s *Segment, name string) ([]T, error) {
+	t, err := s.readTable()
+	if err != nil {
+		return nil, err
+	}
+	e, ok := t.entries[name]
+	if !ok {
+		return nil, fmt.Errorf("shm: %s has no array %q", s.file.Name(), name)
+	}
+	if k := kindOf[T](); k != e.Kind {
+		return nil, fmt.Errorf("shm: array %q of %s is %s, not %s", name, s.file.Name(), e.Kind, k)
+	}
+	n := e.elements()
+	if n == 0 {
+		return []T{}, nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&s.mem[e.Offset])), n), nil
+}
+
+func checksum(b []byte) uint64 { return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA)) }
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
