@@ -1,5 +1,19 @@
 package hogwild
 
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hogwild/hogwild/model"
+)
+
 // Version names the program in checkpoints, in results and between a coordinator
 // and its workers, who refuse another one.
 const Version = "0.1.0"
@@ -42,10 +56,18 @@ type Config struct {
 	TargetLoss     float64 `yaml:"target-loss" json:"target_loss"`         // 0 = none
 	TargetAccuracy float64 `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
 
-	Run         string `yaml:"run" json:"run"`               // the run folder; "" = runs/<time>-<name>
-	SaveEvery   string `yaml:"save-every" json:"save_every"` // epochs ("1") or time ("30s"); "0" = only at the end
-	Resume      string `yaml:"resume" json:"resume"`         // a run folder to go on from
-	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"`
+	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
+	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end
+	Resume      string `yaml:"resume" json:"resume"`             // a run folder to go on from
+	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker
+
+	// What follows belongs to one invocation and is not saved.
+	Progress   io.Writer `yaml:"-" json:"-"` // where progress goes; nil: nowhere
+	Quiet      bool      `yaml:"-" json:"-"` // warnings only
+	Signals    bool      `yaml:"-" json:"-"` // Ctrl-C and SIGTERM stop the run and save it
+	Timing     bool      `yaml:"-" json:"-"` // the report says where the time went
+	CPUProfile string    `yaml:"-" json:"-"` // a pprof file of worker 0
+	Trace      string    `yaml:"-" json:"-"` // an execution trace of worker 0
 }
 
 // Default is what a run does when nothing is said.
@@ -59,4 +81,127 @@ func Default() Config {
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
 	}
+}
+
+// Why a run ended, for errors.Is.
+var (
+	ErrUsage       = errors.New("wrong flag or file")
+	ErrDiverged    = errors.New("the numbers diverged")
+	ErrInterrupted = errors.New("interrupted")
+	ErrTerminated  = errors.New("terminated")
+)
+
+// maxWorkers bounds --workers: 1,024 processes of one program are a mistake.
+const maxWorkers = 1024
+
+// Validate fills in what depends on the machine or on other fields, and refuses
+// what cannot be meant. The error matches ErrUsage and says field, value and cure.
+func (c *Config) Validate() error {
+	if c.Workers == 0 {
+		c.Workers = runtime.NumCPU()
+	}
+	checks := []error{
+		c.checkChoices(),
+		between("workers", float64(c.Workers), 1, maxWorkers),
+		between("limit", float64(c.Limit), 0, math.MaxInt32),
+		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
+		between("batch", float64(c.Batch), 1, 1<<20),
+		between("global-batch", float64(c.GlobalBatch), 0, 1<<30),
+		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
+		positive("lr", c.LR),
+		between("lr-min", c.LRMin, 0, c.LR),
+		between("l1", c.L1, 0, math.MaxFloat32),
+		between("l2", c.L2, 0, math.MaxFloat32),
+		between("momentum", c.Momentum, 0, 1-1e-9),
+		between("beta1", c.Beta1, 0, 1-1e-9),
+		between("beta2", c.Beta2, 0, 1-1e-9),
+		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
+		between("target-accuracy", c.TargetAccuracy, 0, 1),
+		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
+	}
+	if c.Schedule == "step" || c.Schedule == "exp" {
+		checks = append(checks, between("decay", c.Decay, 1e-12, 1))
+	}
+	for _, err := range checks {
+		if err != nil {
+			return err
+		}
+	}
+	return c.checkTogether()
+}
+
+// checkChoices refuses a word that is not one of a field's choices.
+func (c *Config) checkChoices() error {
+	for _, f := range []struct{ name, value, choices string }{
+		{"mode", c.Mode, "async sync"},
+		{"average", c.Average, "weights gradients"},
+		{"average-state", c.AverageState, "keep average reset"},
+		{"optimizer", c.Optimizer, "sgd momentum adam adagrad"},
+		{"optimizer-state", c.OptimizerState, "private shared"},
+		{"schedule", c.Schedule, "constant cosine step exp linear"},
+		{"partition", c.Partition, "ticket contiguous"},
+		{"format", c.Format, "auto idx libsvm csv npy"},
+	} {
+		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
+			return usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
+		}
+	}
+	_, err := model.Task(c.Model, c.Loss)
+	if err != nil {
+		return usage("%w", err)
+	}
+	_, _, err = c.saveEvery()
+	return err
+}
+
+// checkTogether refuses fields that contradict each other.
+func (c *Config) checkTogether() error {
+	if c.GlobalBatch > 0 {
+		if c.GlobalBatch%c.Workers != 0 {
+			return usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
+		}
+		c.Batch = c.GlobalBatch / c.Workers
+	}
+	if c.Mode != "sync" {
+		return nil
+	}
+	if c.OptimizerState == "shared" && optimizerSlots(c.Optimizer) > 0 && !c.averagesGradients() {
+		return usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
+	}
+	if c.averagesGradients() {
+		if c.AverageEvery > 1 {
+			return usage("average-every %d with average gradients: gradients are averaged at every step; leave average-every out", c.AverageEvery)
+		}
+		c.AverageEvery = 1
+	}
+	return nil
+}
+
+// saveEvery reads SaveEvery: a number of epochs, or a duration.
+func (c *Config) saveEvery() (epochs int, every time.Duration, err error) {
+	if n, err := strconv.Atoi(c.SaveEvery); err == nil && n >= 0 {
+		return n, 0, nil
+	}
+	if d, err := time.ParseDuration(c.SaveEvery); err == nil && d > 0 {
+		return 0, d, nil
+	}
+	return 0, 0, usage("save-every %q: give a number of epochs (1) or a time (30s, 5m); 0 saves at the end only", c.SaveEvery)
+}
+
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrUsage}, args...)...)
+}
+
+func between(name string, v, lo, hi float64) error {
+	if !(v >= lo && v <= hi) {
+		return usage("%s %v: must be from %v to %v", name, v, lo, hi)
+	}
+	return nil
+}
+
+func positive(name string, v float64) error {
+	if !(v > 0 && v <= math.MaxFloat32) {
+		return usage("%s %v: must be a positive number", name, v)
+	}
+	return nil
 }

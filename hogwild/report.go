@@ -1,5 +1,13 @@
 package hogwild
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
 type Result struct {
 	Mode              string   `json:"mode"`
@@ -24,9 +32,11 @@ type Result struct {
 	Version           string   `json:"version"`
 	Run               string   `json:"run"`
 
+	Notes   []string      `json:"notes,omitempty"`   // what was done to the data
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, target loss, target accuracy
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
+	Timing  []string      `json:"-"` // where the time went, if it was asked
 }
 
 // EpochResult is one epoch: a line of progress, and a line of metrics.jsonl.
@@ -64,4 +74,101 @@ type Status struct {
 	Rate     float64        `json:"examples_per_second"`
 	Workers  []WorkerStatus `json:"workers"`
 	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
+}
+
+// MarshalJSON writes null for numbers that are not finite: a run may diverge.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	return json.Marshal(struct {
+		plain
+		ExamplesPerSecond number  `json:"examples_per_second"`
+		TrainLoss         number  `json:"train_loss"`
+		TestLoss          number  `json:"test_loss"`
+		TestAccuracy      *number `json:"test_accuracy,omitempty"`
+		TestRMSE          *number `json:"test_rmse,omitempty"`
+		TestR2            *number `json:"test_r2,omitempty"`
+	}{
+		plain(r), number(r.ExamplesPerSecond), number(r.TrainLoss), number(r.TestLoss),
+		(*number)(r.TestAccuracy), (*number)(r.TestRMSE), (*number)(r.TestR2),
+	})
+}
+
+// WriteJSON writes the result as one JSON object, indented.
+func (r Result) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// WriteText writes the result for people: what was trained, how fast, how well, what
+// happened to workers on the way, and what to type next.
+func (r Result) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s on %s: %d %s, %s, batch %d, %s\n\n", r.Model, r.Data, r.Workers, plural(r.Workers, "worker"), r.Mode, r.Batch, r.Device)
+	row := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
+	}
+
+	row("epochs", "%d, %s examples", r.Epochs, thousands(r.Examples))
+	row("training", "%.2f s, %s examples/s", r.Seconds, threeDigits(r.ExamplesPerSecond))
+	row("start-up", "%.3f s", r.StartupSeconds)
+	row("train loss", "%s", lossText(r.TrainLoss))
+	row("test loss", "%s", lossText(r.TestLoss))
+	if r.TestAccuracy != nil {
+		row("accuracy", "%.2f%%", 100**r.TestAccuracy)
+	}
+	if r.TestRMSE != nil {
+		row("RMSE", "%s", lossText(*r.TestRMSE))
+	}
+	if r.TestR2 != nil {
+		row("R2", "%.4f", *r.TestR2)
+	}
+	if r.Restarts > 0 || r.LostExamples > 0 {
+		row("restarts", "%d, %s examples lost", r.Restarts, thousands(r.LostExamples))
+	}
+	for _, list := range []struct {
+		label string
+		lines []string
+	}{{"events", r.Events}, {"data", r.Notes}, {"timing", r.Timing}} {
+		for _, line := range list.lines {
+			row(list.label, "%s", line)
+			list.label = ""
+		}
+	}
+	if r.Stopped != "" {
+		row("stopped", "early: %s", r.Stopped)
+	}
+	if r.Run != "" {
+		row("saved in", "%s", r.Run)
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.next(), "\n"))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// next is the commands that the user may want to type after the run.
+func (r Result) next() []string {
+	next := []string{fmt.Sprintf("hogwild eval %s --data %s", shellWord(r.Run), shellWord(r.Data))}
+	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
+		next = append(next, "hogwild train --resume "+shellWord(r.Run))
+	}
+	return next
+}
+
+// shellWord quotes s where a shell would not take it as it is.
+func shellWord(s string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-+:,=@%", c)
+	}
+	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc64"
+	"slices"
 	"unsafe"
 )
 
@@ -209,6 +210,9 @@ func (e entry) check(size int) error {
 		return fmt.Errorf("array %q: kind %q at offset %d of %d bytes", e.Name, e.Kind, e.Offset, size)
 	}
 	room := (size - e.Offset) / bytes
+	if slices.Contains(e.Shape, 0) {
+		room, e.Shape = 0, nil // no element, whatever the other lengths
+	}
 	for _, n := range e.Shape {
 		if n < 0 || n > room {
 			return fmt.Errorf("array %q of %v %s at offset %d runs past the end (%d bytes)", e.Name, e.Shape, e.Kind, e.Offset, size)

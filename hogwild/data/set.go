@@ -1,6 +1,29 @@
+// Package data turns files into sets of examples in shared memory, and sets into
+// batches. Load decodes a file once, splits off a test set, fits the scaling, and
+// seals the result in a segment that every worker maps; a Reader forms batches of
+// it, an Order says which rows come when. It knows nothing of models.
+//
+// From file to batch: source.go (bytes), then idx.go, libsvm.go, csv.go, npy.go or
+// digits.go (a table on the heap), labels.go, split.go, scale.go, set.go (the
+// segment), order.go and reader.go; open.go puts them together.
 package data
 
-import "hogwild/shm"
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/shm"
+)
+
+// The values of Meta.Kind: how the inputs of a set are stored.
+const (
+	Bytes  = "bytes"  // unsigned bytes, scaled when a batch is formed
+	Floats = "floats" // float32, scaled when they were stored
+	Sparse = "sparse" // the non-zero values only, scaled when they were stored
+)
 
 // Row is the inputs of one example. With Idx nil it is dense: Val holds every
 // feature. Otherwise Val[i] is the value of feature Idx[i], the indices are
@@ -52,4 +75,182 @@ type Set struct {
 	Freq []float32
 
 	seg *shm.Segment
+}
+
+// Map maps a set that another process has loaded, and owns f from then on. A
+// segment that is not sealed, or whose arrays disagree with its Meta, is an error.
+func Map(f *os.File) (*Set, error) {
+	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+	if err != nil || seals&unix.F_SEAL_WRITE == 0 {
+		f.Close()
+		return nil, fmt.Errorf("data: %s is not a sealed segment: it was not made by Load", f.Name())
+	}
+	seg, err := shm.Map(f, false)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{seg: seg}
+	if err := s.attach(); err != nil {
+		seg.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// File is the memfd, to be handed to a worker, which calls Map; it stays the set's.
+func (s *Set) File() *os.File { return s.seg.File() }
+
+// Close unmaps the set: its slices and all batches of it are invalid from then on.
+// A second Close returns shm.ErrClosed.
+func (s *Set) Close() error {
+	*s = Set{Meta: s.Meta, seg: s.seg}
+	return s.seg.Close()
+}
+
+// metaRoom is kept free behind the Meta in the segment, for the digits of Nonzeros,
+// which is known only when the rows are in place.
+const metaRoom = 24
+
+// create makes a segment for m.Rows examples, its arrays still zero. stored is the
+// number of values of a sparse set.
+func create(m Meta, stored int) (*Set, error) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("data: description of %s: %w", m.Name, err)
+	}
+	var l shm.Layout
+	l.Add("meta", shm.U8, len(text)+metaRoom)
+	switch m.Kind {
+	case Bytes:
+		l.Add("x8", shm.U8, m.Rows, m.Features)
+	case Floats:
+		l.Add("x", shm.F32, m.Rows, m.Features)
+	default:
+		l.Add("ptr", shm.I64, m.Rows+1)
+		l.Add("idx", shm.U32, stored)
+		l.Add("val", shm.F32, stored)
+	}
+	l.Add("y", shm.F32, m.Rows)
+	l.Add("freq", shm.F32, m.Features)
+	seg, err := l.Create("data")
+	if err != nil {
+		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
+	}
+	s := &Set{Meta: m, seg: seg}
+	if err := s.view(); err != nil {
+		seg.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// seal completes a set whose rows are in place: it counts the frequencies, writes
+// the Meta and makes the segment read-only.
+func (s *Set) seal() error {
+	s.count()
+	text, err := json.Marshal(s.Meta)
+	if err != nil {
+		return fmt.Errorf("data: description of %s: %w", s.Name, err)
+	}
+	room, err := shm.View[uint8](s.seg, "meta")
+	if err != nil {
+		return err
+	}
+	for i := copy(room, text); i < len(room); i++ {
+		room[i] = ' '
+	}
+	if err := s.seg.Seal(); err != nil {
+		return err
+	}
+	return s.view()
+}
+
+// count sets Freq and Nonzeros, both of the inputs as batches have them.
+func (s *Set) count() {
+	seen := make([]int, s.Features)
+	r := s.NewReader()
+	for i := range s.Rows {
+		row := r.Batch([]int32{int32(i)}).Rows[0]
+		for k, v := range row.Val {
+			if v == 0 {
+				continue
+			}
+			if row.Idx != nil {
+				k = int(row.Idx[k])
+			}
+			seen[k]++
+		}
+	}
+	s.Nonzeros = 0
+	for j, c := range seen {
+		s.Nonzeros += int64(c)
+		s.Freq[j] = float32(max(c, 1)) / float32(s.Rows)
+	}
+}
+
+// attach reads the Meta out of the segment, and then the arrays that it promises.
+func (s *Set) attach() error {
+	text, err := shm.View[uint8](s.seg, "meta")
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &s.Meta); err != nil {
+		return fmt.Errorf("data: description in %s: %w", s.File().Name(), err)
+	}
+	if err := s.view(); err != nil {
+		return err
+	}
+	return s.check()
+}
+
+// view points the slices into the segment.
+func (s *Set) view() (err error) {
+	s.Y = viewOf[float32](s, "y", &err)
+	s.Freq = viewOf[float32](s, "freq", &err)
+	switch s.Kind {
+	case Bytes:
+		s.X8 = viewOf[uint8](s, "x8", &err)
+	case Floats:
+		s.X = viewOf[float32](s, "x", &err)
+	case Sparse:
+		s.Ptr = viewOf[int64](s, "ptr", &err)
+		s.Idx = viewOf[uint32](s, "idx", &err)
+		s.Val = viewOf[float32](s, "val", &err)
+	default:
+		return fmt.Errorf("data: inputs are stored as %q, which this program does not know", s.Kind)
+	}
+	return err
+}
+
+// viewOf is one array; of several errors the first is kept.
+func viewOf[T shm.Element](s *Set, name string, err *error) []T {
+	v, e := shm.View[T](s.seg, name)
+	if *err == nil {
+		*err = e
+	}
+	return v
+}
+
+// check holds the arrays against the Meta. Feature indices are not checked one by
+// one: the segment is sealed, and its writer has checked them.
+func (s *Set) check() error {
+	n, d := s.Rows, s.Features
+	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }
+	ok := n > 0 && d > 0 && len(s.Y) == n && len(s.Freq) == d && fits(s.Mul) && fits(s.Add)
+	switch s.Kind {
+	case Bytes:
+		ok = ok && len(s.X8)%d == 0 && len(s.X8)/d == n
+	case Floats:
+		ok = ok && len(s.X)%d == 0 && len(s.X)/d == n
+	case Sparse:
+		ok = ok && len(s.Ptr) == n+1 && len(s.Idx) == len(s.Val) &&
+			s.Ptr[0] == 0 && s.Ptr[n] == int64(len(s.Idx))
+		for i := 0; ok && i < n; i++ {
+			ok = s.Ptr[i] <= s.Ptr[i+1]
+		}
+	}
+	if !ok {
+		return fmt.Errorf("data: the arrays in %s are not those of %d rows x %d features (%s)", s.File().Name(), n, d, s.Kind)
+	}
+	return nil
 }

@@ -1,0 +1,101 @@
+package hogwild
+
+import "hogwild/internal/vec"
+
+// Barrier mode. In a round each rank trains on its own, all meet, each rank
+// averages its slice of the weights over the ranks in rank order, all meet again.
+// Nothing depends on who is faster, so a run is repeatable bit for bit.
+//
+// What is averaged is the replicas of the weights (local steps, as in federated
+// averaging, McMahan et al. 2017, with each replica weighted by its examples), or
+// the gradients at common weights (as PyTorch's DistributedDataParallel). With
+// plain SGD and one step a round the two are the same.
+
+// Pull starts a round: the replica becomes a copy of the weights.
+func (d *cpu) Pull() error {
+	if !d.cfg.averagesGradients() {
+		copy(d.w, d.weights)
+	}
+	return nil
+}
+
+// Average replaces this rank's slice of the weights.
+func (d *cpu) Average(r Round) error {
+	total := 0
+	for _, n := range r.Examples {
+		total += n
+	}
+	if total == 0 {
+		return nil
+	}
+	share := make([]float32, len(r.Examples))
+	for i, n := range r.Examples {
+		share[i] = float32(float64(n) / float64(total))
+	}
+	from, to := d.slice()
+	if d.mean == nil {
+		d.mean = make([]float32, to-from)
+	}
+	mean(d.mean, d.slots, share, from)
+	if d.cfg.averagesGradients() {
+		d.stepTogether(r, from)
+		return nil
+	}
+	copy(d.weights[from:to], d.mean)
+	d.averageState(share, from)
+	return nil
+}
+
+// slice is this rank's part of the weights.
+func (d *cpu) slice() (from, to int) {
+	n, p := len(d.weights), d.cfg.Workers
+	return d.rank * n / p, (d.rank + 1) * n / p
+}
+
+// stepTogether takes the round's one step on this rank's slice, with the mean
+// gradient. The optimizer's state is one for all, and each rank owns a slice of it.
+func (d *cpu) stepTogether(r Round, from int) {
+	lr := d.rate.at(r.Seen)
+	d.opt.turn(d.mean, from, lr, uint64(r.Number))
+	w := d.weights[from : from+len(d.mean)]
+	vec.Axpy(-1, d.mean, w)
+	for _, s := range d.decay {
+		if lo, hi := max(s.from-from, 0), min(s.to-from, len(w)); lo < hi && d.cfg.L1 != 0 {
+			soften(w[lo:hi], 0, float32(lr*d.cfg.L1))
+		}
+	}
+}
+
+// averageState does to this rank's slice of all private optimizer states what
+// --average-state says.
+func (d *cpu) averageState(share []float32, from int) {
+	if d.cfg.AverageState == "keep" {
+		return
+	}
+	for k := range d.opt.slots {
+		states := make([][]float32, len(d.opts))
+		for r := range d.opts {
+			states[r] = d.opts[r].slots[k]
+		}
+		clear(d.mean)
+		if d.cfg.AverageState == "average" {
+			mean(d.mean, states, share, from)
+		}
+		for _, s := range states {
+			copy(s[from:], d.mean)
+		}
+	}
+	if d.cfg.AverageState == "reset" {
+		d.opt.reset()
+	}
+}
+
+// mean is m = sum over ranks of share[r] x[r][from:], added in rank order.
+func mean(m []float32, x [][]float32, share []float32, from int) {
+	clear(m)
+	for r, s := range share {
+		if s != 0 { // a rank that trained nothing may hold anything
+			vec.Axpy(s, x[r][from:from+len(m)], m)
+		}
+	}
+}

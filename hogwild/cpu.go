@@ -1,0 +1,199 @@
+package hogwild
+
+import (
+	"math"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
+)
+
+// cpu is the Device whose weights lie in host memory that all workers map.
+//
+// This file is the only one that writes weights while others read and write them.
+// Nothing orders those accesses: a float32 is read and written whole on every
+// machine that Go runs on, an update that another one overtakes is lost, and that
+// is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
+type cpu struct {
+	// shared with other processes
+	weights []float32   // what the run is about
+	w       []float32   // what this worker trains: the weights, or its replica of them
+	slots   [][]float32 // barrier mode: every rank's replica, or gradient
+	opts    []optimizer // one a rank, or one for all
+	opt     *optimizer  // the one that this worker uses
+
+	// this worker's own
+	cfg    *Config
+	rank   int
+	plan   plan
+	rate   schedule
+	model  model.Model
+	reader *data.Reader
+	freq   []float32 // share of rows in which a feature occurs
+	decay  []span    // the weights that l1 and l2 act on
+	orders []data.Order
+	rows   []int32
+	g      model.Gradient
+	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
+	mean   []float32 // barrier mode: this rank's slice of the average
+	steps  int64
+}
+
+// span is a range of weights.
+type span struct{ from, to int }
+
+// Train is the hot loop: for each step take the batch, compute the gradient, apply it.
+func (d *cpu) Train(c Chunk) (Tally, error) {
+	var t Tally
+	order := d.orders[max(c.Rank, 0)]
+	lr, seen, until := 0.0, c.Seen, int64(-1)
+	for first := c.First; t.Examples < c.Count; first += c.Stride {
+		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
+		b := d.reader.Batch(rows)
+		if seen > until { // a schedule moves once in 64 examples at most
+			lr, until = d.rate.at(seen), seen+63
+		}
+		loss := d.model.Grad(d.w, b, &d.g)
+		d.steps++
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return t, &notFinite{step: d.steps, loss: loss, lr: lr}
+		}
+		d.apply(lr)
+		t.Steps++
+		t.Examples += len(rows)
+		t.Loss += loss
+		seen += int64(len(rows) * c.Weight)
+	}
+	return t, nil
+}
+
+// take are the n rows at position first of the epoch's order. A chunk without gaps
+// is computed once, at its first step.
+func (d *cpu) take(order data.Order, c Chunk, first, n int) []int32 {
+	if c.Stride != c.Batch {
+		order.Fill(d.rows[:n], c.Epoch, first)
+		return d.rows[:n]
+	}
+	if first == c.First {
+		order.Fill(d.rows[:c.Count], c.Epoch, first)
+	}
+	return d.rows[first-c.First:][:n]
+}
+
+// apply takes one step down the gradient in d.g.
+func (d *cpu) apply(lr float64) {
+	switch {
+	case d.cfg.averagesGradients():
+		d.flatten() // the step is taken by all together, in Average
+	case d.opt.kind != "sgd":
+		d.flatten()
+		d.opt.turn(d.dense, 0, lr, d.opt.begin())
+		d.add(0, -1, d.dense)
+		d.shrink(0, lr*d.cfg.L1)
+	default:
+		d.shrink(lr*d.cfg.L2, 0)
+		for i := range d.g.Parts {
+			d.push(&d.g.Parts[i], float32(-lr))
+		}
+		d.shrink(0, lr*d.cfg.L1)
+	}
+}
+
+// push adds a times a part of the gradient to the weights: the rank-b update
+// W += a X'D of a layer, straight from its factors.
+func (d *cpu) push(p *model.Part, a float32) {
+	if p.X == nil {
+		d.add(p.Offset, a, p.G)
+		return
+	}
+	w := d.w[p.Offset : p.Offset+p.In*p.Out]
+	for i, x := range p.X {
+		delta := p.D[i*p.Out : (i+1)*p.Out]
+		outer(w, a, x, delta)
+		if p.Bias >= 0 {
+			d.add(p.Bias, a, delta)
+		}
+	}
+}
+
+// add is THE racy line: w[from:] += a u, while others read and write w.
+func (d *cpu) add(from int, a float32, u []float32) { vec.Axpy(a, u, d.w[from:from+len(u)]) }
+
+// outer is the same line for one example of a layer: w += a x delta'.
+func outer(w []float32, a float32, x data.Row, delta []float32) {
+	switch {
+	case len(delta) == 1 && delta[0] == 0: // a hinge that is satisfied
+	case x.Idx == nil:
+		vec.Ger(a, x.Val, delta, w)
+	default:
+		vec.SparseGer(a, x.Idx, x.Val, delta, w)
+	}
+}
+
+// shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
+// (the proximal step, so that weights become exactly zero). On sparse rows only the
+// coordinates that occur are touched, each by 1/frequency more, which is the same in
+// expectation (Hogwild!, section 2: the sparse SVM).
+func (d *cpu) shrink(l2, l1 float64) {
+	if l2 == 0 && l1 == 0 {
+		return
+	}
+	for i := range d.g.Parts {
+		p := &d.g.Parts[i]
+		if len(p.X) == 0 || p.X[0].Idx == nil {
+			d.shrinkRange(p.Offset, p.Offset+max(len(p.G), p.In*p.Out), l2, l1)
+			continue
+		}
+		for _, x := range p.X {
+			for _, j := range x.Idx {
+				often := 1 / (float64(d.freq[j]) * float64(len(p.X)))
+				from := p.Offset + int(j)*p.Out
+				soften(d.w[from:from+p.Out], float32(min(1, l2*often)), float32(l1*often))
+			}
+		}
+	}
+}
+
+// shrinkRange regularizes the weights from:to, biases left out.
+func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
+	for _, s := range d.decay {
+		if lo, hi := max(s.from, from), min(s.to, to); lo < hi {
+			soften(d.w[lo:hi], float32(l2), float32(l1))
+		}
+	}
+}
+
+// soften is w -= l2 w + clamp(w, -l1, l1): racy as add is.
+func soften(w []float32, l2, l1 float32) {
+	for i, v := range w {
+		w[i] = v - l2*v - max(-l1, min(l1, v))
+	}
+}
+
+// flatten writes the gradient of the whole weights, with that of l2, to d.dense.
+func (d *cpu) flatten() {
+	g := d.dense
+	clear(g)
+	for i := range d.g.Parts {
+		p := &d.g.Parts[i]
+		if p.X == nil {
+			copy(g[p.Offset:], p.G)
+			continue
+		}
+		for i, x := range p.X {
+			delta := p.D[i*p.Out : (i+1)*p.Out]
+			outer(g[p.Offset:p.Offset+p.In*p.Out], 1, x, delta)
+			if p.Bias >= 0 {
+				vec.Axpy(1, delta, g[p.Bias:p.Bias+p.Out])
+			}
+		}
+	}
+	if d.cfg.L2 != 0 {
+		for _, s := range d.decay {
+			vec.Axpy(float32(d.cfg.L2), d.w[s.from:s.to], g[s.from:s.to])
+		}
+	}
+}
+
+// Close has nothing to give back: the mappings are the worker's.
+func (d *cpu) Close() error { return nil }

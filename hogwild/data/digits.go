@@ -1,0 +1,80 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	digitsSide   = 28 // pixels
+	digitsPixels = digitsSide * digitsSide
+	digitsTrain  = 60000
+	digitsShare  = 6 // training rows for each test row
+)
+
+// isDigits says whether a path names the generator: digits, digits:N (training
+// rows) or digits:N:SEED. A file of that name is ./digits.
+func isDigits(path string) bool {
+	return path == "digits" || strings.HasPrefix(path, "digits:")
+}
+
+// drawDigits makes images of handwritten digits, each pixel a byte (0 is paper): N
+// for training, or N/6 for testing. Every class is there equally often, in an order
+// drawn from the seed. An image depends on the seed and on its number alone.
+func drawDigits(path string, seed uint64, test bool) (*table, error) {
+	n, seed, err := parseDigits(path, seed)
+	if err != nil {
+		return nil, err
+	}
+	name, first := fmt.Sprintf("digits %d %d train", n, seed), 0
+	if test {
+		name, first = fmt.Sprintf("digits %d %d test", n, seed), 1<<32
+		n = max(1, n/digitsShare)
+	}
+	sum := sha256.Sum256([]byte(name))
+	t := newTable(&source{path: path, sum: hex.EncodeToString(sum[:])}, "digits", Bytes)
+	t.Rows, t.Features, t.Shape, t.Classes = n, digitsPixels, []int{digitsSide, digitsSide}, numbered(10)
+	t.x8, t.label = make([]uint8, n*digitsPixels), make([]float64, n)
+	order := make([]int32, n)
+	Order{Seed: seed, N: n}.Fill(order, first, 0)
+	for i, v := range order {
+		t.label[i] = float64(v % 10)
+	}
+	parallel(n, func(from, to int) {
+		p := newPen(seed)
+		for i := from; i < to; i++ {
+			p.draw(t.x8[i*digitsPixels:(i+1)*digitsPixels], int(t.label[i]), uint64(first+i))
+		}
+	})
+	return t, nil
+}
+
+func parseDigits(path string, seed uint64) (n int, s uint64, err error) {
+	fields := strings.Split(path, ":")
+	n = digitsTrain
+	if len(fields) > 1 {
+		n, err = strconv.Atoi(fields[1])
+	}
+	if len(fields) > 2 && err == nil {
+		seed, err = strconv.ParseUint(fields[2], 10, 64)
+	}
+	if err != nil || n < 1 || n > 100_000_000 || len(fields) > 3 {
+		return 0, 0, fmt.Errorf("data: %q: want digits, digits:N with N training rows (1 to 100,000,000), or digits:N:SEED", path)
+	}
+	return n, seed, nil
+}
+
+// parallel cuts 0..n-1 into pieces, one for each processor.
+func parallel(n int, do func(from, to int)) {
+	var all sync.WaitGroup
+	pieces := runtime.GOMAXPROCS(0)
+	for i := range pieces {
+		all.Go(func() { do(i*n/pieces, (i+1)*n/pieces) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,226 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+)
+
+// Options say what Load reads, and how.
+type Options struct {
+	Path   string // digits, digits:N, a file, or a folder of IDX or .npy files
+	Test   string // the same; "" = the set's own test split, else a sixth is held out
+	Format string // auto, idx, libsvm, csv, npy; "" = auto
+	Target string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
+	Scale  string // auto, none, unit, standard or "MEAN,STD"; "" = auto
+	Limit  int    // the first rows of the training set; 0 = all
+	Task   string // "classes", "values" (regression), "" = decided by the labels
+	Seed   uint64 // of the digits, of the rows held out, of the shuffling
+}
+
+// Load reads a training set and its test set into two sealed segments. Scaling and
+// classes come from the training rows. The training rows lie in an order drawn from
+// the seed, the test rows in that of the file. What was decided on the way is in
+// the Notes of each.
+func Load(o Options) (train, test *Set, err error) {
+	rule, err := parseScale(o.Scale)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Limit < 0 {
+		return nil, nil, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
+	}
+	path, readTest, err := o.locate()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := open(path, o, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Name = o.Path
+	if err := t.findClasses(o.Task); err != nil {
+		return nil, nil, err
+	}
+	if len(t.Classes) == 1 {
+		return nil, nil, fmt.Errorf("data: %s: every label is %q: there is nothing to tell apart", o.Path, t.Classes[0])
+	}
+	y, err := t.targets(t.Classes)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, held := allRows(t.Rows), []int32(nil)
+	if readTest == nil {
+		if rows, held, err = t.holdOut(o.Seed); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.Limit > 0 {
+		rows = rows[:min(o.Limit, len(rows))]
+	}
+	if err := t.fit(rule, rows); err != nil {
+		return nil, nil, err
+	}
+	if train, err = t.store(shuffled(rows, o.Seed, drawRows), y); err != nil {
+		return nil, nil, err
+	}
+	if readTest == nil {
+		test, err = t.store(held, y)
+	} else {
+		test, err = loadTest(readTest, o, &train.Meta)
+	}
+	if err != nil {
+		train.Close()
+		return nil, nil, err
+	}
+	return train, test, nil
+}
+
+// locate finds the two files and starts to read the test file at once: unpacking it
+// takes as long as all the rest. A nil reading means that there is none.
+func (o Options) locate() (train string, test func() (*source, error), err error) {
+	train, beside, err := locate(o.Path)
+	if err != nil {
+		return "", nil, err
+	}
+	if train == "" {
+		return "", nil, fmt.Errorf("data: %s has a test set but no training set", o.Path)
+	}
+	if o.Test != "" {
+		first, second, err := locate(o.Test)
+		if err != nil {
+			return "", nil, err
+		}
+		if first == o.Test { // a file is what it is, whatever lies beside it
+			second = first
+		}
+		beside = cmp.Or(second, first)
+	}
+	if beside == "" {
+		return train, nil, nil
+	}
+	test = sync.OnceValues(func() (*source, error) { return read(beside) })
+	go test()
+	return train, test, nil
+}
+
+func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
+	src, err := read()
+	if err != nil {
+		return nil, err
+	}
+	s, err := loadLike(src, o, like)
+	if err != nil && o.Test == "" {
+		err = fmt.Errorf("%w (taken as the test set of %s; name another with --test)", err, o.Path)
+	}
+	return s, err
+}
+
+// LoadLike reads other data exactly as like was read: the same features, classes
+// and scaling. Of a folder and of the digits it reads the test part, if there is
+// one. Digits are those of seed 1 unless the path says another: digits:60000:7.
+func LoadLike(path, format, target string, like Meta) (*Set, error) {
+	train, test, err := locate(path)
+	if err != nil {
+		return nil, err
+	}
+	if train != path && test != "" {
+		train = test
+	}
+	src, err := read(train)
+	if err != nil {
+		return nil, err
+	}
+	return loadLike(src, Options{Format: format, Target: target, Seed: 1}, &like)
+}
+
+func loadLike(src *source, o Options, like *Meta) (*Set, error) {
+	t, err := decode(src, o, like)
+	if err != nil {
+		return nil, err
+	}
+	if t.Features != like.Features {
+		return nil, src.errorf("%s features a row, the training data has %s", count(t.Features), count(like.Features))
+	}
+	y, err := t.targets(like.Classes)
+	if err != nil {
+		return nil, err
+	}
+	t.Classes, t.Scale, t.Mul, t.Add = like.Classes, like.Scale, like.Mul, like.Add
+	return t.store(allRows(t.Rows), y)
+}
+
+// Describe says what a file holds, without making a set of it: inputs are counted
+// as the file has them, not scaled.
+func Describe(path, format, target string) (Meta, error) {
+	train, test, err := locate(path)
+	if err != nil {
+		return Meta{}, err
+	}
+	t, err := open(cmp.Or(train, test), Options{Format: format, Target: target, Seed: 1}, nil)
+	if err != nil {
+		return Meta{}, err
+	}
+	if err := t.findClasses(""); err != nil {
+		return Meta{}, err
+	}
+	t.Name = path
+	t.each(allRows(t.Rows), func(_ int, v float64) {
+		if v != 0 {
+			t.Nonzeros++
+		}
+	})
+	if test != "" && test != train {
+		t.notef("test set: %s", test)
+	}
+	return t.Meta, nil
+}
+
+func open(path string, o Options, like *Meta) (*table, error) {
+	src, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return decode(src, o, like)
+}
+
+// decode turns a source into a table. like is nil for training data; other data
+// gets its features.
+func decode(src *source, o Options, like *Meta) (*table, error) {
+	format, err := src.format(o.Format)
+	if err != nil {
+		return nil, err
+	}
+	var t *table
+	switch format {
+	case "digits":
+		t, err = drawDigits(src.path, o.Seed, like != nil)
+	case "idx":
+		t, err = decodeIDX(src)
+	case "libsvm":
+		t, err = decodeLIBSVM(src, like)
+	case "csv":
+		t, err = decodeCSV(src, o.Target, like)
+	case "npy":
+		t, err = decodeNPY(src, o.Target)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Rows == 0:
+		return nil, src.errorf("no rows in the file (read as %s)%s", format, because(t.Notes))
+	case t.Features == 0:
+		return nil, src.errorf("rows without features (read as %s); is it another format? name it with --format", format)
+	case t.Rows > 1<<31-1:
+		return nil, src.errorf("%s rows: at most 2,147,483,647 can be numbered", count(t.Rows))
+	}
+	return t, nil
+}
+
+// because is the last note, behind a semicolon.
+func because(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return "; " + notes[len(notes)-1]
+}

@@ -1,0 +1,82 @@
+package data
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Order is the order in which the rows First to First+N-1 are visited: for each
+// epoch another permutation of them, a function of the seed and the epoch alone,
+// computed where it is needed and stored nowhere.
+//
+// Blocks of 64 neighbouring rows are permuted, and the rows inside each block: near
+// rows are near in memory, and Load has shuffled them once already. A last block of
+// fewer rows stays last.
+type Order struct {
+	Seed     uint64
+	First, N int
+}
+
+const blockRows = 64
+
+// Fill sets dst to the rows at the positions position, position+1, ... of the
+// epoch's order. Each call shuffles whole blocks: ask for 64 or more at a time.
+// It panics when the positions do not lie within 0 to N-1.
+func (o Order) Fill(dst []int32, epoch, position int) {
+	if position < 0 || len(dst) > o.N-position {
+		panic(fmt.Sprintf("data: positions %d to %d of an order of %d rows", position, position+len(dst)-1, o.N))
+	}
+	key := mix(mix(o.Seed) + uint64(epoch))
+	full := o.N / blockRows
+	var rows [blockRows]int32
+	for len(dst) > 0 {
+		block, size := position/blockRows, blockRows
+		if block < full {
+			block = permute(block, full, key)
+		} else {
+			size = o.N % blockRows
+		}
+		shuffle(rows[:size], o.First+block*blockRows, key^mix(uint64(block)))
+		n := copy(dst, rows[position%blockRows:size])
+		dst, position = dst[n:], position+n
+	}
+}
+
+// permute maps 0..n-1 onto itself. Four Feistel rounds permute the smallest domain
+// of an even number of bits that holds n; a result outside 0..n-1 goes through
+// again, until one lies inside ("cycle walking": it must come, since the cycle
+// through i returns to i). The domain is below 4n, so four walks are the most to be
+// expected.
+func permute(i, n int, key uint64) int {
+	half := (bits.Len(uint(n-1)) + 1) / 2
+	mask := 1<<half - 1
+	for {
+		left, right := i>>half, i&mask
+		for round := range uint64(4) {
+			left, right = right, left^int(mix(key+round<<32+uint64(right)))&mask
+		}
+		if i = left<<half | right; i < n {
+			return i
+		}
+	}
+}
+
+// shuffle sets rows to first, first+1, ... in an order drawn from key (Fisher and
+// Yates, inside out).
+func shuffle(rows []int32, first int, key uint64) {
+	for i := range rows {
+		key += 0x9e3779b97f4a7c15
+		j := int(mix(key) >> 32 * uint64(i+1) >> 32)
+		rows[i] = rows[j]
+		rows[j] = int32(first + i)
+	}
+}
+
+// mix is the finalizer of splitmix64 (Steele, Lea and Flood 2014): a bijection in
+// which every bit of the input changes half of the output.
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,149 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// scaleRule is what the user asked for, parsed.
+type scaleRule struct {
+	name      string // as asked
+	mean, std float64
+}
+
+// parseScale reads auto, none, unit, standard or MEAN,STD.
+func parseScale(s string) (scaleRule, error) {
+	switch s {
+	case "":
+		return scaleRule{name: "auto"}, nil
+	case "auto", "none", "unit", "standard":
+		return scaleRule{name: s}, nil
+	}
+	mean, std, _ := strings.Cut(s, ",")
+	m, err1 := strconv.ParseFloat(strings.TrimSpace(mean), 64)
+	d, err2 := strconv.ParseFloat(strings.TrimSpace(std), 64)
+	if err1 != nil || err2 != nil || !finite(m) || !finite(d) || d <= 0 {
+		return scaleRule{}, fmt.Errorf("data: scale %q: want auto, none, unit, standard, or MEAN,STD with STD above 0, such as 0.1307,0.3081", s)
+	}
+	return scaleRule{name: s, mean: m, std: d}, nil
+}
+
+// fit sets Scale, Mul and Add by the rule, and by what it finds in the rows:
+//
+//	             bytes                     floats             sparse
+//	auto         x/255                     x                  x
+//	none         x                         x                  x
+//	unit         x/255                     (x-min)/(max-min)  x/max|x|
+//	standard     (x-mean)/std              (x-mean)/std       x/std
+//	MEAN,STD     (x/255-MEAN)/STD          (x-MEAN)/STD       an error
+//
+// min, max, mean and std are those of each feature. A divisor of 0 becomes 1.
+// Sparse inputs are never moved, only stretched: their zeros stay zeros.
+func (t *table) fit(rule scaleRule, rows []int32) error {
+	t.Scale = rule.name
+	byte255 := 1.0
+	if t.Kind == Bytes {
+		byte255 = 1.0 / 255
+	}
+	switch rule.name {
+	case "none":
+	case "auto":
+		t.setScaling(byte255, 0)
+	case "unit":
+		if t.Kind == Bytes {
+			t.setScaling(byte255, 0)
+			return nil
+		}
+		t.fitFeatures(rows, func(s spread) (from, divisor float64) {
+			if t.Kind == Sparse {
+				return 0, max(-s.min, s.max)
+			}
+			return s.min, s.max - s.min
+		})
+	case "standard":
+		t.fitFeatures(rows, func(s spread) (from, divisor float64) {
+			if t.Kind == Sparse {
+				return 0, s.std
+			}
+			return s.mean, s.std
+		})
+		if t.Kind == Sparse {
+			t.notef("standard: features are divided by their standard deviation, their means stay, so that zeros stay zero")
+		}
+	default:
+		if t.Kind == Sparse {
+			return fmt.Errorf("data: %s: scale %s would move the zeros that sparse data leaves out; use unit or standard", t.Name, rule.name)
+		}
+		t.setScaling(byte255/rule.std, -rule.mean/rule.std)
+	}
+	return nil
+}
+
+// setScaling is one Mul and Add for all features.
+func (t *table) setScaling(mul, add float64) {
+	if mul != 1 {
+		t.Mul = []float32{float32(mul)}
+	}
+	if add != 0 {
+		t.Add = []float32{float32(add)}
+	}
+}
+
+// fitFeatures sets x' = (x - from) / divisor for each feature.
+func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float64)) {
+	t.Mul = make([]float32, t.Features)
+	if t.Kind != Sparse {
+		t.Add = make([]float32, t.Features)
+	}
+	for j, s := range t.spreads(rows) {
+		from, divisor := rule(s)
+		if divisor == 0 {
+			divisor = 1
+		}
+		t.Mul[j] = float32(1 / divisor)
+		if t.Add != nil {
+			t.Add[j] = float32(-from / divisor)
+		}
+	}
+}
+
+// spread is how the values of one feature lie.
+type spread struct {
+	min, max, mean, std float64
+	stored              int // values seen; the others are zeros of a sparse table
+}
+
+// spreads measures every feature over the rows, in two passes: the squares of
+// differences from the mean do not cancel as differences of squares do.
+func (t *table) spreads(rows []int32) []spread {
+	s := make([]spread, t.Features)
+	t.each(rows, func(j int, v float64) {
+		f := &s[j]
+		if f.stored == 0 {
+			f.min, f.max = v, v
+		}
+		f.min, f.max = min(f.min, v), max(f.max, v)
+		f.mean += v
+		f.stored++
+	})
+	n := float64(len(rows))
+	for j := range s {
+		f := &s[j]
+		f.mean /= n
+		if f.stored < len(rows) {
+			f.min, f.max = min(f.min, 0), max(f.max, 0)
+		}
+		f.std = (n - float64(f.stored)) * f.mean * f.mean
+	}
+	t.each(rows, func(j int, v float64) {
+		s[j].std += (v - s[j].mean) * (v - s[j].mean)
+	})
+	for j := range s {
+		s[j].std = math.Sqrt(s[j].std / n)
+	}
+	return s
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,91 @@
+package data
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Uses of the seed, each of which draws its own numbers.
+const (
+	drawHoldOut = iota + 1
+	drawRows
+)
+
+// locate finds the files that a path means: the training inputs, and the test
+// inputs that belong to them, "" if there are none. A path is a file, a folder of
+// IDX or .npy files, or the name of the digits, which have both parts in one.
+func locate(path string) (train, test string, err error) {
+	if isDigits(path) {
+		return path, path, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", "", fmt.Errorf("data: %w", err)
+	}
+	if !info.IsDir() {
+		return path, testBeside(path), nil
+	}
+	in := func(name string) string { return filepath.Join(path, name) }
+	train = existing(in("train-images-idx3-ubyte"), in("X_train.npy"), in("x_train.npy"))
+	test = existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"), in("x_test.npy"))
+	if train == "" && test == "" {
+		return "", "", fmt.Errorf("data: %s is a folder without train-images-idx3-ubyte or X_train.npy; it holds %s: name a file",
+			path, contents(path))
+	}
+	return train, test, nil
+}
+
+// testBeside is the test file that belongs to a training file by its name: NAME.t
+// for NAME, t10k-... for train-..., else "test" in the place of "train".
+func testBeside(path string) string {
+	dir, base := filepath.Split(path)
+	bare := strings.TrimSuffix(base, ".gz")
+	names := []string{bare + ".t"}
+	if rest, ok := strings.CutPrefix(bare, "train-images"); ok {
+		names = append(names, "t10k-images"+rest)
+	}
+	if i := strings.LastIndex(bare, "train"); i >= 0 {
+		names = append(names, bare[:i]+"test"+bare[i+len("train"):])
+	}
+	for i := range names {
+		names[i] = dir + names[i]
+	}
+	return existing(names...)
+}
+
+func contents(folder string) string {
+	entries, _ := os.ReadDir(folder)
+	if len(entries) == 0 {
+		return "nothing"
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return some(names)
+}
+
+// holdOut splits the rows of t, a sixth for testing, chosen by the seed; both parts
+// stay in the order of the file.
+func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
+	n := t.Rows
+	if n < 2 {
+		return nil, nil, fmt.Errorf("data: %s has one row: too few to hold some out for testing, name a test set with --test", t.Name)
+	}
+	held := make([]bool, n)
+	k := max(1, (n+3)/6)
+	for _, i := range shuffled(allRows(n), seed, drawHoldOut)[:k] {
+		held[i] = true
+	}
+	for i := range held {
+		if held[i] {
+			test = append(test, int32(i))
+		} else {
+			train = append(train, int32(i))
+		}
+	}
+	t.notef("held out %s of %s rows (a sixth) as the test set", count(k), count(n))
+	return train, test, nil
+}

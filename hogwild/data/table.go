@@ -1,0 +1,151 @@
+package data
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+)
+
+// table is a decoded file on the heap: inputs as the file has them, not scaled, and
+// labels not yet numbered. By Kind it has x8, x, or ptr, idx and val, as Set has.
+type table struct {
+	Meta
+	x8    []uint8
+	x     []float32
+	ptr   []int64
+	idx   []uint32
+	val   []float32
+	label []float64 // n, unless the labels are texts
+	text  []string  // n labels of which some are not numbers; else nil
+	line  []int32   // the line of each row in the file; nil where rows are not lines
+}
+
+func newTable(src *source, format, kind string) *table {
+	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}}
+}
+
+func (t *table) notef(format string, args ...any) {
+	t.Notes = append(t.Notes, fmt.Sprintf(format, args...))
+}
+
+// where says where row i stands in the file: "path:line" or "path: row i".
+func (t *table) where(i int) string {
+	if t.line == nil {
+		return fmt.Sprintf("%s: row %d", t.Name, i+1)
+	}
+	return fmt.Sprintf("%s:%d", t.Name, t.line[i])
+}
+
+// dense turns sparse inputs into floats.
+func (t *table) dense() {
+	t.x = make([]float32, t.Rows*t.Features)
+	for i := range t.Rows {
+		row := t.x[i*t.Features:]
+		for k := t.ptr[i]; k < t.ptr[i+1]; k++ {
+			row[t.idx[k]] = t.val[k]
+		}
+	}
+	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
+}
+
+// each calls f with feature and value of every input that the rows store: all of
+// them, or the non-zero ones of a sparse table.
+func (t *table) each(rows []int32, f func(j int, v float64)) {
+	d := t.Features
+	for _, i := range rows {
+		from := int(i) * d
+		switch t.Kind {
+		case Bytes:
+			for j, v := range t.x8[from : from+d] {
+				f(j, float64(v))
+			}
+		case Floats:
+			for j, v := range t.x[from : from+d] {
+				f(j, float64(v))
+			}
+		default:
+			for k := t.ptr[i]; k < t.ptr[i+1]; k++ {
+				f(int(t.idx[k]), float64(t.val[k]))
+			}
+		}
+	}
+}
+
+// store copies the rows, in that order, into a sealed segment, scaled by t.Mul and
+// t.Add. y has the targets of all rows of the table.
+func (t *table) store(rows []int32, y []float32) (*Set, error) {
+	m, stored := t.Meta, 0
+	m.Rows, m.Nonzeros = len(rows), 0
+	if t.Kind == Sparse {
+		for _, i := range rows {
+			stored += int(t.ptr[i+1] - t.ptr[i])
+		}
+	}
+	s, err := create(m, stored)
+	if err != nil {
+		return nil, err
+	}
+	for to, i := range rows {
+		s.Y[to] = y[i]
+		t.storeRow(s, to, int(i))
+	}
+	if err := s.seal(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// storeRow copies the inputs of row i to row number to of s.
+func (t *table) storeRow(s *Set, to, i int) {
+	d := t.Features
+	switch t.Kind {
+	case Bytes:
+		copy(s.X8[to*d:(to+1)*d], t.x8[i*d:])
+	case Floats:
+		row := s.X[to*d : (to+1)*d]
+		for j, v := range t.x[i*d : (i+1)*d] {
+			row[j] = t.scaled(j, v)
+		}
+	default:
+		k := s.Ptr[to]
+		for from := t.ptr[i]; from < t.ptr[i+1]; from++ {
+			s.Idx[k], s.Val[k] = t.idx[from], t.scaled(int(t.idx[from]), t.val[from])
+			k++
+		}
+		s.Ptr[to+1] = k
+	}
+}
+
+func (t *table) scaled(j int, v float32) float32 {
+	mul, add := t.scaling(j)
+	return float32(float64(v)*float64(mul) + float64(add))
+}
+
+// allRows is 0 to n-1.
+func allRows(n int) []int32 {
+	rows := make([]int32, n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}
+
+// shuffled is rows in an order drawn from the seed; draw tells the uses of one seed
+// from each other.
+func shuffled(rows []int32, seed, draw uint64) []int32 {
+	rows = slices.Clone(rows)
+	rng := rand.New(rand.NewPCG(seed, draw))
+	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	return rows
+}
+
+// count writes n with commas: 20,433.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

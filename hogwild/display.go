@@ -1,0 +1,244 @@
+package hogwild
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// display shows a run on stderr while it goes on. On a terminal it keeps a live
+// block at the bottom, a line for each worker and one for the whole, and lets
+// epochs and events scroll away above it. Elsewhere it writes the epochs and
+// events and nothing else. Its methods may be called from several goroutines. A
+// terminal that cannot be written to is no reason to stop a run: errors are dropped.
+type display struct {
+	mu    sync.Mutex
+	w     io.Writer
+	quiet bool
+	size  func() (columns, rows int) // nil when w is not a terminal
+	now   *Status                    // what the live block shows, nil for no block
+	drawn int                        // lines of the live block on the screen; the cursor is below
+}
+
+// newDisplay writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
+// warnings only.
+// There are no colors, so NO_COLOR asks for nothing; TERM=dumb asks for no live block.
+func newDisplay(w io.Writer, quiet bool) *display {
+	if w == nil {
+		w = io.Discard
+	}
+	d := &display{w: w, quiet: quiet}
+	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
+		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+			d.size = func() (int, int) { return terminalSize(f) }
+		}
+	}
+	return d
+}
+
+func terminalSize(f *os.File) (columns, rows int) {
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || ws.Col == 0 || ws.Row == 0 {
+		return 80, 24
+	}
+	return int(ws.Col), int(ws.Row)
+}
+
+// start shows what is about to be trained, on a terminal.
+func (d *display) start(header ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil && !d.quiet {
+		d.print(header...)
+	}
+}
+
+// status renews the live block.
+func (d *display) status(s Status) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil && !d.quiet {
+		d.now = &s
+		d.print()
+	}
+}
+
+// epoch shows the results of an epoch.
+func (d *display) epoch(e EpochResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.quiet {
+		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, lossText(e.TrainLoss), scores(e)))
+	}
+}
+
+// event shows something that happened and is in order: a worker joined, a snapshot was saved.
+func (d *display) event(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.quiet {
+		d.print(line)
+	}
+}
+
+// warn shows something that happened and should not have, quiet or not: a worker died.
+func (d *display) warn(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.print(line)
+}
+
+// close removes the live block. What is shown afterwards is plain lines.
+func (d *display) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now = nil
+	d.print()
+	d.size = nil
+}
+
+// print writes lines above the live block and draws the block again, in one write
+// lest it flicker. The escapes, both in ECMA-48: cursor up (A), erase to the end of
+// the line (K). Erasing the screen (J) is shorter, but where the block reaches the
+// top, tmux and others then save all of it among the lines that scrolled away.
+func (d *display) print(lines ...string) {
+	var b bytes.Buffer
+	if d.drawn > 0 {
+		b.WriteString("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", d.drawn))
+	}
+	var live []string
+	if d.now != nil {
+		live = block(*d.now, d.size)
+	}
+	for _, line := range append(lines, live...) {
+		b.WriteString(line + "\n")
+	}
+	d.drawn = len(live)
+	if b.Len() > 0 {
+		d.w.Write(b.Bytes())
+	}
+}
+
+// block is the live lines: as many workers as fit, then the whole. One line and one
+// column stay free, lest the terminal scroll or wrap.
+func block(s Status, size func() (columns, rows int)) []string {
+	columns, rows := size()
+	room := max(rows-2, 1) - 1 // lines for workers
+	shown, fastest := len(s.Workers), 0.0
+	if shown > room {
+		shown = max(room-1, 0)
+	}
+	for _, w := range s.Workers {
+		fastest = max(fastest, w.Rate)
+	}
+	var lines []string
+	for _, w := range s.Workers[:shown] {
+		lines = append(lines, workerLine(w, fastest))
+	}
+	if more := len(s.Workers) - shown; more > 0 && room > 0 {
+		lines = append(lines, fmt.Sprintf("... %d more %s", more, plural(more, "worker")))
+	}
+	lines = append(lines, totalLine(s))
+	for i, line := range lines { // plain ASCII: a byte is a column
+		lines[i] = line[:min(len(line), max(columns-1, 0))]
+	}
+	return lines
+}
+
+// workerLine has a bar that compares the worker with the fastest one.
+func workerLine(w WorkerStatus, fastest float64) string {
+	bar := 0
+	if share := w.Rate / fastest; share > 0 && share <= 1 { // neither 0/0 nor infinite
+		bar = int(math.Round(10 * share))
+	}
+	line := fmt.Sprintf("worker %2d  pid %-7d  %9s  %-10s  %s", w.Rank, w.PID, rateText(w.Rate), strings.Repeat("#", bar), w.State)
+	if w.Restarts > 0 {
+		line += fmt.Sprintf(", %d %s", w.Restarts, plural(w.Restarts, "restart"))
+	}
+	return line
+}
+
+// totalLine estimates the time left from the mean speed so far.
+func totalLine(s Status) string {
+	parts := []string{fmt.Sprintf("epoch %d/%d", s.Epoch, s.Epochs)}
+	if s.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%3d%%", 100*s.Examples/s.Total))
+	}
+	parts = append(parts, fmt.Sprintf("%9s", rateText(s.Rate)))
+	if s.Examples > 0 && s.Total >= s.Examples {
+		parts = append(parts, clock(s.Seconds/float64(s.Examples)*float64(s.Total-s.Examples))+" left")
+	}
+	if s.Last != nil {
+		parts = append(parts, scores(*s.Last))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// scores is how well the test set is predicted.
+func scores(e EpochResult) string {
+	text := "test loss " + lossText(e.TestLoss)
+	if e.TestAccuracy != nil {
+		text += fmt.Sprintf("  accuracy %.2f%%", 100**e.TestAccuracy)
+	}
+	if e.TestRMSE != nil {
+		text += "  RMSE " + lossText(*e.TestRMSE)
+	}
+	if e.TestR2 != nil {
+		text += fmt.Sprintf("  R2 %.4f", *e.TestR2)
+	}
+	return text
+}
+
+// rateText is a speed in examples a second.
+func rateText(x float64) string { return threeDigits(x) + "/s" }
+
+// threeDigits is a count from 0 on, rounded: 512, 84.2 k, 1.43 M.
+func threeDigits(x float64) string {
+	unit, digits := "", 0
+	for _, next := range []string{" k", " M", " G"} {
+		if x >= 999.5 {
+			x, unit = x/1000, next
+		}
+	}
+	switch {
+	case unit == "":
+	case x < 9.995:
+		digits = 2
+	case x < 99.95:
+		digits = 1
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64) + unit
+}
+
+// lossText has four decimals where they say enough, else an exponent.
+func lossText(x float64) string {
+	if a := math.Abs(x); x == 0 || a >= 0.001 && a < 1e5 {
+		return strconv.FormatFloat(x, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(x, 'e', 3, 64)
+}
+
+// clock is a duration as 0:42 or 1:02:33, rounded up.
+func clock(seconds float64) string {
+	s := int(math.Ceil(seconds))
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// thousands is n with a comma at every third digit.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

@@ -1,0 +1,119 @@
+package hogwild
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+const evalBatch = 256 // rows; the result does not depend on it
+
+// evaluate adds up loss and errors of weights w over a whole set.
+func evaluate(m model.Model, w []float32, set *data.Set) model.Score {
+	var sum model.Score
+	reader := set.NewReader()
+	rows := make([]int32, 0, evalBatch)
+	for i := 0; i < set.Rows; i += evalBatch {
+		rows = rows[:0]
+		for j := i; j < min(i+evalBatch, set.Rows); j++ {
+			rows = append(rows, int32(j))
+		}
+		s := m.Eval(w, reader.Batch(rows))
+		sum.N += s.N
+		sum.Loss += s.Loss
+		sum.Correct += s.Correct
+		sum.SqErr += s.SqErr
+		sum.Y += s.Y
+		sum.Y2 += s.Y2
+	}
+	return sum
+}
+
+// score is what is told of an evaluation: accuracy for classes, RMSE and R2 for values.
+type score struct {
+	loss               float64
+	accuracy, rmse, r2 *float64
+}
+
+func scoreOf(s model.Score, classes bool) score {
+	n := float64(s.N)
+	r := score{loss: s.Loss / n}
+	if classes {
+		a := float64(s.Correct) / n
+		r.accuracy = &a
+		return r
+	}
+	rmse := math.Sqrt(s.SqErr / n)
+	r2 := 1 - s.SqErr/(s.Y2-s.Y*s.Y/n)
+	r.rmse, r.r2 = &rmse, &r2
+	return r
+}
+
+// EvalResult is what `hogwild eval` prints.
+type EvalResult struct {
+	Weights  string   `json:"weights"`
+	Model    string   `json:"model"`
+	Data     string   `json:"data"`
+	Examples int      `json:"examples"`
+	Loss     float64  `json:"loss"`
+	Accuracy *float64 `json:"accuracy,omitempty"`
+	RMSE     *float64 `json:"rmse,omitempty"`
+	R2       *float64 `json:"r2,omitempty"`
+}
+
+// Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
+// folder) on data, read and scaled as the training data were. Errors match ErrUsage
+// when one of the files is not what it should be.
+func Eval(path, dataPath, format, target string) (EvalResult, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, weightsFile)
+	}
+	r := EvalResult{Weights: path, Data: dataPath}
+	saved, err := readSaved(path)
+	if err != nil {
+		return r, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	m, err := model.New(saved.config.Model, saved.config.Loss, saved.meta, saved.config.Bias)
+	if err != nil {
+		return r, fmt.Errorf("%w: %s: %w", ErrUsage, path, err)
+	}
+	w, err := saved.weights(m.Params())
+	if err != nil {
+		return r, fmt.Errorf("%w: %s: %w", ErrUsage, path, err)
+	}
+	set, err := data.LoadLike(dataPath, format, target, saved.meta)
+	if err != nil {
+		return r, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	defer set.Close()
+	s := scoreOf(evaluate(m, w, set), len(set.Classes) > 0)
+	r.Model, r.Examples = saved.config.Model, set.Rows
+	r.Loss, r.Accuracy, r.RMSE, r.R2 = s.loss, s.accuracy, s.rmse, s.r2
+	return r, nil
+}
+
+// WriteJSON writes the result as one JSON object.
+func (r EvalResult) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// WriteText writes the result for people.
+func (r EvalResult) WriteText(w io.Writer) error {
+	text := fmt.Sprintf("%s on %s: %d examples, loss %.4f", r.Model, r.Data, r.Examples, r.Loss)
+	if r.Accuracy != nil {
+		text += fmt.Sprintf(", accuracy %.2f%%", 100**r.Accuracy)
+	}
+	if r.RMSE != nil {
+		text += fmt.Sprintf(", RMSE %.4g, R2 %.4f", *r.RMSE, *r.R2)
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}

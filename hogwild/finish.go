@@ -1,0 +1,201 @@
+package hogwild
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// finish ends a run: the workers, a round that was under way, the last snapshot,
+// the report. What was trained is saved, unless the numbers diverged.
+func (r *coordinator) finish() (Result, error) {
+	r.pos.Seconds = r.seconds()
+	within := r.opened != 0
+	r.opened = 0
+	err := errors.Join(r.ended, r.halt())
+	if nan := r.diverged(); nan != nil {
+		err = nan
+	}
+	r.drain()
+	if within && !errors.Is(err, ErrDiverged) {
+		if e := r.saveWithin(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	r.display.close()
+	if errors.Is(err, errDone) {
+		err = nil
+	}
+	return r.result(), err
+}
+
+// drain takes in the evaluation under way, whatever it says.
+func (r *coordinator) drain() {
+	if r.busy {
+		ended := r.ended
+		r.settle()
+		r.ended = ended
+	}
+}
+
+// saveWithin saves a run that was stopped within an epoch.
+func (r *coordinator) saveWithin() error {
+	if err := r.finishRound(); err != nil {
+		return err
+	}
+	r.within()
+	r.copyRun()
+	e := EpochResult{Epoch: int(r.pos.Epoch), Seconds: r.pos.Seconds}
+	if err := r.score(&e); err != nil {
+		return err
+	}
+	_, done, lost, loss := r.world.progress()
+	if done > 0 {
+		e.TrainLoss = loss / float64(done)
+	} else if r.last != nil {
+		e.TrainLoss = r.last.TrainLoss
+	}
+	r.last = &e
+	err := r.snap.save(r.dir, r.params)
+	r.pos.Examples += int64(done) // only now: a resumed run counts the epoch's chunks again
+	r.pos.Lost += int64(lost)
+	return err
+}
+
+// finishRound takes the average of a round whose chunks were all done when the
+// workers stopped: some had averaged their slice, others not.
+func (r *coordinator) finishRound() error {
+	if !r.world.plan.barrier {
+		return nil
+	}
+	r.within()
+	round := r.pos.Round
+	if round == r.world.plan.rounds {
+		return nil
+	}
+	for rank := range r.cfg.Workers {
+		from, to := r.world.plan.round(rank, round)
+		for i := from; i < to; i++ {
+			if state, _ := r.world.chunk(i); state != chunkDone && state != chunkLost {
+				return nil
+			}
+		}
+	}
+	_, averaged := r.world.tickets(r.pos.Epoch, round)
+	for rank := range r.cfg.Workers {
+		if r.world.barrier.Arrived(rank) >= averaged {
+			continue
+		}
+		d, err := newCPU(&r.cfg, rank, r.mem, r.train)
+		if err != nil {
+			return err
+		}
+		if err := d.Average(r.world.round(r.pos.Epoch, round)); err != nil {
+			return err
+		}
+		r.world.barrier.Arrive(rank, averaged)
+	}
+	return nil
+}
+
+// result is the report.
+func (r *coordinator) result() Result {
+	c := &r.cfg
+	res := Result{Mode: c.Mode, Device: "cpu", Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
+		Epochs: int(r.pos.Epoch) - 1, Examples: r.pos.Examples, Seconds: r.pos.Seconds,
+		StartupSeconds: r.startup(), Restarts: r.pos.Restarts, LostExamples: r.pos.Lost, Seed: c.Seed,
+		Version: Version, Run: r.dir, Stopped: r.stopped, Notes: r.train.Notes, History: r.pos.History, Events: r.events}
+	if res.Seconds > 0 {
+		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
+	}
+	switch {
+	case errors.Is(r.ended, ErrInterrupted):
+		res.Stopped = "interrupted"
+	case errors.Is(r.ended, ErrTerminated):
+		res.Stopped = "terminated"
+	}
+	if e := r.last; e != nil {
+		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
+		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
+	}
+	if c.Timing {
+		res.Timing = r.timing()
+	}
+	return res
+}
+
+// startup is the time from the first worker's exec to the last worker's first
+// step; workers that came too late for any do not count.
+func (r *coordinator) startup() float64 {
+	last := uint64(0)
+	for rank := range r.cfg.Workers {
+		last = max(last, r.world.line(rank, lineFirst))
+	}
+	return float64(max(last, r.started)-r.started) / 1e9
+}
+
+// timing says where the time went.
+func (r *coordinator) timing() []string {
+	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, gates between epochs %.3f s",
+		r.loadTime.Seconds(), r.startup(), r.pos.Seconds, time.Since(r.watched).Seconds()-r.pos.Seconds)}
+	for rank := range r.cfg.Workers {
+		trained, waited := r.world.line(rank, lineTrained), r.world.line(rank, lineWaited)
+		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
+			float64(trained)/1e9, float64(waited)/1e9, r.world.line(rank, lineSteps), r.world.line(rank, lineExamples)))
+	}
+	return lines
+}
+
+// header is what the display shows at the top.
+func (r *coordinator) header() []string {
+	c, m := &r.cfg, r.train.Meta
+	what := fmt.Sprintf("%d x %d %s", m.Rows, m.Features, m.Kind)
+	if n := len(m.Classes); n > 0 {
+		what += fmt.Sprintf(", %d classes", n)
+	}
+	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
+		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
+	for _, note := range m.Notes {
+		head = append(head, "note: "+note)
+	}
+	return head
+}
+
+// show renews the display, and once a second the metrics.
+func (r *coordinator) show() {
+	s := r.status()
+	r.display.status(s)
+	if time.Since(r.second) >= time.Second {
+		r.second = time.Now()
+		if err := r.metrics.second(s); err != nil && r.ended == nil {
+			r.ended = err
+		}
+	}
+}
+
+// status is the run at this moment.
+func (r *coordinator) status() Status {
+	epoch := int(r.world.get(controlEpoch))
+	s := Status{Kind: "second", Epoch: epoch, Epochs: r.cfg.Epochs, Seconds: r.seconds(),
+		Total: int64(r.train.Rows) * int64(r.cfg.Epochs), Last: r.last}
+	_, done, _, _ := r.world.progress()
+	s.Examples = r.pos.Examples
+	if r.opened != 0 {
+		s.Examples += int64(done)
+	}
+	passed := max(time.Since(r.looked).Seconds(), 1e-3)
+	r.looked = time.Now()
+	for rank := range r.cfg.Workers {
+		n := int64(r.world.line(rank, lineExamples))
+		w := WorkerStatus{Rank: rank, PID: int(r.world.line(rank, linePID)),
+			State:    stateNames[r.world.line(rank, lineState)%uint64(len(stateNames))],
+			Examples: n, Rate: float64(n-r.rates[rank]) / passed, Restarts: r.restarts[rank]}
+		r.rates[rank] = n
+		s.Rate += w.Rate
+		s.Workers = append(s.Workers, w)
+	}
+	return s
+}
+
+func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }

@@ -1,0 +1,217 @@
+package hogwild
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// evaluation is what came of a snapshot: its test loss, and the saving of it.
+type evaluation struct {
+	result EpochResult
+	err    error
+}
+
+// gate is the quiet moment between two epochs: all chunks are done and nobody has
+// one. The weights are copied, the next epoch opens, and evaluation and saving run
+// on the copy while it trains.
+func (r *coordinator) gate() {
+	r.pos.Seconds = r.seconds()
+	r.opened = 0
+	_, done, lost, loss := r.world.progress()
+	r.pos.Examples += int64(done)
+	r.pos.Lost += int64(lost)
+	r.settle() // the copy is still in use until the last evaluation is done
+	if r.ended != nil {
+		return
+	}
+	rate := newSchedule(&r.cfg, r.train.Rows)
+	e := EpochResult{Kind: "epoch", Epoch: int(r.pos.Epoch), Seconds: r.pos.Seconds, Examples: r.pos.Examples,
+		LR: rate.at(int64(r.pos.Epoch) * int64(r.train.Rows)), TrainLoss: loss / float64(max(done, 1))}
+	r.pos.Epoch++
+	r.pos.Round, r.pos.Within = 0, false
+	last := int(r.pos.Epoch) > r.cfg.Epochs
+	r.copyRun()
+	every, _, _ := r.cfg.saveEvery()
+	r.evaluate(e, last || every > 0 && e.Epoch%every == 0)
+	if last || r.cfg.TargetLoss > 0 || r.cfg.TargetAccuracy > 0 {
+		r.settle() // whether to go on depends on it
+	}
+	if last && r.ended == nil {
+		r.ended = errDone
+	}
+	if r.ended == nil {
+		r.openNext()
+	}
+}
+
+func (r *coordinator) openNext() {
+	r.world.open(r.pos.Epoch)
+	for rank, gone := range r.gone {
+		if gone {
+			r.world.giveUp(rank)
+		}
+	}
+	r.opened = monotonic()
+}
+
+// seconds is the time spent training, gates left out.
+func (r *coordinator) seconds() float64 {
+	if r.opened == 0 {
+		return r.pos.Seconds
+	}
+	from := r.opened
+	first := uint64(math.MaxUint64)
+	for rank := range r.cfg.Workers {
+		if t := r.world.line(rank, lineBegan); t != 0 {
+			first = min(first, t)
+		}
+	}
+	from = max(from, first) // the first epoch begins when a worker does
+	now := monotonic()
+	if from > now {
+		return r.pos.Seconds
+	}
+	return r.pos.Seconds + float64(now-from)/1e9
+}
+
+// copyRun copies weights and state into the snapshot.
+func (r *coordinator) copyRun() {
+	r.snap.config, r.snap.meta, r.snap.pos = r.cfg, r.train.Meta, r.pos
+	r.snap.pos.History = slices.Clone(r.pos.History)
+	r.snap.capture(r.mem, r.world)
+}
+
+// evaluate starts the evaluation of the copy, and its saving.
+func (r *coordinator) evaluate(e EpochResult, save bool) {
+	r.busy = true
+	go func() {
+		if err := r.score(&e); err != nil {
+			r.evaluated <- evaluation{e, err}
+			return
+		}
+		r.snap.pos.History = append(r.snap.pos.History, e)
+		var err error
+		if save || r.reached(e) != "" {
+			err = r.snap.save(r.dir, r.params)
+		}
+		r.evaluated <- evaluation{e, err}
+	}()
+}
+
+// score evaluates the copy on the test set. A copy with a number that is not finite
+// is not good, and not to be saved.
+func (r *coordinator) score(e *EpochResult) error {
+	for i, v := range r.snap.w {
+		if v != v || v-v != 0 {
+			return fmt.Errorf("%w: weight %d is %v after epoch %d, learning rate %g; try a lower --lr (%s)",
+				ErrDiverged, i, v, e.Epoch, e.LR, r.lastGood())
+		}
+	}
+	s := scoreOf(evaluate(r.model, r.snap.w, r.test), len(r.test.Classes) > 0)
+	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.loss, s.accuracy, s.rmse, s.r2
+	return nil
+}
+
+// settle waits for the evaluation under way, if there is one.
+func (r *coordinator) settle() {
+	if r.busy {
+		r.record(<-r.evaluated)
+	}
+}
+
+// record takes an evaluation in: display, metrics, and whether a target is reached.
+func (r *coordinator) record(e evaluation) {
+	r.busy = false
+	if e.err != nil {
+		r.ended = e.err
+		return
+	}
+	if e.result.Kind == "" { // a save within an epoch
+		return
+	}
+	r.last = &e.result
+	r.pos.History = append(r.pos.History, e.result)
+	r.display.epoch(e.result)
+	if err := r.metrics.epoch(e.result); err != nil {
+		r.ended = err
+	}
+	if why := r.reached(e.result); why != "" {
+		r.stopped, r.ended = why, errDone
+	}
+}
+
+// reached names the target that an epoch has reached.
+func (r *coordinator) reached(e EpochResult) string {
+	if t := r.cfg.TargetLoss; t > 0 && e.TestLoss <= t {
+		return fmt.Sprintf("target loss %g", t)
+	}
+	if t := r.cfg.TargetAccuracy; t > 0 && e.TestAccuracy != nil && *e.TestAccuracy >= t {
+		return fmt.Sprintf("target accuracy %g", t)
+	}
+	return ""
+}
+
+// hold asks the workers to wait before their next chunk, so that the run can be
+// copied within an epoch. A save that is still being written is not overtaken.
+func (r *coordinator) hold() {
+	if r.busy || r.opened == 0 || r.holding {
+		return
+	}
+	r.holding = true
+	r.world.set(controlHold, 1)
+	r.world.tick()
+	r.world.call() // they may all be waiting already
+}
+
+// quiet tells whether nobody is within a chunk. One who is held keeps the others
+// from getting beyond their barrier, so waiting there is quiet too.
+func (r *coordinator) quiet() bool {
+	held := false
+	for rank := range r.cfg.Workers {
+		switch r.world.line(rank, lineState) {
+		case stateHeld:
+			held = true
+		case stateWaiting, stateGone:
+		default:
+			return false
+		}
+	}
+	return held
+}
+
+// saveHeld copies the run, lets the workers go on, and saves the copy.
+func (r *coordinator) saveHeld() {
+	if !r.complete() { // else the gate is about to save
+		r.within()
+		r.copyRun()
+		r.busy = true
+		go func() { r.evaluated <- evaluation{err: r.snap.save(r.dir, r.params)} }()
+	}
+	r.holding = false
+	r.world.set(controlHold, 0)
+	r.world.tick()
+}
+
+// within sets the position to where the open epoch is.
+func (r *coordinator) within() {
+	p := &r.world.plan
+	r.pos.Within, r.pos.Round = true, 0
+	for r.pos.Round < p.rounds && r.roundDone(r.pos.Round) {
+		r.pos.Round++
+	}
+}
+
+// roundDone tells whether all chunks of a round are done, and it is averaged.
+func (r *coordinator) roundDone(round int) bool {
+	_, averaged := r.world.tickets(r.world.get(controlEpoch), round)
+	if round < int(r.world.get(controlRound)) {
+		return true // before this run resumed
+	}
+	for rank := range r.cfg.Workers {
+		if r.world.barrier.Arrived(rank) < averaged {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,109 @@
+package hogwild
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+)
+
+// metricsFile is metrics.jsonl in the run folder: one JSON object a line, of kind
+// "epoch" or "second". A run that is resumed from before its end repeats epochs: the
+// last line of an epoch is the one that counts.
+type metricsFile struct{ f *os.File }
+
+// openMetrics begins the file of a run folder, or goes on with it when resuming. A
+// line that was cut off by the end of the process is then removed.
+func openMetrics(run string, resume bool) (*metricsFile, error) {
+	path := filepath.Join(run, "metrics.jsonl")
+	whole := int64(0) // bytes to keep
+	if resume {
+		old, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("metrics to go on with: %w", err)
+		}
+		whole = int64(bytes.LastIndexByte(old, '\n') + 1)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	if err := f.Truncate(whole); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	return &metricsFile{f}, nil
+}
+
+// epoch adds the line of an epoch.
+func (m *metricsFile) epoch(e EpochResult) error {
+	e.Kind = "epoch"
+	return m.line(e)
+}
+
+// second adds the line of a moment.
+func (m *metricsFile) second(s Status) error {
+	s.Kind = "second"
+	return m.line(s)
+}
+
+// line writes in one call, so that another process that reads sees whole lines.
+func (m *metricsFile) line(v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		_, err = m.f.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	return nil
+}
+
+func (m *metricsFile) close() error { return m.f.Close() }
+
+// number is a float64 in JSON, where NaN and infinity do not exist: they are null.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// MarshalJSON writes null for numbers that are not finite: a run may diverge.
+func (e EpochResult) MarshalJSON() ([]byte, error) {
+	type plain EpochResult
+	return json.Marshal(struct {
+		plain
+		TrainLoss    number  `json:"train_loss"`
+		TestLoss     number  `json:"test_loss"`
+		TestAccuracy *number `json:"test_accuracy,omitempty"`
+		TestRMSE     *number `json:"test_rmse,omitempty"`
+		TestR2       *number `json:"test_r2,omitempty"`
+	}{
+		plain(e), number(e.TrainLoss), number(e.TestLoss),
+		(*number)(e.TestAccuracy), (*number)(e.TestRMSE), (*number)(e.TestR2),
+	})
+}
+
+// MarshalJSON writes null for a rate that is not finite: time may not have passed.
+func (s Status) MarshalJSON() ([]byte, error) {
+	type plain Status
+	return json.Marshal(struct {
+		plain
+		Rate number `json:"examples_per_second"`
+	}{plain(s), number(s.Rate)})
+}
+
+// MarshalJSON writes null for a rate that is not finite: time may not have passed.
+func (w WorkerStatus) MarshalJSON() ([]byte, error) {
+	type plain WorkerStatus
+	return json.Marshal(struct {
+		plain
+		Rate number `json:"examples_per_second"`
+	}{plain(w), number(w.Rate)})
+}

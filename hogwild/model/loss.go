@@ -1,0 +1,164 @@
+package model
+
+import (
+	"math"
+
+	"hogwild/internal/vec"
+)
+
+// Loss is the loss of one example, as a function of the model's outputs z for it
+// and of its label. The outputs are k, one for each class, but 1 for values and for
+// the logistic and hinge losses of two classes. Conventions are PyTorch's.
+type Loss string
+
+// The losses. Logistic and hinge have t = 1 where the label is an output's class
+// and -1 elsewhere; a single output stands for class 1. With more, they are summed:
+// one classifier for each class against the rest.
+const (
+	CrossEntropy Loss = "cross-entropy" // log(sum exp(z)) - z[y]
+	Logistic     Loss = "logistic"      // log(1 + exp(-t z))
+	Hinge        Loss = "hinge"         // max(0, 1 - t z)
+	Squared      Loss = "squared"       // (z - y)^2, without a half
+	L1           Loss = "l1"            // |z - y|
+)
+
+// Losses lists them.
+var Losses = []Loss{CrossEntropy, Logistic, Hinge, Squared, L1}
+
+// values tells whether the loss is for labels that are values, not classes.
+func (l Loss) values() bool { return l == Squared || l == L1 }
+
+// deltas turns the outputs z (b x k) of a batch with labels y into the derivatives
+// of its mean loss, in place, and returns the summed loss.
+func (l Loss) deltas(z, y []float32, k int) float64 {
+	mean := 1 / float32(len(y))
+	switch l {
+	case CrossEntropy:
+		return crossEntropy(z, y, k, mean)
+	case Logistic:
+		return logistic(z, y, k, mean)
+	case Hinge:
+		return hinge(z, y, k, mean)
+	case Squared:
+		return squared(z, y, mean)
+	case L1:
+		return absolute(z, y, mean)
+	}
+	panic("model: no such loss: " + string(l))
+}
+
+func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
+	for i, yi := range y {
+		p := z[i*k : (i+1)*k]
+		c := int(yi)
+		own := float64(p[c])
+		sum += vec.Softmax(p) - own
+		p[c]--
+		vec.Scale(mean, p)
+	}
+	return sum
+}
+
+// logistic takes the exponential of a negative number only: it cannot overflow,
+// and loses no digits for large |z|.
+func logistic(z, y []float32, k int, mean float32) (sum float64) {
+	for i, yi := range y {
+		for c := range k {
+			t := side(yi, c, k)
+			m := t * float64(z[i*k+c])
+			e := math.Exp(-math.Abs(m))
+			sum += max(0, -m) + math.Log1p(e)
+			miss := 1 / (1 + e) // the probability of the other side
+			if m > 0 {
+				miss *= e
+			}
+			z[i*k+c] = float32(-t*miss) * mean
+		}
+	}
+	return sum
+}
+
+func hinge(z, y []float32, k int, mean float32) (sum float64) {
+	for i, yi := range y {
+		for c := range k {
+			t := side(yi, c, k)
+			m := t * float64(z[i*k+c])
+			z[i*k+c] = 0
+			if !(m >= 1) { // as NaN is not
+				sum += 1 - m
+				z[i*k+c] = float32(-t) * mean
+			}
+		}
+	}
+	return sum
+}
+
+func squared(z, y []float32, mean float32) (sum float64) {
+	for i, yi := range y {
+		e := float64(z[i]) - float64(yi)
+		sum += e * e
+		z[i] = float32(2*e) * mean
+	}
+	return sum
+}
+
+func absolute(z, y []float32, mean float32) (sum float64) {
+	for i, yi := range y {
+		e := float64(z[i]) - float64(yi)
+		sum += math.Abs(e)
+		switch {
+		case e > 0:
+			z[i] = mean
+		case e < 0:
+			z[i] = -mean
+		default:
+			z[i] = 0
+		}
+	}
+	return sum
+}
+
+// side is t for output c of k.
+func side(y float32, c, k int) float64 {
+	if k == 1 {
+		c = 1
+	}
+	if int(y) == c {
+		return 1
+	}
+	return -1
+}
+
+// score counts the errors of the outputs z (b x k); Loss it leaves at zero.
+func (l Loss) score(z, y []float32, k int) Score {
+	s := Score{N: len(y)}
+	for i, yi := range y {
+		if l.values() {
+			v, e := float64(yi), float64(z[i])-float64(yi)
+			s.SqErr += e * e
+			s.Y += v
+			s.Y2 += v * v
+		} else if decide(z[i*k:(i+1)*k]) == int(yi) {
+			s.Correct++
+		}
+	}
+	return s
+}
+
+// decide is the class that the outputs of one example stand for: that of the
+// largest, or with a single output the class 1 if it is positive.
+func decide(z []float32) int {
+	if len(z) == 1 {
+		if z[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	best := 0
+	for c, v := range z {
+		if v > z[best] {
+			best = c
+		}
+	}
+	return best
+}

@@ -1,0 +1,145 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"hogwild/hogwild/data"
+)
+
+// mlp is a chain of linear layers with ReLU between them: torch.nn.Sequential of
+// Linear, ReLU, Linear. With no hidden layer it is the linear model.
+type mlp struct {
+	loss   Loss
+	stages []stage
+	batch  int    // the largest batch that the scratch has room for
+	parts  []Part // one a stage; X and D change with the batch
+}
+
+// stage is one layer with its scratch. Outputs become deltas in place: once the
+// next stage has its inputs, z is not needed any more.
+type stage struct {
+	linear
+	x []data.Row // b inputs: the batch's rows, or the live units of the stage before
+	d []float32  // b x out: outputs, then deltas
+
+	// The memory behind x (b x in), in all stages but the first.
+	idx []uint32
+	val []float32
+}
+
+// New makes the model that s describes.
+func (s Spec) New() Model {
+	m := &mlp{loss: s.Loss}
+	in, at := s.Features, 0
+	for i := range len(s.Widths) + 1 {
+		l := linear{in: in, out: s.Outputs, weight: at, bias: -1}
+		if i < len(s.Widths) {
+			l.out = s.Widths[i]
+		}
+		if s.Bias {
+			l.bias = at + l.in*l.out
+		}
+		in, at = l.out, l.end()
+		m.stages = append(m.stages, stage{linear: l})
+		m.parts = append(m.parts, Part{Offset: l.weight, In: l.in, Out: l.out, Bias: l.bias})
+	}
+	return m
+}
+
+// Params names the layers 0, 2, 4: the numbers between are the ReLUs.
+func (m *mlp) Params() []Param {
+	var ps []Param
+	for i, s := range m.stages {
+		ps = append(ps, Param{Name: fmt.Sprintf("%d.weight", 2*i), Shape: []int{s.out, s.in}, Transposed: true, Decay: true})
+		if s.bias >= 0 {
+			ps = append(ps, Param{Name: fmt.Sprintf("%d.bias", 2*i), Shape: []int{s.out}})
+		}
+	}
+	return ps
+}
+
+// Init starts a linear model at zero, where its convex loss needs no better, and
+// the layers of others at random.
+func (m *mlp) Init(w []float32, seed uint64) {
+	clear(w)
+	if len(m.stages) == 1 {
+		return
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range m.stages {
+		m.stages[i].init(w, r)
+	}
+}
+
+func (m *mlp) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
+	last := m.forward(w, b)
+	loss := m.loss.deltas(last.d[:len(b.Y)*last.out], b.Y, last.out)
+	for i := len(m.stages) - 1; i > 0; i-- {
+		s := &m.stages[i]
+		s.backward(w, s.x[:len(b.Y)], s.d, m.stages[i-1].d)
+	}
+	for i := range m.stages {
+		s, p := &m.stages[i], &m.parts[i]
+		p.X, p.D = s.x[:len(b.Y)], s.d[:len(b.Y)*s.out]
+	}
+	g.Parts = m.parts
+	return loss
+}
+
+func (m *mlp) Eval(w []float32, b *data.Batch) Score {
+	last := m.forward(w, b)
+	z := last.d[:len(b.Y)*last.out]
+	score := m.loss.score(z, b.Y, last.out)
+	score.Loss = m.loss.deltas(z, b.Y, last.out)
+	return score
+}
+
+// forward computes the outputs of all stages, and returns the last.
+func (m *mlp) forward(w []float32, b *data.Batch) *stage {
+	m.grow(len(b.Rows))
+	s := &m.stages[0]
+	s.x = b.Rows
+	s.linear.forward(w, s.x, s.d)
+	for i := 1; i < len(m.stages); i++ {
+		z := s.d
+		s = &m.stages[i]
+		x := s.x[:len(b.Rows)]
+		s.activate(z, x)
+		s.linear.forward(w, x, s.d)
+	}
+	return s
+}
+
+// activate is ReLU: x becomes the units of z (b x in) that are positive, as sparse
+// rows, so that dead ones cost nothing from here on. NaN stays in, to be noticed.
+func (s *stage) activate(z []float32, x []data.Row) {
+	for i := range x {
+		from, to := i*s.in, (i+1)*s.in
+		idx, val := s.idx[from:to], s.val[from:to]
+		n := 0
+		for j, v := range z[from:to] {
+			idx[n], val[n] = uint32(j), v
+			if !(v <= 0) {
+				n++
+			}
+		}
+		x[i] = data.Row{Idx: idx[:n], Val: val[:n]}
+	}
+}
+
+// grow makes room for batches of n rows.
+func (m *mlp) grow(n int) {
+	if n <= m.batch {
+		return
+	}
+	m.batch = n
+	for i := range m.stages {
+		s := &m.stages[i]
+		s.d = make([]float32, n*s.out)
+		if i > 0 {
+			s.x = make([]data.Row, n)
+			s.idx, s.val = make([]uint32, n*s.in), make([]float32, n*s.in)
+		}
+	}
+}

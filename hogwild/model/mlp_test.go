@@ -1,0 +1,101 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"hogwild/hogwild/data"
+)
+
+func newModel(t *testing.T, name string, features, classes int, bias bool) (Model, []float32) {
+	t.Helper()
+	m, err := New(name, "", data.Meta{Name: "t", Features: features, Classes: make([]string, classes)}, bias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, make([]float32, Size(m.Params()))
+}
+
+func TestInit(t *testing.T) {
+	m, w := newModel(t, "softmax", 20, 3, true)
+	w[5] = 1
+	if m.Init(w, 1); slices.ContainsFunc(w, func(v float32) bool { return v != 0 }) {
+		t.Errorf("a linear model starts at %v, want zeros", w)
+	}
+
+	m, w = newModel(t, "mlp:50", 400, 4, true)
+	m.Init(w, 1)
+	again, other := slices.Clone(w), slices.Clone(w)
+	if m.Init(again, 1); !slices.Equal(w, again) {
+		t.Error("the same seed gave other weights")
+	}
+	if m.Init(other, 2); slices.Equal(w, other) {
+		t.Error("another seed gave the same weights")
+	}
+	// 1/sqrt(in) is 0.05 in the first layer, bias included; a uniform variable of
+	// that bound has the standard deviation 0.05/sqrt(3).
+	first := w[:400*50+50]
+	var sum, squares float64
+	for _, v := range first {
+		sum += float64(v)
+		squares += float64(v) * float64(v)
+	}
+	n := float64(len(first))
+	if m := slices.Max(first); m > 0.05 || m < 0.0499 {
+		t.Errorf("largest weight %v, want just below 0.05", m)
+	}
+	if mean, sd := sum/n, math.Sqrt(squares/n); math.Abs(mean) > 1e-3 || math.Abs(sd-0.05/math.Sqrt(3)) > 1e-3 {
+		t.Errorf("mean %v and deviation %v, want 0 and %v", mean, sd, 0.05/math.Sqrt(3))
+	}
+}
+
+// TestNoAllocation: once warm, neither Grad nor Eval asks for memory, at any
+// batch size up to the largest so far.
+func TestNoAllocation(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, name := range []string{"softmax", "logistic", "mlp:16,8"} {
+		m, w := newModel(t, name, 30, 3, true)
+		large, small := sparseBatches(r, 1, 32, 5, 30, 3), sparseBatches(r, 1, 1, 5, 30, 3)
+		var g Gradient
+		m.Grad(w, &large[0], &g)
+		if n := testing.AllocsPerRun(100, func() {
+			m.Grad(w, &small[0], &g)
+			m.Grad(w, &large[0], &g)
+			m.Eval(w, &large[0])
+		}); n != 0 {
+			t.Errorf("%s: %v allocations a call", name, n)
+		}
+	}
+}
+
+// TestExtremes: outputs far from zero give the losses that they should, and not
+// infinity; what is not a number is not hidden, not even behind a ReLU.
+func TestExtremes(t *testing.T) {
+	x := []data.Row{{Val: []float32{1}}}
+	for _, c := range []struct {
+		name string
+		w, y float32
+		want float64
+	}{
+		{"logistic", 1000, 1, 0}, {"logistic", 1000, 0, 1000}, {"logistic", -1000, 1, 1000},
+		{"logistic", 20, 1, 2.0611536203e-9}, // log1p(exp(-20))
+		{"hinge", -1000, 1, 1001},
+	} {
+		m, w := newModel(t, c.name, 1, 2, false)
+		w[0] = c.w
+		loss := m.Grad(w, &data.Batch{Rows: x, Y: []float32{c.y}, Features: 1}, &Gradient{})
+		if math.Abs(loss-c.want) > 1e-9*c.want {
+			t.Errorf("%s of z = %v, y = %v: loss %v, want %v", c.name, c.w, c.y, loss, c.want)
+		}
+	}
+	for _, name := range []string{"softmax", "logistic", "hinge", "mlp:3", "mlp:3,3"} {
+		m, w := newModel(t, name, 1, 2, false)
+		m.Init(w, 1)
+		w[0] = float32(math.NaN())
+		if loss := m.Grad(w, &data.Batch{Rows: x, Y: []float32{1}, Features: 1}, &Gradient{}); !math.IsNaN(loss) {
+			t.Errorf("%s with a weight that is not a number: loss %v", name, loss)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hogwild/hogwild/data"
+)
+
+// Spec is a built-in model with nothing left open.
+type Spec struct {
+	Name     string // softmax, logistic, hinge, linear, l1, mlp:WIDTHS
+	Loss     Loss
+	Widths   []int // of the hidden layers; none for a linear model
+	Features int   // inputs of the first layer
+	Outputs  int   // of the last: one for each class, or 1 (see Loss)
+	Classes  int   // 0 when values are predicted
+	Bias     bool  // has each layer a bias?
+}
+
+// maxWidth bounds a hidden layer, far above what host memory makes sensible.
+const maxWidth = 1 << 20
+
+// linearName is the linear model with the given loss.
+var linearName = map[Loss]string{
+	CrossEntropy: "softmax", Logistic: "logistic", Hinge: "hinge", Squared: "linear", L1: "l1",
+}
+
+// Task says how labels must be read for this model, which is known before the
+// data is: as "classes", as "values", or, "", as they look. The error for an
+// unknown name lists the known ones.
+func Task(name, loss string) (string, error) {
+	if _, ok := registry[name]; ok {
+		return "", noOptions(name, loss, true)
+	}
+	_, l, err := parse(name, loss)
+	switch {
+	case err != nil || l == "":
+		return "", err
+	case l.values():
+		return "values", nil
+	}
+	return "classes", nil
+}
+
+// Resolve fills in what name and loss leave open. An empty name is the linear
+// model; an empty loss is squared for values and cross-entropy for classes, except
+// that a linear model tells two classes apart with the logistic loss. The softmax,
+// logistic, hinge, linear and l1 models take no loss but their own.
+func Resolve(name, loss string, m data.Meta, bias bool) (Spec, error) {
+	if _, ok := registry[name]; ok {
+		return Spec{}, fmt.Errorf("model: %s is the program's own model and has no Spec", name)
+	}
+	widths, l, err := parse(name, loss)
+	if err != nil {
+		return Spec{}, err
+	}
+	s := Spec{Name: name, Loss: l, Widths: widths, Features: m.Features, Outputs: 1, Classes: len(m.Classes), Bias: bias}
+	if l == "" {
+		s.Loss = byLabels(s.Classes, widths != nil)
+	}
+	if name == "" {
+		s.Name = linearName[s.Loss]
+	}
+	if s.Loss == CrossEntropy || s.Classes > 2 {
+		s.Outputs = s.Classes
+	}
+	return s, s.check(m.Name)
+}
+
+// byLabels is the loss when nobody named one.
+func byLabels(classes int, hidden bool) Loss {
+	switch {
+	case classes == 0:
+		return Squared
+	case classes == 2 && !hidden:
+		return Logistic
+	}
+	return CrossEntropy
+}
+
+// check refuses a model that does not suit its data.
+func (s Spec) check(set string) error {
+	switch {
+	case s.Features < 1:
+		return fmt.Errorf("model: %s has no features: there is nothing to learn from", set)
+	case s.Loss.values() && s.Classes > 0:
+		return fmt.Errorf("model: the %s loss predicts values, but %s has %d classes: use cross-entropy, logistic or hinge", s.Loss, set, s.Classes)
+	case !s.Loss.values() && s.Classes == 0:
+		return fmt.Errorf("model: the %s loss needs classes, but the labels of %s are values: use squared or l1", s.Loss, set)
+	case s.Classes == 1:
+		return fmt.Errorf("model: all labels of %s are the same: there is nothing to tell apart", set)
+	}
+	return nil
+}
+
+// parse reads a built-in model's name: the widths of its hidden layers, and its
+// loss, which is "" if neither argument decides it.
+func parse(name, loss string) (widths []int, l Loss, err error) {
+	l = Loss(loss)
+	if l != "" && !slices.Contains(Losses, l) {
+		return nil, "", fmt.Errorf("model: unknown loss %q: the losses are cross-entropy, logistic, hinge, squared, l1", loss)
+	}
+	if name == "" {
+		return nil, l, nil
+	}
+	if isMLP(name) {
+		widths, err = parseWidths(name)
+		return widths, l, err
+	}
+	for own, n := range linearName {
+		if n != name {
+			continue
+		}
+		if l != "" && l != own {
+			return nil, "", fmt.Errorf("model: %s is the linear model with the %s loss; with the %s loss it is called %s", name, own, l, linearName[l])
+		}
+		return nil, own, nil
+	}
+	return nil, "", fmt.Errorf("model: unknown model %q: the models are %s", name, known())
+}
+
+func parseWidths(name string) ([]int, error) {
+	_, list, _ := strings.Cut(name, ":")
+	var widths []int
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxWidth {
+			return nil, fmt.Errorf("model: %q: width %q is not a number from 1 to %d (write mlp:128, or mlp:256,128)", name, text, maxWidth)
+		}
+		widths = append(widths, n)
+	}
+	return widths, nil
+}
+
+func isMLP(name string) bool { return name == "mlp" || strings.HasPrefix(name, "mlp:") }
+
+// builtin tells whether New would take the name for one of its own.
+func builtin(name string) bool {
+	if isMLP(name) {
+		return true
+	}
+	for _, n := range linearName {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}

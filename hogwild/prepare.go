@@ -1,0 +1,179 @@
+package hogwild
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+func newCoordinator(c Config) *coordinator {
+	n := c.Workers
+	return &coordinator{cfg: c, launch: newLauncher(), display: newDisplay(c.Progress, c.Quiet),
+		procs: make([]*process, n), restarts: make([]int, n), gone: make([]bool, n), rates: make([]int64, n),
+		evaluated: make(chan evaluation, 1), respawn: make(chan int, n)}
+}
+
+// prepare does all that can fail because of what the user gave, before any process
+// is started: data, model, memory, what is resumed, the run folder.
+func (r *coordinator) prepare() error {
+	start := time.Now()
+	if err := r.load(); err != nil {
+		return err
+	}
+	r.loadTime = time.Since(start)
+	var err error
+	if r.mem, err = createWeights(&r.cfg, model.Size(r.params)); err != nil {
+		return err
+	}
+	sum, err := r.mem.seg.Checksum()
+	if err != nil {
+		return err
+	}
+	r.world, err = createWorld(worldHeader{Version: Version, Config: r.cfg, Rows: r.train.Rows,
+		Weights: sum, Data: r.train.Checksum, CPUProfile: r.cfg.CPUProfile, Trace: r.cfg.Trace})
+	if err != nil {
+		return err
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if err := r.openFolder(); err != nil {
+		return usage("run folder: %w", err)
+	}
+	return nil
+}
+
+// load reads the data and makes the model that fits them.
+func (r *coordinator) load() error {
+	c := &r.cfg
+	task, err := model.Task(c.Model, c.Loss)
+	if err != nil {
+		return usage("%w", err)
+	}
+	r.train, r.test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
+		Target: c.Target, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
+	if err != nil {
+		return usage("%w", err)
+	}
+	if r.train.Rows < c.Workers {
+		return usage("workers %d: %s has %d training rows, fewer than workers", c.Workers, c.Data, r.train.Rows)
+	}
+	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
+		return usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
+	}
+	if !model.Registered(c.Model) {
+		spec, err := model.Resolve(c.Model, c.Loss, r.train.Meta, c.Bias)
+		if err != nil {
+			return usage("%w", err)
+		}
+		c.Model, c.Loss = spec.Name, string(spec.Loss)
+	}
+	if r.model, err = model.New(c.Model, c.Loss, r.train.Meta, c.Bias); err != nil {
+		return usage("%w", err)
+	}
+	r.params = r.model.Params()
+	return nil
+}
+
+// begin writes the first weights: the model's own, or those of the run to resume.
+func (r *coordinator) begin() error {
+	r.pos = position{Epoch: 1}
+	if r.cfg.Resume == "" {
+		r.model.Init(r.mem.w, r.cfg.Seed)
+		return nil
+	}
+	f, err := readSnapshot(r.cfg.Resume)
+	if err != nil {
+		return err
+	}
+	s, err := f.load(r.params)
+	if err != nil {
+		return err
+	}
+	if err := s.mayResume(&r.cfg, r.train.Meta); err != nil {
+		return err
+	}
+	if int(s.pos.Epoch) > r.cfg.Epochs {
+		return usage("resume %s: its %d epochs are done; give --epochs more than that to go on", r.cfg.Resume, s.pos.Epoch-1)
+	}
+	r.pos = s.pos
+	if n := len(r.pos.History); n > 0 {
+		r.last = &r.pos.History[n-1]
+	}
+	return s.restore(r.mem, r.world)
+}
+
+// openFolder makes the run folder: the one to resume, or a new one.
+func (r *coordinator) openFolder() error {
+	r.dir = r.cfg.Run
+	if r.dir == "" {
+		r.dir = r.cfg.Resume
+	}
+	if r.dir == "" {
+		r.dir = freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&r.cfg)))
+	}
+	r.cfg.Run = r.dir
+	if r.cfg.Resume != r.dir {
+		if _, err := os.Stat(filepath.Join(r.dir, snapshotFile)); err == nil {
+			return fmt.Errorf("%s holds a run already: resume it with --resume %s, or name another folder", r.dir, r.dir)
+		}
+	}
+	if err := os.MkdirAll(r.dir, 0o777); err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(r.cfg)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "config.yaml"), text, 0o666); err != nil {
+		return err
+	}
+	r.metrics, err = openMetrics(r.dir, r.cfg.Resume == r.dir)
+	return err
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// runName is a folder's name from what is trained on what.
+func runName(c *Config) string {
+	name := filepath.Base(c.Data) + "-" + c.Model
+	return strings.Trim(notInNames.ReplaceAllString(name, "-"), "-.")
+}
+
+// freshFolder is a name that is not taken.
+func freshFolder(name string) string {
+	for i, try := 2, name; ; i++ {
+		if _, err := os.Lstat(try); errors.Is(err, os.ErrNotExist) {
+			return try
+		}
+		try = fmt.Sprintf("%s-%d", name, i)
+	}
+}
+
+// close gives back whatever was made.
+func (r *coordinator) close() {
+	r.launch.close()
+	if r.metrics != nil {
+		_ = r.metrics.close() // every line was written, and checked, by a call of its own
+	}
+	if r.world != nil {
+		_ = r.world.seg.Close()
+	}
+	if r.mem != nil {
+		_ = r.mem.seg.Close()
+	}
+	for _, s := range []*data.Set{r.train, r.test} {
+		if s != nil {
+			_ = s.Close()
+		}
+	}
+}

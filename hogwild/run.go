@@ -1,0 +1,321 @@
+package hogwild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/shm"
+)
+
+// coordinator runs one job: it makes the shared memory, starts the workers,
+// watches them, and collects. It trains nothing itself.
+type coordinator struct {
+	cfg         Config
+	train, test *data.Set
+	model       model.Model // for evaluations, one at a time
+	params      []model.Param
+	world       *world
+	mem         *weights
+	dir         string
+
+	launch   *launcher
+	procs    []*process // nil: gone, or between two lives
+	restarts []int
+	gone     []bool
+	respawn  chan int // ranks whose back-off is over
+	started  uint64   // monotonic: the first worker's exec
+
+	loadTime time.Duration
+	watched  time.Time // since when the workers are watched
+
+	display *display
+	metrics *metricsFile
+	rates   []int64 // examples of each worker at the last look
+	looked  time.Time
+	second  time.Time
+
+	pos       position
+	opened    uint64 // monotonic: when the epoch was opened, 0 between epochs
+	snap      snapshot
+	evaluated chan evaluation // at most one evaluation is under way
+	busy      bool
+	holding   bool
+	last      *EpochResult
+
+	events  []string
+	ended   error // why the run is over; nil while it goes on
+	stopped string
+}
+
+// errDone ends a run that came to its end.
+var errDone = errors.New("done")
+
+// Run trains c.Model on c.Data with c.Workers processes, which are this program
+// started again: see IsWorker. It returns when all epochs are done, a target is
+// reached, ctx is cancelled or, with c.Signals, on Ctrl-C and SIGTERM; then what was
+// trained is saved, and the Result says what it came to. Errors match ErrUsage
+// (before any process was started), ErrDiverged, ErrInterrupted or ErrTerminated.
+func Run(ctx context.Context, c Config) (Result, error) {
+	if err := c.Validate(); err != nil {
+		return Result{}, err
+	}
+	r := newCoordinator(c)
+	defer r.close()
+	if err := r.prepare(); err != nil {
+		return Result{}, err
+	}
+	if err := r.start(); err != nil {
+		return Result{}, errors.Join(err, r.halt())
+	}
+	r.watched = time.Now()
+	r.watch(ctx)
+	return r.finish()
+}
+
+// start opens the first epoch and starts the workers into it.
+func (r *coordinator) start() error {
+	r.display.start(r.header()...)
+	if r.pos.Within {
+		r.world.publish(r.pos.Epoch, r.pos.Round)
+	} else {
+		r.world.open(r.pos.Epoch)
+	}
+	r.started = monotonic()
+	r.opened = r.started
+	for rank := range r.cfg.Workers {
+		if err := r.spawn(rank); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *coordinator) spawn(rank int) error {
+	r.world.setLine(rank, lineState, stateStarting)
+	p, err := r.launch.start(rank, []*os.File{r.world.seg.File(), r.mem.seg.File(), r.train.File()})
+	if err == nil {
+		r.procs[rank] = p
+		r.world.setLine(rank, linePID, uint64(p.pid()))
+	}
+	return err
+}
+
+// watch is the coordinator's life: whatever happens first, until the run is over.
+func (r *coordinator) watch(ctx context.Context) {
+	signals := make(chan os.Signal, 1)
+	if r.cfg.Signals {
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	}
+	bell := r.listen()
+	show := time.NewTicker(200 * time.Millisecond)
+	defer show.Stop()
+	save := make(<-chan time.Time)
+	if _, every, _ := r.cfg.saveEvery(); every > 0 {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		save = t.C
+	}
+	for r.ended == nil {
+		select {
+		case <-bell:
+			r.look()
+		case e := <-r.launch.exits:
+			r.died(e)
+		case rank := <-r.respawn:
+			if err := r.spawn(rank); err != nil {
+				r.ended = err
+			}
+		case e := <-r.evaluated:
+			r.record(e)
+		case <-show.C:
+			r.show()
+		case <-save:
+			r.hold()
+		case <-ctx.Done():
+			r.ended = fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+		case s := <-signals:
+			// From here on a second signal does what it does by default: it ends
+			// this process at once, and the kernel the workers.
+			signal.Reset(syscall.SIGINT, syscall.SIGTERM)
+			r.ended = ErrInterrupted
+			if s == syscall.SIGTERM {
+				r.ended = ErrTerminated
+			}
+		}
+	}
+}
+
+// listen turns the workers' bell into a channel.
+func (r *coordinator) listen() <-chan struct{} {
+	bell := make(chan struct{}, 1)
+	word := &r.world.bells[bellCall]
+	go func() {
+		seen := atomic.LoadUint32(word)
+		for !r.world.stopped() {
+			bell <- struct{}{}
+			for atomic.LoadUint32(word) == seen && !r.world.stopped() {
+				if err := shm.Wait(word, seen, time.Second); err != nil {
+					return
+				}
+			}
+			seen = atomic.LoadUint32(word)
+		}
+	}()
+	return bell
+}
+
+// look answers the bell: a worker has nothing to do, waits, or has failed.
+func (r *coordinator) look() {
+	if err := r.diverged(); err != nil {
+		r.ended = err
+		return
+	}
+	if r.holding && r.quiet() {
+		r.saveHeld()
+	}
+	if r.opened != 0 && r.complete() {
+		r.gate()
+	}
+}
+
+// diverged is the error of the first rank whose loss was not finite.
+func (r *coordinator) diverged() error {
+	for rank := range r.cfg.Workers {
+		if step := r.world.line(rank, lineFailStep); step != 0 {
+			e := &notFinite{step: int64(step), loss: floatOf(r.world.line(rank, lineFailLoss)),
+				lr: floatOf(r.world.line(rank, lineFailRate))}
+			return fmt.Errorf("%w: worker %d: %w; try a lower --lr (%s)", ErrDiverged, rank, e, r.lastGood())
+		}
+	}
+	return nil
+}
+
+// lastGood says what is left after the numbers diverged.
+func (r *coordinator) lastGood() string {
+	if _, err := os.Stat(r.dir + "/" + snapshotFile); err != nil {
+		return "nothing was saved before"
+	}
+	return "the last good snapshot is kept in " + r.dir
+}
+
+// complete tells whether the open epoch is: every chunk done or lost, and in
+// barrier mode the last average taken.
+func (r *coordinator) complete() bool {
+	if left, _, _, _ := r.world.progress(); left > 0 {
+		return false
+	}
+	if p := &r.world.plan; p.barrier {
+		_, averaged := r.world.tickets(r.pos.Epoch, p.rounds-1)
+		for rank := range p.workers {
+			if r.world.barrier.Arrived(rank) < averaged {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// died answers the end of a worker: its chunk goes back, and it alone is started
+// again, while the others go on.
+func (r *coordinator) died(e exit) {
+	r.procs[e.rank] = nil
+	r.world.release(e.rank)
+	if r.world.line(e.rank, lineFailStep) != 0 {
+		return // it reported, and ended: look sees to it
+	}
+	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
+	if r.world.line(e.rank, lineBegan) == 0 && !e.killed {
+		r.ended = fmt.Errorf("%s: it cannot start", who)
+		return
+	}
+	if r.restarts[e.rank] < r.cfg.MaxRestarts {
+		r.restarts[e.rank]++
+		r.pos.Restarts++
+		r.event("%s: restarted, %d of %d", who, r.restarts[e.rank], r.cfg.MaxRestarts)
+		r.world.setLine(e.rank, lineState, stateRestarting)
+		wait := backOff(r.restarts[e.rank], e.lived)
+		time.AfterFunc(wait, func() { r.respawn <- e.rank })
+		return
+	}
+	r.gone[e.rank] = true
+	r.world.setLine(e.rank, lineState, stateGone)
+	for _, gone := range r.gone {
+		if !gone {
+			r.event("%s: not restarted, its limit of %d is reached; the others go on", who, r.cfg.MaxRestarts)
+			r.carry(e.rank)
+			return
+		}
+	}
+	r.ended = fmt.Errorf("%s, as all others did: no worker is left (raise --max-restarts %d)", who, r.cfg.MaxRestarts)
+}
+
+// backOff is the wait before a worker's n-th restart: none at first, and longer and
+// longer for one that dies as soon as it lives.
+func backOff(n int, lived time.Duration) time.Duration {
+	if n == 1 || lived > time.Second {
+		return 0
+	}
+	return min(20*time.Millisecond<<min(n, 10), 2*time.Second)
+}
+
+// carry does what a rank that is gone would leave undone: in barrier mode the
+// coordinator meets and averages in its place. What only it may train is lost.
+func (r *coordinator) carry(rank int) {
+	r.world.giveUp(rank)
+	if !r.world.plan.barrier {
+		return
+	}
+	d, err := newCPU(&r.cfg, rank, r.mem, r.train)
+	if err != nil {
+		r.ended = err
+		return
+	}
+	stand := &worker{rank: rank, world: r.world, device: d}
+	go func() {
+		if err := stand.rounds(); !errors.Is(err, errStopped) {
+			r.world.stop() // cannot happen: a device in host memory does not fail
+		}
+	}()
+}
+
+func (r *coordinator) event(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	r.events = append(r.events, line)
+	r.display.warn(line)
+}
+
+// halt stops the workers kindly, and those that do not stop in time not.
+func (r *coordinator) halt() error {
+	r.world.stop()
+	deadline := time.After(10 * time.Second)
+	for {
+		left := 0
+		for _, p := range r.procs {
+			if p != nil {
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		select {
+		case e := <-r.launch.exits:
+			r.procs[e.rank] = nil
+			r.world.release(e.rank)
+		case <-deadline:
+			for _, p := range r.procs {
+				if p != nil {
+					p.kill()
+				}
+			}
+		}
+	}
+}

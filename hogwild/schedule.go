@@ -1,0 +1,43 @@
+package hogwild
+
+import "math"
+
+// schedule is the learning rate as a function of the examples that all workers
+// have trained together.
+type schedule struct {
+	kind    string
+	lr, min float64
+	decay   float64 // an epoch
+	n       float64 // examples an epoch
+	total   float64 // examples of the run
+}
+
+func newSchedule(c *Config, n int) schedule {
+	return schedule{kind: c.Schedule, lr: c.LR, min: c.LRMin, decay: c.Decay,
+		n: float64(n), total: float64(n) * float64(c.Epochs)}
+}
+
+// at is the learning rate after seen examples:
+//
+//	cosine  min + (lr-min) (1 + cos(pi seen/total))/2   (Loshchilov and Hutter 2017, without restarts)
+//	linear  from lr to min over the run
+//	exp     lr decay^(seen/n), smoothly
+//	step    lr decay^floor(seen/n), once an epoch
+//
+// and never below min.
+func (s schedule) at(seen int64) float64 {
+	if s.kind == "constant" {
+		return s.lr
+	}
+	t := min(float64(seen)/s.total, 1)
+	switch s.kind {
+	case "cosine":
+		return s.min + (s.lr-s.min)*(1+math.Cos(math.Pi*t))/2
+	case "linear":
+		return s.lr + (s.min-s.lr)*t
+	case "exp":
+		return max(s.min, s.lr*math.Pow(s.decay, float64(seen)/s.n))
+	default: // step
+		return max(s.min, s.lr*math.Pow(s.decay, math.Floor(float64(seen)/s.n)))
+	}
+}

@@ -1,0 +1,79 @@
+package hogwild
+
+import (
+	"errors"
+	"fmt"
+
+	"hogwild/shm"
+)
+
+// weights is the segment that the run is about: the weights, and what belongs to
+// them. All of it together is what a snapshot saves.
+type weights struct {
+	seg   *shm.Segment
+	w     []float32   // p weights
+	slots [][]float32 // barrier mode: each rank's replica or gradient, p numbers
+	opts  []optimizer // one a rank, or one for all
+	state []float32   // of all optimizers, as it lies in memory
+	steps []uint64    // taken with each optimizer's state, a line each
+}
+
+// createWeights makes the segment for p weights, all zero.
+func createWeights(c *Config, p int) (*weights, error) {
+	var l shm.Layout
+	l.Add("weights", shm.F32, p)
+	if c.Mode == "sync" {
+		l.Add("slots", shm.F32, c.Workers, p)
+	}
+	l.Add("state", shm.F32, c.optimizers(), optimizerSlots(c.Optimizer), p)
+	l.Add("steps", shm.U64, c.optimizers(), lineWords)
+	seg, err := l.Create("weights")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %d weights with what belongs to them", err, p)
+	}
+	return openWeights(seg, c)
+}
+
+// openWeights finds the arrays in a mapped segment.
+func openWeights(seg *shm.Segment, c *Config) (*weights, error) {
+	m := &weights{seg: seg}
+	var errs [4]error
+	var slots []float32
+	m.w, errs[0] = shm.View[float32](seg, "weights")
+	m.state, errs[1] = shm.View[float32](seg, "state")
+	m.steps, errs[2] = shm.View[uint64](seg, "steps")
+	if c.Mode == "sync" {
+		slots, errs[3] = shm.View[float32](seg, "slots")
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	p, k := len(m.w), optimizerSlots(c.Optimizer)
+	if len(m.state) != c.optimizers()*k*p || len(m.steps) != c.optimizers()*lineWords ||
+		(c.Mode == "sync" && len(slots) != c.Workers*p) {
+		return nil, errors.New("the weights' segment has another shape than the configuration gives it")
+	}
+	for r := 0; r < c.Workers && c.Mode == "sync"; r++ {
+		m.slots = append(m.slots, slots[r*p:(r+1)*p])
+	}
+	for i := range c.optimizers() {
+		o := optimizer{kind: c.Optimizer, mu: float32(c.Momentum), beta1: c.Beta1, beta2: c.Beta2,
+			steps: &m.steps[i*lineWords]}
+		for j := range k {
+			o.slots = append(o.slots, m.state[(i*k+j)*p:(i*k+j+1)*p])
+		}
+		m.opts = append(m.opts, o)
+	}
+	return m, nil
+}
+
+// optimizers is the number of optimizer states: one a rank when they are private.
+// With averaged gradients all ranks take one step together, with one state.
+func (c *Config) optimizers() int {
+	if c.OptimizerState == "shared" || c.averagesGradients() {
+		return 1
+	}
+	return c.Workers
+}
+
+func (c *Config) averagesGradients() bool { return c.Mode == "sync" && c.Average == "gradients" }

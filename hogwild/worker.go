@@ -1,0 +1,336 @@
+package hogwild
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"runtime/trace"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/shm"
+)
+
+// A worker is started with its rank in the environment and three descriptors: the
+// world, the weights and the training data.
+const (
+	rankVariable = "HOGWILD_RANK"
+	worldFD      = 3
+	weightsFD    = 4
+	dataFD       = 5
+)
+
+// IsWorker tells whether this process was started by Run as a worker. A program
+// that calls Run asks it first thing in main, after registering its models, and
+// leaves the process to WorkerMain if so.
+func IsWorker() bool { return os.Getenv(rankVariable) != "" }
+
+// WorkerMain is a worker process's main. It returns the exit status.
+func WorkerMain() int {
+	// Ctrl-C on a terminal reaches the whole process group; the coordinator decides.
+	signal.Ignore(syscall.SIGINT)
+	w, header, err := joinRun()
+	if err == nil && w.rank == 0 {
+		err = profile(header, w.live)
+	} else if err == nil {
+		err = w.live()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "hogwild worker %s: %v\n", os.Getenv(rankVariable), err)
+		return 1
+	}
+	return 0
+}
+
+// worker is one rank of a run: it takes chunks, trains them on its device, and
+// reports. It does not know where the weights are.
+type worker struct {
+	rank   int
+	world  *world
+	device Device
+}
+
+// joinRun maps what the coordinator made and checks that both mean the same by it.
+func joinRun() (*worker, *worldHeader, error) {
+	rank, err := strconv.Atoi(os.Getenv(rankVariable))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s=%q: workers are started by hogwild train", rankVariable, os.Getenv(rankVariable))
+	}
+	seg, err := mapInherited(worldFD, "world", true)
+	if err != nil {
+		return nil, nil, err
+	}
+	world, header, err := openWorld(seg)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rank < 0 || rank >= header.Config.Workers {
+		return nil, nil, fmt.Errorf("rank %d of %d workers", rank, header.Config.Workers)
+	}
+	if seg, err = mapInherited(weightsFD, "weights", true); err != nil {
+		return nil, nil, err
+	}
+	if sum, err := seg.Checksum(); err != nil || sum != header.Weights {
+		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum, header.Weights, err)
+	}
+	m, err := openWeights(seg, &header.Config)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := data.Map(os.NewFile(dataFD, "data"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if set.Rows != header.Rows || set.Checksum != header.Data {
+		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
+	}
+	device, err := newCPU(&header.Config, rank, m, set)
+	return &worker{rank: rank, world: world, device: device}, &header, err
+}
+
+// profile runs f with the profiles that were asked for. One worker is like another:
+// worker 0 stands for all.
+func profile(h *worldHeader, f func() error) error {
+	if h.CPUProfile != "" {
+		file, err := os.Create(h.CPUProfile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	if h.Trace != "" {
+		file, err := os.Create(h.Trace)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := trace.Start(file); err != nil {
+			return err
+		}
+		defer trace.Stop()
+	}
+	return f()
+}
+
+func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
+	f := os.NewFile(fd, name)
+	if f == nil {
+		return nil, fmt.Errorf("descriptor %d (%s) is not open: workers are started by hogwild train", fd, name)
+	}
+	return shm.Map(f, write)
+}
+
+// newCPU makes the device of one rank over the mapped weights and data.
+func newCPU(c *Config, rank int, m *weights, set *data.Set) (*cpu, error) {
+	mod, err := model.New(c.Model, c.Loss, set.Meta, c.Bias)
+	if err != nil {
+		return nil, err
+	}
+	params := mod.Params()
+	if n := model.Size(params); n != len(m.w) {
+		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.w))
+	}
+	d := &cpu{
+		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
+		cfg: c, rank: rank, plan: newPlan(c, set.Rows), rate: newSchedule(c, set.Rows),
+		model: mod, reader: set.NewReader(), freq: set.Freq,
+	}
+	for r := range c.Workers {
+		d.orders = append(d.orders, d.plan.share(r))
+	}
+	d.rows = make([]int32, d.plan.chunk)
+	at := 0
+	for _, p := range params {
+		n := model.Size([]model.Param{p})
+		if p.Decay {
+			d.decay = append(d.decay, span{at, at + n})
+		}
+		at += n
+	}
+	switch {
+	case c.averagesGradients():
+		d.dense = m.slots[rank]
+	case c.Mode == "sync":
+		d.w = m.slots[rank]
+	}
+	if d.dense == nil && c.Optimizer != "sgd" {
+		d.dense = make([]float32, len(m.w))
+	}
+	return d, nil
+}
+
+// live is a worker's life: until the run stops or its numbers diverge.
+func (w *worker) live() error {
+	w.world.setLine(w.rank, linePID, uint64(os.Getpid()))
+	if w.world.line(w.rank, lineBegan) == 0 {
+		w.world.setLine(w.rank, lineBegan, monotonic())
+	}
+	w.world.setLine(w.rank, lineState, stateTraining)
+	life := w.free
+	if w.world.plan.barrier {
+		life = w.rounds
+	}
+	err := life()
+	var nan *notFinite
+	switch {
+	case errors.As(err, &nan):
+		w.world.fail(w.rank, nan)
+		err = nil
+	case errors.Is(err, errStopped):
+		err = nil
+	}
+	return errors.Join(err, w.device.Close())
+}
+
+// free is async mode: chunk after chunk, without waiting for anybody.
+func (w *worker) free() error {
+	for {
+		c, err := w.world.take(w.rank)
+		if err != nil {
+			return err
+		}
+		if err := w.train(c); err != nil {
+			return err
+		}
+	}
+}
+
+// train runs a chunk and reports it. A worker's first step is timed.
+func (w *worker) train(c Chunk) error {
+	defer w.world.spent(w.rank, lineTrained, monotonic())
+	var t Tally
+	if w.world.line(w.rank, lineFirst) == 0 && c.Count > 0 {
+		first, rest := c.split()
+		tally, err := w.device.Train(first)
+		if err != nil {
+			return err
+		}
+		w.world.setLine(w.rank, lineFirst, monotonic())
+		t, c = tally, rest
+	}
+	tally, err := w.device.Train(c)
+	if err != nil {
+		return err
+	}
+	w.world.finish(w.rank, c, t.plus(tally))
+	return nil
+}
+
+// rounds is barrier mode: all ranks in step, epoch after epoch.
+func (w *worker) rounds() error {
+	for done := uint64(0); ; {
+		tick := atomic.LoadUint32(&w.world.bells[bellTick])
+		if err := w.world.mayRun(w.rank); err != nil {
+			return err
+		}
+		epoch := w.world.get(controlEpoch)
+		if epoch == done {
+			w.world.await(w.rank, tick)
+			continue
+		}
+		for r := int(w.world.get(controlRound)); r < w.world.plan.rounds; r++ {
+			if err := w.round(epoch, r); err != nil {
+				return err
+			}
+		}
+		done = epoch
+	}
+}
+
+// round is one round of barrier mode. A worker that takes the place of a dead one
+// comes through here too: what that one has done already is skipped, and the rest
+// can be done twice without harm.
+func (w *worker) round(epoch uint64, round int) error {
+	trained, averaged := w.world.tickets(epoch, round)
+	if w.world.barrier.Arrived(w.rank) < trained {
+		if err := w.trainRound(epoch, round); err != nil {
+			return err
+		}
+	}
+	if err := w.meet(trained); err != nil {
+		return err
+	}
+	if w.world.barrier.Arrived(w.rank) < averaged {
+		if err := w.device.Average(w.world.round(epoch, round)); err != nil {
+			return err
+		}
+	}
+	return w.meet(averaged)
+}
+
+// trainRound trains this rank's chunks of a round.
+func (w *worker) trainRound(epoch uint64, round int) error {
+	from, to := w.world.plan.round(w.rank, round)
+	if state, _ := w.world.chunk(from); state != chunkDone {
+		if err := w.device.Pull(); err != nil {
+			return err
+		}
+	}
+	for i := from; i < to; i++ {
+		if err := w.world.mayRun(w.rank); err != nil {
+			return err
+		}
+		if !w.world.claim(w.rank, epoch, i) {
+			continue
+		}
+		if err := w.train(w.world.plan.at(int(epoch-1), i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet waits for all ranks; stopping ends the wait.
+func (w *worker) meet(ticket uint64) error {
+	defer w.world.spent(w.rank, lineWaited, monotonic())
+	w.world.setLine(w.rank, lineState, stateWaiting)
+	err := w.world.barrier.Meet(w.rank, ticket, func(int) error {
+		if w.world.stopped() {
+			return errStopped
+		}
+		return nil
+	})
+	w.world.setLine(w.rank, lineState, stateTraining)
+	return err
+}
+
+// tickets are the two meetings of a round: when all have trained, and when all
+// have averaged.
+func (w *world) tickets(epoch uint64, round int) (trained, averaged uint64) {
+	n := 2 * (epoch*uint64(w.plan.rounds) + uint64(round))
+	return n + 1, n + 2
+}
+
+// round says what each rank trained in a round that is complete.
+func (w *world) round(epoch uint64, round int) Round {
+	r := Round{Number: int(epoch-1)*w.plan.rounds + round + 1, Examples: make([]int, w.plan.workers)}
+	for rank := range r.Examples {
+		from, to := w.plan.round(rank, round)
+		for i := from; i < to; i++ {
+			if state, _ := w.chunk(i); state == chunkDone {
+				r.Examples[rank] += w.plan.at(int(epoch-1), i).Count
+			}
+		}
+	}
+	from, _ := w.plan.round(0, round)
+	r.Seen = w.plan.at(int(epoch-1), from).Seen
+	return r
+}
+
+// monotonic is a clock that all processes of a machine share, in ns.
+func monotonic() uint64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail for this clock
+	return uint64(t.Nano())
+}

@@ -1,0 +1,76 @@
+// Package vec is the arithmetic of the trainer: loops over float32 slices. It
+// does not know what the numbers mean, nor that other processes may be writing
+// some of them.
+//
+// In each comment the first line is the loop. Sums run in a fixed order, so that
+// equal inputs give equal bits; the order is not that of the plain loop, so results
+// differ from it by rounding. A slice that is too short, or an index outside w,
+// panics before anything beyond it is touched.
+package vec
+
+// Dot is sum x[i]*y[i]. y has at least the length of x.
+//
+// An addition takes four cycles and two can start in each, so one running sum
+// would wait for itself: there are four.
+func Dot(x, y []float32) float32 {
+	y = y[:len(x):len(y)]
+	var a, b, c, d float32
+	i := 0
+	for ; i <= len(x)-4; i += 4 {
+		a += x[i] * y[i]
+		b += x[i+1] * y[i+1]
+		c += x[i+2] * y[i+2]
+		d += x[i+3] * y[i+3]
+	}
+	for ; i < len(x); i++ {
+		a += x[i] * y[i]
+	}
+	return (a + b) + (c + d)
+}
+
+// Axpy is y[i] += a*x[i]. y has at least the length of x.
+func Axpy(a float32, x, y []float32) {
+	y = y[:len(x):len(y)]
+	i := 0
+	for ; i <= len(x)-4; i += 4 {
+		y[i] += a * x[i]
+		y[i+1] += a * x[i+1]
+		y[i+2] += a * x[i+2]
+		y[i+3] += a * x[i+3]
+	}
+	for ; i < len(x); i++ {
+		y[i] += a * x[i]
+	}
+}
+
+// Scale is x[i] *= a.
+func Scale(a float32, x []float32) {
+	for i := range x {
+		x[i] *= a
+	}
+}
+
+// SparseDot is sum val[i]*w[idx[i]]. val has at least the length of idx.
+func SparseDot(idx []uint32, val, w []float32) float32 {
+	val = val[:len(idx):len(val)]
+	var a, b, c, d float32
+	i := 0
+	for ; i <= len(idx)-4; i += 4 {
+		a += val[i] * w[idx[i]]
+		b += val[i+1] * w[idx[i+1]]
+		c += val[i+2] * w[idx[i+2]]
+		d += val[i+3] * w[idx[i+3]]
+	}
+	for ; i < len(idx); i++ {
+		a += val[i] * w[idx[i]]
+	}
+	return (a + b) + (c + d)
+}
+
+// SparseAxpy is w[idx[i]] += a*val[i]. val has at least the length of idx.
+func SparseAxpy(a float32, idx []uint32, val, w []float32) {
+	val = val[:len(idx):len(val)]
+	for i, j := range idx {
+		w[j] += a * val[i]
+	}
+}
