@@ -11,10 +11,10 @@ const maxTexts = 100
 
 // column is what was found in the cells of one column of a CSV file.
 type column struct {
-	name                    string // by the header, else its number
-	numbers, texts, missing int
-	distinct                map[string]bool // cells that are not missing, at most maxTexts+1
-	textLine                int             // where the first text stands
+	name           string // by the header, else its number
+	numbers, texts int
+	distinct       map[string]bool // cells that are not missing, at most maxTexts+1
+	textLine       int             // where the first text stands
 }
 
 // feature is one input: the numbers of a column, or 1 where a text stands in it.
@@ -27,7 +27,6 @@ type feature struct {
 // see counts a cell.
 func (c *column) see(line int, cell string) {
 	if isMissing(cell) {
-		c.missing++
 		return
 	}
 	if _, ok := cellNumber(cell); ok {

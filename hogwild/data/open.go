@@ -34,18 +34,7 @@ func Load(o Options) (train, test *Set, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := open(path, o, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	t.Name = o.Path
-	if err := t.findClasses(o.Task); err != nil {
-		return nil, nil, err
-	}
-	if len(t.Classes) == 1 {
-		return nil, nil, fmt.Errorf("data: %s: every label is %q: there is nothing to tell apart", o.Path, t.Classes[0])
-	}
-	y, err := t.targets(t.Classes)
+	t, y, err := o.decodeTraining(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,6 +54,7 @@ func Load(o Options) (train, test *Set, err error) {
 		return nil, nil, err
 	}
 	if readTest == nil {
+		t.Notes = nil // train has them
 		test, err = t.store(held, y)
 	} else {
 		test, err = loadTest(readTest, o, &train.Meta)
@@ -74,6 +64,23 @@ func Load(o Options) (train, test *Set, err error) {
 		return nil, nil, err
 	}
 	return train, test, nil
+}
+
+// decodeTraining is all rows of the training file, and their targets.
+func (o Options) decodeTraining(path string) (*table, []float32, error) {
+	t, err := open(path, o, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Name = o.Path
+	if err := t.findClasses(o.Task); err != nil {
+		return nil, nil, err
+	}
+	if len(t.Classes) == 1 {
+		return nil, nil, fmt.Errorf("data: %s: every label is %q: there is nothing to tell apart", o.Path, t.Classes[0])
+	}
+	y, err := t.targets(t.Classes)
+	return t, y, err
 }
 
 // locate finds the two files and starts to read the test file at once: unpacking it

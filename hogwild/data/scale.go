@@ -39,7 +39,8 @@ func parseScale(s string) (scaleRule, error) {
 //	standard     (x-mean)/std              (x-mean)/std       x/std
 //	MEAN,STD     (x/255-MEAN)/STD          (x-MEAN)/STD       an error
 //
-// min, max, mean and std are those of each feature. A divisor of 0 becomes 1.
+// min, max, mean and std are those of each feature. A divisor of 0, or
+// so small that its inverse is no float32, becomes 1.
 // Sparse inputs are never moved, only stretched: their zeros stay zeros.
 func (t *table) fit(rule scaleRule, rows []int32) error {
 	t.Scale = rule.name
@@ -99,7 +100,7 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 	}
 	for j, s := range t.spreads(rows) {
 		from, divisor := rule(s)
-		if divisor == 0 {
+		if divisor < 1/math.MaxFloat32 {
 			divisor = 1
 		}
 		t.Mul[j] = float32(1 / divisor)

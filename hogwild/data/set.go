@@ -167,7 +167,7 @@ func (s *Set) seal() error {
 
 // count sets Freq and Nonzeros, both of the inputs as batches have them.
 func (s *Set) count() {
-	seen := make([]int, s.Features)
+	seen := make([]int32, s.Features)
 	r := s.NewReader()
 	for i := range s.Rows {
 		row := r.Batch([]int32{int32(i)}).Rows[0]

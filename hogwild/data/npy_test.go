@@ -1,0 +1,127 @@
+package data
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// npy is an array as numpy.save writes it.
+func npy(t *testing.T, descr, shape string, order string, elements any) string {
+	t.Helper()
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, order, shape)
+	text := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
+	text, err := binary.Append(append(text, head...), binary.LittleEndian, elements)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestNPY(t *testing.T) {
+	for _, c := range []struct {
+		descr string
+		x     any
+		kind  string
+	}{
+		{"|u1", []uint8{1, 2, 3, 4, 5, 6}, Bytes},
+		{"<i4", []int32{1, 2, 3, 4, 5, 6}, Floats},
+		{"<i8", []int64{1, 2, 3, 4, 5, 6}, Floats},
+		{"<f4", []float32{1, 2, 3, 4, 5, 6}, Floats},
+		{"<f8", []float64{1, 2, 3, 4, 5, 6}, Floats},
+	} {
+		dir := t.TempDir()
+		file(t, dir, "X_train.npy", npy(t, c.descr, "3, 2", "False", c.x))
+		file(t, dir, "y_train.npy", npy(t, "<i8", "3,", "False", []int64{-1, 1, 1}))
+		file(t, dir, "X_test.npy", packed(t, npy(t, c.descr, "3, 2", "False", c.x)))
+		file(t, dir, "y_test.npy", npy(t, "|u1", "3, 1", "False", []uint8{1, 1, 1}))
+		for _, path := range []string{dir, filepath.Join(dir, "X_train.npy")} {
+			train, test := mustLoad(t, Options{Path: path, Scale: "none"})
+			x, y := rowsOf(t, test)
+			if train.Kind != c.kind || !slices.Equal(slices.Concat(x...), []float32{1, 2, 3, 4, 5, 6}) || !slices.Equal(y, []float32{1, 1, 1}) {
+				t.Errorf("%s: %s, x %v, y %v", c.descr, train.Kind, x, y)
+			}
+		}
+	}
+}
+
+func TestNPYTargetColumn(t *testing.T) {
+	path := file(t, "", "rows.npy", npy(t, "<f4", "2, 3", "False", []float32{1, 7, 2, 3, 8, 4}))
+	tab, err := open(path, Options{Target: "2"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(tab.x, []float32{1, 2, 3, 4}) || !slices.Equal(tab.label, []float64{7, 8}) || tab.Features != 2 {
+		t.Errorf("x %v, labels %v", tab.x, tab.label)
+	}
+	_, err = open(path, Options{Target: "4"}, nil)
+	wantError(t, err, "rows.npy", `"4"`, "1 to 3")
+}
+
+func TestNPYLabelNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"X.npy": "y.npy", "x.npy.gz": "y.npy", "iris_X.npy": "iris_y.npy", "X_train.npy": "y_train.npy",
+		"x_train.npy": "y_train.npy", "train_images.npy": "train_y.npy", "xor.npy": "y.npy",
+	} {
+		if got := labelNames("dir/" + name)[0]; got != "dir/"+want {
+			t.Errorf("labels of %s are in %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestNPYErrors(t *testing.T) {
+	x := []float32{1, 2, 3, 4}
+	y := npy(t, "<i8", "2,", "False", []int64{1, 2})
+	for name, c := range map[string]struct {
+		x, y string
+		says []string
+	}{
+		"big-endian": {npy(t, ">f4", "2, 2", "False", x), y, []string{"big-endian", "astype('<f4')"}},
+		"fortran":    {npy(t, "<f4", "2, 2", "True", x), y, []string{"Fortran", "ascontiguousarray"}},
+		"type":       {npy(t, "<c8", "2, 2", "False", x), y, []string{"<c8", "u1, i4, i8, f4 or f8"}},
+		"record":     {npy(t, "[('a', '<f4')]", "2, 2", "False", x), y, []string{"header"}},
+		"short":      {npy(t, "<f4", "2, 2", "False", x[:3]), y, []string{"12 bytes", "(2, 2)", "16"}},
+		"vector":     {npy(t, "<f4", "4,", "False", x), y, []string{"(4)", "n rows x d features"}},
+		"scalar":     {npy(t, "<f4", "", "False", x[:1]), y, []string{"shape ()"}},
+		"infinite":   {npy(t, "<f8", "2, 2", "False", []float64{1, 2, 3, 1e39}), y, []string{"row 2, column 2", "1e+39"}},
+		"labels":     {npy(t, "<f4", "2, 2", "False", x), npy(t, "<i8", "3,", "False", []int64{1, 2, 3}), []string{"y.npy", "(3)", "2 rows"}},
+		"no labels":  {npy(t, "<f4", "2, 2", "False", x), "", []string{"y.npy, Y.npy, labels.npy", "--target"}},
+		"header":     {"\x93NUMPY\x01\x00\xff\xff{}", y, []string{"65,535", "damaged"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := file(t, "", "X.npy", c.x)
+			if c.y != "" {
+				file(t, filepath.Dir(path), "y.npy", c.y)
+			}
+			_, err := open(path, Options{}, nil)
+			wantError(t, err, append(c.says, filepath.Dir(path))...)
+		})
+	}
+}
+
+// What NumPy itself writes is read.
+func TestNPYByNumPy(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil || exec.Command(python, "-c", "import numpy").Run() != nil {
+		t.Skip("no python3 with numpy")
+	}
+	dir := t.TempDir()
+	script := `import numpy as n
+n.save("X.npy", n.arange(24, dtype="f4").reshape(4, 2, 3)); n.save("y.npy", n.array([0, 1, 0, 1]))`
+	cmd := exec.Command(python, "-c", script)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	tab, err := open(filepath.Join(dir, "X.npy"), Options{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tab.Rows != 4 || !slices.Equal(tab.Shape, []int{2, 3}) || tab.x[23] != 23 || !slices.Equal(tab.label, []float64{0, 1, 0, 1}) {
+		t.Errorf("%+v", tab)
+	}
+}
