@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// file reads a YAML file whose keys are the names of flags, and sets the flags
+// that have no value yet. Unknown keys, keys written twice and values of the wrong
+// kind are errors that name file, line and column.
+func (s *settings) file(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return usagef("reading the settings: %v", err)
+	}
+	entries, err := mapping(path, text)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := s.entry(path, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mapping parses the text of a file: one list of "key: value".
+func mapping(path string, text []byte) ([]*ast.MappingValueNode, error) {
+	f, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		var y yaml.Error
+		if errors.As(err, &y) && y.GetToken() != nil {
+			return nil, usagef("%s: %s", place(path, y.GetToken()), y.GetMessage())
+		}
+		return nil, usagef("%s: %v", path, err)
+	}
+	if len(f.Docs) > 1 {
+		return nil, usagef("%s: a second document starts: a file has one", place(path, f.Docs[1].Start))
+	}
+	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
+		return nil, nil
+	}
+	switch body := f.Docs[0].Body.(type) {
+	case *ast.MappingNode:
+		return body.Values, nil
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{body}, nil
+	default:
+		return nil, usagef("%s: want lines of `flag: value`, as in `workers: 4`", place(path, body.GetToken()))
+	}
+}
+
+// entry sets the flag that one line names.
+func (s *settings) entry(path string, e *ast.MappingValueNode) error {
+	key := e.Key.GetToken()
+	name := key.Value
+	switch e.Value.Type() {
+	case ast.StringType, ast.IntegerType, ast.FloatType, ast.BoolType:
+	default:
+		return usagef("%s: %s: want one plain value", place(path, key), name)
+	}
+	value := e.Value.GetToken()
+	text := value.Value
+	if name == "bias" { // as Config has it, and config.yaml in a run folder
+		name, text = "no-bias", opposite(text)
+	}
+	if s.set.Lookup(name) == nil {
+		return usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
+			place(path, key), name, suggest("", name, s.names()))
+	}
+	if s.given[name] {
+		return nil
+	}
+	if err := s.assign(name, text); err != nil {
+		return usagef("%s: %s: %v", place(path, value), key.Value, err)
+	}
+	return nil
+}
+
+func opposite(text string) string {
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatBool(!b)
+}
+
+func place(path string, t *token.Token) string {
+	return fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/data"
+)
+
+const dataInfoHelp = `Usage: hogwild data info PATH [--json]
+
+Reads a data file (or a folder of IDX files) as train would, and says what it holds: rows,
+features, classes, non-zero values, format and checksum.
+
+FLAGS
+
+Examples:
+  hogwild data info mnist/
+  hogwild data info housing.csv --target median_house_value
+`
+
+func dataInfoCommand() *cli.Command {
+	var target string
+	var asJSON bool
+	format := "auto"
+	l := flagList{category: "Flags"}
+	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv or npy")
+	l.string(&target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.bool(&asJSON, "json", "print the answer as one JSON object")
+	return &cli.Command{
+		Name: "info", Description: dataInfoHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			if len(args) != 1 {
+				return usagef("data info takes one file or folder: hogwild data info mnist/")
+			}
+			meta, err := data.Describe(args[0], format, target)
+			if err != nil {
+				return usagef("%v", err)
+			}
+			if asJSON {
+				return json.NewEncoder(c.App.Writer).Encode(meta)
+			}
+			return writeMeta(c.App.Writer, meta)
+		}),
+	}
+}
+
+// writeMeta writes one fact a line.
+func writeMeta(out io.Writer, m data.Meta) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "data\t%s\n", m.Name)
+	fmt.Fprintf(w, "format\t%s\n", m.Format)
+	fmt.Fprintf(w, "rows\t%d\n", m.Rows)
+	fmt.Fprintf(w, "features\t%s\n", features(m))
+	fmt.Fprintf(w, "classes\t%s\n", classes(m.Classes))
+	fmt.Fprintf(w, "nonzeros\t%d (%.2f%%), stored as %s\n", m.Nonzeros, share(m), m.Kind)
+	fmt.Fprintf(w, "sha256\t%s\n", m.Checksum)
+	for _, note := range m.Notes {
+		fmt.Fprintf(w, "note\t%s\n", note)
+	}
+	return w.Flush()
+}
+
+func features(m data.Meta) string {
+	text := fmt.Sprint(m.Features)
+	if len(m.Shape) > 0 {
+		text += fmt.Sprintf(" (%s)", strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Shape), " ", " x "), "[]"))
+	}
+	if len(m.Columns) > 0 {
+		text += ": " + first(m.Columns)
+	}
+	return text
+}
+
+func classes(names []string) string {
+	if len(names) == 0 {
+		return "none: the target is a number"
+	}
+	return fmt.Sprintf("%d: %s", len(names), first(names))
+}
+
+// first joins the names, of which it shows 20 at most.
+func first(names []string) string {
+	const most = 20
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + ", ..."
+}
+
+// share is the percentage of values that are not zero.
+func share(m data.Meta) float64 {
+	if m.Rows == 0 || m.Features == 0 {
+		return 0
+	}
+	return 100 * float64(m.Nonzeros) / float64(m.Rows) / float64(m.Features)
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild"
+)
+
+const evalHelp = `Usage: hogwild eval WEIGHTS|RUN --data PATH [--json]
+
+Computes the loss and the accuracy (or error) of saved weights on a data set. WEIGHTS is a
+weights.safetensors; of a run folder it takes the last one. Inputs are scaled as in training.
+
+FLAGS
+
+Examples:
+  hogwild eval runs/digits --data digits
+  hogwild eval runs/a9a/weights.safetensors --data a9a.t --json
+`
+
+func evalCommand() *cli.Command {
+	var data, target string
+	var json bool
+	format := "auto"
+	l := flagList{category: "Flags"}
+	l.string(&data, "data", "`PATH` file, folder of IDX files, or digits")
+	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv or npy")
+	l.string(&target, "target", "`COLUMN` column of a CSV file that was predicted, by name or number")
+	l.bool(&json, "json", "print the result as one JSON object")
+	return &cli.Command{
+		Name: "eval", Description: evalHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			if len(args) != 1 || data == "" {
+				return usagef("eval takes one file of weights or run folder, and data: " +
+					"hogwild eval runs/digits --data digits")
+			}
+			result, err := hogwild.Eval(args[0], data, format, target)
+			if err != nil {
+				return err
+			}
+			return report(c.App.Writer, result, json)
+		}),
+	}
+}

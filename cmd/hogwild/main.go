@@ -1,0 +1,164 @@
+// Command hogwild trains a model with several worker processes that share one set
+// of weights. It knows flags, files of settings and exit statuses; what a run is,
+// package hogwild knows.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild"
+)
+
+const rootHelp = `hogwild trains one model with many worker processes and no locks.
+
+Usage: hogwild COMMAND [flags]
+
+  train       train a model
+  eval        loss and accuracy of saved weights
+  data info   what a data file holds
+
+Try:
+  hogwild train --workers 8
+  hogwild train --help
+`
+
+const dataHelp = `Usage: hogwild data info PATH [--json]
+
+  info        rows, features, classes, format and checksum of a data file
+`
+
+func main() {
+	if hogwild.IsWorker() { // first of all: a worker starts in milliseconds
+		os.Exit(hogwild.WorkerMain())
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it carries out the command in args, and returns the
+// exit status. Results go to stdout; progress and errors go to stderr.
+func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "--help")
+	}
+	err := app(stdout, stderr).Run(append([]string{"hogwild"}, args...))
+	if err != nil {
+		fmt.Fprintf(stderr, "hogwild: %v\n", err)
+	}
+	return status(err)
+}
+
+func app(stdout, stderr io.Writer) *cli.App {
+	a := &cli.App{
+		Name: "hogwild", Writer: stdout, ErrWriter: stderr,
+		ExitErrHandler: func(*cli.Context, error) {}, // only main exits
+		HideHelp:       true, HideVersion: true, SkipFlagParsing: true,
+		Action: group(rootHelp),
+		Commands: []*cli.Command{
+			trainCommand(),
+			evalCommand(),
+			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand()}},
+			{Name: "worker", Hidden: true, Action: workerByHand},
+		},
+	}
+	tame(a.Commands)
+	return a
+}
+
+// tame leaves to cli the table of commands and flags, and takes the arguments from
+// it: it would stop at the first positional one, and answer a wrong flag with a
+// page of help on stdout. See settings.
+func tame(commands []*cli.Command) {
+	for _, c := range commands {
+		c.HideHelp, c.SkipFlagParsing = true, true
+		tame(c.Subcommands)
+	}
+}
+
+// status is the exit status that tells a script how the run ended.
+func status(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, hogwild.ErrUsage):
+		return 2
+	case errors.Is(err, hogwild.ErrDiverged):
+		return 3
+	case errors.Is(err, hogwild.ErrInterrupted):
+		return 130
+	case errors.Is(err, hogwild.ErrTerminated):
+		return 143
+	}
+	return 1
+}
+
+// usageError is a mistake in what the user wrote: an ErrUsage whose text is its own.
+type usageError string
+
+// Error says what is wrong and how to mend it.
+func (e usageError) Error() string { return string(e) }
+
+// Is makes the error an ErrUsage, which ends the program with status 2.
+func (e usageError) Is(target error) bool { return target == hogwild.ErrUsage }
+
+func usagef(format string, a ...any) error { return usageError(fmt.Sprintf(format, a...)) }
+
+// group is the action of a command that has only commands under it.
+func group(help string) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		switch arg := c.Args().First(); arg {
+		case "", "-h", "-help", "--help":
+			fmt.Fprint(c.App.Writer, help)
+			return nil
+		case "-v", "-version", "--version":
+			fmt.Fprintf(c.App.Writer, "hogwild %s%s\n", hogwild.Version, revision())
+			return nil
+		default:
+			return unknownCommand(arg, c.Command.Subcommands)
+		}
+	}
+}
+
+func unknownCommand(arg string, commands []*cli.Command) error {
+	if strings.HasPrefix(arg, "-") {
+		return usagef("%s before the command: flags follow it, as in: hogwild train %s", arg, arg)
+	}
+	var names []string
+	for _, c := range commands {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return usagef("unknown command %q%s (hogwild --help lists the commands)", arg, suggest("", arg, names))
+}
+
+func workerByHand(*cli.Context) error {
+	return usagef("a worker is started by `hogwild train`, with the memory that it shares; run that instead")
+}
+
+// revision is the commit that the program was built from, as far as Go recorded it.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var commit, dirty string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ", modified"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return " (" + commit + dirty + ")"
+}

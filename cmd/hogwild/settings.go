@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// settings is the flags of one command and which of them have a value. The sources
+// are read from the highest to the lowest (command line, environment, file, the run
+// to be resumed), and the first to give a flag a value wins.
+type settings struct {
+	command *cli.Command
+	set     *flag.FlagSet
+	given   map[string]bool
+}
+
+// action makes the action of a command: it reads the command line and the
+// environment, then calls do with the positional arguments.
+func action(do func(c *cli.Context, s *settings, args []string) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		s, err := newSettings(c.Command)
+		if err != nil {
+			return err
+		}
+		args, err := s.arguments(c.Args().Slice())
+		if errors.Is(err, flag.ErrHelp) {
+			return writeHelp(c.App.Writer, s)
+		}
+		if err == nil {
+			err = s.environment()
+		}
+		if err != nil {
+			return err
+		}
+		return do(c, s, args)
+	}
+}
+
+func newSettings(c *cli.Command) (*settings, error) {
+	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	for _, f := range c.Flags {
+		if err := f.Apply(set); err != nil {
+			return nil, err
+		}
+	}
+	return &settings{command: c, set: set, given: map[string]bool{}}, nil
+}
+
+// arguments reads the command line. Flags and positional arguments, which it
+// returns, come in any order; after -- all are positional.
+func (s *settings) arguments(args []string) (positional []string, err error) {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if arg == "--" {
+			return append(positional, args...), nil
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			positional = append(positional, arg)
+			continue
+		}
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		f := s.set.Lookup(name)
+		switch {
+		case name == "h" || name == "help":
+			return nil, flag.ErrHelp
+		case f == nil:
+			return nil, usagef("unknown flag --%s%s (`%s --help` lists the flags)",
+				name, suggest("--", name, s.names()), s.command.HelpName)
+		case hasValue:
+		case isBool(f):
+			value = "true"
+		case len(args) == 0 || strings.HasPrefix(args[0], "--"):
+			return nil, usagef("--%s needs a value", name)
+		default:
+			value, args = args[0], args[1:]
+		}
+		if err := s.assign(name, value); err != nil {
+			return nil, usagef("--%s %v", name, err)
+		}
+	}
+	return positional, nil
+}
+
+// environment reads HOGWILD_LR and its like: the flag's name in capitals. There is
+// none for --data, because HOGWILD_DATA is the folder where tests look for data.
+func (s *settings) environment() error {
+	for _, name := range s.names() {
+		key := "HOGWILD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		value, ok := os.LookupEnv(key)
+		if !ok || value == "" || name == "data" || s.given[name] {
+			continue
+		}
+		if err := s.assign(name, value); err != nil {
+			return usagef("environment variable %s: %v", key, err)
+		}
+	}
+	return nil
+}
+
+// inherit gives the flags that have no value yet the defaults of other flags of the
+// same names.
+func (s *settings) inherit(flags []cli.Flag) error {
+	from, err := newSettings(&cli.Command{Flags: flags})
+	if err != nil {
+		return err
+	}
+	for _, name := range from.names() {
+		if s.given[name] {
+			continue
+		}
+		if err := s.assign(name, from.set.Lookup(name).DefValue); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+	}
+	return nil
+}
+
+// assign sets a flag. The error says what kind of value the flag takes.
+func (s *settings) assign(name, value string) error {
+	f := s.set.Lookup(name)
+	if err := s.set.Set(name, value); err != nil {
+		return fmt.Errorf("%q: %s", value, wanted(f, err))
+	}
+	s.given[name] = true
+	return nil
+}
+
+func (s *settings) names() []string {
+	var names []string
+	s.set.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+func wanted(f *flag.Flag, err error) string {
+	g, ok := f.Value.(flag.Getter)
+	if !ok {
+		return err.Error()
+	}
+	switch g.Get().(type) {
+	case int:
+		return "want a whole number"
+	case uint64:
+		return "want a whole number, not negative"
+	case float64:
+		return "want a number"
+	case bool:
+		return "want true or false"
+	}
+	return err.Error()
+}

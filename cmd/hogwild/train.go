@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild"
+)
+
+const trainHelp = `Usage: hogwild train [flags]
+
+Trains one model with several worker processes. They share one set of weights in memory
+and all update it: without locks (--mode async, Hogwild!), or in turns of training apart and
+averaging (--mode sync). Weights, metrics and settings are saved in a run folder.
+
+FLAGS
+
+A flag's value comes from the command line, else from the environment (HOGWILD_LR for --lr,
+HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
+else from the run of --resume, else it is the default.
+
+Exit status: 0 done, 2 a wrong flag or file, 3 the numbers diverged, 130 and 143 interrupted
+(Ctrl-C, SIGTERM) and saved, 1 anything else.
+
+Examples:
+  hogwild train --workers 8
+      the built-in digits, eight processes, no locks
+  hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
+      a folder with the four IDX files of MNIST
+  hogwild train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4
+      sparse data in LIBSVM's format
+  hogwild train --data housing.csv --target median_house_value --scale standard --model linear
+      regression on a column of a CSV file
+  hogwild train --mode sync --workers 4 --average-every 1 --lr 0.4
+      the mean of the replicas after each step
+  hogwild train --resume runs/digits --epochs 20
+      goes on where a run stopped, with its settings, to epoch 20
+`
+
+// trainOptions is what the flags of train set.
+type trainOptions struct {
+	hogwild.Config
+	noBias bool
+	json   bool
+	config string // --config
+}
+
+func trainCommand() *cli.Command {
+	o := &trainOptions{Config: hogwild.Default()}
+	return &cli.Command{
+		Name: "train", Description: trainHelp,
+		Flags: o.flags(),
+		Action: action(func(c *cli.Context, s *settings, args []string) error {
+			if len(args) > 0 {
+				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
+			}
+			if err := o.files(s); err != nil {
+				return err
+			}
+			return o.train(c.App.Writer, c.App.ErrWriter)
+		}),
+	}
+}
+
+// files gives the flags that have no value yet those of the file of --config, then
+// those of the run to be resumed.
+func (o *trainOptions) files(s *settings) error {
+	if o.config != "" {
+		if err := s.file(o.config); err != nil {
+			return err
+		}
+	}
+	if o.Resume == "" {
+		return nil
+	}
+	saved, err := hogwild.SavedConfig(o.Resume)
+	if err != nil {
+		return err
+	}
+	was := trainOptions{Config: saved, noBias: !saved.Bias}
+	return s.inherit(was.flags())
+}
+
+// train runs the training and reports. An interrupted run is reported too; its
+// error, which decides the exit status, is returned all the same.
+func (o *trainOptions) train(stdout, stderr io.Writer) error {
+	o.Bias = !o.noBias
+	o.Progress, o.Signals = stderr, true
+	result, err := hogwild.Run(context.Background(), o.Config)
+	saved := errors.Is(err, hogwild.ErrInterrupted) || errors.Is(err, hogwild.ErrTerminated)
+	if err != nil && !saved {
+		return err
+	}
+	return errors.Join(err, report(stdout, result, o.json))
+}
+
+// report writes a result to stdout: for people, or as one JSON object.
+func report(stdout io.Writer, result interface {
+	WriteText(io.Writer) error
+	WriteJSON(io.Writer) error
+}, asJSON bool) error {
+	if asJSON {
+		return result.WriteJSON(stdout)
+	}
+	return result.WriteText(stdout)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+)
+
+// flags lists the flags of train in the order of its help. What a destination
+// holds when the list is made is the flag's default.
+func (o *trainOptions) flags() []cli.Flag {
+	var l flagList
+	l.category = "Workers and data"
+	l.int(&o.Workers, "workers", "`N` worker processes (default: one a core)")
+	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, or digits (made, not read)")
+	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
+	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv or npy")
+	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
+	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto, none, unit, standard or MEAN,STD")
+
+	l.category = "Model"
+	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1 or mlp:256,128 (default: by labels)")
+	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: the model's)")
+	l.bool(&o.noBias, "no-bias", "leave out the constant terms")
+	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss")
+	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
+
+	l.category = "Mode"
+	l.string(&o.Mode, "mode", "`MODE` async: no locks; sync: barriers and averages")
+	l.string(&o.Average, "average", "`WHAT` in sync: weights after local steps, or gradients")
+	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
+		Usage: "`N` local steps between averages of weights, or epoch"})
+	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
+	l.int(&o.Batch, "batch", "`N` examples per worker and step")
+	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
+	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
+
+	l.category = "Optimizer"
+	l.int(&o.Epochs, "epochs", "`N` passes over the data")
+	l.float(&o.LR, "lr", "`X` learning rate")
+	l.string(&o.Optimizer, "optimizer", "`NAME` sgd, momentum, adam or adagrad")
+	l.float(&o.Momentum, "momentum", "`X` share of the last step that the next keeps, for momentum")
+	l.float(&o.Beta1, "beta1", "`X` decay of the mean gradient, for adam")
+	l.float(&o.Beta2, "beta2", "`X` decay of the mean squared gradient, for adam")
+	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` private to each worker, or shared by all")
+	l.string(&o.Schedule, "schedule", "`NAME` constant, cosine, step, exp or linear: course of the learning rate")
+	l.float(&o.LRMin, "lr-min", "`X` learning rate at which schedules end")
+	l.float(&o.Decay, "decay", "`X` factor of the learning rate an epoch, for step and exp")
+
+	l.category = "Run"
+	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
+		Usage: "`N` order of examples and first weights follow from it"})
+	l.float(&o.TargetLoss, "target-loss", "`X` stop when the test loss is X or less")
+	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the test accuracy is X or more")
+	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
+	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; 0: only at the end")
+	l.string(&o.Resume, "resume", "`DIR` run folder to go on from, with its settings")
+	l.int(&o.MaxRestarts, "max-restarts", "`N` times that a dead worker is started again")
+	l.string(&o.config, "config", "`FILE` settings in YAML; the keys are the names of these flags")
+	l.bool(&o.json, "json", "print the report as one JSON object")
+	l.bool(&o.Quiet, "quiet", "no progress on stderr")
+	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
+	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
+	l.bool(&o.Timing, "timing", "say where the time went")
+	return l.flags
+}
+
+// flagList builds a list of flags, each in the category set before it.
+type flagList struct {
+	category string
+	flags    []cli.Flag
+}
+
+func (l *flagList) add(f cli.Flag) { l.flags = append(l.flags, f) }
+
+func (l *flagList) int(p *int, name, usage string) {
+	l.add(&cli.IntFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+func (l *flagList) float(p *float64, name, usage string) {
+	l.add(&cli.Float64Flag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+func (l *flagList) string(p *string, name, usage string) {
+	l.add(&cli.StringFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+func (l *flagList) bool(p *bool, name, usage string) {
+	l.add(&cli.BoolFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+// steps is a number of steps, or "epoch", which is 0.
+type steps int
+
+// Set reads a flag's value.
+func (n *steps) Set(text string) error {
+	if text == "epoch" {
+		*n = 0
+		return nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 0 {
+		return errors.New("want a number of steps, or the word epoch")
+	}
+	*n = steps(v)
+	return nil
+}
+
+// String is what Set reads.
+func (n *steps) String() string {
+	if *n == 0 {
+		return "epoch"
+	}
+	return strconv.Itoa(int(*n))
+}

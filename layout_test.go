@@ -1,0 +1,247 @@
+// Package hogwild holds the tests of the whole: the order of the packages, the
+// size of files and functions, and what may stand where. The program is in
+// cmd/hogwild, the library in hogwild.
+package hogwild
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// order is the order of imports, which is the order of reading: a package imports
+// only those before it. A folder below one of these belongs to it.
+var order = []string{
+	"internal/vec", "shm", "hogwild/data", "hogwild/model", "hogwild", "cuda", "bench", "cmd/hogwild",
+}
+
+// Limits in lines.
+const (
+	maxFile     = 400
+	maxFunction = 80
+)
+
+// source is one Go file of the tree.
+type source struct {
+	path  string // from the root, with slashes
+	text  []byte
+	file  *ast.File
+	fset  *token.FileSet
+	tests bool
+}
+
+func (s *source) dir() string { return path.Dir(s.path) }
+
+func (s *source) at(n ast.Node) string {
+	return s.path + ":" + strconv.Itoa(s.line(n.Pos()))
+}
+
+func (s *source) line(p token.Pos) int { return s.fset.Position(p).Line }
+
+// sources parses every Go file of the module; folders with a go.mod of their own
+// are other modules.
+func sources(t *testing.T) []*source {
+	t.Helper()
+	var all []*source
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if p != "." && (foreign(p) || strings.HasPrefix(d.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		s := &source{path: filepath.ToSlash(p), fset: token.NewFileSet(), tests: strings.HasSuffix(p, "_test.go")}
+		if s.text, err = os.ReadFile(p); err != nil {
+			return err
+		}
+		s.file, err = parser.ParseFile(s.fset, p, s.text, parser.ParseComments)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func foreign(dir string) bool {
+	switch dir {
+	case "bin", "build", "runs":
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+// rank is a folder's place in order, the longest match; -1 when it has none.
+func rank(dir string) int {
+	best := -1
+	for i, o := range order {
+		if (dir == o || strings.HasPrefix(dir, o+"/")) && (best < 0 || len(o) > len(order[best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		from := rank(s.dir())
+		example := strings.HasPrefix(s.path, "examples/")
+		if from < 0 && !example && s.dir() != "." {
+			t.Errorf("%s: %s has no place in the order of packages", s.path, s.dir())
+		}
+		for _, spec := range s.file.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			dir, ours := strings.CutPrefix(name, "hogwild/")
+			if !ours {
+				continue
+			}
+			to := rank(dir)
+			switch {
+			case to < 0:
+				t.Errorf("%s: imports %s, which has no place in the order of packages", s.at(spec), name)
+			case example && order[to] == "cmd/hogwild":
+				t.Errorf("%s: an example imports the command", s.at(spec))
+			case !example && to > from:
+				t.Errorf("%s: %s comes before %s, and may not import it", s.at(spec), order[from], order[to])
+			}
+		}
+	}
+}
+
+func TestFilesAndFunctionsAreShort(t *testing.T) {
+	for _, s := range sources(t) {
+		if n := bytes.Count(s.text, []byte("\n")); n > maxFile {
+			t.Errorf("%s has %d lines, %d is the limit", s.path, n, maxFile)
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				if n := s.line(f.End()) - s.line(f.Pos()) + 1; n > maxFunction {
+					t.Errorf("%s: %s has %d lines, %d is the limit", s.at(f), f.Name.Name, n, maxFunction)
+				}
+			}
+		}
+	}
+}
+
+func TestUnsafeHasTwoPlaces(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.path == "shm/view.go" || strings.HasPrefix(s.path, "cuda/") {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			if spec.Path.Value == `"unsafe"` {
+				t.Errorf("%s: unsafe is for shm/view.go and cuda/", s.at(spec))
+			}
+		}
+	}
+}
+
+// TestOnlyMainExits lets no library end the program: it would take from the caller
+// the chance to save.
+func TestOnlyMainExits(t *testing.T) {
+	exits := map[string]bool{"os.Exit": true, "log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true}
+	for _, s := range sources(t) {
+		if s.tests || s.file.Name.Name == "main" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && exits[x.Name+"."+sel.Sel.Name] {
+					t.Errorf("%s: %s.%s outside a main package", s.at(n), x.Name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestPackagesHaveMeaning(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		switch name := s.file.Name.Name; name {
+		case "util", "utils", "common", "helper", "helpers", "misc":
+			t.Errorf("%s: package %s says nothing of what is in it", s.path, name)
+		}
+		documented[s.dir()] = documented[s.dir()] || s.file.Doc != nil
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s: no file has a package comment", dir)
+		}
+	}
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.tests {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if exported(d) && d.Doc == nil {
+					t.Errorf("%s: %s has no comment", s.at(d), d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if name := undocumented(d, spec); name != "" {
+						t.Errorf("%s: %s has no comment", s.at(spec), name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// exported is false for a method of a type that is not exported: it is there for
+// an interface, which says what it does.
+func exported(f *ast.FuncDecl) bool {
+	if f.Recv == nil {
+		return f.Name.IsExported()
+	}
+	receiver := ""
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && receiver == "" {
+			receiver = id.Name
+		}
+		return true
+	})
+	return f.Name.IsExported() && ast.IsExported(receiver)
+}
+
+// undocumented is the exported name of a type, constant or variable to which no
+// comment belongs, its own or its group's.
+func undocumented(d *ast.GenDecl, spec ast.Spec) string {
+	if d.Doc != nil {
+		return ""
+	}
+	switch spec := spec.(type) {
+	case *ast.TypeSpec:
+		if spec.Name.IsExported() && spec.Doc == nil && spec.Comment == nil {
+			return spec.Name.Name
+		}
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			if name.IsExported() && spec.Doc == nil && spec.Comment == nil {
+				return name.Name
+			}
+		}
+	}
+	return ""
+}
