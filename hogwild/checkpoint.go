@@ -71,7 +71,8 @@ func (s *snapshot) capture(m *weights, w *world) {
 // restore writes the copy back, into segments made for the same configuration.
 func (s *snapshot) restore(m *weights, w *world) error {
 	copy(m.w, s.w)
-	if len(s.state) == len(m.state) && len(s.steps) == len(m.steps) {
+	same := s.config.Optimizer == m.opts[0].kind && len(s.steps) == len(m.steps)
+	if same && len(s.state) == len(m.state) {
 		copy(m.state, s.state)
 		copy(m.steps, s.steps)
 	} else if len(s.state) > 0 && len(m.state) > 0 {
@@ -105,12 +106,13 @@ func (s *snapshot) mayResume(c *Config, meta data.Meta) error {
 	}
 	fields := []field{
 		{"data checksum", s.meta.Checksum, meta.Checksum}, {"training rows", s.meta.Rows, meta.Rows},
-		{"scale", s.meta.Scale, meta.Scale},
+		{"scale", s.meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
+		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
 		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
 	}
 	if s.pos.Within { // the epoch must be cut into the same chunks, in the same order
 		fields = append(fields, []field{
-			{"seed", was.Seed, c.Seed}, {"mode", was.Mode, c.Mode}, {"average", was.Average, c.Average},
+			{"mode", was.Mode, c.Mode}, {"average", was.Average, c.Average},
 			{"batch", was.Batch, c.Batch}, {"partition", was.Partition, c.Partition},
 			{"average-every", was.AverageEvery, c.AverageEvery}}...)
 		if c.Mode == "sync" || c.Partition == "contiguous" {

@@ -1,3 +1,7 @@
+// Package hogwild trains one set of weights with many worker processes that share
+// it, without locks (Hogwild!) or in step with a barrier. It knows processes, chunks of
+// work and snapshots; what a gradient is, package model knows, and where weights are,
+// a Device.
 package hogwild
 
 import (
@@ -91,8 +95,11 @@ var (
 	ErrTerminated  = errors.New("terminated")
 )
 
-// maxWorkers bounds --workers: 1,024 processes of one program are a mistake.
-const maxWorkers = 1024
+const (
+	maxWorkers = 1024     // more processes of one program are a mistake
+	maxBatch   = 1 << 20  // per worker
+	maxShare   = 1 - 1e-6 // of momentum and the betas: nearer to 1, a float32 is 1
+)
 
 // Validate fills in what depends on the machine or on other fields, and refuses
 // what cannot be meant. The error matches ErrUsage and says field, value and cure.
@@ -105,22 +112,20 @@ func (c *Config) Validate() error {
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
 		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
-		between("batch", float64(c.Batch), 1, 1<<20),
-		between("global-batch", float64(c.GlobalBatch), 0, 1<<30),
+		between("batch", float64(c.Batch), 1, maxBatch),
+		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
 		positive("lr", c.LR),
 		between("lr-min", c.LRMin, 0, c.LR),
 		between("l1", c.L1, 0, math.MaxFloat32),
 		between("l2", c.L2, 0, math.MaxFloat32),
-		between("momentum", c.Momentum, 0, 1-1e-9),
-		between("beta1", c.Beta1, 0, 1-1e-9),
-		between("beta2", c.Beta2, 0, 1-1e-9),
+		between("momentum", c.Momentum, 0, maxShare),
+		between("beta1", c.Beta1, 0, maxShare),
+		between("beta2", c.Beta2, 0, maxShare),
 		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
 		between("target-accuracy", c.TargetAccuracy, 0, 1),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
-	}
-	if c.Schedule == "step" || c.Schedule == "exp" {
-		checks = append(checks, between("decay", c.Decay, 1e-12, 1))
+		between("decay", c.Decay, 1e-12, 1),
 	}
 	for _, err := range checks {
 		if err != nil {
@@ -188,13 +193,17 @@ func (c *Config) saveEvery() (epochs int, every time.Duration, err error) {
 	return 0, 0, usage("save-every %q: give a number of epochs (1) or a time (30s, 5m); 0 saves at the end only", c.SaveEvery)
 }
 
-func usage(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrUsage}, args...)...)
-}
+// usageError is what the user can mend: a flag or a file.
+type usageError struct{ error }
+
+func (e usageError) Is(target error) bool { return target == ErrUsage }
+func (e usageError) Unwrap() error        { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func between(name string, v, lo, hi float64) error {
 	if !(v >= lo && v <= hi) {
-		return usage("%s %v: must be from %v to %v", name, v, lo, hi)
+		return usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type cpu struct {
 	decay  []span    // the weights that l1 and l2 act on
 	orders []data.Order
 	rows   []int32
+	x      []data.Row // the inputs of the step's batch
 	g      model.Gradient
 	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
 	mean   []float32 // barrier mode: this rank's slice of the average
@@ -50,6 +51,7 @@ func (d *cpu) Train(c Chunk) (Tally, error) {
 	for first := c.First; t.Examples < c.Count; first += c.Stride {
 		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
 		b := d.reader.Batch(rows)
+		d.x = b.Rows
 		if seen > until { // a schedule moves once in 64 examples at most
 			lr, until = d.rate.at(seen), seen+63
 		}
@@ -131,16 +133,17 @@ func outer(w []float32, a float32, x data.Row, delta []float32) {
 }
 
 // shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
-// (the proximal step, so that weights become exactly zero). On sparse rows only the
-// coordinates that occur are touched, each by 1/frequency more, which is the same in
-// expectation (Hogwild!, section 2: the sparse SVM).
+// (the proximal step, so that weights become exactly zero). Of the weights of sparse
+// inputs only those that occur are touched, each by 1/frequency more, which is the
+// same in expectation (Hogwild!, section 2: the sparse SVM). The frequencies are
+// those of the data: a hidden layer, whose inputs are sparse too, has none.
 func (d *cpu) shrink(l2, l1 float64) {
 	if l2 == 0 && l1 == 0 {
 		return
 	}
 	for i := range d.g.Parts {
 		p := &d.g.Parts[i]
-		if len(p.X) == 0 || p.X[0].Idx == nil {
+		if len(p.X) == 0 || p.X[0].Idx == nil || &p.X[0] != &d.x[0] {
 			d.shrinkRange(p.Offset, p.Offset+max(len(p.G), p.In*p.Out), l2, l1)
 			continue
 		}
@@ -148,7 +151,7 @@ func (d *cpu) shrink(l2, l1 float64) {
 			for _, j := range x.Idx {
 				often := 1 / (float64(d.freq[j]) * float64(len(p.X)))
 				from := p.Offset + int(j)*p.Out
-				soften(d.w[from:from+p.Out], float32(min(1, l2*often)), float32(l1*often))
+				d.shrinkRange(from, from+p.Out, min(1, l2*often), l1*often)
 			}
 		}
 	}

@@ -77,19 +77,19 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 	r := EvalResult{Weights: path, Data: dataPath}
 	saved, err := readSaved(path)
 	if err != nil {
-		return r, fmt.Errorf("%w: %w", ErrUsage, err)
+		return r, usage("%w", err)
 	}
 	m, err := model.New(saved.config.Model, saved.config.Loss, saved.meta, saved.config.Bias)
 	if err != nil {
-		return r, fmt.Errorf("%w: %s: %w", ErrUsage, path, err)
+		return r, usage("%s: %w", path, err)
 	}
 	w, err := saved.weights(m.Params())
 	if err != nil {
-		return r, fmt.Errorf("%w: %s: %w", ErrUsage, path, err)
+		return r, usage("%s: %w", path, err)
 	}
 	set, err := data.LoadLike(dataPath, format, target, saved.meta)
 	if err != nil {
-		return r, fmt.Errorf("%w: %w", ErrUsage, err)
+		return r, usage("%w", err)
 	}
 	defer set.Close()
 	s := scoreOf(evaluate(m, w, set), len(set.Classes) > 0)

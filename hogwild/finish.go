@@ -13,11 +13,12 @@ func (r *coordinator) finish() (Result, error) {
 	r.pos.Seconds = r.seconds()
 	within := r.opened != 0
 	r.opened = 0
-	err := errors.Join(r.ended, r.halt())
+	r.halt()
+	r.drain()
+	err := r.ended
 	if nan := r.diverged(); nan != nil {
 		err = nan
 	}
-	r.drain()
 	if within && !errors.Is(err, ErrDiverged) {
 		if e := r.saveWithin(); e != nil {
 			err = errors.Join(err, e)
@@ -191,6 +192,9 @@ func (r *coordinator) status() Status {
 		w := WorkerStatus{Rank: rank, PID: int(r.world.line(rank, linePID)),
 			State:    stateNames[r.world.line(rank, lineState)%uint64(len(stateNames))],
 			Examples: n, Rate: float64(n-r.rates[rank]) / passed, Restarts: r.restarts[rank]}
+		if r.gone[rank] {
+			w.State = stateNames[stateGone] // whatever its stand-in is doing
+		}
 		r.rates[rank] = n
 		s.Rate += w.Rate
 		s.Workers = append(s.Workers, w)

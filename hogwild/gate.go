@@ -33,7 +33,8 @@ func (r *coordinator) gate() {
 	last := int(r.pos.Epoch) > r.cfg.Epochs
 	r.copyRun()
 	every, _, _ := r.cfg.saveEvery()
-	r.evaluate(e, last || every > 0 && e.Epoch%every == 0)
+	r.evaluate(e, last || r.due || every > 0 && e.Epoch%every == 0)
+	r.due = false
 	if last || r.cfg.TargetLoss > 0 || r.cfg.TargetAccuracy > 0 {
 		r.settle() // whether to go on depends on it
 	}
@@ -78,6 +79,7 @@ func (r *coordinator) seconds() float64 {
 // copyRun copies weights and state into the snapshot.
 func (r *coordinator) copyRun() {
 	r.snap.config, r.snap.meta, r.snap.pos = r.cfg, r.train.Meta, r.pos
+	r.snap.pos.Seconds = r.seconds()
 	r.snap.pos.History = slices.Clone(r.pos.History)
 	r.snap.capture(r.mem, r.world)
 }
@@ -153,9 +155,13 @@ func (r *coordinator) reached(e EpochResult) string {
 }
 
 // hold asks the workers to wait before their next chunk, so that the run can be
-// copied within an epoch. A save that is still being written is not overtaken.
+// copied within an epoch.
 func (r *coordinator) hold() {
-	if r.busy || r.opened == 0 || r.holding {
+	if r.opened == 0 || r.holding {
+		return
+	}
+	if r.busy {
+		r.due = true
 		return
 	}
 	r.holding = true
@@ -182,7 +188,10 @@ func (r *coordinator) quiet() bool {
 
 // saveHeld copies the run, lets the workers go on, and saves the copy.
 func (r *coordinator) saveHeld() {
-	if !r.complete() { // else the gate is about to save
+	switch {
+	case r.complete() || r.busy: // since hold an epoch has come to its end
+		r.due = true
+	default:
 		r.within()
 		r.copyRun()
 		r.busy = true

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -30,8 +32,9 @@ type coordinator struct {
 	procs    []*process // nil: gone, or between two lives
 	restarts []int
 	gone     []bool
-	respawn  chan int // ranks whose back-off is over
-	started  uint64   // monotonic: the first worker's exec
+	respawn  chan int       // ranks whose back-off is over
+	aside    sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
+	started  uint64         // monotonic: the first worker's exec
 
 	loadTime time.Duration
 	watched  time.Time // since when the workers are watched
@@ -48,6 +51,7 @@ type coordinator struct {
 	evaluated chan evaluation // at most one evaluation is under way
 	busy      bool
 	holding   bool
+	due       bool // a save that found the copy in use, and is left to the next gate
 	last      *EpochResult
 
 	events  []string
@@ -72,11 +76,20 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := r.prepare(); err != nil {
 		return Result{}, err
 	}
+	signals := make(chan os.Signal, 1)
+	if c.Signals {
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+		defer signal.Stop(signals)
+	}
 	if err := r.start(); err != nil {
-		return Result{}, errors.Join(err, r.halt())
+		r.halt()
+		return Result{}, err
 	}
 	r.watched = time.Now()
-	r.watch(ctx)
+	r.watch(ctx, signals)
+	// From here on a signal does what it does by default: it ends this process at
+	// once, and the kernel the workers.
+	signal.Stop(signals)
 	return r.finish()
 }
 
@@ -109,11 +122,7 @@ func (r *coordinator) spawn(rank int) error {
 }
 
 // watch is the coordinator's life: whatever happens first, until the run is over.
-func (r *coordinator) watch(ctx context.Context) {
-	signals := make(chan os.Signal, 1)
-	if r.cfg.Signals {
-		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	}
+func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	bell := r.listen()
 	show := time.NewTicker(200 * time.Millisecond)
 	defer show.Stop()
@@ -142,9 +151,6 @@ func (r *coordinator) watch(ctx context.Context) {
 		case <-ctx.Done():
 			r.ended = fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
 		case s := <-signals:
-			// From here on a second signal does what it does by default: it ends
-			// this process at once, and the kernel the workers.
-			signal.Reset(syscall.SIGINT, syscall.SIGTERM)
 			r.ended = ErrInterrupted
 			if s == syscall.SIGTERM {
 				r.ended = ErrTerminated
@@ -153,22 +159,23 @@ func (r *coordinator) watch(ctx context.Context) {
 	}
 }
 
-// listen turns the workers' bell into a channel.
+// listen turns the workers' bell into a channel, until the run stops, which rings
+// for the last time. A ring that nobody has heard yet stands for those after it.
 func (r *coordinator) listen() <-chan struct{} {
 	bell := make(chan struct{}, 1)
 	word := &r.world.bells[bellCall]
-	go func() {
-		seen := atomic.LoadUint32(word)
-		for !r.world.stopped() {
-			bell <- struct{}{}
-			for atomic.LoadUint32(word) == seen && !r.world.stopped() {
-				if err := shm.Wait(word, seen, time.Second); err != nil {
-					return
-				}
+	r.aside.Go(func() {
+		for {
+			seen := atomic.LoadUint32(word)
+			select {
+			case bell <- struct{}{}:
+			default:
 			}
-			seen = atomic.LoadUint32(word)
+			if r.world.stopped() || shm.Wait(word, seen, time.Second) != nil {
+				return
+			}
 		}
-	}()
+	})
 	return bell
 }
 
@@ -212,15 +219,7 @@ func (r *coordinator) complete() bool {
 	if left, _, _, _ := r.world.progress(); left > 0 {
 		return false
 	}
-	if p := &r.world.plan; p.barrier {
-		_, averaged := r.world.tickets(r.pos.Epoch, p.rounds-1)
-		for rank := range p.workers {
-			if r.world.barrier.Arrived(rank) < averaged {
-				return false
-			}
-		}
-	}
-	return true
+	return !r.world.plan.barrier || r.roundDone(r.world.plan.rounds-1)
 }
 
 // died answers the end of a worker: its chunk goes back, and it alone is started
@@ -228,8 +227,8 @@ func (r *coordinator) complete() bool {
 func (r *coordinator) died(e exit) {
 	r.procs[e.rank] = nil
 	r.world.release(e.rank)
-	if r.world.line(e.rank, lineFailStep) != 0 {
-		return // it reported, and ended: look sees to it
+	if r.ended = r.diverged(); r.ended != nil {
+		return // whoever noticed has stopped all
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
 	if r.world.line(e.rank, lineBegan) == 0 && !e.killed {
@@ -278,12 +277,12 @@ func (r *coordinator) carry(rank int) {
 		r.ended = err
 		return
 	}
-	stand := &worker{rank: rank, world: r.world, device: d}
-	go func() {
-		if err := stand.rounds(); !errors.Is(err, errStopped) {
+	standIn := &worker{rank: rank, world: r.world, device: d, idle: true}
+	r.aside.Go(func() {
+		if err := standIn.rounds(); !errors.Is(err, errStopped) {
 			r.world.stop() // cannot happen: a device in host memory does not fail
 		}
-	}()
+	})
 }
 
 func (r *coordinator) event(format string, args ...any) {
@@ -292,20 +291,13 @@ func (r *coordinator) event(format string, args ...any) {
 	r.display.warn(line)
 }
 
-// halt stops the workers kindly, and those that do not stop in time not.
-func (r *coordinator) halt() error {
+// halt stops the workers kindly, and those that do not stop in time not. When it
+// returns nobody but the caller looks at the shared memory any more.
+func (r *coordinator) halt() {
+	defer r.aside.Wait()
 	r.world.stop()
 	deadline := time.After(10 * time.Second)
-	for {
-		left := 0
-		for _, p := range r.procs {
-			if p != nil {
-				left++
-			}
-		}
-		if left == 0 {
-			return nil
-		}
+	for slices.ContainsFunc(r.procs, func(p *process) bool { return p != nil }) {
 		select {
 		case e := <-r.launch.exits:
 			r.procs[e.rank] = nil

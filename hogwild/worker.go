@@ -55,6 +55,7 @@ type worker struct {
 	rank   int
 	world  *world
 	device Device
+	idle   bool // meets and averages in the place of a rank that is gone; trains nothing
 }
 
 // joinRun maps what the coordinator made and checks that both mean the same by it.
@@ -253,7 +254,7 @@ func (w *worker) rounds() error {
 // can be done twice without harm.
 func (w *worker) round(epoch uint64, round int) error {
 	trained, averaged := w.world.tickets(epoch, round)
-	if w.world.barrier.Arrived(w.rank) < trained {
+	if w.world.barrier.Arrived(w.rank) < trained && !w.idle {
 		if err := w.trainRound(epoch, round); err != nil {
 			return err
 		}

@@ -124,7 +124,10 @@ func createWorld(h worldHeader) (*world, error) {
 	}
 	copy(header, text)
 	w, _, err := openWorld(seg)
-	return w, err
+	if err != nil {
+		return nil, errors.Join(err, seg.Close())
+	}
+	return w, nil
 }
 
 // openWorld finds the control block in a mapped segment, and refuses another
@@ -291,10 +294,13 @@ func (w *world) await(rank int, tick uint32) {
 // mayRun is the place where a worker notices that it shall stop, or wait: before
 // each chunk.
 func (w *world) mayRun(rank int) error {
-	for w.get(controlHold) != 0 && !w.stopped() {
-		tick := atomic.LoadUint32(&w.bells[bellTick])
+	for {
+		tick := atomic.LoadUint32(&w.bells[bellTick]) // before what it tells of
+		if w.stopped() {
+			return errStopped
+		}
 		if w.get(controlHold) == 0 {
-			break
+			return nil
 		}
 		w.setLine(rank, lineState, stateHeld)
 		w.call()
@@ -303,10 +309,6 @@ func (w *world) mayRun(rank int) error {
 		}
 		w.setLine(rank, lineState, stateTraining)
 	}
-	if w.stopped() {
-		return errStopped
-	}
-	return nil
 }
 
 // fail reports a loss that is not finite, and stops everybody.

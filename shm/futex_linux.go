@@ -2,9 +2,9 @@ package shm
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,30 +24,30 @@ func Wait(word *uint32, value uint32, timeout time.Duration) error {
 		t := unix.NsecToTimespec(int64(timeout))
 		ts = &t
 	}
-	_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWait,
-		uintptr(value), uintptr(unsafe.Pointer(ts)), 0, 0)
-	switch errno {
+	switch errno := futex(word, futexWait, uintptr(value), ts); errno {
 	case 0, unix.EAGAIN, unix.EINTR, unix.ETIMEDOUT:
 		return nil
+	default:
+		return fmt.Errorf("shm: futex wait: %w", errno)
 	}
-	return errors.New("shm: futex wait: " + errno.Error())
 }
 
 // Wake adds one to the word and wakes all who wait on it.
 func Wake(word *uint32) {
 	atomic.AddUint32(word, 1)
 	// It fails only for an address that is not mapped, where the line above crashed.
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexWake, 1<<30, 0, 0, 0)
+	_ = futex(word, futexWake, 1<<30, nil)
 }
 
-// Alive reports whether a process runs; a zombie does not.
+// Alive reports whether a process runs; a zombie does not. When that cannot be
+// found out, for want of a descriptor, it counts as running.
 func Alive(pid int) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return false
+		return !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EINVAL)
 	}
 	defer unix.Close(fd)
 	// A pidfd becomes readable when its process ends.
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-	return err == nil && n == 0
+	return err != nil || n == 0
 }

@@ -47,9 +47,16 @@ func Create(name string, size int) (*Segment, error) {
 	return mapFile(f, unix.PROT_READ|unix.PROT_WRITE)
 }
 
-// Map maps a segment that another process created, and owns f from then on.
-// A sealed segment can only be mapped for reading.
+// Map maps a segment that another process created, and owns f from then on, also
+// when it fails. A sealed segment can only be mapped for reading. Any other file is
+// refused: a file that can shrink is a crash to come.
 func Map(f *os.File, write bool) (*Segment, error) {
+	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+	if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		name := f.Name()
+		f.Close()
+		return nil, fmt.Errorf("shm: %s is not a segment: it was not made by Create", name)
+	}
 	prot := unix.PROT_READ
 	if write {
 		prot |= unix.PROT_WRITE
@@ -76,7 +83,8 @@ func mapFile(f *os.File, prot int) (*Segment, error) {
 }
 
 // Seal makes the segment read-only for every process, for good. The caller's
-// mapping is replaced: views taken before Seal are invalid.
+// mapping is replaced, also when Seal fails: views taken before are invalid, and new
+// ones cannot be written.
 func (s *Segment) Seal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,18 +95,17 @@ func (s *Segment) Seal() error {
 	if err := unix.Munmap(s.mem); err != nil {
 		return fmt.Errorf("shm: unmapping %s: %w", s.file.Name(), err)
 	}
-	size := len(s.mem)
-	s.mem = nil
-	seals := unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
-	if _, err := unix.FcntlInt(s.file.Fd(), unix.F_ADD_SEALS, seals); err != nil {
-		return fmt.Errorf("shm: sealing %s: %w (does another process hold it writable?)", s.file.Name(), err)
+	_, sealed := unix.FcntlInt(s.file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+	if sealed != nil {
+		sealed = fmt.Errorf("shm: sealing %s: %w (does another process hold it writable, or is it sealed already?)", s.file.Name(), sealed)
 	}
-	mem, err := unix.Mmap(int(s.file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return fmt.Errorf("shm: mapping %s again after sealing: %w", s.file.Name(), err)
-	}
+	mem, err := unix.Mmap(int(s.file.Fd()), 0, len(s.mem), unix.PROT_READ, unix.MAP_SHARED)
 	s.mem = mem
-	return nil
+	if err != nil {
+		err = fmt.Errorf("shm: mapping %s again after sealing: %w", s.file.Name(), err)
+		return errors.Join(sealed, err, s.file.Close())
+	}
+	return sealed
 }
 
 // Bytes is the whole mapping, nil when closed.

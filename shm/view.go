@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc64"
-	"slices"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // The head of a segment, in bytes: magic (8), version (4), length of the table
@@ -19,7 +20,7 @@ const (
 	headBytes  = 24
 	align      = 128
 	maxTable   = 1 << 20
-	maxElement = 1 << 48
+	maxElement = 1 << 40 // of one array: a table full of such arrays cannot overflow an int
 )
 
 // Kind is the type of an array's elements.
@@ -77,9 +78,16 @@ type entry struct {
 	Offset int    `json:"offset"` // bytes from the start of the segment
 }
 
-func (e entry) elements() int {
+func (e entry) elements() int { return count(e.Shape) }
+
+// count is the number of elements of an array of that shape, 1 without any length;
+// -1 when a length is negative or the number above maxElement.
+func count(shape []int) int {
 	n := 1
-	for _, s := range e.Shape {
+	for _, s := range shape {
+		if s < 0 || (s > 0 && n > maxElement/s) {
+			return -1
+		}
 		n *= s
 	}
 	return n
@@ -99,13 +107,9 @@ type Layout struct {
 
 // Add appends an array of zeros. A mistake in it is reported by Create.
 func (l *Layout) Add(name string, kind Kind, shape ...int) {
-	n := 1
-	for _, s := range shape {
-		if s < 0 || (s > 0 && n > maxElement/s) {
-			l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large", name, shape)
-			return
-		}
-		n *= s
+	if count(shape) < 0 {
+		l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large", name, shape)
+		return
 	}
 	if kind.size() == 0 {
 		l.err = fmt.Errorf("shm: array %q of unknown kind %q", name, kind)
@@ -156,6 +160,8 @@ func (l *Layout) Create(name string) (*Segment, error) {
 // Checksum reads and checks the head of the segment, and returns the checksum of
 // its table: equal checksums mean equal names, kinds, shapes and offsets.
 func (s *Segment) Checksum() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	t, err := s.readTable()
 	if err != nil {
 		return 0, err
@@ -163,9 +169,8 @@ func (s *Segment) Checksum() (uint64, error) {
 	return t.checksum, nil
 }
 
+// readTable needs the lock.
 func (s *Segment) readTable() (*table, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.mem == nil {
 		return nil, ErrClosed
 	}
@@ -194,8 +199,11 @@ func (s *Segment) readTable() (*table, error) {
 	}
 	t := &table{entries: map[string]entry{}, checksum: sum}
 	for _, e := range entries {
-		if err := e.check(len(s.mem)); err != nil {
+		if err := e.check(headBytes+n, len(s.mem)); err != nil {
 			return nil, fmt.Errorf("shm: %s: %w", name, err)
+		}
+		if _, twice := t.entries[e.Name]; twice {
+			return nil, fmt.Errorf("shm: %s: array %q is there twice", name, e.Name)
 		}
 		t.entries[e.Name] = e
 	}
@@ -203,23 +211,15 @@ func (s *Segment) readTable() (*table, error) {
 	return t, nil
 }
 
-// check refuses an array that does not lie inside a segment of size bytes.
-func (e entry) check(size int) error {
+// check refuses an array that does not lie inside a segment of size bytes, behind
+// its head.
+func (e entry) check(head, size int) error {
 	bytes := e.Kind.size()
-	if bytes == 0 || e.Offset < headBytes || e.Offset%align != 0 || e.Offset > size {
+	if bytes == 0 || e.Offset < head || e.Offset%align != 0 || e.Offset > size {
 		return fmt.Errorf("array %q: kind %q at offset %d of %d bytes", e.Name, e.Kind, e.Offset, size)
 	}
-	room := (size - e.Offset) / bytes
-	if slices.Contains(e.Shape, 0) {
-		room, e.Shape = 0, nil // no element, whatever the other lengths
-	}
-	for _, n := range e.Shape {
-		if n < 0 || n > room {
-			return fmt.Errorf("array %q of %v %s at offset %d runs past the end (%d bytes)", e.Name, e.Shape, e.Kind, e.Offset, size)
-		}
-		if n > 0 {
-			room /= n
-		}
+	if n := e.elements(); n < 0 || n > (size-e.Offset)/bytes {
+		return fmt.Errorf("array %q of %v %s at offset %d runs past the end (%d bytes)", e.Name, e.Shape, e.Kind, e.Offset, size)
 	}
 	return nil
 }
@@ -227,6 +227,8 @@ func (e entry) check(size int) error {
 // View is the named array as a slice of the mapping: it must not be used after
 // Close, nor be written when the segment was mapped for reading.
 func View[T Element](s *Segment, name string) ([]T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	t, err := s.readTable()
 	if err != nil {
 		return nil, err
@@ -243,6 +245,13 @@ func View[T Element](s *Segment, name string) ([]T, error) {
 		return []T{}, nil
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.mem[e.Offset])), n), nil
+}
+
+// futex is the system call futex(2). It stands here because it takes addresses.
+func futex(word *uint32, operation, value uintptr, timeout *unix.Timespec) unix.Errno {
+	_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), operation,
+		value, uintptr(unsafe.Pointer(timeout)), 0, 0)
+	return errno
 }
 
 func checksum(b []byte) uint64 { return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA)) }

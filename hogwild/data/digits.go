@@ -39,6 +39,7 @@ func drawDigits(path string, seed uint64, test bool) (*table, error) {
 	sum := sha256.Sum256([]byte(name))
 	t := newTable(&source{path: path, sum: hex.EncodeToString(sum[:])}, "digits", Bytes)
 	t.Rows, t.Features, t.Shape, t.Classes = n, digitsPixels, []int{digitsSide, digitsSide}, numbered(10)
+	t.Seed = seed
 	t.x8, t.label = make([]uint8, n*digitsPixels), make([]float64, n)
 	order := make([]int32, n)
 	Order{Seed: seed, N: n}.Fill(order, first, 0)

@@ -27,7 +27,7 @@ func (t *table) findClasses(task string) error {
 	case task != "" && task != "classes" && task != "values":
 		return fmt.Errorf("data: task %q: want classes or values", task)
 	case task == "values" && t.text != nil:
-		return fmt.Errorf("data: %s: label %q is not a number, so there is no value to predict", t.where(0), t.firstText())
+		return fmt.Errorf("data: %s: label %q is not a number, so there is no value to predict; choose another column with --target", t.where(0), t.firstText())
 	case task == "values" || task == "" && t.areValues():
 		t.Classes = nil
 	case t.Classes == nil && t.text != nil:

@@ -138,7 +138,7 @@ func LoadLike(path, format, target string, like Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadLike(src, Options{Format: format, Target: target, Seed: 1}, &like)
+	return loadLike(src, Options{Format: format, Target: target, Seed: cmp.Or(like.Seed, 1)}, &like)
 }
 
 func loadLike(src *source, o Options, like *Meta) (*Set, error) {

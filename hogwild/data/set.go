@@ -58,6 +58,7 @@ type Meta struct {
 	Mul      []float32 `json:"mul,omitempty"`     // x' = x*Mul + Add; length 0 (nothing to do), 1 or d
 	Add      []float32 `json:"add,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // what was done to the data that the user should know
+	Seed     uint64    `json:"seed,omitempty"`  // digits: what they were made from
 	Checksum string    `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
 }
 

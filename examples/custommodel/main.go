@@ -1,0 +1,142 @@
+// Command custommodel trains a model that hogwild does not know: it registers one
+// of its own and trains it with four worker processes, which are this same program
+// started again.
+//
+// The data are made up: a value that is a linear function of four inputs, plus
+// noise whose mean size is 0.1. The model is linear, under the L1 loss |z - y|, so
+// the loss must fall to about 0.1 and cannot fall further.
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"hogwild/hogwild"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+const (
+	rows  = 6000
+	noise = 0.1 // mean size
+)
+
+// planted is the function to be found: a factor for each input, and a constant.
+var planted = []float64{2, -1, 0.5, 3, -4}
+
+func main() {
+	model.Register("absolute", newAbsolute)
+	if hogwild.IsWorker() {
+		os.Exit(hogwild.WorkerMain())
+	}
+	if err := run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "custommodel:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes the data, trains, and prints the loss after each epoch.
+func run(w io.Writer) error {
+	dir, err := os.MkdirTemp("", "custommodel-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c := hogwild.Default()
+	c.Data, c.Run = filepath.Join(dir, "planted.csv"), filepath.Join(dir, "run")
+	c.Model, c.Workers, c.Batch, c.Epochs = "absolute", 4, 8, 10
+	c.LR, c.Schedule = 0.1, "cosine" // a step of L1 does not shrink by itself near the end
+	if err := writeCSV(c.Data); err != nil {
+		return err
+	}
+	result, err := hogwild.Run(context.Background(), c)
+	if err != nil {
+		return err
+	}
+	for _, e := range result.History {
+		fmt.Fprintf(w, "epoch %d: loss %.4f\n", e.Epoch, e.TestLoss)
+	}
+	return nil
+}
+
+// writeCSV writes the examples; the last column is the value.
+func writeCSV(path string) error {
+	var text bytes.Buffer
+	fmt.Fprintln(&text, "a,b,c,d,value")
+	r := rand.New(rand.NewPCG(1, 2))
+	last := len(planted) - 1
+	for range rows {
+		y := planted[last] + noise*r.ExpFloat64()*float64(2*r.IntN(2)-1)
+		for _, factor := range planted[:last] {
+			x := r.NormFloat64()
+			y += factor * x
+			fmt.Fprintf(&text, "%.5f,", x)
+		}
+		fmt.Fprintf(&text, "%.5f\n", y)
+	}
+	return os.WriteFile(path, text.Bytes(), 0o666)
+}
+
+// absolute is z = w.x + bias under the loss |z - y|. Its weights are d factors and
+// then the bias.
+type absolute struct {
+	features int
+	signs    []float32 // the derivatives of a batch's mean loss with respect to its z
+}
+
+func newAbsolute(m data.Meta) (model.Model, error) {
+	return &absolute{features: m.Features}, nil
+}
+
+func (m *absolute) Params() []model.Param {
+	return []model.Param{
+		{Name: "weight", Shape: []int{1, m.features}, Decay: true},
+		{Name: "bias", Shape: []int{1}},
+	}
+}
+
+func (m *absolute) Init(w []float32, seed uint64) { clear(w) }
+
+func (m *absolute) Grad(w []float32, b *data.Batch, g *model.Gradient) (loss float64) {
+	m.signs = m.signs[:0]
+	for i, x := range b.Rows {
+		e := m.predict(w, x) - float64(b.Y[i])
+		loss += math.Abs(e)
+		m.signs = append(m.signs, float32(math.Copysign(1/float64(len(b.Rows)), e)))
+	}
+	// The gradient stays factored, as inputs and derivatives: hogwild applies it.
+	g.Parts = append(g.Parts[:0], model.Part{In: m.features, Out: 1, Bias: m.features, X: b.Rows, D: m.signs})
+	return loss
+}
+
+func (m *absolute) Eval(w []float32, b *data.Batch) (s model.Score) {
+	for i, x := range b.Rows {
+		y := float64(b.Y[i])
+		e := m.predict(w, x) - y
+		s.N++
+		s.Loss += math.Abs(e)
+		s.SqErr += e * e
+		s.Y += y
+		s.Y2 += y * y
+	}
+	return s
+}
+
+// predict is z for one row, whether it lists all features or only those not zero.
+func (m *absolute) predict(w []float32, x data.Row) float64 {
+	z := float64(w[m.features])
+	for i, v := range x.Val {
+		j := i
+		if x.Idx != nil {
+			j = int(x.Idx[i])
+		}
+		z += float64(w[j]) * float64(v)
+	}
+	return z
+}

@@ -1,0 +1,204 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func numbers() *Layout {
+	var l Layout
+	l.Add("numbers", U64, 1000)
+	return &l
+}
+
+// fill is a process that writes to a segment of another.
+func fill(s *Segment) error {
+	v, err := View[uint64](s, "numbers")
+	if err != nil {
+		return err
+	}
+	sum, _ := s.Checksum()
+	for i := range v {
+		v[i] = sum + uint64(i)
+	}
+	return nil
+}
+
+// look is a process that reads a sealed segment.
+func look(s *Segment) error {
+	v, err := View[uint64](s, "numbers")
+	if err == nil && v[999] != 7 {
+		err = fmt.Errorf("the last number is %d", v[999])
+	}
+	return err
+}
+
+func TestAnotherProcessWrites(t *testing.T) {
+	checkLeaks(t)
+	s := create(t, numbers())
+	v := view[uint64](t, s, "numbers")
+	cmd, said := again(t, "fill", s)
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err, said)
+	}
+	sum, _ := s.Checksum()
+	for i, got := range v {
+		if got != sum+uint64(i) {
+			t.Fatalf("word %d is %d, want %d", i, got, sum+uint64(i))
+		}
+	}
+}
+
+func TestSealedIsReadOnly(t *testing.T) {
+	checkLeaks(t)
+	s := create(t, numbers())
+	view[uint64](t, s, "numbers")[999] = 7
+	if err := s.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	v := view[uint64](t, s, "numbers")
+	if v[999] != 7 {
+		t.Errorf("sealing changed the content to %d", v[999])
+	}
+	if !faults(func() { v[0] = 1 }) {
+		t.Error("the sealed mapping can be written")
+	}
+	fd := int(s.File().Fd())
+	if _, err := unix.Pwrite(fd, []byte{1}, 0); err != unix.EPERM {
+		t.Errorf("writing to the sealed file: %v", err)
+	}
+	if err := unix.Mprotect(s.Bytes(), unix.PROT_READ|unix.PROT_WRITE); err != unix.EACCES {
+		t.Errorf("making the sealed mapping writable: %v", err)
+	}
+	for job, why := range map[string]string{"fill": "operation not permitted", "look": ""} {
+		cmd, said := again(t, job, s)
+		if err := cmd.Wait(); (err == nil) != (why == "") || !strings.Contains(said.String(), why) {
+			t.Errorf("another process (%s): %v %s", job, err, said)
+		}
+	}
+	refused(t, s.Seal(), "sealed already", "operation not permitted")
+	if v := view[uint64](t, s, "numbers"); v[999] != 7 {
+		t.Error("a second Seal lost the content")
+	}
+}
+
+// faults tells whether f touches memory that it may not.
+func faults(f func()) (fault bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { fault = recover() != nil }()
+	f()
+	return
+}
+
+// A segment that is mapped writable elsewhere is not sealed, and not lost either.
+func TestSealWhileAnotherHoldsIt(t *testing.T) {
+	checkLeaks(t)
+	s := create(t, numbers())
+	view[uint64](t, s, "numbers")[0] = 7
+	fd, err := unix.Dup(int(s.File().Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Map(os.NewFile(uintptr(fd), "other"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s.Seal(), "does another process hold it writable", "busy")
+	v := view[uint64](t, s, "numbers")
+	if v[0] != 7 || !faults(func() { v[0] = 8 }) {
+		t.Error("after a failed Seal the content is gone, or can be written")
+	}
+	if err := errors.Join(other.Close(), s.Seal()); err != nil {
+		t.Error("once the other is closed:", err)
+	}
+}
+
+func TestSizeCannotChange(t *testing.T) {
+	checkLeaks(t)
+	s := create(t, numbers())
+	for _, size := range []int64{0, int64(len(s.Bytes())) - 1, int64(len(s.Bytes())) + 1} {
+		if err := unix.Ftruncate(int(s.File().Fd()), size); err != unix.EPERM {
+			t.Errorf("changing the size to %d: %v", size, err)
+		}
+	}
+}
+
+func TestClosedSegment(t *testing.T) {
+	checkLeaks(t)
+	s := create(t, numbers())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, view := View[uint64](s, "numbers")
+	_, sum := s.Checksum()
+	for what, err := range map[string]error{"Close": s.Close(), "Seal": s.Seal(), "View": view, "Checksum": sum} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s of a closed segment: %v", what, err)
+		}
+	}
+	if s.Bytes() != nil {
+		t.Error("a closed segment has bytes")
+	}
+}
+
+func TestSizesThatCannotBe(t *testing.T) {
+	checkLeaks(t)
+	for _, size := range []int{0, -1} {
+		_, err := Create("none", size)
+		refused(t, err, fmt.Sprint(size), "must be positive")
+	}
+	_, err := Create("all", 1<<62) // more than any address space
+	refused(t, err, "4611686018427387904 bytes", "hogwild-all")
+}
+
+// What is not a segment is refused, and the file is closed all the same.
+func TestMapRefusesOtherFiles(t *testing.T) {
+	checkLeaks(t)
+	path := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(path, make([]byte, 4096), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string) *os.File {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	closed := open(path)
+	closed.Close()
+	files := map[string]*os.File{
+		"a file":       open(path),
+		"a folder":     open(filepath.Dir(path)),
+		"a device":     open("/dev/null"),
+		"a closed one": closed,
+		"a bad number": os.NewFile(1<<20, "descriptor"),
+	}
+	for flags, name := range map[int]string{0: "a memfd that can shrink", unix.MFD_ALLOW_SEALING: "another memfd"} {
+		fd, err := unix.MemfdCreate("foreign", flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = os.NewFile(uintptr(fd), "foreign")
+		if err := files[name].Truncate(4096); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, f := range files {
+		s, err := Map(f, false)
+		if s != nil {
+			t.Errorf("%s was mapped", what)
+		}
+		refused(t, err, "not a segment")
+		if err := f.Close(); !errors.Is(err, os.ErrClosed) && what != "a bad number" {
+			t.Errorf("%s was left open (%v)", what, err)
+		}
+	}
+}
