@@ -250,8 +250,10 @@ func (w *worker) rounds() error {
 }
 
 // round is one round of barrier mode. A worker that takes the place of a dead one
-// comes through here too: what that one has done already is skipped, and the rest
-// can be done twice without harm.
+// comes through here too: what that one has done already is skipped. Copying the
+// replica and averaging weights can be done twice without harm. Only a death within
+// the average can leave a trace: a common step of gradients, or an average of
+// optimizer states, is then taken twice on a part of one slice.
 func (w *worker) round(epoch uint64, round int) error {
 	trained, averaged := w.world.tickets(epoch, round)
 	if w.world.barrier.Arrived(w.rank) < trained && !w.idle {
