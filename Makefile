@@ -21,7 +21,7 @@ check: ## gofmt and go vet
 
 race: ## the tests of shm and hogwild under the race detector
 	@if command -v gcc >/dev/null; then \
-		echo "go test -race $(RACE)"; CGO_ENABLED=1 go test -race $(RACE); \
+		echo "go test -race -short $(RACE)"; CGO_ENABLED=1 go test -race -short $(RACE); \
 	else \
 		echo "skipped: go test -race, which needs gcc"; \
 	fi

@@ -22,6 +22,8 @@ func TestMain(m *testing.M) {
 	registerSlow("slow", time.Millisecond)
 	registerSlow("slower", 10*time.Millisecond)
 	registerSlow("slowest", 100*time.Millisecond)
+	// The race detector lets each process sleep for a second before it ends.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if IsWorker() {
 		os.Exit(WorkerMain())
 	}

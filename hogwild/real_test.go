@@ -14,6 +14,9 @@ import (
 // realData is the folder of a real data set, in $HOGWILD_DATA or ../shared/data.
 func realData(t *testing.T, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: no real data sets")
+	}
 	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), "../../shared/data"} {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); dir != "" && err == nil {
@@ -25,7 +28,8 @@ func realData(t *testing.T, name string) string {
 }
 
 // The bounds are what serial SGD reaches on these sets, less the spread of a few
-// seeds. The sizes and rates are those of the README and of published examples.
+// seeds. Where the last weights of a constant rate are noisy (one example a step, or
+// a set with a large curvature for the rate) the rate falls to zero.
 func TestRealSets(t *testing.T) {
 	for _, c := range []struct {
 		name, data string
@@ -40,8 +44,10 @@ func TestRealSets(t *testing.T) {
 			c.Mode, c.AverageEvery = "sync", 1
 		}, .96, 0},
 		{"fashion softmax async", "fashion-mnist", func(c *Config) { c.Workers, c.LR, c.Epochs, c.Schedule = 4, .1, 3, "cosine" }, .82, 0},
-		{"a9a logistic async", "a9a/a9a", func(c *Config) { c.Workers, c.Batch, c.LR = 2, 1, .01 }, .845, 0},
-		{"imdb logistic async", "imdb/imdb_ltc_train.gz", func(c *Config) { c.Workers, c.Batch, c.LR, c.Epochs = 2, 1, 1, 5 }, .87, 0},
+		{"a9a logistic async", "a9a/a9a", func(c *Config) { c.Workers, c.Batch, c.LR, c.Schedule = 2, 1, .02, "cosine" }, .845, 0},
+		{"imdb logistic async", "imdb/imdb_ltc_train.gz", func(c *Config) {
+			c.Workers, c.Batch, c.LR, c.Epochs, c.Schedule = 2, 1, 1, 5, "cosine"
+		}, .87, 0},
 		{"housing linear", "housing/housing_scale", func(c *Config) {
 			c.Workers, c.Batch, c.LR, c.Epochs, c.Model = 2, 8, .05, 200, "linear"
 			c.Test, c.Schedule = c.Data, "cosine"

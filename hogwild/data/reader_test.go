@@ -12,6 +12,9 @@ import (
 // dataFolder is where the real data sets are, or skips the test.
 func dataFolder(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: no real data sets")
+	}
 	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), filepath.Join("..", "..", "..", "shared", "data")} {
 		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
 			return dir
