@@ -32,7 +32,7 @@ func (d *cpu) Average(r Round) error {
 	for i, n := range r.Examples {
 		share[i] = float32(float64(n) / float64(total))
 	}
-	from, to := d.slice()
+	from, to := sliceOf(len(d.weights), d.rank, d.cfg.Workers)
 	if d.mean == nil {
 		d.mean = make([]float32, to-from)
 	}
@@ -46,11 +46,8 @@ func (d *cpu) Average(r Round) error {
 	return nil
 }
 
-// slice is this rank's part of the weights.
-func (d *cpu) slice() (from, to int) {
-	n, p := len(d.weights), d.cfg.Workers
-	return d.rank * n / p, (d.rank + 1) * n / p
-}
+// sliceOf is a rank's part of n weights, [from, to).
+func sliceOf(n, rank, ranks int) (from, to int) { return rank * n / ranks, (rank + 1) * n / ranks }
 
 // stepTogether takes the round's one step on this rank's slice, with the mean
 // gradient. The optimizer's state is one for all, and each rank owns a slice of it.

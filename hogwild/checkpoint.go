@@ -85,12 +85,7 @@ func (s *snapshot) restore(m *weights, w *world) error {
 	if len(s.chunks) != len(w.chunks) || (len(m.slots) > 0 && len(s.slots) != len(m.slots)*len(m.w)) {
 		return usage("resume: the snapshot was made within an epoch, and this run cuts epochs in another way: keep workers, batch and average-every")
 	}
-	copy(w.chunks, s.chunks)
-	for i := 0; i < len(w.chunks); i += 2 {
-		if state := uint32(w.chunks[i]); state != uint32(chunkDone) && state != uint32(chunkLost) {
-			w.setChunk(i/2, s.pos.Epoch, chunkFree)
-		}
-	}
+	copy(w.chunks, s.chunks) // each free, done or lost
 	for r := range m.slots {
 		copy(m.slots[r], s.slots[r*len(m.w):])
 	}

@@ -45,6 +45,9 @@ type Config struct {
 	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
+	GPU      string `yaml:"gpu" json:"gpu"`             // device index; "" = host memory
+	InFlight int    `yaml:"in-flight" json:"in_flight"` // GPU: steps of all workers under way at once; 0 = by model
+
 	Epochs         int     `yaml:"epochs" json:"epochs"`
 	LR             float64 `yaml:"lr" json:"lr"`
 	Optimizer      string  `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
@@ -114,6 +117,7 @@ func (c *Config) Validate() error {
 		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
 		between("batch", float64(c.Batch), 1, maxBatch),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
+		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
 		positive("lr", c.LR),
 		between("lr-min", c.LRMin, 0, c.LR),

@@ -38,13 +38,59 @@ type cpu struct {
 	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
 	mean   []float32 // barrier mode: this rank's slice of the average
 	steps  int64
+
+	tallies []Tally
 }
 
 // span is a range of weights.
 type span struct{ from, to int }
 
-// Train is the hot loop: for each step take the batch, compute the gradient, apply it.
-func (d *cpu) Train(c Chunk) (Tally, error) {
+// newCPU makes the device of one rank.
+func newCPU(s *Setup, rank int) *cpu {
+	c, m := s.Config, s.mem
+	d := &cpu{
+		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
+		cfg: c, rank: rank, plan: s.plan, rate: s.rate,
+		model: s.Model, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
+	}
+	for r := range c.Workers {
+		d.orders = append(d.orders, s.Order(r))
+	}
+	for i, from := range model.Offsets(s.Params) {
+		if p := s.Params[i]; p.Decay {
+			d.decay = append(d.decay, span{from, from + p.Len()})
+		}
+	}
+	switch {
+	case c.averagesGradients():
+		d.dense = m.slots[rank]
+	case c.Mode == "sync":
+		d.w = m.slots[rank]
+	}
+	if d.dense == nil && c.Optimizer != "sgd" {
+		d.dense = make([]float32, len(m.w))
+	}
+	return d
+}
+
+// Train trains the chunks one after the other.
+func (d *cpu) Train(cs []Chunk) ([]Tally, error) {
+	d.tallies = d.tallies[:0]
+	for _, c := range cs {
+		t, err := d.train(c)
+		if err != nil {
+			return nil, err
+		}
+		d.tallies = append(d.tallies, t)
+	}
+	return d.tallies, nil
+}
+
+// Appetite is one chunk: a core gains nothing from more.
+func (d *cpu) Appetite() int { return 1 }
+
+// train is the hot loop: for each step take the batch, compute the gradient, apply it.
+func (d *cpu) train(c Chunk) (Tally, error) {
 	var t Tally
 	order := d.orders[max(c.Rank, 0)]
 	lr, seen, until := 0.0, c.Seen, int64(-1)

@@ -255,7 +255,7 @@ func TestTrainStopsAtNaN(t *testing.T) {
 	all[0].orders[0].Fill(order, 0, 0)
 	set.Y[order[35]] = float32(math.Inf(1)) // in the fourth step
 	fillRandom(m.w)
-	tally, err := all[0].Train(all[0].plan.at(0, 0))
+	tally, err := all[0].train(all[0].plan.at(0, 0))
 	var nan *notFinite
 	if !errors.Is(err, ErrNotFinite) || !errors.As(err, &nan) || nan.step != 4 || nan.lr != 0.25 || tally.Steps != 3 {
 		t.Errorf("%v after %+v", err, tally)
@@ -283,7 +283,7 @@ func TestTrainFollowsTheSchedule(t *testing.T) {
 		want, seen := 0.0, 0.0
 		for i := from; i < to; i++ {
 			chunk := d.plan.at(0, i)
-			if _, err := d.Train(chunk); err != nil {
+			if _, err := d.train(chunk); err != nil {
 				t.Fatal(err)
 			}
 			for range stepsOf(chunk) {

@@ -44,8 +44,11 @@ func (t Tally) plus(o Tally) Tally {
 // Device is what a worker needs from the place where the weights are. Only the
 // device touches them; a worker sees chunks and tallies.
 type Device interface {
-	// Train takes the chunk's steps. ErrNotFinite ends it at once.
-	Train(c Chunk) (Tally, error)
+	// Train takes the steps of the chunks, in order, and tells what each came to: in
+	// a slice that the next call overwrites. ErrNotFinite ends it at once.
+	Train(cs []Chunk) ([]Tally, error)
+	// Appetite is how many chunks it would like at once, from 1.
+	Appetite() int
 	// Pull starts a round in barrier mode: the replica becomes a copy of the weights.
 	Pull() error
 	// Average ends a round in barrier mode, once every replica (or gradient) is

@@ -96,11 +96,11 @@ func devices(t *testing.T, c *Config, set *data.Set) ([]*cpu, *weights) {
 	}
 	var all []*cpu
 	for rank := range c.Workers {
-		d, err := newCPU(c, rank, shared, set)
+		setup, err := newSetup(c, shared, set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, d)
+		all = append(all, newCPU(setup, rank))
 	}
 	return all, shared
 }
@@ -145,7 +145,7 @@ func TestTrainVisitsItsRows(t *testing.T) {
 					p := &probe{}
 					d.model = p
 					chunk := d.plan.at(1, i)
-					tally, err := d.Train(chunk)
+					tally, err := d.train(chunk)
 					steps := stepsOf(chunk)
 					if want := (Tally{chunk.Count, len(steps), 2 * float64(chunk.Count)}); err != nil || tally != want {
 						t.Fatalf("%s %s, %+v: %+v, %v", mode, partition, chunk, tally, err)

@@ -46,7 +46,9 @@ func (r *coordinator) saveWithin() error {
 		return err
 	}
 	r.within()
-	r.copyRun()
+	if err := r.copyRun(); err != nil {
+		return err
+	}
 	e := EpochResult{Epoch: int(r.pos.Epoch), Seconds: r.pos.Seconds}
 	if err := r.score(&e); err != nil {
 		return err
@@ -88,7 +90,7 @@ func (r *coordinator) finishRound() error {
 		if r.world.barrier.Arrived(rank) >= averaged {
 			continue
 		}
-		d, err := newCPU(&r.cfg, rank, r.mem, r.train)
+		d, err := r.owner.Device(rank)
 		if err != nil {
 			return err
 		}
@@ -103,10 +105,10 @@ func (r *coordinator) finishRound() error {
 // result is the report.
 func (r *coordinator) result() Result {
 	c := &r.cfg
-	res := Result{Mode: c.Mode, Device: "cpu", Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
+	res := Result{Mode: c.Mode, Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
 		Epochs: int(r.pos.Epoch) - 1, Examples: r.pos.Examples, Seconds: r.pos.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.pos.Restarts, LostExamples: r.pos.Lost, Seed: c.Seed,
-		Version: Version, Run: r.dir, Stopped: r.stopped, Notes: r.train.Notes, History: r.pos.History, Events: r.events}
+		Version: Version, Run: r.dir, Stopped: r.stopped, Notes: append(r.train.Notes, r.owner.Notes()...), History: r.pos.History, Events: r.events}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
@@ -157,7 +159,7 @@ func (r *coordinator) header() []string {
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
 		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
-	for _, note := range m.Notes {
+	for _, note := range append(m.Notes, r.owner.Notes()...) {
 		head = append(head, "note: "+note)
 	}
 	return head

@@ -31,7 +31,9 @@ func (r *coordinator) gate() {
 	r.pos.Epoch++
 	r.pos.Round, r.pos.Within = 0, false
 	last := int(r.pos.Epoch) > r.cfg.Epochs
-	r.copyRun()
+	if r.ended = r.copyRun(); r.ended != nil {
+		return
+	}
 	every, _, _ := r.cfg.saveEvery()
 	r.evaluate(e, last || r.due || every > 0 && e.Epoch%every == 0)
 	r.due = false
@@ -77,11 +79,15 @@ func (r *coordinator) seconds() float64 {
 }
 
 // copyRun copies weights and state into the snapshot.
-func (r *coordinator) copyRun() {
+func (r *coordinator) copyRun() error {
+	if err := r.owner.Download(); err != nil {
+		return err
+	}
 	r.snap.config, r.snap.meta, r.snap.pos = r.cfg, r.train.Meta, r.pos
 	r.snap.pos.Seconds = r.seconds()
 	r.snap.pos.History = slices.Clone(r.pos.History)
 	r.snap.capture(r.mem, r.world)
+	return nil
 }
 
 // evaluate starts the evaluation of the copy, and its saving.
@@ -110,7 +116,11 @@ func (r *coordinator) score(e *EpochResult) error {
 				ErrDiverged, i, v, e.Epoch, e.LR, r.lastGood())
 		}
 	}
-	s := scoreOf(evaluate(r.model, r.snap.w, r.test), len(r.test.Classes) > 0)
+	sum, err := r.owner.Score(r.snap.w, r.test)
+	if err != nil {
+		return err
+	}
+	s := scoreOf(sum, len(r.test.Classes) > 0)
 	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.loss, s.accuracy, s.rmse, s.r2
 	return nil
 }
@@ -193,7 +203,9 @@ func (r *coordinator) saveHeld() {
 		r.due = true
 	default:
 		r.within()
-		r.copyRun()
+		if r.ended = r.copyRun(); r.ended != nil {
+			return
+		}
 		r.busy = true
 		go func() { r.evaluated <- evaluation{err: r.snap.save(r.dir, r.params)} }()
 	}

@@ -34,20 +34,43 @@ func (r *coordinator) prepare() error {
 	if r.mem, err = createWeights(&r.cfg, model.Size(r.params)); err != nil {
 		return err
 	}
+	if err := r.own(); err != nil {
+		return err
+	}
 	sum, err := r.mem.seg.Checksum()
 	if err != nil {
 		return err
 	}
 	r.world, err = createWorld(worldHeader{Version: Version, Config: r.cfg, Rows: r.train.Rows,
-		Weights: sum, Data: r.train.Checksum, CPUProfile: r.cfg.CPUProfile, Trace: r.cfg.Trace})
+		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
+		CPUProfile: r.cfg.CPUProfile, Trace: r.cfg.Trace})
 	if err != nil {
 		return err
 	}
 	if err := r.begin(); err != nil {
 		return err
 	}
+	if err := r.owner.Upload(); err != nil {
+		return err
+	}
 	if err := r.openFolder(); err != nil {
 		return usage("run folder: %w", err)
+	}
+	return nil
+}
+
+// own makes the memory of the place where the weights are to be.
+func (r *coordinator) own() error {
+	b, err := r.cfg.backend()
+	if err != nil {
+		return err
+	}
+	setup, err := newSetup(&r.cfg, r.mem, r.train)
+	if err != nil {
+		return err
+	}
+	if r.owner, err = b.Own(setup); err != nil {
+		return usage("%w", err)
 	}
 	return nil
 }
@@ -77,10 +100,10 @@ func (r *coordinator) load() error {
 		}
 		c.Model, c.Loss = spec.Name, string(spec.Loss)
 	}
-	if r.model, err = model.New(c.Model, c.Loss, r.train.Meta, c.Bias); err != nil {
+	if r.first, err = model.New(c.Model, c.Loss, r.train.Meta, c.Bias); err != nil {
 		return usage("%w", err)
 	}
-	r.params = r.model.Params()
+	r.params = r.first.Params()
 	return nil
 }
 
@@ -88,7 +111,7 @@ func (r *coordinator) load() error {
 func (r *coordinator) begin() error {
 	r.pos = position{Epoch: 1}
 	if r.cfg.Resume == "" {
-		r.model.Init(r.mem.w, r.cfg.Seed)
+		r.first.Init(r.mem.w, r.cfg.Seed)
 		return nil
 	}
 	f, err := readSnapshot(r.cfg.Resume)
@@ -162,6 +185,9 @@ func freshFolder(name string) string {
 // close gives back whatever was made.
 func (r *coordinator) close() {
 	r.launch.close()
+	if r.owner != nil {
+		_ = r.owner.Close() // after the last use: there is nothing left to lose
+	}
 	if r.metrics != nil {
 		_ = r.metrics.close() // every line was written, and checked, by a call of its own
 	}

@@ -186,6 +186,26 @@ func TestSaveByTime(t *testing.T) {
 	}
 }
 
+// TestSaveAllTheTime asks for a save every millisecond, so that they meet the ends of
+// epochs, evaluations and each other.
+func TestSaveAllTheTime(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		t.Run(mode, func(t *testing.T) {
+			c := quick(t)
+			c.Data, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "digits:500", 2, mode, 40, "1ms"
+			if got := train(t, c); got.Examples != 40*500 || got.LostExamples != 0 {
+				t.Errorf("%d examples, %d lost, want %d", got.Examples, got.LostExamples, 40*500)
+			}
+			if mode == "sync" { // saving changes nothing
+				calm := withRun(c, t.TempDir())
+				calm.SaveEvery = "0"
+				sameEnd(t, train(t, calm).Run, c.Run)
+			}
+			noHalves(t, c.Run)
+		})
+	}
+}
+
 // copyFile copies a file, if it is there.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()

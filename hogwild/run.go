@@ -22,7 +22,8 @@ import (
 type coordinator struct {
 	cfg         Config
 	train, test *data.Set
-	model       model.Model // for evaluations, one at a time
+	owner       Owner       // of the device memory
+	first       model.Model // makes the first weights
 	params      []model.Param
 	world       *world
 	mem         *weights
@@ -124,6 +125,8 @@ func (r *coordinator) spawn(rank int) error {
 // watch is the coordinator's life: whatever happens first, until the run is over.
 func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	bell := r.listen()
+	refresh := time.NewTicker(2 * time.Second)
+	defer refresh.Stop()
 	show := time.NewTicker(200 * time.Millisecond)
 	defer show.Stop()
 	save := make(<-chan time.Time)
@@ -144,6 +147,10 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 			}
 		case e := <-r.evaluated:
 			r.record(e)
+		case <-refresh.C:
+			if err := r.owner.Refresh(); err != nil {
+				r.ended = err
+			}
 		case <-show.C:
 			r.show()
 		case <-save:
@@ -272,7 +279,7 @@ func (r *coordinator) carry(rank int) {
 	if !r.world.plan.barrier {
 		return
 	}
-	d, err := newCPU(&r.cfg, rank, r.mem, r.train)
+	d, err := r.owner.Device(rank)
 	if err != nil {
 		r.ended = err
 		return
@@ -280,7 +287,7 @@ func (r *coordinator) carry(rank int) {
 	standIn := &worker{rank: rank, world: r.world, device: d, idle: true}
 	r.aside.Go(func() {
 		if err := standIn.rounds(); !errors.Is(err, errStopped) {
-			r.world.stop() // cannot happen: a device in host memory does not fail
+			r.world.stop() // without this rank the others would wait for ever
 		}
 	})
 }

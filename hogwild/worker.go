@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/model"
 	"hogwild/shm"
 )
 
@@ -55,7 +54,8 @@ type worker struct {
 	rank   int
 	world  *world
 	device Device
-	idle   bool // meets and averages in the place of a rank that is gone; trains nothing
+	chunks []Chunk // in hand
+	idle   bool    // meets and averages in the place of a rank that is gone; trains nothing
 }
 
 // joinRun maps what the coordinator made and checks that both mean the same by it.
@@ -92,8 +92,21 @@ func joinRun() (*worker, *worldHeader, error) {
 	if set.Rows != header.Rows || set.Checksum != header.Data {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
 	}
-	device, err := newCPU(&header.Config, rank, m, set)
+	device, err := joinDevice(&header, rank, m, set)
 	return &worker{rank: rank, world: world, device: device}, &header, err
+}
+
+// joinDevice makes the device of a rank, where the configuration says.
+func joinDevice(h *worldHeader, rank int, m *weights, set *data.Set) (Device, error) {
+	setup, err := newSetup(&h.Config, m, set)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.Config.backend()
+	if err != nil {
+		return nil, err
+	}
+	return b.Join(setup, rank, h.Device)
 }
 
 // profile runs f with the profiles that were asked for. One worker is like another:
@@ -132,45 +145,6 @@ func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
 	return shm.Map(f, write)
 }
 
-// newCPU makes the device of one rank over the mapped weights and data.
-func newCPU(c *Config, rank int, m *weights, set *data.Set) (*cpu, error) {
-	mod, err := model.New(c.Model, c.Loss, set.Meta, c.Bias)
-	if err != nil {
-		return nil, err
-	}
-	params := mod.Params()
-	if n := model.Size(params); n != len(m.w) {
-		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.w))
-	}
-	d := &cpu{
-		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
-		cfg: c, rank: rank, plan: newPlan(c, set.Rows), rate: newSchedule(c, set.Rows),
-		model: mod, reader: set.NewReader(), freq: set.Freq,
-	}
-	for r := range c.Workers {
-		d.orders = append(d.orders, d.plan.share(r))
-	}
-	d.rows = make([]int32, d.plan.chunk)
-	at := 0
-	for _, p := range params {
-		n := model.Size([]model.Param{p})
-		if p.Decay {
-			d.decay = append(d.decay, span{at, at + n})
-		}
-		at += n
-	}
-	switch {
-	case c.averagesGradients():
-		d.dense = m.slots[rank]
-	case c.Mode == "sync":
-		d.w = m.slots[rank]
-	}
-	if d.dense == nil && c.Optimizer != "sgd" {
-		d.dense = make([]float32, len(m.w))
-	}
-	return d, nil
-}
-
 // live is a worker's life: until the run stops or its numbers diverge.
 func (w *worker) live() error {
 	w.world.setLine(w.rank, linePID, uint64(os.Getpid()))
@@ -196,35 +170,48 @@ func (w *worker) live() error {
 
 // free is async mode: chunk after chunk, without waiting for anybody.
 func (w *worker) free() error {
+	// However much a device wants at once, the others shall find something too.
+	fair := max(1, w.world.plan.chunks()/(4*w.world.plan.workers))
 	for {
 		c, err := w.world.take(w.rank)
 		if err != nil {
 			return err
 		}
-		if err := w.train(c); err != nil {
+		w.chunks = append(w.chunks[:0], c)
+		for len(w.chunks) < min(fair, w.device.Appetite()) {
+			i := w.world.find(w.rank, uint64(c.Epoch+1))
+			if i < 0 {
+				break
+			}
+			w.chunks = append(w.chunks, w.world.plan.at(c.Epoch, i))
+		}
+		if err := w.train(w.chunks); err != nil {
 			return err
 		}
 	}
 }
 
-// train runs a chunk and reports it. A worker's first step is timed.
-func (w *worker) train(c Chunk) error {
+// train runs chunks and reports them. A worker's first step is timed.
+func (w *worker) train(cs []Chunk) error {
 	defer w.world.spent(w.rank, lineTrained, monotonic())
-	var t Tally
-	if w.world.line(w.rank, lineFirst) == 0 && c.Count > 0 {
-		first, rest := c.split()
-		tally, err := w.device.Train(first)
+	var first Tally
+	if w.world.line(w.rank, lineFirst) == 0 && cs[0].Count > 0 {
+		step, rest := cs[0].split()
+		ts, err := w.device.Train([]Chunk{step})
 		if err != nil {
 			return err
 		}
 		w.world.setLine(w.rank, lineFirst, monotonic())
-		t, c = tally, rest
+		first, cs[0] = ts[0], rest
 	}
-	tally, err := w.device.Train(c)
+	ts, err := w.device.Train(cs)
 	if err != nil {
 		return err
 	}
-	w.world.finish(w.rank, c, t.plus(tally))
+	for i, c := range cs {
+		w.world.finish(w.rank, c, first.plus(ts[i]))
+		first = Tally{}
+	}
 	return nil
 }
 
@@ -280,14 +267,20 @@ func (w *worker) trainRound(epoch uint64, round int) error {
 			return err
 		}
 	}
-	for i := from; i < to; i++ {
+	for i := from; i < to; {
 		if err := w.world.mayRun(w.rank); err != nil {
 			return err
 		}
-		if !w.world.claim(w.rank, epoch, i) {
+		w.chunks = w.chunks[:0]
+		for ; i < to && len(w.chunks) < w.device.Appetite(); i++ {
+			if w.world.claim(w.rank, epoch, i) {
+				w.chunks = append(w.chunks, w.world.plan.at(int(epoch-1), i))
+			}
+		}
+		if len(w.chunks) == 0 {
 			continue
 		}
-		if err := w.train(w.world.plan.at(int(epoch-1), i)); err != nil {
+		if err := w.train(w.chunks); err != nil {
 			return err
 		}
 	}

@@ -97,6 +97,8 @@ type worldHeader struct {
 	Weights uint64 `json:"weights"` // checksum of the layout of the weights' segment
 	Data    string `json:"data"`    // checksum of the data
 
+	Device []byte `json:"device,omitempty"` // the handle of the weights, where they are not in host memory
+
 	CPUProfile string `json:"cpu_profile"` // worker 0 writes them
 	Trace      string `json:"trace"`
 }

@@ -1,0 +1,130 @@
+package hogwild
+
+import (
+	"fmt"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// Setup is what devices are made from: the run as all its processes know it, and
+// this process's view of the host memory that they share. With the weights on a GPU
+// that memory is their mirror: what is uploaded at the start, and downloaded to be
+// evaluated and saved.
+type Setup struct {
+	Config *Config
+	Set    *data.Set   // the training data
+	Spec   model.Spec  // zero for a model that the program registered itself
+	Model  model.Model // of this process
+	Params []model.Param
+
+	Weights []float32
+	Slots   [][]float32 // barrier mode: each rank's replica or gradient
+	States  [][]float32 // each optimizer's, slot after slot: one a rank, or one for all
+
+	mem  *weights
+	plan plan
+	rate schedule
+}
+
+func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
+	s := &Setup{Config: c, Set: set, Weights: m.w, Slots: m.slots,
+		mem: m, plan: newPlan(c, set.Rows), rate: newSchedule(c, set.Rows)}
+	var err error
+	if s.Model, err = model.New(c.Model, c.Loss, set.Meta, c.Bias); err != nil {
+		return nil, err
+	}
+	s.Params = s.Model.Params()
+	if n := model.Size(s.Params); n != len(m.w) {
+		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.w))
+	}
+	if !model.Registered(c.Model) {
+		if s.Spec, err = model.Resolve(c.Model, c.Loss, set.Meta, c.Bias); err != nil {
+			return nil, err
+		}
+	}
+	n := optimizerSlots(c.Optimizer) * len(m.w)
+	for i := range m.opts {
+		s.States = append(s.States, m.state[i*n:(i+1)*n])
+	}
+	return s, nil
+}
+
+// Order is the order in which a rank visits its rows: see Chunk.
+func (s *Setup) Order(rank int) data.Order { return s.plan.share(max(rank, 0)) }
+
+// Rate is the learning rate after seen examples of the run.
+func (s *Setup) Rate(seen int64) float64 { return s.rate.at(seen) }
+
+// ChunkRows is the most examples that a chunk has.
+func (s *Setup) ChunkRows() int { return s.plan.chunk }
+
+// Slice are the weights that a rank averages, [from, to).
+func (s *Setup) Slice(rank int) (from, to int) {
+	return sliceOf(len(s.Weights), rank, s.Config.Workers)
+}
+
+// Backend is a kind of place where weights can be. Host memory is built in.
+type Backend interface {
+	// Own makes, in the coordinator, the memory of a run. Its contents come later,
+	// by Upload. An error is the user's to mend: a device that is not there, or full.
+	Own(s *Setup) (Owner, error)
+	// Join gives a worker the device of its rank, over the memory that Own made.
+	// Handle is the owner's.
+	Join(s *Setup, rank int, handle []byte) (Device, error)
+}
+
+// Owner is the memory of a run, held by the coordinator, which outlives all workers.
+// Its methods are called when no worker trains, but for Refresh and Score.
+type Owner interface {
+	Name() string                                          // for the report: cpu, cuda:0
+	Notes() []string                                       // what the user should know of it
+	Handle() []byte                                        // what Join needs
+	Upload() error                                         // host to device: weights, slots, states
+	Download() error                                       // device to host, all of it
+	Refresh() error                                        // device to host, the weights alone, while workers train
+	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
+	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights
+	Close() error
+}
+
+// backends are the places that the program knows beside host memory.
+var backends = map[string]Backend{}
+
+// RegisterBackend adds a backend under the name by which a configuration asks for
+// it. The GPU's is "cuda". It is called first thing in main.
+func RegisterBackend(name string, b Backend) { backends[name] = b }
+
+// backend is the one that the configuration asks for.
+func (c *Config) backend() (Backend, error) {
+	if c.GPU == "" {
+		return host{}, nil
+	}
+	if b, ok := backends["cuda"]; ok {
+		return b, nil
+	}
+	return nil, usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda", c.GPU)
+}
+
+// host is the backend of the weights' own segment: there is nothing to move.
+type host struct{}
+
+// hostOwner is a run in host memory, as the coordinator holds it.
+type hostOwner struct{ s *Setup }
+
+func (host) Own(s *Setup) (Owner, error) { return hostOwner{s}, nil }
+
+func (host) Join(s *Setup, rank int, _ []byte) (Device, error) { return newCPU(s, rank), nil }
+
+func (hostOwner) Name() string                      { return "cpu" }
+func (hostOwner) Notes() []string                   { return nil }
+func (hostOwner) Handle() []byte                    { return nil }
+func (hostOwner) Upload() error                     { return nil }
+func (hostOwner) Download() error                   { return nil }
+func (hostOwner) Refresh() error                    { return nil }
+func (hostOwner) Close() error                      { return nil }
+func (o hostOwner) Device(rank int) (Device, error) { return newCPU(o.s, rank), nil }
+
+func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
+	return evaluate(o.s.Model, w, set), nil
+}
