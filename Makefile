@@ -1,30 +1,74 @@
-# The tests and builds of hogwild. Go, gcc and make are all that is needed, and gcc
-# only for the race detector.
+# The builds and tests of hogwild. Go and make are enough for the program on a CPU; gcc
+# is for the race detector and the build for GPUs, g++ for the stand-in driver, and
+# clang-19 for the kernels, which are committed as it compiled them.
 
 export CGO_ENABLED = 0
 
 # The packages in which several goroutines meet.
 RACE = ./shm ./hogwild/...
 
-.PHONY: build test check race bench-go clean help
+# What the build with CUDA sees of CUDA: headers, and a libcuda to link against that
+# has all names and no code. Symbols are bound when they are first called (lazy), so
+# that an older driver, or the stand-in, may lack some.
+HEADERS = build/cuda/include/cuda.h
+STUB = build/cuda/stub/libcuda.so
+GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$(CURDIR)/build/cuda/include' \
+	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy' go
 
-build: ## bin/hogwild
+# What runs with the stand-in driver in the place of the real one, and all its checks.
+WITH_FAKE = LD_LIBRARY_PATH=$(CURDIR)/bin/fake HOGWILD_FAKE_CHECKS=all
+
+# $(call where,TOOLS,TARGET) makes the target where there are the tools; elsewhere it
+# says in one line which are missing, and fails if CI is true.
+where = @missing=; for tool in $(1); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
+	else echo "skipped: make $(2), which needs$$missing"; test "$$CI" != true; fi
+
+.PHONY: build cuda fake ptx test check race test-cuda ptx-check gpu-check bench-go clean help
+
+build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
 
-test: check ## every test: gofmt, go vet, go test, and the race detector where there is gcc
+cuda: $(STUB) ## bin/hogwild-cuda, which hogwild --gpu runs; and bin/cuda.test, its tests
+	$(GO_CUDA) build -trimpath -tags cuda -o bin/hogwild-cuda ./cmd/hogwild
+	$(GO_CUDA) test -c -tags cuda -o bin/cuda.test ./cuda
+
+fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets the kernels
+	$(MAKE) -C cuda/fake CUDA_INCLUDE=$(CURDIR)/build/cuda/include
+
+ptx: ## cuda/ptx, the kernels compiled by clang-19
+	$(MAKE) -C cuda/kernels ptx
+
+$(HEADERS): # of CUDA 12: from CUDA_HOME, else from PyPI
+	cuda/headers.sh
+
+$(STUB): $(HEADERS)
+	cuda/stub.sh
+
+test: check ## every test that this machine has the tools for; it names those that are missing
 	go test ./...
-	@$(MAKE) --no-print-directory race
+	$(call where,gcc,race)
+	$(call where,gcc g++ python3,test-cuda)
+	$(call where,clang-19 python3,ptx-check)
 
 check: ## gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w mends it):" $$files; exit 1; }
 	go vet ./...
 
 race: ## the tests of shm and hogwild under the race detector
-	@if command -v gcc >/dev/null; then \
-		echo "go test -race -short $(RACE)"; CGO_ENABLED=1 go test -race -short $(RACE); \
-	else \
-		echo "skipped: go test -race, which needs gcc"; \
-	fi
+	CGO_ENABLED=1 go test -race -short $(RACE)
+
+test-cuda: build fake cuda ## the tests of the GPU side, through the stand-in driver
+	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
+	$(MAKE) -C cuda/fake test CUDA_INCLUDE=$(CURDIR)/build/cuda/include
+	$(WITH_FAKE) $(GO_CUDA) test -tags cuda ./cuda
+	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -tags cuda -run GPU ./cmd/hogwild
+
+ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS agree
+	$(MAKE) -C cuda/kernels check
+
+gpu-check: ## what only a real GPU proves; runs what build and cuda have made
+	cuda/gpu-check.sh
 
 bench-go: ## the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...

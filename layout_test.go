@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,11 +47,11 @@ func (s *source) at(n ast.Node) string {
 
 func (s *source) line(p token.Pos) int { return s.fset.Position(p).Line }
 
-// sources parses every Go file of the module; folders with a go.mod of their own
-// are other modules.
-func sources(t *testing.T) []*source {
+// files lists the files of the tree with one of the extensions; folders with a
+// go.mod of their own are other modules.
+func files(t *testing.T, extensions ...string) []string {
 	t.Helper()
-	var all []*source
+	var all []string
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -61,19 +62,31 @@ func sources(t *testing.T) []*source {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(p, ".go") {
-			return nil
+		if slices.Contains(extensions, filepath.Ext(p)) {
+			all = append(all, filepath.ToSlash(p))
 		}
-		s := &source{path: filepath.ToSlash(p), fset: token.NewFileSet(), tests: strings.HasSuffix(p, "_test.go")}
-		if s.text, err = os.ReadFile(p); err != nil {
-			return err
-		}
-		s.file, err = parser.ParseFile(s.fset, p, s.text, parser.ParseComments)
-		all = append(all, s)
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return all
+}
+
+// sources parses every Go file, whatever tags it is built with.
+func sources(t *testing.T) []*source {
+	t.Helper()
+	var all []*source
+	for _, p := range files(t, ".go") {
+		s := &source{path: p, fset: token.NewFileSet(), tests: strings.HasSuffix(p, "_test.go")}
+		var err error
+		if s.text, err = os.ReadFile(p); err != nil {
+			t.Fatal(err)
+		}
+		if s.file, err = parser.ParseFile(s.fset, p, s.text, parser.ParseComments); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
 	}
 	return all
 }
@@ -139,14 +152,26 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 	}
 }
 
+func TestFilesInOtherLanguagesAreShort(t *testing.T) {
+	for _, p := range files(t, ".c", ".cc", ".cu", ".h", ".py", ".sh") {
+		text, err := os.ReadFile(p)
+		if n := bytes.Count(text, []byte("\n")); err != nil || n > maxFile {
+			t.Errorf("%s has %d lines (%v), %d is the limit", p, n, err, maxFile)
+		}
+	}
+}
+
 func TestUnsafeHasTwoPlaces(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.path == "shm/view.go" || strings.HasPrefix(s.path, "cuda/") {
+		if strings.HasPrefix(s.path, "cuda/") {
 			continue
 		}
 		for _, spec := range s.file.Imports {
-			if spec.Path.Value == `"unsafe"` {
+			switch name := spec.Path.Value; {
+			case name == `"unsafe"` && s.path != "shm/view.go":
 				t.Errorf("%s: unsafe is for shm/view.go and cuda/", s.at(spec))
+			case name == `"C"`:
+				t.Errorf("%s: cgo is for cuda/", s.at(spec))
 			}
 		}
 	}

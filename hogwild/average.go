@@ -21,16 +21,9 @@ func (d *cpu) Pull() error {
 
 // Average replaces this rank's slice of the weights.
 func (d *cpu) Average(r Round) error {
-	total := 0
-	for _, n := range r.Examples {
-		total += n
-	}
-	if total == 0 {
+	share := r.Shares()
+	if share == nil {
 		return nil
-	}
-	share := make([]float32, len(r.Examples))
-	for i, n := range r.Examples {
-		share[i] = float32(float64(n) / float64(total))
 	}
 	from, to := sliceOf(len(d.weights), d.rank, d.cfg.Workers)
 	if d.mean == nil {
@@ -46,13 +39,30 @@ func (d *cpu) Average(r Round) error {
 	return nil
 }
 
+// Shares is the weight of each rank in the mean: its part of the round's examples.
+// Nil: nobody trained any.
+func (r Round) Shares() []float32 {
+	total := 0
+	for _, n := range r.Examples {
+		total += n
+	}
+	if total == 0 {
+		return nil
+	}
+	share := make([]float32, len(r.Examples))
+	for i, n := range r.Examples {
+		share[i] = float32(float64(n) / float64(total))
+	}
+	return share
+}
+
 // sliceOf is a rank's part of n weights, [from, to).
 func sliceOf(n, rank, ranks int) (from, to int) { return rank * n / ranks, (rank + 1) * n / ranks }
 
 // stepTogether takes the round's one step on this rank's slice, with the mean
 // gradient. The optimizer's state is one for all, and each rank owns a slice of it.
 func (d *cpu) stepTogether(r Round, from int) {
-	lr := d.rate.at(r.Seen)
+	lr := d.rate.at(d.rate.block(r.Seen))
 	d.opt.turn(d.mean, from, lr, uint64(r.Number))
 	w := d.weights[from : from+len(d.mean)]
 	vec.Axpy(-1, d.mean, w)

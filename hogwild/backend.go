@@ -54,7 +54,7 @@ func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
 func (s *Setup) Order(rank int) data.Order { return s.plan.share(max(rank, 0)) }
 
 // Rate is the learning rate after seen examples of the run.
-func (s *Setup) Rate(seen int64) float64 { return s.rate.at(seen) }
+func (s *Setup) Rate(seen int64) float64 { return s.rate.at(s.rate.block(seen)) }
 
 // ChunkRows is the most examples that a chunk has.
 func (s *Setup) ChunkRows() int { return s.plan.chunk }

@@ -42,7 +42,7 @@ type Config struct {
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
-	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step
+	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; 0 = 64, or by model on a GPU
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
 	GPU      string `yaml:"gpu" json:"gpu"`             // device index; "" = host memory
@@ -110,12 +110,15 @@ func (c *Config) Validate() error {
 	if c.Workers == 0 {
 		c.Workers = runtime.NumCPU()
 	}
+	if c.Batch == 0 && (c.GPU == "" || c.Mode == "sync") {
+		c.Batch = 64
+	}
 	checks := []error{
 		c.checkChoices(),
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
 		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
-		between("batch", float64(c.Batch), 1, maxBatch),
+		between("batch", float64(c.Batch), c.leastBatch(), maxBatch),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
@@ -171,8 +174,14 @@ func (c *Config) checkTogether() error {
 		}
 		c.Batch = c.GlobalBatch / c.Workers
 	}
+	if c.InFlight > 0 && c.GPU == "" {
+		return usage("in-flight %d: it is for a GPU; in host memory each worker has one step under way", c.InFlight)
+	}
 	if c.Mode != "sync" {
 		return nil
+	}
+	if c.GPU != "" && c.InFlight > c.Workers {
+		return usage("in-flight %d with mode sync: each of the %d workers has one step under way, or the run could not be repeated", c.InFlight, c.Workers)
 	}
 	if c.OptimizerState == "shared" && optimizerSlots(c.Optimizer) > 0 && !c.averagesGradients() {
 		return usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
@@ -184,6 +193,33 @@ func (c *Config) checkTogether() error {
 		c.AverageEvery = 1
 	}
 	return nil
+}
+
+// leastBatch is 0 while a GPU's default, which depends on the model, is not known.
+func (c *Config) leastBatch() float64 {
+	if c.GPU != "" {
+		return 0
+	}
+	return 1
+}
+
+// fillGPU sets what depends on the model on a GPU: how many steps are under way at
+// once, and of how many examples. More of either than these converge slower than
+// they compute faster, as long as inputs are not centred (docs/gpu.md).
+func (c *Config) fillGPU() {
+	batch, flight := 8, 64 // linear models
+	if strings.HasPrefix(c.Model, "mlp") {
+		batch = 1
+	}
+	if c.Mode == "sync" {
+		flight = c.Workers
+	}
+	if c.Batch == 0 {
+		c.Batch = batch
+	}
+	if c.InFlight == 0 {
+		c.InFlight = max(flight, c.Workers)
+	}
 }
 
 // saveEvery reads SaveEvery: a number of epochs, or a duration.

@@ -93,13 +93,13 @@ func (d *cpu) Appetite() int { return 1 }
 func (d *cpu) train(c Chunk) (Tally, error) {
 	var t Tally
 	order := d.orders[max(c.Rank, 0)]
-	lr, seen, until := 0.0, c.Seen, int64(-1)
+	lr, seen, block := 0.0, c.Seen, int64(-1)
 	for first := c.First; t.Examples < c.Count; first += c.Stride {
 		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
 		b := d.reader.Batch(rows)
 		d.x = b.Rows
-		if seen > until { // a schedule moves once in 64 examples at most
-			lr, until = d.rate.at(seen), seen+63
+		if at := d.rate.block(seen); at != block {
+			lr, block = d.rate.at(at), at
 		}
 		loss := d.model.Grad(d.w, b, &d.g)
 		d.steps++

@@ -76,6 +76,10 @@ type notFinite struct {
 	lr   float64
 }
 
+// NotFinite is the error of a device whose loss in a step (its own, from 1) was NaN
+// or infinite.
+func NotFinite(step int64, loss, lr float64) error { return &notFinite{step, loss, lr} }
+
 func (e *notFinite) Error() string {
 	return fmt.Sprintf("the loss became %v at step %d with learning rate %g", e.loss, e.step, e.lr)
 }

@@ -100,6 +100,9 @@ func (r *coordinator) load() error {
 		}
 		c.Model, c.Loss = spec.Name, string(spec.Loss)
 	}
+	if c.GPU != "" {
+		c.fillGPU()
+	}
 	if r.first, err = model.New(c.Model, c.Loss, r.train.Meta, c.Bias); err != nil {
 		return usage("%w", err)
 	}

@@ -38,7 +38,9 @@ func TestRealSets(t *testing.T) {
 		r2         float64
 	}{
 		{"mnist softmax async", "mnist", func(c *Config) { c.Workers, c.LR, c.Epochs = 4, .1, 3 }, .91, 0},
-		{"mnist mlp async", "mnist", func(c *Config) { c.Model, c.Workers, c.LR, c.Epochs = "mlp:128", 4, .1, 5 }, .965, 0},
+		{"mnist mlp async", "mnist", func(c *Config) {
+			c.Model, c.Workers, c.LR, c.Epochs, c.Scale = "mlp:128", 4, .1, 5, "0.1307,0.3081"
+		}, .965, 0},
 		{"mnist mlp sync", "mnist", func(c *Config) {
 			c.Model, c.Workers, c.LR, c.Epochs = "mlp:128", 4, .4, 5
 			c.Mode, c.AverageEvery = "sync", 1

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// state is what is in a folder: each file with its size and time.
+// state is what is in a folder: of each file the time and the bytes.
 func state(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

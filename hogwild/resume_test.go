@@ -40,6 +40,7 @@ var repeatable = []struct {
 }{
 	{"async sgd", func(c *Config) {}},
 	{"async adam cosine", func(c *Config) { c.Optimizer, c.Schedule, c.LR = "adam", "cosine", 1e-3 }},
+	{"async cosine small batch", func(c *Config) { c.Schedule, c.Batch = "cosine", 48 }},
 	{"sync every epoch", func(c *Config) { c.Mode, c.Workers = "sync", 3 }},
 	{"sync every 3 steps", func(c *Config) { c.Mode, c.Workers, c.AverageEvery = "sync", 3, 3 }},
 	{"sync momentum", func(c *Config) {

@@ -12,6 +12,14 @@ type schedule struct {
 	total   float64 // examples of the run
 }
 
+// rateBlock is how many examples a rate is kept for: a step of one example does not
+// pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed
+// run goes on as it would have.
+const rateBlock = 64
+
+// block is the first example of the block that seen is in.
+func (s schedule) block(seen int64) int64 { return seen &^ (rateBlock - 1) }
+
 func newSchedule(c *Config, n int) schedule {
 	return schedule{kind: c.Schedule, lr: c.LR, min: c.LRMin, decay: c.Decay,
 		n: float64(n), total: float64(n) * float64(c.Epochs)}

@@ -192,7 +192,7 @@ func sparseFile(t *testing.T) string {
 	return path
 }
 
-// saved are the weights of a run, in the order of memory.
+// savedWeights are the weights that a run has left, in the order of memory.
 func savedWeights(t *testing.T, dir string) []float32 {
 	t.Helper()
 	f, err := readSaved(filepath.Join(dir, weightsFile))

@@ -117,7 +117,7 @@ func group(help string) cli.ActionFunc {
 			fmt.Fprint(c.App.Writer, help)
 			return nil
 		case "-v", "-version", "--version":
-			fmt.Fprintf(c.App.Writer, "hogwild %s%s\n", hogwild.Version, revision())
+			fmt.Fprintf(c.App.Writer, "hogwild %s%s\n%s", hogwild.Version, revision(), cudaVersion())
 			return nil
 		default:
 			return unknownCommand(arg, c.Command.Subcommands)

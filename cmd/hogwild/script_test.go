@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,12 +35,35 @@ func TestScripts(t *testing.T) {
 		Dir:                "testdata/script",
 		RequireUniqueNames: true,
 		Deadline:           time.Now().Add(time.Minute), // all take a second; a hang must be seen
+		Setup:              hideCUDA,
+		Condition:          condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":       exits,
 			"json":        jsonField,
 			"sameweights": sameWeights,
 		},
 	})
+}
+
+// hideCUDA takes from PATH the folders with a hogwild-cuda: a script that wants one
+// makes it.
+func hideCUDA(env *testscript.Env) error {
+	var folders []string
+	for _, folder := range filepath.SplitList(env.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(folder, "hogwild-cuda")); err != nil {
+			folders = append(folders, folder)
+		}
+	}
+	env.Setenv("PATH", strings.Join(folders, string(filepath.ListSeparator)))
+	return nil
+}
+
+// condition knows [cuda]: the program under test is the one with CUDA.
+func condition(name string) (bool, error) {
+	if name != "cuda" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return cudaVersion() != "", nil
 }
 
 // exits is "exits STATUS COMMAND [ARGS]": runs the command and checks its exit

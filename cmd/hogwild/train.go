@@ -22,8 +22,8 @@ A flag's value comes from the command line, else from the environment (HOGWILD_L
 HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
 else from the run of --resume, else it is the default.
 
-Exit status: 0 done, 2 a wrong flag or file, 3 the numbers diverged, 130 and 143 interrupted
-(Ctrl-C, SIGTERM) and saved, 1 anything else.
+Exit status: 0 done, 2 a wrong flag or file, or no such GPU, 3 the numbers diverged, 130 and 143
+interrupted (Ctrl-C, SIGTERM) and saved, 1 anything else.
 
 Examples:
   hogwild train --workers 8
@@ -36,6 +36,8 @@ Examples:
       regression on a column of a CSV file
   hogwild train --mode sync --workers 4 --average-every 1 --lr 0.4
       the mean of the replicas after each step
+  hogwild train --workers 4 --gpu 0
+      the weights in the memory of the first GPU, by hogwild-cuda (make cuda)
   hogwild train --resume runs/digits --epochs 20
       goes on where a run stopped, with its settings, to epoch 20
 `
@@ -74,6 +76,9 @@ func (o *trainOptions) files(s *settings) error {
 		}
 	}
 	if o.Resume == "" {
+		if o.GPU != "" && !s.given["batch"] {
+			o.Batch = 0 // what is best there depends on the model
+		}
 		return nil
 	}
 	saved, err := hogwild.SavedConfig(o.Resume)
@@ -88,6 +93,9 @@ func (o *trainOptions) files(s *settings) error {
 // error, which decides the exit status, is returned all the same.
 func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	o.Bias = !o.noBias
+	if err := toGPU(o.Config); err != nil {
+		return err
+	}
 	o.Progress, o.Signals = stderr, true
 	result, err := hogwild.Run(context.Background(), o.Config)
 	saved := errors.Is(err, hogwild.ErrInterrupted) || errors.Is(err, hogwild.ErrTerminated)

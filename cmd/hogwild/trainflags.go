@@ -37,6 +37,10 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
 
+	l.category = "GPU"
+	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N (default: in the host's memory)")
+	l.int(&o.InFlight, "in-flight", "`N` steps under way on the GPU at once (default: by model)")
+
 	l.category = "Optimizer"
 	l.int(&o.Epochs, "epochs", "`N` passes over the data")
 	l.float(&o.LR, "lr", "`X` learning rate")

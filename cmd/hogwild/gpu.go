@@ -1,0 +1,145 @@
+//go:build !cuda
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hogwild/hogwild"
+)
+
+// cudaProgram is this program built with -tags cuda. It is a program of its own
+// because the binding to CUDA starts the driver before main, and ends the process
+// where that fails; where there is no driver at all it does not even load. So this
+// one, which runs anywhere, looks first and then hands over.
+const cudaProgram = "hogwild-cuda"
+
+// driverTime is how long the driver may take to start: on a machine with many GPUs
+// that sleep, seconds.
+const driverTime = time.Minute
+
+// oldestDriver is the version of CUDA, 1000 times the major and 10 times the minor
+// number, whose headers hogwild-cuda is compiled with at the least.
+const oldestDriver = 12000
+
+// toGPU lets hogwild-cuda take the place of this process if the weights are to be on
+// a GPU: with the same arguments, environment and process number. It returns when
+// they are not; or, with an error that matches ErrUsage, when they cannot be.
+func toGPU(c hogwild.Config) error {
+	if c.GPU == "" {
+		return nil
+	}
+	if err := c.Validate(); err != nil { // a wrong flag is a wrong flag without a GPU too
+		return err
+	}
+	path, err := findCUDA()
+	if err == nil {
+		err = tryCUDA(path)
+	}
+	if err != nil {
+		return usagef("gpu %s: %v", c.GPU, err)
+	}
+	err = syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())
+	return fmt.Errorf("starting %s: %w", path, err)
+}
+
+// findCUDA is the path of hogwild-cuda: beside this program, else on PATH.
+func findCUDA() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("looking for %s: %w", cudaProgram, err)
+	}
+	folder := filepath.Dir(self)
+	if path, err := exec.LookPath(filepath.Join(folder, cudaProgram)); err == nil {
+		return path, nil
+	}
+	if path, err := exec.LookPath(cudaProgram); err == nil {
+		return path, nil
+	}
+	return "", fmt.Errorf("%s, the build for GPUs, is neither in %s nor on PATH: "+
+		"build it with `make cuda`, or leave --gpu out to train on the CPU", cudaProgram, folder)
+}
+
+// tryCUDA runs hogwild-cuda --version, which starts the driver as training would,
+// and says what keeps it from training.
+func tryCUDA(path string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), driverTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("the NVIDIA driver did not start within %v: see whether nvidia-smi answers", driverTime)
+	case err != nil:
+		return noDriver(path, string(out), err)
+	}
+	return fits(path, string(out))
+}
+
+// cudaVersions is what hogwild-cuda --version prints; see cudaVersion in gpu_cuda.go.
+var cudaVersions = regexp.MustCompile(`(?m)^hogwild (\S+).*\nCUDA driver (\d+)\.(\d+)`)
+
+// fits compares the versions of the program, the driver and this program.
+func fits(path, text string) error {
+	v := cudaVersions.FindStringSubmatch(text)
+	if v == nil {
+		return fmt.Errorf("%s is not hogwild built with CUDA: build it with `make cuda`", path)
+	}
+	if v[1] != hogwild.Version {
+		return fmt.Errorf("%s is version %s and this is %s: build both with `make build cuda`", path, v[1], hogwild.Version)
+	}
+	major, _ := strconv.Atoi(v[2]) // digits
+	minor, _ := strconv.Atoi(v[3])
+	if 1000*major+10*minor < oldestDriver {
+		return fmt.Errorf("the NVIDIA driver is too old: it is for CUDA %d.%d, and %d.%d is needed; install driver 525 or newer",
+			major, minor, oldestDriver/1000, oldestDriver%1000/10)
+	}
+	return nil
+}
+
+// causes are what hogwild-cuda says when it ends before its main, in the words of the
+// loader or in those of gorgonia.org/cu with the name of cuInit's error.
+var causes = []struct{ says, means string }{
+	{"libcuda.so.1: cannot open", "there is no NVIDIA driver on this machine (libcuda.so.1 is not found): " +
+		"install one, or leave --gpu out to train on the CPU"},
+	{initFailed + "NoDevice", "the NVIDIA driver finds no GPU: see what nvidia-smi lists and whether " +
+		"CUDA_VISIBLE_DEVICES hides it, or leave --gpu out to train on the CPU"},
+	{initFailed + "SystemDriverMismatch", "the NVIDIA driver's library and its kernel module are of different versions, " +
+		"as after an update: restart the machine"},
+	{initFailed + "SystemNotReady", "the NVIDIA driver waits for a service: start nvidia-fabricmanager"},
+	{initFailed + "CompatNotSupportedOnDevice", "libcuda.so.1 is CUDA's compatibility package, which this GPU does not take: " +
+		"let LD_LIBRARY_PATH lead to the driver's own"},
+	{initFailed + "UnknownErrorCode:34", "libcuda.so.1 is the CUDA toolkit's stub for linking: take its folder out of LD_LIBRARY_PATH"},
+	{initFailed, "the NVIDIA driver does not start: see whether nvidia-smi answers and what dmesg says of it"},
+}
+
+// initFailed stands before the name of the error in what gorgonia.org/cu prints.
+const initFailed = "for details on: "
+
+// noDriver says why hogwild-cuda ended before its main, given what it printed.
+func noDriver(path, text string, err error) error {
+	said := strings.Join(strings.Fields(text), " ")
+	said = said[:min(len(said), 300)]
+	for _, cause := range causes {
+		if !strings.Contains(said, cause.says) {
+			continue
+		}
+		if _, name, ok := strings.Cut(said, initFailed); ok {
+			return fmt.Errorf("%s (cuInit: %s)", cause.means, name)
+		}
+		return errors.New(cause.means)
+	}
+	return fmt.Errorf("%s does not start (%v): %s", path, err, said)
+}
+
+// cudaVersion is empty: this program does not know CUDA.
+func cudaVersion() string { return "" }
