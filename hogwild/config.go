@@ -42,7 +42,7 @@ type Config struct {
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
-	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; 0 = 64, or by model on a GPU
+	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; on a GPU 0 = by model
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
 	GPU      string `yaml:"gpu" json:"gpu"`             // device index; "" = host memory
@@ -110,7 +110,7 @@ func (c *Config) Validate() error {
 	if c.Workers == 0 {
 		c.Workers = runtime.NumCPU()
 	}
-	if c.Batch == 0 && (c.GPU == "" || c.Mode == "sync") {
+	if c.Batch == 0 && c.GPU != "" && c.Mode == "sync" {
 		c.Batch = 64
 	}
 	checks := []error{
