@@ -86,7 +86,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 		r.halt()
 		return Result{}, err
 	}
-	r.watched = time.Now()
+	r.watched, r.looked = time.Now(), time.Now()
 	r.watch(ctx, signals)
 	// From here on a signal does what it does by default: it ends this process at
 	// once, and the kernel the workers.
