@@ -61,7 +61,8 @@ race: ## the tests of shm and hogwild under the race detector
 test-cuda: build fake cuda ## the tests of the GPU side, through the stand-in driver
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
 	$(MAKE) -C cuda/fake test CUDA_INCLUDE=$(CURDIR)/build/cuda/include
-	$(WITH_FAKE) $(GO_CUDA) test -tags cuda ./cuda
+	@rm -f build/calls.jsonl
+	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -tags cuda ./cuda
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -tags cuda -run GPU ./cmd/hogwild
 
 ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS agree

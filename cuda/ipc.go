@@ -1,0 +1,73 @@
+//go:build cuda
+
+package cuda
+
+/*
+#include <cuda.h>
+#include <string.h>
+
+// gorgonia.org/cu has none of the calls for memory shared between processes. The
+// handle goes by value, so these stand in between.
+static CUresult get_handle(unsigned char *bytes, CUdeviceptr p) {
+	CUipcMemHandle h;
+	CUresult r = cuIpcGetMemHandle(&h, p);
+	if (r == CUDA_SUCCESS) memcpy(bytes, &h, sizeof h);
+	return r;
+}
+
+static CUresult open_handle(CUdeviceptr *p, const unsigned char *bytes) {
+	CUipcMemHandle h;
+	memcpy(&h, bytes, sizeof h);
+	return cuIpcOpenMemHandle(p, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// handle is a CUipcMemHandle: what another process opens an allocation by.
+type handle [C.CU_IPC_HANDLE_SIZE]byte
+
+// result is a CUresult as an error, nil for success.
+type result C.CUresult
+
+// Error is the driver's name for the result, and its explanation.
+func (r result) Error() string {
+	var name, text *C.char
+	if C.cuGetErrorName(C.CUresult(r), &name) != C.CUDA_SUCCESS || C.cuGetErrorString(C.CUresult(r), &text) != C.CUDA_SUCCESS {
+		return fmt.Sprintf("CUresult %d", int(r))
+	}
+	return C.GoString(name) + ", " + C.GoString(text)
+}
+
+func resultOf(r C.CUresult) error {
+	if r == C.CUDA_SUCCESS {
+		return nil
+	}
+	return result(r)
+}
+
+// exportMemory is the handle of an allocation of this process: of the whole of it,
+// so p must be its beginning.
+func exportMemory(p cu.DevicePtr) (h handle, err error) {
+	err = resultOf(C.get_handle((*C.uchar)(unsafe.Pointer(&h[0])), C.CUdeviceptr(p)))
+	return h, failed(err, "exporting GPU memory to the workers")
+}
+
+// openMemory maps an allocation of another process, at an address of this one's own.
+// Once a process and device; a context must be current.
+func openMemory(h handle) (cu.DevicePtr, error) {
+	var p C.CUdeviceptr
+	err := resultOf(C.open_handle(&p, (*C.uchar)(unsafe.Pointer(&h[0]))))
+	return cu.DevicePtr(p), failed(err, "opening the coordinator's GPU memory")
+}
+
+// closeMemory unmaps it. The exporter may free it only after all have done so.
+func closeMemory(p cu.DevicePtr) error {
+	return failed(resultOf(C.cuIpcCloseMemHandle(C.CUdeviceptr(p))), "closing the coordinator's GPU memory")
+}

@@ -1,0 +1,72 @@
+// mlp.cu: a step of a multilayer perceptron with ReLU, of up to 9 layers of any width,
+// and of linear models with more outputs than linear.cu takes.
+//
+// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
+// (46 KB static). Scratch, floats a CTA, as in net.h:
+//
+//	8 * ceil(max_batch/8) * (2 * (sum of the hidden widths) + outputs)
+//
+// Forward, losses, the deltas of all layers backwards, and only then the pushes, so that
+// one CTA alone computes what serial SGD computes. Eight samples at a time go through
+// the layers; in each the inputs that are zero in all eight are left out (stage.h), for
+// arithmetic and, where a step is up to 8 samples, for the push.
+//
+// Left out: outputs and deltas in shared memory (they go through L1 and L2, a few
+// percent at 784-128-10), leaving out zeros in the push of longer steps, tensor cores.
+#include "net.h"
+
+__shared__ double loss;  // of the step, summed
+
+// grade_all turns all groups' outputs into deltas and sums the losses up.
+__device__ inline void grade_all() {
+  if (thread() == 0) loss = 0;
+#pragma unroll 1
+  for (int g = 0; g < net.groups; g++) {
+    const int mine = g * GROUP + warp();
+    const float y = mine < net.batch ? label(net.first + mine) : 0;
+    Global<float>* z = outputs(g, !rule.everywhere());
+    grade(z, small(job.outputs), y, net.batch - g * GROUP, inverse((float)net.batch));
+    __syncthreads();
+    if (thread() == 0)
+      for (int s = 0; s < GROUP; s++) loss += losses[s];
+  }
+}
+
+// spread takes the deltas back to the first layer. Ends with a barrier: no weight is
+// written before all are read.
+__device__ inline void spread() {
+#pragma unroll 1
+  for (int l = small(job.layers) - 1; l > 0; l--)
+#pragma unroll 1
+    for (int g = 0; g < net.groups; g++) back(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+  __syncthreads();
+}
+
+__device__ inline void push_all() {
+#pragma unroll 1
+  for (int l = 0; l < small(job.layers); l++) {
+    Global<const f4>* d = (Global<const f4>*)net.deltas(l, 0);
+    enter(l);
+    push<true>(layers[l], inputs, 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
+      i64 at = 2 * ((i64)g * layers[l].out + o);
+      lo = d[at], hi = d[at + 1];
+    });
+  }
+}
+
+__device__ inline void step(u32 i) {
+  set_scale(i);
+  begin(job.start[i], job.start[i + 1] - job.start[i]);
+  grade_all();
+  if (thread() == 0) job.loss[i] = (float)loss;
+  spread();
+  if (net.batch > 0) push_all();
+  if (thread() == 0) finish();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_step(const Job* from) {
+  read_job(job, from);
+  read_rule();
+  read_layers();
+  each_ticket((u32)job.steps, [](u32 i) INLINE { step(i); });
+}

@@ -1,0 +1,71 @@
+// net.h is a multilayer perceptron on a CTA: its layers one after the other, with
+// their outputs and deltas in the CTA's part of the scratch. A step needs, in floats,
+//
+//	8 * ceil(batch/8) * (2 * (sum of the hidden widths) + outputs)
+//
+// in groups x width x GROUP each: first the hidden layers' outputs, layer by layer, then
+// the deltas of all layers. The last layer's outputs become its deltas in place.
+#pragma once
+
+#include "back.h"
+#include "loss.h"
+
+// Net is the step's.
+struct Net {
+  Global<float>* scratch;
+  int first, batch, groups;  // the step's first row in job.rows, and how many it has
+
+  // hidden is the sum of the widths of the hidden layers before l.
+  __device__ i64 hidden(int l) const {
+    i64 sum = 0;
+#pragma unroll 1
+    for (int i = 0; i < l; i++) sum += layers[i].out;
+    return sum;
+  }
+  // units are group g's outputs of hidden layer l, deltas those of any layer.
+  __device__ Global<float>* units(int l, int g) const {
+    return scratch + GROUP * (groups * hidden(l) + (i64)g * layers[l].out);
+  }
+  __device__ Global<float>* deltas(int l, int g) const {
+    return scratch + GROUP * (groups * (hidden(small(job.layers) - 1) + hidden(l)) + (i64)g * layers[l].out);
+  }
+  __device__ Inputs inputs(int l) const {
+    return {l == 0 ? nullptr : units(l - 1, 0), job.rows + first, batch, layers[l].in};
+  }
+};
+
+__shared__ Net net;
+
+// begin sets net for a step. It begins and ends with a barrier.
+__device__ inline void begin(int first, int batch) {
+  __syncthreads();
+  if (thread() == 0) net = {job.scratch + cta() * job.scratch_stride, first, batch, (batch + GROUP - 1) / GROUP};
+  __syncthreads();
+}
+
+__shared__ Inputs inputs;  // of the layer that is worked on
+
+// enter sets them. It begins and ends with a barrier.
+__device__ inline void enter(int l) {
+  __syncthreads();
+  if (thread() == 0) inputs = net.inputs(l);
+  __syncthreads();
+}
+
+// outputs computes all layers for group g; those of the last are in its deltas, at the
+// address that it returns. What warp s writes there for sample s it may read at once.
+__device__ inline Global<float>* outputs(int g, bool compact) {
+  Global<float>* z = nullptr;
+#pragma unroll 1
+  for (int i = 0; i < small(job.layers); i++) {
+    const bool last = i == small(job.layers) - 1;
+    z = last ? net.deltas(i, g) : net.units(i, g);
+    enter(i);
+    forward<true>(layers[i], inputs, g, compact, [&](int o, float v, bool first, bool end) INLINE {
+      Global<float>& to = z[(i64)o * GROUP + warp()];
+      if (!first) v += to;
+      to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through
+    });
+  }
+  return z;
+}

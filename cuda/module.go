@@ -1,0 +1,102 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// ptx holds the kernels as PTX, a file a source and architecture: linear.sm_70.ptx
+// for GPUs from Volta on, linear.sm_90.ptx with wider reds from Hopper on. The driver
+// compiles them for the GPU at hand when they are loaded, and keeps the result.
+//
+//go:embed ptx/*.ptx
+var ptx embed.FS
+
+// kernels are the functions of the loaded modules, by name.
+type kernels map[string]kernel
+
+// kernel is a function and the shape of its launches.
+type kernel struct {
+	name    string
+	fn      cu.Function
+	threads int // a CTA, fixed when it was compiled
+	most    int // CTAs that run at the same time on this GPU
+}
+
+// loadKernels loads all modules for the GPU of the current context.
+func loadKernels(c *gpu) (kernels, error) {
+	arch := "sm_70"
+	if c.major < 7 {
+		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.name, c.major, c.minor)
+	}
+	if c.major >= 9 {
+		arch = "sm_90"
+	}
+	files, err := fs.Glob(ptx, "ptx/*."+arch+".ptx")
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no PTX for %s is built in (make ptx): %v", arch, err)
+	}
+	all := kernels{}
+	for _, file := range files {
+		text, err := ptx.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		module, err := cu.LoadData(string(text))
+		if err != nil {
+			return nil, failed(err, "loading %s on GPU %d (%s)", file, c.device, c.name)
+		}
+		if err := all.add(c, module, string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// add finds the entries of a module: PTX names them in lines of their own.
+func (ks kernels) add(c *gpu, module cu.Module, text string) error {
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), ".visible .entry ")
+		if !ok {
+			continue
+		}
+		name := strings.TrimRight(strings.TrimSpace(rest), "(")
+		k := kernel{name: name}
+		var err error
+		if k.fn, err = module.Function(name); err != nil {
+			return failed(err, "finding kernel %s", name)
+		}
+		if k.threads, err = k.fn.Attribute(cu.FnMaxThreadsPerBlock); err != nil {
+			return failed(err, "asking for the size of kernel %s", name)
+		}
+		each, err := k.fn.MaxActiveBlocksPerMultiProcessor(k.threads, 0)
+		if err != nil {
+			return failed(err, "asking how many CTAs of %s fit", name)
+		}
+		k.most = each * c.sms
+		ks[name] = k
+	}
+	return nil
+}
+
+// launch starts a kernel on its one parameter, the address of a job.
+func (k kernel) launch(ctas int, job cu.DevicePtr) error {
+	parameter := uint64(job)
+	err := k.fn.Launch(ctas, 1, 1, k.threads, 1, 1, 0, cu.Stream{}, []unsafe.Pointer{unsafe.Pointer(&parameter)})
+	return failed(err, "launching %s with %d CTAs of %d threads", k.name, ctas, k.threads)
+}
+
+// run launches and waits.
+func (k kernel) run(ctas int, job cu.DevicePtr) error {
+	if err := k.launch(ctas, job); err != nil {
+		return err
+	}
+	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, k.threads)
+}
