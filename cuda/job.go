@@ -97,11 +97,14 @@ func (j *job) kernelName() string {
 	return "mlp_step"
 }
 
-// scratchFloats is what the kernels need for each CTA, in floats: see kernels/mlp.cu.
+// scratchFloats is what a CTA needs, in floats, for the outputs of the hidden layers
+// and the deltas of all, eight samples at a time: see kernels/net.h.
 func scratchFloats(j *job) int64 {
-	wide := j.Features
+	wide := j.Outputs
 	for _, w := range j.Width {
 		wide += 2 * w
 	}
-	return roundUp(j.MaxBatch*(wide+2*j.Outputs), alignment/4)
+	return roundUp(roundUp(j.MaxBatch, group)*wide, alignment/4)
 }
+
+const group = 8 // samples that a CTA works on together

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -90,6 +91,7 @@ func TestSameAsCPU(t *testing.T) {
 		{"logistic", func(c *hogwild.Config) { c.Model = "logistic" }},
 		{"hinge l2", func(c *hogwild.Config) { c.Model, c.LR = "hinge", .01 }},
 		{"mlp", func(c *hogwild.Config) { c.Model, c.Batch = "mlp:32", 16 }},
+		{"mlp one example", func(c *hogwild.Config) { c.Model, c.Batch, c.LR, c.Data, c.Epochs = "mlp:40", 1, .01, "digits:600", 1 }},
 		{"mlp two layers momentum", func(c *hogwild.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data = "mlp:24,12", "momentum", .01, "digits:1000"
 		}},
@@ -117,6 +119,32 @@ func TestSameAsCPU(t *testing.T) {
 				t.Errorf("%d examples on %s, want %d on cuda:0", got.Examples, got.Device, want.Examples)
 			}
 		})
+	}
+}
+
+// TestMNIST trains on real images by worker processes. One step in flight is the CPU's
+// run; with several no two runs are alike, but the loss ends near.
+func TestMNIST(t *testing.T) {
+	path := filepath.Join(cmp.Or(os.Getenv("HOGWILD_DATA"), "../../shared/data"), "mnist")
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("MNIST is neither in $HOGWILD_DATA nor in ../shared/data")
+	}
+	for _, model := range []string{"softmax", "logistic", "mlp:32"} {
+		for workers := 1; workers <= 4; workers *= 2 {
+			c := digits(t, func(c *hogwild.Config) {
+				c.Data, c.Limit, c.Model, c.Workers, c.LR, c.Epochs = path, 3000, model, workers, .1, 1
+				c.Schedule, c.InFlight = "cosine", 2*workers
+			})
+			near := .1
+			if workers == 1 {
+				c.InFlight, near = 1, 1e-3
+			}
+			got := train(t, c)
+			c.GPU, c.InFlight, c.Run = "", 0, t.TempDir()
+			if want := train(t, c); !(math.Abs(got.TestLoss-want.TestLoss) < near) {
+				t.Errorf("%s, %d workers: test loss %.4f, the CPU's %.4f", model, workers, got.TestLoss, want.TestLoss)
+			}
+		}
 	}
 }
 

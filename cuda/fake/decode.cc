@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "control.h"
-#include "decoder.h"
+#include "flow.h"
 #include "memory.h"
 
 namespace fake {
@@ -275,7 +275,11 @@ uint32_t Decoder::settled(uint32_t place) const {
 }
 
 void Decoder::finish() {
-  Liveness live = liveness(function_, drafts_, starts_);
+  for (Draft& draft : drafts_) {
+    if (draft.target >= 0) draft.target = static_cast<int>(starts_[static_cast<size_t>(draft.target)]);
+  }
+  lay_out(&drafts_);
+  Liveness live = liveness(function_, drafts_);
   share_places(live.spans);
   for (Draft& draft : drafts_) {
     for (uint32_t& place : draft.op.at) place = settled(place);
@@ -298,7 +302,7 @@ void Decoder::finish() {
     if (draft.target >= 0) {
       uint32_t pc = pcs[i];
       while (program_->ops[pc].run != draft.op.run) pc++;
-      program_->ops[pc].offset = pcs[starts_[static_cast<size_t>(draft.target)]];
+      program_->ops[pc].offset = pcs[static_cast<size_t>(draft.target)];
     }
     i++;
   }

@@ -10,11 +10,12 @@
 
 namespace fake {
 
-// Draft is an op that may still move: branches name statements, registers are known.
+// Draft is an op that may still move: its registers are known, and a branch names the
+// statement that it goes to; from lay_out on, the draft.
 struct Draft {
   Op op;
   int statement = 0;
-  int target = -1;                 // statement that a branch goes to
+  int target = -1;                 // of a branch
   bool is_copy = false;            // a mov of a register
   std::vector<int> reads, writes;  // registers
 };
@@ -30,7 +31,7 @@ struct Liveness {
   std::vector<Span> spans;
   int most = 0;
 };
-Liveness liveness(const Function& function, const std::vector<Draft>& drafts, const std::vector<uint32_t>& starts);
+Liveness liveness(const Function& function, const std::vector<Draft>& drafts);
 
 // Words walks over the modifiers of an opcode; each must be taken.
 class Words {

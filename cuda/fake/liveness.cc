@@ -1,7 +1,7 @@
 // liveness.cc finds which registers are alive where: those alive at the entry may be
 // read before they are written, and the most that are alive at once is what a GPU's
 // compiler would need.
-#include "decoder.h"
+#include "flow.h"
 
 namespace fake {
 
@@ -23,41 +23,6 @@ bool merge(Set* a, const Set& b) {
   return grown != 0;
 }
 
-// A block is drafts without a branch in or out but at its ends.
-struct Block {
-  size_t from, to;
-  std::vector<size_t> next;
-  Set alive;  // at its start
-};
-
-bool ends(const Draft& draft, const std::string& head) {
-  return draft.target >= 0 || ((head == "ret" || head == "exit" || head == "trap") && draft.op.guard == kNowhere);
-}
-
-std::vector<Block> blocks_of(const Function& function, const std::vector<Draft>& drafts, const std::vector<uint32_t>& starts) {
-  auto head = [&](const Draft& draft) { return function.statements[static_cast<size_t>(draft.statement)].words[0]; };
-  std::vector<bool> leads(drafts.size() + 1);
-  leads[0] = true;
-  for (size_t i = 0; i < drafts.size(); i++) {
-    if (drafts[i].target >= 0) leads[starts[static_cast<size_t>(drafts[i].target)]] = true;
-    if (ends(drafts[i], head(drafts[i]))) leads[i + 1] = true;
-  }
-  std::vector<Block> blocks;
-  std::vector<size_t> block_at(drafts.size() + 1);
-  for (size_t i = 0; i < drafts.size(); i++) {
-    if (leads[i]) blocks.push_back({i, i, {}, {}});
-    block_at[i] = blocks.size() - 1;
-    blocks.back().to = i + 1;
-  }
-  for (size_t b = 0; b < blocks.size(); b++) {
-    const Draft& last = drafts[blocks[b].to - 1];
-    if (last.target >= 0) blocks[b].next.push_back(block_at[starts[static_cast<size_t>(last.target)]]);
-    bool falls = last.op.guard != kNowhere || !ends(last, head(last));
-    if (falls && b + 1 < blocks.size()) blocks[b].next.push_back(b + 1);
-  }
-  return blocks;
-}
-
 // step goes backwards over one draft. What it writes under a guard stays alive.
 void step(const Draft& draft, Set* alive) {
   if (draft.op.guard == kNowhere) {
@@ -75,25 +40,26 @@ int words_alive(const Function& function, const Set& alive) {
   return words;
 }
 
-void solve(const std::vector<Draft>& drafts, size_t size, std::vector<Block>* blocks) {
-  for (Block& block : *blocks) block.alive.assign(size, 0);
+// solve gives what is alive at the start of each block.
+std::vector<Set> solve(const std::vector<Draft>& drafts, const std::vector<Block>& blocks, size_t size) {
+  std::vector<Set> starts(blocks.size(), Set(size));
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t b = blocks->size(); b-- > 0;) {
-      Block& block = (*blocks)[b];
+    for (size_t b = blocks.size(); b-- > 0;) {
       Set alive(size);
-      for (size_t next : block.next) merge(&alive, (*blocks)[next].alive);
-      for (size_t i = block.to; i-- > block.from;) step(drafts[i], &alive);
-      changed |= merge(&block.alive, alive);
+      for (size_t next : blocks[b].next) merge(&alive, starts[next]);
+      for (size_t i = blocks[b].to; i-- > blocks[b].from;) step(drafts[i], &alive);
+      changed |= merge(&starts[b], alive);
     }
   }
+  return starts;
 }
 
-int most_alive(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks, size_t size) {
+int most_alive(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks, const std::vector<Set>& starts) {
   int most = 0;
   for (const Block& block : blocks) {
-    Set alive(size);
-    for (size_t next : block.next) merge(&alive, blocks[next].alive);
+    Set alive(starts[0].size());
+    for (size_t next : block.next) merge(&alive, starts[next]);
     most = std::max(most, words_alive(function, alive));
     for (size_t i = block.to; i-- > block.from;) {
       step(drafts[i], &alive);
@@ -105,17 +71,18 @@ int most_alive(const Function& function, const std::vector<Draft>& drafts, const
 
 // spans_of covers all that is between a register's first and last moment. Dead writes
 // take place too.
-std::vector<Span> spans_of(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks) {
+std::vector<Span> spans_of(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks, const std::vector<Set>& starts) {
   std::vector<Span> spans(function.registers.size());
   auto cover = [&spans](size_t reg, size_t from, size_t to) {
     spans[reg].from = std::min(spans[reg].from, static_cast<uint32_t>(from));
     spans[reg].to = std::max(spans[reg].to, static_cast<uint32_t>(to));
   };
-  for (const Block& block : blocks) {
+  for (size_t b = 0; b < blocks.size(); b++) {
+    const Block& block = blocks[b];
     for (size_t reg = 0; reg < spans.size(); reg++) {
-      if (contains(block.alive, reg)) cover(reg, block.from, block.from);
+      if (contains(starts[b], reg)) cover(reg, block.from, block.from);
       for (size_t next : block.next) {
-        if (contains(blocks[next].alive, reg)) cover(reg, block.to, block.to);
+        if (contains(starts[next], reg)) cover(reg, block.to, block.to);
       }
     }
     for (size_t i = block.from; i < block.to; i++) {
@@ -128,14 +95,14 @@ std::vector<Span> spans_of(const Function& function, const std::vector<Draft>& d
 
 }  // namespace
 
-Liveness liveness(const Function& function, const std::vector<Draft>& drafts, const std::vector<uint32_t>& starts) {
+Liveness liveness(const Function& function, const std::vector<Draft>& drafts) {
   const size_t size = function.registers.size() / 64 + 1;
   Liveness result;
-  std::vector<Block> blocks = blocks_of(function, drafts, starts);
-  solve(drafts, size, &blocks);
-  for (size_t i = 0; i < function.registers.size(); i++) result.suspects.push_back(contains(blocks[0].alive, i));
-  result.most = most_alive(function, drafts, blocks, size);
-  result.spans = spans_of(function, drafts, blocks);
+  const std::vector<Block> blocks = blocks_of(drafts);
+  const std::vector<Set> starts = solve(drafts, blocks, size);
+  for (size_t i = 0; i < function.registers.size(); i++) result.suspects.push_back(contains(starts[0], i));
+  result.most = most_alive(function, drafts, blocks, starts);
+  result.spans = spans_of(function, drafts, blocks, starts);
   // A copy of a suspect is one too.
   for (bool changed = true; changed;) {
     changed = false;

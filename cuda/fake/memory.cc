@@ -22,7 +22,7 @@ const char* verb(Access access) {
   stop_lane(w, op, lane, code, std::string(verb(access)) + text_of(" of %" PRIu64 " bytes", bytes) + why);
 }
 
-// Lanes outside of the mask take the address of one inside, so that no loop needs to
+// addresses gathers them. Lanes outside of the mask take the address of one inside, so that no loop needs to
 // look at the mask.
 void addresses(const Warp& w, const Op& op, uint32_t mask, uint64_t* a) {
   if (op.at[4] == kNowhere) {
@@ -47,16 +47,6 @@ void check_alignment(Warp& w, const Op& op, uint32_t mask, const uint64_t* a, ui
       stop_access(w, op, lane, kMisaligned, access, bytes, text_of(" at the misaligned address 0x%" PRIx64, a[lane]));
     }
   });
-}
-
-// inside tells whether all of an access lies in a range, for all lanes: the sign bit of
-// x | (last - x) is set when x, the distance from the base, is not in 0..last.
-bool inside(const uint64_t* a, Range range, uint32_t bytes) {
-  if (range.size < bytes) return false;
-  const uint64_t last = range.size - bytes;
-  uint64_t bad = 0;
-  for (int i = 0; i < kLanes; i++) bad |= (a[i] - range.base) | (last - (a[i] - range.base));
-  return bad >> 63 == 0;
 }
 
 bool inside_one(uint64_t a, Range range, uint32_t bytes) {
@@ -136,48 +126,52 @@ uint8_t* lane_of(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes, Ac
   }
 }
 
-// pattern_of looks for a shape that needs no more than its ends checked.
-Pattern pattern_of(const uint64_t* a, uint32_t mask, uint32_t bytes) {
-  uint64_t apart = 0, gaps = mask == kAll ? 0 : 1;
+// Scan is what one pass over the addresses tells, each 0 when all is well: apart, that
+// they are the same; gaps, that they are a row; low has their lowest bits; the sign of
+// bad, that all lie in the range.
+struct Scan {
+  uint64_t apart = 0, gaps = 0, low = 0, bad = 0;
+};
+
+// scan also writes the host addresses, as if all were well.
+Scan scan(const uint64_t* from, uint64_t offset, uint32_t bytes, Range range, uint64_t shift, uint8_t** p) {
+  Scan all;
+  const uint64_t first = from[0] + offset, last = range.size - bytes;
   for (int i = 0; i < kLanes; i++) {
-    apart |= a[i] ^ a[0];
-    gaps |= a[i] ^ (a[0] + static_cast<uint64_t>(i) * bytes);
+    const uint64_t a = from[i] + offset, x = a - range.base;
+    all.apart |= a ^ first;
+    all.low |= a;
+    all.bad |= x | (last - x);
+    p[i] = reinterpret_cast<uint8_t*>(a + shift);
   }
-  return apart == 0 ? Pattern::kOne : gaps == 0 ? Pattern::kRow : Pattern::kScattered;
+  for (int i = 0; i + 1 < kLanes; i++) all.gaps |= (from[i + 1] - from[i]) ^ bytes;
+  if (range.size < bytes) all.bad = ~0ull;
+  return all;
 }
 
-// quick handles what is usual: all lanes in one allocation or in shared memory. It
-// refuses nothing; what it does not know is left to the lanes.
-bool quick(Warp& w, const Op& op, const uint64_t* a, uint32_t bytes, Access access, Where* where) {
-  const bool shared = op.space == Space::kShared;
-  if (op.space == Space::kLocal || (shared && w.cta->shadow)) return false;
-  const Range range = shared ? Range{0, w.cta->shared_bytes} : w.ranges[index_of(program_of(w), op)];
-  const uint64_t shift = shared ? reinterpret_cast<uint64_t>(w.cta->shared) : 0;
-  if (where->pattern == Pattern::kScattered) {
-    uint64_t all = 0;
-    for (int i = 0; i < kLanes; i++) all |= a[i];
-    if (all & (bytes - 1) || !inside(a, range, bytes)) return false;
-  } else {
-    uint64_t last = where->pattern == Pattern::kRow ? a[kLanes - 1] : a[0];
-    if (a[0] & (bytes - 1) || !inside_one(a[0], range, bytes) || !inside_one(last, range, bytes)) return false;
-    where->p[0] = reinterpret_cast<uint8_t*>(a[0] + shift);
-    if (access == Access::kRead) return true;
-  }
-  for (int i = 0; i < kLanes; i++) where->p[i] = reinterpret_cast<uint8_t*>(a[i] + shift);
-  return true;
+// by_lane is the way for what is not usual: it finds each lane's memory, or refuses.
+void by_lane(Warp& w, const Op& op, uint32_t mask, uint32_t bytes, Access access, const uint64_t* a, Where* where) {
+  check_alignment(w, op, mask, a, bytes, access);
+  where->pattern = Pattern::kScattered;
+  each(mask, [&](int lane) { where->p[lane] = lane_of(w, op, lane, a[lane], bytes, access); });
+  each(~mask, [&](int lane) { where->p[lane] = where->p[first_lane(mask)]; });
 }
 
 }  // namespace
 
 void resolve(Warp& w, const Op& op, uint32_t mask, uint32_t bytes, Access access, Where* where) {
+  const bool shared = op.space == Space::kShared;
+  const Range range = shared ? Range{0, w.cta->shared_bytes} : w.ranges[index_of(program_of(w), op)];
+  const uint64_t shift = shared ? reinterpret_cast<uint64_t>(w.cta->shared) : 0;
+  const bool whole = mask == kAll && op.lane_bytes == 8 && op.at[4] != kNowhere;
   alignas(64) uint64_t a[kLanes];
-  addresses(w, op, mask, a);
-  where->pattern = pattern_of(a, mask, bytes);
-  if (quick(w, op, a, bytes, access, where)) return;
-  check_alignment(w, op, mask, a, bytes, access);
-  if (op.space == Space::kLocal || a[0] - kLocalWindow < kWindow) where->pattern = Pattern::kScattered;
-  each(mask, [&](int lane) { where->p[lane] = lane_of(w, op, lane, a[lane], bytes, access); });
-  each(~mask, [&](int lane) { where->p[lane] = where->p[first_lane(mask)]; });
+  if (!whole) addresses(w, op, mask, a);
+  const Scan all = whole ? scan(w.in<uint64_t>(op.at[4]), static_cast<uint64_t>(op.offset), bytes, range, shift, where->p) : scan(a, 0, bytes, range, shift, where->p);
+  if (all.bad >> 63 || all.low & (bytes - 1) || op.space == Space::kLocal || (shared && w.cta->shadow)) {
+    if (whole) addresses(w, op, mask, a);
+    return by_lane(w, op, mask, bytes, access, a, where);
+  }
+  where->pattern = all.apart == 0 ? Pattern::kOne : all.gaps == 0 && mask == kAll ? Pattern::kRow : Pattern::kScattered;
 }
 
 }  // namespace fake

@@ -8,8 +8,8 @@ namespace fake {
 enum class Access { kRead, kWrite, kAtomic };
 
 // Where is the host address of each lane; lanes outside of the mask have one that may
-// be read. Two shapes are common and quick: all lanes at one address, or all 32 in a
-// row, one element after the other. Reads of these have only p[0].
+// be read. Two patterns are common and quick: all lanes at one address, or all 32 in a
+// row, one element after the other.
 enum class Pattern { kScattered, kOne, kRow };
 struct Where {
   alignas(64) uint8_t* p[kLanes];

@@ -1,0 +1,370 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"hogwild/hogwild/model"
+)
+
+// Each kernel against its twin in float64, through whatever libcuda.so.1 the loader finds,
+// as in run_test.go.
+
+// gpuUnderTest is the first GPU with its kernels. Everything given out is freed at the end.
+type gpuUnderTest struct {
+	*gpu
+	kernels kernels
+	t       *testing.T
+}
+
+func openGPU(t *testing.T) *gpuUnderTest {
+	t.Helper()
+	c, err := openContext(0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := c.use()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		release()
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ks, err := loadKernels(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &gpuUnderTest{c, ks, t}
+}
+
+// put copies v to memory of its own, guarded by the stand-in's bounds.
+func put[T number](g *gpuUnderTest, v []T) uint64 {
+	g.t.Helper()
+	p, err := g.allocate(int64(len(v))*int64(unsafe.Sizeof(v[0])), "a test")
+	if err == nil {
+		err = upload(p, v)
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = cu.MemFree(p) })
+	return uint64(p)
+}
+
+func get[T number](g *gpuUnderTest, n int, p uint64) []T {
+	g.t.Helper()
+	v := make([]T, n)
+	if err := download(v, cu.DevicePtr(p)); err != nil {
+		g.t.Fatal(err)
+	}
+	return v
+}
+
+// job is the sample on the GPU, with everything that a kernel may ask for.
+func (s *sample) job(g *gpuUnderTest) job {
+	j := job{W: put(g, s.w), Y: put(g, s.y), Rows: put(g, s.rows), Start: put(g, s.start), LR: put(g, s.lr),
+		Loss: put(g, make([]float32, len(s.lr))), Ticket: put(g, make([]int32, 2)), Taken: put(g, make([]int32, 1)),
+		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: int64(len(s.widths) + 1), Outputs: int64(s.k), Classes: int64(s.classes()),
+		LossKind: lossKinds[s.loss], Momentum: s.mu, L2: s.l2, MaxBatch: int64(slices.Max(s.batches)), Bias: 1}
+	j.Out = j.W
+	hidden := 0
+	for i, w := range s.widths {
+		j.Width[i] = int64(w)
+		hidden += w
+	}
+	j.ScratchStride = (j.MaxBatch + 7) / 8 * 8 * int64(2*hidden+s.k)
+	j.Scratch = put(g, make([]float32, int(j.ScratchStride)*s.ctas))
+	if s.nobias {
+		j.Bias = 0
+	}
+	if s.bytes {
+		j.X8, j.Mul, j.Add = put(g, s.x8), put(g, s.mul), put(g, s.add)
+	} else {
+		j.X = put(g, s.x)
+	}
+	if s.wide {
+		j.ScaleWide = 1
+	}
+	if s.mu != 0 {
+		j.Velocity = put(g, make([]float32, len(s.w)))
+	}
+	if s.keep {
+		j.Gradient, j.Out = 1, put(g, make([]float32, len(s.w)))
+	}
+	return j
+}
+
+// closeTo fails unless got is want to within some rounding errors of the largest change.
+func closeTo(t *testing.T, what string, got []float32, want, before []float64) {
+	t.Helper()
+	change := 0.0
+	for i := range want {
+		change = max(change, math.Abs(want[i]-before[i]))
+	}
+	for i := range want {
+		if e := math.Abs(float64(got[i]) - want[i]); !(e <= 2e-5*change+1e-6*math.Abs(want[i])) {
+			t.Fatalf("%s[%d] is %g, the twin's %g; the largest change is %g", what, i, got[i], want[i], change)
+		}
+	}
+}
+
+// in is the GPU for a subtest, which is on another thread.
+func (g *gpuUnderTest) in(t *testing.T) *gpuUnderTest {
+	release, err := g.use()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return &gpuUnderTest{g.gpu, g.kernels, t}
+}
+
+// check runs the sample through a kernel and its twin.
+func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) {
+	g = g.in(t)
+	j := s.job(g)
+	if err := g.kernels[kernel].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
+		t.Fatal(err)
+	}
+	w, v, out, loss := s.twin()
+	zeros := make([]float64, len(w))
+	if taken := get[int32](g, 1, j.Taken)[0]; int(taken) != len(s.lr) {
+		t.Fatalf("%d of %d steps finished", taken, len(s.lr))
+	}
+	closeTo(t, "loss", get[float32](g, len(loss), j.Loss), loss, make([]float64, len(loss)))
+	if s.keep {
+		closeTo(t, "gradient", get[float32](g, len(w), j.Out), out, zeros)
+		closeTo(t, "w", get[float32](g, len(w), j.W), widen(s.w), widen(s.w))
+		return
+	}
+	closeTo(t, "w", get[float32](g, len(w), j.W), w, widen(s.w))
+	if s.mu != 0 {
+		closeTo(t, "velocity", get[float32](g, len(w), j.Velocity), v, zeros)
+	}
+}
+
+// each is a name for a problem in messages.
+func (p *problem) String() string {
+	return fmt.Sprintf("%s %d-%d-%d bias=%t bytes=%t wide=%t batches=%d ctas=%d mu=%g l2=%g keep=%t",
+		p.loss, p.d, p.widths, p.k, !p.nobias, p.bytes, p.wide, p.batches, p.ctas, p.mu, p.l2, p.keep)
+}
+
+// losses of one output and of more.
+var lossesByOutputs = map[bool][]model.Loss{true: {model.Logistic, model.Hinge, model.Squared, model.L1}, false: {model.CrossEntropy, model.Logistic, model.Hinge}}
+
+// problems are each loss once with each number of outputs, everything else in turns.
+func problems(outputs []int, widths [][]int) (ps []problem) {
+	batches := [][]int{{8, 8, 8}, {1, 1, 1, 1}, {7, 64, 3}, {20}, {1, 8}}
+	for _, k := range outputs {
+		for _, loss := range lossesByOutputs[k == 1] {
+			i := len(ps)
+			p := problem{d: []int{13, 784}[i%2], k: k, loss: loss, widths: widths[i%len(widths)], batches: batches[i%len(batches)], ctas: 1,
+				bytes: i%3 != 0, wide: i%3 == 2, nobias: i%4 == 1, keep: i%7 == 6}
+			if i%3 == 1 {
+				p.l2 = .1
+			}
+			if i%4 == 3 {
+				p.mu = .9
+			}
+			if p.keep {
+				p.mu, p.ctas = 0, 4
+			}
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+func TestLinearStep(t *testing.T) {
+	g := openGPU(t)
+	ps := problems([]int{1, 2, 3, 10, 16}, [][]int{nil})
+	for _, d := range []int{1, 1023, 1024, 2500} { // about the length of a tile
+		ps = append(ps, problem{d: d, k: 3, loss: model.CrossEntropy, bytes: d%2 == 0, batches: []int{5, 11}, ctas: 1})
+	}
+	for i, p := range ps {
+		t.Run(p.String(), func(t *testing.T) { draw(p, uint64(i)).check(t, g, "linear_step") })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func TestMLPStep(t *testing.T) {
+	g := openGPU(t)
+	ps := problems([]int{1, 3, 10, 16}, [][]int{{5}, {128}, {7, 130}, nil, {33, 5, 9}})
+	ps = append(ps,
+		problem{d: 13, k: 300, loss: model.CrossEntropy, batches: []int{9, 4}, ctas: 1},
+		problem{d: 13, k: 1100, loss: model.Logistic, widths: []int{20}, batches: []int{3}, ctas: 1, mu: .9, l2: .01},
+		problem{d: 40, k: 2, loss: model.CrossEntropy, widths: []int{1200, 3}, batches: []int{9}, ctas: 1},
+		problem{d: 1100, k: 2, loss: model.CrossEntropy, widths: []int{140}, bytes: true, batches: []int{8, 40}, ctas: 1})
+	for i, p := range ps {
+		t.Run(p.String(), func(t *testing.T) { draw(p, uint64(i)).check(t, g, "mlp_step") })
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// TestLargeOutputs has outputs from -90 to 90, where exponentials overflow or vanish:
+// a feature of 1 for each sample, and weights that are the outputs.
+func TestLargeOutputs(t *testing.T) {
+	g := openGPU(t)
+	for _, k := range []int{1, 3} {
+		for _, loss := range lossesByOutputs[k == 1] {
+			s := draw(problem{d: 40, k: k, loss: loss, batches: slices.Repeat([]int{1}, 40), ctas: 1, nobias: true, keep: true}, 5)
+			clear(s.x)
+			for i := range 40 {
+				s.x[i*s.d+i], s.rows[i] = 1, int32(i)
+				for c := range k {
+					s.w[i*k+c] = float32(i-20) * 4.5 / float32(1+c)
+				}
+			}
+			t.Run(s.String(), func(t *testing.T) { s.check(t, g, "linear_step") })
+		}
+	}
+}
+
+// TestStop has the stop word set before the launch: no step is taken.
+func TestStop(t *testing.T) {
+	g := openGPU(t)
+	for _, kernel := range []string{"linear_step", "mlp_step"} {
+		s := draw(problem{d: 13, k: 3, loss: model.CrossEntropy, batches: []int{8, 8}, ctas: 2}, 1)
+		j := s.job(g)
+		j.Ticket = put(g, []int32{0, 1})
+		if err := g.kernels[kernel].run(2, cu.DevicePtr(put(g, encode(j)))); err != nil {
+			t.Fatal(err)
+		}
+		if taken := get[int32](g, 1, j.Taken)[0]; taken != 0 || !slices.Equal(get[float32](g, len(s.w), j.W), s.w) {
+			t.Errorf("%s: %d steps were taken after a stop", kernel, taken)
+		}
+	}
+}
+
+// TestTogether has 16 CTAs train one set of weights at the same time. No addition is
+// lost: with one sample in all steps, and a loss of constant slope, the weights are
+// those of the twin, in whatever order the steps are taken.
+func TestTogether(t *testing.T) {
+	g := openGPU(t)
+	s := draw(problem{d: 784, k: 1, loss: model.L1, batches: slices.Repeat([]int{2}, 100), ctas: 16}, 1)
+	clear(s.rows)
+	s.y[0] = 1e6
+	w, _, _, _ := s.twin()
+	for _, kernel := range []string{"linear_step", "mlp_step"} {
+		j := s.job(g)
+		if err := g.kernels[kernel].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
+			t.Fatal(err)
+		}
+		closeTo(t, kernel, get[float32](g, len(w), j.W), w, widen(s.w))
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	g := openGPU(t)
+	for i, p := range []problem{
+		{d: 784, k: 10, loss: model.CrossEntropy, bytes: true, batches: []int{333}, ctas: 3},
+		{d: 13, k: 1, loss: model.Logistic, batches: []int{64}, ctas: 1},
+		{d: 13, k: 1, loss: model.Hinge, widths: []int{130, 5}, batches: []int{65}, ctas: 4},
+		{d: 13, k: 3, loss: model.Hinge, widths: []int{9}, nobias: true, bytes: true, wide: true, batches: []int{1}, ctas: 2},
+		{d: 13, k: 1, loss: model.Squared, widths: []int{9}, batches: []int{100}, ctas: 2},
+		{d: 13, k: 40, loss: model.CrossEntropy, batches: []int{100}, ctas: 1},
+	} {
+		t.Run(p.String(), func(t *testing.T) { draw(p, uint64(i)).checkEvaluate(t, g.in(t)) })
+	}
+}
+
+func (s *sample) checkEvaluate(t *testing.T, g *gpuUnderTest) {
+	const each = 8
+	j := s.job(g)
+	j.Out, j.LR, j.Loss, j.Taken = 0, 0, 0, 0
+	j.Sums = put(g, make([]float64, each*s.ctas))
+	if err := g.kernels["evaluate"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
+		t.Fatal(err)
+	}
+	got, want := make([]float64, each), make([]float64, each)
+	for i, v := range get[float64](g, each*s.ctas, j.Sums) {
+		got[i%each] += v
+	}
+	w := widen(s.w)
+	for _, row := range s.rows {
+		h, y := s.forward(w, s.input(row)), float64(s.y[row])
+		z := h[len(h)-1]
+		loss, _ := s.losses(z, s.y[row])
+		want[0]++
+		want[1] += loss
+		switch {
+		case s.values():
+			want[3] += (z[0] - y) * (z[0] - y)
+			want[4] += y
+			want[5] += y * y
+		case s.k == 1 && (z[0] > 0) == (y == 1), s.k > 1 && z[int(y)] == slices.Max(z):
+			want[2]++
+		}
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-5*math.Abs(want[i]) {
+			t.Errorf("sums %v, the twin's %v", got, want)
+		}
+	}
+}
+
+// TestAverage wants the bits of the plain loops: no fused multiply-add, ranks in order.
+func TestAverage(t *testing.T) {
+	g := openGPU(t)
+	const p, ranks, stride, from, count = 1000, 3, 1024, 17, 701
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		return v
+	}
+	share := []float32{.3, 0, .7}
+	src := random(ranks * stride)
+	src[stride+from] = float32(math.NaN()) // of the rank whose share is 0
+	for _, mu := range []float32{0, .9} {
+		for _, kernel := range []string{"average_weights", "average_gradients"} {
+			w, v, lr := random(p), random(p), float32(.07)
+			m := mean{Dst: put(g, w), Src: put(g, src), Share: put(g, share), From: from, Count: count, Ranks: ranks, Stride: stride, LR: .07, Momentum: float64(mu)}
+			if mu != 0 {
+				m.Velocity = put(g, v)
+			}
+			if err := g.kernels[kernel].run(2, cu.DevicePtr(put(g, encode(m)))); err != nil {
+				t.Fatal(err)
+			}
+			for i := from; i < from+count; i++ {
+				a := float32(0)
+				for k, s := range share {
+					if s != 0 {
+						a += float32(s * src[k*stride+i])
+					}
+				}
+				if kernel == "average_weights" {
+					w[i] = a
+					continue
+				}
+				if mu != 0 {
+					v[i] = float32(mu*v[i]) + a
+					a = v[i]
+				}
+				w[i] -= float32(lr * a)
+			}
+			if !slices.Equal(get[float32](g, p, m.Dst), w) {
+				t.Errorf("%s with momentum %g: the bits differ", kernel, mu)
+			}
+			if mu != 0 && !slices.Equal(get[float32](g, p, m.Velocity), v) {
+				t.Errorf("%s: the bits of the velocity differ", kernel)
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Assembles the committed PTX with NVIDIA's ptxas and reads the machine code.
+
+It fails on spills, on stack frames, on more registers or shared memory than the
+launches count on, on generic or local accesses, and unless weights are read and
+written by accesses of system scope. It prints a table. NVIDIA's tools come from PyPI
+(pinned, with checksums) into build/cuda/tools; no toolkit is needed.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOOLS = HERE.parent.parent / "build" / "cuda" / "tools"
+
+PACKAGES = {  # folder: requirement, sha256 of the x86_64 wheel
+    "nvcc-12.6": ("nvidia-cuda-nvcc-cu12==12.6.85", "d75d9d74599f4d7c0865df19ed21b739e6cb77a6497a3f73d6f61e8038a765e4"),
+    "nvcc-12.9": ("nvidia-cuda-nvcc-cu12==12.9.86", "5d6a0d32fdc7ea39917c20065614ae93add6f577d840233237ff08e9a38f58f0"),
+    "cuobjdump": ("nvidia-cuda-cuobjdump==13.5.37", "38780fee50863252a0b8926357faa91615ca1c8346490563f33a06100cd73f58"),
+    "nvdisasm": ("nvidia-cuda-nvdisasm==13.5.37", "d3fdbdd49fa53e2e4aacd3db8259d052bd2b049ececdcb69e92e083c6728e7ca"),
+}
+PTXAS = {"12.6": "nvcc-12.6/nvidia/cuda_nvcc/bin/ptxas", "12.9": "nvcc-12.9/nvidia/cuda_nvcc/bin/ptxas"}
+CUOBJDUMP = "cuobjdump/nvidia/cu13/bin/cuobjdump"
+
+# Which ptxas assembles which file for which GPUs.
+TARGETS = {
+    "sm_70": [("12.6", "70"), ("12.6", "90")] + [("12.9", a) for a in ("75", "80", "86", "89", "90", "100", "120")],
+    "sm_90": [("12.6", "90"), ("12.9", "90"), ("12.9", "100"), ("12.9", "120")],
+}
+READABLE = {"80", "90", "120"}  # machine code that is looked at
+
+MAX_REGISTERS = 128  # of 256 threads: two CTAs a multiprocessor
+MAX_SHARED = 48 * 1024  # more would need cuFuncSetAttribute
+
+READ, ADD, STORE = "LDG.E.STRONG.SYS", "REDG.E.ADD.F32.FTZ.RN.STRONG.SYS", "STG.E.STRONG.SYS"
+MUST = {
+    "linear_step": (READ, ADD, STORE),
+    "mlp_step": (READ, ADD, STORE),
+    "evaluate": (READ,),
+    "average_weights": (READ, STORE),
+    "average_gradients": (READ, STORE),
+}
+
+
+def fetch():
+    """Gets the tools that are not there yet."""
+    for folder, (requirement, sha256) in PACKAGES.items():
+        if (TOOLS / folder).exists():
+            continue
+        TOOLS.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=TOOLS) as new:
+            wanted = pathlib.Path(new, "requirements.txt")
+            wanted.write_text(f"{requirement} --hash=sha256:{sha256}\n")
+            subprocess.run(
+                [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes",
+                 "--only-binary=:all:", "--platform", "manylinux2014_x86_64", "--platform", "manylinux2010_x86_64",
+                 "--platform", "manylinux1_x86_64", "--dest", new, "--requirement", str(wanted)], check=True)
+            wheel = next(pathlib.Path(new).glob("*.whl"))
+            unpacked = pathlib.Path(new, "unpacked")
+            with zipfile.ZipFile(wheel) as z:
+                z.extractall(unpacked)
+            for tool in unpacked.glob("nvidia/*/bin/*"):
+                tool.chmod(0o755)
+            unpacked.rename(TOOLS / folder)
+
+
+def assemble(ptx, ptxas, arch, cubin):
+    """Returns {kernel: (registers, spilled bytes and stack, shared bytes)}."""
+    done = subprocess.run([TOOLS / PTXAS[ptxas], "-v", f"-arch=sm_{arch}", ptx, "-o", cubin], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"ptxas {ptxas} refuses {ptx.name} for sm_{arch}:\n{done.stderr}")
+    used = {}
+    for part in done.stderr.split("Compiling entry function '")[1:]:
+        number = lambda pattern: sum(map(int, re.findall(pattern, part)))
+        spilled = number(r"(\d+) bytes stack frame") + number(r"(\d+) bytes spill")
+        used[part[: part.index("'")]] = number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes smem")
+    return used
+
+
+def operations(cubin):
+    """Returns {kernel: its machine operations, with repetitions}."""
+    env = dict(os.environ, PATH=f"{TOOLS / 'nvdisasm/nvidia/cu13/bin'}:{os.environ['PATH']}")
+    text = subprocess.run([TOOLS / CUOBJDUMP, "-sass", cubin], capture_output=True, text=True, check=True, env=env).stdout
+    return {
+        part.split(None, 1)[0]: re.findall(r"/\*[0-9a-f]{4,6}\*/ +(?:@!?U?P\w+ +)?([A-Z][A-Z0-9_.]+)", part)
+        for part in text.split("Function : ")[1:]
+    }
+
+
+def faults(kernel, ops):
+    """Yields what is wrong with a kernel's machine code."""
+    for must in MUST[kernel]:
+        if must not in ops:
+            yield f"has no {must}"
+    for op in sorted(set(ops)):
+        head = op.split(".")[0]
+        if head in ("RED", "REDG", "ATOM", "ATOMG") and "STRONG.SYS" not in op:
+            yield f"{op} is not of system scope"
+        if ".STRONG." in op and "STRONG.SYS" not in op:
+            yield f"{op} does not reach other processes"
+        if head in ("LD", "ST", "RED", "ATOM"):
+            yield f"{op} is a generic access"
+        if head in ("LDL", "STL", "CALL"):
+            yield f"{op}: local memory or a call"
+        if kernel == "evaluate" and op == ADD:
+            yield f"{op}: it writes weights"
+
+
+def main():
+    fetch()
+    wrong = []
+    print(f"{'kernel':18} {'PTX':6} {'ptxas':5} {'GPU':6} {'registers':>9} {'spills':>6} {'shared':>6}")
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = pathlib.Path(folder, "cubin")
+        for ptx in sorted((HERE.parent / "ptx").glob("*.ptx")):
+            file = ptx.name.split(".")[1]
+            if re.search(r"^\s*(@%p\d+ )?(call|ld\.[bsuf]|st\.[bsuf]|(atom|red)\.(?!relaxed\.sys\.global))", ptx.read_text(), re.M):
+                wrong.append(f"{ptx.name}: a call, a generic access, or an atomic that is not relaxed.sys.global")
+            for ptxas, arch in TARGETS[file]:
+                for kernel, (registers, spilled, shared) in assemble(ptx, ptxas, arch, cubin).items():
+                    print(f"{kernel:18} {file:6} {ptxas:5} sm_{arch:3} {registers:9} {spilled:6} {shared:6}")
+                    if spilled or registers > MAX_REGISTERS or shared > MAX_SHARED:
+                        wrong.append(f"{kernel}, {file} for sm_{arch}: spills, or more than {MAX_REGISTERS} registers or {MAX_SHARED} bytes")
+                if arch in READABLE:
+                    for kernel, ops in operations(cubin).items():
+                        wrong += [f"{kernel}, {file} for sm_{arch}: {fault}" for fault in faults(kernel, ops)]
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print("weights: read by LDG..STRONG.SYS, written by REDG..STRONG.SYS")
+
+
+if __name__ == "__main__":
+    main()
