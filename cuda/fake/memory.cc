@@ -102,7 +102,7 @@ uint8_t* shared_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes
   if (!inside_one(a, {0, cta.shared_bytes}, bytes)) {
     stop_access(w, op, lane, kIllegalAddress, access, bytes, text_of(" at 0x%" PRIx64 ", outside of the %" PRIu64 " bytes of shared memory", a, cta.shared_bytes));
   }
-  if (cta.shadow) check_shared(w, op, lane, a, bytes, access);
+  if (cta.shadow) check_shared(w, op, 1u << lane, &a - lane, bytes, access);
   return cta.shared + a;
 }
 
@@ -167,11 +167,11 @@ void resolve(Warp& w, const Op& op, uint32_t mask, uint32_t bytes, Access access
   alignas(64) uint64_t a[kLanes];
   if (!whole) addresses(w, op, mask, a);
   const Scan all = whole ? scan(w.in<uint64_t>(op.at[4]), static_cast<uint64_t>(op.offset), bytes, range, shift, where->p) : scan(a, 0, bytes, range, shift, where->p);
-  if (all.bad >> 63 || all.low & (bytes - 1) || op.space == Space::kLocal || (shared && w.cta->shadow)) {
-    if (whole) addresses(w, op, mask, a);
-    return by_lane(w, op, mask, bytes, access, a, where);
-  }
+  const bool watched = shared && w.cta->shadow, usual = all.bad >> 63 == 0 && (all.low & (bytes - 1)) == 0 && op.space != Space::kLocal;
+  if (whole && (watched || !usual)) addresses(w, op, mask, a);
+  if (!usual) return by_lane(w, op, mask, bytes, access, a, where);
   where->pattern = all.apart == 0 ? Pattern::kOne : all.gaps == 0 && mask == kAll ? Pattern::kRow : Pattern::kScattered;
+  if (watched) check_shared(w, op, all.apart == 0 ? mask & -mask : mask, a, bytes, access);
 }
 
 }  // namespace fake

@@ -39,12 +39,17 @@ void check_race(Warp& w, const Op& op, int lane, uint64_t offset, Shadow::Word* 
   word->writer = static_cast<uint8_t>(w.index);
 }
 
-}  // namespace
+// known tells whether a read of whole words changes nothing: this warp has read the word
+// since the last barrier, and no other has written it.
+bool known(const Warp& w, const Shadow::Word& word) {
+  return word.generation == w.cta->generation && word.readers >> w.index & 1 && word.read == 15 && word.ready == 15 && (word.written == 0 || word.writer == w.index);
+}
 
-void check_shared(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t bytes, Access access) {
+void check_lane(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t bytes, Access access) {
   Shadow& shadow = *w.cta->shadow;
   for (uint64_t at = offset & ~3ull; at < offset + bytes; at += 4) {
     Shadow::Word& word = shadow.words[at / 4];
+    if (access == Access::kRead && bytes >= 4 && known(w, word)) continue;
     uint8_t touched = static_cast<uint8_t>(bytes >= 4 ? 15 : ((1u << bytes) - 1) << (offset & 3));
     if (shadow.uninitialised && access != Access::kWrite && (word.ready & touched) != touched) {
       stop_lane(w, op, lane, kLaunchFailed, "read of shared memory that was never written, at byte " + std::to_string(at < offset ? offset : at));
@@ -52,6 +57,12 @@ void check_shared(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t byt
     if (shadow.races && op.plain) check_race(w, op, lane, at < offset ? offset : at, &word, touched, access != Access::kRead);
     if (access != Access::kRead) word.ready |= touched;
   }
+}
+
+}  // namespace
+
+void check_shared(Warp& w, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes, Access access) {
+  each(mask, [&](int lane) { check_lane(w, op, lane, offsets[lane], bytes, access); });
 }
 
 }  // namespace fake
