@@ -140,7 +140,7 @@ func TestStepTogether(t *testing.T) {
 	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
 		all, m := ranksOf(t, func(c *Config) {
 			c.Model, c.Average, c.Optimizer, c.Schedule, c.L1 = "mlp:3", "gradients", kind, "linear", 0.01
-			c.LR, c.Epochs = 0.5, 1 // of 64 examples: 0.5 down to 0
+			c.LR, c.Epochs = 0.5, 8 // of 64 examples: 0.5 down to 0, an eighth of it at a time
 		})
 		w := make([]float64, len(m.w))
 		twins := make([]exact, len(m.w))
@@ -154,8 +154,8 @@ func TestStepTogether(t *testing.T) {
 			}
 			examples := []int{2, 2, 2, 2 - round%3}
 			total := float64(8 - round%3)
-			lr := 0.5 * (1 - float64(8*round)/64)
-			averageAll(t, all, Round{Number: round + 1, Seen: int64(8 * round), Examples: examples})
+			lr := 0.5 * (1 - float64(round)/8)
+			averageAll(t, all, Round{Number: round + 1, Seen: int64(64 * round), Examples: examples})
 			for i := range w {
 				mean := 0.0
 				for r, n := range examples {
