@@ -18,9 +18,9 @@ GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$(CURDIR)/build/cuda/include' \
 # What runs with the stand-in driver in the place of the real one, and all its checks.
 WITH_FAKE = LD_LIBRARY_PATH=$(CURDIR)/bin/fake HOGWILD_FAKE_CHECKS=all
 
-# $(call where,TOOLS,TARGET) makes the target where there are the tools; elsewhere it
-# says in one line which are missing, and fails if CI is true.
-where = @missing=; for tool in $(1); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+# $(call where,THINGS,TARGET) makes the target where there are the programs and files;
+# elsewhere it says in one line which are missing, and fails if CI is true.
+where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -e $$thing || missing="$$missing $$thing"; done; \
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2), which needs$$missing"; test "$$CI" != true; fi
 
@@ -48,8 +48,9 @@ $(STUB): $(HEADERS)
 test: check ## every test that this machine has the tools for; it names those that are missing
 	go test ./...
 	$(call where,gcc,race)
-	$(call where,gcc g++ python3,test-cuda)
-	$(call where,clang-19 python3,ptx-check)
+	@cuda/headers.sh || true
+	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
+	$(call where,clang-19 pip3,ptx-check)
 
 check: ## gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w mends it):" $$files; exit 1; }
@@ -62,8 +63,8 @@ test-cuda: build fake cuda ## the tests of the GPU side, through the stand-in dr
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
 	$(MAKE) -C cuda/fake test CUDA_INCLUDE=$(CURDIR)/build/cuda/include
 	@rm -f build/calls.jsonl
-	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -tags cuda ./cuda
-	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -tags cuda -run GPU ./cmd/hogwild
+	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -count=1 -tags cuda ./cuda
+	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -count=1 -tags cuda -run GPU ./cmd/hogwild
 
 ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS agree
 	$(MAKE) -C cuda/kernels check

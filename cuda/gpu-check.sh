@@ -80,7 +80,7 @@ survives() {
 { nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode --format=csv,noheader ||
 	echo "no nvidia-smi: is this the stand-in driver?"; } 2>/dev/null | tee "$summary"
 check "driver" bin/hogwild-cuda --version
-check "kernels against Go" bin/cuda.test
+check "kernels against Go" env -C cuda ../bin/cuda.test
 for workers in 1 2 4; do
 	check "sync, workers: $workers" agree sync "$workers" 0.001
 	if [ "$workers" = 1 ]; then # with one step in flight serial on both; with more, the order is chance

@@ -25,7 +25,7 @@ type gpuUnderTest struct {
 	t       *testing.T
 }
 
-func openGPU(t *testing.T) *gpuUnderTest {
+func openGPU(t *testing.T, arch string) *gpuUnderTest {
 	t.Helper()
 	c, err := openContext(0, "")
 	if err != nil {
@@ -41,7 +41,11 @@ func openGPU(t *testing.T) *gpuUnderTest {
 			t.Error(err)
 		}
 	})
-	ks, err := loadKernels(c)
+	of := *c
+	if arch == "sm_70" {
+		of.major = 7
+	}
+	ks, err := loadKernels(&of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +123,13 @@ func closeTo(t *testing.T, what string, got []float32, want, before []float64) {
 	}
 }
 
+// onEach runs a test with the kernels of either file. A GPU takes its own and older ones.
+func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest)) {
+	for _, arch := range []string{"sm_70", "sm_90"} {
+		t.Run(arch, func(t *testing.T) { test(t, openGPU(t, arch)) })
+	}
+}
+
 // in is the GPU for a subtest, which is on another thread.
 func (g *gpuUnderTest) in(t *testing.T) *gpuUnderTest {
 	release, err := g.use()
@@ -129,28 +140,30 @@ func (g *gpuUnderTest) in(t *testing.T) *gpuUnderTest {
 	return &gpuUnderTest{g.gpu, g.kernels, t}
 }
 
-// check runs the sample through a kernel and its twin.
-func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) {
+// check runs the sample through a kernel and its twin, and returns the losses of both.
+func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) (got []float32, loss []float64) {
 	g = g.in(t)
 	j := s.job(g)
 	if err := g.kernels[kernel].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 		t.Fatal(err)
 	}
 	w, v, out, loss := s.twin()
+	got = get[float32](g, len(loss), j.Loss)
 	zeros := make([]float64, len(w))
 	if taken := get[int32](g, 1, j.Taken)[0]; int(taken) != len(s.lr) {
 		t.Fatalf("%d of %d steps finished", taken, len(s.lr))
 	}
-	closeTo(t, "loss", get[float32](g, len(loss), j.Loss), loss, make([]float64, len(loss)))
+	closeTo(t, "loss", got, loss, make([]float64, len(loss)))
 	if s.keep {
 		closeTo(t, "gradient", get[float32](g, len(w), j.Out), out, zeros)
 		closeTo(t, "w", get[float32](g, len(w), j.W), widen(s.w), widen(s.w))
-		return
+		return got, loss
 	}
 	closeTo(t, "w", get[float32](g, len(w), j.W), w, widen(s.w))
 	if s.mu != 0 {
 		closeTo(t, "velocity", get[float32](g, len(w), j.Velocity), v, zeros)
 	}
+	return got, loss
 }
 
 // each is a name for a problem in messages.
@@ -185,8 +198,9 @@ func problems(outputs []int, widths [][]int) (ps []problem) {
 	return ps
 }
 
-func TestLinearStep(t *testing.T) {
-	g := openGPU(t)
+func TestLinearStep(t *testing.T) { onEach(t, testLinearStep) }
+
+func testLinearStep(t *testing.T, g *gpuUnderTest) {
 	ps := problems([]int{1, 2, 3, 10, 16}, [][]int{nil})
 	for _, d := range []int{1, 1023, 1024, 2500} { // about the length of a tile
 		ps = append(ps, problem{d: d, k: 3, loss: model.CrossEntropy, bytes: d%2 == 0, batches: []int{5, 11}, ctas: 1})
@@ -199,8 +213,9 @@ func TestLinearStep(t *testing.T) {
 	}
 }
 
-func TestMLPStep(t *testing.T) {
-	g := openGPU(t)
+func TestMLPStep(t *testing.T) { onEach(t, testMLPStep) }
+
+func testMLPStep(t *testing.T, g *gpuUnderTest) {
 	ps := problems([]int{1, 3, 10, 16}, [][]int{{5}, {128}, {7, 130}, nil, {33, 5, 9}})
 	ps = append(ps,
 		problem{d: 13, k: 300, loss: model.CrossEntropy, batches: []int{9, 4}, ctas: 1},
@@ -217,8 +232,9 @@ func TestMLPStep(t *testing.T) {
 
 // TestLargeOutputs has outputs from -90 to 90, where exponentials overflow or vanish:
 // a feature of 1 for each sample, and weights that are the outputs.
-func TestLargeOutputs(t *testing.T) {
-	g := openGPU(t)
+func TestLargeOutputs(t *testing.T) { onEach(t, testLargeOutputs) }
+
+func testLargeOutputs(t *testing.T, g *gpuUnderTest) {
 	for _, k := range []int{1, 3} {
 		for _, loss := range lossesByOutputs[k == 1] {
 			s := draw(problem{d: 40, k: k, loss: loss, batches: slices.Repeat([]int{1}, 40), ctas: 1, nobias: true, keep: true}, 5)
@@ -229,14 +245,22 @@ func TestLargeOutputs(t *testing.T) {
 					s.w[i*k+c] = float32(i-20) * 4.5 / float32(1+c)
 				}
 			}
-			t.Run(s.String(), func(t *testing.T) { s.check(t, g, "linear_step") })
+			t.Run(s.String(), func(t *testing.T) {
+				got, want := s.check(t, g, "linear_step")
+				for i := range want {
+					if e := math.Abs(float64(got[i]) - want[i]); e > 1e-5*want[i]+1e-37 {
+						t.Errorf("loss %g, the twin's %g", got[i], want[i])
+					}
+				}
+			})
 		}
 	}
 }
 
 // TestStop has the stop word set before the launch: no step is taken.
-func TestStop(t *testing.T) {
-	g := openGPU(t)
+func TestStop(t *testing.T) { onEach(t, testStop) }
+
+func testStop(t *testing.T, g *gpuUnderTest) {
 	for _, kernel := range []string{"linear_step", "mlp_step"} {
 		s := draw(problem{d: 13, k: 3, loss: model.CrossEntropy, batches: []int{8, 8}, ctas: 2}, 1)
 		j := s.job(g)
@@ -253,8 +277,9 @@ func TestStop(t *testing.T) {
 // TestTogether has 16 CTAs train one set of weights at the same time. No addition is
 // lost: with one sample in all steps, and a loss of constant slope, the weights are
 // those of the twin, in whatever order the steps are taken.
-func TestTogether(t *testing.T) {
-	g := openGPU(t)
+func TestTogether(t *testing.T) { onEach(t, testTogether) }
+
+func testTogether(t *testing.T, g *gpuUnderTest) {
 	s := draw(problem{d: 784, k: 1, loss: model.L1, batches: slices.Repeat([]int{2}, 100), ctas: 16}, 1)
 	clear(s.rows)
 	s.y[0] = 1e6
@@ -268,8 +293,9 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-func TestEvaluate(t *testing.T) {
-	g := openGPU(t)
+func TestEvaluate(t *testing.T) { onEach(t, testEvaluate) }
+
+func testEvaluate(t *testing.T, g *gpuUnderTest) {
 	for i, p := range []problem{
 		{d: 784, k: 10, loss: model.CrossEntropy, bytes: true, batches: []int{333}, ctas: 3},
 		{d: 13, k: 1, loss: model.Logistic, batches: []int{64}, ctas: 1},
@@ -318,8 +344,9 @@ func (s *sample) checkEvaluate(t *testing.T, g *gpuUnderTest) {
 }
 
 // TestAverage wants the bits of the plain loops: no fused multiply-add, ranks in order.
-func TestAverage(t *testing.T) {
-	g := openGPU(t)
+func TestAverage(t *testing.T) { onEach(t, testAverage) }
+
+func testAverage(t *testing.T, g *gpuUnderTest) {
 	const p, ranks, stride, from, count = 1000, 3, 1024, 17, 701
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []float32 {

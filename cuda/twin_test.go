@@ -138,10 +138,6 @@ func (s *sample) forward(w []float64, x []float64) (h [][]float64) {
 // losses is a sample's loss and its derivatives.
 func (s *sample) losses(z []float64, y float32) (loss float64, d []float64) {
 	d = make([]float64, s.k)
-	sum := 0.0
-	for _, v := range z {
-		sum += math.Exp(v)
-	}
 	for c, v := range z {
 		own := s.k == 1 && y == 1 || s.k > 1 && int(y) == c
 		t := -1.0
@@ -150,10 +146,16 @@ func (s *sample) losses(z []float64, y float32) (loss float64, d []float64) {
 		}
 		switch e := v - float64(y); s.loss {
 		case model.CrossEntropy:
-			d[c] = math.Exp(v) / sum
+			others := 0.0 // without the 1 of its own, in which small ones would drown
+			for o, u := range z {
+				if o != c {
+					others += math.Exp(u - v)
+				}
+			}
+			d[c] = 1 / (1 + others)
 			if own {
 				d[c]--
-				loss = math.Log(sum) - v
+				loss = math.Log1p(others)
 			}
 		case model.Logistic:
 			loss += math.Log1p(math.Exp(-t * v))

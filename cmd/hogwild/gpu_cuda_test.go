@@ -3,13 +3,13 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +31,7 @@ func TestGPUScripts(t *testing.T) {
 			"json":        jsonField,
 			"sameweights": sameWeights,
 			"agree":       agree,
-			"calls":       calls,
+			"shares":      shares,
 		},
 	})
 }
@@ -79,29 +79,62 @@ func agree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// calls is "calls FILE CALL COUNT PROCESSES": in the trace of the stand-in driver
-// the call succeeded so many times, in so many processes.
-func calls(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 4 {
-		ts.Fatalf("usage: calls FILE CALL COUNT PROCESSES")
+// shares is "shares FILE HANDLES PROCESSES": in the trace of the stand-in driver one
+// process exports so many handles, and each is opened once, and closed, by each of so
+// many other processes.
+func shares(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: shares FILE HANDLES PROCESSES")
 	}
-	f, err := os.Open(ts.MkAbs(args[0]))
+	handles, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	defer f.Close()
-	count, processes := 0, map[int]bool{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var line struct {
-			PID    int
+	processes, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	counts := ipcCalls(ts, args[0])
+	for call, want := range map[string]int{
+		"cuIpcGetMemHandle":   handles,
+		"cuIpcOpenMemHandle":  handles * processes,
+		"cuIpcCloseMemHandle": handles * processes,
+	} {
+		if n := len(counts[call]); n != want {
+			ts.Fatalf("%s with %d pairs of process and handle, want %d: %v", call, n, want, counts[call])
+		}
+		for by, n := range counts[call] {
+			if n != 1 {
+				ts.Fatalf("%s %d times with handle %s in process %d", call, n, by.Nonce, by.PID)
+			}
+		}
+	}
+	for by := range counts["cuIpcGetMemHandle"] {
+		if counts["cuIpcOpenMemHandle"][by] > 0 {
+			ts.Fatalf("process %d opened the handle that it exported", by.PID)
+		}
+	}
+}
+
+// handleUse is a handle in the hands of a process.
+type handleUse struct {
+	PID   int
+	Nonce string
+}
+
+// ipcCalls counts the successful calls in a trace: name, then process and handle.
+func ipcCalls(ts *testscript.TestScript, file string) map[string]map[handleUse]int {
+	counts := map[string]map[handleUse]int{}
+	for line := range strings.Lines(ts.ReadFile(file)) {
+		var call struct {
+			handleUse
 			Call   string
 			Result int
 		}
-		ts.Check(json.Unmarshal(lines.Bytes(), &line))
-		if line.Call == args[1] && line.Result == 0 {
-			count++
-			processes[line.PID] = true
+		ts.Check(json.Unmarshal([]byte(line), &call))
+		if call.Result != 0 || call.Nonce == "" {
+			continue
 		}
+		if counts[call.Call] == nil {
+			counts[call.Call] = map[handleUse]int{}
+		}
+		counts[call.Call][call.handleUse]++
 	}
-	if got, gotProcesses := strconv.Itoa(count), strconv.Itoa(len(processes)); got != args[2] || gotProcesses != args[3] {
-		ts.Fatalf("%s succeeded %s times in %s processes, want %s in %s", args[1], got, gotProcesses, args[2], args[3])
-	}
+	return counts
 }

@@ -86,6 +86,9 @@ func (o *trainOptions) files(s *settings) error {
 		return err
 	}
 	was := trainOptions{Config: saved, noBias: !saved.Bias}
+	if s.given["gpu"] && o.GPU == "" { // a run on a GPU that goes on in host memory
+		was.InFlight = 0
+	}
 	return s.inherit(was.flags())
 }
 

@@ -285,7 +285,7 @@ void Decoder::finish() {
     for (uint32_t& place : draft.op.at) place = settled(place);
     draft.op.guard = settled(draft.op.guard);
   }
-  program_->registers = std::min(255, std::max(16, live.most + 10));
+  program_->registers = std::max(16, std::min(function_.max_registers, live.most + 10));
   std::vector<uint32_t> marks(places_.size(), kNowhere);
   program_->marks = program_->register_bytes;
   for (size_t i = 0; i < marks.size(); i++) {

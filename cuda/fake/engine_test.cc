@@ -1,10 +1,8 @@
 // engine_test.cc runs the tests of the interpreter. With arguments FILE.ptx ... it only
-// loads those, as a check that nothing in them is unknown.
+// loads those, and with --compiled FILE.ptx ... it runs engine_test.cu as compiled.
 #include "engine_test.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 namespace fake_test {
 
@@ -43,16 +41,13 @@ std::string module_of(const std::string& body, const std::string& variables) {
   return text + body + "\nret;\n}\n";
 }
 
-fake::Fault launch(const std::string& ptx, const Device& device, const std::vector<uint64_t>& parameters, Shape shape) {
-  fake::Fault fault;
-  std::unique_ptr<fake::Module> module = fake::Module::load(ptx, 12060, 90, &fault);
-  if (!module) return fault;
+fake::Fault start(const fake::Kernel& kernel, const Device& device, const std::vector<uint64_t>& parameters, Shape shape) {
   fake::Launch launch;
-  launch.kernel = module->find("k");
+  launch.kernel = &kernel;
   launch.grid[0] = shape.grid;
   launch.block[0] = shape.block;
   launch.shared_bytes = shape.shared;
-  launch.params.resize(launch.kernel->parameter_bytes);
+  launch.params.resize(kernel.parameter_bytes);
   std::memcpy(launch.params.data(), parameters.data(), std::min(launch.params.size(), parameters.size() * 8));
   launch.memory = &device;
   launch.seed = shape.seed;
@@ -62,33 +57,31 @@ fake::Fault launch(const std::string& ptx, const Device& device, const std::vect
   return fake::run(launch);
 }
 
-}  // namespace fake_test
-
-namespace {
-
-int load_files(int count, char** names) {
-  for (int i = 0; i < count; i++) {
-    std::ifstream file(names[i]);
-    std::stringstream text;
-    text << file.rdbuf();
-    fake::Fault fault;
-    if (!fake::Module::load(text.str(), 12060, 90, &fault)) {
-      std::printf("%s: %d %s\n", names[i], fault.code, fault.text.c_str());
-      return 1;
-    }
-  }
-  return 0;
+fake::Fault launch(const std::string& ptx, const Device& device, const std::vector<uint64_t>& parameters, Shape shape) {
+  fake::Fault fault;
+  std::unique_ptr<fake::Module> module = fake::Module::load(ptx, 12060, 90, &fault);
+  return module ? start(*module->find("k"), device, parameters, shape) : fault;
 }
 
-}  // namespace
+}  // namespace fake_test
 
 int main(int count, char** arguments) {
-  if (count > 1) return load_files(count - 1, arguments + 1);
-  fake_test::test_arithmetic();
-  fake_test::test_conversions();
-  fake_test::test_lanes();
-  fake_test::test_memory();
-  fake_test::test_checks();
-  std::printf(fake_test::failures() ? "%d failed\n" : "engine: ok\n", fake_test::failures());
-  return fake_test::failures() ? 1 : 0;
+  const bool compiled = count > 1 && std::string(arguments[1]) == "--compiled";
+  for (int i = compiled ? 2 : 1; i < count; i++) {
+    if (compiled) {
+      fake_test::test_compiled(arguments[i]);
+    } else {
+      fake_test::test_loads(arguments[i]);
+    }
+  }
+  if (count == 1) {
+    fake_test::test_arithmetic();
+    fake_test::test_conversions();
+    fake_test::test_lanes();
+    fake_test::test_memory();
+    fake_test::test_checks();
+  }
+  const int failed = fake_test::failures();
+  std::printf(failed ? "engine_test: %d failed\n" : "engine_test: ok\n", failed);
+  return failed ? 1 : 0;
 }

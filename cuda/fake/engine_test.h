@@ -50,6 +50,8 @@ struct Shape {
 // launch loads PTX and runs its kernel k with 8-byte parameters.
 fake::Fault launch(const std::string& ptx, const Device& device, const std::vector<uint64_t>& parameters, Shape shape = {});
 
+fake::Fault start(const fake::Kernel& kernel, const Device& device, const std::vector<uint64_t>& parameters, Shape shape);
+
 // module_of is a whole module around the body of a kernel k(p0, p1, p2, p3), all .u64,
 // in which %p0.. %p3 hold them, %t is the thread's number in the grid (%i in 64 bits),
 // and there are registers %b<9> .pred, %h<9> .b16, %r<32>, %f<32>, %d<32> .b64, %g<9> .f64.
@@ -68,5 +70,7 @@ void test_conversions();  // engine_convert_test.cc
 void test_lanes();        // engine_lanes_test.cc
 void test_memory();       // engine_memory_test.cc
 void test_checks();       // engine_checks_test.cc
+void test_compiled(const std::string& file);  // engine_compiled_test.cc
+void test_loads(const std::string& file);     // that all in a file is known
 
 }  // namespace fake_test

@@ -102,7 +102,7 @@ uint8_t* shared_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes
   if (!inside_one(a, {0, cta.shared_bytes}, bytes)) {
     stop_access(w, op, lane, kIllegalAddress, access, bytes, text_of(" at 0x%" PRIx64 ", outside of the %" PRIu64 " bytes of shared memory", a, cta.shared_bytes));
   }
-  if (cta.shadow) check_shared(w, op, 1u << lane, &a - lane, bytes, access);
+  if (cta.shadow) check_shared(w, op, lane, a, bytes, access);
   return cta.shared + a;
 }
 
@@ -171,7 +171,8 @@ void resolve(Warp& w, const Op& op, uint32_t mask, uint32_t bytes, Access access
   if (whole && (watched || !usual)) addresses(w, op, mask, a);
   if (!usual) return by_lane(w, op, mask, bytes, access, a, where);
   where->pattern = all.apart == 0 ? Pattern::kOne : all.gaps == 0 && mask == kAll ? Pattern::kRow : Pattern::kScattered;
-  if (watched) check_shared(w, op, all.apart == 0 ? mask & -mask : mask, a, bytes, access);
+  const uint32_t lanes = all.apart == 0 ? mask & -mask : mask;  // one speaks for all at one address
+  if (watched) each(lanes, [&](int lane) { check_shared(w, op, lane, a[lane], bytes, access); });
 }
 
 }  // namespace fake

@@ -41,8 +41,7 @@ struct Shadow {
   bool races = false, uninitialised = false;
 };
 
-// check_shared notes an access of the lanes in mask, whose addresses in shared memory
-// are in offsets, and refuses a race or what was never written.
-void check_shared(Warp& w, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes, Access access);
+// check_shared notes an access and refuses a race or what was never written.
+void check_shared(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t bytes, Access access);
 
 }  // namespace fake

@@ -77,6 +77,7 @@ void Parser::file_name(Text* text) {
 }
 
 void Parser::limits(Function* function) {
+  int64_t ctas = 1;
   while (!peek().empty() && peek() != "{") {
     int at = line();
     std::string word = take();
@@ -84,12 +85,19 @@ void Parser::limits(Function* function) {
       int64_t product = integer();
       while (accept(",")) product *= integer();
       function->max_threads = static_cast<int>(product);
-    } else if (word == ".minnctapersm" || word == ".maxnreg" || word == ".maxnctapersm") {
+    } else if (word == ".minnctapersm") {
+      ctas = std::max<int64_t>(1, integer());
+    } else if (word == ".maxnreg") {
+      function->max_registers = static_cast<int>(integer());
+    } else if (word == ".maxnctapersm") {
       integer();
     } else {
       refuse_text(at, "unknown directive " + word + " of an entry");
     }
   }
+  constexpr int64_t all = 65536;  // registers of a multiprocessor
+  int64_t share = all / (ctas * std::max(1, function->max_threads)) / 8 * 8;
+  function->max_registers = static_cast<int>(std::min<int64_t>(function->max_registers, share));
 }
 
 void Parser::function(Text* text) {

@@ -45,7 +45,9 @@ bool known(const Warp& w, const Shadow::Word& word) {
   return word.generation == w.cta->generation && word.readers >> w.index & 1 && word.read == 15 && word.ready == 15 && (word.written == 0 || word.writer == w.index);
 }
 
-void check_lane(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t bytes, Access access) {
+}  // namespace
+
+void check_shared(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t bytes, Access access) {
   Shadow& shadow = *w.cta->shadow;
   for (uint64_t at = offset & ~3ull; at < offset + bytes; at += 4) {
     Shadow::Word& word = shadow.words[at / 4];
@@ -57,12 +59,6 @@ void check_lane(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t bytes
     if (shadow.races && op.plain) check_race(w, op, lane, at < offset ? offset : at, &word, touched, access != Access::kRead);
     if (access != Access::kRead) word.ready |= touched;
   }
-}
-
-}  // namespace
-
-void check_shared(Warp& w, const Op& op, uint32_t mask, const uint64_t* offsets, uint32_t bytes, Access access) {
-  each(mask, [&](int lane) { check_lane(w, op, lane, offsets[lane], bytes, access); });
 }
 
 }  // namespace fake

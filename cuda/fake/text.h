@@ -85,7 +85,8 @@ struct Function {
   std::vector<Variable> parameters, variables;
   std::vector<Register> registers;
   std::vector<Statement> statements;
-  int max_threads = 0;  // .maxntid or .reqntid, 0: none
+  int max_threads = 0;    // .maxntid or .reqntid, 0: none
+  int max_registers = 255;  // .maxnreg, or what .minnctapersm leaves
 };
 
 struct Text {

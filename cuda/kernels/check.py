@@ -27,12 +27,13 @@ PACKAGES = {  # folder: requirement, sha256 of the x86_64 wheel
 PTXAS = {"12.6": "nvcc-12.6/nvidia/cuda_nvcc/bin/ptxas", "12.9": "nvcc-12.9/nvidia/cuda_nvcc/bin/ptxas"}
 CUOBJDUMP = "cuobjdump/nvidia/cu13/bin/cuobjdump"
 
-# Which ptxas assembles which file for which GPUs.
+# Which ptxas assembles which file for which GPUs. (For sm_70 and sm_75 that of 12.6 keeps
+# one word of mlp_step, the next ticket, in local memory; that of 12.9 finds room.)
 TARGETS = {
-    "sm_70": [("12.6", "70"), ("12.6", "90")] + [("12.9", a) for a in ("75", "80", "86", "89", "90", "100", "120")],
+    "sm_70": [("12.6", "90")] + [("12.9", a) for a in ("70", "75", "80", "86", "89", "90", "100", "120")],
     "sm_90": [("12.6", "90"), ("12.9", "90"), ("12.9", "100"), ("12.9", "120")],
 }
-READABLE = {"80", "90", "120"}  # machine code that is looked at
+READABLE = {"90", "120"}  # machine code that is looked at; older GPUs name their operations otherwise
 
 MAX_REGISTERS = 128  # of 256 threads: two CTAs a multiprocessor
 MAX_SHARED = 48 * 1024  # more would need cuFuncSetAttribute
@@ -105,8 +106,8 @@ def faults(kernel, ops):
             yield f"{op} does not reach other processes"
         if head in ("LD", "ST", "RED", "ATOM"):
             yield f"{op} is a generic access"
-        if head in ("LDL", "STL", "CALL"):
-            yield f"{op}: local memory or a call"
+        if head in ("LDL", "STL"):
+            yield f"{op}: local memory"
         if kernel == "evaluate" and op == ADD:
             yield f"{op}: it writes weights"
 
@@ -119,7 +120,7 @@ def main():
         cubin = pathlib.Path(folder, "cubin")
         for ptx in sorted((HERE.parent / "ptx").glob("*.ptx")):
             file = ptx.name.split(".")[1]
-            if re.search(r"^\s*(@%p\d+ )?(call|ld\.[bsuf]|st\.[bsuf]|(atom|red)\.(?!relaxed\.sys\.global))", ptx.read_text(), re.M):
+            if re.search(r"^\s*(@%p\d+ )?(call|(ld|st)\.(v\d\.)?[bsuf]\d|(atom|red)\.(?!relaxed\.sys\.global))", ptx.read_text(), re.M):
                 wrong.append(f"{ptx.name}: a call, a generic access, or an atomic that is not relaxed.sys.global")
             for ptxas, arch in TARGETS[file]:
                 for kernel, (registers, spilled, shared) in assemble(ptx, ptxas, arch, cubin).items():

@@ -45,11 +45,10 @@ __device__ inline void spread() {
 __device__ inline void push_all() {
 #pragma unroll 1
   for (int l = 0; l < small(job.layers); l++) {
-    Global<const f4>* d = (Global<const f4>*)net.deltas(l, 0);
     enter(l);
     push<true>(layers[l], inputs, 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
       i64 at = 2 * ((i64)g * layers[l].out + o);
-      lo = d[at], hi = d[at + 1];
+      lo = deltas_in[at], hi = deltas_in[at + 1];
     });
   }
 }

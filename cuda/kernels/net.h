@@ -43,12 +43,13 @@ __device__ inline void begin(int first, int batch) {
   __syncthreads();
 }
 
-__shared__ Inputs inputs;  // of the layer that is worked on
+__shared__ Inputs inputs;               // of the layer that is worked on
+__shared__ Global<const f4>* deltas_in;  // and its deltas: groups x out x GROUP
 
 // enter sets them. It begins and ends with a barrier.
 __device__ inline void enter(int l) {
   __syncthreads();
-  if (thread() == 0) inputs = net.inputs(l);
+  if (thread() == 0) inputs = net.inputs(l), deltas_in = (Global<const f4>*)net.deltas(l, 0);
   __syncthreads();
 }
 
