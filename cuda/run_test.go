@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -288,6 +289,34 @@ func TestRefuses(t *testing.T) {
 		_, err := hogwild.Run(context.Background(), digits(t, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
+		}
+	}
+}
+
+// spoilt makes the kernel regularize where the CPU does not: any wrong step.
+type spoilt struct{ backend }
+
+func (b spoilt) Own(s *hogwild.Setup) (hogwild.Owner, error) {
+	made, err := b.backend.Own(s)
+	if err != nil {
+		return nil, err
+	}
+	o := made.(*owner)
+	o.idle.job.L2 = .1
+	if err := o.within(o.selfCheck); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+// TestSelfCheck: a GPU that computes something else than the CPU trains nothing.
+func TestSelfCheck(t *testing.T) {
+	hogwild.RegisterBackend("cuda", spoilt{})
+	defer Register()
+	for _, model := range []string{"softmax", "mlp:20"} {
+		_, err := hogwild.Run(context.Background(), digits(t, func(c *hogwild.Config) { c.Model = model }))
+		if err == nil || !strings.Contains(err.Error(), "self-check of") || !strings.Contains(err.Error(), "do not trust") {
+			t.Errorf("%s: %v, want the self-check's error", model, err)
 		}
 	}
 }
