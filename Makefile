@@ -15,7 +15,9 @@ STUB = build/cuda/stub/libcuda.so
 GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$(CURDIR)/build/cuda/include' \
 	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy' go
 
-# What runs with the stand-in driver in the place of the real one, and all its checks.
+# The stand-in driver, and what runs with it in the place of the real one, all its
+# checks switched on.
+FAKE = -j$$(nproc) -C cuda/fake CUDA_INCLUDE=$(CURDIR)/build/cuda/include
 WITH_FAKE = LD_LIBRARY_PATH=$(CURDIR)/bin/fake HOGWILD_FAKE_CHECKS=all
 
 # $(call where,THINGS,TARGET) makes the target where there are the programs and files;
@@ -24,7 +26,7 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2), which needs$$missing"; test "$$CI" != true; fi
 
-.PHONY: build cuda fake ptx test check race test-cuda ptx-check gpu-check bench-go clean help
+.PHONY: build cuda fake ptx test check race test-cuda test-asan ptx-check gpu-check bench-go clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -34,7 +36,7 @@ cuda: $(STUB) ## bin/hogwild-cuda, which hogwild --gpu runs; and bin/cuda.test, 
 	$(GO_CUDA) test -c -tags cuda -o bin/cuda.test ./cuda
 
 fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets the kernels
-	$(MAKE) -C cuda/fake CUDA_INCLUDE=$(CURDIR)/build/cuda/include
+	$(MAKE) $(FAKE)
 
 ptx: ## cuda/ptx, the kernels compiled by clang-19
 	$(MAKE) -C cuda/kernels ptx
@@ -51,6 +53,7 @@ test: check ## every test that this machine has the tools for; it names those th
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
 	$(call where,clang-19 pip3,ptx-check)
+	$(if $(filter true,$(CI)),$(call where,gcc g++ python3 $(HEADERS),test-asan))
 
 check: ## gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w mends it):" $$files; exit 1; }
@@ -61,10 +64,18 @@ race: ## the tests of shm and hogwild under the race detector
 
 test-cuda: build fake cuda ## the tests of the GPU side, through the stand-in driver
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
-	$(MAKE) -C cuda/fake test CUDA_INCLUDE=$(CURDIR)/build/cuda/include
+	$(MAKE) $(FAKE) test
 	@rm -f build/calls.jsonl
 	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -count=1 -tags cuda ./cuda
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -count=1 -tags cuda -run GPU ./cmd/hogwild
+
+test-asan: cuda ## the stand-in driver, and runs through it, under AddressSanitizer; CI does it
+	$(MAKE) $(FAKE) test SANITIZE=address
+	for mode in async sync; do rm -rf build/asan-$$mode && \
+		LD_PRELOAD=$$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+		LD_LIBRARY_PATH=$(CURDIR)/bin/fake-address HOGWILD_FAKE_CHECKS=all \
+		bin/hogwild-cuda train --gpu 0 --mode $$mode --model mlp:32 --data digits:500 --workers 2 --epochs 1 \
+			--max-restarts 0 --run build/asan-$$mode --quiet || exit 1; done
 
 ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS agree
 	$(MAKE) -C cuda/kernels check

@@ -76,7 +76,8 @@ void compare_and_swap(Warp& w, const Op& op, uint32_t mask) {
   T* d = op.at[0] == kNowhere ? nullptr : w.out<T>(op.at[0]);
   each(mask, [&](int i) {
     T expected = b[i];
-    __atomic_compare_exchange_n(reinterpret_cast<T*>(where.p[i]), &expected, c[i], false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    __atomic_compare_exchange_n(reinterpret_cast<T*>(where.p[i]), &expected, c[i], false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
     if (d) d[i] = expected;
   });
 }

@@ -75,7 +75,8 @@ void arrive(Warp& w, const Op& op, uint32_t mask) {
 
 void barrier(Warp& w, const Op& op, uint32_t mask) {
   if (op.mode != kArrive) return park_at_barrier(w, op);
-  if (mask != w.live) stop_warp(w, op, kLaunchFailed, "bar.arrive under divergence: only " + lanes_text(mask) + " are here");
+  if (mask != w.live)
+    stop_warp(w, op, kLaunchFailed, "bar.arrive under divergence: only " + lanes_text(mask) + " are here");
   Barrier& b = barrier_of(w, op, mask);
   join(w, op, mask, &b);
   finish(*w.cta, &b);

@@ -7,7 +7,9 @@ namespace {
 
 // A label is known by its name only within its scope; statements keep its scope's
 // number until all labels have been seen.
-bool is_punctuation(const std::string& word) { return word.size() == 1 && std::string(",;:{}[]()@!+-<>=|").find(word) != std::string::npos; }
+bool is_punctuation(const std::string& word) {
+  return word.size() == 1 && std::string(",;:{}[]()@!+-<>=|").find(word) != std::string::npos;
+}
 
 }  // namespace
 

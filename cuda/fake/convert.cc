@@ -33,7 +33,8 @@ inline F whole(F a) {
 // number becomes 0, as on a GPU for up to 32 bits.
 template <class To, class F>
 inline To bounded(F a) {
-  constexpr F most = static_cast<F>(std::numeric_limits<To>::max()), least = static_cast<F>(std::numeric_limits<To>::min());
+  constexpr F most = static_cast<F>(std::numeric_limits<To>::max()),
+              least = static_cast<F>(std::numeric_limits<To>::min());
   if (!(a == a)) return 0;
   if (a >= most) return std::numeric_limits<To>::max();
   if (a <= least) return std::numeric_limits<To>::min();
@@ -68,12 +69,16 @@ struct Cvt {
 
 template <class To, class From>
 struct FlushedCvt {
-  static To of(From a) { return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(To(0), static_cast<To>(a)) : static_cast<To>(a); }
+  static To of(From a) {
+    return std::fabs(a) < std::numeric_limits<float>::min() ? std::copysign(To(0), static_cast<To>(a))
+                                                            : static_cast<To>(a);
+  }
 };
 
 template <class To, class From, How how>
 Run rounded(bool saturate) {
-  return saturate ? map<Cvt<To, From, how, true>, Lane<To>, Lane<From>> : map<Cvt<To, From, how, false>, Lane<To>, Lane<From>>;
+  return saturate ? map<Cvt<To, From, how, true>, Lane<To>, Lane<From>>
+                  : map<Cvt<To, From, how, false>, Lane<To>, Lane<From>>;
 }
 
 // Integers need i roundings of floats; floats of one size take none or an i; floats
@@ -127,8 +132,10 @@ Run resized(int from, bool sign) {
 Run conversion(Type to, Type type, const std::string& how, bool saturate, bool flush) {
   if (to.kind == 'b' || type.kind == 'b' || to.kind == 'p' || type.kind == 'p') return nullptr;
   bool both = to.kind == 'f' && type.kind == 'f';
-  if (flush && both && to.bits == 32 && type.bits == 32 && how.empty() && !saturate) return map<FlushedCvt<float, float>, float, float>;
-  if (flush && both && to.bits == 64 && type.bits == 32 && how.empty() && !saturate) return map<FlushedCvt<double, float>, double, float>;
+  if (flush && both && to.bits == 32 && type.bits == 32 && how.empty() && !saturate)
+    return map<FlushedCvt<float, float>, float, float>;
+  if (flush && both && to.bits == 64 && type.bits == 32 && how.empty() && !saturate)
+    return map<FlushedCvt<double, float>, double, float>;
   // Elsewhere a subnormal float is rounded to a whole number, 0 or 1 by direction:
   // only up and down could tell it from zero.
   if (flush && (both ? type.bits != 32 : to.kind == 'f') && to.kind == 'f') return nullptr;

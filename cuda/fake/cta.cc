@@ -40,7 +40,8 @@ uint32_t special_lane(const Warp& w, const std::string& name, uint32_t lane) {
   const Launch& launch = *w.cta->core->grid->launch;
   const uint32_t thread = w.index * kLanes + lane, *block = launch.block, bit = 1u << lane;
   const int axis = name.back() - 'x';
-  if (name.compare(0, 5, "%tid.") == 0) return axis == 0 ? thread % block[0] : axis == 1 ? thread / block[0] % block[1] : thread / block[0] / block[1];
+  if (name.compare(0, 5, "%tid.") == 0)
+    return axis == 0 ? thread % block[0] : axis == 1 ? thread / block[0] % block[1] : thread / block[0] / block[1];
   if (name.compare(0, 6, "%ntid.") == 0) return block[axis];
   if (name.compare(0, 7, "%ctaid.") == 0) return w.cta->id[axis];
   if (name.compare(0, 8, "%nctaid.") == 0) return launch.grid[axis];
@@ -69,7 +70,8 @@ void start_warp(Warp& w, const Grid& grid) {
   w.wait = Wait::kNone;
   std::memset(w.registers + program.marks, 0, program.marks_end - program.marks);
   for (const Special& special : program.specials) {
-    for (uint32_t lane = 0; lane < kLanes; lane++) w.out<uint32_t>(special.place)[lane] = special_lane(w, special.name, lane);
+    for (uint32_t lane = 0; lane < kLanes; lane++)
+      w.out<uint32_t>(special.place)[lane] = special_lane(w, special.name, lane);
   }
 }
 
@@ -88,7 +90,9 @@ void start_shadow(Cta& cta, const Launch& launch) {
     const Op& op = program_of(w).ops[w.others[0].pc];
     uint32_t id = w.in<uint32_t>(op.at[1])[first_lane(w.others[0].mask)];
     const Barrier& b = cta.barriers[id];
-    stop_warp(w, op, kLaunchFailed, "barrier under divergence: " + std::to_string(b.arrived) + " of " + std::to_string(b.expected) + " threads wait at barrier " + std::to_string(id) + ", and no other can come");
+    stop_warp(w, op, kLaunchFailed,
+              "barrier under divergence: " + std::to_string(b.arrived) + " of " + std::to_string(b.expected) +
+                  " threads wait at barrier " + std::to_string(id) + ", and no other can come");
   }
   throw Refusal{{kLaunchFailed, "a CTA without a warp that can run"}};
 }

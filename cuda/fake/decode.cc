@@ -105,13 +105,19 @@ uint64_t Decoder::literal(const Statement& s, const Operand& o, size_t bytes, ch
 // special gives the place of a special register. Clocks are read anew each time.
 uint32_t Decoder::special(const Statement& s, const std::string& name, size_t bytes) {
   static const std::map<std::string, int> clocks = {{"%clock", 0}, {"%clock64", 1}, {"%globaltimer", 2}};
-  static const char* known[] = {"%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%lanemask_eq", "%lanemask_lt", "%lanemask_le", "%lanemask_gt", "%lanemask_ge", "%dynamic_smem_size", "%total_smem_size"};
+  static const char* known[] = {
+      "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z",
+      "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid",
+      "%lanemask_eq", "%lanemask_lt", "%lanemask_le", "%lanemask_gt", "%lanemask_ge",
+      "%dynamic_smem_size", "%total_smem_size"};
   auto clock = clocks.find(name);
   bool is_clock = clock != clocks.end(), is_known = is_clock;
   for (const char* each : known) is_known |= name == each;
   if (!is_known) refuse_text(s.line, "unknown register " + name + " in " + s.opcode());
   size_t own = is_clock && clock->second ? 8 : 4;
-  if (bytes != own) refuse_text(s.line, name + " has " + std::to_string(8 * own) + " bits, and " + s.opcode() + " takes " + std::to_string(8 * bytes));
+  if (bytes != own)
+    refuse_text(s.line, name + " has " + std::to_string(8 * own) + " bits, and " + s.opcode() + " takes " +
+                            std::to_string(8 * bytes));
   auto place = specials_.find(name);
   if (place == specials_.end()) {
     place = specials_.emplace(name, allocate(own)).first;

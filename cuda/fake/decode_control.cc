@@ -89,7 +89,11 @@ void Decoder::bar(const Statement& s) {
   const size_t first = kind == "red" ? 1 : 0, last = s.operands.size() - first;
   expect_operands(s, kind == "sync" ? 1 : kind == "arrive" ? 2 : 3, kind == "red" ? 4 : 2);
   begin(s, barrier);
-  draft_.op.mode = how == "popc" ? kPopc : how == "and" ? kEvery : how == "or" ? kAny : kind == "arrive" ? kArrive : kSync;
+  draft_.op.mode = how == "popc"      ? kPopc
+                   : how == "and"     ? kEvery
+                   : how == "or"      ? kAny
+                   : kind == "arrive" ? kArrive
+                                      : kSync;
   if (first) draft_.op.at[0] = write(s, s.operands[0], how == "popc" ? 4 : 0);
   draft_.op.at[1] = read(s, s.operands[first], 4, 'u');
   if (last == first + 2) draft_.op.at[2] = read(s, s.operands[first + 1], 4, 'u');

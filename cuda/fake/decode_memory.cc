@@ -55,7 +55,8 @@ void Decoder::address(const Statement& s, const Operand& o, Space space) {
     draft_.reads.push_back(o.reg);
   } else if (!o.name.empty()) {
     uint64_t window = 0;
-    if (space == Space::kGeneric) window = shared_.count(o.name) ? kSharedWindow : locals_.count(o.name) ? kLocalWindow : 0;
+    if (space == Space::kGeneric)
+      window = shared_.count(o.name) ? kSharedWindow : locals_.count(o.name) ? kLocalWindow : 0;
     draft_.op.offset = static_cast<int64_t>(address_of(s, o) + window);
   }
 }
@@ -64,9 +65,11 @@ void Decoder::address(const Statement& s, const Operand& o, Space space) {
 // wider than the type, which finish_destinations copies.
 std::vector<uint32_t> Decoder::destinations(const Statement& s, Type type, int lanes) {
   const Operand& d = s.operands[0];
-  if ((d.kind == Operand::kVector) != (lanes > 1)) refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
+  if ((d.kind == Operand::kVector) != (lanes > 1))
+    refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
   std::vector<Operand> parts = lanes > 1 ? d.parts : std::vector<Operand>{d};
-  if (parts.size() != static_cast<size_t>(lanes)) refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
+  if (parts.size() != static_cast<size_t>(lanes))
+    refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
   std::vector<uint32_t> places;
   narrow_.clear();
   for (const Operand& part : parts) {
@@ -109,10 +112,12 @@ uint32_t Decoder::value(const Statement& s, const Operand& o, Type type) {
 void Decoder::load_parameter(const Statement& s, Type type, int lanes) {
   const Operand& o = s.operands[1];
   auto found = parameters_.find(o.name);
-  if (o.kind != Operand::kAddress || found == parameters_.end()) refuse_text(s.line, "unknown parameter in " + s.opcode());
+  if (o.kind != Operand::kAddress || found == parameters_.end())
+    refuse_text(s.line, "unknown parameter in " + s.opcode());
   const Parameter& parameter = program_->parameters[found->second];
   size_t bytes = type.bytes() * static_cast<size_t>(lanes);
-  if (o.number < 0 || static_cast<size_t>(o.number) + bytes > parameter.size) refuse_text(s.line, s.opcode() + " outside of the parameter " + o.name);
+  if (o.number < 0 || static_cast<size_t>(o.number) + bytes > parameter.size)
+    refuse_text(s.line, s.opcode() + " outside of the parameter " + o.name);
   begin(s, parameter_run(type, lanes));
   draft_.op.offset = static_cast<int64_t>(parameter.offset) + o.number;
 }
@@ -143,7 +148,8 @@ void Decoder::st(const Statement& s) {
   if (!run || m.space == "param" || m.space == "const") words.refuse();
   expect_operands(s, 2, 2);
   std::vector<Operand> parts = m.lanes > 1 ? s.operands[1].parts : std::vector<Operand>{s.operands[1]};
-  if (parts.size() != static_cast<size_t>(m.lanes)) refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
+  if (parts.size() != static_cast<size_t>(m.lanes))
+    refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
   begin(s, run);
   address(s, s.operands[0], space_of(m.space));
   draft_.op.plain = !m.is_volatile;
@@ -176,7 +182,8 @@ void Decoder::atom(const Statement& s) {
   address(s, s.operands[first], space_of(space));
   if (lanes > 1) {
     const std::vector<Operand>& parts = s.operands[1].parts;
-    if (parts.size() != static_cast<size_t>(lanes)) refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
+    if (parts.size() != static_cast<size_t>(lanes))
+      refuse_text(s.line, s.opcode() + ": as many registers as .v2 or .v4 says");
     for (size_t i = 0; i < parts.size(); i++) draft_.op.at[i] = read(s, parts[i], 4, 'f');
   } else {
     if (result) draft_.op.at[0] = write(s, s.operands[0], bytes);

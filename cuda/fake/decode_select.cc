@@ -13,7 +13,8 @@ void join(Warp& w, const Op& op, uint32_t mask) {
   alignas(64) Whole result[kLanes];
   for (int i = 0; i < kLanes; i++) {
     Whole all = 0;
-    for (int k = 0; k < N; k++) all |= static_cast<Whole>(static_cast<Whole>(w.in<Part>(op.at[1 + k])[i]) << (8 * sizeof(Part) * k));
+    for (int k = 0; k < N; k++)
+      all |= static_cast<Whole>(static_cast<Whole>(w.in<Part>(op.at[1 + k])[i]) << (8 * sizeof(Part) * k));
     result[i] = all;
   }
   blend(w.out<Whole>(op.at[0]), result, mask);
@@ -36,7 +37,8 @@ void in_window(Warp& w, const Op& op, uint32_t mask) {
   uint32_t bits = 0;
   for (int i = 0; i < kLanes; i++) {
     uint64_t a = w.in<uint64_t>(op.at[1])[i];
-    bool is = op.offset ? a - static_cast<uint64_t>(op.offset) < kWindow : a - kSharedWindow >= kWindow && a - kLocalWindow >= kWindow;
+    bool is = op.offset ? a - static_cast<uint64_t>(op.offset) < kWindow
+                        : a - kSharedWindow >= kWindow && a - kLocalWindow >= kWindow;
     bits |= is ? kBit[i] : 0;
   }
   set_predicate(w, op.at[0], bits, mask);
@@ -54,7 +56,9 @@ Run part_run(size_t whole, size_t parts) {
   return whole == 4 && parts == 2 ? part<uint32_t, uint16_t, 2> : nullptr;
 }
 
-uint64_t window_of(const std::string& space) { return space == "shared" ? kSharedWindow : space == "local" ? kLocalWindow : 0; }
+uint64_t window_of(const std::string& space) {
+  return space == "shared" ? kSharedWindow : space == "local" ? kLocalWindow : 0;
+}
 
 }  // namespace
 

@@ -16,20 +16,48 @@ template <class T> struct GivenType { using type = T; };
 template <class T> using Given = typename GivenType<T>::type;
 
 template <class T> struct Name;
-template <> struct Name<uint16_t> { static std::string reg() { return "%h"; } static std::string type() { return "u16"; } };
+template <>
+struct Name<uint16_t> {
+  static std::string reg() { return "%h"; }
+  static std::string type() { return "u16"; }
+};
 template <> struct Name<int16_t> : Name<uint16_t> {};
-template <> struct Name<uint32_t> { static std::string reg() { return "%r"; } static std::string type() { return "u32"; } };
+template <>
+struct Name<uint32_t> {
+  static std::string reg() { return "%r"; }
+  static std::string type() { return "u32"; }
+};
 template <> struct Name<int32_t> : Name<uint32_t> {};
-template <> struct Name<uint64_t> { static std::string reg() { return "%d"; } static std::string type() { return "u64"; } };
+template <>
+struct Name<uint64_t> {
+  static std::string reg() { return "%d"; }
+  static std::string type() { return "u64"; }
+};
 template <> struct Name<int64_t> : Name<uint64_t> {};
-template <> struct Name<float> { static std::string reg() { return "%f"; } static std::string type() { return "f32"; } };
-template <> struct Name<double> { static std::string reg() { return "%g"; } static std::string type() { return "f64"; } };
+template <>
+struct Name<float> {
+  static std::string reg() { return "%f"; }
+  static std::string type() { return "f32"; }
+};
+template <>
+struct Name<double> {
+  static std::string reg() { return "%g"; }
+  static std::string type() { return "f64"; }
+};
 
 template <class T>
 T value() {
   uint64_t r = draw(), kind = draw() % 8;
   if constexpr (std::is_floating_point_v<T>) {
-    static const T edges[] = {0, T(-0.0), 1, -1, T(0.5), T(1e-30), T(1e30), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+    static const T edges[] = {0,
+                              T(-0.0),
+                              1,
+                              -1,
+                              T(0.5),
+                              T(1e-30),
+                              T(1e30),
+                              std::numeric_limits<T>::infinity(),
+                              std::numeric_limits<T>::quiet_NaN()};
     if (kind == 0) return edges[r % 9];
     return static_cast<T>((static_cast<double>(r >> 11) / 9007199254740992.0 - 0.5) * (kind < 4 ? 4 : 1000));
   } else {
@@ -50,11 +78,13 @@ bool same(T a, T b, double tolerance) {
 std::string access(const char* verb, const std::string& type, const std::string& reg, const char* base, size_t bytes) {
   std::string address = std::string("mad.lo.u64 %d9, %i, ") + std::to_string(bytes) + ", " + base + ";\n";
   std::string memory = "[%d9]";
-  return address + verb + ".global." + type + " " + (verb[0] == 'l' ? reg + ", " + memory : memory + ", " + reg) + ";\n";
+  return address + verb + ".global." + type + " " + (verb[0] == 'l' ? reg + ", " + memory : memory + ", " + reg) +
+         ";\n";
 }
 
 template <class R, class... A, size_t... I>
-void run_one(const std::string& opcode, Given<std::function<R(A...)>> host, double tolerance, bool some, std::index_sequence<I...>) {
+void run_one(const std::string& opcode, Given<std::function<R(A...)>> host, double tolerance, bool some,
+             std::index_sequence<I...>) {
   static const char* bases[] = {"%p1", "%p2", "%p3", "%d8"};
   std::tuple<std::vector<A>...> in{std::vector<A>(kValues)...};
   for (uint32_t i = 0; i < kValues; i++) ((std::get<I>(in)[i] = value<A>()), ...);
@@ -65,15 +95,22 @@ void run_one(const std::string& opcode, Given<std::function<R(A...)>> host, doub
   ((loads += access("ld", Name<A>::type(), Name<A>::reg() + std::to_string(I + 1), bases[I], sizeof(A))), ...);
   ((operands += ", " + Name<A>::reg() + std::to_string(I + 1)), ...);
   if (some) guard = "and.b32 %r20, %t, 3; setp.eq.u32 %b1, %r20, 1; @%b1 ";
-  std::string zero = "mov.b" + std::to_string(8 * sizeof(R)) + " " + operands.substr(0, 3) + ", " + (std::is_same_v<R, float> ? "0f00000000" : std::is_same_v<R, double> ? "0d0000000000000000" : "0") + ";\n";
+  std::string zero = "mov.b" + std::to_string(8 * sizeof(R)) + " " + operands.substr(0, 3) + ", " +
+                     (std::is_same_v<R, float>    ? "0f00000000"
+                      : std::is_same_v<R, double> ? "0d0000000000000000"
+                                                  : "0") +
+                     ";\n";
   std::string fourth = sizeof...(A) > 3 ? "mov.u64 %d8, " + std::to_string(parameters.back()) + ";\n" : "";
   parameters.resize(4);
-  fake::Fault fault = launch(module_of(fourth + loads + zero + guard + opcode + " " + operands + ";\n" + access("st", Name<R>::type(), Name<R>::reg() + "0", "%p0", sizeof(R))), device, parameters, {kValues / 128, 128});
+  fake::Fault fault = launch(module_of(fourth + loads + zero + guard + opcode + " " + operands + ";\n" +
+                                       access("st", Name<R>::type(), Name<R>::reg() + "0", "%p0", sizeof(R))),
+                             device, parameters, {kValues / 128, 128});
   check(fault.code == 0, opcode + ": " + fault.text);
   for (uint32_t i = 0; i < kValues; i++) {
     R want = some && i % 4 != 1 ? R(0) : host(std::get<I>(in)[i]...);
     if (same(out[i], want, tolerance)) continue;
-    return check(false, opcode + (some ? " in some lanes" : "") + ", value " + std::to_string(i) + ": " + std::to_string(out[i]) + " and not " + std::to_string(want));
+    return check(false, opcode + (some ? " in some lanes" : "") + ", value " + std::to_string(i) + ": " +
+                            std::to_string(out[i]) + " and not " + std::to_string(want));
   }
 }
 
@@ -83,7 +120,12 @@ void expect(const std::string& opcode, Given<std::function<R(A...)>> host, doubl
   run_one<R, A...>(opcode, host, tolerance, true, std::index_sequence_for<A...>{});
 }
 
-using u16 = uint16_t; using i16 = int16_t; using u32 = uint32_t; using i32 = int32_t; using u64 = uint64_t; using i64 = int64_t;
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
 
 void integers() {
   expect<i32, i32, i32>("add.s32", [](i32 a, i32 b) { return i32(u32(a) + u32(b)); });
@@ -124,8 +166,15 @@ void bits() {
   expect<u16, u16, u32>("shr.u16", [](u16 a, u32 n) { return u16(n < 16 ? a >> n : 0); });
   expect<u32, u64>("popc.b64", [](u64 a) { return u32(__builtin_popcountll(a)); });
   expect<u32, u32>("clz.b32", [](u32 a) { return a ? u32(__builtin_clz(a)) : 32; });
-  expect<u32, i32>("bfind.s32", [](i32 a) { u32 b = u32(a < 0 ? ~a : a); return b ? 31 - u32(__builtin_clz(b)) : ~0u; });
-  expect<u32, u32>("brev.b32", [](u32 a) { u32 r = 0; for (int k = 0; k < 32; k++) r |= (a >> k & 1) << (31 - k); return r; });
+  expect<u32, i32>("bfind.s32", [](i32 a) {
+    u32 b = u32(a < 0 ? ~a : a);
+    return b ? 31 - u32(__builtin_clz(b)) : ~0u;
+  });
+  expect<u32, u32>("brev.b32", [](u32 a) {
+    u32 r = 0;
+    for (int k = 0; k < 32; k++) r |= (a >> k & 1) << (31 - k);
+    return r;
+  });
   expect<u32, u32, u32, u32>("bfe.u32", [](u32 a, u32 p, u32 n) {
     u32 r = 0;
     for (u32 k = 0; k < (n & 255) && k < 32; k++) r |= ((p & 255) + k < 32 ? a >> ((p & 255) + k) & 1 : 0) << k;
@@ -151,8 +200,13 @@ void bits() {
     }
     return r;
   });
-  expect<u32, u32, u32, u32>("shf.l.wrap.b32", [](u32 a, u32 b, u32 c) { c &= 31; return c ? b << c | a >> (32 - c) : b; });
-  expect<u32, u32, u32, u32>("shf.r.clamp.b32", [](u32 a, u32 b, u32 c) { return c >= 32 ? b : c ? a >> c | b << (32 - c) : a; });
+  expect<u32, u32, u32, u32>("shf.l.wrap.b32", [](u32 a, u32 b, u32 c) {
+    c &= 31;
+    return c ? b << c | a >> (32 - c) : b;
+  });
+  expect<u32, u32, u32, u32>("shf.r.clamp.b32", [](u32 a, u32 b, u32 c) {
+    return c >= 32 ? b : c ? a >> c | b << (32 - c) : a;
+  });
   expect<u32, u32, u32, i32>("slct.u32.s32", [](u32 a, u32 b, i32 c) { return c >= 0 ? a : b; });
 }
 
@@ -165,9 +219,13 @@ void floats() {
   expect<float, float, float>("div.rn.f32", [](float a, float b) { return a / b; });
   expect<float, float, float>("div.full.f32", [](float a, float b) { return a / b; }, 1e-6);
   expect<double, double, double>("div.rn.f64", [](double a, double b) { return a / b; });
-  expect<float, float, float>("max.f32", [](float a, float b) { return std::fmax(a, b) == 0 && a == b ? a + b : std::fmax(a, b); });
-  expect<double, double, double>("min.f64", [](double a, double b) { return a == 0 && b == 0 ? -(-a + -b) : std::fmin(a, b); });
-  expect<float, float, float>("min.NaN.f32", [](float a, float b) { return a != a || b != b ? NAN : a == 0 && b == 0 ? -(-a + -b) : std::fmin(a, b); });
+  expect<float, float, float>(
+      "max.f32", [](float a, float b) { return std::fmax(a, b) == 0 && a == b ? a + b : std::fmax(a, b); });
+  expect<double, double, double>("min.f64",
+                                 [](double a, double b) { return a == 0 && b == 0 ? -(-a + -b) : std::fmin(a, b); });
+  expect<float, float, float>("min.NaN.f32", [](float a, float b) {
+    return a != a || b != b ? NAN : a == 0 && b == 0 ? -(-a + -b) : std::fmin(a, b);
+  });
   expect<float, float>("neg.f32", [](float a) { return -a; });
   expect<float, float>("abs.f32", [](float a) { return std::fabs(a); });
   expect<float, float>("sqrt.rn.f32", [](float a) { return std::sqrt(a); });
@@ -190,15 +248,19 @@ void comparison(const std::string& compare, const std::string& type, std::functi
   std::vector<T> a(kValues), b(kValues);
   for (uint32_t i = 0; i < kValues; i++) a[i] = value<T>(), b[i] = draw() % 4 ? value<T>() : a[i];
   std::vector<uint64_t> parameters{device.add(std::vector<uint32_t>(kValues)), device.add(a), device.add(b), 0};
-  std::string body = access("ld", Name<T>::type(), reg + "1", "%p1", sizeof(T)) + access("ld", Name<T>::type(), reg + "2", "%p2", sizeof(T));
+  std::string body = access("ld", Name<T>::type(), reg + "1", "%p1", sizeof(T)) +
+                     access("ld", Name<T>::type(), reg + "2", "%p2", sizeof(T));
   body += "and.b32 %r4, %t, 1; setp.ne.u32 %b4, %r4, 0;\n";
   body += "setp." + compare + ".and." + type + " %b3|%b5, " + reg + "1, " + reg + "2, %b4;\n";
-  body += "selp.b32 %r1, 2, 0, %b3; selp.b32 %r2, 1, 0, %b5; add.u32 %r1, %r1, %r2;\n" + access("st", "u32", "%r1", "%p0", 4);
+  body += "selp.b32 %r1, 2, 0, %b3; selp.b32 %r2, 1, 0, %b5; add.u32 %r1, %r1, %r2;\n" +
+          access("st", "u32", "%r1", "%p0", 4);
   fake::Fault fault = launch(module_of(body), device, parameters, {kValues / 128, 128});
   check(fault.code == 0, opcode + ": " + fault.text);
   for (uint32_t i = 0; i < kValues; i++) {
     uint32_t want = i % 2 == 0 ? 0 : host(a[i], b[i]) ? 2 : 1;
-    if (Device::at<uint32_t>(parameters[0])[i] != want) return check(false, "setp." + compare + "." + type + " of " + std::to_string(a[i]) + " and " + std::to_string(b[i]));
+    if (Device::at<uint32_t>(parameters[0])[i] != want)
+      return check(false,
+                   "setp." + compare + "." + type + " of " + std::to_string(a[i]) + " and " + std::to_string(b[i]));
   }
 }
 

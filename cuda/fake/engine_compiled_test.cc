@@ -29,7 +29,8 @@ void mixed(const fake::Module& module) {
   fake::Fault fault = start(*module.find("mixed"), device, {out, device.add(bytes), device.add(floats), n}, {40, 128});
   check(fault.code == 0, "mixed: " + fault.text);
   for (int i = 0; i < n; i++) {
-    if (Device::at<uint64_t>(out)[i] != mix(i, bytes.data(), floats.data())) return check(false, "mixed, value " + std::to_string(i));
+    if (Device::at<uint64_t>(out)[i] != mix(i, bytes.data(), floats.data()))
+      return check(false, "mixed, value " + std::to_string(i));
   }
 }
 
@@ -44,7 +45,8 @@ void total(const fake::Module& module) {
   shape.races = shape.uninitialised = true;
   fake::Fault fault = start(*module.find("total"), device, {out, device.add(in), n}, shape);
   check(fault.code == 0, "total: " + fault.text);
-  check(*Device::at<int>(out) == sum, "total: " + std::to_string(*Device::at<int>(out)) + " and not " + std::to_string(sum));
+  check(*Device::at<int>(out) == sum,
+        "total: " + std::to_string(*Device::at<int>(out)) + " and not " + std::to_string(sum));
 }
 
 }  // namespace

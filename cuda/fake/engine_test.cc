@@ -37,11 +37,14 @@ std::string module_of(const std::string& body, const std::string& variables) {
   text += ".reg .pred %b<9>; .reg .b16 %h<9>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .b64 %d<32>; .reg .f64 %g<9>;\n";
   text += ".reg .b32 %t, %t1, %t2; .reg .b64 %p0, %p1, %p2, %p3, %i;\n";
   for (int i = 0; i < 4; i++) text += "ld.param.u64 %p" + std::to_string(i) + ", [k" + std::to_string(i) + "];\n";
-  text += "mov.u32 %t, %tid.x; mov.u32 %t1, %ctaid.x; mov.u32 %t2, %ntid.x; mad.lo.s32 %t, %t1, %t2, %t; cvt.u64.u32 %i, %t;\n";
+  text +=
+      "mov.u32 %t, %tid.x; mov.u32 %t1, %ctaid.x; mov.u32 %t2, %ntid.x; mad.lo.s32 %t, %t1, %t2, %t; cvt.u64.u32 %i, "
+      "%t;\n";
   return text + body + "\nret;\n}\n";
 }
 
-fake::Fault start(const fake::Kernel& kernel, const Device& device, const std::vector<uint64_t>& parameters, Shape shape) {
+fake::Fault start(const fake::Kernel& kernel, const Device& device, const std::vector<uint64_t>& parameters,
+                  Shape shape) {
   fake::Launch launch;
   launch.kernel = &kernel;
   launch.grid[0] = shape.grid;

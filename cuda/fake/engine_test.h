@@ -48,9 +48,11 @@ struct Shape {
 };
 
 // launch loads PTX and runs its kernel k with 8-byte parameters.
-fake::Fault launch(const std::string& ptx, const Device& device, const std::vector<uint64_t>& parameters, Shape shape = {});
+fake::Fault launch(const std::string& ptx, const Device& device, const std::vector<uint64_t>& parameters,
+                   Shape shape = {});
 
-fake::Fault start(const fake::Kernel& kernel, const Device& device, const std::vector<uint64_t>& parameters, Shape shape);
+fake::Fault start(const fake::Kernel& kernel, const Device& device, const std::vector<uint64_t>& parameters,
+                  Shape shape);
 
 // module_of is a whole module around the body of a kernel k(p0, p1, p2, p3), all .u64,
 // in which %p0.. %p3 hold them, %t is the thread's number in the grid (%i in 64 bits),

@@ -16,8 +16,10 @@ HERE inline unsigned long long mix(int i, const unsigned char* bytes, const floa
   add(static_cast<unsigned>(b ? a / b : 7));
   add(static_cast<unsigned>(b ? a % b : 9));
   add(static_cast<unsigned long long>(i) * 0x123456789abcdefull >> (i % 64));
-  add(static_cast<unsigned>(__builtin_popcountll(h)) + (i ? static_cast<unsigned>(__builtin_clz(static_cast<unsigned>(i))) : 0));
-  add(static_cast<unsigned>(static_cast<signed char>(bytes[(i * 7) % 256]) >> 2) + (static_cast<unsigned short>(i * 77) >> 3));
+  add(static_cast<unsigned>(__builtin_popcountll(h)) +
+      (i ? static_cast<unsigned>(__builtin_clz(static_cast<unsigned>(i))) : 0));
+  add(static_cast<unsigned>(static_cast<signed char>(bytes[(i * 7) % 256]) >> 2) +
+      (static_cast<unsigned short>(i * 77) >> 3));
   int held[8];
   for (int k = 0; k < 8; k++) held[k] = bytes[(i + k) % 256];
   for (int k = 0; k < i % 13; k++) held[(k * 5 + i) & 7] += held[k & 7] * 3;

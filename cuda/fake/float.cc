@@ -31,7 +31,12 @@ struct Neg { template <class T> static T of(T a) { return -a; } };
 struct Abs { template <class T> static T of(T a) { return std::fabs(a); } };
 struct Sqrt { template <class T> static T of(T a) { return std::sqrt(a); } };
 struct Rcp { template <class T> static T of(T a) { return T(1) / a; } };
-struct Rsqrt { template <class T> static T of(T a) { return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a))); } };
+struct Rsqrt {
+  template <class T>
+  static T of(T a) {
+    return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
+  }
+};
 struct Sin { static float of(float a) { return std::sin(a); } };
 struct Cos { static float of(float a) { return std::cos(a); } };
 struct Tanh { static float of(float a) { return std::tanh(a); } };

@@ -101,7 +101,8 @@ std::vector<size_t> order_of(const std::vector<Block>& blocks) {
   postorder(next, &order);
   Sets loops = loops_of(next, order);
   auto left = [&loops](size_t from, size_t to) {
-    return std::count_if(loops.begin(), loops.end(), [=](const std::vector<bool>& loop) { return loop[from] && !loop[to]; });
+    return std::count_if(loops.begin(), loops.end(),
+                         [=](const std::vector<bool>& loop) { return loop[from] && !loop[to]; });
   };
   for (size_t b = 0; b < next.size(); b++) {
     std::stable_sort(next[b].begin(), next[b].end(), [&](size_t x, size_t y) { return left(b, x) > left(b, y); });
@@ -114,7 +115,8 @@ std::vector<size_t> order_of(const std::vector<Block>& blocks) {
 
 // join_to makes block's last branch fit to what comes behind it now: none where it
 // would lead there, turned round where that saves one, or another one added.
-void join_to(const Block& block, size_t behind, std::vector<Draft>* out, const std::vector<Draft>& drafts, const std::vector<Block>& blocks) {
+void join_to(const Block& block, size_t behind, std::vector<Draft>* out, const std::vector<Draft>& drafts,
+             const std::vector<Block>& blocks) {
   const Draft& last = drafts[block.to - 1];
   const bool branches = last.target >= 0;
   if (branches && !block.falls && block.next[0] == behind) {
@@ -168,7 +170,8 @@ void lay_out(std::vector<Draft>* drafts) {
   for (size_t i = 0; i < order.size(); i++) {
     const Block& block = blocks[order[i]];
     moved[block.from] = out.size();
-    out.insert(out.end(), drafts->begin() + static_cast<long>(block.from), drafts->begin() + static_cast<long>(block.to));
+    out.insert(out.end(), drafts->begin() + static_cast<long>(block.from),
+               drafts->begin() + static_cast<long>(block.to));
     join_to(block, i + 1 < order.size() ? order[i + 1] : blocks.size(), &out, *drafts, blocks);
   }
   for (Draft& draft : out) {

@@ -19,7 +19,10 @@ template <> struct Twice<int64_t> { using type = __int128; };
 struct Add { template <class T> static T of(T a, T b) { return static_cast<T>(a + b); } };
 struct Sub { template <class T> static T of(T a, T b) { return static_cast<T>(a - b); } };
 struct MulLo {
-  template <class T> static T of(T a, T b) { return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+  template <class T>
+  static T of(T a, T b) {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  }
   static uint32_t of(uint32_t a, uint32_t b) { return a * b; }
   static int32_t of(int32_t a, int32_t b) { return a * b; }
 };
@@ -58,7 +61,10 @@ struct Max { template <class T> static T of(T a, T b) { return a > b ? a : b; } 
 struct Abs { template <class T> static T of(T a) { return static_cast<T>(a < 0 ? -a : a); } };
 struct Neg { template <class T> static T of(T a) { return static_cast<T>(-a); } };
 struct Sad {
-  template <class T, class C> static C of(T a, T b, C c) { return static_cast<C>(c + static_cast<C>(a > b ? a - b : b - a)); }
+  template <class T, class C>
+  static C of(T a, T b, C c) {
+    return static_cast<C>(c + static_cast<C>(a > b ? a - b : b - a));
+  }
 };
 struct AddSat {
   static int32_t of(int32_t a, int32_t b) {

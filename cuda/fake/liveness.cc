@@ -55,7 +55,8 @@ std::vector<Set> solve(const std::vector<Draft>& drafts, const std::vector<Block
   return starts;
 }
 
-int most_alive(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks, const std::vector<Set>& starts) {
+int most_alive(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks,
+               const std::vector<Set>& starts) {
   int most = 0;
   for (const Block& block : blocks) {
     Set alive(starts[0].size());
@@ -71,7 +72,8 @@ int most_alive(const Function& function, const std::vector<Draft>& drafts, const
 
 // spans_of covers all that is between a register's first and last moment. Dead writes
 // take place too.
-std::vector<Span> spans_of(const Function& function, const std::vector<Draft>& drafts, const std::vector<Block>& blocks, const std::vector<Set>& starts) {
+std::vector<Span> spans_of(const Function& function, const std::vector<Draft>& drafts,
+                           const std::vector<Block>& blocks, const std::vector<Set>& starts) {
   std::vector<Span> spans(function.registers.size());
   auto cover = [&spans](size_t reg, size_t from, size_t to) {
     spans[reg].from = std::min(spans[reg].from, static_cast<uint32_t>(from));

@@ -18,7 +18,8 @@ const char* verb(Access access) {
   return access == Access::kRead ? "read" : access == Access::kWrite ? "write" : "atomic access";
 }
 
-[[noreturn]] void stop_access(Warp& w, const Op& op, int lane, int code, Access access, uint32_t bytes, const std::string& why) {
+[[noreturn]] void stop_access(Warp& w, const Op& op, int lane, int code, Access access, uint32_t bytes,
+                              const std::string& why) {
   stop_lane(w, op, lane, code, std::string(verb(access)) + text_of(" of %" PRIu64 " bytes", bytes) + why);
 }
 
@@ -68,9 +69,11 @@ Range find(const Warp& w, uint64_t address) {
   } else if (own.size) {
     why += text_of("across the end of the allocation of %" PRIu64 " bytes at 0x%" PRIx64, own.size, own.base);
   } else if (last.size && a - last.base - last.size < 1 << 20) {
-    why += text_of("%" PRIu64 " bytes past the end of the allocation of %" PRIu64 " bytes at 0x%" PRIx64, a - last.base - last.size, last.size, last.base);
+    why += text_of("%" PRIu64 " bytes past the end of the allocation of %" PRIu64 " bytes at 0x%" PRIx64,
+                   a - last.base - last.size, last.size, last.base);
   } else if (last.size && last.base - a < 1 << 20) {
-    why += text_of("%" PRIu64 " bytes before the allocation of %" PRIu64 " bytes at 0x%" PRIx64, last.base - a, last.size, last.base);
+    why += text_of("%" PRIu64 " bytes before the allocation of %" PRIu64 " bytes at 0x%" PRIx64, last.base - a,
+                   last.size, last.base);
   } else {
     why += "which is in no allocation";
   }
@@ -100,7 +103,8 @@ uint8_t* global_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes
 uint8_t* shared_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes, Access access) {
   Cta& cta = *w.cta;
   if (!inside_one(a, {0, cta.shared_bytes}, bytes)) {
-    stop_access(w, op, lane, kIllegalAddress, access, bytes, text_of(" at 0x%" PRIx64 ", outside of the %" PRIu64 " bytes of shared memory", a, cta.shared_bytes));
+    stop_access(w, op, lane, kIllegalAddress, access, bytes,
+                text_of(" at 0x%" PRIx64 ", outside of the %" PRIu64 " bytes of shared memory", a, cta.shared_bytes));
   }
   if (cta.shadow) check_shared(w, op, lane, a, bytes, access);
   return cta.shared + a;
@@ -109,7 +113,8 @@ uint8_t* shared_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes
 uint8_t* local_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes, Access access) {
   size_t size = program_of(w).local_bytes;
   if (!inside_one(a, {0, size}, bytes)) {
-    stop_access(w, op, lane, kIllegalAddress, access, bytes, text_of(" at 0x%" PRIx64 ", outside of the %" PRIu64 " bytes of local memory", a, size));
+    stop_access(w, op, lane, kIllegalAddress, access, bytes,
+                text_of(" at 0x%" PRIx64 ", outside of the %" PRIu64 " bytes of local memory", a, size));
   }
   return w.local + static_cast<size_t>(lane) * size + a;
 }
@@ -166,8 +171,11 @@ void resolve(Warp& w, const Op& op, uint32_t mask, uint32_t bytes, Access access
   const bool whole = mask == kAll && op.lane_bytes == 8 && op.at[4] != kNowhere;
   alignas(64) uint64_t a[kLanes];
   if (!whole) addresses(w, op, mask, a);
-  const Scan all = whole ? scan(w.in<uint64_t>(op.at[4]), static_cast<uint64_t>(op.offset), bytes, range, shift, where->p) : scan(a, 0, bytes, range, shift, where->p);
-  const bool watched = shared && w.cta->shadow, usual = all.bad >> 63 == 0 && (all.low & (bytes - 1)) == 0 && op.space != Space::kLocal;
+  const Scan all =
+      whole ? scan(w.in<uint64_t>(op.at[4]), static_cast<uint64_t>(op.offset), bytes, range, shift, where->p)
+            : scan(a, 0, bytes, range, shift, where->p);
+  const bool watched = shared && w.cta->shadow,
+             usual = all.bad >> 63 == 0 && (all.low & (bytes - 1)) == 0 && op.space != Space::kLocal;
   if (whole && (watched || !usual)) addresses(w, op, mask, a);
   if (!usual) return by_lane(w, op, mask, bytes, access, a, where);
   where->pattern = all.apart == 0 ? Pattern::kOne : all.gaps == 0 && mask == kAll ? Pattern::kRow : Pattern::kScattered;

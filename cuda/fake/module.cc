@@ -53,10 +53,14 @@ class Loaded : public Module {
   void check(int driver, int sm) const {
     auto dotted = [](int n) { return std::to_string(n / 10) + "." + std::to_string(n % 10); };
     if (text_.version > newest_ptx(driver)) {
-      throw Refusal{{kTooNew, "PTX version " + dotted(text_.version) + " is newer than the " + dotted(newest_ptx(driver)) + " that a driver of CUDA " + std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10) + " takes"}};
+      throw Refusal{{kTooNew, "PTX version " + dotted(text_.version) + " is newer than the " +
+                                  dotted(newest_ptx(driver)) + " that a driver of CUDA " +
+                                  std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10) +
+                                  " takes"}};
     }
     if (text_.target > sm) {
-      throw Refusal{{kNoBinary, "PTX for sm_" + std::to_string(text_.target) + ", and the device is sm_" + std::to_string(sm)}};
+      throw Refusal{
+          {kNoBinary, "PTX for sm_" + std::to_string(text_.target) + ", and the device is sm_" + std::to_string(sm)}};
     }
   }
 

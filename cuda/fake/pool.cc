@@ -120,7 +120,8 @@ Fault run(const Launch& launch) {
   grid.total = launch.grid[0] * launch.grid[1] * launch.grid[2];
   grid.threads = launch.block[0] * launch.block[1] * launch.block[2];
   grid.warps = (grid.threads + kLanes - 1) / kLanes;
-  if (grid.total == 0 || grid.threads == 0 || grid.threads > 1024 || launch.params.size() < grid.program->parameter_bytes) {
+  if (grid.total == 0 || grid.threads == 0 || grid.threads > 1024 ||
+      launch.params.size() < grid.program->parameter_bytes) {
     return {1, "kernel " + grid.program->name + ": a grid without threads, too many of them, or too few parameters"};
   }
   grid.cores = std::min(pool().size(), grid.total);

@@ -12,7 +12,8 @@ std::string triple(uint32_t x, uint32_t y, uint32_t z) {
 std::string head_of(const Warp& w, const Op& op) {
   const Program& program = program_of(w);
   const uint32_t* id = w.cta->id;
-  return "kernel " + program.name + ", " + place_of(program, index_of(program, op)) + ", CTA " + triple(id[0], id[1], id[2]);
+  return "kernel " + program.name + ", " + place_of(program, index_of(program, op)) + ", CTA " +
+         triple(id[0], id[1], id[2]);
 }
 
 }  // namespace
@@ -21,7 +22,8 @@ std::string place_of(const Program& program, uint32_t pc) {
   const Origin& origin = program.origins[pc];
   std::string text = "PTX line " + std::to_string(origin.line);
   auto file = program.files->find(origin.file);
-  if (origin.source && file != program.files->end()) text += " (" + file->second + ":" + std::to_string(origin.source) + ")";
+  if (origin.source && file != program.files->end())
+    text += " (" + file->second + ":" + std::to_string(origin.source) + ")";
   return text;
 }
 

@@ -20,7 +20,9 @@ void note_read(Shadow::Word* word, uint8_t bytes, uint32_t warp) {
 }
 
 void stop_race(Warp& w, const Op& op, int lane, uint64_t offset, const char* mine, const char* other, int warp) {
-  stop_lane(w, op, lane, kLaunchFailed, "race in shared memory: this thread " + std::string(mine) + " byte " + std::to_string(offset) + ", which warp " + std::to_string(warp) + " has " + other + " since the last barrier");
+  stop_lane(w, op, lane, kLaunchFailed,
+            "race in shared memory: this thread " + std::string(mine) + " byte " + std::to_string(offset) +
+                ", which warp " + std::to_string(warp) + " has " + other + " since the last barrier");
 }
 
 void check_race(Warp& w, const Op& op, int lane, uint64_t offset, Shadow::Word* word, uint8_t bytes, bool writes) {
@@ -42,7 +44,8 @@ void check_race(Warp& w, const Op& op, int lane, uint64_t offset, Shadow::Word* 
 // known tells whether a read of whole words changes nothing: this warp has read the word
 // since the last barrier, and no other has written it.
 bool known(const Warp& w, const Shadow::Word& word) {
-  return word.generation == w.cta->generation && word.readers >> w.index & 1 && word.read == 15 && word.ready == 15 && (word.written == 0 || word.writer == w.index);
+  return word.generation == w.cta->generation && word.readers >> w.index & 1 && word.read == 15 && word.ready == 15 &&
+         (word.written == 0 || word.writer == w.index);
 }
 
 }  // namespace
@@ -54,9 +57,11 @@ void check_shared(Warp& w, const Op& op, int lane, uint64_t offset, uint32_t byt
     if (access == Access::kRead && bytes >= 4 && known(w, word)) continue;
     uint8_t touched = static_cast<uint8_t>(bytes >= 4 ? 15 : ((1u << bytes) - 1) << (offset & 3));
     if (shadow.uninitialised && access != Access::kWrite && (word.ready & touched) != touched) {
-      stop_lane(w, op, lane, kLaunchFailed, "read of shared memory that was never written, at byte " + std::to_string(at < offset ? offset : at));
+      stop_lane(w, op, lane, kLaunchFailed,
+                "read of shared memory that was never written, at byte " + std::to_string(at < offset ? offset : at));
     }
-    if (shadow.races && op.plain) check_race(w, op, lane, at < offset ? offset : at, &word, touched, access != Access::kRead);
+    if (shadow.races && op.plain)
+      check_race(w, op, lane, at < offset ? offset : at, &word, touched, access != Access::kRead);
     if (access != Access::kRead) word.ready |= touched;
   }
 }

@@ -33,7 +33,8 @@ void shuffle(Warp& w, const Op& op, uint32_t mask) {
   each(mask, [&](int i) {
     bool in_range;
     int j = source<mode>(i, b[i], c[i], &in_range);
-    if (!(members[i] & kBit[j])) stop_lane(w, op, i, kLaunchFailed, "shuffle from lane " + std::to_string(j) + ", which is inactive");
+    if (!(members[i] & kBit[j]))
+      stop_lane(w, op, i, kLaunchFailed, "shuffle from lane " + std::to_string(j) + ", which is inactive");
     result[i] = a[j];
     valid |= in_range ? kBit[i] : 0;
   });

@@ -57,7 +57,8 @@ int lowest(const Warp& w, bool fuel) {
   }
   const Group& first = shuffle ? *shuffle : w.others[0];
   w.active = first.mask;
-  std::string what = shuffle ? "inactive lanes are named in the mask of this instruction" : "barrier under divergence: lanes of one warp wait at different barriers";
+  std::string what = shuffle ? "inactive lanes are named in the mask of this instruction"
+                             : "barrier under divergence: lanes of one warp wait at different barriers";
   stop_warp(w, program.ops[first.pc], kLaunchFailed, what + ": " + all);
 }
 
@@ -155,8 +156,12 @@ uint32_t meet(Warp& w, const Op& op, uint32_t mask, const uint32_t* members) {
   for (int i = 0; i < kLanes; i++) named &= members[i];
   if (mask == kAll && named == kAll) return mask;
   each(mask, [&](int i) {
-    if (!(members[i] & kBit[i])) stop_lane(w, op, i, kLaunchFailed, "the mask of this instruction does not name its own lane");
-    if (members[i] & ~w.live) stop_lane(w, op, i, kLaunchFailed, "inactive lanes are named in the mask of this instruction: " + lanes_text(members[i] & ~w.live) + " have returned or do not exist");
+    if (!(members[i] & kBit[i]))
+      stop_lane(w, op, i, kLaunchFailed, "the mask of this instruction does not name its own lane");
+    if (members[i] & ~w.live)
+      stop_lane(w, op, i, kLaunchFailed,
+                "inactive lanes are named in the mask of this instruction: " + lanes_text(members[i] & ~w.live) +
+                    " have returned or do not exist");
     if ((members[i] & ~mask) == 0) ready |= kBit[i];
   });
   if (ready == mask) return ready;
