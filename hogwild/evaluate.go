@@ -1,7 +1,6 @@
 package hogwild
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -99,11 +98,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 }
 
 // WriteJSON writes the result as one JSON object.
-func (r EvalResult) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func (r EvalResult) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
 
 // WriteText writes the result for people.
 func (r EvalResult) WriteText(w io.Writer) error {

@@ -94,10 +94,12 @@ func (r Result) MarshalJSON() ([]byte, error) {
 }
 
 // WriteJSON writes the result as one JSON object, indented.
-func (r Result) WriteJSON(w io.Writer) error {
+func (r Result) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
+
+func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return e.Encode(v)
 }
 
 // WriteText writes the result for people: what was trained, how fast, how well, what
