@@ -31,7 +31,7 @@ func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Config: c, Set: set, Weights: m.w, Slots: m.slots,
 		mem: m, plan: newPlan(c, set.Rows), rate: newSchedule(c, set.Rows)}
 	var err error
-	if s.Model, err = model.New(c.Model, c.Loss, set.Meta, c.Bias); err != nil {
+	if s.Model, err = model.New(c.modelOptions(), set.Meta); err != nil {
 		return nil, err
 	}
 	s.Params = s.Model.Params()
@@ -39,7 +39,7 @@ func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
 		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.w))
 	}
 	if !model.Registered(c.Model) {
-		if s.Spec, err = model.Resolve(c.Model, c.Loss, set.Meta, c.Bias); err != nil {
+		if s.Spec, err = model.Resolve(c.modelOptions(), set.Meta); err != nil {
 			return nil, err
 		}
 	}

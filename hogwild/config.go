@@ -32,18 +32,25 @@ type Config struct {
 	Limit   int    `yaml:"limit" json:"limit"`     // first rows of the training set; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
-	Model string  `yaml:"model" json:"model"` // "" = by the labels
-	Loss  string  `yaml:"loss" json:"loss"`   // "" = by model and labels
-	Bias  bool    `yaml:"bias" json:"bias"`
-	L2    float64 `yaml:"l2" json:"l2"`
-	L1    float64 `yaml:"l1" json:"l1"`
+	Model  string  `yaml:"model" json:"model"` // "" = by the labels
+	Loss   string  `yaml:"loss" json:"loss"`   // "" = by model and labels
+	Bias   bool    `yaml:"bias" json:"bias"`
+	Biases bool    `yaml:"biases" json:"biases"` // factor: a bias for each row and each column
+	L2     float64 `yaml:"l2" json:"l2"`
+	L1     float64 `yaml:"l1" json:"l1"`
 
-	Mode         string `yaml:"mode" json:"mode"`                   // async, sync
+	Mode         string `yaml:"mode" json:"mode"`                   // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
 	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; on a GPU 0 = by model
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
+
+	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
+	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // auto, or a factor of the learning rate
+	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the kappa to cap with
+	FlushEvery         string `yaml:"flush-every" json:"flush_every"`                 // auto, or updates between flushes of a worker's hot coordinates; 1 = none are held back
+	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
 
 	GPU      string `yaml:"gpu" json:"gpu"`             // device index; "" = host memory
 	InFlight int    `yaml:"in-flight" json:"in_flight"` // GPU: steps of all workers under way at once; 0 = by model
@@ -82,7 +89,7 @@ func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores: Validate fills it in
 		Data:    "digits", Format: "auto", Scale: "auto",
-		Bias: true,
+		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", FlushEvery: "auto",
 		Mode: "async", Average: "weights", AverageState: "keep", Batch: 64,
 		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
@@ -193,6 +200,11 @@ func (c *Config) checkTogether() error {
 		c.AverageEvery = 1
 	}
 	return nil
+}
+
+// modelOptions are what the configuration says of the model.
+func (c *Config) modelOptions() model.Options {
+	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
 }
 
 // leastBatch is 0 while a GPU's default, which depends on the model, is not known.

@@ -1,6 +1,7 @@
 package hogwild
 
 import (
+	"cmp"
 	"math"
 
 	"hogwild/hogwild/data"
@@ -28,7 +29,10 @@ type cpu struct {
 	plan   plan
 	rate   schedule
 	model  model.Model
+	step   model.Stepper // the model, when it can take the steps of this run by itself; else nil
+	set    *data.Set
 	reader *data.Reader
+	work   vec.Workspace
 	freq   []float32 // share of rows in which a feature occurs
 	decay  []span    // the weights that l1 and l2 act on
 	orders []data.Order
@@ -51,7 +55,7 @@ func newCPU(s *Setup, rank int) *cpu {
 	d := &cpu{
 		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
 		cfg: c, rank: rank, plan: s.plan, rate: s.rate,
-		model: s.Model, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
+		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
 	}
 	for r := range c.Workers {
 		d.orders = append(d.orders, s.Order(r))
@@ -70,14 +74,19 @@ func newCPU(s *Setup, rank int) *cpu {
 	if d.dense == nil && c.Optimizer != "sgd" {
 		d.dense = make([]float32, len(m.w))
 	}
+	d.step = d.stepper()
 	return d
 }
 
 // Train trains the chunks one after the other.
 func (d *cpu) Train(cs []Chunk) ([]Tally, error) {
 	d.tallies = d.tallies[:0]
+	train := d.train
+	if d.step != nil {
+		train = d.trainSteps
+	}
 	for _, c := range cs {
-		t, err := d.train(c)
+		t, err := train(c)
 		if err != nil {
 			return nil, err
 		}
@@ -154,29 +163,24 @@ func (d *cpu) push(p *model.Part, a float32) {
 		d.add(p.Offset, a, p.G)
 		return
 	}
-	w := d.w[p.Offset : p.Offset+p.In*p.Out]
-	for i, x := range p.X {
+	d.work.AddOuter(a, p.X, p.D, p.Out, d.w[p.Offset:p.Offset+p.In*p.Out])
+	if p.Bias < 0 {
+		return
+	}
+	step := a * cmp.Or(p.BiasStep, 1)
+	for i := range p.X {
 		delta := p.D[i*p.Out : (i+1)*p.Out]
-		outer(w, a, x, delta)
-		if p.Bias >= 0 {
-			d.add(p.Bias, a, delta)
+		if c := p.Center; c != nil {
+			d.add(c.S, a, delta)
+			d.add(p.Bias, step+a*(c.Norm2-c.M[i]), delta)
+			continue
 		}
+		d.add(p.Bias, step, delta)
 	}
 }
 
 // add is THE racy line: w[from:] += a u, while others read and write w.
 func (d *cpu) add(from int, a float32, u []float32) { vec.Axpy(a, u, d.w[from:from+len(u)]) }
-
-// outer is the same line for one example of a layer: w += a x delta'.
-func outer(w []float32, a float32, x data.Row, delta []float32) {
-	switch {
-	case len(delta) == 1 && delta[0] == 0: // a hinge that is satisfied
-	case x.Idx == nil:
-		vec.Ger(a, x.Val, delta, w)
-	default:
-		vec.SparseGer(a, x.Idx, x.Val, delta, w)
-	}
-}
 
 // shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
 // (the proximal step, so that weights become exactly zero). Of the weights of sparse
@@ -229,11 +233,10 @@ func (d *cpu) flatten() {
 			copy(g[p.Offset:], p.G)
 			continue
 		}
-		for i, x := range p.X {
-			delta := p.D[i*p.Out : (i+1)*p.Out]
-			outer(g[p.Offset:p.Offset+p.In*p.Out], 1, x, delta)
+		d.work.AddOuter(1, p.X, p.D, p.Out, g[p.Offset:p.Offset+p.In*p.Out])
+		for i := range p.X {
 			if p.Bias >= 0 {
-				vec.Axpy(1, delta, g[p.Bias:p.Bias+p.Out])
+				vec.Axpy(1, p.D[i*p.Out:(i+1)*p.Out], g[p.Bias:p.Bias+p.Out])
 			}
 		}
 	}

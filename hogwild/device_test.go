@@ -75,7 +75,7 @@ func devices(t *testing.T, c *Config, set *data.Set) ([]*cpu, *weights) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c.Model, c.Loss, set.Meta, c.Bias)
+	m, err := model.New(c.modelOptions(), set.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}

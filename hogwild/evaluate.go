@@ -78,7 +78,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 	if err != nil {
 		return r, usage("%w", err)
 	}
-	m, err := model.New(saved.config.Model, saved.config.Loss, saved.meta, saved.config.Bias)
+	m, err := model.New(saved.config.modelOptions(), saved.meta)
 	if err != nil {
 		return r, usage("%s: %w", path, err)
 	}

@@ -69,7 +69,7 @@ func (s slow) Grad(w []float32, b *data.Batch, g *model.Gradient) float64 {
 
 func registerSlow(name string, pause time.Duration) {
 	model.Register(name, func(m data.Meta) (model.Model, error) {
-		softmax, err := model.New("softmax", "", m, true)
+		softmax, err := model.New(model.Options{Name: "softmax", Bias: true}, m)
 		return slow{softmax, pause}, err
 	})
 }

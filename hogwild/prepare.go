@@ -94,7 +94,7 @@ func (r *coordinator) load() error {
 		return usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
 	}
 	if !model.Registered(c.Model) {
-		spec, err := model.Resolve(c.Model, c.Loss, r.train.Meta, c.Bias)
+		spec, err := model.Resolve(c.modelOptions(), r.train.Meta)
 		if err != nil {
 			return usage("%w", err)
 		}
@@ -103,7 +103,7 @@ func (r *coordinator) load() error {
 	if c.GPU != "" {
 		c.fillGPU()
 	}
-	if r.first, err = model.New(c.Model, c.Loss, r.train.Meta, c.Bias); err != nil {
+	if r.first, err = model.New(c.modelOptions(), r.train.Meta); err != nil {
 		return usage("%w", err)
 	}
 	r.params = r.first.Params()

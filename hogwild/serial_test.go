@@ -35,7 +35,7 @@ func serially(t *testing.T, c Config) []float32 {
 	}
 	defer train.Close()
 	defer test.Close()
-	m, err := model.New(c.Model, c.Loss, train.Meta, c.Bias)
+	m, err := model.New(c.modelOptions(), train.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func savedWeights(t *testing.T, dir string) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(f.config.Model, f.config.Loss, f.meta, f.config.Bias)
+	m, err := model.New(f.config.modelOptions(), f.meta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1 or mlp:256,128 (default: by labels)")
 	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: the model's)")
 	l.bool(&o.noBias, "no-bias", "leave out the constant terms")
+	l.bool(&o.Biases, "biases", "factor: give each row and each column a bias")
+	l.string(&o.Center, "center", "`HOW` learn on inputs less their means: auto, on or off")
+	l.string(&o.BiasStep, "bias-step", "`X` step of the bias against that of the weights: auto or a factor")
 	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss")
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
@@ -37,6 +40,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
 
+	l.string(&o.FlushEvery, "flush-every", "`M` updates for which a worker keeps hot coordinates to itself; auto; 1: none")
+
 	l.category = "GPU"
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N (default: in the host's memory)")
 	l.int(&o.InFlight, "in-flight", "`N` steps under way on the GPU at once (default: by model)")
@@ -44,8 +49,10 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.category = "Optimizer"
 	l.int(&o.Epochs, "epochs", "`N` passes over the data")
 	l.float(&o.LR, "lr", "`X` learning rate")
+	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off or a kappa")
 	l.string(&o.Optimizer, "optimizer", "`NAME` sgd, momentum, adam or adagrad")
 	l.float(&o.Momentum, "momentum", "`X` share of the last step that the next keeps, for momentum")
+	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum as workers grow")
 	l.float(&o.Beta1, "beta1", "`X` decay of the mean gradient, for adam")
 	l.float(&o.Beta2, "beta2", "`X` decay of the mean squared gradient, for adam")
 	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` private to each worker, or shared by all")

@@ -171,6 +171,8 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 		l.Add("x8", shm.U8, c.n, 2)
 		l.Add("y", shm.F32, c.n)
 		l.Add("freq", shm.F32, c.freq)
+		l.Add("mean", shm.F32, c.freq)
+		l.Add("m", shm.F32, c.n)
 		seg, err := l.Create("test")
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,9 @@ type Reader struct {
 	val      []float32
 }
 
+// ones are the values of every pair.
+var ones = [2]float32{1, 1}
+
 // NewReader makes a Reader; any number of them may read one set at the same time.
 func (s *Set) NewReader() *Reader {
 	r := &Reader{s: s, batch: Batch{Features: s.Features}}
@@ -62,9 +65,14 @@ func (m *Meta) scaling(j int) (mul, add float32) {
 // allocates nothing once it has met its largest batch.
 func (r *Reader) Batch(rows []int32) *Batch {
 	s, b := r.s, &r.batch
-	b.Rows, b.Y = b.Rows[:0], b.Y[:0]
+	b.Rows, b.Y, b.M = b.Rows[:0], b.Y[:0], b.M[:0]
 	for _, i := range rows {
 		b.Y = append(b.Y, s.Y[i])
+	}
+	if s.M != nil {
+		for _, i := range rows {
+			b.M = append(b.M, s.M[i])
+		}
 	}
 	switch s.Kind {
 	case Sparse:
@@ -77,6 +85,10 @@ func (r *Reader) Batch(rows []int32) *Batch {
 		for _, i := range rows {
 			from := int(i) * d
 			b.Rows = append(b.Rows, Row{Val: s.X[from : from+d : from+d]})
+		}
+	case Pairs:
+		for _, i := range rows {
+			b.Rows = append(b.Rows, Row{Idx: s.Idx[2*i : 2*i+2 : 2*i+2], Val: ones[:]})
 		}
 	default:
 		r.decode(rows)

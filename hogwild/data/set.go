@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/vec"
 	"hogwild/shm"
 )
 
@@ -23,23 +24,20 @@ const (
 	Bytes  = "bytes"  // unsigned bytes, scaled when a batch is formed
 	Floats = "floats" // float32, scaled when they were stored
 	Sparse = "sparse" // the non-zero values only, scaled when they were stored
+	Pairs  = "pairs"  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
 )
 
-// Row is the inputs of one example. With Idx nil it is dense: Val holds every
-// feature. Otherwise Val[i] is the value of feature Idx[i], the indices are
-// strictly increasing and every feature left out is zero. Rows are views: they
-// may not be written, and hold until the next call of the Reader that made them.
-type Row struct {
-	Idx []uint32
-	Val []float32
-}
+// Row is the inputs of one example. Rows are views: they may not be written, and
+// hold until the next call of the Reader that made them.
+type Row = vec.Row
 
 // Batch is b examples. Y holds one number an example: the class (0, 1, ...) or
 // the value to be predicted.
 type Batch struct {
 	Rows     []Row
 	Y        []float32
-	Features int // d, the width of a dense row
+	M        []float32 // mean'x of each row; nil when the set has no Mean
+	Features int       // d, the width of a dense row
 }
 
 // Meta says what a set is. It is stored with the set in shared memory and, as far
@@ -62,8 +60,8 @@ type Meta struct {
 	Checksum string    `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
 }
 
-// Set is a data set in one shared segment. Exactly one of X8, X and (Ptr, Idx, Val)
-// is set, by Kind.
+// Set is a data set in one shared segment. Exactly one of X8, X, (Ptr, Idx, Val) and
+// Idx alone is set, by Kind.
 type Set struct {
 	Meta
 	X8  []uint8   // bytes:  n x d
@@ -72,6 +70,13 @@ type Set struct {
 	Idx []uint32
 	Val []float32 // already scaled
 	Y   []float32 // n
+	// pairs: Idx is n x 2. Those of a matrix of r x c have the row in 0..r-1 and
+	// r + the column; Shape is [r, c]. Those of a graph have two nodes.
+
+	// Mean[j] is the mean of feature j over the training rows, and M[i] = Mean'x of row
+	// i; both nil for pairs.
+	Mean []float32
+	M    []float32
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
 
@@ -126,6 +131,8 @@ func create(m Meta, stored int) (*Set, error) {
 		l.Add("x8", shm.U8, m.Rows, m.Features)
 	case Floats:
 		l.Add("x", shm.F32, m.Rows, m.Features)
+	case Pairs:
+		l.Add("idx", shm.U32, m.Rows, 2)
 	default:
 		l.Add("ptr", shm.I64, m.Rows+1)
 		l.Add("idx", shm.U32, stored)
@@ -133,6 +140,10 @@ func create(m Meta, stored int) (*Set, error) {
 	}
 	l.Add("y", shm.F32, m.Rows)
 	l.Add("freq", shm.F32, m.Features)
+	if m.Kind != Pairs {
+		l.Add("mean", shm.F32, m.Features)
+		l.Add("m", shm.F32, m.Rows)
+	}
 	seg, err := l.Create("data")
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
@@ -145,10 +156,11 @@ func create(m Meta, stored int) (*Set, error) {
 	return s, nil
 }
 
-// seal completes a set whose rows are in place: it counts the frequencies, writes
-// the Meta and makes the segment read-only.
+// seal completes a set whose rows are in place: it counts the frequencies, takes the
+// means, writes the Meta and makes the segment read-only.
 func (s *Set) seal() error {
 	s.count()
+	s.average()
 	text, err := json.Marshal(s.Meta)
 	if err != nil {
 		return fmt.Errorf("data: description of %s: %w", s.Name, err)
@@ -189,6 +201,34 @@ func (s *Set) count() {
 	}
 }
 
+// average sets Mean and M.
+func (s *Set) average() {
+	if s.Kind == Pairs {
+		return
+	}
+	r, sum := s.NewReader(), make([]float64, s.Features)
+	for i := range s.Rows {
+		row := r.Batch([]int32{int32(i)}).Rows[0]
+		for k, v := range row.Val {
+			if row.Idx != nil {
+				k = int(row.Idx[k])
+			}
+			sum[k] += float64(v)
+		}
+	}
+	for j, v := range sum {
+		s.Mean[j] = float32(v / float64(s.Rows))
+	}
+	for i := range s.Rows {
+		row := r.Batch([]int32{int32(i)}).Rows[0]
+		if row.Idx == nil {
+			s.M[i] = vec.Dot(row.Val, s.Mean)
+		} else {
+			s.M[i] = vec.SparseDot(row.Idx, row.Val, s.Mean)
+		}
+	}
+}
+
 // attach reads the Meta out of the segment, and then the arrays that it promises.
 func (s *Set) attach() error {
 	text, err := shm.View[uint8](s.seg, "meta")
@@ -217,9 +257,14 @@ func (s *Set) view() (err error) {
 		s.Ptr = viewOf[int64](s, "ptr", &err)
 		s.Idx = viewOf[uint32](s, "idx", &err)
 		s.Val = viewOf[float32](s, "val", &err)
+	case Pairs:
+		s.Idx = viewOf[uint32](s, "idx", &err)
+		return err
 	default:
 		return fmt.Errorf("data: inputs are stored as %q, which this program does not know", s.Kind)
 	}
+	s.Mean = viewOf[float32](s, "mean", &err)
+	s.M = viewOf[float32](s, "m", &err)
 	return err
 }
 
@@ -249,6 +294,11 @@ func (s *Set) check() error {
 		for i := 0; ok && i < n; i++ {
 			ok = s.Ptr[i] <= s.Ptr[i+1]
 		}
+	case Pairs:
+		ok = ok && len(s.Idx) == 2*n
+	}
+	if s.Kind != Pairs {
+		ok = ok && len(s.Mean) == d && len(s.M) == n
 	}
 	if !ok {
 		return fmt.Errorf("data: the arrays in %s are not those of %d rows x %d features (%s)", s.File().Name(), n, d, s.Kind)

@@ -60,7 +60,7 @@ func BenchmarkModel(b *testing.B) {
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
 		meta := data.Meta{Features: c.d, Classes: make([]string, c.classes)}
-		m, err := New(c.name, "", meta, true)
+		m, err := New(Options{Name: c.name, Bias: true}, meta)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func TestDifferences(t *testing.T) {
 func checkModel(t *testing.T, name, loss string, classes int, bias bool, form string, seed uint64) {
 	const features = 13
 	meta := data.Meta{Name: "random", Features: features, Classes: make([]string, classes)}
-	spec, err := Resolve(name, loss, meta, bias)
+	spec, err := Resolve(Options{Name: name, Loss: loss, Bias: bias}, meta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,15 @@ type linear struct {
 	in, out int
 	weight  int // where W begins, in x out
 	bias    int // where the bias begins, -1 without one
+	center  int // on centred inputs: where s begins (see Center), else -1
 }
 
 // end is where the layer's weights end in w.
 func (l *linear) end() int {
-	if l.bias >= 0 {
+	switch {
+	case l.center >= 0:
+		return l.center + l.out
+	case l.bias >= 0:
 		return l.bias + l.out
 	}
 	return l.weight + l.in*l.out
@@ -29,23 +33,21 @@ func (l *linear) matrix(w []float32) []float32 {
 	return w[l.weight:end:end]
 }
 
-// forward computes z (b x out) from the rows x. A zero input costs nothing when it
-// is left out of its row.
-func (l *linear) forward(w []float32, x []data.Row, z []float32) {
-	matrix := l.matrix(w)
-	for i, r := range x {
+// forward computes z (b x out) from the rows x, and m (see Center) of each. A zero
+// input costs nothing when it is left out of its row.
+func (l *linear) forward(s *vec.Workspace, w []float32, x []data.Row, m, z []float32) {
+	for i := range x {
 		zi := z[i*l.out : (i+1)*l.out]
 		if l.bias >= 0 {
 			copy(zi, w[l.bias:])
 		} else {
 			clear(zi)
 		}
-		if r.Idx == nil {
-			vec.Gemv(r.Val, matrix, zi)
-		} else {
-			vec.SparseGemv(r.Idx, r.Val, matrix, zi)
+		if l.center >= 0 {
+			vec.Axpy(-m[i], w[l.center:l.center+l.out], zi)
 		}
 	}
+	s.Mul(x, l.matrix(w), l.out, z)
 }
 
 // backward computes dx (b x in), the derivatives with respect to the inputs, from
@@ -66,7 +68,7 @@ func (l *linear) backward(w []float32, x []data.Row, d, dx []float32) {
 // nn.Linear does.
 func (l *linear) init(w []float32, r *rand.Rand) {
 	bound := float32(1 / math.Sqrt(float64(l.in)))
-	for i := l.weight; i < l.end(); i++ {
+	for i := l.weight; i < l.weight+(l.in+1)*l.out && i < l.end(); i++ {
 		w[i] = (2*r.Float32() - 1) * bound
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
 )
 
 // mlp is a chain of linear layers with ReLU between them: torch.nn.Sequential of
@@ -12,8 +13,10 @@ import (
 type mlp struct {
 	loss   Loss
 	stages []stage
-	batch  int    // the largest batch that the scratch has room for
-	parts  []Part // one a stage; X and D change with the batch
+	work   vec.Workspace
+	center *Center // of the first stage; nil: its inputs are taken as they are
+	batch  int     // the largest batch that the scratch has room for
+	parts  []Part  // one a stage; X and D change with the batch
 }
 
 // stage is one layer with its scratch. Outputs become deltas in place: once the
@@ -30,20 +33,28 @@ type stage struct {
 
 // New makes the model that s describes.
 func (s Spec) New() Model {
+	if f := family(s.Name); f != nil {
+		return f.build(s)
+	}
 	m := &mlp{loss: s.Loss}
 	in, at := s.Features, 0
 	for i := range len(s.Widths) + 1 {
-		l := linear{in: in, out: s.Outputs, weight: at, bias: -1}
+		l := linear{in: in, out: s.Outputs, weight: at, bias: -1, center: -1}
 		if i < len(s.Widths) {
 			l.out = s.Widths[i]
 		}
 		if s.Bias {
 			l.bias = at + l.in*l.out
 		}
+		if i == 0 && s.Options.Center {
+			l.center = l.bias + l.out
+			m.center = &Center{S: l.center, Norm2: vec.Dot(s.Options.Mean, s.Options.Mean)}
+		}
 		in, at = l.out, l.end()
 		m.stages = append(m.stages, stage{linear: l})
 		m.parts = append(m.parts, Part{Offset: l.weight, In: l.in, Out: l.out, Bias: l.bias})
 	}
+	m.parts[0].BiasStep, m.parts[0].Center = s.Options.BiasStep, m.center
 	return m
 }
 
@@ -54,6 +65,9 @@ func (m *mlp) Params() []Param {
 		ps = append(ps, Param{Name: fmt.Sprintf("%d.weight", 2*i), Shape: []int{s.out, s.in}, Transposed: true, Decay: true})
 		if s.bias >= 0 {
 			ps = append(ps, Param{Name: fmt.Sprintf("%d.bias", 2*i), Shape: []int{s.out}})
+		}
+		if s.center >= 0 {
+			ps = append(ps, Param{Name: fmt.Sprintf("%d.center", 2*i), Shape: []int{s.out}})
 		}
 	}
 	return ps
@@ -83,6 +97,9 @@ func (m *mlp) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 		s, p := &m.stages[i], &m.parts[i]
 		p.X, p.D = s.x[:len(b.Y)], s.d[:len(b.Y)*s.out]
 	}
+	if m.center != nil {
+		m.center.M = b.M
+	}
 	g.Parts = m.parts
 	return loss
 }
@@ -100,13 +117,13 @@ func (m *mlp) forward(w []float32, b *data.Batch) *stage {
 	m.grow(len(b.Rows))
 	s := &m.stages[0]
 	s.x = b.Rows
-	s.linear.forward(w, s.x, s.d)
+	s.linear.forward(&m.work, w, s.x, b.M, s.d)
 	for i := 1; i < len(m.stages); i++ {
 		z := s.d
 		s = &m.stages[i]
 		x := s.x[:len(b.Rows)]
 		s.activate(z, x)
-		s.linear.forward(w, x, s.d)
+		s.linear.forward(&m.work, w, x, nil, s.d)
 	}
 	return s
 }

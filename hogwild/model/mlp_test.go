@@ -11,7 +11,7 @@ import (
 
 func newModel(t *testing.T, name string, features, classes int, bias bool) (Model, []float32) {
 	t.Helper()
-	m, err := New(name, "", data.Meta{Name: "t", Features: features, Classes: make([]string, classes)}, bias)
+	m, err := New(Options{Name: name, Bias: bias}, data.Meta{Name: "t", Features: features, Classes: make([]string, classes)})
 	if err != nil {
 		t.Fatal(err)
 	}

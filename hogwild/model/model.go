@@ -1,5 +1,6 @@
-// Package model computes losses and gradients on slices: linear models and
-// multilayer perceptrons under five losses, and whatever a program registers. It
+// Package model computes losses and gradients on slices: linear models, perceptrons
+// and convolutional networks under five losses, matrix factorization and graph cuts,
+// and whatever a program registers. It
 // does not know that weights are shared, nor how they are updated.
 package model
 
@@ -34,6 +35,23 @@ type Part struct {
 	X               []data.Row
 	D               []float32
 	G               []float32
+	// BiasStep scales the step of the bias against that of the weights; 0 is 1.
+	BiasStep float32
+	// Center is not nil when the layer learns on centred inputs.
+	Center *Center
+}
+
+// Center is what a layer on centred inputs keeps, so that zeros stay zeros. On inputs
+// x - mu it computes z = V x - m s + k, where m = mu'x is kept with each row. Plain SGD on
+// W = V - s mu' then is
+//
+//	V -= lr delta x'    s -= lr delta    k -= lr delta (1 + |mu|^2 - m)
+//
+// V lies where the layer's weight does, and k where its bias does.
+type Center struct {
+	S     int       // where s begins, as wide as the bias
+	Norm2 float32   // |mu|^2
+	M     []float32 // m of each row of the batch
 }
 
 // Gradient is what Grad leaves behind: the parts cover each weight at most once.
@@ -63,6 +81,21 @@ type Model interface {
 	Eval(w []float32, b *data.Batch) Score
 }
 
+// Stepper is a model whose step on one example is so short that a Gradient in between
+// would cost more than the step.
+type Stepper interface {
+	Model
+	// Steps takes a step of plain SGD on each of the rows, one after the other: for each
+	// what Grad on that row alone and w -= lr g come to, but for rounding. The weights
+	// below len(hot) are those in hot, and w from there on. It returns the summed loss.
+	Steps(hot, w []float32, set *data.Set, rows []int32, s Step) float64
+}
+
+// Step is how long the steps of a Stepper are.
+type Step struct {
+	LR, L2, L1 float32
+}
+
 // registry holds the models that the program added.
 var registry = map[string]func(data.Meta) (Model, error){}
 
@@ -81,16 +114,29 @@ func Register(name string, f func(m data.Meta) (Model, error)) {
 // Registered tells whether name is a user's own model.
 func Registered(name string) bool { return registry[name] != nil }
 
-// New makes the model of that name, registered or built in, for the data that m
-// describes. Name and loss may be empty: Resolve says what is chosen then.
-func New(name, loss string, m data.Meta, bias bool) (Model, error) {
-	if f, ok := registry[name]; ok {
-		if err := noOptions(name, loss, bias); err != nil {
+// Options say which model is wanted.
+type Options struct {
+	Name     string    // "" = by the data
+	Loss     string    // "" = by the name and the data
+	Bias     bool      // has each layer a bias?
+	Biases   bool      // factor: has each row and each column a bias?
+	Center   bool      // learn on inputs less their means: see Center
+	Mean     []float32 // of the inputs, when Center
+	BiasStep float32   // the step of a linear model's bias against that of its weights; 0 is 1
+	L2       float32   // factor and cut apply it themselves
+	Seed     uint64    // dropout
+}
+
+// New makes the model that o names, registered or built in, for the data that m
+// describes. Resolve says what is chosen where o leaves it open.
+func New(o Options, m data.Meta) (Model, error) {
+	if f, ok := registry[o.Name]; ok {
+		if err := noOptions(o.Name, o.Loss, o.Bias); err != nil {
 			return nil, err
 		}
 		return f(m)
 	}
-	s, err := Resolve(name, loss, m, bias)
+	s, err := Resolve(o, m)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +153,7 @@ func noOptions(name, loss string, bias bool) error {
 
 // known lists the names that New accepts.
 func known() string {
-	names := []string{"softmax", "logistic", "hinge", "linear", "l1", "mlp:WIDTHS (mlp:128; mlp:256,128)"}
+	names := []string{"softmax", "logistic", "hinge", "linear", "l1", "mlp:WIDTHS (mlp:128; mlp:256,128)",
+		"convnet", "conv:SHAPE", "factor:RANK (factor:32)", "cut"}
 	return strings.Join(append(names, slices.Sorted(maps.Keys(registry))...), ", ")
 }

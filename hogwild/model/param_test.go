@@ -14,7 +14,7 @@ import (
 // TestOrder is the layout of files, by hand: a weight is out x in there, and
 // in x out in memory.
 func TestOrder(t *testing.T) {
-	m, err := New("mlp:2", "", data.Meta{Name: "t", Features: 3}, true)
+	m, err := New(Options{Name: "mlp:2", Bias: true}, data.Meta{Name: "t", Features: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 
 // Spec is a built-in model with nothing left open.
 type Spec struct {
-	Name     string // softmax, logistic, hinge, linear, l1, mlp:WIDTHS
+	Options  Options // what it was made from
+	Name     string  // softmax, logistic, hinge, linear, l1, mlp:WIDTHS
 	Loss     Loss
 	Widths   []int // of the hidden layers; none for a linear model
 	Features int   // inputs of the first layer
@@ -35,6 +36,9 @@ func Task(name, loss string) (string, error) {
 	if _, ok := registry[name]; ok {
 		return "", noOptions(name, loss, true)
 	}
+	if f := family(name); f != nil {
+		return f.task(name, loss)
+	}
 	_, l, err := parse(name, loss)
 	switch {
 	case err != nil || l == "":
@@ -49,15 +53,19 @@ func Task(name, loss string) (string, error) {
 // model; an empty loss is squared for values and cross-entropy for classes, except
 // that a linear model tells two classes apart with the logistic loss. The softmax,
 // logistic, hinge, linear and l1 models take no loss but their own.
-func Resolve(name, loss string, m data.Meta, bias bool) (Spec, error) {
+func Resolve(o Options, m data.Meta) (Spec, error) {
+	name := o.Name
 	if _, ok := registry[name]; ok {
 		return Spec{}, fmt.Errorf("model: %s is the program's own model and has no Spec", name)
 	}
-	widths, l, err := parse(name, loss)
+	if f := family(name); f != nil {
+		return f.resolve(o, m)
+	}
+	widths, l, err := parse(name, o.Loss)
 	if err != nil {
 		return Spec{}, err
 	}
-	s := Spec{Name: name, Loss: l, Widths: widths, Features: m.Features, Outputs: 1, Classes: len(m.Classes), Bias: bias}
+	s := Spec{Options: o, Name: name, Loss: l, Widths: widths, Features: m.Features, Outputs: 1, Classes: len(m.Classes), Bias: o.Bias}
 	if l == "" {
 		s.Loss = byLabels(s.Classes, widths != nil)
 	}
@@ -137,9 +145,25 @@ func parseWidths(name string) ([]int, error) {
 
 func isMLP(name string) bool { return name == "mlp" || strings.HasPrefix(name, "mlp:") }
 
+// families are the models that are not a chain of linear layers, by the part of their
+// names before the colon. Each file of such a model fills in its own.
+type familyOf struct {
+	task    func(name, loss string) (string, error)
+	resolve func(o Options, m data.Meta) (Spec, error)
+	build   func(s Spec) Model
+}
+
+// family is the one that a name belongs to; nil for linear models and perceptrons.
+func family(name string) *familyOf {
+	kind, _, _ := strings.Cut(name, ":")
+	switch kind {
+	}
+	return nil
+}
+
 // builtin tells whether New would take the name for one of its own.
 func builtin(name string) bool {
-	if isMLP(name) {
+	if isMLP(name) || family(name) != nil {
 		return true
 	}
 	for _, n := range linearName {

@@ -38,7 +38,8 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Task(%q, %q) = %q, %v, want %q", c.name, c.loss, task, err, c.task)
 		}
 		c.want.Features, c.want.Classes, c.want.Bias = 4, c.classes, true
-		got, err := Resolve(c.name, c.loss, setOf(c.classes), true)
+		got, err := Resolve(Options{Name: c.name, Loss: c.loss, Bias: true}, setOf(c.classes))
+		got.Options = Options{}
 		if d := cmp.Diff(c.want, got); d != "" || err != nil {
 			t.Errorf("Resolve(%q, %q) of %d classes: %v\n%s", c.name, c.loss, c.classes, err, d)
 		}
@@ -68,12 +69,12 @@ func TestRefusals(t *testing.T) {
 		if _, err := Task(c.name, c.loss); (err != nil) != c.early {
 			t.Errorf("Task(%q, %q): %v", c.name, c.loss, err)
 		}
-		_, err := New(c.name, c.loss, setOf(c.classes), true)
+		_, err := New(Options{Name: c.name, Loss: c.loss, Bias: true}, setOf(c.classes))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("New(%q, %q) of %d classes: %v\nwant %s", c.name, c.loss, c.classes, err, c.want)
 		}
 	}
-	if _, err := New("", "", data.Meta{Name: "empty.csv"}, true); err == nil || !strings.Contains(err.Error(), "empty.csv has no features") {
+	if _, err := New(Options{Name: "", Bias: true}, data.Meta{Name: "empty.csv"}); err == nil || !strings.Contains(err.Error(), "empty.csv has no features") {
 		t.Errorf("no features: %v", err)
 	}
 }
@@ -106,7 +107,7 @@ func TestRegister(t *testing.T) {
 	if task, err := Task("constant", ""); task != "" || err != nil {
 		t.Errorf("task %q, %v", task, err)
 	}
-	m, err := New("constant", "", setOf(0), true)
+	m, err := New(Options{Name: "constant", Bias: true}, setOf(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +121,11 @@ func TestRegister(t *testing.T) {
 	}
 
 	for what, err := range map[string]error{
-		"its own error": second(New("constant", "", setOf(2), true)),
-		"a loss":        second(New("constant", "l1", setOf(0), true)),
+		"its own error": second(New(Options{Name: "constant", Bias: true}, setOf(2))),
+		"a loss":        second(New(Options{Name: "constant", Loss: "l1", Bias: true}, setOf(0))),
 		"a loss early":  second(Task("constant", "l1")),
-		"no bias":       second(New("constant", "", setOf(0), false)),
-		"a spec":        second(Resolve("constant", "", setOf(0), true)),
+		"no bias":       second(New(Options{Name: "constant", Bias: false}, setOf(0))),
+		"a spec":        second(Resolve(Options{Name: "constant", Bias: true}, setOf(0))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "constant") {
 			t.Errorf("%s: %v", what, err)

@@ -1,0 +1,32 @@
+// Command gen writes the assembly of package vec: one file for each of its kinds of
+// loops, named after the file here that makes it.
+//
+//	cd internal/vec && go generate
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/mmcloughlin/avo/build"
+)
+
+// files makes the functions of each assembly file.
+var files = map[string]func(){
+	"dense":  dense,
+	"sparse": sparse,
+	"gemm":   gemm,
+	"conv":   conv,
+}
+
+func main() {
+	if len(os.Args) < 2 || files[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm or conv, then the flags of avo")
+		os.Exit(2)
+	}
+	f := files[os.Args[1]]
+	os.Args = append(os.Args[:1], os.Args[2:]...)
+	build.ConstraintExpr("!noasm")
+	f()
+	build.Generate()
+}

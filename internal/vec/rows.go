@@ -1,0 +1,52 @@
+package vec
+
+// Row is one vector of length d. With Idx nil it is dense: Val holds all of it.
+// Otherwise Val[i] is element Idx[i], the indices are strictly increasing, and every
+// element left out is zero.
+type Row struct {
+	Idx []uint32
+	Val []float32
+}
+
+// Workspace is the scratch memory of the products of a batch of rows and a matrix.
+// It serves one goroutine, and grows to the largest product it has met.
+//
+// X is b rows, all dense or all sparse; matrices are row-major.
+type Workspace struct{}
+
+// Mul is Z += X W: X is b x d, W d x k, Z b x k.
+func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
+	for i, r := range x {
+		zi := z[i*k : (i+1)*k]
+		if r.Idx == nil {
+			Gemv(r.Val, w, zi)
+		} else {
+			SparseGemv(r.Idx, r.Val, w, zi)
+		}
+	}
+}
+
+// MulT is dX = D W': D is b x k, W d x k, dX b x d.
+func (s *Workspace) MulT(d, w []float32, k int, dx []float32) {
+	n := len(w) / k
+	for i := range len(d) / k {
+		di, dxi := d[i*k:(i+1)*k], dx[i*n:(i+1)*n]
+		for j := range dxi {
+			dxi[j] = Dot(di, w[j*k:])
+		}
+	}
+}
+
+// AddOuter is W += a X'D: X is b x d, D b x k, W d x k.
+func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32) {
+	for i, r := range x {
+		di := d[i*k : (i+1)*k]
+		switch {
+		case k == 1 && di[0] == 0: // a hinge that is satisfied
+		case r.Idx == nil:
+			Ger(a, r.Val, di, w)
+		default:
+			SparseGer(a, r.Idx, r.Val, di, w)
+		}
+	}
+}
