@@ -26,7 +26,9 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2), which needs$$missing"; test "$$CI" != true; fi
 
-.PHONY: build cuda fake ptx test check race test-cuda test-asan ptx-check gpu-check bench-go clean help
+SHELL = /bin/bash
+
+.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check gpu-check bench-go clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -37,6 +39,9 @@ cuda: $(STUB) ## bin/hogwild-cuda, which hogwild --gpu runs; and bin/cuda.test, 
 
 fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets the kernels
 	$(MAKE) $(FAKE)
+
+vec: ## internal/vec/*_amd64.s, the fast loops, written by internal/vec/gen
+	cd internal/vec && go generate
 
 ptx: ## cuda/ptx, the kernels compiled by clang-19
 	$(MAKE) -C cuda/kernels ptx
@@ -49,6 +54,8 @@ $(STUB): $(HEADERS)
 
 test: check ## every test that this machine has the tools for; it names those that are missing
 	go test ./...
+	go test -tags noasm ./internal/vec ./hogwild/model
+	$(MAKE) vec-check
 	$(call where,gcc,race)
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
@@ -58,6 +65,13 @@ test: check ## every test that this machine has the tools for; it names those th
 check: ## gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w mends it):" $$files; exit 1; }
 	go vet ./...
+
+vec-check: ## the assembly of internal/vec is what its generator writes
+	@mkdir -p build/vec
+	@for file in internal/vec/*_amd64.s; do kind=$$(basename $$file _amd64.s); \
+		(cd internal/vec/gen && go run . $$kind -out $(CURDIR)/build/vec/$$kind.s -stubs $(CURDIR)/build/vec/$$kind.go -pkg vec) && \
+		for end in s go; do tail -n +2 internal/vec/$${kind}_amd64.$$end | diff -q - <(tail -n +2 build/vec/$$kind.$$end) >/dev/null || \
+			{ echo "internal/vec/$${kind}_amd64.$$end is not what internal/vec/gen writes: make vec"; exit 1; }; done || exit 1; done
 
 race: ## the tests of shm and hogwild under the race detector
 	CGO_ENABLED=1 go test -race -short $(RACE)

@@ -50,7 +50,7 @@ func (t *trainer) Average(r hogwild.Round) error {
 	if t.job.Gradient != 0 {
 		m.Gradients, m.LR = 1, t.setup.Rate(r.Seen)
 		if cfg.Optimizer == "momentum" {
-			m.Velocity, m.Momentum = uint64(t.memory.state(0)), cfg.Momentum
+			m.Velocity, m.Momentum = uint64(t.memory.state(0)), t.setup.Momentum()
 		}
 		return t.mean("average_gradients", m)
 	}

@@ -61,10 +61,12 @@ var lossKinds = map[model.Loss]int64{model.CrossEntropy: 0, model.Logistic: 1, m
 func newJob(s *hogwild.Setup, m *memory) (job, error) {
 	spec, c := s.Spec, s.Config
 	j := job{Features: int64(spec.Features), Layers: int64(len(spec.Widths) + 1), Outputs: int64(spec.Outputs),
-		Classes: int64(spec.Classes), Momentum: c.Momentum, L2: c.L2}
+		Classes: int64(spec.Classes), Momentum: s.Momentum(), L2: c.L2}
 	switch {
 	case spec.Outputs == 0:
 		return j, fmt.Errorf("gpu: the model %s is the program's own: it trains in host memory only", c.Model)
+	case spec.Net != nil || spec.Shape != nil:
+		return j, fmt.Errorf("gpu: the model %s trains in host memory only; leave --gpu out", c.Model)
 	case s.Set.X8 == nil && s.Set.X == nil:
 		return j, fmt.Errorf("gpu: %s has sparse rows: they train in host memory only; leave --gpu out", c.Data)
 	case c.Optimizer != "sgd" && c.Optimizer != "momentum":

@@ -15,23 +15,27 @@ type Setup struct {
 	Config *Config
 	Set    *data.Set   // the training data
 	Spec   model.Spec  // zero for a model that the program registered itself
-	Model  model.Model // of this process
+	Model  model.Model // of this process, as it is trained
 	Params []model.Param
 
 	Weights []float32
 	Slots   [][]float32 // barrier mode: each rank's replica or gradient
 	States  [][]float32 // each optimizer's, slot after slot: one a rank, or one for all
 
-	mem  *weights
-	plan plan
-	rate schedule
+	mem   *weights
+	plan  plan
+	rate  schedule
+	plain model.Model // as it is evaluated: without centring
 }
 
 func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Config: c, Set: set, Weights: m.w, Slots: m.slots,
 		mem: m, plan: newPlan(c, set.Rows), rate: newSchedule(c, set.Rows)}
 	var err error
-	if s.Model, err = model.New(c.modelOptions(), set.Meta); err != nil {
+	if s.Model, err = model.New(c.trained(set), set.Meta); err != nil {
+		return nil, err
+	}
+	if s.plain, err = model.New(c.modelOptions(), set.Meta); err != nil {
 		return nil, err
 	}
 	s.Params = s.Model.Params()
@@ -39,7 +43,7 @@ func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
 		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.w))
 	}
 	if !model.Registered(c.Model) {
-		if s.Spec, err = model.Resolve(c.modelOptions(), set.Meta); err != nil {
+		if s.Spec, err = model.Resolve(c.trained(set), set.Meta); err != nil {
 			return nil, err
 		}
 	}
@@ -55,6 +59,9 @@ func (s *Setup) Order(rank int) data.Order { return s.plan.share(max(rank, 0)) }
 
 // Rate is the learning rate after seen examples of the run.
 func (s *Setup) Rate(seen int64) float64 { return s.rate.at(s.rate.block(seen)) }
+
+// Momentum is that of the momentum optimizer.
+func (s *Setup) Momentum() float64 { return s.Config.momentum() }
 
 // ChunkRows is the most examples that a chunk has.
 func (s *Setup) ChunkRows() int { return s.plan.chunk }
@@ -84,7 +91,7 @@ type Owner interface {
 	Download() error                                       // device to host, all of it
 	Refresh() error                                        // device to host, the weights alone, while workers train
 	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
-	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights
+	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, folded when the model centres
 	Close() error
 }
 
@@ -126,5 +133,5 @@ func (hostOwner) Close() error                      { return nil }
 func (o hostOwner) Device(rank int) (Device, error) { return newCPU(o.s, rank), nil }
 
 func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
-	return evaluate(o.s.Model, w, set), nil
+	return evaluate(o.s.plain, w, set), nil
 }

@@ -24,6 +24,7 @@ const (
 const (
 	tensorState  = "hogwild.state"  // of the optimizers
 	tensorSteps  = "hogwild.steps"  // taken with each state
+	tensorExact  = "hogwild.exact"  // with centring: the weights as the run trains them
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk
 )
@@ -44,8 +45,9 @@ type position struct {
 type snapshot struct {
 	config Config
 	meta   data.Meta
+	mean   []float32 // of the inputs
 	pos    position
-	w      []float32
+	w      []float32 // as the run trains them
 	state  []float32
 	steps  []uint64
 	slots  []float32 // nil unless needed
@@ -113,6 +115,9 @@ func (s *snapshot) mayResume(c *Config, meta data.Meta) error {
 		if c.Mode == "sync" || c.Partition == "contiguous" {
 			fields = append(fields, field{"workers", was.Workers, c.Workers})
 		}
+		if c.Mode == "sync" { // as the replicas have it
+			fields = append(fields, field{"center", was.Law.Center, c.Law.Center})
+		}
 	}
 	for _, f := range fields {
 		if f.was != f.now {
@@ -122,13 +127,22 @@ func (s *snapshot) mayResume(c *Config, meta data.Meta) error {
 	return nil
 }
 
-// save writes the snapshot and the plain weights into the run folder.
-func (s *snapshot) save(dir string, params []model.Param) error {
+// plain are the weights on inputs as they are; trained lists the tensors of w.
+func (s *snapshot) plain(trained []model.Param) []float32 {
+	if !s.config.Law.Center {
+		return s.w
+	}
+	return fold(trained, s.w, s.mean)
+}
+
+// save writes the snapshot and the plain weights, the tensors params, into the run
+// folder.
+func (s *snapshot) save(dir string, params, trained []model.Param) error {
 	meta, err := s.metadata()
 	if err != nil {
 		return err
 	}
-	tensors := weightTensors(params, s.w)
+	tensors := weightTensors(params, s.plain(trained))
 	if err := WriteTensors(filepath.Join(dir, weightsFile), meta, tensors); err != nil {
 		return err
 	}
@@ -138,6 +152,9 @@ func (s *snapshot) save(dir string, params []model.Param) error {
 	}
 	meta["hogwild.position"] = string(pos)
 	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
+	if s.config.Law.Center {
+		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.w)}, s.w))
+	}
 	if s.pos.Within {
 		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
 	}
@@ -236,11 +253,18 @@ func readSnapshot(dir string) (*saved, error) {
 	return f, nil
 }
 
-// load makes a snapshot of the file.
-func (f *saved) load(params []model.Param) (*snapshot, error) {
+// load makes a snapshot of the file, with weights for a run that trains the tensors
+// trained. A run that centres goes on exactly where one that did so stopped, and from
+// the plain weights of any other.
+func (f *saved) load(params, trained []model.Param, center bool) (*snapshot, error) {
 	s := &snapshot{config: f.config, meta: f.meta, pos: *f.pos}
 	var errs [5]error
 	s.w, errs[0] = f.weights(params)
+	if exact, ok := f.tensors[tensorExact]; ok && center {
+		s.w, errs[0] = exact.Floats()
+	} else if center && errs[0] == nil {
+		s.w = unfold(trained, s.w)
+	}
 	s.state, errs[1] = f.tensors[tensorState].Floats()
 	s.steps, errs[2] = uint64s(f.tensors[tensorSteps])
 	if s.pos.Within {

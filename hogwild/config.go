@@ -75,6 +75,11 @@ type Config struct {
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to go on from
 	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker
 
+	// Law is worked out from all this and the data, before the workers start.
+	Law Law `yaml:"-" json:"law"`
+	// Sample, when not 0, is how many examples an epoch of a short run has: see Tune.
+	Sample int `yaml:"-" json:"sample,omitempty"`
+
 	// What follows belongs to one invocation and is not saved.
 	Progress   io.Writer `yaml:"-" json:"-"` // where progress goes; nil: nowhere
 	Quiet      bool      `yaml:"-" json:"-"` // warnings only
@@ -116,11 +121,15 @@ const (
 func (c *Config) Validate() error {
 	if c.Workers == 0 {
 		c.Workers = runtime.NumCPU()
+		if c.delayed() {
+			c.Workers = 1
+		}
 	}
 	if c.Batch == 0 && c.GPU != "" && c.Mode == "sync" {
 		c.Batch = 64
 	}
 	checks := []error{
+		c.checkMode(),
 		c.checkChoices(),
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
@@ -140,6 +149,8 @@ func (c *Config) Validate() error {
 		between("target-accuracy", c.TargetAccuracy, 0, 1),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
 		between("decay", c.Decay, 1e-12, 1),
+		numberOr("bias-step", c.BiasStep, "auto"),
+		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}
 	for _, err := range checks {
 		if err != nil {
@@ -152,14 +163,14 @@ func (c *Config) Validate() error {
 // checkChoices refuses a word that is not one of a field's choices.
 func (c *Config) checkChoices() error {
 	for _, f := range []struct{ name, value, choices string }{
-		{"mode", c.Mode, "async sync"},
 		{"average", c.Average, "weights gradients"},
 		{"average-state", c.AverageState, "keep average reset"},
 		{"optimizer", c.Optimizer, "sgd momentum adam adagrad"},
 		{"optimizer-state", c.OptimizerState, "private shared"},
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
 		{"partition", c.Partition, "ticket contiguous"},
-		{"format", c.Format, "auto idx libsvm csv npy"},
+		{"center", c.Center, "auto on off"},
+		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 	} {
 		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
 			return usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
@@ -183,6 +194,9 @@ func (c *Config) checkTogether() error {
 	}
 	if c.InFlight > 0 && c.GPU == "" {
 		return usage("in-flight %d: it is for a GPU; in host memory each worker has one step under way", c.InFlight)
+	}
+	if c.MomentumCorrection && c.Optimizer != "momentum" {
+		return usage("momentum-correction: the optimizer %s has no momentum to correct; add optimizer momentum", c.Optimizer)
 	}
 	if c.Mode != "sync" {
 		return nil
@@ -258,6 +272,15 @@ func between(name string, v, lo, hi float64) error {
 		return usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
 	}
 	return nil
+}
+
+// numberOr accepts one of the words, or a positive number.
+func numberOr(name, text string, words ...string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if slices.Contains(words, text) || err == nil && v > 0 && v <= math.MaxFloat32 {
+		return nil
+	}
+	return usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))
 }
 
 func positive(name string, v float64) error {

@@ -68,7 +68,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.TargetLoss = -1 }, "target-loss -1: must be from 0"},
 		{func(c *Config) { c.TargetAccuracy = 95 }, "target-accuracy 95: must be from 0 to 1"},
 		{func(c *Config) { c.MaxRestarts = -1 }, "max-restarts -1: must be from 0"},
-		{func(c *Config) { c.Mode = "hogwild" }, `mode "hogwild": choose one of async, sync`},
+		{func(c *Config) { c.Mode = "hogwild" }, `mode "hogwild": choose one of async, atomic, locked, ordered, sync`},
 		{func(c *Config) { c.Average = "all" }, `average "all": choose one of weights, gradients`},
 		{func(c *Config) { c.AverageState = "" }, `average-state "": choose one of keep, average, reset`},
 		{func(c *Config) { c.Optimizer = "Adam" }, `optimizer "Adam": choose one of sgd, momentum, adam, adagrad`},

@@ -7,6 +7,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/vec"
+	"hogwild/shm"
 )
 
 // cpu is the Device whose weights lie in host memory that all workers map.
@@ -30,6 +31,7 @@ type cpu struct {
 	rate   schedule
 	model  model.Model
 	step   model.Stepper // the model, when it can take the steps of this run by itself; else nil
+	hot    *hot          // the copy of the weights that this worker trains; nil: it has none
 	set    *data.Set
 	reader *data.Reader
 	work   vec.Workspace
@@ -37,11 +39,22 @@ type cpu struct {
 	decay  []span    // the weights that l1 and l2 act on
 	orders []data.Order
 	rows   []int32
+	span   []int32    // steps.go: a stretch of the order
 	x      []data.Row // the inputs of the step's batch
 	g      model.Gradient
 	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
 	mean   []float32 // barrier mode: this rank's slice of the average
 	steps  int64
+	point  []float32 // simplex.go: a point on its way to the simplex
+
+	// what the mode needs: see write.go
+	sample  *sampler
+	bits    []uint32 // w, for compare-and-swap
+	atomic  bool     // all writes are that
+	scratch []float32
+	locks   *locks // nil in other modes
+	turns   *turns
+	delay   *delay
 
 	tallies []Tally
 }
@@ -74,7 +87,17 @@ func newCPU(s *Setup, rank int) *cpu {
 	if d.dense == nil && c.Optimizer != "sgd" {
 		d.dense = make([]float32, len(m.w))
 	}
+	d.sample, d.bits, d.atomic = newSampler(m, c, rank), shm.Bits(d.w), c.Mode == "atomic"
+	switch {
+	case c.Mode == "locked":
+		d.locks = newLocks(m, rank)
+	case c.Mode == "ordered":
+		d.turns = newTurns(m, rank)
+	case c.delayed():
+		d.delay = newDelay(c)
+	}
 	d.step = d.stepper()
+	d.hot = d.holdBack()
 	return d
 }
 
@@ -86,17 +109,27 @@ func (d *cpu) Train(cs []Chunk) ([]Tally, error) {
 		train = d.trainSteps
 	}
 	for _, c := range cs {
+		if d.delay != nil {
+			d.delay.epoch = c.Epoch
+		}
 		t, err := train(c)
 		if err != nil {
 			return nil, err
 		}
 		d.tallies = append(d.tallies, t)
 	}
+	d.flush()
 	return d.tallies, nil
 }
 
-// Appetite is one chunk: a core gains nothing from more.
-func (d *cpu) Appetite() int { return 1 }
+// Appetite is one chunk: a core gains nothing from more. But a worker that holds
+// updates back flushes them at the end, and a chunk of such short steps is short.
+func (d *cpu) Appetite() int {
+	if d.step != nil {
+		return stepAppetite
+	}
+	return 1
+}
 
 // train is the hot loop: for each step take the batch, compute the gradient, apply it.
 func (d *cpu) train(c Chunk) (Tally, error) {
@@ -106,13 +139,16 @@ func (d *cpu) train(c Chunk) (Tally, error) {
 	for first := c.First; t.Examples < c.Count; first += c.Stride {
 		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
 		b := d.reader.Batch(rows)
+		b.Epoch = c.Epoch
 		d.x = b.Rows
 		if at := d.rate.block(seen); at != block {
 			lr, block = d.rate.at(at), at
 		}
+		d.begin()
 		loss := d.model.Grad(d.w, b, &d.g)
 		d.steps++
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			d.drop()
 			return t, &notFinite{step: d.steps, loss: loss, lr: lr}
 		}
 		d.apply(lr)
@@ -133,37 +169,54 @@ func (d *cpu) take(order data.Order, c Chunk, first, n int) []int32 {
 	}
 	if first == c.First {
 		order.Fill(d.rows[:c.Count], c.Epoch, first)
+		d.reader.Ahead(d.rows[:c.Count])
 	}
 	return d.rows[first-c.First:][:n]
 }
 
 // apply takes one step down the gradient in d.g.
 func (d *cpu) apply(lr float64) {
-	switch {
-	case d.cfg.averagesGradients():
-		d.flatten() // the step is taken by all together, in Average
-	case d.opt.kind != "sgd":
+	if d.opt.kind != "sgd" || d.cfg.averagesGradients() {
 		d.flatten()
+	}
+	if d.cfg.averagesGradients() {
+		d.sample.wrote(1)
+		return // the step is taken by all together, in Average
+	}
+	d.write(lr)
+}
+
+// put writes the step to the weights: which mode lets it do so, write.go knows.
+func (d *cpu) put(lr float64) {
+	if d.opt.kind != "sgd" {
 		d.opt.turn(d.dense, 0, lr, d.opt.begin())
 		d.add(0, -1, d.dense)
 		d.shrink(0, lr*d.cfg.L1)
-	default:
-		d.shrink(lr*d.cfg.L2, 0)
-		for i := range d.g.Parts {
-			d.push(&d.g.Parts[i], float32(-lr))
-		}
-		d.shrink(0, lr*d.cfg.L1)
+		return
 	}
+	d.shrink(lr*d.cfg.L2, 0)
+	for i := range d.g.Parts {
+		d.push(&d.g.Parts[i], float32(-lr))
+	}
+	d.shrink(0, lr*d.cfg.L1)
 }
 
 // push adds a times a part of the gradient to the weights: the rank-b update
 // W += a X'D of a layer, straight from its factors.
 func (d *cpu) push(p *model.Part, a float32) {
+	if p.X == nil && p.Simplex > 0 {
+		d.project(p, a)
+		return
+	}
 	if p.X == nil {
 		d.add(p.Offset, a, p.G)
 		return
 	}
-	d.work.AddOuter(a, p.X, p.D, p.Out, d.w[p.Offset:p.Offset+p.In*p.Out])
+	if d.atomic {
+		d.pushAtomic(p, a)
+	} else {
+		d.work.AddOuter(a, p.X, p.D, p.Out, d.w[p.Offset:p.Offset+p.In*p.Out])
+	}
 	if p.Bias < 0 {
 		return
 	}
@@ -179,8 +232,14 @@ func (d *cpu) push(p *model.Part, a float32) {
 	}
 }
 
-// add is THE racy line: w[from:] += a u, while others read and write w.
-func (d *cpu) add(from int, a float32, u []float32) { vec.Axpy(a, u, d.w[from:from+len(u)]) }
+// add has THE racy line: w[from:] += a u, while others read and write w.
+func (d *cpu) add(from int, a float32, u []float32) {
+	if d.atomic {
+		addAtomic(d.bits[from:], a, u)
+		return
+	}
+	vec.Axpy(a, u, d.w[from:from+len(u)])
+}
 
 // shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
 // (the proximal step, so that weights become exactly zero). Of the weights of sparse
@@ -211,6 +270,10 @@ func (d *cpu) shrink(l2, l1 float64) {
 func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
 	for _, s := range d.decay {
 		if lo, hi := max(s.from, from), min(s.to, to); lo < hi {
+			if d.atomic {
+				softenAtomic(d.bits[lo:hi], float32(l2), float32(l1))
+				continue
+			}
 			soften(d.w[lo:hi], float32(l2), float32(l1))
 		}
 	}

@@ -34,7 +34,8 @@ func evaluate(m model.Model, w []float32, set *data.Set) model.Score {
 	return sum
 }
 
-// score is what is told of an evaluation: accuracy for classes, RMSE and R2 for values.
+// score is what is told of an evaluation: accuracy for classes, RMSE and R2 for values,
+// nothing but the loss where nothing is predicted, as by a graph cut.
 type score struct {
 	loss               float64
 	accuracy, rmse, r2 *float64
@@ -46,6 +47,9 @@ func scoreOf(s model.Score, classes bool) score {
 	if classes {
 		a := float64(s.Correct) / n
 		r.accuracy = &a
+		return r
+	}
+	if s.SqErr == 0 && s.Y2 == 0 {
 		return r
 	}
 	rmse := math.Sqrt(s.SqErr / n)

@@ -10,7 +10,7 @@ import (
 // finish ends a run: the workers, a round that was under way, the last snapshot,
 // the report. What was trained is saved, unless the numbers diverged.
 func (r *coordinator) finish() (Result, error) {
-	r.pos.Seconds = r.seconds()
+	r.pos.Seconds = r.seconds(monotonic())
 	within := r.opened != 0
 	r.opened = 0
 	r.halt()
@@ -60,7 +60,7 @@ func (r *coordinator) saveWithin() error {
 		e.TrainLoss = r.last.TrainLoss
 	}
 	r.last = &e
-	err := r.snap.save(r.dir, r.params)
+	err := r.snap.save(r.dir, r.params, r.trained)
 	r.pos.Examples += int64(done) // only now: a resumed run counts the epoch's chunks again
 	r.pos.Lost += int64(lost)
 	return err
@@ -122,6 +122,9 @@ func (r *coordinator) result() Result {
 		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
 		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
 	}
+	c.Law.tell(&res, c)
+	res.Instruments = r.instruments()
+	res.PerWorker = r.workers()
 	if c.Timing {
 		res.Timing = r.timing()
 	}
@@ -159,6 +162,7 @@ func (r *coordinator) header() []string {
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
 		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
+	head = append(head, c.Law.header(c)...)
 	for _, note := range append(m.Notes, r.owner.Notes()...) {
 		head = append(head, "note: "+note)
 	}
@@ -180,8 +184,8 @@ func (r *coordinator) show() {
 // status is the run at this moment.
 func (r *coordinator) status() Status {
 	epoch := int(r.world.get(controlEpoch))
-	s := Status{Kind: "second", Epoch: epoch, Epochs: r.cfg.Epochs, Seconds: r.seconds(),
-		Total: int64(r.train.Rows) * int64(r.cfg.Epochs), Last: r.last}
+	s := Status{Kind: "second", Epoch: epoch, Epochs: r.cfg.Epochs, Seconds: r.seconds(monotonic()),
+		Total: int64(r.world.plan.n) * int64(r.cfg.Epochs), Last: r.last}
 	_, done, _, _ := r.world.progress()
 	s.Examples = r.pos.Examples
 	if r.opened != 0 {
@@ -189,19 +193,46 @@ func (r *coordinator) status() Status {
 	}
 	passed := max(time.Since(r.looked).Seconds(), 1e-3)
 	r.looked = time.Now()
+	s.Workers = r.workers()
+	for rank := range s.Workers {
+		w := &s.Workers[rank]
+		w.Rate = float64(w.Examples-r.rates[rank]) / passed
+		r.rates[rank] = w.Examples
+		s.Rate += w.Rate
+	}
+	return s
+}
+
+// workers is each of them at this moment, but for its speed.
+func (r *coordinator) workers() []WorkerStatus {
+	var all []WorkerStatus
 	for rank := range r.cfg.Workers {
-		n := int64(r.world.line(rank, lineExamples))
 		w := WorkerStatus{Rank: rank, PID: int(r.world.line(rank, linePID)),
 			State:    stateNames[r.world.line(rank, lineState)%uint64(len(stateNames))],
-			Examples: n, Rate: float64(n-r.rates[rank]) / passed, Restarts: r.restarts[rank]}
+			Examples: int64(r.world.line(rank, lineExamples)), Restarts: r.restarts[rank]}
 		if r.gone[rank] {
 			w.State = stateNames[stateGone] // whatever its stand-in is doing
 		}
-		r.rates[rank] = n
-		s.Rate += w.Rate
-		s.Workers = append(s.Workers, w)
+		if r.cfg.GPU == "" {
+			w.Instruments = r.mem.records[rank].instruments(float64(r.world.line(rank, lineWaited)) / 1e9)
+			w.StalenessHistogram = nil // of each worker and each second it is too much
+		}
+		all = append(all, w)
 	}
-	return s
+	return all
+}
+
+// instruments are those of all workers together; nil on a GPU, where nobody samples.
+func (r *coordinator) instruments() *Instruments {
+	if r.cfg.GPU != "" {
+		return nil
+	}
+	sum, waited := make(record, recordWords), uint64(0)
+	for rank, one := range r.mem.records {
+		sum.plus(one)
+		waited += r.world.line(rank, lineWaited)
+	}
+	return sum.instruments(float64(waited) / 1e9)
 }
 
 func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }

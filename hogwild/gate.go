@@ -12,13 +12,20 @@ type evaluation struct {
 	err    error
 }
 
+// brief, in seconds, is an epoch no longer than the evaluation of it may be. Then the
+// two do not run at the same time: the evaluation would take a core from the workers
+// for all of the next epoch, which would have to wait for it at its end all the same.
+const brief = 0.05
+
 // gate is the quiet moment between two epochs: all chunks are done and nobody has
 // one. The weights are copied, the next epoch opens, and evaluation and saving run
 // on the copy while it trains.
 func (r *coordinator) gate() {
-	r.pos.Seconds = r.seconds()
+	before := r.pos.Seconds
+	r.pos.Seconds = r.seconds(r.lastDone())
 	r.opened = 0
 	_, done, lost, loss := r.world.progress()
+	r.late = r.lateLoss()
 	r.pos.Examples += int64(done)
 	r.pos.Lost += int64(lost)
 	r.settle() // the copy is still in use until the last evaluation is done
@@ -27,7 +34,7 @@ func (r *coordinator) gate() {
 	}
 	rate := newSchedule(&r.cfg, r.train.Rows)
 	e := EpochResult{Kind: "epoch", Epoch: int(r.pos.Epoch), Seconds: r.pos.Seconds, Examples: r.pos.Examples,
-		LR: rate.at(int64(r.pos.Epoch) * int64(r.train.Rows)), TrainLoss: loss / float64(max(done, 1))}
+		LR: rate.at(int64(r.pos.Epoch) * int64(r.world.plan.n)), TrainLoss: loss / float64(max(done, 1))}
 	r.pos.Epoch++
 	r.pos.Round, r.pos.Within = 0, false
 	last := int(r.pos.Epoch) > r.cfg.Epochs
@@ -39,6 +46,8 @@ func (r *coordinator) gate() {
 	r.due = false
 	if last || r.cfg.TargetLoss > 0 || r.cfg.TargetAccuracy > 0 {
 		r.settle() // whether to go on depends on it
+	} else if r.pos.Seconds-before < brief {
+		r.settle()
 	}
 	if last && r.ended == nil {
 		r.ended = errDone
@@ -58,8 +67,20 @@ func (r *coordinator) openNext() {
 	r.opened = monotonic()
 }
 
-// seconds is the time spent training, gates left out.
-func (r *coordinator) seconds() float64 {
+// lastDone is when the last chunk of the open epoch was done; in barrier mode an
+// average comes after it, and just now.
+func (r *coordinator) lastDone() (at uint64) {
+	if r.world.plan.barrier {
+		return monotonic()
+	}
+	for rank := range r.cfg.Workers {
+		at = max(at, r.world.line(rank, lineDone))
+	}
+	return at
+}
+
+// seconds is the time spent training until now, gates left out.
+func (r *coordinator) seconds(now uint64) float64 {
 	if r.opened == 0 {
 		return r.pos.Seconds
 	}
@@ -71,7 +92,6 @@ func (r *coordinator) seconds() float64 {
 		}
 	}
 	from = max(from, first) // the first epoch begins when a worker does
-	now := monotonic()
 	if from > now {
 		return r.pos.Seconds
 	}
@@ -83,8 +103,8 @@ func (r *coordinator) copyRun() error {
 	if err := r.owner.Download(); err != nil {
 		return err
 	}
-	r.snap.config, r.snap.meta, r.snap.pos = r.cfg, r.train.Meta, r.pos
-	r.snap.pos.Seconds = r.seconds()
+	r.snap.config, r.snap.meta, r.snap.mean, r.snap.pos = r.cfg, r.train.Meta, r.train.Mean, r.pos
+	r.snap.pos.Seconds = r.seconds(monotonic())
 	r.snap.pos.History = slices.Clone(r.pos.History)
 	r.snap.capture(r.mem, r.world)
 	return nil
@@ -101,7 +121,7 @@ func (r *coordinator) evaluate(e EpochResult, save bool) {
 		r.snap.pos.History = append(r.snap.pos.History, e)
 		var err error
 		if save || r.reached(e) != "" {
-			err = r.snap.save(r.dir, r.params)
+			err = r.snap.save(r.dir, r.params, r.trained)
 		}
 		r.evaluated <- evaluation{e, err}
 	}()
@@ -110,13 +130,17 @@ func (r *coordinator) evaluate(e EpochResult, save bool) {
 // score evaluates the copy on the test set. A copy with a number that is not finite
 // is not good, and not to be saved.
 func (r *coordinator) score(e *EpochResult) error {
-	for i, v := range r.snap.w {
+	w := r.snap.plain(r.trained)
+	for i, v := range w {
 		if v != v || v-v != 0 {
 			return fmt.Errorf("%w: weight %d is %v after epoch %d, learning rate %g; try a lower --lr (%s)",
 				ErrDiverged, i, v, e.Epoch, e.LR, r.lastGood())
 		}
 	}
-	sum, err := r.owner.Score(r.snap.w, r.test)
+	if r.cfg.Sample > 0 {
+		return nil // a short run is not judged by the test set
+	}
+	sum, err := r.owner.Score(w, r.test)
 	if err != nil {
 		return err
 	}
@@ -207,7 +231,7 @@ func (r *coordinator) saveHeld() {
 			return
 		}
 		r.busy = true
-		go func() { r.evaluated <- evaluation{err: r.snap.save(r.dir, r.params)} }()
+		go func() { r.evaluated <- evaluation{err: r.snap.save(r.dir, r.params, r.trained)} }()
 	}
 	r.holding = false
 	r.world.set(controlHold, 0)

@@ -47,6 +47,9 @@ func TestKilledWorkers(t *testing.T) {
 		{"async contiguous adam", func(c *Config) {
 			c.Partition, c.Optimizer, c.LR = "contiguous", "adam", 1e-3
 		}},
+		{"atomic", func(c *Config) { c.Mode = "atomic" }},
+		{"locked", func(c *Config) { c.Mode = "locked" }},
+		{"ordered", func(c *Config) { c.Mode = "ordered" }},
 		{"sync every 2 steps", func(c *Config) { c.Mode, c.AverageEvery = "sync", 2 }},
 		{"sync gradients momentum", func(c *Config) {
 			c.Mode, c.Average, c.Optimizer, c.LR = "sync", "gradients", "momentum", 0.05
@@ -91,6 +94,8 @@ func TestWorkerOverItsLimit(t *testing.T) {
 		edit  func(*Config)
 	}{
 		{"ticket", false, func(c *Config) {}},
+		{"locked", false, func(c *Config) { c.Mode = "locked" }},
+		{"ordered", false, func(c *Config) { c.Mode = "ordered" }},
 		{"contiguous", true, func(c *Config) { c.Partition = "contiguous" }},
 		{"sync weights", true, func(c *Config) { c.Mode, c.AverageEvery = "sync", 2 }},
 		{"sync contiguous", true, func(c *Config) { c.Mode, c.Partition = "sync", "contiguous" }},
@@ -165,7 +170,7 @@ func TestNoWorkerLeft(t *testing.T) {
 
 // TestStoppedWorker: one that sleeps delays the others at most.
 func TestStoppedWorker(t *testing.T) {
-	for _, mode := range []string{"async", "sync"} {
+	for _, mode := range []string{"async", "locked", "ordered", "sync"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
 			c.Model, c.Workers, c.Mode, c.Batch, c.Epochs = "slow", 3, mode, 16, 8

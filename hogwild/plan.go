@@ -29,6 +29,7 @@ type plan struct {
 const chunkExamples = 1024
 
 func newPlan(c *Config, n int) plan {
+	n = c.part(n)
 	p := plan{n: n, workers: c.Workers, batch: c.Batch, seed: c.Seed,
 		barrier: c.Mode == "sync", shares: c.Partition == "contiguous"}
 	p.chunk = roundUp(min(chunkExamples, max(64, n/128)), p.batch)

@@ -31,7 +31,7 @@ func (r *coordinator) prepare() error {
 	}
 	r.loadTime = time.Since(start)
 	var err error
-	if r.mem, err = createWeights(&r.cfg, model.Size(r.params)); err != nil {
+	if r.mem, err = createWeights(&r.cfg, model.Size(r.trained)); err != nil {
 		return err
 	}
 	if err := r.own(); err != nil {
@@ -78,14 +78,11 @@ func (r *coordinator) own() error {
 // load reads the data and makes the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.cfg
-	task, err := model.Task(c.Model, c.Loss)
-	if err != nil {
-		return usage("%w", err)
-	}
-	r.train, r.test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
-		Target: c.Target, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
-	if err != nil {
-		return usage("%w", err)
+	if r.train == nil {
+		var err error
+		if r.train, r.test, err = c.read(); err != nil {
+			return err
+		}
 	}
 	if r.train.Rows < c.Workers {
 		return usage("workers %d: %s has %d training rows, fewer than workers", c.Workers, c.Data, r.train.Rows)
@@ -99,15 +96,39 @@ func (r *coordinator) load() error {
 			return usage("%w", err)
 		}
 		c.Model, c.Loss = spec.Name, string(spec.Loss)
+		if err := c.checkSimplex(); err != nil {
+			return err
+		}
 	}
 	if c.GPU != "" {
 		c.fillGPU()
 	}
-	if r.first, err = model.New(c.modelOptions(), r.train.Meta); err != nil {
+	plain, err := model.New(c.modelOptions(), r.train.Meta)
+	if err != nil {
 		return usage("%w", err)
 	}
-	r.params = r.first.Params()
+	if c.Law, err = c.law(r.train); err != nil {
+		return err
+	}
+	if r.first, err = model.New(c.trained(r.train), r.train.Meta); err != nil {
+		return usage("%w", err)
+	}
+	r.params, r.trained = plain.Params(), r.first.Params()
 	return nil
+}
+
+// read reads the training and the test set.
+func (c *Config) read() (train, test *data.Set, err error) {
+	task, err := model.Task(c.Model, c.Loss)
+	if err != nil {
+		return nil, nil, usage("%w", err)
+	}
+	train, test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
+		Target: c.Target, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
+	if err != nil {
+		return nil, nil, usage("%w", err)
+	}
+	return train, test, nil
 }
 
 // begin writes the first weights: the model's own, or those of the run to resume.
@@ -121,7 +142,7 @@ func (r *coordinator) begin() error {
 	if err != nil {
 		return err
 	}
-	s, err := f.load(r.params)
+	s, err := f.load(r.params, r.trained, r.cfg.Law.Center)
 	if err != nil {
 		return err
 	}
@@ -201,7 +222,7 @@ func (r *coordinator) close() {
 		_ = r.mem.seg.Close()
 	}
 	for _, s := range []*data.Set{r.train, r.test} {
-		if s != nil {
+		if s != nil && !r.lent {
 			_ = s.Close()
 		}
 	}

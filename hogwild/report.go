@@ -32,6 +32,17 @@ type Result struct {
 	Version           string   `json:"version"`
 	Run               string   `json:"run"`
 
+	Lambda       float64 `json:"lambda,omitempty"` // see Law
+	Knee         float64 `json:"knee,omitempty"`
+	LRUsed       float64 `json:"lr_used"`
+	MomentumUsed float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
+	Centered     bool    `json:"centered"`
+	BiasStep     float64 `json:"bias_step"`
+	Rate         string  `json:"-"` // how the learning rate came to be another one
+
+	*Instruments                // of all workers; nil where nobody sampled: on a GPU
+	PerWorker    []WorkerStatus `json:"per_worker,omitempty"` // at the end
+
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, target loss, target accuracy
 	History []EpochResult `json:"-"`
@@ -61,6 +72,8 @@ type WorkerStatus struct {
 	Examples int64   `json:"examples"`            // trained since the start of the run
 	Rate     float64 `json:"examples_per_second"` // over the last interval
 	Restarts int     `json:"restarts"`
+
+	*Instruments // since the start of the run; nil on a GPU
 }
 
 // Status is a run at one moment.
@@ -125,6 +138,12 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.TestR2 != nil {
 		row("R2", "%.4f", *r.TestR2)
 	}
+	if r.Instruments != nil && r.StalenessSamples > 0 {
+		row("staleness", "%s", r.stalenessText())
+	}
+	if r.Rate != "" {
+		row("rate", "%s", r.Rate)
+	}
 	if r.Restarts > 0 || r.LostExamples > 0 {
 		row("restarts", "%d, %s examples lost", r.Restarts, thousands(r.LostExamples))
 	}
@@ -146,6 +165,15 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// stalenessText is what the instruments say, in a line.
+func (r Result) stalenessText() string {
+	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by others", r.StalenessMean, r.StalenessP99, r.StalenessMax)
+	if r.Conflicts > 0 || r.LostUpdates > 0 {
+		text += fmt.Sprintf("; %.2g%% in conflict, %.2g%% lost", 100*r.Conflicts, 100*r.LostUpdates)
+	}
+	return text
 }
 
 // next is the commands that the user may want to type after the run.

@@ -22,9 +22,11 @@ import (
 type coordinator struct {
 	cfg         Config
 	train, test *data.Set
-	owner       Owner       // of the device memory
-	first       model.Model // makes the first weights
-	params      []model.Param
+	lent        bool          // the sets are the caller's
+	owner       Owner         // of the device memory
+	first       model.Model   // makes the first weights
+	params      []model.Param // of the model that the run leaves behind
+	trained     []model.Param // of the model as it trains it: they differ by centring
 	world       *world
 	mem         *weights
 	dir         string
@@ -54,6 +56,7 @@ type coordinator struct {
 	holding   bool
 	due       bool // a save that found the copy in use, and is left to the next gate
 	last      *EpochResult
+	late      float64 // mean loss of the second half of the last epoch
 
 	events  []string
 	ended   error // why the run is over; nil while it goes on
@@ -72,13 +75,17 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
-	r := newCoordinator(c)
+	return newCoordinator(c).run(ctx)
+}
+
+// run is Run of a valid configuration.
+func (r *coordinator) run(ctx context.Context) (Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		return Result{}, err
 	}
 	signals := make(chan os.Signal, 1)
-	if c.Signals {
+	if r.cfg.Signals {
 		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 		defer signal.Stop(signals)
 	}
@@ -97,6 +104,9 @@ func Run(ctx context.Context, c Config) (Result, error) {
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
 	r.display.start(r.header()...)
+	for _, line := range r.cfg.Law.changes(&r.cfg) {
+		r.display.event(line)
+	}
 	if r.pos.Within {
 		r.world.publish(r.pos.Epoch, r.pos.Round)
 	} else {
@@ -158,12 +168,17 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 		case <-ctx.Done():
 			r.ended = fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
 		case s := <-signals:
-			r.ended = ErrInterrupted
-			if s == syscall.SIGTERM {
-				r.ended = ErrTerminated
-			}
+			r.ended = interruption(s)
 		}
 	}
+}
+
+// interruption is the error of a run that a signal ended.
+func interruption(s os.Signal) error {
+	if s == syscall.SIGTERM {
+		return ErrTerminated
+	}
+	return ErrInterrupted
 }
 
 // listen turns the workers' bell into a channel, until the run stops, which rings
@@ -233,7 +248,7 @@ func (r *coordinator) complete() bool {
 // again, while the others go on.
 func (r *coordinator) died(e exit) {
 	r.procs[e.rank] = nil
-	r.world.release(e.rank)
+	r.release(e.rank)
 	if r.ended = r.diverged(); r.ended != nil {
 		return // whoever noticed has stopped all
 	}
@@ -308,7 +323,7 @@ func (r *coordinator) halt() {
 		select {
 		case e := <-r.launch.exits:
 			r.procs[e.rank] = nil
-			r.world.release(e.rank)
+			r.release(e.rank)
 		case <-deadline:
 			for _, p := range r.procs {
 				if p != nil {

@@ -1,6 +1,9 @@
 package hogwild
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // schedule is the learning rate as a function of the examples that all workers
 // have trained together.
@@ -21,7 +24,9 @@ const rateBlock = 64
 func (s schedule) block(seen int64) int64 { return seen &^ (rateBlock - 1) }
 
 func newSchedule(c *Config, n int) schedule {
-	return schedule{kind: c.Schedule, lr: c.LR, min: c.LRMin, decay: c.Decay,
+	n = c.part(n)
+	lr := cmp.Or(c.Law.LR, c.LR) // without a Law: what was asked for
+	return schedule{kind: c.Schedule, lr: lr, min: min(lr, c.LRMin), decay: c.Decay,
 		n: float64(n), total: float64(n) * float64(c.Epochs)}
 }
 

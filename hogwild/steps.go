@@ -15,26 +15,67 @@ func (d *cpu) stepper() model.Stepper {
 	if !ok || !plain {
 		return nil
 	}
+	if ok, _ = s.Suits(d.set); !ok {
+		return nil
+	}
 	return s
 }
+
+// stepAppetite is how many chunks a worker of such a model takes at once, as long as
+// enough are left for the others: a few milliseconds of work.
+const stepAppetite = 64
+
+// stride is how many steps are taken at once: the learning rate is that of the first.
+const stride = 64
 
 // trainSteps is the hot loop of a model that takes its steps by itself.
 func (d *cpu) trainSteps(c Chunk) (Tally, error) {
 	var t Tally
-	order := d.orders[max(c.Rank, 0)]
-	seen := c.Seen
-	for first := c.First; t.Examples < c.Count; first += c.Stride {
-		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
-		s := model.Step{LR: float32(d.rate.at(d.rate.block(seen))), L2: float32(d.cfg.L2), L1: float32(d.cfg.L1)}
-		loss := d.step.Steps(nil, d.w, d.set, rows, s)
-		d.steps++
+	rows := d.takeAll(c)
+	s := model.Step{L2: float32(d.cfg.L2), L1: float32(d.cfg.L1)}
+	for seen := c.Seen; len(rows) > 0; {
+		n := min(stride, len(rows))
+		if n = d.hot.room(n); d.hot == nil || d.hot.made == 0 {
+			d.sample.read()
+			d.lookShort(rows[0])
+		}
+		s.LR = float32(d.rate.at(d.rate.block(seen)))
+		loss := d.step.Steps(d.w, d.set, rows[:n], s)
+		d.steps += int64(n)
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
 			return t, &notFinite{step: d.steps, loss: loss, lr: float64(s.LR)}
 		}
-		t.Steps++
-		t.Examples += len(rows)
+		d.updated(n)
+		t.Steps += n
+		t.Examples += n
 		t.Loss += loss
-		seen += int64(len(rows) * c.Weight)
+		seen += int64(n * c.Weight)
+		rows = rows[n:]
 	}
 	return t, nil
+}
+
+// takeAll are the rows of a chunk.
+func (d *cpu) takeAll(c Chunk) []int32 {
+	order := d.orders[max(c.Rank, 0)]
+	if c.Stride == 1 {
+		return d.take(order, c, c.First, c.Count)
+	}
+	// One order for all ranks, of which this one has every Stride-th row. Rows are
+	// shuffled in blocks: it takes whole stretches, and picks its own.
+	if d.span == nil {
+		d.span = make([]int32, len(d.rows))
+	}
+	n, at := 0, c.First
+	for n < c.Count {
+		span := d.span[:min(len(d.span), (c.Count-n-1)*c.Stride+1)]
+		order.Fill(span, c.Epoch, at)
+		i := 0
+		for ; i < len(span); i += c.Stride {
+			d.rows[n] = span[i]
+			n++
+		}
+		at += i
+	}
+	return d.rows[:c.Count]
 }

@@ -16,6 +16,12 @@ type weights struct {
 	opts  []optimizer // one a rank, or one for all
 	state []float32   // of all optimizers, as it lies in memory
 	steps []uint64    // taken with each optimizer's state, a line each
+
+	counts  []uint64 // updates written by each rank, a line each
+	records []record // of each rank's samples
+	locks   []uint32 // locked mode: a line for each block of weights
+	turns   []uint64 // ordered mode: see turns
+	bells   []uint32 // ordered mode: each rank's, a line each
 }
 
 // createWeights makes the segment for p weights, all zero.
@@ -27,6 +33,15 @@ func createWeights(c *Config, p int) (*weights, error) {
 	}
 	l.Add("state", shm.F32, c.optimizers(), optimizerSlots(c.Optimizer), p)
 	l.Add("steps", shm.U64, c.optimizers(), lineWords)
+	l.Add("counts", shm.U64, c.Workers, lineWords)
+	l.Add("records", shm.U64, c.Workers, recordWords)
+	switch c.Mode {
+	case "locked":
+		l.Add("locks", shm.U32, lockBlocks(p), 2*lineWords)
+	case "ordered":
+		l.Add("turns", shm.U64, turnLines(c.Workers), lineWords)
+		l.Add("bells", shm.U32, c.Workers, 2*lineWords)
+	}
 	seg, err := l.Create("weights")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %d weights with what belongs to them", err, p)
@@ -57,14 +72,47 @@ func openWeights(seg *shm.Segment, c *Config) (*weights, error) {
 		m.slots = append(m.slots, slots[r*p:(r+1)*p])
 	}
 	for i := range c.optimizers() {
-		o := optimizer{kind: c.Optimizer, mu: float32(c.Momentum), beta1: c.Beta1, beta2: c.Beta2,
+		o := optimizer{kind: c.Optimizer, mu: float32(c.momentum()), beta1: c.Beta1, beta2: c.Beta2,
 			steps: &m.steps[i*lineWords]}
 		for j := range k {
 			o.slots = append(o.slots, m.state[(i*k+j)*p:(i*k+j+1)*p])
 		}
 		m.opts = append(m.opts, o)
 	}
-	return m, nil
+	return m, m.openModes(c)
+}
+
+// openModes finds what the modes and the samples need beside the weights.
+func (m *weights) openModes(c *Config) error {
+	var errs [4]error
+	var records []uint64
+	m.counts, errs[0] = shm.View[uint64](m.seg, "counts")
+	records, errs[1] = shm.View[uint64](m.seg, "records")
+	switch c.Mode {
+	case "locked":
+		m.locks, errs[2] = shm.View[uint32](m.seg, "locks")
+	case "ordered":
+		m.turns, errs[2] = shm.View[uint64](m.seg, "turns")
+		m.bells, errs[3] = shm.View[uint32](m.seg, "bells")
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	if len(m.counts) != c.Workers*lineWords || len(records) != c.Workers*recordWords {
+		return errors.New("the weights' segment has another shape than the configuration gives it")
+	}
+	for r := range c.Workers {
+		m.records = append(m.records, records[r*recordWords:(r+1)*recordWords])
+	}
+	return nil
+}
+
+// momentum is the one that the run uses; without a Law, the one asked for.
+func (c *Config) momentum() float64 {
+	if c.Law.LR == 0 {
+		return c.Momentum
+	}
+	return c.Law.Momentum
 }
 
 // optimizers is the number of optimizer states: one a rank when they are private.

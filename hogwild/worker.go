@@ -51,11 +51,12 @@ func WorkerMain() int {
 // worker is one rank of a run: it takes chunks, trains them on its device, and
 // reports. It does not know where the weights are.
 type worker struct {
-	rank   int
-	world  *world
-	device Device
-	chunks []Chunk // in hand
-	idle   bool    // meets and averages in the place of a rank that is gone; trains nothing
+	rank    int
+	world   *world
+	device  Device
+	chunks  []Chunk // in hand
+	delayed bool    // updates are held back
+	idle    bool    // meets and averages in the place of a rank that is gone; trains nothing
 }
 
 // joinRun maps what the coordinator made and checks that both mean the same by it.
@@ -93,7 +94,7 @@ func joinRun() (*worker, *worldHeader, error) {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
 	}
 	device, err := joinDevice(&header, rank, m, set)
-	return &worker{rank: rank, world: world, device: device}, &header, err
+	return &worker{rank: rank, world: world, device: device, delayed: header.Config.delayed()}, &header, err
 }
 
 // joinDevice makes the device of a rank, where the configuration says.
@@ -170,14 +171,19 @@ func (w *worker) live() error {
 
 // free is async mode: chunk after chunk, without waiting for anybody.
 func (w *worker) free() error {
-	// However much a device wants at once, the others shall find something too.
-	fair := max(1, w.world.plan.chunks()/(4*w.world.plan.workers))
 	for {
-		c, err := w.world.take(w.rank)
-		if err != nil {
-			return err
+		c, ok := w.world.next(w.rank)
+		if !ok {
+			w.settle()
+			var err error
+			if c, err = w.world.take(w.rank); err != nil {
+				return err
+			}
 		}
 		w.chunks = append(w.chunks[:0], c)
+		// However much a device wants at once, the others shall find something too, and
+		// all be done at about the same time.
+		fair := w.world.ahead() / (2 * w.world.plan.workers)
 		for len(w.chunks) < min(fair, w.device.Appetite()) {
 			i := w.world.find(w.rank, uint64(c.Epoch+1))
 			if i < 0 {
@@ -208,11 +214,26 @@ func (w *worker) train(cs []Chunk) error {
 	if err != nil {
 		return err
 	}
+	if last := cs[len(cs)-1]; w.delayed && w.world.last(last) {
+		w.settle() // before the coordinator copies the weights
+	}
+	w.world.setLine(w.rank, lineDone, monotonic())
 	for i, c := range cs {
 		w.world.finish(w.rank, c, first.plus(ts[i]))
 		first = Tally{}
 	}
 	return nil
+}
+
+// settler is a device that holds updates back: delayed mode.
+type settler interface{ Settle() }
+
+// settle has all updates written that the device holds back: before this worker waits,
+// and when an epoch is complete.
+func (w *worker) settle() {
+	if d, ok := w.device.(settler); ok {
+		d.Settle()
+	}
 }
 
 // rounds is barrier mode: all ranks in step, epoch after epoch.

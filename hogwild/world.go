@@ -62,6 +62,7 @@ const (
 	lineSteps
 	lineBegan    // monotonic ns: ready to train
 	lineFirst    // monotonic ns: first step done
+	lineDone     // monotonic ns: its last chunk done
 	lineTrained  // ns within chunks
 	lineWaited   // ns waiting for others, or for the next epoch
 	lineFailStep // 1 or more: the loss was not finite in that step
@@ -252,13 +253,44 @@ func (w *world) take(rank int) (Chunk, error) {
 		if err := w.mayRun(rank); err != nil {
 			return Chunk{}, err
 		}
-		if epoch := w.get(controlEpoch); epoch > 0 {
-			if i := w.find(rank, epoch); i >= 0 {
-				return w.plan.at(int(epoch-1), i), nil
-			}
+		if c, ok := w.next(rank); ok {
+			return c, nil
 		}
 		w.await(rank, tick)
 	}
+}
+
+// next finds a worker's next chunk without waiting for it: there may be none, or
+// workers may be told to wait or to stop.
+func (w *world) next(rank int) (Chunk, bool) {
+	epoch := w.get(controlEpoch)
+	if epoch == 0 || w.stopped() || w.get(controlHold) != 0 {
+		return Chunk{}, false
+	}
+	i := w.find(rank, epoch)
+	if i < 0 {
+		return Chunk{}, false
+	}
+	return w.plan.at(int(epoch-1), i), true
+}
+
+// last tells whether all chunks of the open epoch but c are done.
+func (w *world) last(c Chunk) bool {
+	for i := w.plan.chunks() - 1; i >= 0; i-- {
+		if state, _ := w.chunk(i); i != c.Index && state != chunkDone {
+			return false
+		}
+	}
+	return true
+}
+
+// ahead is how many chunks nobody has looked at yet: in the open epoch, or in this
+// worker's share of it.
+func (w *world) ahead() int {
+	if w.plan.shares {
+		return (w.plan.perRank - w.cursor) * w.plan.workers
+	}
+	return max(0, w.plan.chunks()-int(w.get(controlNext)))
 }
 
 // find claims a free chunk: the next in line, or else any that was given back.

@@ -247,6 +247,11 @@ func View[T Element](s *Segment, name string) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.mem[e.Offset])), n), nil
 }
 
+// Bits is the same numbers as the words that hold them: what a compare-and-swap needs.
+func Bits(f []float32) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(f))), len(f))
+}
+
 // futex is the system call futex(2). It stands here because it takes addresses.
 func futex(word *uint32, operation, value uintptr, timeout *unix.Timespec) unix.Errno {
 	_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), operation,

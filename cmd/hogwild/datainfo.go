@@ -22,6 +22,7 @@ FLAGS
 Examples:
   hogwild data info mnist/
   hogwild data info housing.csv --target median_house_value
+  hogwild data info u.data
 `
 
 func dataInfoCommand() *cli.Command {
@@ -29,7 +30,7 @@ func dataInfoCommand() *cli.Command {
 	var asJSON bool
 	format := "auto"
 	l := flagList{category: "Flags"}
-	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv or npy")
+	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.bool(&asJSON, "json", "print the answer as one JSON object")
 	return &cli.Command{
@@ -55,15 +56,33 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "data\t%s\n", m.Name)
 	fmt.Fprintf(w, "format\t%s\n", m.Format)
-	fmt.Fprintf(w, "rows\t%d\n", m.Rows)
-	fmt.Fprintf(w, "features\t%s\n", features(m))
-	fmt.Fprintf(w, "classes\t%s\n", classes(m.Classes))
-	fmt.Fprintf(w, "nonzeros\t%d (%.2f%%), stored as %s\n", m.Nonzeros, share(m), m.Kind)
+	if m.Kind == data.Pairs {
+		writePairs(w, m)
+	} else {
+		fmt.Fprintf(w, "rows\t%d\n", m.Rows)
+		fmt.Fprintf(w, "features\t%s\n", features(m))
+		fmt.Fprintf(w, "classes\t%s\n", classes(m.Classes))
+		fmt.Fprintf(w, "nonzeros\t%d (%.2f%%), stored as %s\n", m.Nonzeros, share(m), m.Kind)
+	}
 	fmt.Fprintf(w, "sha256\t%s\n", m.Checksum)
 	for _, note := range m.Notes {
 		fmt.Fprintf(w, "note\t%s\n", note)
 	}
 	return w.Flush()
+}
+
+// writePairs tells of a matrix or a graph.
+func writePairs(w io.Writer, m data.Meta) {
+	if len(m.Shape) == 2 {
+		cells := float64(m.Shape[0]) * float64(m.Shape[1])
+		fmt.Fprintf(w, "matrix\t%d rows x %d columns\n", m.Shape[0], m.Shape[1])
+		fmt.Fprintf(w, "entries\t%d (%.3g%%)\n", m.Rows, 100*float64(m.Rows)/cells)
+	} else {
+		fmt.Fprintf(w, "graph\t%d nodes, %d edges\n", m.Features, m.Rows)
+	}
+	if t := m.Targets; t != (data.Spread{}) { // made data is described before it is made
+		fmt.Fprintf(w, "values\t%g to %g, mean %.4g, deviation %.4g\n", t.Min, t.Max, t.Mean, t.Deviation)
+	}
 }
 
 func features(m data.Meta) string {

@@ -22,7 +22,9 @@ Usage: hogwild COMMAND [flags]
 
   train       train a model
   eval        loss and accuracy of saved weights
+  bench       what this machine can do at best
   data info   what a data file holds
+  data make   made data, written to a file
 
 Try:
   hogwild train --workers 8
@@ -30,8 +32,10 @@ Try:
 `
 
 const dataHelp = `Usage: hogwild data info PATH [--json]
+       hogwild data make NAME FILE [--seed N] [--limit N]
 
   info        rows, features, classes, format and checksum of a data file
+  make        made data of any size, written to a file
 `
 
 func main() {
@@ -63,7 +67,8 @@ func app(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			trainCommand(),
 			evalCommand(),
-			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand()}},
+			benchCommand(),
+			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
 			{Name: "worker", Hidden: true, Action: workerByHand},
 		},
 	}

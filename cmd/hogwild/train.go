@@ -36,6 +36,8 @@ Examples:
       regression on a column of a CSV file
   hogwild train --mode sync --workers 4 --average-every 1 --lr 0.4
       the mean of the replicas after each step
+  hogwild train --data a9a --model logistic --batch 1 --workers 8 --tune
+      with the learning rate that suits eight workers
   hogwild train --workers 4 --gpu 0
       the weights in the memory of the first GPU, by hogwild-cuda (make cuda)
   hogwild train --resume runs/digits --epochs 20
@@ -47,6 +49,7 @@ type trainOptions struct {
 	hogwild.Config
 	noBias bool
 	json   bool
+	tune   bool
 	config string // --config
 }
 
@@ -100,6 +103,12 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		return err
 	}
 	o.Progress, o.Signals = stderr, true
+	if o.tune {
+		var err error
+		if o.Config, _, err = hogwild.Tune(context.Background(), o.Config); err != nil {
+			return err
+		}
+	}
 	result, err := hogwild.Run(context.Background(), o.Config)
 	saved := errors.Is(err, hogwild.ErrInterrupted) || errors.Is(err, hogwild.ErrTerminated)
 	if err != nil && !saved {

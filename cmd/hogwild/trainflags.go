@@ -15,7 +15,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.Workers, "workers", "`N` worker processes (default: one a core)")
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, or digits (made, not read)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
-	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv or npy")
+	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
 	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto, none, unit, standard or MEAN,STD")
@@ -49,6 +49,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.category = "Optimizer"
 	l.int(&o.Epochs, "epochs", "`N` passes over the data")
 	l.float(&o.LR, "lr", "`X` learning rate")
+	l.bool(&o.tune, "tune", "find the learning rate, and the momentum, by short runs first")
 	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off or a kappa")
 	l.string(&o.Optimizer, "optimizer", "`NAME` sgd, momentum, adam or adagrad")
 	l.float(&o.Momentum, "momentum", "`X` share of the last step that the next keeps, for momentum")

@@ -8,13 +8,13 @@ import (
 
 // Options say what Load reads, and how.
 type Options struct {
-	Path   string // digits, digits:N, a file, or a folder of IDX or .npy files
+	Path   string // digits, digits:N, made:NAME, a file, or a folder of IDX or .npy files
 	Test   string // the same; "" = the set's own test split, else a sixth is held out
-	Format string // auto, idx, libsvm, csv, npy; "" = auto
+	Format string // auto, idx, libsvm, csv, npy, ratings; "" = auto
 	Target string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale  string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Limit  int    // the first rows of the training set; 0 = all
-	Task   string // "classes", "values" (regression), "" = decided by the labels
+	Task   string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
 	Seed   uint64 // of the digits, of the rows held out, of the shuffling
 }
 
@@ -34,7 +34,17 @@ func Load(o Options) (train, test *Set, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t, y, err := o.decodeTraining(path)
+	if isMade(path) {
+		return o.loadMade()
+	}
+	src, err := read(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.isPairs(src) {
+		return o.loadPairs(src, readTest)
+	}
+	t, y, err := o.decodeTraining(src)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,8 +77,8 @@ func Load(o Options) (train, test *Set, err error) {
 }
 
 // decodeTraining is all rows of the training file, and their targets.
-func (o Options) decodeTraining(path string) (*table, []float32, error) {
-	t, err := open(path, o, nil)
+func (o Options) decodeTraining(src *source) (*table, []float32, error) {
+	t, err := decode(src, o, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,6 +137,9 @@ func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error)
 // and scaling. Of a folder and of the digits it reads the test part, if there is
 // one. Digits are those of seed 1 unless the path says another: digits:60000:7.
 func LoadLike(path, format, target string, like Meta) (*Set, error) {
+	if isMade(path) {
+		return makeTest(path, &like)
+	}
 	train, test, err := locate(path)
 	if err != nil {
 		return nil, err
@@ -142,6 +155,9 @@ func LoadLike(path, format, target string, like Meta) (*Set, error) {
 }
 
 func loadLike(src *source, o Options, like *Meta) (*Set, error) {
+	if like.Kind == Pairs {
+		return loadPairsLike(src, like)
+	}
 	t, err := decode(src, o, like)
 	if err != nil {
 		return nil, err
@@ -160,11 +176,23 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 // Describe says what a file holds, without making a set of it: inputs are counted
 // as the file has them, not scaled.
 func Describe(path, format, target string) (Meta, error) {
+	if isMade(path) {
+		_, m, err := describeMade(path, 1)
+		return m, err
+	}
 	train, test, err := locate(path)
 	if err != nil {
 		return Meta{}, err
 	}
-	t, err := open(cmp.Or(train, test), Options{Format: format, Target: target, Seed: 1}, nil)
+	o := Options{Format: format, Target: target, Seed: 1}
+	src, err := read(cmp.Or(train, test))
+	if err != nil {
+		return Meta{}, err
+	}
+	if o.isPairs(src) {
+		return describePairs(src, false)
+	}
+	t, err := decode(src, o, nil)
 	if err != nil {
 		return Meta{}, err
 	}
@@ -210,6 +238,8 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 		t, err = decodeCSV(src, o.Target, like)
 	case "npy":
 		t, err = decodeNPY(src, o.Target)
+	case "ratings":
+		err = src.errorf("read as triples, but the training data has rows with labels")
 	}
 	switch {
 	case err != nil:

@@ -1,6 +1,6 @@
 package data
 
-import "encoding/binary"
+import "hogwild/internal/vec"
 
 // denseAbove is the share of non-zero bytes above which a row of bytes is formed
 // dense: then walking all features in order is cheaper than naming them.
@@ -8,13 +8,16 @@ const denseAbove = 0.6
 
 // Reader forms batches of a set. It owns its scratch memory: it serves one goroutine.
 type Reader struct {
-	s        *Set
-	batch    Batch
-	sparse   bool         // bytes: form sparse rows
-	value    [256]float32 // bytes: what a byte is worth
-	mul, add []float32    // bytes: applied to value, nil or d each
-	idx      []uint32     // bytes: the rows of the batch, one behind the other
+	s     *Set
+	batch Batch
+
+	// Of bytes: how rows are formed, and the rows of the batch, one behind the other.
+	sparse   bool
+	mul, add []float32 // of each feature
+	one      bool      // mul is the same for all
+	idx      []uint32
 	val      []float32
+	ahead    []int32 // of the rows that Ahead named, those that have not been asked for
 }
 
 // ones are the values of every pair.
@@ -30,19 +33,10 @@ func (s *Set) NewReader() *Reader {
 	for _, a := range s.Add {
 		r.sparse = r.sparse && a == 0
 	}
-	for b := range r.value {
-		r.value[b] = float32(b)
-	}
-	if max(len(s.Mul), len(s.Add)) > 1 {
-		r.mul, r.add = make([]float32, s.Features), make([]float32, s.Features)
-		for j := range r.mul {
-			r.mul[j], r.add[j] = s.scaling(j)
-		}
-		return r
-	}
-	mul, add := s.scaling(0)
-	for b := range r.value {
-		r.value[b] = float32(b)*mul + add
+	r.one = len(s.Mul) <= 1
+	r.mul, r.add = make([]float32, s.Features), make([]float32, s.Features)
+	for j := range r.mul {
+		r.mul[j], r.add[j] = s.scaling(j)
 	}
 	return r
 }
@@ -61,11 +55,30 @@ func (m *Meta) scaling(j int) (mul, add float32) {
 	return at(m.Mul, 1), at(m.Add, 0)
 }
 
+// lead is how many rows before its turn a row of bytes is asked for: memory takes as
+// long as forming a few of them.
+const lead = 4
+
+// Ahead names the rows of the calls of Batch to come, in order, so that those calls
+// can ask memory for them in time. They belong to the Reader until the next Ahead.
+func (r *Reader) Ahead(rows []int32) { r.ahead = rows[min(lead, len(rows)):] }
+
+// prefetch asks memory for the next row.
+func (r *Reader) prefetch() {
+	if len(r.ahead) == 0 {
+		return
+	}
+	d := r.s.Features
+	from := int(r.ahead[0]) * d
+	vec.Prefetch(r.s.X8[from : from+d])
+	r.ahead = r.ahead[1:]
+}
+
 // Batch is the given rows of the set, in that order; valid until the next call. It
 // allocates nothing once it has met its largest batch.
 func (r *Reader) Batch(rows []int32) *Batch {
 	s, b := r.s, &r.batch
-	b.Rows, b.Y, b.M = b.Rows[:0], b.Y[:0], b.M[:0]
+	b.Rows, b.Y, b.M, b.ID = b.Rows[:0], b.Y[:0], b.M[:0], rows
 	for _, i := range rows {
 		b.Y = append(b.Y, s.Y[i])
 	}
@@ -99,63 +112,33 @@ func (r *Reader) Batch(rows []int32) *Batch {
 // decode forms rows out of bytes.
 func (r *Reader) decode(rows []int32) {
 	d, b := r.s.Features, &r.batch
-	if need := len(rows) * d; need > len(r.val) {
+	if need := len(rows)*d + vec.Spare; need > len(r.val) {
 		r.idx, r.val = make([]uint32, need), make([]float32, need)
 	}
 	k := 0
 	for _, i := range rows {
+		r.prefetch()
 		x := r.s.X8[int(i)*d : (int(i)+1)*d]
 		if r.sparse {
-			n := r.nonzeros(r.idx[k:k+d], r.val[k:k+d], x)
+			n := r.nonzeros(x, r.idx[k:], r.val[k:])
 			b.Rows = append(b.Rows, Row{Idx: r.idx[k : k+n : k+n], Val: r.val[k : k+n : k+n]})
 			k += n
 			continue
 		}
-		r.all(r.val[k:k+d], x)
+		vec.Widen(x, r.mul, r.add, r.val[k:])
 		b.Rows = append(b.Rows, Row{Val: r.val[k : k+d : k+d]})
 		k += d
 	}
 }
 
-// all sets val to the scaled bytes of x.
-func (r *Reader) all(val []float32, x []uint8) {
-	for j, v := range x {
-		val[j] = r.value[v]
-	}
-	for j, m := range r.mul {
-		val[j] = val[j]*m + r.add[j]
-	}
-}
-
 // nonzeros writes the non-zero bytes of x, scaled, and returns how many there are.
-// It skips words of eight zeros, of which most of an image consists. Of any other
-// word it writes all eight bytes, and moves on behind those that are not zero: no
-// branch depends on a single byte, whose zeros no processor can foretell. (Finding
-// the non-zero bytes by TrailingZeros64 takes 1.6 times as long on MNIST.)
-func (r *Reader) nonzeros(idx []uint32, val []float32, x []uint8) int {
-	n, j := 0, 0
-	for ; j+8 <= len(x); j += 8 {
-		word := binary.LittleEndian.Uint64(x[j:])
-		if word == 0 {
-			continue
-		}
-		for i := range uint32(8) {
-			v := uint8(word)
-			word >>= 8
-			idx[n], val[n] = uint32(j)+i, r.value[v]
-			n += int((uint32(v) + 255) >> 8)
-		}
+func (r *Reader) nonzeros(x []uint8, idx []uint32, val []float32) int {
+	if r.one {
+		return vec.Nonzeros(x, r.mul[0], idx, val)
 	}
-	for ; j < len(x); j++ {
-		if x[j] != 0 {
-			idx[n], val[n] = uint32(j), r.value[x[j]]
-			n++
-		}
-	}
-	if r.mul != nil {
-		for k, i := range idx[:n] {
-			val[k] *= r.mul[i]
-		}
+	n := vec.Nonzeros(x, 1, idx, val)
+	for k, i := range idx[:n] {
+		val[k] *= r.mul[i]
 	}
 	return n
 }

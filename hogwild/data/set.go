@@ -5,7 +5,8 @@
 //
 // From file to batch: source.go (bytes), then idx.go, libsvm.go, csv.go, npy.go or
 // digits.go (a table on the heap), labels.go, split.go, scale.go, set.go (the
-// segment), order.go and reader.go; open.go puts them together.
+// segment), order.go and reader.go; open.go puts them together. Triples have a way of
+// their own, by ratings.go, entries.go and pairs.go, and made data by made.go.
 package data
 
 import (
@@ -37,6 +38,8 @@ type Batch struct {
 	Rows     []Row
 	Y        []float32
 	M        []float32 // mean'x of each row; nil when the set has no Mean
+	ID       []int32   // which rows of the set these are; nil when they are of no set
+	Epoch    int       // of the run, from 0: with ID it tells the examples of a run apart
 	Features int       // d, the width of a dense row
 }
 
@@ -44,20 +47,31 @@ type Batch struct {
 // as it is needed to read other data in the same way, with the weights.
 type Meta struct {
 	Name     string    `json:"name"`     // how the user named it: digits, or the path
-	Format   string    `json:"format"`   // digits, idx, libsvm, csv, npy
+	Format   string    `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, made
 	Rows     int       `json:"rows"`     // n
 	Features int       `json:"features"` // d
 	Nonzeros int64     `json:"nonzeros"`
-	Kind     string    `json:"kind"`              // bytes, floats, sparse: how the inputs are stored
-	Shape    []int     `json:"shape,omitempty"`   // of one example when it is an image: [28, 28]
+	Kind     string    `json:"kind"`              // bytes, floats, sparse, pairs: how the inputs are stored
+	Shape    []int     `json:"shape,omitempty"`   // of one example when it is an image: [28, 28]; pairs: of the matrix
 	Columns  []string  `json:"columns,omitempty"` // names of the features, where the file has them
 	Classes  []string  `json:"classes,omitempty"` // the labels as the file writes them; nil for regression
 	Scale    string    `json:"scale"`             // auto, none, unit, standard or "MEAN,STD": what was asked
 	Mul      []float32 `json:"mul,omitempty"`     // x' = x*Mul + Add; length 0 (nothing to do), 1 or d
 	Add      []float32 `json:"add,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // what was done to the data that the user should know
-	Seed     uint64    `json:"seed,omitempty"`  // digits: what they were made from
+	Seed     uint64    `json:"seed,omitempty"`  // digits and made data: what they were made from
 	Checksum string    `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
+
+	Targets Spread     `json:"targets,omitzero"` // pairs: how the values lie
+	IDs     [][]uint32 `json:"ids,omitempty"`    // pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
+}
+
+// Spread is how numbers lie.
+type Spread struct {
+	Mean      float32 `json:"mean"`
+	Deviation float32 `json:"deviation"` // standard
+	Min       float32 `json:"min"`
+	Max       float32 `json:"max"`
 }
 
 // Set is a data set in one shared segment. Exactly one of X8, X, (Ptr, Idx, Val) and
@@ -113,9 +127,9 @@ func (s *Set) Close() error {
 	return s.seg.Close()
 }
 
-// metaRoom is kept free behind the Meta in the segment, for the digits of Nonzeros,
-// which is known only when the rows are in place.
-const metaRoom = 24
+// metaRoom is kept free behind the Meta in the segment, for Nonzeros and Targets,
+// which are known only when the rows are in place.
+const metaRoom = 160
 
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
@@ -181,6 +195,13 @@ func (s *Set) seal() error {
 // count sets Freq and Nonzeros, both of the inputs as batches have them.
 func (s *Set) count() {
 	seen := make([]int32, s.Features)
+	if s.Kind == Pairs {
+		for _, j := range s.Idx {
+			seen[j]++
+		}
+		s.setCounts(seen)
+		return
+	}
 	r := s.NewReader()
 	for i := range s.Rows {
 		row := r.Batch([]int32{int32(i)}).Rows[0]
@@ -194,6 +215,11 @@ func (s *Set) count() {
 			seen[k]++
 		}
 	}
+	s.setCounts(seen)
+}
+
+// setCounts sets Freq and Nonzeros by the rows in which each feature is not zero.
+func (s *Set) setCounts(seen []int32) {
 	s.Nonzeros = 0
 	for j, c := range seen {
 		s.Nonzeros += int64(c)

@@ -22,7 +22,7 @@ type source struct {
 }
 
 // formats are the values of Options.Format.
-var formats = []string{"auto", "idx", "libsvm", "csv", "npy"}
+var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings"}
 
 // read reads a file and unpacks it if it starts as gzip does, whatever its name.
 // The digits have no file, and so no text.

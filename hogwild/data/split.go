@@ -20,6 +20,9 @@ func locate(path string) (train, test string, err error) {
 	if isDigits(path) {
 		return path, path, nil
 	}
+	if isMade(path) {
+		return path, "", nil
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", "", fmt.Errorf("data: %w", err)
@@ -38,11 +41,15 @@ func locate(path string) (train, test string, err error) {
 }
 
 // testBeside is the test file that belongs to a training file by its name: NAME.t
-// for NAME, t10k-... for train-..., else "test" in the place of "train".
+// for NAME, NAME.test for NAME.base, t10k-... for train-..., else "test" in the place
+// of "train".
 func testBeside(path string) string {
 	dir, base := filepath.Split(path)
 	bare := strings.TrimSuffix(base, ".gz")
 	names := []string{bare + ".t"}
+	if name, ok := strings.CutSuffix(bare, ".base"); ok { // MovieLens
+		names = append(names, name+".test")
+	}
 	if rest, ok := strings.CutPrefix(bare, "train-images"); ok {
 		names = append(names, "t10k-images"+rest)
 	}

@@ -25,8 +25,8 @@ func newTable(src *source, format, kind string) *table {
 	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}}
 }
 
-func (t *table) notef(format string, args ...any) {
-	t.Notes = append(t.Notes, fmt.Sprintf(format, args...))
+func (m *Meta) notef(format string, args ...any) {
+	m.Notes = append(m.Notes, fmt.Sprintf(format, args...))
 }
 
 // where says where row i stands in the file: "path:line" or "path: row i".

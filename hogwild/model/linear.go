@@ -51,13 +51,22 @@ func (l *linear) forward(s *vec.Workspace, w []float32, x []data.Row, m, z []flo
 }
 
 // backward computes dx (b x in), the derivatives with respect to the inputs, from
-// d, those with respect to the outputs: dx[i][j] = W[j] . d[i]. It does so for the
-// inputs that x lists; to the others, units that are dead, nothing flows.
-func (l *linear) backward(w []float32, x []data.Row, d, dx []float32) {
+// d, those with respect to the outputs: dx[i][j] = W[j] . d[i]. The inputs are units
+// after a ReLU: to those that are dead nothing flows, and those that sparse rows leave
+// out are.
+func (l *linear) backward(s *vec.Workspace, w []float32, x []data.Row, d, dx []float32) {
 	matrix := l.matrix(w)
+	dx = dx[:len(x)*l.in]
+	if x[0].Idx == nil {
+		s.MulT(d[:len(x)*l.out], matrix, l.out, dx)
+		for i, r := range x {
+			vec.ReLUMask(r.Val, dx[i*l.in:(i+1)*l.in])
+		}
+		return
+	}
+	clear(dx)
 	for i, r := range x {
 		di, dxi := d[i*l.out:(i+1)*l.out], dx[i*l.in:(i+1)*l.in]
-		clear(dxi)
 		for _, j := range r.Idx {
 			dxi[j] = vec.Dot(di, matrix[int(j)*l.out:])
 		}

@@ -17,6 +17,7 @@ type mlp struct {
 	center *Center // of the first stage; nil: its inputs are taken as they are
 	batch  int     // the largest batch that the scratch has room for
 	parts  []Part  // one a stage; X and D change with the batch
+	stepping
 }
 
 // stage is one layer with its scratch. Outputs become deltas in place: once the
@@ -91,7 +92,7 @@ func (m *mlp) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 	loss := m.loss.deltas(last.d[:len(b.Y)*last.out], b.Y, last.out)
 	for i := len(m.stages) - 1; i > 0; i-- {
 		s := &m.stages[i]
-		s.backward(w, s.x[:len(b.Y)], s.d, m.stages[i-1].d)
+		s.backward(&m.work, w, s.x[:len(b.Y)], s.d, m.stages[i-1].d)
 	}
 	for i := range m.stages {
 		s, p := &m.stages[i], &m.parts[i]
@@ -128,12 +129,25 @@ func (m *mlp) forward(w []float32, b *data.Batch) *stage {
 	return s
 }
 
-// activate is ReLU: x becomes the units of z (b x in) that are positive, as sparse
-// rows, so that dead ones cost nothing from here on. NaN stays in, to be noticed.
+// wholeFrom is the batch from which on hidden units are taken whole, dead or not: then
+// tiles of a matrix product are faster than skipping the dead half.
+const wholeFrom = 4
+
+// activate is ReLU of z (b x in). In a small batch x becomes the units that are
+// positive, as sparse rows, so that dead ones cost nothing from here on. NaN stays in,
+// to be noticed.
 func (s *stage) activate(z []float32, x []data.Row) {
+	whole := len(x) >= wholeFrom
+	if whole {
+		vec.ReLU(z[:len(x)*s.in], s.val)
+	}
 	for i := range x {
 		from, to := i*s.in, (i+1)*s.in
 		idx, val := s.idx[from:to], s.val[from:to]
+		if whole {
+			x[i] = data.Row{Val: val}
+			continue
+		}
 		n := 0
 		for j, v := range z[from:to] {
 			idx[n], val[n] = uint32(j), v

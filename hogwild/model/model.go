@@ -35,6 +35,9 @@ type Part struct {
 	X               []data.Row
 	D               []float32
 	G               []float32
+	// Simplex is not 0 when G is that of one point of a simplex of so many corners: a step
+	// ends with its projection (see Project), of which the weights take the difference.
+	Simplex int
 	// BiasStep scales the step of the bias against that of the weights; 0 is 1.
 	BiasStep float32
 	// Center is not nil when the layer learns on centred inputs.
@@ -85,10 +88,14 @@ type Model interface {
 // would cost more than the step.
 type Stepper interface {
 	Model
+	// Suits tells whether Steps can be used on the set, and, when it can, whether a worker
+	// may train a copy of the weights for some hundred steps before it adds what it has
+	// learnt to those of all.
+	Suits(set *data.Set) (steps, copied bool)
 	// Steps takes a step of plain SGD on each of the rows, one after the other: for each
-	// what Grad on that row alone and w -= lr g come to, but for rounding. The weights
-	// below len(hot) are those in hot, and w from there on. It returns the summed loss.
-	Steps(hot, w []float32, set *data.Set, rows []int32, s Step) float64
+	// what Grad on that row alone and w -= lr g come to, but for rounding. It returns the
+	// summed loss. Ask for 64 rows at a time or more, all of one rate.
+	Steps(w []float32, set *data.Set, rows []int32, s Step) float64
 }
 
 // Step is how long the steps of a Stepper are.
@@ -123,7 +130,7 @@ type Options struct {
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
 	BiasStep float32   // the step of a linear model's bias against that of its weights; 0 is 1
-	L2       float32   // factor and cut apply it themselves
+	L2       float32   // factor applies it itself
 	Seed     uint64    // dropout
 }
 

@@ -15,10 +15,14 @@ type Spec struct {
 	Name     string  // softmax, logistic, hinge, linear, l1, mlp:WIDTHS
 	Loss     Loss
 	Widths   []int // of the hidden layers; none for a linear model
+	Net      *Net  // of a convolutional network, else nil
 	Features int   // inputs of the first layer
 	Outputs  int   // of the last: one for each class, or 1 (see Loss)
 	Classes  int   // 0 when values are predicted
 	Bias     bool  // has each layer a bias?
+
+	Shape           []int   // factor: rows and columns of the matrix
+	Mean, Deviation float32 // factor: of the values in it
 }
 
 // maxWidth bounds a hidden layer, far above what host memory makes sensible.
@@ -50,10 +54,13 @@ func Task(name, loss string) (string, error) {
 }
 
 // Resolve fills in what name and loss leave open. An empty name is the linear
-// model; an empty loss is squared for values and cross-entropy for classes, except
+// model, or for a matrix factor:32 and for a graph cut; an empty loss is squared for values and cross-entropy for classes, except
 // that a linear model tells two classes apart with the logistic loss. The softmax,
 // logistic, hinge, linear and l1 models take no loss but their own.
 func Resolve(o Options, m data.Meta) (Spec, error) {
+	if o.Name == "" && m.Kind == data.Pairs {
+		o.Name = byShape(m.Shape)
+	}
 	name := o.Name
 	if _, ok := registry[name]; ok {
 		return Spec{}, fmt.Errorf("model: %s is the program's own model and has no Spec", name)
@@ -76,6 +83,14 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 		s.Outputs = s.Classes
 	}
 	return s, s.check(m.Name)
+}
+
+// byShape is the model of triples when nobody named one.
+func byShape(matrix []int) string {
+	if matrix == nil {
+		return "cut"
+	}
+	return "factor:32"
 }
 
 // byLabels is the loss when nobody named one.
@@ -157,6 +172,12 @@ type familyOf struct {
 func family(name string) *familyOf {
 	kind, _, _ := strings.Cut(name, ":")
 	switch kind {
+	case "convnet", "conv":
+		return convFamily()
+	case "factor":
+		return &factors
+	case "cut":
+		return &cuts
 	}
 	return nil
 }

@@ -31,30 +31,6 @@ func Gemv(x, w, z []float32) {
 	}
 }
 
-// SparseGemv is z[c] += val[i]*w[idx[i]*k+c]: Gemv with the zeros of x left out.
-// val has at least the length of idx.
-func SparseGemv(idx []uint32, val, w, z []float32) {
-	val = val[:len(idx):len(val)]
-	k := len(z)
-	if k == 1 {
-		z[0] += SparseDot(idx, val, w)
-		return
-	}
-	i := 0
-	for ; i <= len(idx)-4; i += 4 {
-		x0, x1, x2, x3 := val[i], val[i+1], val[i+2], val[i+3]
-		w0, w1 := row(w, int(idx[i]), k), row(w, int(idx[i+1]), k)
-		w2, w3 := row(w, int(idx[i+2]), k), row(w, int(idx[i+3]), k)
-		w0, w1, w2, w3 = w0[:len(z)], w1[:len(z)], w2[:len(z)], w3[:len(z)]
-		for c := range z {
-			z[c] += (x0*w0[c] + x1*w1[c]) + (x2*w2[c] + x3*w3[c])
-		}
-	}
-	for ; i < len(idx); i++ {
-		Axpy(val[i], row(w, int(idx[i]), k), z)
-	}
-}
-
 // Ger is w[j*k+c] += a*x[j]*d[c], the rank-one update. Rows whose x[j] is zero need
 // not be read or written.
 func Ger(a float32, x, d, w []float32) {
@@ -68,23 +44,6 @@ func Ger(a float32, x, d, w []float32) {
 		}
 		v *= a
 		r := row(w, j, len(d))[:len(d)]
-		for c := range d {
-			r[c] += v * d[c]
-		}
-	}
-}
-
-// SparseGer is w[idx[i]*k+c] += a*val[i]*d[c]: Ger with the zeros of x left out.
-// val has at least the length of idx.
-func SparseGer(a float32, idx []uint32, val, d, w []float32) {
-	val = val[:len(idx):len(val)]
-	if len(d) == 1 {
-		SparseAxpy(a*d[0], idx, val, w)
-		return
-	}
-	for i, j := range idx {
-		v := a * val[i]
-		r := row(w, int(j), len(d))[:len(d)]
 		for c := range d {
 			r[c] += v * d[c]
 		}

@@ -11,14 +11,24 @@ type Row struct {
 // Workspace is the scratch memory of the products of a batch of rows and a matrix.
 // It serves one goroutine, and grows to the largest product it has met.
 //
-// X is b rows, all dense or all sparse; matrices are row-major.
-type Workspace struct{}
+// X is b rows; fastest when all are dense, or all sparse. Matrices are row-major.
+type Workspace struct {
+	dense  tiles
+	passed []int // sparse rows: of each, how many nonzeros have met their band
+}
 
 // Mul is Z += X W: X is b x d, W d x k, Z b x k.
 func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
+	if dense(x, k) {
+		s.dense.mul(x, w, k, z)
+		return
+	}
+	if sparse(x) {
+		s.mulSparse(x, w, k, z)
+		return
+	}
 	for i, r := range x {
-		zi := z[i*k : (i+1)*k]
-		if r.Idx == nil {
+		if zi := z[i*k : (i+1)*k]; r.Idx == nil {
 			Gemv(r.Val, w, zi)
 		} else {
 			SparseGemv(r.Idx, r.Val, w, zi)
@@ -29,6 +39,11 @@ func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
 // MulT is dX = D W': D is b x k, W d x k, dX b x d.
 func (s *Workspace) MulT(d, w []float32, k int, dx []float32) {
 	n := len(w) / k
+	if len(d) >= fewRows*k && k >= fewColumns {
+		clear(dx)
+		s.dense.product(len(d)/k, n, k, 1, grid{d, k, 1}, grid{w, 1, k}, dx, n)
+		return
+	}
 	for i := range len(d) / k {
 		di, dxi := d[i*k:(i+1)*k], dx[i*n:(i+1)*n]
 		for j := range dxi {
@@ -39,6 +54,14 @@ func (s *Workspace) MulT(d, w []float32, k int, dx []float32) {
 
 // AddOuter is W += a X'D: X is b x d, D b x k, W d x k.
 func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32) {
+	if dense(x, k) {
+		s.dense.addOuter(a, x, d, k, w)
+		return
+	}
+	if sparse(x) {
+		s.addOuterSparse(a, x, d, k, w)
+		return
+	}
 	for i, r := range x {
 		di := d[i*k : (i+1)*k]
 		switch {

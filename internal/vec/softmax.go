@@ -6,18 +6,35 @@ import "math"
 // The sum is in float64, relative to the largest z so that it cannot overflow. A z
 // that is NaN or +Inf makes the result NaN; of no z it is -Inf.
 func Softmax(z []float32) float64 {
-	m := math.Inf(-1)
+	m := float32(math.Inf(-1))
 	for _, v := range z {
-		if float64(v) > m {
-			m = float64(v)
+		if v > m {
+			m = v
 		}
 	}
-	var sum float64
+	sum := expSum(z, m)
+	Scale(float32(1/sum), z)
+	return float64(m) + math.Log(sum)
+}
+
+// expSum is z[i] = exp(z[i]-m), and returns their sum.
+func expSum(z []float32, m float32) float64 {
+	n := len(z)
+	switch {
+	case avx512 && n > 0:
+		return expSumAVX512(&z[0], n, m)
+	case avx2 && n >= 4:
+		n &^= 3
+		return expSumAVX2(&z[0], n, m) + expSumGo(z[n:], m)
+	}
+	return expSumGo(z, m)
+}
+
+func expSumGo(z []float32, m float32) (sum float64) {
 	for i, v := range z {
-		e := math.Exp(float64(v) - m)
+		e := math.Exp(float64(v) - float64(m))
 		sum += e
 		z[i] = float32(e)
 	}
-	Scale(float32(1/sum), z)
-	return m + math.Log(sum)
+	return sum
 }

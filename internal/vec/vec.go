@@ -9,11 +9,23 @@
 package vec
 
 // Dot is sum x[i]*y[i]. y has at least the length of x.
-//
+func Dot(x, y []float32) float32 {
+	n := len(x)
+	y = y[:n:len(y)]
+	switch {
+	case avx512 && n > 0:
+		return dotAVX512(&x[0], &y[0], n)
+	case avx2 && n >= 8:
+		n &^= 7
+		return dotAVX2(&x[0], &y[0], n) + dotGo(x[n:], y[n:])
+	}
+	return dotGo(x, y)
+}
+
 // An addition takes four cycles and two can start in each, so one running sum
 // would wait for itself: there are four.
-func Dot(x, y []float32) float32 {
-	y = y[:len(x):len(y)]
+func dotGo(x, y []float32) float32 {
+	y = y[:len(x)]
 	var a, b, c, d float32
 	i := 0
 	for ; i <= len(x)-4; i += 4 {
@@ -30,7 +42,22 @@ func Dot(x, y []float32) float32 {
 
 // Axpy is y[i] += a*x[i]. y has at least the length of x.
 func Axpy(a float32, x, y []float32) {
-	y = y[:len(x):len(y)]
+	n := len(x)
+	y = y[:n:len(y)]
+	switch {
+	case avx512 && n > 0:
+		axpyAVX512(a, &x[0], &y[0], n)
+	case avx2 && n >= 8:
+		n &^= 7
+		axpyAVX2(a, &x[0], &y[0], n)
+		axpyGo(a, x[n:], y[n:])
+	default:
+		axpyGo(a, x, y)
+	}
+}
+
+func axpyGo(a float32, x, y []float32) {
+	y = y[:len(x)]
 	i := 0
 	for ; i <= len(x)-4; i += 4 {
 		y[i] += a * x[i]
@@ -45,6 +72,20 @@ func Axpy(a float32, x, y []float32) {
 
 // Scale is x[i] *= a.
 func Scale(a float32, x []float32) {
+	n := len(x)
+	switch {
+	case avx512 && n > 0:
+		scaleAVX512(a, &x[0], n)
+	case avx2 && n >= 8:
+		n &^= 7
+		scaleAVX2(a, &x[0], n)
+		scaleGo(a, x[n:])
+	default:
+		scaleGo(a, x)
+	}
+}
+
+func scaleGo(a float32, x []float32) {
 	for i := range x {
 		x[i] *= a
 	}

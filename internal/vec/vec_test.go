@@ -57,32 +57,6 @@ func near(t *testing.T, what string, n int, got float32, want float64) {
 	}
 }
 
-func TestDense(t *testing.T) {
-	for _, n := range lengths {
-		x, y, a := fresh(t, n), fresh(t, n+n%3), 2*rand.Float32()-1
-		var dot float64
-		for i := range x {
-			dot += float64(x[i]) * float64(y[i])
-		}
-		near(t, "Dot", n, Dot(x, y), dot)
-
-		before := slices.Clone(y)
-		Axpy(a, x, y)
-		for i := range y {
-			want := float64(before[i])
-			if i < n {
-				want += float64(a) * float64(x[i])
-			}
-			near(t, "Axpy", 0, y[i], want)
-		}
-		before = slices.Clone(x)
-		Scale(a, x)
-		for i := range x {
-			near(t, "Scale", 0, x[i], float64(a)*float64(before[i]))
-		}
-	}
-}
-
 func TestSparse(t *testing.T) {
 	for _, n := range lengths {
 		d := 2*n + 1
@@ -144,37 +118,6 @@ func TestMatrix(t *testing.T) {
 				near(t, "Gemv", d, z[c], want)
 				near(t, "SparseGemv", d, again[c], want)
 			}
-		}
-	}
-}
-
-func TestSoftmax(t *testing.T) {
-	for _, n := range lengths[1:] {
-		for _, size := range []float32{1, 80, 1e4} {
-			z := fresh(t, n)
-			Scale(size, z)
-			m := float64(slices.Max(z))
-			p := make([]float64, n)
-			var sum float64
-			for i, v := range z {
-				p[i] = math.Exp(float64(v) - m)
-				sum += p[i]
-			}
-			lse := Softmax(z)
-			if want := m + math.Log(sum); math.Abs(lse-want) > 1e-12*(1+math.Abs(want)) {
-				t.Errorf("log-sum-exp of length %d: got %v, want %v", n, lse, want)
-			}
-			for i := range z {
-				near(t, "Softmax", 0, z[i], p[i]/sum)
-			}
-		}
-	}
-	if got := Softmax(nil); !math.IsInf(got, -1) {
-		t.Errorf("log-sum-exp of nothing: got %v, want -Inf", got)
-	}
-	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-		if got := Softmax([]float32{1, float32(bad), 2}); !math.IsNaN(got) {
-			t.Errorf("log-sum-exp with %v: got %v, want NaN", bad, got)
 		}
 	}
 }

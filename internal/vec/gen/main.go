@@ -16,12 +16,15 @@ var files = map[string]func(){
 	"dense":  dense,
 	"sparse": sparse,
 	"gemm":   gemm,
+	"linear": linear,
 	"conv":   conv,
+	"factor": factor,
+	"peak":   peak,
 }
 
 func main() {
 	if len(os.Args) < 2 || files[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm or conv, then the flags of avo")
+		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm, linear, conv, factor or peak, then the flags of avo")
 		os.Exit(2)
 	}
 	f := files[os.Args[1]]

@@ -1,0 +1,165 @@
+// Package bench measures the machine and the program on it. Floors finds out what
+// this machine does at best, on the spot, with loops as plain as those that training
+// needs; rivals/ holds other programs for the same jobs, and the script that runs them
+// and this one in turns. It knows nothing of models.
+package bench
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options say how to measure.
+type Options struct {
+	Seconds float64  // for all floors together
+	Program []string // a program that does next to nothing, and its arguments: how long a process takes to start
+}
+
+// Floors is what a machine can do at best.
+type Floors struct {
+	CPU    string    `json:"cpu"`
+	Cores  int       `json:"cores"` // that this program may use
+	Kernel string    `json:"kernel"`
+	Go     string    `json:"go"`
+	Time   time.Time `json:"time"`
+	Floors []Floor   `json:"floors"`
+}
+
+// Floor is one figure, of repeats that together take part of a second: where other
+// programs share the machine, the best of them is the machine's.
+type Floor struct {
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit"`
+	Cores  int     `json:"cores"`
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+	Means  string  `json:"means"` // what it bounds in training
+}
+
+// repeats is the number of measurements of which a floor is the median: odd.
+const repeats = 9
+
+// meter measures for a slot of time at a go.
+type meter struct {
+	*crew
+	slot   time.Duration
+	floors []Floor
+}
+
+// Measure takes all floors. It uses 200 MB of memory and every core.
+func Measure(o Options) (*Floors, error) {
+	c, err := newCrew()
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	a, err := newArena()
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	m := &meter{crew: c}
+	parts := []func(){
+		m.arithmetic,
+		func() { m.streams(a) },
+		func() { m.random(a) },
+		func() { m.oneWord(a) },
+		func() { m.pingPong(a) },
+		func() { m.wake(a) },
+	}
+	const loops = 19 // or so
+	m.slot = time.Duration(o.Seconds / loops / repeats * float64(time.Second))
+	for _, part := range parts {
+		part()
+	}
+	if err := m.start(o.Program); err != nil {
+		return nil, err
+	}
+	return &Floors{
+		CPU: processor(), Cores: len(c.cores), Kernel: kernel(), Go: runtime.Version(),
+		Time: time.Now().UTC().Truncate(time.Second), Floors: m.floors,
+	}, nil
+}
+
+// add appends a floor of the values measured.
+func (m *meter) add(f Floor, values []float64) {
+	slices.Sort(values)
+	f.Min, f.Median, f.Max = values[0], values[len(values)/2], values[len(values)-1]
+	m.floors = append(m.floors, f)
+}
+
+// crews are the members of the crew that measure together: one, then all.
+func (m *meter) crews() [][]int {
+	all := make([]int, len(m.cores))
+	for i := range all {
+		all[i] = i
+	}
+	if len(all) == 1 {
+		return [][]int{all}
+	}
+	return [][]int{all[:1], all}
+}
+
+// rate measures a loop on one core and on all: f(i, n) is n rounds of member i, and
+// per what a round does, in the floor's unit.
+func (m *meter) rate(f Floor, per float64, loop func(i, n int)) {
+	for _, members := range m.crews() {
+		f.Cores = len(members)
+		work := per * float64(len(members))
+		m.add(f, m.repeat(members, loop, func(n int, d time.Duration) float64 {
+			return work * float64(n) / d.Seconds()
+		}))
+	}
+}
+
+// repeat runs a loop for about a slot, several times, and returns the figure of each:
+// a function of the rounds and the time they took.
+func (m *meter) repeat(members []int, loop func(i, n int), figure func(n int, d time.Duration) float64) []float64 {
+	rounds := 1
+	run := func() time.Duration { return m.run(members, func(i int) { loop(i, rounds) }) }
+	for run() < m.slot/2 {
+		rounds *= 2
+	}
+	values := make([]float64, repeats)
+	for i := range values {
+		values[i] = figure(rounds, run())
+	}
+	return values
+}
+
+// nanoseconds is the figure of a loop whose rounds are counted in time.
+func nanoseconds(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
+
+// WriteJSON writes the floors as one JSON object.
+func (f *Floors) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(f)
+}
+
+// processor is the name of the CPU's model, as far as the system tells it.
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return runtime.GOOS
+	}
+	return "Linux " + unix.ByteSliceToString(u.Release[:])
+}

@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFloors holds every figure to what must be true of it on any machine, and the
+// JSON to the figures. All cores together may be slower than one where they write the
+// same words; where each has its own work they may not be much slower.
+func TestFloors(t *testing.T) {
+	seconds := 2.0
+	if testing.Short() {
+		seconds = 0.2
+	}
+	f, err := Measure(Options{Seconds: seconds, Program: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := map[string]float64{}
+	for _, v := range f.Floors {
+		lost := v.Unit == "%"
+		if !(v.Min <= v.Median && v.Median <= v.Max) || math.IsInf(v.Max, 0) || !lost && v.Min <= 0 {
+			t.Errorf("%s on %d cores: %v, %v, %v are not the least, the median and the most", v.Name, v.Cores, v.Min, v.Median, v.Max)
+		}
+		if lost && (v.Min < 0 || v.Max >= 100) {
+			t.Errorf("%s: from %v to %v %% of the updates", v.Name, v.Min, v.Max)
+		}
+		if v.Means == "" || v.Unit == "" {
+			t.Errorf("%s: no unit, or nothing of what it bounds", v.Name)
+		}
+		if v.Cores == 1 {
+			one[v.Name] = v.Max
+		} else if single, ok := one[v.Name]; ok && !strings.Contains(v.Name, "w[") && v.Max < single/2 {
+			t.Errorf("%s: %v on one core, %v on %d together", v.Name, single, v.Max, v.Cores)
+		}
+	}
+	for _, name := range []string{"multiply-add", "memory, read", "memory, copy", "w[j] += x", "w[0] += 1", "process"} {
+		if !strings.Contains(strings.Join(keys(one), "\n"), name) {
+			t.Errorf("no floor of %q on one core", name)
+		}
+	}
+	var text, raw bytes.Buffer
+	if err := f.WriteJSON(&raw); err != nil {
+		t.Fatal(err)
+	}
+	var back Floors
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Floors) != len(f.Floors) || back.Floors[0] != f.Floors[0] {
+		t.Errorf("the JSON reads back as %+v (%v)", back, err)
+	}
+	if err := f.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(text.String(), "\n"); lines > len(f.Floors)+3 {
+		t.Errorf("%d floors take %d lines:\n%s", len(f.Floors), lines, text.String())
+	}
+}
+
+func keys(m map[string]float64) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
+
+// TestCrew: its members really run at the same time, and each on one core.
+func TestCrew(t *testing.T) {
+	c, err := newCrew()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	all := make([]int, len(c.cores))
+	for i := range all {
+		all[i] = i
+	}
+	calls := make([]int, len(all))
+	d := c.run(all, func(i int) { calls[i]++; time.Sleep(time.Millisecond) })
+	for i, n := range calls {
+		if n != 1 {
+			t.Errorf("member %d ran %d times", i, n)
+		}
+	}
+	if d < time.Millisecond {
+		t.Errorf("a run of 1 ms took %v", d)
+	}
+}
+
+func TestShort(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.1234: "0.12", 7: "7.00", 45.67: "45.7", 1234.5: "1234", -51.3: "-51.3"} {
+		if got := short(v); got != want {
+			t.Errorf("short(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestProgramThatFails(t *testing.T) {
+	m := &meter{}
+	if err := m.start([]string{"false"}); err == nil || !strings.Contains(err.Error(), "false") {
+		t.Errorf("a program that fails: %v", err)
+	}
+}

@@ -1,0 +1,141 @@
+package data
+
+import "math/bits"
+
+// entries is a file of triples on the heap: two ids and a value each.
+type entries struct {
+	format string
+	idx    []uint32 // 2 n: ids as the file has them; nodes after number
+	y      []float32
+}
+
+// number turns ids into nodes. Those of a matrix have a number for each id of a row
+// that occurs, in order of value, and then one for each of a column; those of a graph
+// have one for each id. An edge has the smaller node first; loops, which no cut can
+// part, are left out.
+func (e *entries) number(src *source, graph bool) *pairs {
+	var rows, columns ids
+	second := &columns
+	if graph {
+		second = &rows
+	}
+	for i := range e.y {
+		rows.add(e.idx[2*i])
+		second.add(e.idx[2*i+1])
+	}
+	p := &pairs{Meta: Meta{Name: src.path, Format: e.format, Kind: Pairs, Scale: "none", Checksum: src.sum}}
+	n, offset := rows.count(), 0
+	p.Features, p.IDs = n, [][]uint32{rows.runs()}
+	if !graph {
+		m := columns.count()
+		p.Shape, p.Features, offset = []int{n, m}, n+m, n
+		p.IDs = append(p.IDs, columns.runs())
+	}
+	kept := 0
+	for i, y := range e.y {
+		a, _ := rows.place(e.idx[2*i])
+		b, _ := second.place(e.idx[2*i+1])
+		if graph && a == b {
+			continue
+		}
+		if graph && a > b {
+			a, b = b, a
+		}
+		e.idx[2*kept], e.idx[2*kept+1], e.y[kept] = a, b+uint32(offset), y
+		kept++
+	}
+	if kept < len(e.y) {
+		p.Notes = append(p.Notes, count(len(e.y)-kept)+" edges from a node to itself are left out")
+	}
+	e.y = e.y[:kept]
+	p.Rows, p.at = kept, e.at
+	return p
+}
+
+func (e *entries) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.y[i] }
+
+// with is the entries as a set that m describes.
+func (e *entries) with(m Meta) *pairs {
+	m.Rows = len(e.y)
+	return &pairs{Meta: m, at: e.at}
+}
+
+// holdOut moves a sixth of the entries, at least one, drawn by the seed, to others.
+func (e *entries) holdOut(seed uint64) *entries {
+	held, kept, key := &entries{format: e.format}, 0, mix(mix(seed)+drawHoldOut)
+	for i, y := range e.y {
+		if mix(key+uint64(i))%6 == 0 || i == len(e.y)-1 && len(held.y) == 0 {
+			held.idx, held.y = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.y, y)
+			continue
+		}
+		e.idx[2*kept], e.idx[2*kept+1], e.y[kept] = e.idx[2*i], e.idx[2*i+1], y
+		kept++
+	}
+	e.y = e.y[:kept]
+	return held
+}
+
+// maxID is the largest id: one bit for each takes a quarter of a gigabyte.
+const maxID = 1<<31 - 1
+
+// ids is a set of ids, a bit each, and after count their numbers in order of value.
+type ids struct {
+	words []uint64
+	below []uint32 // ids before each word
+}
+
+func (s *ids) add(id uint32) {
+	for int(id/64) >= len(s.words) {
+		s.words = append(s.words, make([]uint64, max(64, len(s.words), int(id/64)+1-len(s.words)))...)
+	}
+	s.words[id/64] |= 1 << (id % 64)
+}
+
+// count numbers the ids, and says how many there are.
+func (s *ids) count() int {
+	s.below = make([]uint32, len(s.words))
+	n := 0
+	for i, w := range s.words {
+		s.below[i] = uint32(n)
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// place is the number of an id, if it is there.
+func (s *ids) place(id uint32) (uint32, bool) {
+	if int(id/64) >= len(s.words) {
+		return 0, false
+	}
+	w, bit := s.words[id/64], uint64(1)<<(id%64)
+	return s.below[id/64] + uint32(bits.OnesCount64(w&(bit-1))), w&bit != 0
+}
+
+// runs are the ids as Meta keeps them: the first of each run of neighbours, and how
+// many there are. Ids are mostly numbered without many gaps.
+func (s *ids) runs() (runs []uint32) {
+	last := uint32(0)
+	for i, w := range s.words {
+		for ; w != 0; w &= w - 1 {
+			id := uint32(64*i + bits.TrailingZeros64(w))
+			if runs == nil || id != last+1 {
+				runs = append(runs, id, 0)
+			}
+			runs[len(runs)-1]++
+			last = id
+		}
+	}
+	return runs
+}
+
+// idsOf is what runs came from.
+func idsOf(runs []uint32) *ids {
+	s := &ids{}
+	for i := 0; i+1 < len(runs); i += 2 {
+		for id := range runs[i+1] {
+			s.add(runs[i] + id)
+		}
+	}
+	s.count()
+	return s
+}

@@ -1,0 +1,223 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Made data has the shape, the sparsity and the skew of the sets that sets are compared
+// by, at any size, and a planted truth under noise. Each row is a function of the seed
+// and of its number alone, and is made where the set wants it, by all cores.
+//
+//	made:rcv1      781,265 x 47,236, 74 non-zero values a row, two classes; test 23,149
+//	made:netflix   17,770 x 480,189, 100,198,805 ratings from 1 to 5
+//	made:jumbo     10,000,000 x 10,000,000, rank 10, 2,000,000,000 entries
+//	made:dblife    18,167 entities and 180,110 mentions of them, to be cut into 10
+//	made:abdomen   512 x 512 x 551 voxels, 6 neighbours each, capacities up to 10, to be cut in two
+//
+// The sizes are those of Niu, Recht, Re, Wright: Hogwild!, 2011, section 6. (There a
+// mention has a simplex with a corner for each entity; here entities are of ten kinds,
+// the first ten of them the terminals, which takes 8 MB and not 13 GB.) A fraction
+// behind the name, made:rcv1:0.1, makes fewer rows; rows and columns of matrices, and
+// voxels, become fewer as well.
+//
+//	made:sparse:ROWSxCOLSxNNZ                  as rcv1
+//	made:dense:ROWSxCOLS                       two classes
+//	made:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
+
+// maker makes one kind of data: it says what the training rows will be, without
+// making them, and makes the training or the test rows.
+type maker interface {
+	meta() Meta // Rows, Features, Nonzeros, Kind, Shape, Classes
+	tests() int // rows for testing; 0: the training rows are tested on
+	make(m Meta, test bool, seed uint64) (*Set, error)
+}
+
+const madePrefix = "made:"
+
+// isMade says whether a path names made data. A file of that name is ./made:x.
+func isMade(path string) bool { return strings.HasPrefix(path, madePrefix) }
+
+var errMade = errors.New("want made:rcv1, netflix, jumbo, dblife or abdomen, perhaps with a fraction behind it (made:rcv1:0.1), " +
+	"or made:sparse:ROWSxCOLSxNNZ, made:dense:ROWSxCOLS, made:lowrank:ROWSxCOLSxENTRIESxRANK")
+
+// parseMade reads the name of made data.
+func parseMade(path string) (maker, error) {
+	kind, size, sized := strings.Cut(strings.TrimPrefix(path, madePrefix), ":")
+	if strings.HasPrefix(path, madePrefix+"sparse") || strings.HasPrefix(path, madePrefix+"dense") || kind == "lowrank" {
+		return parseShape(path, kind, size)
+	}
+	f := 1.0
+	if sized {
+		var err error
+		if f, err = strconv.ParseFloat(size, 64); err != nil || !(f > 0 && f <= 1) {
+			return nil, fmt.Errorf("data: %q: the fraction must be a number above 0, at most 1", path)
+		}
+	}
+	// of, along each of d dimensions of a set of n
+	of := func(n, d float64) int { return max(2, int(math.Round(n*math.Pow(f, 1/d)))) }
+	switch kind {
+	case "rcv1":
+		return sparseMaker{rows: of(781265, 1), columns: 47236, nonzeros: 74, test: of(23149, 1)}, nil
+	case "netflix":
+		return matrixMaker{rows: of(17770, 2), columns: of(480189, 2), entries: of(100198805, 1), rank: 10, ratings: true}, nil
+	case "jumbo":
+		return matrixMaker{rows: of(1e7, 1), columns: of(1e7, 1), entries: of(2e9, 1), rank: 10}, nil
+	case "dblife":
+		return mentionMaker{entities: max(20, of(18167, 1)), mentions: of(180110, 1)}, nil
+	case "abdomen":
+		return gridMaker{of(512, 3), of(512, 3), of(551, 3)}, nil
+	}
+	return nil, fmt.Errorf("data: %q: %w", path, errMade)
+}
+
+// parseShape reads ROWSxCOLS and what follows.
+func parseShape(path, kind, size string) (maker, error) {
+	var n []int
+	for _, text := range strings.Split(size, "x") {
+		v, err := strconv.ParseFloat(text, 64) // 5e7 is a number too
+		if err != nil || v < 1 || v > math.MaxInt32 || v != math.Trunc(v) {
+			return nil, fmt.Errorf("data: %q: %q is not a whole number from 1 to 2,147,483,647; %w", path, text, errMade)
+		}
+		n = append(n, int(v))
+	}
+	switch {
+	case kind == "sparse" && len(n) == 3:
+		if n[2] > (n[1]+1)/2 || n[1] > maxIndex {
+			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s columns", path, count(maxIndex))
+		}
+		return sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}, nil
+	case kind == "dense" && len(n) == 2:
+		return denseMaker{n[0], n[1]}, nil
+	case kind == "lowrank" && len(n) == 4:
+		return matrixMaker{rows: n[0], columns: n[1], entries: n[2], rank: n[3]}, nil
+	}
+	return nil, fmt.Errorf("data: %q: %w", path, errMade)
+}
+
+// sixth is how many rows are made for testing, where nothing else is said: a sixth,
+// but not more than a million.
+func sixth(n int) int { return min(max(1, n/6), 1<<20) }
+
+// describeMade is the Meta of made data, which need not be made for it.
+func describeMade(path string, seed uint64) (maker, Meta, error) {
+	k, err := parseMade(path)
+	if err != nil {
+		return nil, Meta{}, err
+	}
+	m := k.meta()
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%s %+v %d", path, k, seed)))
+	m.Name, m.Format, m.Scale, m.Seed, m.Checksum = path, "made", "none", seed, hex.EncodeToString(sum[:])
+	return k, m, nil
+}
+
+// loadMade makes the training and the test rows.
+func (o Options) loadMade() (train, test *Set, err error) {
+	k, m, err := describeMade(o.Path, o.Seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.suits(m); err != nil {
+		return nil, nil, err
+	}
+	if o.Task == "values" {
+		m.Classes = nil
+	}
+	rows := m.Rows
+	if o.Limit > 0 {
+		rows = min(rows, o.Limit)
+	}
+	if need, free := m.bytes(rows+k.tests()), available(); need > free {
+		return nil, nil, fmt.Errorf("data: %s takes %.1f GB of memory, and %.1f GB are free: make a fraction of it, or train on its first rows with --limit",
+			o.Path, need/1e9, free/1e9)
+	}
+	m.Rows = rows
+	if train, err = k.make(m, false, o.Seed); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case o.Test != "":
+		test, err = LoadLike(o.Test, o.Format, o.Target, train.Meta)
+	case k.tests() == 0:
+		test, err = train.again()
+	default:
+		m.Rows = k.tests()
+		test, err = k.make(m, true, o.Seed)
+	}
+	if err != nil {
+		train.Close()
+		return nil, nil, err
+	}
+	return train, test, nil
+}
+
+// suits refuses what made data are not.
+func (o Options) suits(m Meta) error {
+	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}
+	is := "classes"
+	if m.Kind == Pairs {
+		if is = "a graph"; len(m.Shape) == 2 {
+			is = "a matrix"
+		}
+	}
+	want, ok := kind[o.Task]
+	switch {
+	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
+		return fmt.Errorf("data: scale %s: %s is made as it should be; leave --scale out", o.Scale, o.Path)
+	case o.Task == "" || !ok && is == "classes" || want == is:
+		return nil
+	case is == "classes":
+		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: made:netflix is a matrix, made:dblife a graph", o.Path, want)
+	case is == "a graph":
+		return fmt.Errorf("data: %s is a graph: cut it with --model cut", o.Path)
+	}
+	return fmt.Errorf("data: %s is a matrix with holes: fill them with --model factor:32", o.Path)
+}
+
+// bytes is the memory that rows of m take in sets.
+func (m *Meta) bytes(rows int) float64 {
+	perRow := 8.0 // y and m
+	switch m.Kind {
+	case Pairs:
+		perRow = 12
+	case Floats:
+		perRow += 4 * float64(m.Features)
+	case Sparse:
+		perRow += 8 + 8*float64(m.Nonzeros)/float64(m.Rows)
+	}
+	return float64(rows)*perRow + 8*float64(m.Features)
+}
+
+// available is the memory that can be had without swapping, as Linux reckons it.
+func available() float64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
+	var kB float64
+	if _, err := fmt.Sscan(rest, &kB); err != nil {
+		return math.Inf(1)
+	}
+	return kB * 1024
+}
+
+// makeTest makes the test rows of made data, as the seed of like has them.
+func makeTest(path string, like *Meta) (*Set, error) {
+	seed := max(like.Seed, 1)
+	k, m, err := describeMade(path, seed)
+	if err != nil {
+		return nil, err
+	}
+	if m.Kind != like.Kind || m.Features != like.Features {
+		return nil, fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(m.Features), m.Kind, count(like.Features), like.Kind)
+	}
+	m.Classes = like.Classes
+	if k.tests() > 0 {
+		m.Rows = k.tests()
+	}
+	return k.make(m, k.tests() > 0, seed)
+}

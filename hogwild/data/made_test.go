@@ -1,0 +1,164 @@
+package data
+
+import (
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var madeSmall = []string{"made:rcv1:0.001", "made:netflix:0.0005", "made:jumbo:1e-5", "made:dblife:0.01", "made:abdomen:1e-5",
+	"made:sparse:1000x300x7", "made:dense:500x9", "made:lowrank:60x70x3000x4"}
+
+// TestMadeRepeats: the same seed makes the same set, on one core and on several, and
+// another seed another one; the test rows are others than the training rows.
+func TestMadeRepeats(t *testing.T) {
+	for _, path := range madeSmall {
+		train, test := mustLoad(t, Options{Path: path, Seed: 1})
+		was := runtime.GOMAXPROCS(3)
+		again, test2 := mustLoad(t, Options{Path: path, Seed: 1})
+		runtime.GOMAXPROCS(was)
+		same := func(a, b *Set) bool {
+			return slices.Equal(a.Idx, b.Idx) && slices.Equal(a.Val, b.Val) && slices.Equal(a.X, b.X) && slices.Equal(a.Y, b.Y)
+		}
+		if !same(train, again) || !same(test, test2) || train.Checksum != again.Checksum {
+			t.Errorf("%s: the same seed made another set", path)
+		}
+		other, _ := mustLoad(t, Options{Path: path, Seed: 2})
+		if same(train, other) || train.Checksum == other.Checksum {
+			t.Errorf("%s: another seed made the same set", path)
+		}
+		if graph := train.Kind == Pairs && train.Shape == nil; same(train, test) != graph {
+			t.Errorf("%s: is the test set the training set? %v", path, !graph)
+		}
+		k, m, err := describeMade(path, 1)
+		if err != nil || m.Rows != train.Rows || m.Features != train.Features || m.Kind != train.Kind || k.tests() != 0 && k.tests() != test.Rows {
+			t.Errorf("%s: described as %d x %d, made as %d x %d, %v", path, m.Rows, m.Features, train.Rows, train.Features, err)
+		}
+		like, err := LoadLike(path, "auto", "", train.Meta)
+		if err != nil || !same(like, test) {
+			t.Errorf("%s: to be evaluated it is another set, %v", path, err)
+		} else {
+			like.Close()
+		}
+	}
+}
+
+// TestMadeShapes holds the full sizes against the table of the Hogwild! paper.
+func TestMadeShapes(t *testing.T) {
+	for path, want := range map[string][2]int{
+		"made:rcv1": {781265, 47236}, "made:netflix": {100198805, 17770 + 480189}, "made:jumbo": {2e9, 2e7},
+		"made:dblife": {2 * (18167 + 180110 - 10), 18167 + 180110}, "made:abdomen": {512*512*551*4 - 512*512 - 2*512*551, 512*512*551 + 2},
+		"made:sparse:100x50x5": {100, 50}, "made:lowrank:1e3x2e3x5e4x7": {50000, 3000}, "made:rcv1:0.1": {78127, 47236},
+	} {
+		m, err := Describe(path, "auto", "")
+		if err != nil || m.Rows != want[0] || m.Features != want[1] {
+			t.Errorf("%s: %d x %d, %v, want %v", path, m.Rows, m.Features, err, want)
+		}
+	}
+}
+
+// TestMadeSparse: different columns in rising order, rows of length 1, as many ones as
+// zeros, and columns whose frequencies fall as Zipf's law says.
+func TestMadeSparse(t *testing.T) {
+	s, _ := mustLoad(t, Options{Path: "made:rcv1:0.01", Seed: 1})
+	ones := 0
+	for i := range s.Rows {
+		idx, squares := s.Idx[s.Ptr[i]:s.Ptr[i+1]], 0.0
+		if len(idx) != 74 || idx[73] >= 47236 {
+			t.Fatalf("row %d has %d columns, up to %d", i, len(idx), idx[len(idx)-1])
+		}
+		for k, v := range s.Val[s.Ptr[i]:s.Ptr[i+1]] {
+			squares += float64(v) * float64(v)
+			if k > 0 && idx[k] <= idx[k-1] || v <= 0 {
+				t.Fatalf("row %d: column %d after %d, value %v", i, idx[k], idx[max(k-1, 0)], v)
+			}
+		}
+		if math.Abs(squares-1) > 1e-5 {
+			t.Fatalf("row %d has the length %v", i, math.Sqrt(squares))
+		}
+		ones += int(s.Y[i])
+	}
+	if share := float64(ones) / float64(s.Rows); share < 0.4 || share > 0.6 {
+		t.Errorf("%v of the labels are 1", share)
+	}
+	// With b = 47.236 the share of draws at column j is close to 1/((b+j) ln 1001).
+	for _, j := range []int{0, 100, 1000} {
+		want := 1 - math.Exp(-74/((47.736+float64(j))*math.Log(1001)))
+		if got := float64(s.Freq[j]); math.Abs(got-want) > 0.1*want+0.003 {
+			t.Errorf("column %d occurs in %v of the rows, want %v", j, got, want)
+		}
+	}
+}
+
+// TestMadeMatrices: ratings have the stars, the mean and the skew that they should; the
+// entries of a low rank have deviation 1, and lie everywhere.
+func TestMadeMatrices(t *testing.T) {
+	s, _ := mustLoad(t, Options{Path: "made:netflix:0.01", Seed: 1})
+	if g := s.Targets; g.Min != 1 || g.Max != 5 || math.Abs(float64(g.Mean)-3.6) > 0.1 || math.Abs(float64(g.Deviation)-1.08) > 0.1 {
+		t.Errorf("stars %+v", g)
+	}
+	for _, y := range s.Y {
+		if y != float32(int(y)) {
+			t.Fatalf("a rating of %v stars", y)
+		}
+	}
+	films := slices.Max(s.Freq[:s.Shape[0]]) * float32(s.Shape[0])
+	if films < 30 || films > 60 { // 0.23% of 17,770 films is 41 times the mean
+		t.Errorf("the most rated film has %v times the ratings of the mean", films)
+	}
+	s, _ = mustLoad(t, Options{Path: "made:lowrank:300x200x60000x3", Seed: 1})
+	if g := s.Targets; math.Abs(float64(g.Mean)) > 0.1 || math.Abs(float64(g.Deviation)-1) > 0.15 {
+		t.Errorf("entries %+v, want a deviation of 1", g)
+	}
+	if f := slices.Min(s.Freq); f < 100.0/60000 {
+		t.Errorf("a row or column has only %v of the entries", f)
+	}
+}
+
+// TestMadeErrors: one clear error for each wrong shape, and for a model that does not
+// suit.
+func TestMadeErrors(t *testing.T) {
+	for _, c := range []struct{ path, task, want string }{
+		{"made:", "", "want made:rcv1"}, {"made:rvc1", "", "want made:rcv1"}, {"made:rcv1:0", "", "fraction"},
+		{"made:rcv1:1.5", "", "fraction"}, {"made:rcv1:x", "", "fraction"}, {"made:sparse", "", "whole number"},
+		{"made:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"made:sparse:10x10x9", "", "half"}, {"made:dense:10x10x9", "", "ROWSxCOLS"},
+		{"made:dense:0x10", "", "whole number"}, {"made:dense:1e99x10", "", "whole number"}, {"made:lowrank:5x5x5", "", "RANK"},
+		{"made:dense:2e9x2e9", "", "GB"}, {"made:rcv1:0.001", "triples", "matrix"}, {"made:netflix:0.001", "classes", "factor"},
+		{"made:dblife:0.1", "triples", "cut"}, {"made:netflix:0.001", "edges", "factor"},
+	} {
+		_, _, err := Load(Options{Path: c.path, Task: c.task, Seed: 1})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s as %q: error %v, want one with %q", c.path, c.task, err, c.want)
+		}
+	}
+}
+
+// TestWriteFile: what is written loads back to equal values.
+func TestWriteFile(t *testing.T) {
+	for _, c := range []struct{ path, ending, task, target string }{
+		{"made:sparse:200x50x7", ".libsvm", "", ""}, {"made:dense:100x9", ".csv", "classes", ""}, {"made:dense:100x9", ".npy", "classes", "10"},
+		{"made:dense:100x9", ".svm", "", ""}, {"made:lowrank:20x30x500x3", ".csv", "triples", ""},
+		{"made:lowrank:20x30x500x3", ".npy", "triples", ""}, {"made:dblife:0.001", ".csv", "edges", ""}, {"made:abdomen:1e-6", ".npy", "edges", ""},
+	} {
+		s, _ := mustLoad(t, Options{Path: c.path, Seed: 1})
+		file := filepath.Join(t.TempDir(), "x"+c.ending)
+		if err := WriteFile(file, s); err != nil {
+			t.Errorf("%s to %s: %v", c.path, c.ending, err)
+			continue
+		}
+		_, back := mustLoad(t, Options{Path: file, Test: file, Task: c.task, Target: c.target, Scale: "none", Seed: 1})
+		equal := slices.Equal(s.Idx, back.Idx) && slices.Equal(s.Val, back.Val) && slices.Equal(s.X, back.X) && slices.Equal(s.Y, back.Y)
+		if s.Kind == Pairs {
+			equal = slices.Equal(triplesOf(s), triplesOf(back))
+		}
+		if !equal || s.Rows != back.Rows || !slices.Equal(s.Classes, back.Classes) {
+			t.Errorf("%s to %s: it loads to another set", c.path, c.ending)
+		}
+		if err := WriteFile(file+".xyz", s); err == nil {
+			t.Errorf("%s to .xyz: no error", c.path)
+		}
+	}
+}

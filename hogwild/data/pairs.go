@@ -1,0 +1,157 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// pairs is the entries of a matrix, or the edges of a graph, on their way into a set:
+// two nodes and a value each. Of a matrix the second node is behind all rows. There may
+// be many more of them than memory has room for twice: they are made or looked up one
+// at a time, each where the set wants it.
+type pairs struct {
+	Meta
+	at func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+}
+
+// store puts the pairs into a sealed segment, in their own order or in one drawn from
+// the seed: position i then holds the pair that a permutation sends there, which takes
+// no memory.
+func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
+	s, err := create(p.Meta, 0)
+	if err != nil {
+		return nil, err
+	}
+	key := mix(mix(seed) + drawRows)
+	parallel(p.Rows, func(from, to int) {
+		for i := from; i < to; i++ {
+			j := i
+			if shuffle && p.Rows > 1 {
+				j = permute(i, p.Rows, key)
+			}
+			s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j)
+		}
+	})
+	s.Targets = spreadOf(s.Y)
+	if err := s.seal(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// spreadOf tells how y lies.
+func spreadOf(y []float32) Spread {
+	s := Spread{Min: y[0], Max: y[0]}
+	var sum, squares float64
+	for _, v := range y {
+		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
+		sum += float64(v)
+		squares += float64(v) * float64(v)
+	}
+	n := float64(len(y))
+	s.Mean = float32(sum / n)
+	s.Deviation = float32(math.Sqrt(max(0, squares/n-sum/n*(sum/n))))
+	return s
+}
+
+// again is the same segment once more, which takes no memory. A graph is cut, not
+// learnt: what is trained on is what is evaluated.
+func (s *Set) again() (*Set, error) {
+	fd, err := unix.FcntlInt(s.File().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("data: a second descriptor of %s: %w", s.Name, err)
+	}
+	t, err := Map(os.NewFile(uintptr(fd), s.File().Name()))
+	if err == nil {
+		t.Notes = nil
+	}
+	return t, err
+}
+
+// loadPairs makes the two sets of a file of triples: of a matrix a sixth is held out
+// unless there is a test file; a graph is its own test.
+func (o Options) loadPairs(src *source, readTest func() (*source, error)) (train, test *Set, err error) {
+	e, err := readEntries(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	graph := o.Task == "edges"
+	p := e.number(src, graph)
+	p.Name = o.Path
+	var held *entries
+	if readTest == nil && !graph {
+		held = e.holdOut(o.Seed)
+		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.y)), count(len(held.y)+len(e.y)))
+	}
+	if len(e.y) == 0 {
+		return nil, nil, fmt.Errorf("data: %s has one entry: too few to hold some out for testing, name a test set with --test", o.Path)
+	}
+	if o.Limit > 0 {
+		e.y = e.y[:min(o.Limit, len(e.y))]
+	}
+	p.Rows = len(e.y)
+	if train, err = p.store(true, o.Seed); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case readTest != nil:
+		test, err = loadTest(readTest, o, &train.Meta)
+	case graph:
+		test, err = train.again()
+	default:
+		test, err = held.with(p.Meta).store(false, 0)
+	}
+	if err != nil {
+		train.Close()
+		return nil, nil, err
+	}
+	return train, test, nil
+}
+
+// loadPairsLike reads other entries of the matrix (or graph) that m describes. Those
+// of rows and columns that it does not know are counted and left out: there is nothing
+// that could be said of them.
+func loadPairsLike(src *source, m *Meta) (*Set, error) {
+	e, err := readEntries(src)
+	if err != nil {
+		return nil, err
+	}
+	first, second, offset := idsOf(m.IDs[0]), idsOf(m.IDs[len(m.IDs)-1]), uint32(0)
+	if len(m.Shape) == 2 {
+		offset = uint32(m.Shape[0])
+	}
+	kept := 0
+	for i, y := range e.y {
+		a, known := first.place(e.idx[2*i])
+		b, both := second.place(e.idx[2*i+1])
+		if known && both {
+			e.idx[2*kept], e.idx[2*kept+1], e.y[kept] = a, b+offset, y
+			kept++
+		}
+	}
+	left := *m
+	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.path, src.sum, nil, 0
+	if kept < len(e.y) {
+		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have", count(len(e.y)-kept), count(len(e.y)))
+		if left.Notes = []string{text}; kept == 0 {
+			return nil, src.errorf("%s: is it another set?", text)
+		}
+	}
+	e.y = e.y[:kept]
+	return e.with(left).store(false, 0)
+}
+
+// describePairs says what a file of triples holds.
+func describePairs(src *source, graph bool) (Meta, error) {
+	e, err := readEntries(src)
+	if err != nil {
+		return Meta{}, err
+	}
+	p := e.number(src, graph)
+	p.Targets, p.Nonzeros = spreadOf(e.y), 2*int64(len(e.y))
+	return p.Meta, nil
+}

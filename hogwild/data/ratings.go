@@ -1,0 +1,153 @@
+package data
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strconv"
+)
+
+// Files of triples: row, column and value of a matrix's entries, or two nodes and the
+// weight of a graph's edges. As text they are one a line, between commas, colons,
+// tabs, semicolons or blanks (MovieLens' u.data, ratings.dat and ratings.csv: what
+// follows the third number is left alone), with a line of names above them or not; as
+// .npy an array of n x 3. Edges may lack the weight, which is then 1.
+
+// ratingsHead is how ratings look that nobody announced: by the names above them, by
+// double colons, or, as u.data, by a time in seconds behind them.
+var ratingsHead = regexp.MustCompile(`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
+	`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
+
+// isPairs tells whether the file is read as triples: it was said so, or the model
+// takes nothing else, or nobody named a model and it looks so.
+func (o Options) isPairs(src *source) bool {
+	switch {
+	case src.text == nil:
+		return false
+	case o.Format == "ratings" || o.Task == "triples" || o.Task == "edges":
+		return true
+	}
+	return o.Task == "" && (o.Format == "" || o.Format == "auto") && ratingsHead.Match(src.text)
+}
+
+// readEntries reads the triples of a file, and lets go of its text.
+func readEntries(src *source) (*entries, error) {
+	format, err := src.format("auto")
+	if err != nil {
+		return nil, err
+	}
+	e := &entries{format: "ratings"}
+	switch format {
+	case "npy":
+		e.format = "npy"
+		err = e.readNPY(src)
+	case "idx", "libsvm":
+		return nil, src.errorf("looks like %s: want three numbers a line (row, column, value), or an .npy array of n x 3", format)
+	default:
+		err = e.readText(src)
+	}
+	if err == nil && len(e.y) == 0 {
+		err = src.errorf("no entries in the file (read as three numbers a line)")
+	}
+	if err == nil && len(e.y) > math.MaxInt32 {
+		err = src.errorf("%s entries: at most 2,147,483,647 can be numbered", count(len(e.y)))
+	}
+	src.text = nil
+	return e, err
+}
+
+// readNPY reads an array of n x 3.
+func (e *entries) readNPY(src *source) error {
+	a, err := src.npy()
+	if err != nil {
+		return err
+	}
+	if len(a.shape) != 2 || a.shape[1] != 3 {
+		return src.errorf("an array of shape %s: want n x 3: row, column, value", a.shapeText())
+	}
+	n := a.shape[0]
+	e.idx, e.y = make([]uint32, 2*n), make([]float32, n)
+	for i := range n {
+		for c := range 2 {
+			v := a.at(3*i + c)
+			if v < 0 || v > maxID || v != math.Trunc(v) {
+				return src.errorf("row %d, column %d: %g: an id is a whole number from 0 to %s", i+1, c+1, v, count(maxID))
+			}
+			e.idx[2*i+c] = uint32(v)
+		}
+		if e.y[i] = float32(a.at(3*i + 2)); !finite(float64(e.y[i])) {
+			return src.errorf("row %d: value %g: want a finite number, at most 3.4e38", i+1, a.at(3*i+2))
+		}
+	}
+	return nil
+}
+
+// readText reads lines of text. The first may be names.
+func (e *entries) readText(src *source) error {
+	text := bytes.TrimPrefix(src.text, []byte("\ufeff"))
+	n := bytes.Count(text, []byte("\n")) + 1
+	e.idx, e.y = make([]uint32, 0, 2*n), make([]float32, 0, n)
+	p := parser{source: &source{path: src.path, text: text}, line: 1}
+	for ; p.pos < len(text); p.nextLine() {
+		if p.atEnd() || text[p.pos] == '%' {
+			continue
+		}
+		if c := text[p.pos]; len(e.y) == 0 && (c < '0' || c > '9') && c != '-' {
+			continue
+		}
+		if err := p.entry(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry reads the triple of one line.
+func (p *parser) entry(e *entries) error {
+	for range 2 {
+		id, err := p.id()
+		if err != nil {
+			return err
+		}
+		e.idx = append(e.idx, id)
+		p.separator()
+	}
+	if p.atEnd() {
+		e.y = append(e.y, 1)
+		return nil
+	}
+	at := p.pos
+	v, n, ok := parseNumber(p.text[at:])
+	if p.pos += n; !ok || p.pos < len(p.text) && !separates(p.text[p.pos]) {
+		for p.pos = at; p.pos < len(p.text) && !separates(p.text[p.pos]); p.pos++ {
+		}
+		var err error
+		if v, err = strconv.ParseFloat(string(p.text[at:p.pos]), 64); err != nil || !finite(float64(float32(v))) {
+			return p.fail(at, "value %q: want a finite number, at most 3.4e38", p.text[at:p.pos])
+		}
+	}
+	e.y = append(e.y, float32(v))
+	return nil
+}
+
+// id reads a whole number.
+func (p *parser) id() (uint32, error) {
+	at, v := p.pos, uint64(0)
+	for p.pos < len(p.text) && p.text[p.pos]-'0' <= 9 && v <= maxID {
+		v = v*10 + uint64(p.text[p.pos]-'0')
+		p.pos++
+	}
+	if p.pos == at || v > maxID || p.pos < len(p.text) && !separates(p.text[p.pos]) {
+		return 0, p.fail(at, "%q: an id is a whole number from 0 to %s", p.word(at), count(maxID))
+	}
+	return uint32(v), nil
+}
+
+// separator skips what stands between two numbers.
+func (p *parser) separator() {
+	for p.pos < len(p.text) && p.text[p.pos] != '\n' && separates(p.text[p.pos]) {
+		p.pos++
+	}
+}
+
+func separates(c byte) bool { return c <= ' ' || c == ',' || c == ';' || c == ':' }

@@ -1,0 +1,192 @@
+package data
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// WriteFile writes the rows of a set to a file, in the format that its ending names,
+// from which they load to equal values: a dense or a sparse set to LIBSVM's (.libsvm,
+// .svm), a dense one to .csv or .npy, the label last in each row, and triples to .csv or
+// .npy (n x 3), with the ids that Meta has. What has been scaled is written as it is.
+func WriteFile(path string, s *Set) error {
+	write, err := s.writer(filepath.Ext(path))
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	err = write(w)
+	for _, end := range []func() error{w.Flush, f.Close} {
+		if e := end(); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("data: writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// writer is how a set is written to files of an ending.
+func (s *Set) writer(ending string) (func(w *bufio.Writer) error, error) {
+	libsvm := ending == ".libsvm" || ending == ".svm"
+	switch {
+	case s.Kind == Pairs && ending == ".csv":
+		return s.writeTriples, nil
+	case s.Kind == Pairs && ending == ".npy":
+		return func(w *bufio.Writer) error { return s.writeArray(w, 3, s.triple()) }, nil
+	case s.Kind == Pairs:
+		return nil, fmt.Errorf("data: %s: triples are written to .csv or .npy, not to %q", s.Name, ending)
+	case libsvm:
+		return s.writeLIBSVM, nil
+	case s.Kind == Sparse:
+		return nil, fmt.Errorf("data: %s: a sparse set is written to .libsvm or .svm, not to %q", s.Name, ending)
+	case ending == ".csv":
+		return s.writeCSV, nil
+	case ending == ".npy":
+		return func(w *bufio.Writer) error { return s.writeArray(w, s.Features+1, s.labelled()) }, nil
+	}
+	return nil, fmt.Errorf("data: %s: a dense set is written to .csv, .npy, .libsvm or .svm, not to %q", s.Name, ending)
+}
+
+// name is the label of row i as files write it.
+func (s *Set) name(i int) string {
+	if s.Classes != nil {
+		return s.Classes[int(s.Y[i])]
+	}
+	return decimal(float64(s.Y[i]))
+}
+
+// decimal is the shortest number that is read as the same float32.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
+
+func (s *Set) writeLIBSVM(w *bufio.Writer) error {
+	r := s.NewReader()
+	for i := range s.Rows {
+		w.WriteString(s.name(i))
+		row := r.Batch([]int32{int32(i)}).Rows[0]
+		for k, v := range row.Val {
+			j := k
+			if row.Idx != nil {
+				j = int(row.Idx[k])
+			}
+			if v != 0 {
+				w.WriteByte(' ')
+				w.WriteString(strconv.Itoa(j + 1))
+				w.WriteByte(':')
+				w.WriteString(decimal(float64(v)))
+			}
+		}
+		if err := w.WriteByte('\n'); err != nil { // a bufio.Writer keeps its first error
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) writeCSV(w *bufio.Writer) error {
+	for j := range s.Features {
+		fmt.Fprintf(w, "x%d,", j+1)
+	}
+	w.WriteString("label\n")
+	r := s.NewReader()
+	for i := range s.Rows {
+		for _, v := range r.Batch([]int32{int32(i)}).Rows[0].Val {
+			w.WriteString(decimal(float64(v)))
+			w.WriteByte(',')
+		}
+		w.WriteString(s.name(i))
+		if err := w.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Set) writeTriples(w *bufio.Writer) error {
+	head := "userId,itemId,rating\n"
+	if s.Shape == nil {
+		head = "source,target,weight\n"
+	}
+	w.WriteString(head)
+	get := s.triple()
+	for i := range s.Rows {
+		t := get(i)
+		w.WriteString(strconv.Itoa(int(t[0])))
+		w.WriteByte(',')
+		w.WriteString(strconv.Itoa(int(t[1])))
+		w.WriteByte(',')
+		w.WriteString(decimal(t[2]))
+		if err := w.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// triple is a function that gives the ids and the value of pair i.
+func (s *Set) triple() func(i int) []float64 {
+	first, second, offset := listed(s.IDs[0]), listed(s.IDs[len(s.IDs)-1]), uint32(0)
+	if s.Shape != nil {
+		offset = uint32(s.Shape[0])
+	}
+	t := make([]float64, 3)
+	return func(i int) []float64 {
+		t[0], t[1] = float64(first[s.Idx[2*i]]), float64(second[s.Idx[2*i+1]-offset])
+		t[2] = float64(s.Y[i])
+		return t
+	}
+}
+
+// listed are the ids of runs, one by one.
+func listed(runs []uint32) (ids []uint32) {
+	for i := 0; i+1 < len(runs); i += 2 {
+		for id := range runs[i+1] {
+			ids = append(ids, runs[i]+id)
+		}
+	}
+	return ids
+}
+
+// labelled is a function that gives the values of row i, and behind them its label.
+func (s *Set) labelled() func(i int) []float64 {
+	r, row := s.NewReader(), make([]float64, s.Features+1)
+	return func(i int) []float64 {
+		for j, v := range r.Batch([]int32{int32(i)}).Rows[0].Val {
+			row[j] = float64(v)
+		}
+		row[s.Features], _ = strconv.ParseFloat(s.name(i), 64)
+		return row
+	}
+}
+
+// writeArray writes n x d numbers as float64, in which every id fits.
+func (s *Set) writeArray(w io.Writer, d int, row func(i int) []float64) error {
+	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", s.Rows, d)
+	for (len(head)+11)%64 != 0 { // the elements begin at a multiple of 64
+		head += " "
+	}
+	if _, err := fmt.Fprintf(w, "\x93NUMPY\x01\x00%c%c%s\n", (len(head)+1)%256, (len(head)+1)/256, head); err != nil {
+		return err
+	}
+	line := make([]byte, 8*d)
+	for i := range s.Rows {
+		for j, v := range row(i) {
+			binary.LittleEndian.PutUint64(line[8*j:], math.Float64bits(v))
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package hogwild
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// Law is how much asynchrony a problem bears, and what a run makes of it. The
+// coordinator works it out from the training data, and every process of the run
+// has the same.
+//
+// A gradient that lands C-1 others after it was asked for makes a feedback with
+// delay, which is stable while
+//
+//	lr lambda h C < pi/2
+//
+// with lambda the largest eigenvalue of E[x x'] and h the curvature of the loss at
+// the outputs. A gradient is a mean over its batch, so the batch does not enter. The
+// curvature falls as a model learns; kappa stands for (pi/2)/h at the rates that
+// turned out best (docs/asynchrony.md).
+type Law struct {
+	Lambda   float64 `json:"lambda"`    // of the inputs as the run learns on them, the bias's column included; 0: the law says nothing of this model
+	Raw      float64 `json:"raw"`       // lambda of the inputs as they are
+	InFlight int     `json:"in_flight"` // steps under way at once
+	Knee     float64 `json:"knee"`      // as many of them the learning rate asked for bears; 0: no kappa for this loss
+	LR       float64 `json:"lr"`        // used
+	Momentum float64 `json:"momentum"`  // used
+	Center   bool    `json:"center"`    // the inputs are learned on less their means
+	BiasStep float64 `json:"bias_step"` // of a linear model's bias against that of its weights
+	Hold     int     `json:"hold"`      // updates that a worker may hold back within the knee; 0: any number
+	Capped   bool    `json:"capped"`    // LR is less than was asked for
+}
+
+// law works out the Law of a run on a set. Model and loss are resolved.
+func (c *Config) law(set *data.Set) (Law, error) {
+	l := Law{InFlight: c.inFlight(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1}
+	layered := layered(c.Model)
+	if layered && set.Kind != data.Pairs {
+		if err := c.condition(&l, set, c.Bias); err != nil {
+			return l, err
+		}
+	} else if err := c.mayCondition("the model "+c.Model, false); err != nil {
+		return l, err
+	}
+	if c.MomentumCorrection {
+		l.Momentum = explicitMomentum(c.Momentum, l.InFlight)
+	}
+	if kappa := c.kappa(); kappa > 0 && l.Lambda > 0 {
+		rate := c.LR
+		if c.Optimizer == "momentum" { // in the long run a gradient moves the weights so much
+			rate /= 1 - l.Momentum
+		}
+		l.Knee = kappa / (l.Lambda * rate)
+		if c.Workers > 2 { // two may hold back any number
+			l.Hold = max(1, int(l.Knee/perHeld(c.Workers)))
+		}
+		if c.LRCap != "off" && l.InFlight > 1 && float64(l.InFlight) > l.Knee {
+			l.LR, l.Capped = c.LR*l.Knee/float64(l.InFlight), true
+		}
+	}
+	return l, nil
+}
+
+// condition settles centring and the bias's step, and finds lambda.
+func (c *Config) condition(l *Law, set *data.Set, bias bool) error {
+	sample := sampleRows(set)
+	ones := 0.0
+	if bias {
+		ones = 1
+	}
+	if err := c.settleBias(l, set, sample, bias); err != nil {
+		return err
+	}
+	l.Lambda = eigenvalue(sample, set.Features, nil, ones*math.Sqrt(l.BiasStep), c.Seed)
+	l.Raw = l.Lambda
+	return c.settleCenter(l, set, sample, bias)
+}
+
+// settleBias decides the step of the bias. Where rows are sparse and short (words of
+// a text, scaled to length 1), the bias's column of ones is by far the longest
+// direction, and it alone would decide how many steps in flight are borne.
+func (c *Config) settleBias(l *Law, set *data.Set, sample []data.Row, bias bool) error {
+	linear := !strings.HasPrefix(c.Model, "mlp")
+	plain := bias && c.Optimizer == "sgd" && !c.averagesGradients() && c.GPU == ""
+	if c.BiasStep != "auto" {
+		l.BiasStep, _ = strconv.ParseFloat(c.BiasStep, 64) // Validate has read it
+		if l.BiasStep != 1 && !(plain && linear) {
+			return usage("bias-step %s: it is for plain sgd on a linear model with a bias, in host memory; leave it at auto", c.BiasStep)
+		}
+		return nil
+	}
+	if plain && linear && set.Kind == data.Sparse {
+		l.BiasStep = min(1, eigenvalue(sample, set.Features, nil, 0, c.Seed))
+	}
+	return nil
+}
+
+// layered tells whether a model is a linear one or a perceptron on the inputs: what
+// the law speaks of.
+func layered(name string) bool {
+	switch name {
+	case "softmax", "logistic", "hinge", "linear", "l1":
+		return true
+	}
+	return strings.HasPrefix(name, "mlp")
+}
+
+// kappa is what lr lambda C may come to; 0: the law has no say. The numbers are
+// those at which the best rates lay when C was large (docs/asynchrony.md), but for
+// the squared loss, whose curvature is 2 and does not fall: there it is the bound
+// itself, (pi/2)/2, less a third. The l1 loss has no curvature.
+func (c *Config) kappa() float64 {
+	if c.Optimizer != "sgd" && c.Optimizer != "momentum" {
+		return 0
+	}
+	if own, err := strconv.ParseFloat(c.LRCap, 64); err == nil {
+		return own
+	}
+	kappa := map[model.Loss]float64{model.CrossEntropy: 50, model.Logistic: 16, model.Hinge: 16, model.Squared: 0.5}[model.Loss(c.Loss)]
+	if strings.HasPrefix(c.Model, "mlp") {
+		kappa = min(kappa, 20)
+	}
+	return kappa
+}
+
+// inFlight is how many steps are under way at once: a step is computed on weights
+// that lack all others' steps under way.
+func (c *Config) inFlight() int {
+	k, _, delayed := c.delay()
+	switch {
+	case c.Mode == "sync":
+		return 1 // within a replica, or all workers' gradients in one step
+	case c.GPU != "":
+		return c.InFlight
+	case delayed:
+		return k + 1
+	}
+	return c.heldBack()
+}
+
+// heldBack is what the updates count for that w workers hold back, M each: see hot.
+// With a step of lr lambda h in the direction of lambda, a worker that is alone goes
+// 1-exp(-lr lambda h M) of its way in M updates. All together go w times that, which
+// grows when it is more than twice the way, as C steps in flight do when
+//
+//	C = M (pi/2) / -log(1-2/w)
+//
+// is at the bound. Two workers never go further than to the other side.
+func (c *Config) heldBack() int {
+	m, err := strconv.Atoi(c.FlushEvery)
+	if err != nil || c.Mode != "async" || c.Batch != 1 {
+		return c.Workers
+	}
+	return max(c.Workers, int(float64(m)*perHeld(c.Workers)))
+}
+
+// perHeld is how many steps in flight one update held back by each of w workers counts for.
+func perHeld(w int) float64 {
+	if w <= 2 {
+		return 0
+	}
+	return math.Pi / 2 / -math.Log(1-2/float64(w))
+}
+
+// explicitMomentum is the momentum to use so that, with what asynchrony adds, mu
+// comes out. A step that finds the weights of one of w workers, any of them, adds
+// (1-1/w) of the last step by itself (Mitliagkas, Zhang, Hadjis and Re 2016, theorem
+// 3): steps obey d[t] = (1-1/w) d[t-1] - lr/w g, where d[t] = step[t] - m step[t-1]
+// with an explicit momentum m. So step[t] has m + (1-1/w) of step[t-1] and
+// -m (1-1/w) of step[t-2]: together 1 - (1-m)/w, which is mu for
+//
+//	m = 1 - (1-mu) w
+//
+// and where that is negative there is too much momentum already (Omnivore: Hadjis,
+// Zhang, Mitliagkas, Iter and Re 2016, lower it likewise).
+func explicitMomentum(mu float64, w int) float64 { return max(0, 1-(1-mu)*float64(w)) }
+
+// header is what the user should know before the run: whether the steps in flight are
+// borne, and what centring has done for it.
+func (l Law) header(c *Config) (lines []string) {
+	if l.Center {
+		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", l.Raw, l.Lambda))
+	}
+	if l.Knee > 0 && c.Mode != "sync" && !l.Capped {
+		lines = append(lines, l.bears(c))
+	}
+	return lines
+}
+
+// bears compares the knee with the steps in flight.
+func (l Law) bears(c *Config) string {
+	who, are, they := fmt.Sprintf("%d", l.InFlight), "are", "within it"
+	if l.InFlight == c.Workers {
+		who += " " + plural(c.Workers, "worker")
+	}
+	if l.InFlight == 1 {
+		are = "is"
+	} else if float64(l.InFlight) > l.Knee {
+		they = "beyond it, and the cap is off"
+	}
+	return fmt.Sprintf("lr %.3g bears about %s steps in flight; %s %s %s", c.LR, rounded(l.Knee), who, are, they)
+}
+
+// changes is what of the user's settings the run changes, for whoever watches.
+func (l Law) changes(c *Config) (lines []string) {
+	if l.Capped {
+		lines = append(lines, fmt.Sprintf("lr %.3g -> %.2g: %d steps in flight", c.LR, l.LR, l.InFlight))
+	}
+	if l.Momentum != c.Momentum {
+		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", c.Momentum, l.Momentum, l.InFlight))
+	}
+	return lines
+}
+
+// tell writes to the result what the law has made of the run.
+func (l Law) tell(r *Result, c *Config) {
+	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
+	if c.Optimizer == "momentum" {
+		r.MomentumUsed = l.Momentum
+	}
+	r.Rate = strings.Join(l.changes(c), "; ")
+}
+
+// rounded is a count of which two digits mean something.
+func rounded(x float64) string {
+	unit := math.Pow(10, math.Floor(math.Log10(math.Max(x, 1)))-1)
+	if x >= 1e6 {
+		return "a million or more"
+	}
+	return fmt.Sprintf("%.0f", math.Max(1, math.Round(x/math.Max(1, unit))*math.Max(1, unit)))
+}

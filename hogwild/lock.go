@@ -1,0 +1,115 @@
+package hogwild
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/model"
+)
+
+// locks are those of locked mode: one for each block of weights, held around an
+// update and not around the gradient, as AIG does (Hogwild!, section 5: "locks all of
+// the variables" of an update). A worker takes those of its update in ascending order,
+// so that no two can wait for each other.
+//
+// A lock's word holds 1 + the rank that has it, or 0. The coordinator frees those of a
+// worker that died: the update that it was writing is then there in part, as that of
+// any worker that is killed.
+type locks struct {
+	words []uint32 // shared with other processes: a line each
+	rank  int
+	shift int      // log2 of the weights in a block
+	want  []uint64 // of the update at hand: a bit a block
+}
+
+const lockLine = 2 * lineWords // words of 32 bits from one lock to the next
+
+// lockShift is log2 of the weights under one lock: 1,024 or, in models of more than
+// 4 M weights, as many as make 4,096 locks.
+func lockShift(p int) int { return max(10, bits.Len(uint(max(p-1, 0)))-12) }
+
+// lockBlocks is how many locks p weights have.
+func lockBlocks(p int) int { return (p-1)>>lockShift(p) + 1 }
+
+func newLocks(m *weights, rank int) *locks {
+	n := len(m.locks) / lockLine
+	return &locks{words: m.locks, rank: rank, shift: lockShift(len(m.w)), want: make([]uint64, (n+63)/64)}
+}
+
+// mark says that the update at hand writes the weights from:to.
+func (l *locks) mark(from, to int) {
+	for b := from >> l.shift; b <= (to-1)>>l.shift; b++ {
+		l.want[b/64] |= 1 << (b % 64)
+	}
+}
+
+// markPart says that it writes what a part of the gradient does; whole, that it
+// regularizes all of the part's weights.
+func (l *locks) markPart(p *model.Part, whole bool) {
+	switch {
+	case p.X == nil:
+		l.mark(p.Offset, p.Offset+len(p.G))
+		return
+	case whole || len(p.X) == 0 || p.X[0].Idx == nil:
+		l.mark(p.Offset, p.Offset+p.In*p.Out)
+	default:
+		for _, x := range p.X {
+			for _, j := range x.Idx {
+				at := p.Offset + int(j)*p.Out
+				l.mark(at, at+p.Out)
+			}
+		}
+	}
+	if p.Bias >= 0 {
+		l.mark(p.Bias, p.Bias+p.Out)
+	}
+	if p.Center != nil {
+		l.mark(p.Center.S, p.Center.S+p.Out)
+	}
+}
+
+// acquire takes all locks that were marked.
+func (l *locks) acquire() {
+	for i, set := range l.want {
+		for ; set != 0; set &= set - 1 {
+			word := &l.words[(64*i+bits.TrailingZeros64(set))*lockLine]
+			for tries := 0; !atomic.CompareAndSwapUint32(word, 0, uint32(l.rank+1)); tries++ {
+				pause(tries)
+			}
+		}
+	}
+}
+
+// release gives them back.
+func (l *locks) release() {
+	for i, set := range l.want {
+		for ; set != 0; set &= set - 1 {
+			atomic.StoreUint32(&l.words[(64*i+bits.TrailingZeros64(set))*lockLine], 0)
+		}
+		l.want[i] = 0
+	}
+}
+
+// pause waits a moment for another worker: at first by looking again, then by giving
+// it this core, which it may need.
+func pause(tries int) {
+	if tries >= 100 {
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	}
+}
+
+// release gives back what a dead worker had: its chunks, its locks, its turn.
+func (r *coordinator) release(rank int) {
+	r.mem.freeLocks(rank)
+	r.mem.pass(rank)
+	r.world.release(rank)
+}
+
+// freeLocks frees the locks of a worker that is dead.
+func (m *weights) freeLocks(rank int) {
+	for at := 0; at < len(m.locks); at += lockLine {
+		atomic.CompareAndSwapUint32(&m.locks[at], uint32(rank+1), 0)
+	}
+}

@@ -1,0 +1,176 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"hogwild/hogwild/data"
+)
+
+// convReference is a convolutional network written down once more, in float64 and from
+// the definitions, on one image at a time. Dropout is by masks, which are not
+// differentiated.
+type convReference struct {
+	net   *Net
+	loss  Loss
+	bias  bool
+	masks func(layer, example int) []float64 // of each channel or unit
+}
+
+func (r convReference) next(tensors *[][]float64, units int) (weight, bias []float64) {
+	weight, bias = (*tensors)[0], make([]float64, units)
+	*tensors = (*tensors)[1:]
+	if r.bias {
+		bias, *tensors = (*tensors)[0], (*tensors)[1:]
+	}
+	return weight, bias
+}
+
+// outputs of the image x, example i of the batch, for tensors in the order of Params.
+func (r convReference) outputs(tensors [][]float64, x []float64, i int) []float64 {
+	channels, h, w := r.net.Channels, r.net.Height, r.net.Width
+	layer := 0
+	for _, c := range r.net.Convs {
+		weight, bias := r.next(&tensors, c.Out)
+		mask := r.masks(layer, i)
+		ph, pw := (h-c.Kernel+1)/c.Pool, (w-c.Kernel+1)/c.Pool
+		y := make([]float64, c.Out*ph*pw)
+		for at := range y {
+			o, py, px := at/(ph*pw), at/pw%ph, at%pw
+			for p := range c.Pool * c.Pool {
+				z := bias[o]
+				for k := range channels * c.Kernel * c.Kernel {
+					from, ky, kx := k/(c.Kernel*c.Kernel), k/c.Kernel%c.Kernel, k%c.Kernel
+					iy, ix := py*c.Pool+p/c.Pool+ky, px*c.Pool+p%c.Pool+kx
+					z += weight[o*channels*c.Kernel*c.Kernel+k] * x[(from*h+iy)*w+ix]
+				}
+				y[at] = math.Max(y[at], z*mask[o]) // y is zero: this is the ReLU too
+			}
+		}
+		x, channels, h, w = y, c.Out, ph, pw
+		layer++
+	}
+	for j := range len(r.net.Hidden) + 1 {
+		units := len(tensors[0]) / len(x)
+		weight, y := tensors[0], make([]float64, units)
+		_, bias := r.next(&tensors, units)
+		for o := range y {
+			y[o] = bias[o]
+			for k, v := range x {
+				y[o] += weight[o*len(x)+k] * v
+			}
+			if j < len(r.net.Hidden) {
+				y[o] = math.Max(0, y[o]) * r.masks(layer, i)[o]
+			}
+		}
+		x = y
+		layer++
+	}
+	return x
+}
+
+func (r convReference) summed(tensors, x [][]float64, y []float32) (sum float64) {
+	for i := range x {
+		sum += reference{loss: r.loss}.of(r.outputs(tensors, x[i], i), float64(y[i]))
+	}
+	return sum
+}
+
+// TestConvDifferences checks loss and gradient against central differences of the
+// reference, at odd sizes, for batches that fill no group, one, and more than one.
+func TestConvDifferences(t *testing.T) {
+	for i, c := range []struct {
+		name, loss string
+		shape      []int
+		classes    int
+		bias       bool
+		form       string
+	}{
+		{"conv:3@2", "", []int{5, 4}, 3, true, "dense"},
+		{"conv:3@3p2", "", []int{2, 7, 6}, 3, true, "sparse"},
+		{"conv:6@2p2,4@2", "", []int{1, 7, 9}, 3, true, "mixed"},
+		{"conv:2@1p3,7@2", "", []int{3, 8, 7}, 2, false, "dense"},
+		{"conv:2@3d,3@2p2d.25,6d", "", []int{7, 7}, 4, true, "dense"},
+		{"conv:5@2,7,3d.75", "hinge", []int{4, 4}, 3, true, "dense"},
+		{"conv:2@2,3", "", []int{4, 4}, 0, true, "sparse"},
+	} {
+		t.Run(fmt.Sprint(c.name, c.loss), func(t *testing.T) {
+			meta := data.Meta{Name: "random", Features: 1, Shape: c.shape, Classes: make([]string, c.classes)}
+			for _, n := range c.shape {
+				meta.Features *= n
+			}
+			spec, err := Resolve(Options{Name: c.name, Loss: c.loss, Bias: c.bias, Seed: 7}, meta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkConv(t, spec, rand.New(rand.NewPCG(uint64(i), 2)), c.form)
+		})
+	}
+}
+
+func checkConv(t *testing.T, spec Spec, r *rand.Rand, form string) {
+	m := newConvNet(spec)
+	ps := m.Params()
+	w := make([]float32, Size(ps))
+	var g Gradient
+	for _, n := range []int{3, 1, 18, 16} {
+		for i := range w {
+			w[i] = r.Float32() - 0.5
+		}
+		batch, x := randomBatch(r, n, spec.Features, spec.Classes, form)
+		batch.Epoch = n
+		tensors := widen(Export(ps, w))
+		ref := convReference{net: spec.Net, loss: spec.Loss, bias: spec.Bias, masks: masksOf(spec, batch)}
+
+		loss := m.Grad(w, batch, &g)
+		if want := ref.summed(tensors, x, batch.Y); !agree(loss, want) {
+			t.Fatalf("batch %d: loss %v, want %v", n, loss, want)
+		}
+		got := Export(ps, materialise(&g, len(w)))
+		for i, p := range ps {
+			for range 40 { // of the elements of each tensor
+				j := r.IntN(len(tensors[i]))
+				want := ref.slope(tensors, x, batch.Y, &tensors[i][j])
+				if got := float64(got[i][j]); !agree(got, want) {
+					t.Errorf("batch %d: d loss / d %s[%d] is %v, want %v", n, p.Name, j, got, want)
+				}
+			}
+		}
+		ref.masks = func(int, int) []float64 { return ones }
+		if got, want := m.Eval(w, batch).Loss, ref.summed(tensors, x, batch.Y); !agree(got, want) {
+			t.Errorf("batch %d: the loss without dropout is %v, want %v", n, got, want)
+		}
+	}
+}
+
+var ones = []float64{1, 1, 1, 1, 1, 1, 1, 1}
+
+// slope is the derivative of the mean loss by one weight, at a central difference.
+func (r convReference) slope(tensors, x [][]float64, y []float32, w *float64) float64 {
+	const h = 1e-6
+	v := *w
+	*w = v + h
+	up := r.summed(tensors, x, y)
+	*w = v - h
+	down := r.summed(tensors, x, y)
+	*w = v
+	return (up - down) / (2 * h * float64(len(x)))
+}
+
+// masksOf are the dropout masks of a batch, layer by layer.
+func masksOf(s Spec, b *data.Batch) func(layer, example int) []float64 {
+	return func(layer, example int) []float64 {
+		n, rate, convs := s.Outputs, 0.0, len(s.Net.Convs)
+		switch {
+		case layer < convs:
+			n, rate = s.Net.Convs[layer].Out, s.Net.Convs[layer].Drop
+		case layer < convs+len(s.Net.Hidden):
+			n, rate = s.Net.Hidden[layer-convs].Width, s.Net.Hidden[layer-convs].Drop
+		}
+		mask := make([]float32, n)
+		drop(mask, n, 1, rate, dropKey(s.Options.Seed, b, example), layer)
+		return widen([][]float32{mask})[0]
+	}
+}

@@ -1,0 +1,172 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
+)
+
+// factor is matrix factorization: the entry in row u and column i is
+//
+//	z = mean + p_u . q_i (+ b_u + b_i)
+//
+// under the squared loss. Mean is that of the training entries, and stays. L2 acts on
+// the two factors of an entry whenever it is visited, as in the Hogwild! paper (Niu et
+// al. 2011, section 2) and in LIBMF: the objective is the mean over the entries of
+// (z - y)^2 + l2/2 (|p_u|^2 + |q_i|^2). Biases are free of it.
+//
+// Row and column factors are one table of nodes: a pair has the node of its row and,
+// behind the rows, that of its column.
+type factor struct {
+	rows, columns, k int
+	biased           bool
+	mean, l2         float32
+	scale            float32 // of the first factors
+	touched
+}
+
+// maxRank bounds the width of factors.
+const maxRank = 1 << 12
+
+// factors is the family of factor:RANK.
+var factors = familyOf{
+	task: func(name, loss string) (string, error) {
+		if _, err := parseRank(name); err != nil {
+			return "", err
+		}
+		return "triples", onlySquared(name, loss)
+	},
+	resolve: resolveFactor,
+	build: func(s Spec) Model {
+		k := s.Widths[0]
+		// Factors of this size make products about a third as large as the entries vary.
+		scale := math.Sqrt(math.Max(float64(s.Deviation), 1e-3) / math.Sqrt(float64(k)))
+		return &factor{rows: s.Shape[0], columns: s.Shape[1], k: k, biased: s.Options.Biases,
+			mean: s.Mean, l2: s.Options.L2, scale: float32(scale), touched: newTouched(k)}
+	},
+}
+
+func resolveFactor(o Options, m data.Meta) (Spec, error) {
+	k, err := parseRank(o.Name)
+	if err == nil {
+		err = onlySquared(o.Name, o.Loss)
+	}
+	if err != nil {
+		return Spec{}, err
+	}
+	if m.Kind != data.Pairs || len(m.Shape) != 2 {
+		return Spec{}, fmt.Errorf("model: %s takes the entries of a matrix (row, column, value), and %s is none; see --format ratings", o.Name, m.Name)
+	}
+	return Spec{Options: o, Name: fmt.Sprintf("factor:%d", k), Loss: Squared, Widths: []int{k}, Features: m.Features, Outputs: 1,
+		Shape: m.Shape, Mean: m.Targets.Mean, Deviation: m.Targets.Deviation}, nil
+}
+
+func onlySquared(name, loss string) error {
+	if loss != "" && Loss(loss) != Squared {
+		return fmt.Errorf("model: %s has the squared loss, not %q: leave --loss out", name, loss)
+	}
+	return nil
+}
+
+func parseRank(name string) (int, error) {
+	_, text, _ := strings.Cut(name, ":")
+	k, err := strconv.Atoi(text)
+	if err != nil || k < 1 || k > maxRank {
+		return 0, fmt.Errorf("model: %q: the rank must be a number from 1 to %d (write factor:32)", name, maxRank)
+	}
+	return k, nil
+}
+
+// nodes is the number of rows and columns.
+func (m *factor) nodes() int { return m.rows + m.columns }
+
+func (m *factor) Params() []Param {
+	ps := []Param{{Name: "user.weight", Shape: []int{m.rows, m.k}}, {Name: "item.weight", Shape: []int{m.columns, m.k}}}
+	if m.biased {
+		ps = append(ps, Param{Name: "user.bias", Shape: []int{m.rows}}, Param{Name: "item.bias", Shape: []int{m.columns}})
+	}
+	return append(ps, Param{Name: "mean", Shape: []int{1}})
+}
+
+// Init draws the factors uniformly around zero: at zero they would stay there.
+func (m *factor) Init(w []float32, seed uint64) {
+	clear(w)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for i := range m.nodes() * m.k {
+		w[i] = m.scale * (2*r.Float32() - 1)
+	}
+	w[len(w)-1] = m.mean
+}
+
+// view is w as a matrix in factors.
+func (m *factor) view(w []float32) vec.Factors {
+	n := m.nodes() * m.k
+	f := vec.Factors{K: m.k, W: w[:n], Mean: w[len(w)-1]}
+	if m.biased {
+		f.Bias = w[n : n+m.nodes()]
+	}
+	return f
+}
+
+func (m *factor) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
+	f := m.view(w)
+	m.begin(len(b.Rows))
+	mean := 1 / float32(len(b.Rows))
+	for i, x := range b.Rows {
+		u, v := x.Idx[0], x.Idx[1]
+		e := f.At(u, v) - b.Y[i]
+		loss += float64(e) * float64(e)
+		m.gather(&f, u, v, 2*e*mean, m.l2*mean)
+	}
+	for i, node := range m.touched.nodes {
+		m.parts = append(m.parts, Part{Offset: int(node) * m.k, Bias: -1, G: m.row(i)})
+		if m.biased {
+			m.parts = append(m.parts, Part{Offset: m.nodes()*m.k + int(node), Bias: -1, G: m.bias[i : i+1]})
+		}
+	}
+	g.Parts = m.parts
+	return loss
+}
+
+// gather adds one entry's gradient to those of its nodes.
+func (m *factor) gather(f *vec.Factors, u, v uint32, d, l2 float32) {
+	i, j := m.at(u), m.at(v)
+	p, q := f.Row(u), f.Row(v)
+	vec.Axpy(d, q, m.row(i))
+	vec.Axpy(d, p, m.row(j))
+	if l2 != 0 {
+		vec.Axpy(l2, p, m.row(i))
+		vec.Axpy(l2, q, m.row(j))
+	}
+	m.bias[i] += d
+	m.bias[j] += d
+}
+
+func (m *factor) Eval(w []float32, b *data.Batch) Score {
+	f := m.view(w)
+	s := Score{N: len(b.Y)}
+	for i, x := range b.Rows {
+		y := float64(b.Y[i])
+		e := float64(f.At(x.Idx[0], x.Idx[1])) - y
+		s.SqErr += e * e
+		s.Y += y
+		s.Y2 += y * y
+	}
+	s.Loss = s.SqErr
+	return s
+}
+
+// Suits tells that Steps is for every set of pairs, and that no worker may train a
+// copy: of a large matrix each worker would have its own.
+func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
+
+// Steps is the fast loop: see vec.Factors.
+func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+	f := m.view(w)
+	return f.Steps(rows, set.Idx, set.Y, vec.FactorRate{Keep: 1 - s.LR*m.l2, Rate: -2 * s.LR})
+}

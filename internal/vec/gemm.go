@@ -1,0 +1,171 @@
+package vec
+
+// The products of dense matrices, after Goto and van de Geijn (Anatomy of
+// High-Performance Matrix Multiplication, ACM TOMS 34, 2008). A panel of the right
+// operand, up to depth x panelMost, is copied to where it stays in the L1 cache; tiles of
+// the result then sit in registers while their rows of the left operand and the panel go
+// by. The left operand is read where it lies, or as it is gathered, in either direction:
+// X and X' cost the same.
+
+const (
+	// depth is how much of the inner dimension is taken at once: a panel of 32 columns
+	// is then 32 KiB of an L1 cache of 48.
+	depth = 256
+	// rowsAtOnce and columnsAtOnce bound the copy of X. A weight is read and written once
+	// for that many rows of a batch.
+	rowsAtOnce    = 512
+	columnsAtOnce = 2048
+	rowsAhead     = 2
+	panelMost     = 32 // columns of a panel, on any machine
+)
+
+// grid is a matrix: element i, j is v[i*row+j*col].
+type grid struct {
+	v        []float32
+	row, col int
+}
+
+func (g grid) from(i, j int) grid { return grid{g.v[i*g.row+j*g.col:], g.row, g.col} }
+
+// tiles is the scratch memory of dense products.
+type tiles struct {
+	x     []float32 // rows of X, gathered
+	panel [depth * panelMost]float32
+	edge  [6 * 16]float32 // a tile of AVX2 that sticks out
+}
+
+// tileSize is the largest tile, in rows and columns.
+func tileSize() (rows, columns int) {
+	switch {
+	case avx512:
+		return 14, 32
+	case avx2:
+		return 6, 16
+	}
+	return 4, 16
+}
+
+// product is C += alpha A B: A is m x k, B is k x n, C has ldc columns, n of them meant.
+func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc int) {
+	rows, columns := tileSize()
+	blocks, bands := ceilDiv(k, depth), ceilDiv(m, rows)
+	for block := range blocks {
+		k0, k1 := block*k/blocks, (block+1)*k/blocks
+		for j := 0; j < n; j += columns {
+			width := min(columns, n-j)
+			nr := columns
+			if width <= columns/2 {
+				nr = columns / 2
+			}
+			s.pack(k1-k0, width, nr, b.from(k0, j))
+			for band := range bands { // of equal height, or one less
+				i0, i1 := band*m/bands, (band+1)*m/bands
+				s.tile(i1-i0, width, nr, k1-k0, alpha, a.from(i0, k0), c[i0*ldc+j:], ldc)
+			}
+		}
+	}
+}
+
+// pack copies n columns of b to the panel: k rows of nr, of which those beyond n are
+// not defined.
+func (s *tiles) pack(k, n, nr int, b grid) {
+	_ = b.v[(k-1)*b.row+(n-1)*b.col]
+	full := n == nr
+	switch {
+	case b.col == 1 && avx512:
+		packAVX512(n, k, &b.v[0], b.row, &s.panel[0])
+	case b.col == 1 && avx2 && full:
+		packAVX2(n, k, &b.v[0], b.row, &s.panel[0])
+	case b.col == 1:
+		packGo(n, k, b.v, b.row, s.panel[:], nr)
+	default:
+		s.packT(k, n, nr, b.v, b.col)
+	}
+}
+
+// packT packs b whose columns are the rows of v.
+func (s *tiles) packT(k, n, nr int, v []float32, ld int) {
+	j, k4 := 0, k&^3
+	switch {
+	case k4 == 0:
+	case avx512:
+		for ; j+16 <= n; j += 16 {
+			packTAVX512(k4, &v[j*ld], ld, &s.panel[j], nr)
+			packTGo(16, k4, k, v[j*ld:], ld, s.panel[j:], nr)
+		}
+	case avx2:
+		for ; j+8 <= n; j += 8 {
+			packTAVX2(k4, &v[j*ld], ld, &s.panel[j], nr)
+			packTGo(8, k4, k, v[j*ld:], ld, s.panel[j:], nr)
+		}
+	}
+	if j < n {
+		packTGo(n-j, 0, k, v[j*ld:], ld, s.panel[j:], nr)
+	}
+}
+
+// packGo is dst[p*nr+j] = src[p*ld+j] for p < k and j < n.
+func packGo(n, k int, src []float32, ld int, dst []float32, nr int) {
+	for p := range k {
+		copy(dst[p*nr:p*nr+n], src[p*ld:])
+	}
+}
+
+// packTGo is dst[p*nr+j] = src[j*ld+p] for from <= p < k and j < n.
+func packTGo(n, from, k int, src []float32, ld int, dst []float32, nr int) {
+	for j := range n {
+		for p := from; p < k; p++ {
+			dst[p*nr+j] = src[j*ld+p]
+		}
+	}
+}
+
+// tile adds one tile, by the panel, to c.
+func (s *tiles) tile(m, n, nr, k int, alpha float32, a grid, c []float32, ldc int) {
+	_, _ = a.v[(m-1)*a.row+(k-1)*a.col], c[(m-1)*ldc+n-1]
+	switch {
+	case avx512:
+		tileAVX512(m, n, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &c[0], ldc)
+	case avx2 && n == nr:
+		tileAVX2(m, n, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &c[0], ldc)
+	case avx2:
+		clear(s.edge[:m*nr])
+		tileAVX2(m, nr, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &s.edge[0], nr)
+		for i := range m {
+			Axpy(1, s.edge[i*nr:i*nr+n], c[i*ldc:])
+		}
+	default:
+		tileGo(m, n, nr, k, alpha, a, s.panel[:], c, ldc)
+	}
+}
+
+// tileGo is c[i*ldc+j] += alpha * sum over p < k of a[i, p]*b[p*nr+j], for i < m and j < n.
+func tileGo(m, n, nr, k int, alpha float32, a grid, b, c []float32, ldc int) {
+	for i := range m {
+		ci := c[i*ldc : i*ldc+n]
+		for p := range k {
+			x, bp := alpha*a.v[i*a.row+p*a.col], b[p*nr:p*nr+n]
+			for j := range ci {
+				ci[j] += x * bp[j]
+			}
+		}
+	}
+}
+
+// gather copies columns from:to of the rows to s.x, an odd number of cache lines apart,
+// so that a column of them does not meet in a few sets of the cache.
+func (s *tiles) gather(x []Row, from, to int) grid {
+	ld := ceilDiv(to-from, 16)*16 | 16
+	if need := len(x) * ld; need > len(s.x) {
+		s.x = make([]float32, need)
+	}
+	for i, r := range x {
+		if ahead := i + rowsAhead; avx2 && ahead < len(x) {
+			fetch(&x[ahead].Val[from], to-from)
+		}
+		copy(s.x[i*ld:i*ld+to-from], r.Val[from:to:len(r.Val)])
+	}
+	return grid{s.x, ld, 1}
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+// nonzeros is Nonzeros, 64 bytes at a time: the bytes that are not zero are moved
+// together, and their places with them, then both are widened, 16 at a time. At least
+// 32 are written, and the next 64 bytes write behind those that count.
+func nonzeros() {
+	places := GLOBL("places", RODATA|NOPTR)
+	for i := range 64 {
+		DATA(i, U8(i))
+	}
+	TEXT("nonzerosVBMI2", NOSPLIT, "func(x *uint8, n int, mul float32, idx *uint32, val *float32) int")
+	Pragma("noescape")
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	mul := ZMM()
+	VBROADCASTSS(NewParamAddr("mul", 16), mul)
+	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	place, base, step := ZMM(), ZMM(), ZMM()
+	VMOVDQU8(places, place)
+	VPXORQ(base, base, base)
+	found, ones, most := GP64(), GP64(), GP64()
+	XORQ(found, found)
+	MOVQ(I32(-1), ones)
+	MOVQ(U32(64), most)
+	VPBROADCASTD(most.As32(), step)
+
+	Label("chunk")
+	TESTQ(n, n)
+	JLE(LabelRef("done"))
+	room, lanes := GP64(), K()
+	MOVQ(n, room)
+	CMPQ(room, most)
+	CMOVQGT(most, room)
+	BZHIQ(room, ones, room)
+	KMOVQ(room, lanes)
+	bytes, at := ZMM(), ZMM()
+	VMOVDQU8_Z(Mem{Base: x}, lanes, bytes)
+	VPTESTMB(bytes, bytes, lanes)
+	KMOVQ(lanes, room)
+	POPCNTQ(room, room)
+	VPCOMPRESSB_Z(bytes, lanes, bytes)
+	VPCOMPRESSB_Z(place, lanes, at)
+	for g := range 4 {
+		if g == 2 {
+			CMPQ(room, Imm(32))
+			JLE(LabelRef("next"))
+		}
+		v, j, part := ZMM(), ZMM(), XMM()
+		VEXTRACTI32X4(Imm(uint64(g)), bytes, part)
+		VPMOVZXBD(part, v)
+		VCVTDQ2PS(v, v)
+		VMULPS(mul, v, v)
+		VMOVUPS(v, Mem{Base: val, Index: found, Scale: 4, Disp: 64 * g})
+		VEXTRACTI32X4(Imm(uint64(g)), at, part)
+		VPMOVZXBD(part, j)
+		VPADDD(base, j, j)
+		VMOVDQU32(j, Mem{Base: idx, Index: found, Scale: 4, Disp: 64 * g})
+	}
+	Label("next")
+	ADDQ(room, found)
+	VPADDD(step, base, base)
+	ADDQ(Imm(64), x)
+	SUBQ(Imm(64), n)
+	JMP(LabelRef("chunk"))
+	Label("done")
+	Store(found, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// prefetch is Prefetch of n bytes, n > 0.
+func prefetch() {
+	TEXT("prefetch", NOSPLIT, "func(x *uint8, n int)")
+	Pragma("noescape")
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	Label("line")
+	PREFETCHT0(Mem{Base: x})
+	ADDQ(Imm(64), x)
+	SUBQ(Imm(64), n)
+	JG(LabelRef("line"))
+	RET()
+}
+
+// widen is Widen of n bytes, a multiple of the vector's lanes.
+func (s isa) widen() {
+	TEXT("widen"+s.name, NOSPLIT, "func(x *uint8, mul, add, y *float32, n int)")
+	Pragma("noescape")
+	x, mul, add := Load(Param("x"), GP64()), Load(Param("mul"), GP64()), Load(Param("add"), GP64())
+	y, n, i := Load(Param("y"), GP64()), Load(Param("n"), GP64()), GP64()
+	XORQ(i, i)
+	Label("vector")
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	v := s.vector()
+	VPMOVZXBD(Mem{Base: x, Index: i, Scale: 1}, v)
+	VCVTDQ2PS(v, v)
+	VMULPS(Mem{Base: mul, Index: i, Scale: 4}, v, v)
+	VADDPS(Mem{Base: add, Index: i, Scale: 4}, v, v)
+	VMOVUPS(v, Mem{Base: y, Index: i, Scale: 4})
+	ADDQ(U32(s.lanes), i)
+	JMP(LabelRef("vector"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// The kinds of Loss, as package vec numbers them.
+const (
+	lossLogistic = iota
+	lossHinge
+	lossSquared
+	lossAbsolute
+)
+
+// exp2 are the coefficients of 2^f on [-1/2, 1/2], constant first: least relative error
+// at Chebyshev's points, 2e-7 at most.
+var exp2 = [6]float32{1.00000012, 0.693146944, 0.240221202, 0.0555071309, 0.00967554096, 0.00132764713}
+
+// linear makes the loop of linear_amd64.s: see Linear.Steps. All of it is scalar. Of a
+// dozen numbers a row a gather and a scatter of 16 take longer than as many loads and
+// stores, which can be forwarded from one row to the next.
+func linear() {
+	steps("linearSteps", false)
+	steps("linearDecay", true)
+}
+
+// row is where the example in hand lies.
+type row struct {
+	idx, val, w Register
+	n           Register // numbers in it
+}
+
+func (r row) index(i Register, k int) Mem {
+	return Mem{Base: r.idx, Index: i, Scale: 4, Disp: 4 * k}
+}
+func (r row) value(i Register, k int) Mem {
+	return Mem{Base: r.val, Index: i, Scale: 4, Disp: 4 * k}
+}
+func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} }
+
+// steps is the loop over the rows; with decay the weights of each shrink before its step.
+func steps(name string, decay bool) {
+	signature := "func(loss int, rows *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)"
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	rows, n := Load(Param("rows"), GP64()), Load(Param("n"), GP64())
+	ptr, w, bias := Load(Param("ptr"), GP64()), Load(Param("w"), GP64()), Load(Param("bias"), GP64())
+	lr := Load(Param("lr"), XMM())
+	sum, product := XMM(), XMM()
+	VXORPS(sum, sum, sum)
+	VMOVSS(constant("one", 1), product)
+
+	Label("next")
+	SUBQ(Imm(1), n)
+	JL(LabelRef("done"))
+	r := row{GP64(), GP64(), w, GP64()}
+	number, from := GP64(), GP64()
+	MOVLQSX(Mem{Base: rows}, number)
+	ADDQ(Imm(4), rows)
+	MOVQ(Mem{Base: ptr, Index: number, Scale: 8}, from)
+	MOVQ(Mem{Base: ptr, Index: number, Scale: 8, Disp: 8}, r.n)
+	SUBQ(from, r.n)
+	Load(Param("idx"), r.idx)
+	LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
+	Load(Param("val"), r.val)
+	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
+	y := XMM()
+	labels := Load(Param("y"), GP64())
+	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
+
+	z := r.dot(bias)
+	a := XMM() // what the row is multiplied by, and added to the weights
+	derivative(z, y, a, sum, product)
+	VMULSS(lr, a, a)
+	r.axpy(a, lr, decay)
+	step := Load(Param("biasStep"), XMM())
+	b := XMM()
+	VMOVSS(Mem{Base: bias}, b)
+	VFMADD231SS(a, step, b)
+	VMOVSS(b, Mem{Base: bias})
+	JMP(LabelRef("next"))
+
+	Label("done")
+	Store(sum, ReturnIndex(0))
+	Store(product, ReturnIndex(1))
+	RET()
+}
+
+// dot is the bias plus the row times the weights.
+func (r row) dot(bias Register) VecVirtual {
+	var acc [4]VecVirtual
+	for k := range acc {
+		acc[k] = XMM()
+		if k > 0 {
+			VXORPS(acc[k], acc[k], acc[k])
+		}
+	}
+	VMOVSS(Mem{Base: bias}, acc[0])
+	i, j, v := GP64(), GP64(), XMM()
+	XORQ(i, i)
+	SUBQ(Imm(4), r.n)
+	JL(LabelRef("dotRest"))
+	Label("dot4")
+	for k := range acc {
+		MOVL(r.index(i, k), j.As32())
+		VMOVSS(r.value(i, k), v)
+		VFMADD231SS(r.weight(j), v, acc[k])
+	}
+	ADDQ(Imm(4), i)
+	CMPQ(i, r.n)
+	JLE(LabelRef("dot4"))
+	Label("dotRest")
+	ADDQ(Imm(4), r.n)
+	JMP(LabelRef("dotTest"))
+	Label("dot1")
+	MOVL(r.index(i, 0), j.As32())
+	VMOVSS(r.value(i, 0), v)
+	VFMADD231SS(r.weight(j), v, acc[1])
+	INCQ(i)
+	Label("dotTest")
+	CMPQ(i, r.n)
+	JL(LabelRef("dot1"))
+	VADDSS(acc[1], acc[0], acc[0])
+	VADDSS(acc[3], acc[2], acc[2])
+	VADDSS(acc[2], acc[0], acc[0])
+	return acc[0]
+}
+
+// axpy is w += a row, and before that w -= min(1, lr shrink) w.
+func (r row) axpy(a, lr Register, decay bool) {
+	i, j, s, one := GP64(), GP64(), XMM(), XMM()
+	var shrink Register
+	if decay {
+		shrink = Load(Param("shrink"), GP64())
+		VMOVSS(constant("one", 1), one)
+	} else {
+		VXORPS(s, s, s)
+		VUCOMISS(s, a)
+		JEQ(LabelRef("next")) // a hinge that is satisfied
+	}
+	add := func(k int) {
+		x := XMM()
+		MOVL(r.index(i, k), j.As32())
+		VMOVSS(r.weight(j), x)
+		if decay {
+			VMULSS(Mem{Base: shrink, Index: j, Scale: 4}, lr, s)
+			VMINSS(one, s, s)
+			VFNMADD231SS(x, s, x)
+		}
+		VFMADD231SS(r.value(i, k), a, x)
+		VMOVSS(x, r.weight(j))
+	}
+	XORQ(i, i)
+	SUBQ(Imm(4), r.n)
+	JL(LabelRef("axpyRest"))
+	Label("axpy4")
+	for k := range 4 {
+		add(k)
+	}
+	ADDQ(Imm(4), i)
+	CMPQ(i, r.n)
+	JLE(LabelRef("axpy4"))
+	Label("axpyRest")
+	ADDQ(Imm(4), r.n)
+	JMP(LabelRef("axpyTest"))
+	Label("axpy1")
+	add(0)
+	INCQ(i)
+	Label("axpyTest")
+	CMPQ(i, r.n)
+	JL(LabelRef("axpy1"))
+}
+
+// derivative sets a to minus the derivative of the loss at z for the label y, and adds
+// the loss to sum, less the logarithm of what it multiplies product by.
+func derivative(z, y, a, sum, product Register) {
+	t, x := XMM(), XMM()
+	kind := Load(Param("loss"), GP64())
+	CMPQ(kind, U32(lossSquared))
+	JGE(LabelRef("value"))
+	VADDSS(y, y, t)
+	VSUBSS(constant("one", 1), t, t) // 1 for class 1, -1 for class 0
+	CMPQ(kind, U32(lossHinge))
+	JEQ(LabelRef("hinge"))
+
+	// Logistic: e = exp(t z), and a = t/(1+e). The loss is max(0, -t z) plus
+	// log(1 + min(e, 1/e)), minus the logarithm of the larger of 1/(1+e) and e/(1+e).
+	VMULSS(z, t, x)
+	e, miss, own := XMM(), XMM(), XMM()
+	exponential(x, e)
+	VADDSS(constant("one", 1), e, own)
+	VMOVSS(constant("one", 1), miss)
+	VDIVSS(own, miss, miss)
+	VMULSS(t, miss, a)
+	VMULSS(e, miss, own)
+	VMAXSS(own, miss, own)
+	VMULSS(own, product, product)
+	zero := XMM()
+	VXORPS(zero, zero, zero)
+	VSUBSS(x, zero, x)
+	VMAXSS(x, zero, x)
+	VADDSS(x, sum, sum)
+	JMP(LabelRef("step"))
+
+	Label("hinge")
+	VMULSS(z, t, x)
+	VMOVSS(constant("one", 1), e)
+	VSUBSS(x, e, x) // 1 - t z, positive or NaN where there is a loss
+	VXORPS(a, a, a)
+	VUCOMISS(x, a)
+	JCC(LabelRef("step"))
+	VMOVAPS(t, a)
+	VADDSS(x, sum, sum)
+	JMP(LabelRef("step"))
+
+	Label("value")
+	VSUBSS(z, y, x) // y - z
+	CMPQ(kind, U32(lossAbsolute))
+	JEQ(LabelRef("absolute"))
+	VADDSS(x, x, a)
+	VFMADD231SS(x, x, sum)
+	JMP(LabelRef("step"))
+
+	Label("absolute")
+	sign := XMM()
+	VMOVSS(constant("sign", math.Float32frombits(1<<31)), sign)
+	VANDPS(sign, x, a)
+	VXORPS(a, x, x) // |y - z|
+	VADDSS(x, sum, sum)
+	VMOVSS(constant("one", 1), t)
+	VORPS(t, a, a)
+	VXORPS(t, t, t)
+	VUCOMISS(t, x)
+	JNE(LabelRef("step"))
+	VXORPS(a, a, a)
+	Label("step")
+}
+
+// exponential is e = exp(x), for |x| up to 87: x/log 2 is a whole number n plus f, and
+// n is added to the exponent of 2^f.
+func exponential(x, e Register) {
+	y, n, f, g := XMM(), XMM(), XMM(), XMM()
+	VMULSS(constant("log2e", math.Log2E), x, y)
+	least, most := XMM(), XMM()
+	VMOVSS(constant("least", -126), least)
+	VMOVSS(constant("most", 126), most)
+	VMAXSS(y, least, y) // of a NaN and a number these two give the first operand
+	VMINSS(y, most, y)
+	VADDSS(constant("magic", 3<<22), y, n) // 1.5 x 2^23: the sum is rounded to a whole number
+	VSUBSS(constant("magic", 3<<22), n, f)
+	VSUBSS(f, y, f)
+	VPSLLD(Imm(23), n, n)
+	c := func(i int) VecVirtual {
+		v := XMM()
+		VMOVSS(constant("exp2_"+string(rune('0'+i)), exp2[i]), v)
+		return v
+	}
+	low, mid, high := c(0), c(2), c(4)
+	VMULSS(f, f, g)
+	VFMADD231SS(constant("exp2_1", exp2[1]), f, low)
+	VFMADD231SS(constant("exp2_3", exp2[3]), f, mid)
+	VFMADD231SS(constant("exp2_5", exp2[5]), f, high)
+	VFMADD231SS(g, high, mid)
+	VFMADD231SS(g, mid, low)
+	VPADDD(n, low, e)
+}
+
+var constants = map[string]Mem{}
+
+// constant is a number in read-only memory.
+func constant(name string, v float32) Mem {
+	if _, ok := constants[name]; !ok {
+		constants[name] = ConstData("linear_"+name, F32(v))
+	}
+	return constants[name]
+}

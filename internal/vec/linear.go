@@ -1,0 +1,130 @@
+package vec
+
+import (
+	"fmt"
+	"math"
+)
+
+// Linear is a linear model with one output z = w.x + bias, as it is trained by SGD on
+// sparse rows. Row i has the label Y[i] and is Val[Ptr[i]:Ptr[i+1]] at Idx[Ptr[i]:Ptr[i+1]].
+type Linear struct {
+	Loss LinearLoss
+	Ptr  []int64
+	Idx  []uint32
+	Val  []float32
+	Y    []float32
+	// Shrink is nil, or as long as the weights: before a step at rate lr each weight of
+	// its row is multiplied by 1 - min(1, lr Shrink[j]).
+	Shrink []float32
+	// Soften is nil, or as long as the weights: after a step at rate lr each weight of its
+	// row is moved towards zero by lr Soften[j] at most.
+	Soften []float32
+	// BiasStep is the step of the bias against that of the weights.
+	BiasStep float32
+}
+
+// LinearLoss is the loss of one example, as a function of z and of its label y.
+type LinearLoss int
+
+// The losses. The first two are for the labels 0 and 1; t is -1 and 1 for these.
+const (
+	LinearLogistic LinearLoss = iota // log(1 + exp(-t z))
+	LinearHinge                      // max(0, 1 - t z)
+	LinearSquared                    // (z - y)^2
+	LinearAbsolute                   // |z - y|
+)
+
+// few is how many rows the loops below take at once: the product of as many
+// probabilities of one half and more is no smaller than a float32 can be.
+const few = 64
+
+// Steps takes a step on each of rows, one after the other: w -= lr dloss/dw, and so the
+// bias. It returns the summed loss, each at the weights before its step. Indices
+// are not looked at: those of l must lie below len(w).
+//
+// A step waits for the one before it, from whose stores it loads. So the loop's time is
+// that of a chain: load, dot, exponential, division, multiply, store. It is the same for
+// all levels of AVX, and logarithms are kept out of it: the loss is that of a product.
+func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) float64 {
+	for _, i := range rows {
+		if uint(i) >= uint(len(l.Y)) || len(l.Ptr) <= len(l.Y) {
+			panic(fmt.Sprintf("vec: row %d of %d", i, len(l.Y)))
+		}
+	}
+	short := func(v []float32) bool { return v != nil && len(v) < len(w) }
+	if short(l.Shrink) || short(l.Soften) {
+		panic("vec: Shrink or Soften is shorter than the weights")
+	}
+	var total float64
+	for len(rows) > 0 {
+		n := min(few, len(rows))
+		sum, product := l.few(w, bias, rows[:n], lr)
+		total += float64(sum) - math.Log(float64(product))
+		rows = rows[n:]
+	}
+	return total
+}
+
+// few takes up to few steps. The loss is sum - log(product).
+func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+	if !avx2 || l.Soften != nil || len(l.Idx) == 0 || len(w) == 0 {
+		return l.fewGo(w, bias, rows, lr)
+	}
+	if l.Shrink != nil {
+		return linearDecay(int(l.Loss), &rows[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
+	}
+	return linearSteps(int(l.Loss), &rows[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		&w[0], bias, nil, lr, l.BiasStep)
+}
+
+func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+	product = 1
+	for _, i := range rows {
+		idx, val := l.Idx[l.Ptr[i]:l.Ptr[i+1]], l.Val[l.Ptr[i]:l.Ptr[i+1]]
+		loss, p, d := l.Loss.at(*bias+SparseDot(idx, val, w), l.Y[i])
+		sum, product = sum+loss, product*p
+		if l.Shrink != nil {
+			for _, j := range idx {
+				w[j] -= min(1, lr*l.Shrink[j]) * w[j]
+			}
+		}
+		if d != 0 {
+			SparseAxpy(-lr*d, idx, val, w)
+			*bias -= l.BiasStep * lr * d
+		}
+		if l.Soften != nil {
+			for _, j := range idx {
+				most := lr * l.Soften[j]
+				w[j] -= max(-most, min(most, w[j]))
+			}
+		}
+	}
+	return sum, product
+}
+
+// at is the loss, less the logarithm of p, and its derivative with respect to z.
+func (l LinearLoss) at(z, y float32) (loss, p, d float32) {
+	t := 2*y - 1
+	switch l {
+	case LinearLogistic:
+		e := float32(math.Exp(max(-87, min(87, float64(t*z)))))
+		miss := 1 / (1 + e) // the probability of the other class
+		return max(0, -t*z), max(miss, e*miss), -t * miss
+	case LinearHinge:
+		if m := 1 - t*z; !(m <= 0) { // as NaN is not
+			return m, 1, -t
+		}
+		return 0, 1, 0
+	case LinearSquared:
+		return (z - y) * (z - y), 1, 2 * (z - y)
+	}
+	switch e := z - y; {
+	case e > 0:
+		return e, 1, 1
+	case e < 0:
+		return -e, 1, -1
+	default:
+		return e, 1, 0 // 0 or NaN
+	}
+}

@@ -1,0 +1,162 @@
+package vec
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomLinear is a model on n rows of up to most numbers, over d features. Some rows
+// are empty.
+func randomLinear(t *testing.T, loss LinearLoss, n, d, most int) *Linear {
+	t.Helper()
+	l := &Linear{Loss: loss, Ptr: []int64{0}, BiasStep: 0.3}
+	for range n {
+		idx := someOf(rand.IntN(most+1), d)
+		l.Idx, l.Val = append(l.Idx, idx...), append(l.Val, fresh(t, len(idx))...)
+		l.Ptr = append(l.Ptr, int64(len(l.Idx)))
+		y := float32(rand.IntN(2))
+		if loss >= LinearSquared {
+			y = float32(rand.NormFloat64())
+		}
+		l.Y = append(l.Y, y)
+	}
+	return l
+}
+
+// exactSteps is Steps in double precision, by its definition.
+func exactSteps(l *Linear, w []float64, bias float64, rows []int32, lr float64) (float64, float64) {
+	total := 0.0
+	for _, i := range rows {
+		idx, val := l.Idx[l.Ptr[i]:l.Ptr[i+1]], l.Val[l.Ptr[i]:l.Ptr[i+1]]
+		z, y := bias, float64(l.Y[i])
+		for k, j := range idx {
+			z += float64(val[k]) * w[j]
+		}
+		var d float64
+		switch t := 2*y - 1; l.Loss {
+		case LinearLogistic:
+			total += math.Log1p(math.Exp(-math.Abs(z))) + max(0, -t*z)
+			d = -t / (1 + math.Exp(t*z))
+		case LinearHinge:
+			total += max(0, 1-t*z)
+			if t*z < 1 {
+				d = -t
+			}
+		case LinearSquared:
+			total += (z - y) * (z - y)
+			d = 2 * (z - y)
+		case LinearAbsolute:
+			total += math.Abs(z - y)
+			d = math.Copysign(1, z-y)
+		}
+		for k, j := range idx {
+			if l.Shrink != nil {
+				w[j] -= min(1, lr*float64(l.Shrink[j])) * w[j]
+			}
+			w[j] -= lr * d * float64(val[k])
+			if l.Soften != nil {
+				most := lr * float64(l.Soften[j])
+				w[j] -= max(-most, min(most, w[j]))
+			}
+		}
+		bias -= float64(l.BiasStep) * lr * d
+	}
+	return total, bias
+}
+
+// Whatever the loss, the length of the rows and the regularizers: the steps are those
+// of double precision, and nothing outside the weights is written.
+func TestLinear(t *testing.T) {
+	const d, lr = 70, 0.05
+	atLevels(t, func(t *testing.T) {
+		for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
+			for _, most := range []int{0, 1, 5, 33} {
+				for _, kind := range []string{"plain", "shrink", "shrink and soften"} {
+					l := randomLinear(t, loss, 40, d, most)
+					if kind != "plain" {
+						l.Shrink = make([]float32, d)
+						for j := range l.Shrink {
+							l.Shrink[j] = rand.Float32() * 30 // some shrink to nothing
+						}
+					}
+					if kind == "shrink and soften" {
+						l.Soften = fresh(t, d)
+						for j, v := range l.Soften {
+							l.Soften[j] = max(v, -v)
+						}
+					}
+					w := fresh(t, d)
+					want := make([]float64, d)
+					for j, v := range w {
+						want[j] = float64(v)
+					}
+					rows := make([]int32, 3*few/2)
+					for k := range rows {
+						rows[k] = rand.Int32N(40)
+					}
+					bias := float32(0.25)
+					loss64, bias64 := exactSteps(l, want, 0.25, rows, lr)
+					loss32 := l.Steps(w, &bias, rows, lr)
+					what := fmt.Sprintf("loss %d, rows of up to %d, %s", loss, most, kind)
+					if math.Abs(loss32-loss64) > 1e-4*(1+loss64) {
+						t.Errorf("%s: loss %v, want %v", what, loss32, loss64)
+					}
+					for j, v := range slices.Concat(w, []float32{bias}) {
+						if x := slices.Concat(want, []float64{bias64})[j]; math.Abs(float64(v)-x) > 1e-4*(1+math.Abs(x)) {
+							t.Fatalf("%s: weight %d is %v, want %v", what, j, v, x)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// The logistic loss of one example over the whole range of z, and its derivative: the
+// relative error is that of a float32. Beyond 87 the loss is still right.
+func TestLinearLogistic(t *testing.T) {
+	atLevels(t, func(t *testing.T) {
+		l := &Linear{Ptr: []int64{0, 1}, Idx: []uint32{0}, Val: []float32{1}, Y: []float32{1}}
+		for z := -100.0; z <= 100; z += 0.37 {
+			w, none := []float32{float32(z)}, float32(0)
+			x := float64(w[0])
+			loss := l.Steps(w, &none, []int32{0}, 1)
+			if want := max(0, -x) + math.Log1p(math.Exp(-math.Abs(x))); math.Abs(loss-want) > 1e-6*want+1e-7 {
+				t.Fatalf("z %v: loss %v, want %v", z, loss, want)
+			}
+			w[0] = 0
+			l.Steps(w, &none, []int32{0}, 1) // from zero: the derivative at zero
+			if w[0] != 0.5 {
+				t.Fatalf("a step from zero goes to %v, want 0.5", w[0])
+			}
+		}
+		for _, z := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+			for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
+				l.Loss = loss
+				w, none := []float32{z}, float32(0)
+				if got := l.Steps(w, &none, []int32{0}, 1); !math.IsNaN(got) && !math.IsInf(got, 0) {
+					t.Errorf("loss %d of %v is %v: the failure goes unnoticed", loss, z, got)
+				}
+			}
+		}
+	})
+}
+
+// A row that is not there is noticed before anything is written.
+func TestLinearOutside(t *testing.T) {
+	l := randomLinear(t, LinearLogistic, 10, 20, 5)
+	for _, row := range []int32{-1, 10} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("row %d of 10: want a panic", row)
+				}
+			}()
+			var bias float32
+			l.Steps(make([]float32, 20), &bias, []int32{0, row}, 1)
+		}()
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !amd64 || noasm
+
+package vec
+
+func vectorPeaks() []Peak { return nil }

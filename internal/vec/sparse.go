@@ -1,0 +1,114 @@
+package vec
+
+import "fmt"
+
+// The products of a matrix and a vector whose zeros are left out: val[i] is element
+// idx[i], the indices increasing. Matrices are as in matrix.go.
+
+// SparseGemv is z[c] += val[i]*w[idx[i]*k+c]: Gemv with the zeros of x left out.
+// val has at least the length of idx.
+func SparseGemv(idx []uint32, val, w, z []float32) {
+	val = val[:len(idx):len(val)]
+	k := len(z)
+	if k == 1 {
+		z[0] += SparseDot(idx, val, w)
+		return
+	}
+	checkRows(idx, w, k)
+	sparseGemv(idx, val, w, z)
+}
+
+// SparseGer is w[idx[i]*k+c] += a*val[i]*d[c]: Ger with the zeros of x left out.
+// val has at least the length of idx.
+func SparseGer(a float32, idx []uint32, val, d, w []float32) {
+	val = val[:len(idx):len(val)]
+	if len(d) == 1 {
+		SparseAxpy(a*d[0], idx, val, w)
+		return
+	}
+	checkRows(idx, w, len(d))
+	sparseGer(a, idx, val, d, w)
+}
+
+// checkRows panics if w, of width k, lacks a row that idx names.
+func checkRows(idx []uint32, w []float32, k int) {
+	if len(idx) == 0 || k == 0 {
+		return
+	}
+	if j, rows := largest(idx), len(w)/k; int(j) >= rows {
+		panic(fmt.Sprintf("vec: row %d of a matrix of %d rows of %d", j, rows, k))
+	}
+}
+
+// largest is the largest of idx, which is not empty.
+func largest(idx []uint32) uint32 {
+	switch {
+	case avx512:
+		return largestAVX512(&idx[0], len(idx))
+	case avx2:
+		return largestAVX2(&idx[0], len(idx))
+	}
+	most := idx[0]
+	for _, j := range idx {
+		most = max(most, j)
+	}
+	return most
+}
+
+// sparseGemv is SparseGemv of checked slices.
+func sparseGemv(idx []uint32, val, w, z []float32) {
+	n, k := len(idx), len(z)
+	switch {
+	case n == 0 || k == 0:
+	case avx512:
+		sparseGemvAVX512(&idx[0], &val[0], n, &w[0], 4*k, &z[0], k)
+	case avx2:
+		sparseGemvAVX2(&idx[0], &val[0], n, &w[0], 4*k, &z[0], k)
+	default:
+		sparseGemvGo(idx, val, w, z)
+	}
+}
+
+// sparseGemvGo takes four rows at a time, so that z is loaded and stored once for
+// four products.
+func sparseGemvGo(idx []uint32, val, w, z []float32) {
+	k, i := len(z), 0
+	for ; i <= len(idx)-4; i += 4 {
+		x0, x1, x2, x3 := val[i], val[i+1], val[i+2], val[i+3]
+		w0, w1 := row(w, int(idx[i]), k), row(w, int(idx[i+1]), k)
+		w2, w3 := row(w, int(idx[i+2]), k), row(w, int(idx[i+3]), k)
+		w0, w1, w2, w3 = w0[:len(z)], w1[:len(z)], w2[:len(z)], w3[:len(z)]
+		for c := range z {
+			z[c] += (x0*w0[c] + x1*w1[c]) + (x2*w2[c] + x3*w3[c])
+		}
+	}
+	for ; i < len(idx); i++ {
+		x, r := val[i], row(w, int(idx[i]), k)[:len(z)]
+		for c := range z {
+			z[c] += x * r[c]
+		}
+	}
+}
+
+// sparseGer is SparseGer of checked slices.
+func sparseGer(a float32, idx []uint32, val, d, w []float32) {
+	n, k := len(idx), len(d)
+	switch {
+	case n == 0 || k == 0:
+	case avx512:
+		sparseGerAVX512(a, &idx[0], &val[0], n, &d[0], &w[0], 4*k, k)
+	case avx2:
+		sparseGerAVX2(a, &idx[0], &val[0], n, &d[0], &w[0], 4*k, k)
+	default:
+		sparseGerGo(a, idx, val, d, w)
+	}
+}
+
+func sparseGerGo(a float32, idx []uint32, val, d, w []float32) {
+	for i, j := range idx {
+		v, r := a*val[i], row(w, int(j), len(d))[:len(d)]
+		for c := range d {
+			r[c] += v * d[c]
+		}
+	}
+}
