@@ -19,7 +19,7 @@ import (
 // Options say how to measure.
 type Options struct {
 	Seconds float64  // for all floors together
-	Program []string // a program that does next to nothing, and its arguments: how long a process takes to start
+	Idle    []string // arguments with which this program ends at once: how long a process takes to start
 }
 
 // Floors is what a machine can do at best.
@@ -80,7 +80,7 @@ func Measure(o Options) (*Floors, error) {
 	for _, part := range parts {
 		part()
 	}
-	if err := m.start(o.Program); err != nil {
+	if err := m.start(o.Idle); err != nil {
 		return nil, err
 	}
 	return &Floors{

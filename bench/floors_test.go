@@ -17,7 +17,7 @@ func TestFloors(t *testing.T) {
 	if testing.Short() {
 		seconds = 0.2
 	}
-	f, err := Measure(Options{Seconds: seconds, Program: []string{"true"}})
+	f, err := Measure(Options{Seconds: seconds, Idle: []string{"-test.run=^$"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestShort(t *testing.T) {
 
 func TestProgramThatFails(t *testing.T) {
 	m := &meter{}
-	if err := m.start([]string{"false"}); err == nil || !strings.Contains(err.Error(), "false") {
+	if err := m.start([]string{"-test.nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {
 		t.Errorf("a program that fails: %v", err)
 	}
 }

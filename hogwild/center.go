@@ -1,6 +1,7 @@
 package hogwild
 
 import (
+	"math"
 	"strings"
 
 	"hogwild/hogwild/data"
@@ -18,14 +19,14 @@ const worthCentring = 0.8
 
 // settleCenter decides whether the run centres its inputs, and if so, sets Lambda to
 // that of the centred ones.
-func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row, bias bool) error {
+func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 	if c.Center == "off" || c.Center == "auto" && set.Kind == data.Sparse {
 		return nil
 	}
-	if err := c.mayCondition("a model without bias", bias); err != nil || !bias || !c.centres() {
+	if err := c.mayCenter("a model without bias", c.Bias); err != nil || !c.Bias || !c.centres() {
 		return err
 	}
-	centred := eigenvalue(sample, set.Features, set.Mean, 1, c.Seed)
+	centred := eigenvalue(sample, set.Features, set.Mean, math.Sqrt(l.BiasStep), c.Seed)
 	if c.Center == "on" || centred < worthCentring*l.Lambda {
 		l.Center, l.Lambda = true, centred
 	}
@@ -39,8 +40,8 @@ func (c *Config) centres() bool {
 	return c.Optimizer == "sgd" && !c.averagesGradients() && c.L1 == 0 && c.L2 == 0 && c.GPU == ""
 }
 
-// mayCondition refuses center on, where it was asked for and cannot be.
-func (c *Config) mayCondition(without string, can bool) error {
+// mayCenter refuses center on, where it was asked for and cannot be.
+func (c *Config) mayCenter(without string, can bool) error {
 	if c.Center != "on" {
 		return nil
 	}

@@ -52,6 +52,7 @@ type cpu struct {
 	bits    []uint32 // w, for compare-and-swap
 	atomic  bool     // all writes are that
 	scratch []float32
+	width   int    // weights in a row of the first parameter
 	locks   *locks // nil in other modes
 	turns   *turns
 	delay   *delay
@@ -88,6 +89,7 @@ func newCPU(s *Setup, rank int) *cpu {
 		d.dense = make([]float32, len(m.w))
 	}
 	d.sample, d.bits, d.atomic = newSampler(m, c, rank), shm.Bits(d.w), c.Mode == "atomic"
+	d.width = rowWidth(s.Params)
 	switch {
 	case c.Mode == "locked":
 		d.locks = newLocks(m, rank)

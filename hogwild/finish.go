@@ -125,6 +125,10 @@ func (r *coordinator) result() Result {
 	c.Law.tell(&res, c)
 	res.Instruments = r.instruments()
 	res.PerWorker = r.workers()
+	for rank := range res.PerWorker { // over the time that it trained
+		w := &res.PerWorker[rank]
+		w.Rate = float64(w.Examples) / max(float64(r.world.line(rank, lineTrained))/1e9, 1e-9)
+	}
 	if c.Timing {
 		res.Timing = r.timing()
 	}

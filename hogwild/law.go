@@ -1,6 +1,7 @@
 package hogwild
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -39,12 +40,11 @@ type Law struct {
 // law works out the Law of a run on a set. Model and loss are resolved.
 func (c *Config) law(set *data.Set) (Law, error) {
 	l := Law{InFlight: c.inFlight(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1}
-	layered := layered(c.Model)
-	if layered && set.Kind != data.Pairs {
-		if err := c.condition(&l, set, c.Bias); err != nil {
-			return l, err
-		}
-	} else if err := c.mayCondition("the model "+c.Model, false); err != nil {
+	settle := c.settle
+	if !layered(c.Model) || set.Kind == data.Pairs {
+		settle = c.settleNothing
+	}
+	if err := settle(&l, set); err != nil {
 		return l, err
 	}
 	if c.MomentumCorrection {
@@ -55,7 +55,7 @@ func (c *Config) law(set *data.Set) (Law, error) {
 		if c.Optimizer == "momentum" { // in the long run a gradient moves the weights so much
 			rate /= 1 - l.Momentum
 		}
-		l.Knee = kappa / (l.Lambda * rate)
+		l.Knee = min(kappa/(l.Lambda*rate), 1e12)
 		if c.Workers > 2 { // two may hold back any number
 			l.Hold = max(1, int(l.Knee/perHeld(c.Workers)))
 		}
@@ -66,36 +66,48 @@ func (c *Config) law(set *data.Set) (Law, error) {
 	return l, nil
 }
 
-// condition settles centring and the bias's step, and finds lambda.
-func (c *Config) condition(l *Law, set *data.Set, bias bool) error {
+// settle settles centring and the bias's step, and finds lambda.
+func (c *Config) settle(l *Law, set *data.Set) error {
 	sample := sampleRows(set)
-	ones := 0.0
-	if bias {
-		ones = 1
-	}
-	if err := c.settleBias(l, set, sample, bias); err != nil {
+	if err := c.settleBias(l, set, sample); err != nil {
 		return err
 	}
-	l.Lambda = eigenvalue(sample, set.Features, nil, ones*math.Sqrt(l.BiasStep), c.Seed)
+	ones := 0.0
+	if c.Bias {
+		ones = math.Sqrt(l.BiasStep)
+	}
+	l.Lambda = eigenvalue(sample, set.Features, nil, ones, c.Seed)
 	l.Raw = l.Lambda
-	return c.settleCenter(l, set, sample, bias)
+	return c.settleCenter(l, set, sample)
+}
+
+// settleNothing refuses what was asked for, where the law does not speak.
+func (c *Config) settleNothing(*Law, *data.Set) error {
+	if x, err := strconv.ParseFloat(c.BiasStep, 64); err == nil && x != 1 {
+		return c.noBiasStep()
+	}
+	return c.mayCenter("the model "+c.Model, false)
+}
+
+func (c *Config) noBiasStep() error {
+	return usage("bias-step %s: it is for plain sgd on a linear model with a bias, in host memory; leave it at auto", c.BiasStep)
 }
 
 // settleBias decides the step of the bias. Where rows are sparse and short (words of
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps in flight are borne.
-func (c *Config) settleBias(l *Law, set *data.Set, sample []data.Row, bias bool) error {
+func (c *Config) settleBias(l *Law, set *data.Set, sample []data.Row) error {
 	linear := !strings.HasPrefix(c.Model, "mlp")
-	plain := bias && c.Optimizer == "sgd" && !c.averagesGradients() && c.GPU == ""
+	plain := c.Bias && c.Optimizer == "sgd" && !c.averagesGradients() && c.GPU == ""
 	if c.BiasStep != "auto" {
 		l.BiasStep, _ = strconv.ParseFloat(c.BiasStep, 64) // Validate has read it
 		if l.BiasStep != 1 && !(plain && linear) {
-			return usage("bias-step %s: it is for plain sgd on a linear model with a bias, in host memory; leave it at auto", c.BiasStep)
+			return c.noBiasStep()
 		}
 		return nil
 	}
 	if plain && linear && set.Kind == data.Sparse {
-		l.BiasStep = min(1, eigenvalue(sample, set.Features, nil, 0, c.Seed))
+		l.BiasStep = cmp.Or(min(1, eigenvalue(sample, set.Features, nil, 0, c.Seed)), 1)
 	}
 	return nil
 }

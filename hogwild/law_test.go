@@ -181,6 +181,7 @@ func TestLawRefusals(t *testing.T) {
 		"center on: it is for plain sgd without l1, l2":                      func(c *Config) { c.L2 = .1 },
 		"center on: a GPU's kernels do not centre yet":                       func(c *Config) { c.GPU = "0" },
 		"center on: a model without bias has no constant":                    func(c *Config) { c.Bias = false },
+		"bias-step 2: it is for plain sgd on a linear model with a bias,":    func(c *Config) { c.Model, c.Center, c.BiasStep = "convnet", "auto", "2" },
 		"center on: the model convnet":                                       func(c *Config) { c.Model = "convnet" },
 		"bias-step 0.5: it is for plain sgd on a linear model with a bias":   func(c *Config) { c.BiasStep, c.Model = "0.5", "mlp:4" },
 		"bias-step 0.25: it is for plain sgd on a linear model with a bias,": func(c *Config) { c.BiasStep, c.Optimizer = "0.25", "adam" },

@@ -52,7 +52,7 @@ func (l *locks) markPart(p *model.Part, whole bool) {
 	case p.X == nil:
 		l.mark(p.Offset, p.Offset+len(p.G))
 		return
-	case whole || len(p.X) == 0 || p.X[0].Idx == nil:
+	case whole || len(p.X) == 0 || p.X[0].Idx == nil || nonzeros(p) >= p.In:
 		l.mark(p.Offset, p.Offset+p.In*p.Out)
 	default:
 		for _, x := range p.X {

@@ -6,10 +6,15 @@ import "slices"
 // simulated ones: see ModeHelp.
 var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
 
-// ModeHelp says in a line what each mode is.
-const ModeHelp = "async: no locks; atomic: adds by compare-and-swap; locked: a lock per block of weights; " +
-	"ordered: updates in the order of their gradients; sync: barriers and averages; " +
-	"delayed:K, delayed:geometric:K: each update K others late, simulated by one worker"
+// ModeHelp says what each mode is, a line each.
+const ModeHelp = `  async                   plain stores, no locks: Hogwild!; an update may be lost
+  atomic                  adds by compare-and-swap: none is lost
+  locked                  each update under the locks of the blocks of weights that it writes
+  ordered                 gradients in parallel, updates in the order of their gradients: round robin
+  sync                    each trains a replica or a share of the batch, and all are averaged at a barrier
+  delayed:K               one worker, whose updates land K others late: repeatable bit for bit
+  delayed:geometric:K     the same, K others late on average
+`
 
 // checkMode refuses a mode that does not exist, or not together with the rest.
 func (c *Config) checkMode() error {

@@ -45,6 +45,10 @@ func TestRealSets(t *testing.T) {
 			c.Model, c.Workers, c.LR, c.Epochs = "mlp:128", 4, .4, 5
 			c.Mode, c.AverageEvery = "sync", 1
 		}, .96, 0},
+		{"mnist convnet async", "mnist", func(c *Config) {
+			c.Model, c.Workers, c.Epochs, c.Scale = "convnet", 4, 6, "0.1307,0.3081"
+			c.Optimizer, c.Momentum = "momentum", .5
+		}, .974, 0},
 		{"fashion softmax async", "fashion-mnist", func(c *Config) { c.Workers, c.LR, c.Epochs, c.Schedule = 4, .1, 3, "cosine" }, .82, 0},
 		{"a9a logistic async", "a9a/a9a", func(c *Config) { c.Workers, c.Batch, c.LR, c.Schedule = 2, 1, .02, "cosine" }, .845, 0},
 		{"imdb logistic async", "imdb/imdb_ltc_train.gz", func(c *Config) {

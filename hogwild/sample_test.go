@@ -2,11 +2,13 @@ package hogwild
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"hogwild/hogwild/data"
 	"hogwild/shm"
 )
 
@@ -139,5 +141,66 @@ func TestStalenessOfRuns(t *testing.T) {
 		if len(r.PerWorker) != c.workers || r.PerWorker[0].Instruments == nil {
 			t.Errorf("%s: %d workers in the report", c.mode, len(r.PerWorker))
 		}
+	}
+}
+
+// What a step pays for the instruments: each of them, and one that is sampled.
+func BenchmarkSampler(b *testing.B) {
+	c := Config{Workers: 8, Mode: "async", Optimizer: "sgd"}
+	m, err := createWeights(&c, 100000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.seg.Close()
+	s, bits := newSampler(m, &c, 0), shm.Bits(m.w)
+	b.Run("step", func(b *testing.B) {
+		for b.Loop() {
+			s.left = math.MaxInt
+			s.read()
+			s.wrote(1)
+		}
+	})
+	b.Run("sample", func(b *testing.B) {
+		for b.Loop() {
+			s.left = 1
+			s.read()
+			for range maxNotes {
+				s.note(bits, s.random(len(bits)))
+			}
+			s.look(bits)
+			s.wrote(1)
+		}
+	})
+}
+
+// What sampling costs a training worker: two devices take the same chunks in turn, one
+// of them without samples, and the quarter of the times that others disturbed least is
+// compared.
+func BenchmarkSampledTraining(b *testing.B) {
+	t := &testing.T{}
+	for _, name := range []string{"softmax", "mlp:64"} {
+		b.Run(name, func(b *testing.B) {
+			c := Default()
+			c.Model, c.Workers, c.Batch, c.LR = name, 2, 4, 1e-3
+			all, _ := devices(t, &c, randomSet(data.Sparse, 4096, 784, 10))
+			all[1].sample.left = math.MaxInt
+			var times [2][]float64
+			for b.Loop() {
+				for rank, d := range all {
+					start := time.Now()
+					for i := range 2 {
+						if _, err := d.train(d.plan.at(0, i)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					times[rank] = append(times[rank], float64(time.Since(start)))
+				}
+			}
+			for _, v := range times {
+				slices.Sort(v)
+			}
+			q := len(times[0]) / 4
+			b.ReportMetric(100*(times[0][q]/times[1][q]-1), "%cost")
+		})
 	}
 }

@@ -31,6 +31,9 @@ type Trial struct {
 	Seconds      float64 // of training
 }
 
+// reach is how far a gradient moves the weights in the long run.
+func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
+
 // tuner finds the best settings of a run by trying.
 type tuner struct {
 	ctx     context.Context
@@ -146,8 +149,8 @@ func (t *tuner) around(lr, momentum float64, factors ...float64) error {
 	return nil
 }
 
-// best is the trial with the least loss, and of those alike the one with the least
-// learning rate: a short run thinks too well of large ones.
+// best is the trial with the least loss, and of those alike the one whose steps go
+// least far in the long run: a short run thinks too well of long steps.
 func (t *tuner) best() Trial {
 	least := math.Inf(1)
 	for _, tr := range t.trials {
@@ -156,7 +159,7 @@ func (t *tuner) best() Trial {
 	best := t.trials[0]
 	for _, tr := range t.trials {
 		alike := tr.Loss <= least*(1+tuneAlike)
-		if alike && (best.Loss > least*(1+tuneAlike) || tr.LR < best.LR) {
+		if alike && (best.Loss > least*(1+tuneAlike) || tr.reach() < best.reach()) {
 			best = tr
 		}
 	}

@@ -148,6 +148,7 @@ func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
 
 // live is a worker's life: until the run stops or its numbers diverge.
 func (w *worker) live() error {
+	pin(w.rank, w.world.plan.workers)
 	w.world.setLine(w.rank, linePID, uint64(os.Getpid()))
 	if w.world.line(w.rank, lineBegan) == 0 {
 		w.world.setLine(w.rank, lineBegan, monotonic())

@@ -148,15 +148,19 @@ func softenAtomic(w []uint32, l2, l1 float32) {
 	}
 }
 
-// note marks coordinates of the update to come, for the sampler: of a sparse batch
-// those of its rows, and of a layer of which nobody knows before the step which of its
-// inputs are alive, any.
+// note marks coordinates of the update to come, for the sampler: of the features of
+// the batch's rows, or of the nodes of its pairs; and of a layer of which nobody knows
+// before the step which of its inputs are alive, any.
 func (d *cpu) note() {
 	s := d.sample
 	if d.opt.kind != "sgd" {
 		for range maxNotes {
 			s.note(d.bits, s.random(len(d.w)))
 		}
+		return
+	}
+	if d.set.Kind == data.Pairs {
+		d.noteRow(d.x[s.random(len(d.x))].Idx)
 		return
 	}
 	total := 0
@@ -177,15 +181,36 @@ func (d *cpu) note() {
 	}
 }
 
+// rowWidth is how many weights a feature, or a node, has in the first parameter.
+func rowWidth(ps []model.Param) int {
+	switch {
+	case len(ps) == 0 || len(ps[0].Shape) < 2:
+		return 1
+	case ps[0].Transposed:
+		return ps[0].Shape[0]
+	}
+	return ps[0].Shape[1]
+}
+
+// noteRow marks coordinates of the first parameter's rows idx.
+func (d *cpu) noteRow(idx []uint32) {
+	for k := 0; k < maxNotes && len(idx) > 0; k++ {
+		j := int(idx[d.sample.random(len(idx))])
+		d.sample.note(d.bits, j*d.width+d.sample.random(d.width))
+	}
+}
+
 // lookShort looks at coordinates of a step that a Stepper is to take on a row: as that
 // reads and writes in one go, they are noted and looked at in one go just before.
 func (d *cpu) lookShort(row int32) {
-	if !d.sample.open || d.hot != nil || d.set.Kind != data.Sparse {
+	if !d.sample.open || d.hot != nil {
 		return
 	}
-	idx := d.set.Idx[d.set.Ptr[row]:d.set.Ptr[row+1]]
-	for k := 0; k < maxNotes && len(idx) > 0; k++ {
-		d.sample.note(d.bits, int(idx[d.sample.random(len(idx))]))
+	switch s := d.set; s.Kind {
+	case data.Sparse:
+		d.noteRow(s.Idx[s.Ptr[row]:s.Ptr[row+1]])
+	case data.Pairs:
+		d.noteRow(s.Idx[2*row : 2*row+2])
 	}
 	d.sample.look(d.bits)
 }

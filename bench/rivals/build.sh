@@ -53,10 +53,11 @@ for set in a9a w8a imdb; do
 	./sparse data/$set.t bin=data/$set.t.bin
 done
 
-# Made data, written by hogwild itself.
+# Made data, written by hogwild itself: 4 GB.
 hogwild=$here/../../bin/hogwild
-if test -x "$hogwild" && ! test -e data/rcv1; then
-	"$hogwild" data make made:rcv1 data/rcv1
-	./sparse data/rcv1 bin=data/rcv1.bin
-	./sparse data/rcv1.t bin=data/rcv1.t.bin
+if test -x "$hogwild" && ! test -e data/rcv1.test.libsvm.bin; then
+	"$hogwild" data make rcv1 data/rcv1.libsvm
+	./sparse data/rcv1.libsvm bin=data/rcv1.libsvm.bin
+	./sparse data/rcv1.test.libsvm bin=data/rcv1.test.libsvm.bin
+	"$hogwild" data make lowrank:100000x100000x50000000x10 data/lowrank.npy
 fi

@@ -111,7 +111,7 @@ def stepper(model, a):
     if a.way in ("hand", "onednn"):
         return ByHand(model, a, a.way == "onednn")
     optimizer = torch.optim.SGD(model.parameters(), lr=a.lr, momentum=a.momentum)
-    run = torch.compile(model) if a.way == "compile" else model
+    run = torch.compile(model, dynamic=False) if a.way == "compile" else model
 
     def step(x, y):
         optimizer.zero_grad()

@@ -37,7 +37,7 @@ func benchCommand() *cli.Command {
 			case !(seconds > 0 && seconds <= 3600):
 				return usagef("--seconds %g: want more than 0, and 3600 at most", seconds)
 			}
-			f, err := bench.Measure(bench.Options{Seconds: seconds, Program: []string{"/proc/self/exe", "--version"}})
+			f, err := bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
 			if err != nil {
 				return err
 			}

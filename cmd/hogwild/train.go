@@ -18,9 +18,15 @@ averaging (--mode sync). Weights, metrics and settings are saved in a run folder
 
 FLAGS
 
+Modes:
+` + hogwild.ModeHelp + `
 A flag's value comes from the command line, else from the environment (HOGWILD_LR for --lr,
 HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
 else from the run of --resume, else it is the default.
+
+How many steps in flight a learning rate bears is worked out from the data before the run.
+Beyond that it is lowered (--lr-cap), and inputs are taken less their means where that
+helps (--center); --tune measures instead. docs/asynchrony.md says how.
 
 Exit status: 0 done, 2 a wrong flag or file, or no such GPU, 3 the numbers diverged, 130 and 143
 interrupted (Ctrl-C, SIGTERM) and saved, 1 anything else.

@@ -31,7 +31,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
 	l.category = "Mode"
-	l.string(&o.Mode, "mode", "`MODE` async: no locks; sync: barriers and averages")
+	l.string(&o.Mode, "mode", "`MODE` how workers update the weights that they share: see below")
 	l.string(&o.Average, "average", "`WHAT` in sync: weights after local steps, or gradients")
 	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
 		Usage: "`N` local steps between averages of weights, or epoch"})

@@ -95,6 +95,7 @@ func TestConvDifferences(t *testing.T) {
 		{"conv:2@3d,3@2p2d.25,6d", "", []int{7, 7}, 4, true, "dense"},
 		{"conv:5@2,7,3d.75", "hinge", []int{4, 4}, 3, true, "dense"},
 		{"conv:2@2,3", "", []int{4, 4}, 0, true, "sparse"},
+		{"conv:2@2,3@2", "", []int{7, 31}, 3, true, "dense"}, // taken back in bands, the last of them smaller
 	} {
 		t.Run(fmt.Sprint(c.name, c.loss), func(t *testing.T) {
 			meta := data.Meta{Name: "random", Features: 1, Shape: c.shape, Classes: make([]string, c.classes)}
@@ -172,5 +173,67 @@ func masksOf(s Spec, b *data.Batch) func(layer, example int) []float64 {
 		mask := make([]float32, n)
 		drop(mask, n, 1, rate, dropKey(s.Options.Seed, b, example), layer)
 		return widen([][]float32{mask})[0]
+	}
+}
+
+// convBatch is a network on images of 8 x 7, with weights, and a batch of n.
+func convBatch(t *testing.T, name string, n int) (Model, []float32, *data.Batch) {
+	t.Helper()
+	m, err := New(Options{Name: name, Bias: true, Seed: 1}, images(8, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := make([]float32, Size(m.Params()))
+	m.Init(w, 1)
+	b, _ := randomBatch(rand.New(rand.NewPCG(3, 4)), n, 56, 10, "dense")
+	for i := range n {
+		b.ID = append(b.ID, int32(3*i+1))
+	}
+	return m, w, b
+}
+
+// TestConvInit: weights and biases are uniform, and bounded by 1/sqrt(inputs).
+func TestConvInit(t *testing.T) {
+	m, w, _ := convBatch(t, "conv:40@3,30@4,50", 1)
+	for i, tensor := range Export(m.Params(), w) {
+		p := m.Params()[i]
+		inputs := []int{9, 40 * 16, 30 * 3 * 2, 50}[i/2]
+		bound := 1 / math.Sqrt(float64(inputs))
+		var squares, largest float64
+		for _, v := range tensor {
+			squares += float64(v) * float64(v)
+			largest = max(largest, math.Abs(float64(v)))
+		}
+		n := float64(len(tensor))
+		if sd := math.Sqrt(squares / n); largest > bound*1.0001 || math.Abs(sd-bound/math.Sqrt(3)) > bound/math.Sqrt(n) {
+			t.Errorf("%s: largest %v, deviation %v; the bound is %v", p.Name, largest, sd, bound)
+		}
+	}
+}
+
+// TestConvNoAllocation: once warm, at any batch size up to the largest so far.
+func TestConvNoAllocation(t *testing.T) {
+	m, w, b := convBatch(t, "conv:3@3p2d,6d", 40)
+	small := &data.Batch{Rows: b.Rows[:3], Y: b.Y[:3], Features: b.Features}
+	var g Gradient
+	m.Grad(w, b, &g)
+	if n := testing.AllocsPerRun(20, func() {
+		m.Grad(w, small, &g)
+		m.Grad(w, b, &g)
+		m.Eval(w, b)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestConvNaN: what is not a number reaches the loss.
+func TestConvNaN(t *testing.T) {
+	m, w, b := convBatch(t, "conv:3@3p2d,6d", 5)
+	for i, at := range Offsets(m.Params()) {
+		m.Init(w, 1)
+		w[at] = float32(math.NaN())
+		if loss := m.Grad(w, b, &Gradient{}); !math.IsNaN(loss) {
+			t.Errorf("%s: loss %v with a weight that is not a number", m.Params()[i].Name, loss)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"hogwild/hogwild/data"
 	"hogwild/internal/vec"
@@ -45,7 +46,7 @@ func newConvNet(s Spec) *convNet {
 		m.convs, in = append(m.convs, stage), c.Out
 	}
 	in *= h * w
-	for _, hidden := range append(s.Net.Hidden, Hidden{Width: s.Outputs}) {
+	for _, hidden := range slices.Concat(s.Net.Hidden, []Hidden{{Width: s.Outputs}}) {
 		m.dense = append(m.dense, denseStage{filter: place(in, hidden.Width, 1), drop: hidden.Drop})
 		in = hidden.Width
 	}
@@ -114,9 +115,8 @@ func (m *convNet) forward(w []float32, b *data.Batch, train bool) int {
 	groups := (n + vec.Lanes - 1) / vec.Lanes
 	m.grow(groups)
 	m.prepare(w, b, groups, train)
-	size := len(m.images) / m.groups
 	for g := range groups {
-		x := m.images[g*size : (g+1)*size]
+		x := m.image(g)
 		rows := b.Rows[g*vec.Lanes : min(n, (g+1)*vec.Lanes)]
 		lanes(x, rows)
 		for i := range m.convs {
@@ -174,18 +174,20 @@ func (m *convNet) backward(groups int) {
 			m.dense[i-1].passive(s.x, s.dx, groups)
 		}
 	}
-	size := len(m.images) / m.groups
 	last := len(m.convs) - 1
 	for g := range groups {
 		m.dense[0].deltas(m.convs[last].d, g)
-		for i := last; i >= 0; i-- {
-			if i > 0 {
-				m.convs[i].backward(m.convs[i-1].output(g), m.convs[i-1].d, g)
-			} else {
-				m.convs[0].backward(m.images[g*size:(g+1)*size], nil, g)
-			}
+		for i := last; i > 0; i-- {
+			m.convs[i].backward(m.convs[i-1].output(g), m.convs[i-1].d, g)
 		}
+		m.convs[0].backward(m.image(g), nil, g)
 	}
+}
+
+// image is where the inputs of group g are.
+func (m *convNet) image(g int) []float32 {
+	size := len(m.images) / m.groups
+	return m.images[g*size : (g+1)*size]
 }
 
 // grow makes room for batches of the given number of groups.

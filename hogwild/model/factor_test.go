@@ -142,6 +142,29 @@ func sameSteps(t *testing.T, m Model, w []float32, b *data.Batch, apply func(w [
 	}
 }
 
+// TestPairsNoAllocation: once warm, neither Grad nor Eval nor Steps asks for memory.
+func TestPairsNoAllocation(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	m, w := newFactor(t, "factor:9", true, 0.1)
+	c, x := newCut(t, 3, 12)
+	m.Init(w, 1)
+	c.Init(x, 1)
+	entries, edges := pairBatch(r, 40), randomEdges(r, 12, 40)
+	set := &data.Set{Meta: data.Meta{Kind: data.Pairs, Rows: 1}, Idx: []uint32{1, 6}, Y: []float32{1}}
+	rows := []int32{0}
+	var g Gradient
+	if n := testing.AllocsPerRun(50, func() {
+		m.Grad(w, entries, &g)
+		m.Eval(w, entries)
+		m.(Stepper).Steps(w, set, rows, Step{LR: 0.01})
+		c.Grad(x, edges, &g)
+		c.Eval(x, edges)
+		c.(Stepper).Steps(x, set, rows, Step{LR: 0.01})
+	}); n != 0 {
+		t.Errorf("%v allocations a call", n)
+	}
+}
+
 // TestFactorErrors: what is no matrix, no rank or no squared loss is refused.
 func TestFactorErrors(t *testing.T) {
 	matrix := data.Meta{Name: "m", Kind: data.Pairs, Shape: []int{2, 2}, Features: 4}

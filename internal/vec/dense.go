@@ -1,11 +1,9 @@
 package vec
 
-// fewRows and fewColumns are the smallest product of dense rows that tiles pay for.
-const fewRows, fewColumns = 4, 4
-
-// dense tells whether the rows are all dense, and enough for tiles.
+// dense tells whether tiles can be used: for rows that are all dense, and more than one
+// output, they are faster from a batch of 1 on.
 func dense(x []Row, k int) bool {
-	if len(x) < fewRows || k < fewColumns {
+	if !avx2 || k < 2 || len(x) == 0 {
 		return false
 	}
 	for i := range x {

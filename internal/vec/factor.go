@@ -37,18 +37,15 @@ type FactorRate struct{ Keep, Rate float32 }
 // and each bias moves by Rate*e. It returns the sum of e*e.
 //
 // Where the factors of an entry lie is known long before they are needed, but no
-// processor foresees it: they are fetched some entries ahead. That is why entries need
-// no order in which near ones share factors.
+// processor foresees it: they are fetched some entries ahead, and the entries before
+// them. That is why they need no order in which near ones share factors. Behind the
+// length of rows, as far as its capacity goes, may stand those that come next: they are
+// fetched, and nothing else.
 func (f *Factors) Steps(rows []int32, idx []uint32, y []float32, s FactorRate) (sum float64) {
 	idx = idx[:2*len(y)]
 	f.check()
 	if loop := factorLoop(f.K); loop != nil {
-		const ahead = 12
-		if n := len(rows) - ahead; n > 0 {
-			sum = f.run(loop, rows[:n], ahead, idx, y, s)
-			rows = rows[n:]
-		}
-		return sum + f.run(loop, rows, 0, idx, y, s)
+		return f.run(loop, rows, idx, y, s)
 	}
 	for _, r := range rows {
 		sum += f.step(idx[2*r], idx[2*r+1], y[r], s)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func factorAVX512x1(rows *int32, n int, ahead int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
-// Requires: AVX, AVX512F, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x1(SB), NOSPLIT, $8-112
+// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x1(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
 	MOVQ         n+8(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -17,54 +17,65 @@ TEXT ·factorAVX512x1(SB), NOSPLIT, $8-112
 	MOVQ         bias+64(FP), R9
 	MOVQ         k+72(FP), R10
 	SHLQ         $0x02, R10
-	MOVQ         ahead+16(FP), R11
-	LEAQ         (AX)(R11*4), R11
-	MOVL         mask+80(FP), R12
-	KMOVW        R12, K1
+	MOVL         mask+80(FP), R11
+	KMOVW        R11, K1
 	VBROADCASTSS keep+88(FP), Z0
 	VMOVSS       mean+84(FP), X1
 	VMOVSS       rate+92(FP), X2
 	VXORPD       X3, X3, X3
-	XORQ         R12, R12
+	XORQ         R11, R11
 
 loop:
-	CMPQ       R12, CX
+	CMPQ       R11, CX
 	JGE        done
-	MOVL       (R11)(R12*4), R13
-	CMPQ       R13, SI
+	LEAQ       64(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
+	JAE        near
+	PREFETCHT0 (DX)(R12*8)
+	PREFETCHT0 (BX)(R12*4)
+
+near:
+	LEAQ       12(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
 	JAE        fetched
-	MOVL       (DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	MOVL       4(DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
+	MOVL       (DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	MOVL       4(DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
 
 fetched:
-	MOVL   (AX)(R12*4), R13
-	CMPQ   R13, SI
+	MOVL   (AX)(R11*4), R12
+	CMPQ   R12, SI
 	JAE    done
-	MOVL   (DX)(R13*8), R14
-	MOVL   4(DX)(R13*8), R15
+	MOVL   (DX)(R12*8), R13
+	MOVL   4(DX)(R12*8), R14
+	CMPQ   R13, R8
+	JAE    done
 	CMPQ   R14, R8
 	JAE    done
-	CMPQ   R15, R8
-	JAE    done
-	VSUBSS (BX)(R13*4), X1, X4
+	VSUBSS (BX)(R12*4), X1, X4
 	TESTQ  R9, R9
 	JZ     plain
+	VADDSS (R9)(R13*4), X4, X4
 	VADDSS (R9)(R14*4), X4, X4
-	VADDSS (R9)(R15*4), X4, X4
 
 plain:
-	MOVQ          R14, R13
-	IMULQ         R10, R13
-	ADDQ          DI, R13
-	MOVQ          R15, BP
-	IMULQ         R10, BP
-	ADDQ          DI, BP
-	VMOVUPS.Z     (R13), K1, Z6
-	VMOVUPS.Z     (BP), K1, Z7
+	MOVQ          R13, R12
+	IMULQ         R10, R12
+	ADDQ          DI, R12
+	MOVQ          R14, R15
+	IMULQ         R10, R15
+	ADDQ          DI, R15
+	VMOVUPS.Z     (R12), K1, Z6
+	VMOVUPS.Z     (R15), K1, Z7
 	VMULPS        Z6, Z7, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y8
 	VADDPS        Y8, Y5, Y5
@@ -78,33 +89,33 @@ plain:
 	VMULSS        X2, X4, X5
 	TESTQ         R9, R9
 	JZ            unbiased
+	VADDSS        (R9)(R13*4), X5, X8
+	VMOVSS        X8, (R9)(R13*4)
 	VADDSS        (R9)(R14*4), X5, X8
 	VMOVSS        X8, (R9)(R14*4)
-	VADDSS        (R9)(R15*4), X5, X8
-	VMOVSS        X8, (R9)(R15*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z0, Z6, Z8
 	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R13)
+	VMOVUPS      Z8, K1, (R12)
 	VMULPS       Z0, Z7, Z8
 	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (BP)
+	VMOVUPS      Z8, K1, (R15)
 	VCVTSS2SD    X4, X4, X4
 	VFMADD231SD  X4, X4, X3
-	INCQ         R12
+	INCQ         R11
 	JMP          loop
 
 done:
-	MOVQ  R12, done+96(FP)
+	MOVQ  R11, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x2(rows *int32, n int, ahead int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
-// Requires: AVX, AVX512F, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x2(SB), NOSPLIT, $8-112
+// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x2(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
 	MOVQ         n+8(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -115,59 +126,70 @@ TEXT ·factorAVX512x2(SB), NOSPLIT, $8-112
 	MOVQ         bias+64(FP), R9
 	MOVQ         k+72(FP), R10
 	SHLQ         $0x02, R10
-	MOVQ         ahead+16(FP), R11
-	LEAQ         (AX)(R11*4), R11
-	MOVL         mask+80(FP), R12
-	KMOVW        R12, K1
+	MOVL         mask+80(FP), R11
+	KMOVW        R11, K1
 	VBROADCASTSS keep+88(FP), Z0
 	VMOVSS       mean+84(FP), X1
 	VMOVSS       rate+92(FP), X2
 	VXORPD       X3, X3, X3
-	XORQ         R12, R12
+	XORQ         R11, R11
 
 loop:
-	CMPQ       R12, CX
+	CMPQ       R11, CX
 	JGE        done
-	MOVL       (R11)(R12*4), R13
-	CMPQ       R13, SI
+	LEAQ       64(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
+	JAE        near
+	PREFETCHT0 (DX)(R12*8)
+	PREFETCHT0 (BX)(R12*4)
+
+near:
+	LEAQ       12(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
 	JAE        fetched
-	MOVL       (DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	PREFETCHT0 64(DI)(R14*1)
-	MOVL       4(DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	PREFETCHT0 64(DI)(R14*1)
+	MOVL       (DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	PREFETCHT0 64(DI)(R13*1)
+	MOVL       4(DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	PREFETCHT0 64(DI)(R13*1)
 
 fetched:
-	MOVL   (AX)(R12*4), R13
-	CMPQ   R13, SI
+	MOVL   (AX)(R11*4), R12
+	CMPQ   R12, SI
 	JAE    done
-	MOVL   (DX)(R13*8), R14
-	MOVL   4(DX)(R13*8), R15
+	MOVL   (DX)(R12*8), R13
+	MOVL   4(DX)(R12*8), R14
+	CMPQ   R13, R8
+	JAE    done
 	CMPQ   R14, R8
 	JAE    done
-	CMPQ   R15, R8
-	JAE    done
-	VSUBSS (BX)(R13*4), X1, X4
+	VSUBSS (BX)(R12*4), X1, X4
 	TESTQ  R9, R9
 	JZ     plain
+	VADDSS (R9)(R13*4), X4, X4
 	VADDSS (R9)(R14*4), X4, X4
-	VADDSS (R9)(R15*4), X4, X4
 
 plain:
-	MOVQ          R14, R13
-	IMULQ         R10, R13
-	ADDQ          DI, R13
-	MOVQ          R15, BP
-	IMULQ         R10, BP
-	ADDQ          DI, BP
-	VMOVUPS       (R13), Z6
-	VMOVUPS       (BP), Z7
+	MOVQ          R13, R12
+	IMULQ         R10, R12
+	ADDQ          DI, R12
+	MOVQ          R14, R15
+	IMULQ         R10, R15
+	ADDQ          DI, R15
+	VMOVUPS       (R12), Z6
+	VMOVUPS       (R15), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS.Z     64(R13), K1, Z8
-	VMOVUPS.Z     64(BP), K1, Z9
+	VMOVUPS.Z     64(R12), K1, Z8
+	VMOVUPS.Z     64(R15), K1, Z9
 	VFMADD231PS   Z8, Z9, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y10
 	VADDPS        Y10, Y5, Y5
@@ -181,39 +203,39 @@ plain:
 	VMULSS        X2, X4, X5
 	TESTQ         R9, R9
 	JZ            unbiased
+	VADDSS        (R9)(R13*4), X5, X10
+	VMOVSS        X10, (R9)(R13*4)
 	VADDSS        (R9)(R14*4), X5, X10
 	VMOVSS        X10, (R9)(R14*4)
-	VADDSS        (R9)(R15*4), X5, X10
-	VMOVSS        X10, (R9)(R15*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z0, Z6, Z10
 	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R13)
+	VMOVUPS      Z10, (R12)
 	VMULPS       Z0, Z7, Z10
 	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (BP)
+	VMOVUPS      Z10, (R15)
 	VMULPS       Z0, Z8, Z10
 	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, K1, 64(R13)
+	VMOVUPS      Z10, K1, 64(R12)
 	VMULPS       Z0, Z9, Z10
 	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, K1, 64(BP)
+	VMOVUPS      Z10, K1, 64(R15)
 	VCVTSS2SD    X4, X4, X4
 	VFMADD231SD  X4, X4, X3
-	INCQ         R12
+	INCQ         R11
 	JMP          loop
 
 done:
-	MOVQ  R12, done+96(FP)
+	MOVQ  R11, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x3(rows *int32, n int, ahead int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
-// Requires: AVX, AVX512F, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x3(SB), NOSPLIT, $8-112
+// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x3(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
 	MOVQ         n+8(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -224,64 +246,75 @@ TEXT ·factorAVX512x3(SB), NOSPLIT, $8-112
 	MOVQ         bias+64(FP), R9
 	MOVQ         k+72(FP), R10
 	SHLQ         $0x02, R10
-	MOVQ         ahead+16(FP), R11
-	LEAQ         (AX)(R11*4), R11
-	MOVL         mask+80(FP), R12
-	KMOVW        R12, K1
+	MOVL         mask+80(FP), R11
+	KMOVW        R11, K1
 	VBROADCASTSS keep+88(FP), Z0
 	VMOVSS       mean+84(FP), X1
 	VMOVSS       rate+92(FP), X2
 	VXORPD       X3, X3, X3
-	XORQ         R12, R12
+	XORQ         R11, R11
 
 loop:
-	CMPQ       R12, CX
+	CMPQ       R11, CX
 	JGE        done
-	MOVL       (R11)(R12*4), R13
-	CMPQ       R13, SI
+	LEAQ       64(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
+	JAE        near
+	PREFETCHT0 (DX)(R12*8)
+	PREFETCHT0 (BX)(R12*4)
+
+near:
+	LEAQ       12(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
 	JAE        fetched
-	MOVL       (DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	PREFETCHT0 64(DI)(R14*1)
-	PREFETCHT0 128(DI)(R14*1)
-	MOVL       4(DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	PREFETCHT0 64(DI)(R14*1)
-	PREFETCHT0 128(DI)(R14*1)
+	MOVL       (DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	PREFETCHT0 64(DI)(R13*1)
+	PREFETCHT0 128(DI)(R13*1)
+	MOVL       4(DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	PREFETCHT0 64(DI)(R13*1)
+	PREFETCHT0 128(DI)(R13*1)
 
 fetched:
-	MOVL   (AX)(R12*4), R13
-	CMPQ   R13, SI
+	MOVL   (AX)(R11*4), R12
+	CMPQ   R12, SI
 	JAE    done
-	MOVL   (DX)(R13*8), R14
-	MOVL   4(DX)(R13*8), R15
+	MOVL   (DX)(R12*8), R13
+	MOVL   4(DX)(R12*8), R14
+	CMPQ   R13, R8
+	JAE    done
 	CMPQ   R14, R8
 	JAE    done
-	CMPQ   R15, R8
-	JAE    done
-	VSUBSS (BX)(R13*4), X1, X4
+	VSUBSS (BX)(R12*4), X1, X4
 	TESTQ  R9, R9
 	JZ     plain
+	VADDSS (R9)(R13*4), X4, X4
 	VADDSS (R9)(R14*4), X4, X4
-	VADDSS (R9)(R15*4), X4, X4
 
 plain:
-	MOVQ          R14, R13
-	IMULQ         R10, R13
-	ADDQ          DI, R13
-	MOVQ          R15, BP
-	IMULQ         R10, BP
-	ADDQ          DI, BP
-	VMOVUPS       (R13), Z6
-	VMOVUPS       (BP), Z7
+	MOVQ          R13, R12
+	IMULQ         R10, R12
+	ADDQ          DI, R12
+	MOVQ          R14, R15
+	IMULQ         R10, R15
+	ADDQ          DI, R15
+	VMOVUPS       (R12), Z6
+	VMOVUPS       (R15), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R13), Z8
-	VMOVUPS       64(BP), Z9
+	VMOVUPS       64(R12), Z8
+	VMOVUPS       64(R15), Z9
 	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS.Z     128(R13), K1, Z10
-	VMOVUPS.Z     128(BP), K1, Z11
+	VMOVUPS.Z     128(R12), K1, Z10
+	VMOVUPS.Z     128(R15), K1, Z11
 	VFMADD231PS   Z10, Z11, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y12
 	VADDPS        Y12, Y5, Y5
@@ -295,45 +328,45 @@ plain:
 	VMULSS        X2, X4, X5
 	TESTQ         R9, R9
 	JZ            unbiased
+	VADDSS        (R9)(R13*4), X5, X12
+	VMOVSS        X12, (R9)(R13*4)
 	VADDSS        (R9)(R14*4), X5, X12
 	VMOVSS        X12, (R9)(R14*4)
-	VADDSS        (R9)(R15*4), X5, X12
-	VMOVSS        X12, (R9)(R15*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z0, Z6, Z12
 	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R13)
+	VMOVUPS      Z12, (R12)
 	VMULPS       Z0, Z7, Z12
 	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (BP)
+	VMOVUPS      Z12, (R15)
 	VMULPS       Z0, Z8, Z12
 	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 64(R13)
+	VMOVUPS      Z12, 64(R12)
 	VMULPS       Z0, Z9, Z12
 	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 64(BP)
+	VMOVUPS      Z12, 64(R15)
 	VMULPS       Z0, Z10, Z12
 	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, K1, 128(R13)
+	VMOVUPS      Z12, K1, 128(R12)
 	VMULPS       Z0, Z11, Z12
 	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, K1, 128(BP)
+	VMOVUPS      Z12, K1, 128(R15)
 	VCVTSS2SD    X4, X4, X4
 	VFMADD231SD  X4, X4, X3
-	INCQ         R12
+	INCQ         R11
 	JMP          loop
 
 done:
-	MOVQ  R12, done+96(FP)
+	MOVQ  R11, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x4(rows *int32, n int, ahead int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
-// Requires: AVX, AVX512F, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x4(SB), NOSPLIT, $8-112
+// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x4(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
 	MOVQ         n+8(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -344,69 +377,80 @@ TEXT ·factorAVX512x4(SB), NOSPLIT, $8-112
 	MOVQ         bias+64(FP), R9
 	MOVQ         k+72(FP), R10
 	SHLQ         $0x02, R10
-	MOVQ         ahead+16(FP), R11
-	LEAQ         (AX)(R11*4), R11
-	MOVL         mask+80(FP), R12
-	KMOVW        R12, K1
+	MOVL         mask+80(FP), R11
+	KMOVW        R11, K1
 	VBROADCASTSS keep+88(FP), Z0
 	VMOVSS       mean+84(FP), X1
 	VMOVSS       rate+92(FP), X2
 	VXORPD       X3, X3, X3
-	XORQ         R12, R12
+	XORQ         R11, R11
 
 loop:
-	CMPQ       R12, CX
+	CMPQ       R11, CX
 	JGE        done
-	MOVL       (R11)(R12*4), R13
-	CMPQ       R13, SI
+	LEAQ       64(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
+	JAE        near
+	PREFETCHT0 (DX)(R12*8)
+	PREFETCHT0 (BX)(R12*4)
+
+near:
+	LEAQ       12(R11), R12
+	CMPQ       R12, known+16(FP)
+	CMOVQGE    R11, R12
+	MOVL       (AX)(R12*4), R12
+	CMPQ       R12, SI
 	JAE        fetched
-	MOVL       (DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	PREFETCHT0 64(DI)(R14*1)
-	PREFETCHT0 128(DI)(R14*1)
-	PREFETCHT0 192(DI)(R14*1)
-	MOVL       4(DX)(R13*8), R14
-	IMULQ      R10, R14
-	PREFETCHT0 (DI)(R14*1)
-	PREFETCHT0 64(DI)(R14*1)
-	PREFETCHT0 128(DI)(R14*1)
-	PREFETCHT0 192(DI)(R14*1)
+	MOVL       (DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	PREFETCHT0 64(DI)(R13*1)
+	PREFETCHT0 128(DI)(R13*1)
+	PREFETCHT0 192(DI)(R13*1)
+	MOVL       4(DX)(R12*8), R13
+	IMULQ      R10, R13
+	PREFETCHT0 (DI)(R13*1)
+	PREFETCHT0 64(DI)(R13*1)
+	PREFETCHT0 128(DI)(R13*1)
+	PREFETCHT0 192(DI)(R13*1)
 
 fetched:
-	MOVL   (AX)(R12*4), R13
-	CMPQ   R13, SI
+	MOVL   (AX)(R11*4), R12
+	CMPQ   R12, SI
 	JAE    done
-	MOVL   (DX)(R13*8), R14
-	MOVL   4(DX)(R13*8), R15
+	MOVL   (DX)(R12*8), R13
+	MOVL   4(DX)(R12*8), R14
+	CMPQ   R13, R8
+	JAE    done
 	CMPQ   R14, R8
 	JAE    done
-	CMPQ   R15, R8
-	JAE    done
-	VSUBSS (BX)(R13*4), X1, X4
+	VSUBSS (BX)(R12*4), X1, X4
 	TESTQ  R9, R9
 	JZ     plain
+	VADDSS (R9)(R13*4), X4, X4
 	VADDSS (R9)(R14*4), X4, X4
-	VADDSS (R9)(R15*4), X4, X4
 
 plain:
-	MOVQ          R14, R13
-	IMULQ         R10, R13
-	ADDQ          DI, R13
-	MOVQ          R15, BP
-	IMULQ         R10, BP
-	ADDQ          DI, BP
-	VMOVUPS       (R13), Z6
-	VMOVUPS       (BP), Z7
+	MOVQ          R13, R12
+	IMULQ         R10, R12
+	ADDQ          DI, R12
+	MOVQ          R14, R15
+	IMULQ         R10, R15
+	ADDQ          DI, R15
+	VMOVUPS       (R12), Z6
+	VMOVUPS       (R15), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R13), Z8
-	VMOVUPS       64(BP), Z9
+	VMOVUPS       64(R12), Z8
+	VMOVUPS       64(R15), Z9
 	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R13), Z10
-	VMOVUPS       128(BP), Z11
+	VMOVUPS       128(R12), Z10
+	VMOVUPS       128(R15), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS.Z     192(R13), K1, Z12
-	VMOVUPS.Z     192(BP), K1, Z13
+	VMOVUPS.Z     192(R12), K1, Z12
+	VMOVUPS.Z     192(R15), K1, Z13
 	VFMADD231PS   Z12, Z13, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y14
 	VADDPS        Y14, Y5, Y5
@@ -420,44 +464,44 @@ plain:
 	VMULSS        X2, X4, X5
 	TESTQ         R9, R9
 	JZ            unbiased
+	VADDSS        (R9)(R13*4), X5, X14
+	VMOVSS        X14, (R9)(R13*4)
 	VADDSS        (R9)(R14*4), X5, X14
 	VMOVSS        X14, (R9)(R14*4)
-	VADDSS        (R9)(R15*4), X5, X14
-	VMOVSS        X14, (R9)(R15*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z0, Z6, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R13)
+	VMOVUPS      Z14, (R12)
 	VMULPS       Z0, Z7, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (BP)
+	VMOVUPS      Z14, (R15)
 	VMULPS       Z0, Z8, Z14
 	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 64(R13)
+	VMOVUPS      Z14, 64(R12)
 	VMULPS       Z0, Z9, Z14
 	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 64(BP)
+	VMOVUPS      Z14, 64(R15)
 	VMULPS       Z0, Z10, Z14
 	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 128(R13)
+	VMOVUPS      Z14, 128(R12)
 	VMULPS       Z0, Z11, Z14
 	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 128(BP)
+	VMOVUPS      Z14, 128(R15)
 	VMULPS       Z0, Z12, Z14
 	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, K1, 192(R13)
+	VMOVUPS      Z14, K1, 192(R12)
 	VMULPS       Z0, Z13, Z14
 	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, K1, 192(BP)
+	VMOVUPS      Z14, K1, 192(R15)
 	VCVTSS2SD    X4, X4, X4
 	VFMADD231SD  X4, X4, X3
-	INCQ         R12
+	INCQ         R11
 	JMP          loop
 
 done:
-	MOVQ  R12, done+96(FP)
+	MOVQ  R11, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET

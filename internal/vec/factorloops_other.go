@@ -7,6 +7,6 @@ type factorSteps = func()
 
 func factorLoop(int) factorSteps { return nil }
 
-func (f *Factors) run(factorSteps, []int32, int, []uint32, []float32, FactorRate) float64 {
+func (f *Factors) run(factorSteps, []int32, []uint32, []float32, FactorRate) float64 {
 	panic("vec: no assembly")
 }

@@ -2,21 +2,21 @@ package vec
 
 // The products of dense matrices, after Goto and van de Geijn (Anatomy of
 // High-Performance Matrix Multiplication, ACM TOMS 34, 2008). A panel of the right
-// operand, up to depth x panelMost, is copied to where it stays in the L1 cache; tiles of
+// operand, up to depth x 32, is copied to where it stays in the L1 cache; tiles of
 // the result then sit in registers while their rows of the left operand and the panel go
 // by. The left operand is read where it lies, or as it is gathered, in either direction:
-// X and X' cost the same.
+// X and X' cost the same. All this is for AVX2 and AVX-512: without them the products go
+// row by row, which is their plain twin.
 
 const (
 	// depth is how much of the inner dimension is taken at once: a panel of 32 columns
-	// is then 32 KiB of an L1 cache of 48.
+	// is then 32 KiB, of an L1 cache of 48.
 	depth = 256
 	// rowsAtOnce and columnsAtOnce bound the copy of X. A weight is read and written once
-	// for that many rows of a batch.
-	rowsAtOnce    = 512
+	// for so many rows of a batch.
+	rowsAtOnce    = depth
 	columnsAtOnce = 2048
-	rowsAhead     = 2
-	panelMost     = 32 // columns of a panel, on any machine
+	rowsAhead     = 2 // asked for while a row is copied: from memory, it takes as long
 )
 
 // grid is a matrix: element i, j is v[i*row+j*col].
@@ -30,22 +30,19 @@ func (g grid) from(i, j int) grid { return grid{g.v[i*g.row+j*g.col:], g.row, g.
 // tiles is the scratch memory of dense products.
 type tiles struct {
 	x     []float32 // rows of X, gathered
-	panel [depth * panelMost]float32
+	panel [depth * 32]float32
 	edge  [6 * 16]float32 // a tile of AVX2 that sticks out
 }
 
-// tileSize is the largest tile, in rows and columns.
+// tileSize is the largest tile, in rows and columns, that the registers hold.
 func tileSize() (rows, columns int) {
-	switch {
-	case avx512:
+	if avx512 {
 		return 14, 32
-	case avx2:
-		return 6, 16
 	}
-	return 4, 16
+	return 6, 16
 }
 
-// product is C += alpha A B: A is m x k, B is k x n, C has ldc columns, n of them meant.
+// product is C += alpha A B: A is m x k, B is k x n, C the first n of ldc columns.
 func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc int) {
 	rows, columns := tileSize()
 	blocks, bands := ceilDiv(k, depth), ceilDiv(m, rows)
@@ -70,11 +67,10 @@ func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc 
 // not defined.
 func (s *tiles) pack(k, n, nr int, b grid) {
 	_ = b.v[(k-1)*b.row+(n-1)*b.col]
-	full := n == nr
 	switch {
 	case b.col == 1 && avx512:
 		packAVX512(n, k, &b.v[0], b.row, &s.panel[0])
-	case b.col == 1 && avx2 && full:
+	case b.col == 1 && n == nr:
 		packAVX2(n, k, &b.v[0], b.row, &s.panel[0])
 	case b.col == 1:
 		packGo(n, k, b.v, b.row, s.panel[:], nr)
@@ -93,7 +89,7 @@ func (s *tiles) packT(k, n, nr int, v []float32, ld int) {
 			packTAVX512(k4, &v[j*ld], ld, &s.panel[j], nr)
 			packTGo(16, k4, k, v[j*ld:], ld, s.panel[j:], nr)
 		}
-	case avx2:
+	default:
 		for ; j+8 <= n; j += 8 {
 			packTAVX2(k4, &v[j*ld], ld, &s.panel[j], nr)
 			packTGo(8, k4, k, v[j*ld:], ld, s.panel[j:], nr)
@@ -126,28 +122,13 @@ func (s *tiles) tile(m, n, nr, k int, alpha float32, a grid, c []float32, ldc in
 	switch {
 	case avx512:
 		tileAVX512(m, n, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &c[0], ldc)
-	case avx2 && n == nr:
+	case n == nr:
 		tileAVX2(m, n, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &c[0], ldc)
-	case avx2:
+	default:
 		clear(s.edge[:m*nr])
 		tileAVX2(m, nr, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &s.edge[0], nr)
 		for i := range m {
 			Axpy(1, s.edge[i*nr:i*nr+n], c[i*ldc:])
-		}
-	default:
-		tileGo(m, n, nr, k, alpha, a, s.panel[:], c, ldc)
-	}
-}
-
-// tileGo is c[i*ldc+j] += alpha * sum over p < k of a[i, p]*b[p*nr+j], for i < m and j < n.
-func tileGo(m, n, nr, k int, alpha float32, a grid, b, c []float32, ldc int) {
-	for i := range m {
-		ci := c[i*ldc : i*ldc+n]
-		for p := range k {
-			x, bp := alpha*a.v[i*a.row+p*a.col], b[p*nr:p*nr+n]
-			for j := range ci {
-				ci[j] += x * bp[j]
-			}
 		}
 	}
 }
@@ -160,7 +141,7 @@ func (s *tiles) gather(x []Row, from, to int) grid {
 		s.x = make([]float32, need)
 	}
 	for i, r := range x {
-		if ahead := i + rowsAhead; avx2 && ahead < len(x) {
+		if ahead := i + rowsAhead; ahead < len(x) {
 			fetch(&x[ahead].Val[from], to-from)
 		}
 		copy(s.x[i*ld:i*ld+to-from], r.Val[from:to:len(r.Val)])

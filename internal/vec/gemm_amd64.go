@@ -4,7 +4,8 @@
 
 package vec
 
-// tileAVX2 is tileGo for m up to 6 and n of 8 or 16.
+// tileAVX2 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
+// and j < n; m up to 6, n of 8 or 16, k from 1; nr is n rounded up to whole vectors.
 //
 //go:noescape
 func tileAVX2(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
@@ -19,7 +20,8 @@ func packAVX2(n int, k int, src *float32, ld int, dst *float32)
 //go:noescape
 func packTAVX2(k int, src *float32, ld int, dst *float32, nr int)
 
-// tileAVX512 is tileGo for m up to 14 and n up to 32.
+// tileAVX512 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
+// and j < n; m up to 14, n up to 32, k from 1; nr is n rounded up to whole vectors.
 //
 //go:noescape
 func tileAVX512(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)

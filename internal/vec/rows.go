@@ -28,7 +28,7 @@ func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
 		return
 	}
 	for i, r := range x {
-		if zi := z[i*k : (i+1)*k]; r.Idx == nil {
+		if zi := z[i*k : (i+1)*k : len(z)]; r.Idx == nil {
 			Gemv(r.Val, w, zi)
 		} else {
 			SparseGemv(r.Idx, r.Val, w, zi)
@@ -39,13 +39,13 @@ func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
 // MulT is dX = D W': D is b x k, W d x k, dX b x d.
 func (s *Workspace) MulT(d, w []float32, k int, dx []float32) {
 	n := len(w) / k
-	if len(d) >= fewRows*k && k >= fewColumns {
+	if avx2 && len(d) > k {
 		clear(dx)
 		s.dense.product(len(d)/k, n, k, 1, grid{d, k, 1}, grid{w, 1, k}, dx, n)
 		return
 	}
 	for i := range len(d) / k {
-		di, dxi := d[i*k:(i+1)*k], dx[i*n:(i+1)*n]
+		di, dxi := d[i*k:(i+1)*k], dx[i*n:(i+1)*n:len(dx)]
 		for j := range dxi {
 			dxi[j] = Dot(di, w[j*k:])
 		}
@@ -63,7 +63,7 @@ func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32
 		return
 	}
 	for i, r := range x {
-		di := d[i*k : (i+1)*k]
+		di := d[i*k : (i+1)*k : len(d)]
 		switch {
 		case k == 1 && di[0] == 0: // a hinge that is satisfied
 		case r.Idx == nil:

@@ -33,10 +33,10 @@ type vector func() reg.VecVirtual
 // bytes is the size of a vector.
 func bytes(v vector) int { return int(v().Size()) }
 
-func many(v vector, n int) []reg.VecVirtual {
-	all := make([]reg.VecVirtual, n)
+func many[R any](register func() R, n int) []R {
+	all := make([]R, n)
 	for i := range all {
-		all[i] = v()
+		all[i] = register()
 	}
 	return all
 }
@@ -190,35 +190,48 @@ func convGrad512() {
 	RET()
 }
 
-// convGrad256 has registers for one offset at a time.
+// convGrad256 has registers for ten sums: of two offsets in half of the lanes, or of the
+// last offset in all of them.
 func convGrad256() {
 	begin("convGrad256", gradSignature, "convGrad256 is ConvGrad; ldd, dRow and bRow are in bytes.")
-	for k := range tile {
-		d, ldd, b, from := arg("d"), arg("ldd"), arg("b"), GP64()
-		at := channels(d, ldd)
-		MOVLQSX(Mem{Base: arg("off"), Disp: 4 * k}, from)
-		LEAQ(Mem{Base: b, Index: from, Scale: 4}, b)
-		acc, x := many(YMM, 2*tile), many(YMM, 2)
-		for _, v := range acc {
-			VXORPS(v, v, v)
+	for k := 0; k+1 < tile; k += 2 {
+		for _, half := range []int{0, 32} {
+			convGradPass(fmt.Sprint(k, "h", half), []int{k, k + 1}, []int{half, half})
 		}
-		rowLoop(fmt.Sprint(k), d, b, func() {
-			for half := range x {
-				VMOVUPS(Mem{Base: b, Disp: 32 * half}, x[half])
-				for m := range tile {
-					VFMADD231PS(at(m, 32*half), x[half], acc[2*m+half])
-				}
-			}
-		})
-		var sums []reg.VecVirtual
-		for m := range tile {
-			VADDPS(acc[2*m+1], acc[2*m], acc[2*m])
-			sums = append(sums, acc[2*m])
-		}
-		addSums(arg("dw"), sums, false, 4*tile*k)
 	}
+	convGradPass("last", []int{tile - 1, tile - 1}, []int{0, 32})
 	VZEROUPPER()
 	RET()
+}
+
+// convGradPass adds up for the offsets ks, each in the half of the lanes at its disp.
+func convGradPass(label string, ks, disps []int) {
+	d, ldd, b, offsets := arg("d"), arg("ldd"), arg("b"), arg("off")
+	at := channels(d, ldd)
+	from := many(GP64, len(ks))
+	for i, k := range ks {
+		MOVLQSX(Mem{Base: offsets, Disp: 4 * k}, from[i])
+	}
+	acc, x, delta := many(YMM, len(ks)*tile), many(YMM, len(ks)), YMM()
+	for _, v := range acc {
+		VXORPS(v, v, v)
+	}
+	rowLoop(label, d, b, func() {
+		for i := range ks {
+			VMOVUPS(Mem{Base: b, Index: from[i], Scale: 4, Disp: disps[i]}, x[i])
+		}
+		for m := range tile {
+			for i := range ks {
+				if i == 0 || disps[i] != disps[0] {
+					VMOVUPS(at(m, disps[i]), delta)
+				}
+				VFMADD231PS(delta, x[i], acc[i*tile+m])
+			}
+		}
+	})
+	for i, k := range ks {
+		addSums(arg("dw"), acc[i*tile:(i+1)*tile], false, 4*tile*k)
+	}
 }
 
 // addSums adds the sum of the eight numbers in each of v to one number at g. Above

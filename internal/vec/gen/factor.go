@@ -16,12 +16,14 @@ func factor() {
 	}
 }
 
+const near, far = 12, 64
+
 // factorSteps is FactorSteps. Both rows of a pair lie in registers from the load to
-// the store; mask says which lanes of the last vector are theirs. ahead is how many
-// pairs further on the factors are fetched, for which rows has that many more. It
-// returns how many pairs it did: fewer than n when one is outside w.
+// the store; mask says which lanes of the last vector are theirs. Entries are fetched
+// far pairs ahead, and the factors of those that are near; rows has known of them, n of
+// which are done. It returns how many it did: fewer when one is outside w.
 func factorSteps(vectors int) {
-	TEXT(fmt.Sprintf("factorAVX512x%d", vectors), NOSPLIT, "func(rows *int32, n, ahead int, idx *uint32, y *float32, entries int, "+
+	TEXT(fmt.Sprintf("factorAVX512x%d", vectors), NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
 		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32) (done int, loss float64)")
 	Pragma("noescape")
 	load := func(name string) GPVirtual {
@@ -32,13 +34,15 @@ func factorSteps(vectors int) {
 	rows, n, idx, y, entries := load("rows"), load("n"), load("idx"), load("y"), load("entries")
 	w, nodes, bias, stride := load("w"), load("nodes"), load("bias"), load("k")
 	SHLQ(Imm(2), stride)
-	ahead := load("ahead")
-	LEAQ(Mem{Base: rows, Index: ahead, Scale: 4}, ahead)
 
 	lanes, bits := K(), GP32()
 	Load(Param("mask"), bits)
 	KMOVW(bits, lanes)
 	keep := ZMM()
+	known, err := Param("known").Resolve()
+	if err != nil {
+		panic(err)
+	}
 	number := func(name string) Mem {
 		p, err := Param(name).Resolve()
 		if err != nil {
@@ -58,9 +62,20 @@ func factorSteps(vectors int) {
 	CMPQ(i, n)
 	JGE(LabelRef("done"))
 
-	MOVL(Mem{Base: ahead, Index: i, Scale: 4}, r.As32())
-	CMPQ(r, entries)
-	JAE(LabelRef("fetched"))
+	// ahead is the entry that comes so many pairs later, or where none does, this one.
+	ahead := func(by int, otherwise string) {
+		LEAQ(Mem{Base: i, Disp: by}, r)
+		CMPQ(r, known.Addr)
+		CMOVQGE(i, r)
+		MOVL(Mem{Base: rows, Index: r, Scale: 4}, r.As32())
+		CMPQ(r, entries)
+		JAE(LabelRef(otherwise))
+	}
+	ahead(far, "near")
+	PREFETCHT0(Mem{Base: idx, Index: r, Scale: 8})
+	PREFETCHT0(Mem{Base: y, Index: r, Scale: 4})
+	Label("near")
+	ahead(near, "fetched")
 	for end := range 2 {
 		MOVL(Mem{Base: idx, Index: r, Scale: 8, Disp: 4 * end}, u.As32())
 		IMULQ(stride, u)

@@ -37,17 +37,18 @@ func gemm() {
 func (s simd) tile() {
 	TEXT("tile"+s.name, NOSPLIT, "func(m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)")
 	Pragma("noescape")
+	n := "n of 8 or 16"
 	if s.masks {
-		Doc("tileAVX512 is tileGo for m up to 14 and n up to 32.")
-	} else {
-		Doc("tileAVX2 is tileGo for m up to 6 and n of 8 or 16.")
+		n = "n up to 32"
 	}
-	m, n := Load(Param("m"), GP64()), Load(Param("n"), GP64())
+	Doc(fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m", s.name),
+		fmt.Sprintf("and j < n; m up to %d, %s, k from 1; nr is n rounded up to whole vectors.", s.rows, n))
+	m, columns := Load(Param("m"), GP64()), Load(Param("n"), GP64())
 	var masks []reg.OpmaskVirtual
 	if s.masks {
-		masks = lanes(n)
+		masks = lanes(columns)
 	}
-	CMPQ(n, Imm(uint64(s.width)))
+	CMPQ(columns, Imm(uint64(s.width)))
 	JGT(LabelRef("two"))
 	for vectors := 1; vectors <= 2; vectors++ {
 		if vectors == 2 {
@@ -99,21 +100,36 @@ func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
 	s.walk(acc)
 	alpha := s.vector()
 	VBROADCASTSS(NewParamAddr("alpha", 24), alpha)
+	// All are loaded before the first is stored: a masked store delays a load from the
+	// bytes that its mask leaves out, where narrow rows continue.
+	MOVQ(c, next)
 	for r := range acc {
 		for v, sum := range acc[r] {
-			at := Mem{Base: c, Disp: 4 * s.width * v}
+			at := Mem{Base: next, Disp: 4 * s.width * v}
 			if s.masks {
 				VFMADD213PS(at, alpha, masks[v], sum)
-				VMOVUPS(sum, masks[v], at)
 			} else {
 				VFMADD213PS(at, alpha, sum)
-				VMOVUPS(sum, at)
 			}
+		}
+		ADDQ(ldc, next)
+	}
+	for r := range acc {
+		for v, sum := range acc[r] {
+			s.store(sum, Mem{Base: c, Disp: 4 * s.width * v}, tail(masks, v))
 		}
 		ADDQ(ldc, c)
 	}
 	VZEROUPPER()
 	RET()
+}
+
+// tail is the mask of vector v, nil without masks.
+func tail(masks []reg.OpmaskVirtual, v int) reg.Register {
+	if masks == nil {
+		return nil
+	}
+	return masks[v]
 }
 
 // zero clears v.

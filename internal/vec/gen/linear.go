@@ -68,6 +68,7 @@ func steps(name string, decay bool) {
 	LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
 	Load(Param("val"), r.val)
 	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
+	r.prefetch(rows, n, ptr)
 	y := XMM()
 	labels := Load(Param("y"), GP64())
 	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
@@ -88,6 +89,23 @@ func steps(name string, decay bool) {
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
 	RET()
+}
+
+// prefetch asks for the first lines of the row after this one, of which n are left. Rows
+// lie apart: the processor foresees the lines within a row, and not where the next begins.
+func (r row) prefetch(rows, n, ptr Register) {
+	number, p := GP64(), GP64()
+	TESTQ(n, n)
+	JZ(LabelRef("fetched"))
+	MOVLQSX(Mem{Base: rows}, number)
+	MOVQ(Mem{Base: ptr, Index: number, Scale: 8}, number)
+	for _, array := range []string{"idx", "val"} {
+		Load(Param(array), p)
+		for line := range 4 {
+			PREFETCHT0(Mem{Base: p, Index: number, Scale: 4, Disp: 64 * line})
+		}
+	}
+	Label("fetched")
 }
 
 // dot is the bias plus the row times the weights.
