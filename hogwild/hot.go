@@ -37,7 +37,7 @@ func (c *Config) flushEvery(w int) int {
 	}
 	every := 512
 	if w > 1<<14 {
-		every = 4096 // merging all takes 16 us at 90,000 weights, in which 100 steps are taken
+		every = 4096 // merging all of so many takes as long as a hundred steps
 	}
 	every /= c.Workers
 	if c.Law.Hold > 0 {
@@ -49,12 +49,17 @@ func (c *Config) flushEvery(w int) int {
 // holdBack makes the copy of a worker of a run that needs one; else nil.
 func (d *cpu) holdBack() *hot {
 	n := len(d.w)
-	if d.step == nil || d.cfg.Workers == 1 || d.cfg.Mode != "async" || n > maxHot {
+	if d.cfg.Workers == 1 || d.cfg.Mode != "async" || n > maxHot {
 		return nil
 	}
-	_, copied := d.step.Suits(d.set)
-	every := d.cfg.flushEvery(n)
-	if !copied || every <= 1 {
+	every := d.cfg.flushDense(d.set.Kind, n)
+	if d.step != nil {
+		every = 1
+		if _, copied := d.step.Suits(d.set); copied {
+			every = d.cfg.flushEvery(n)
+		}
+	}
+	if every <= 1 {
 		return nil
 	}
 	h := &hot{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every}
@@ -89,6 +94,7 @@ func (d *cpu) flush() {
 	if h == nil || h.made == 0 {
 		return
 	}
+	d.sample.look(d.bits)
 	vec.Merge(h.shared, h.mine, h.base)
 	d.sample.wrote(h.made)
 	h.made = 0

@@ -26,6 +26,9 @@ func (d *cpu) begin() {
 	if d.delay != nil {
 		return // staleness is counted, not sampled
 	}
+	if d.hot != nil && d.hot.made > 0 {
+		return // read when the copy was renewed
+	}
 	d.sample.read()
 	if d.sample.open {
 		d.note()
@@ -43,10 +46,12 @@ func (d *cpu) write(lr float64) {
 	case d.locks != nil:
 		d.lock()
 	}
-	d.sample.look(d.bits)
+	if d.hot == nil {
+		d.sample.look(d.bits)
+	}
 	d.put(lr)
 	d.end()
-	d.sample.wrote(1)
+	d.updated(1)
 }
 
 // end lets the next one write.

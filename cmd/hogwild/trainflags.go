@@ -13,7 +13,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	var l flagList
 	l.category = "Workers and data"
 	l.int(&o.Workers, "workers", "`N` worker processes (default: one a core)")
-	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, or digits (made, not read)")
+	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or made:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
@@ -21,7 +21,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto, none, unit, standard or MEAN,STD")
 
 	l.category = "Model"
-	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1 or mlp:256,128 (default: by labels)")
+	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: by data)")
 	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: the model's)")
 	l.bool(&o.noBias, "no-bias", "leave out the constant terms")
 	l.bool(&o.Biases, "biases", "factor: give each row and each column a bias")

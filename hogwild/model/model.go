@@ -94,7 +94,8 @@ type Stepper interface {
 	Suits(set *data.Set) (steps, copied bool)
 	// Steps takes a step of plain SGD on each of the rows, one after the other: for each
 	// what Grad on that row alone and w -= lr g come to, but for rounding. It returns the
-	// summed loss. Ask for 64 rows at a time or more, all of one rate.
+	// summed loss. Ask for 64 rows at a time or more, all of one rate. Behind rows, as
+	// far as its capacity goes, may stand those of the next call, to be fetched ahead.
 	Steps(w []float32, set *data.Set, rows []int32, s Step) float64
 }
 

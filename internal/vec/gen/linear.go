@@ -20,9 +20,9 @@ const (
 // at Chebyshev's points, 2e-7 at most.
 var exp2 = [6]float32{1.00000012, 0.693146944, 0.240221202, 0.0555071309, 0.00967554096, 0.00132764713}
 
-// linear makes the loop of linear_amd64.s: see Linear.Steps. All of it is scalar. Of a
-// dozen numbers a row a gather and a scatter of 16 take longer than as many loads and
-// stores, which can be forwarded from one row to the next.
+// linear makes the loops of linear_amd64.s: see Linear.Steps. All of it is scalar: a row
+// has a dozen numbers, and loads of single weights take what the row before has just
+// stored, which a gather over them would wait for.
 func linear() {
 	steps("linearSteps", false)
 	steps("linearDecay", true)
@@ -68,7 +68,6 @@ func steps(name string, decay bool) {
 	LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
 	Load(Param("val"), r.val)
 	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
-	r.prefetch(rows, n, ptr)
 	y := XMM()
 	labels := Load(Param("y"), GP64())
 	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
@@ -89,23 +88,6 @@ func steps(name string, decay bool) {
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
 	RET()
-}
-
-// prefetch asks for the first lines of the row after this one, of which n are left. Rows
-// lie apart: the processor foresees the lines within a row, and not where the next begins.
-func (r row) prefetch(rows, n, ptr Register) {
-	number, p := GP64(), GP64()
-	TESTQ(n, n)
-	JZ(LabelRef("fetched"))
-	MOVLQSX(Mem{Base: rows}, number)
-	MOVQ(Mem{Base: ptr, Index: number, Scale: 8}, number)
-	for _, array := range []string{"idx", "val"} {
-		Load(Param(array), p)
-		for line := range 4 {
-			PREFETCHT0(Mem{Base: p, Index: number, Scale: 4, Disp: 64 * line})
-		}
-	}
-	Label("fetched")
 }
 
 // dot is the bias plus the row times the weights.
@@ -209,7 +191,7 @@ func derivative(z, y, a, sum, product Register) {
 	// log(1 + min(e, 1/e)), minus the logarithm of the larger of 1/(1+e) and e/(1+e).
 	VMULSS(z, t, x)
 	e, miss, own := XMM(), XMM(), XMM()
-	exponential(x, e)
+	scalarExp(x, e)
 	VADDSS(constant("one", 1), e, own)
 	VMOVSS(constant("one", 1), miss)
 	VDIVSS(own, miss, miss)
@@ -258,9 +240,9 @@ func derivative(z, y, a, sum, product Register) {
 	Label("step")
 }
 
-// exponential is e = exp(x), for |x| up to 87: x/log 2 is a whole number n plus f, and
+// scalarExp is e = exp(x), for |x| up to 87: x/log 2 is a whole number n plus f, and
 // n is added to the exponent of 2^f.
-func exponential(x, e Register) {
+func scalarExp(x, e Register) {
 	y, n, f, g := XMM(), XMM(), XMM(), XMM()
 	VMULSS(constant("log2e", math.Log2E), x, y)
 	least, most := XMM(), XMM()
@@ -287,12 +269,12 @@ func exponential(x, e Register) {
 	VPADDD(n, low, e)
 }
 
-var constants = map[string]Mem{}
+var linearConstants = map[string]Mem{}
 
 // constant is a number in read-only memory.
 func constant(name string, v float32) Mem {
-	if _, ok := constants[name]; !ok {
-		constants[name] = ConstData("linear_"+name, F32(v))
+	if _, ok := linearConstants[name]; !ok {
+		linearConstants[name] = ConstData("linear_"+name, F32(v))
 	}
-	return constants[name]
+	return linearConstants[name]
 }
