@@ -10,7 +10,7 @@ package vec
 // bandSize is how many weights a band has. From 12 to 50 thousand are alike.
 const bandSize = 1 << 15
 
-// fewNonzeros of an example in a band are not worth a pass over the examples.
+// Fewer nonzeros of an example in a band than these are not worth a pass over the examples.
 const fewNonzeros = 16
 
 // sparse tells whether the rows are all sparse.

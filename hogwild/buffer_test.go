@@ -1,0 +1,51 @@
+package hogwild
+
+import (
+	"testing"
+
+	"hogwild/hogwild/data"
+)
+
+func TestFlushDense(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		edit func(*Config)
+		kind string
+		size int
+		want int
+	}{
+		{"batch 64", func(c *Config) {}, data.Bytes, 7850, 8},
+		{"batch 1", func(c *Config) { c.Batch = 1 }, data.Floats, 7850, 128},
+		{"within the knee", func(c *Config) { c.Batch, c.Law.Hold = 1, 20 }, data.Floats, 7850, 20},
+		{"as told", func(c *Config) { c.FlushEvery = "3" }, data.Bytes, 7850, 3},
+		{"sparse data", func(c *Config) {}, data.Sparse, 7850, 1},
+		{"a large model", func(c *Config) {}, data.Bytes, 1 << 20, 1},
+		{"another optimizer", func(c *Config) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
+		{"a perceptron", func(c *Config) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
+		{"many perceptrons", func(c *Config) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
+		{"many perceptrons, as told", func(c *Config) { c.Model, c.Workers, c.FlushEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
+	} {
+		config := Default()
+		config.Workers, config.Model = 2, "softmax"
+		c.edit(&config)
+		if got := config.flushDense(c.kind, c.size); got != c.want {
+			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
+		}
+	}
+}
+
+// TestHeldBack trains with two workers that hold updates back: all of them are in the
+// weights at the end, so the loss is that of training without.
+func TestHeldBack(t *testing.T) {
+	loss := func(every string, batch int) float64 {
+		config := quick(t)
+		config.Model, config.Workers, config.FlushEvery, config.Batch = "mlp:32", 2, every, batch
+		config.LR = 0.001 * float64(batch) // well within what two workers bear
+		return train(t, config).TestLoss
+	}
+	for _, batch := range []int{1, 16} {
+		if plain, held := loss("1", batch), loss("8", batch); held > 1.2*plain+0.02 {
+			t.Errorf("batch %d: test loss %.4f, without holding back %.4f", batch, held, plain)
+		}
+	}
+}
