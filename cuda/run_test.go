@@ -67,6 +67,7 @@ func digits(t *testing.T, edit func(*hogwild.Config)) hogwild.Config {
 	c := hogwild.Default()
 	c.Data, c.Run, c.SaveEvery = "digits:3000", t.TempDir(), "0"
 	c.Workers, c.Batch, c.LR, c.Epochs, c.GPU = 1, 8, .05, 2, "0"
+	c.Center, c.LRCap = "off", "off" // as on the GPU, for the twin on the CPU
 	edit(&c)
 	return c
 }

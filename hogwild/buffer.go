@@ -31,6 +31,9 @@ func (c *Config) flushDense(kind string, w int) int {
 		return 1
 	}
 	every := max(8, 128/c.Batch)
+	if c.Law.Knee > 0 { // an eighth of what the rate bears in flight
+		every = min(every, max(1, int(c.Law.Knee/8)))
+	}
 	if c.Law.Hold > 0 {
 		every = min(every, c.Law.Hold)
 	}

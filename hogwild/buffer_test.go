@@ -17,6 +17,7 @@ func TestFlushDense(t *testing.T) {
 		{"batch 64", func(c *Config) {}, data.Bytes, 7850, 8},
 		{"batch 1", func(c *Config) { c.Batch = 1 }, data.Floats, 7850, 128},
 		{"within the knee", func(c *Config) { c.Batch, c.Law.Hold = 1, 20 }, data.Floats, 7850, 20},
+		{"near the knee", func(c *Config) { c.Law.Knee = 24 }, data.Bytes, 7850, 3},
 		{"as told", func(c *Config) { c.FlushEvery = "3" }, data.Bytes, 7850, 3},
 		{"sparse data", func(c *Config) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Config) {}, data.Bytes, 1 << 20, 1},
