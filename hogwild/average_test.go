@@ -12,7 +12,7 @@ import (
 // edit says otherwise, which do not divide by four.
 func ranksOf(t *testing.T, edit func(c *Config)) ([]*cpu, *weights) {
 	t.Helper()
-	c := Default()
+	c := defaults()
 	c.Model, c.Mode, c.Workers = "softmax", "sync", 4
 	edit(&c)
 	all, m := devices(t, &c, randomSet(data.Floats, 64, 4, 5))

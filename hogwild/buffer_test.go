@@ -26,7 +26,7 @@ func TestFlushDense(t *testing.T) {
 		{"many perceptrons", func(c *Config) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
 		{"many perceptrons, as told", func(c *Config) { c.Model, c.Workers, c.FlushEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
 	} {
-		config := Default()
+		config := defaults()
 		config.Workers, config.Model = 2, "softmax"
 		c.edit(&config)
 		if got := config.flushDense(c.kind, c.size); got != c.want {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
@@ -43,7 +44,7 @@ type Config struct {
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
-	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; on a GPU 0 = by model
+	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; 0 = by data and model
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
 	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
@@ -95,7 +96,7 @@ func Default() Config {
 		Workers: 0, // as many as there are cores: Validate fills it in
 		Data:    "digits", Format: "auto", Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", FlushEvery: "auto",
-		Mode: "async", Average: "weights", AverageState: "keep", Batch: 64,
+		Mode: "async", Average: "weights", AverageState: "keep",
 		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
@@ -134,7 +135,7 @@ func (c *Config) Validate() error {
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
 		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
-		between("batch", float64(c.Batch), c.leastBatch(), maxBatch),
+		between("batch", float64(c.Batch), 0, maxBatch),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
@@ -221,12 +222,21 @@ func (c *Config) modelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
 }
 
-// leastBatch is 0 while a GPU's default, which depends on the model, is not known.
-func (c *Config) leastBatch() float64 {
+// fillBatch sets the examples of a step where nobody did. A step of plain SGD that
+// touches a few weights only is taken example by example: more of them converge slower
+// and gain nothing.
+func (c *Config) fillBatch(kind string) {
 	if c.GPU != "" {
-		return 0
+		c.fillGPU()
 	}
-	return 1
+	short := kind == data.Pairs || kind == data.Sparse && !strings.HasPrefix(c.Model, "mlp")
+	switch {
+	case c.Batch > 0:
+	case short && c.Optimizer == "sgd" && !c.averagesGradients():
+		c.Batch = 1
+	default:
+		c.Batch = 64
+	}
 }
 
 // fillGPU sets what depends on the model on a GPU: how many steps are under way at

@@ -23,7 +23,7 @@ func wantError(t *testing.T, err error, words ...string) {
 }
 
 func TestDefaultIsValid(t *testing.T) {
-	c := Default()
+	c := defaults()
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +47,8 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Workers = 1025 }, "workers 1025: must be from 1 to 1024"},
 		{func(c *Config) { c.Limit = -5 }, "limit -5: must be from 0 to 2147483647"},
 		{func(c *Config) { c.Epochs = 0 }, "epochs 0: must be from 1 to 2147483647"},
-		{func(c *Config) { c.Batch = 0 }, "batch 0: must be from 1 to 1048576"},
-		{func(c *Config) { c.Batch = 1<<20 + 1 }, "batch 1048577: must be from 1 to 1048576"},
+		{func(c *Config) { c.Batch = -1 }, "batch -1: must be from 0 to 1048576"},
+		{func(c *Config) { c.Batch = 1<<20 + 1 }, "batch 1048577: must be from 0 to 1048576"},
 		{func(c *Config) { c.GlobalBatch = -8 }, "global-batch -8: must be from 0 to 4194304"},
 		{func(c *Config) { c.GlobalBatch = 1 << 23 }, "global-batch 8388608: must be from 0 to 4194304"},
 		{func(c *Config) { c.GlobalBatch = 66 }, "global-batch 66 cannot be split over 4 workers: choose a multiple of 4"},
@@ -87,7 +87,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Mode, c.Average, c.AverageEvery = "sync", "gradients", 5 },
 			"average-every 5 with average gradients: gradients are averaged at every step; leave average-every out"},
 	} {
-		config := Default()
+		config := defaults()
 		config.Workers = 4
 		c.edit(&config)
 		err := config.Validate()

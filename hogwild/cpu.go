@@ -40,6 +40,8 @@ type cpu struct {
 	orders []data.Order
 	rows   []int32
 	span   []int32    // steps.go: a stretch of the order
+	queued []int32    // steps.go: the rows of the chunks in hand
+	queue  []int32    // those of them whose steps are still to be taken
 	x      []data.Row // the inputs of the step's batch
 	g      model.Gradient
 	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
@@ -109,6 +111,7 @@ func (d *cpu) Train(cs []Chunk) ([]Tally, error) {
 	train := d.train
 	if d.step != nil {
 		train = d.trainSteps
+		d.lineUp(cs)
 	}
 	for _, c := range cs {
 		if d.delay != nil {

@@ -77,7 +77,7 @@ func TestApplyIsTheDenseStep(t *testing.T) {
 				if name == "hinge" || name == "logistic" {
 					classes = 2 // one output
 				}
-				c := Default()
+				c := defaults()
 				c.Model, c.Bias = name, bias
 				what := kind + " " + name
 				d, w, g := oneStep(t, c, randomSet(kind, 50, 11, classes), 9)
@@ -100,7 +100,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 	const lr, l2 = 0.3, 0.2
 	for _, optimizer := range []string{"sgd", "momentum"} {
 		for _, kind := range []string{data.Floats, data.Bytes} {
-			c := Default()
+			c := defaults()
 			c.Model, c.L2, c.Optimizer = "mlp:6", l2, optimizer
 			set := randomSet(kind, 50, 11, 3)
 			set.Nonzeros = 50 * 11 // formed dense
@@ -125,7 +125,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 // on them as on dense inputs, also when there are more units than features.
 func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 	const lr, l2, l1 = 0.1, 0.5, 0.02
-	c := Default()
+	c := defaults()
 	c.Model, c.L2, c.L1 = "mlp:40", l2, l1
 	d, w, g := oneStep(t, c, randomSet(data.Sparse, 50, 4, 3), 9)
 	d.apply(lr)
@@ -144,7 +144,7 @@ func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 
 // withoutLoss is a device whose steps come from the regularizers alone.
 func withoutLoss(t *testing.T, edit func(c *Config)) (d *cpu, epoch func(lr float64) (steps int)) {
-	c := Default()
+	c := defaults()
 	c.Model, c.Workers = "softmax", 1
 	edit(&c)
 	all, _ := devices(t, &c, randomSet(data.Sparse, 400, 12, 3))
@@ -205,7 +205,7 @@ func TestL1OfSparseInputs(t *testing.T) {
 }
 
 func TestL1OfDenseInputsMakesZeros(t *testing.T) {
-	c := Default()
+	c := defaults()
 	c.Model, c.L1 = "softmax", 0.5
 	d, w, g := oneStep(t, c, randomSet(data.Floats, 50, 11, 3), 9)
 	zeros := 0
@@ -244,7 +244,7 @@ func TestDecayIsTheParametersChoice(t *testing.T) {
 
 // A loss that is not finite ends the chunk before its step is taken.
 func TestTrainStopsAtNaN(t *testing.T) {
-	c := Default()
+	c := defaults()
 	c.Model, c.Workers, c.Batch, c.LR = "linear", 1, 10, 0.25
 	set := randomSet(data.Floats, 100, 3, 0)
 	all, m := devices(t, &c, set)
@@ -271,7 +271,7 @@ func TestTrainStopsAtNaN(t *testing.T) {
 // runs as many times as fast as there are workers that train beside it.
 func TestTrainFollowsTheSchedule(t *testing.T) {
 	for _, mode := range bothModes {
-		c := Default()
+		c := defaults()
 		c.Model, c.Mode, c.Workers, c.Batch, c.Schedule, c.LR, c.Epochs = "linear", mode, 2, 64, "linear", 1, 1
 		all, _ := devices(t, &c, randomSet(data.Floats, 12800, 3, 0)) // two steps a chunk
 		d, weight := all[0], 1.0

@@ -131,7 +131,7 @@ func (p *probe) Grad(_ []float32, b *data.Batch, g *model.Gradient) float64 {
 func TestTrainVisitsItsRows(t *testing.T) {
 	for _, mode := range bothModes {
 		for _, partition := range bothPartitions {
-			c := Default()
+			c := defaults()
 			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch, c.AverageEvery = "none", "linear", mode, partition, 3, 7, 4
 			set := randomSet(data.Floats, 500, 3, 0)
 			all, _ := devices(t, &c, set)

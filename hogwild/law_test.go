@@ -124,7 +124,7 @@ func TestLaw(t *testing.T) {
 		{"no law", func(c *Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Law) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := Default()
+			config := defaults()
 			config.Workers, config.Data = 2, "digits:1000"
 			c.edit(&config)
 			l := lawOf(t, config)
@@ -156,7 +156,7 @@ func lawOf(t *testing.T, c Config) Law {
 // TestBiasStep: of short sparse rows the bias's step is lambda of the features; of
 // long ones, and of dense rows, it is 1.
 func TestBiasStep(t *testing.T) {
-	c := Default()
+	c := defaults()
 	c.Model, c.Loss, c.Workers, c.Data = "logistic", "logistic", 2, sparseFile(t)
 	if l := lawOf(t, c); l.BiasStep != 1 || l.Lambda < 1 {
 		t.Errorf("rows of length %g: %+v", 3., l)
@@ -186,7 +186,7 @@ func TestLawRefusals(t *testing.T) {
 		"bias-step 0.5: it is for plain sgd on a linear model with a bias":   func(c *Config) { c.BiasStep, c.Model = "0.5", "mlp:4" },
 		"bias-step 0.25: it is for plain sgd on a linear model with a bias,": func(c *Config) { c.BiasStep, c.Optimizer = "0.25", "adam" },
 	} {
-		c := Default()
+		c := defaults()
 		c.Workers, c.Data, c.Model, c.Loss, c.Center = 2, "digits:300", "softmax", "cross-entropy", "on"
 		edit(&c)
 		set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed})

@@ -180,13 +180,13 @@ func TestValidateModes(t *testing.T) {
 		{func(c *Config) { c.Mode, c.GPU = "locked", "0" }, "mode locked: it is for host memory"},
 		{func(c *Config) { c.Mode = "lock" }, "choose one of async, atomic, locked, ordered, sync, delayed:K"},
 	} {
-		config := Default()
+		config := defaults()
 		config.Workers = 4
 		c.edit(&config)
 		wantError(t, config.Validate(), c.says)
 	}
 	for _, mode := range append(Modes, "delayed:0", "delayed:132", "delayed:geometric:8") {
-		c := Default()
+		c := defaults()
 		c.Mode = mode
 		if err := c.Validate(); err != nil || c.delayed() && c.Workers != 1 {
 			t.Errorf("%s: %d workers, %v", mode, c.Workers, err)
@@ -295,7 +295,7 @@ func TestOrderedStopsAndIsHeld(t *testing.T) {
 }
 
 func ExampleConfig_mode() {
-	c := Default()
+	c := defaults()
 	c.Mode = "delayed:geometric:131"
 	fmt.Println(c.Validate(), c.Workers)
 	// Output: <nil> 1

@@ -123,7 +123,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 		{"sync", "weights", "private", 3},
 		{"sync", "gradients", "private", 1}, // all take one step together
 	} {
-		config := Default()
+		config := defaults()
 		config.Workers, config.Optimizer, config.Mode, config.Average, config.OptimizerState = 3, "adam", c.mode, c.average, c.state
 		m, err := createWeights(&config, 10)
 		if err != nil {

@@ -13,11 +13,11 @@ import (
 // the same reason ranks are counted from a core that depends on the coordinator. A
 // system that does not let us costs a little speed and nothing else.
 func pin(rank, workers int) {
+	runtime.LockOSThread() // what waits must not go on elsewhere, where no cache knows it
 	var may unix.CPUSet
 	if workers < 2 || unix.SchedGetaffinity(0, &may) != nil || may.Count() < workers {
 		return
 	}
-	runtime.LockOSThread()
 	skip := (os.Getppid() + rank) % may.Count()
 	for core := 0; ; core++ {
 		if !may.IsSet(core) {

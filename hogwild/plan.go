@@ -25,14 +25,15 @@ type plan struct {
 }
 
 // A chunk is short enough that stopping waits a few milliseconds, and long enough
-// that taking it costs nothing: 1,024 examples, fewer when the set is small.
+// that taking it costs nothing: 1,024 examples, fewer when the set is small, and whole
+// blocks of the order, as far as the batch lets it.
 const chunkExamples = 1024
 
 func newPlan(c *Config, n int) plan {
 	n = c.part(n)
 	p := plan{n: n, workers: c.Workers, batch: c.Batch, seed: c.Seed,
 		barrier: c.Mode == "sync", shares: c.Partition == "contiguous"}
-	p.chunk = roundUp(min(chunkExamples, max(64, n/128)), p.batch)
+	p.chunk = roundUp(roundUp(min(chunkExamples, n/128+1), data.BlockRows), p.batch)
 	if !p.barrier {
 		p.perRank = ceilDiv(n, p.chunk)
 		if p.shares {

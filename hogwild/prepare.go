@@ -100,9 +100,7 @@ func (r *coordinator) load() error {
 			return err
 		}
 	}
-	if c.GPU != "" {
-		c.fillGPU()
-	}
+	c.fillBatch(r.train.Kind)
 	plain, err := model.New(c.modelOptions(), r.train.Meta)
 	if err != nil {
 		return usage("%w", err)

@@ -64,7 +64,7 @@ func TestRealSets(t *testing.T) {
 		}, 0, .60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := Default()
+			cfg := defaults()
 			cfg.Data, cfg.Run, cfg.SaveEvery = realData(t, c.data), t.TempDir(), "0"
 			c.set(&cfg)
 			r, err := Run(context.Background(), cfg)
@@ -88,7 +88,7 @@ func TestRealSets(t *testing.T) {
 // each with a quarter of MNIST, momentum SGD, weights averaged once an epoch. It
 // reports 87, 92 and 93% after the first three epochs.
 func TestPublishedAveraging(t *testing.T) {
-	c := Default()
+	c := defaults()
 	c.Data, c.Run, c.Model = realData(t, "mnist"), t.TempDir(), "mlp:128"
 	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", "sync", "momentum", .05, 3
 	r, err := Run(context.Background(), c)
@@ -109,7 +109,7 @@ func TestExactOptimum(t *testing.T) {
 	const optimum = 0.324506924714
 	path := realData(t, "a9a/a9a")
 	for _, mode := range []string{"async", "sync"} {
-		c := Default()
+		c := defaults()
 		c.Data, c.Run, c.Model, c.Bias, c.L2 = path, t.TempDir(), "logistic", false, 1e-4
 		c.Workers, c.Batch, c.Mode, c.AverageEvery = 2, 1, mode, 16
 		c.Epochs, c.LR, c.Schedule, c.Decay, c.SaveEvery = 20, .05, "exp", .75, "0"

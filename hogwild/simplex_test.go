@@ -19,7 +19,7 @@ func TestProjectIsTheStep(t *testing.T) {
 		}
 		defer set.Close()
 		defer test.Close()
-		c := Default()
+		c := defaults()
 		c.Model, c.Mode, c.Workers, c.Batch, c.LR = "cut:3", mode, 1, 4, 0.1
 		ranks, _ := devices(t, &c, set)
 		d := ranks[0]

@@ -28,19 +28,19 @@ const stepAppetite = 64
 // stride is how many steps are taken at once: the learning rate is that of the first.
 const stride = 64
 
-// trainSteps is the hot loop of a model that takes its steps by itself.
+// trainSteps is the hot loop of a model that takes its steps by itself, on the rows of a
+// chunk. Behind them stand those of the next one.
 func (d *cpu) trainSteps(c Chunk) (Tally, error) {
 	var t Tally
-	rows := d.takeAll(c)
 	s := model.Step{L2: float32(d.cfg.L2), L1: float32(d.cfg.L1)}
-	for seen := c.Seen; len(rows) > 0; {
-		n := min(stride, len(rows))
+	for seen := c.Seen; t.Steps < c.Count; {
+		n := min(stride, c.Count-t.Steps)
 		if n = d.hot.room(n); d.hot == nil || d.hot.made == 0 {
 			d.sample.read()
-			d.lookShort(rows[0])
+			d.lookShort(d.queue[0])
 		}
 		s.LR = float32(d.rate.at(d.rate.block(seen)))
-		loss := d.step.Steps(d.w, d.set, rows[:n], s)
+		loss := d.step.Steps(d.w, d.set, d.queue[:n], s)
 		d.steps += int64(n)
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
 			return t, &notFinite{step: d.steps, loss: loss, lr: float64(s.LR)}
@@ -50,16 +50,34 @@ func (d *cpu) trainSteps(c Chunk) (Tally, error) {
 		t.Examples += n
 		t.Loss += loss
 		seen += int64(n * c.Weight)
-		rows = rows[n:]
+		d.queue = d.queue[n:]
 	}
 	return t, nil
 }
 
-// takeAll are the rows of a chunk.
-func (d *cpu) takeAll(c Chunk) []int32 {
+// lineUp queues the rows of all chunks, one behind the other.
+func (d *cpu) lineUp(cs []Chunk) {
+	n := 0
+	for _, c := range cs {
+		n += c.Count
+	}
+	if n > cap(d.queued) {
+		d.queued = make([]int32, n)
+	}
+	d.queue = d.queued[:n:n]
+	at := 0
+	for _, c := range cs {
+		d.takeAll(c, d.queue[at:at+c.Count])
+		at += c.Count
+	}
+}
+
+// takeAll sets rows to those of a chunk.
+func (d *cpu) takeAll(c Chunk, rows []int32) {
 	order := d.orders[max(c.Rank, 0)]
 	if c.Stride == 1 {
-		return d.take(order, c, c.First, c.Count)
+		order.Fill(rows, c.Epoch, c.First)
+		return
 	}
 	// One order for all ranks, of which this one has every Stride-th row. Rows are
 	// shuffled in blocks: it takes whole stretches, and picks its own.
@@ -72,10 +90,9 @@ func (d *cpu) takeAll(c Chunk) []int32 {
 		order.Fill(span, c.Epoch, at)
 		i := 0
 		for ; i < len(span); i += c.Stride {
-			d.rows[n] = span[i]
+			rows[n] = span[i]
 			n++
 		}
 		at += i
 	}
-	return d.rows[:c.Count]
 }

@@ -11,7 +11,7 @@ import (
 
 // stepConfig is a run whose model takes its steps by itself.
 func stepConfig(name string, workers int) Config {
-	c := Default()
+	c := defaults()
 	c.Model, c.Workers, c.Batch, c.LR = name, workers, 1, 0.05
 	return c
 }
@@ -155,7 +155,9 @@ func TestStepsTakeEachRowOnce(t *testing.T) {
 		p := &all[0].plan
 		for i := range p.chunks() {
 			chunk := p.at(2, i)
-			for k, r := range all[0].takeAll(chunk) {
+			rows := make([]int32, chunk.Count)
+			all[0].takeAll(chunk, rows)
+			for k, r := range rows {
 				seen[r]++
 				var want [1]int32
 				all[0].orders[0].Fill(want[:], 2, chunk.First+k*chunk.Stride)

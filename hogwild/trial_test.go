@@ -34,9 +34,16 @@ type trial struct {
 	err    error
 }
 
+// defaults are the defaults, with the batch that dense data have.
+func defaults() Config {
+	c := Default()
+	c.Batch = 64
+	return c
+}
+
 // quick is a run of half a second at most, whose steps are those of the textbook.
 func quick(t *testing.T) Config {
-	c := Default()
+	c := defaults()
 	c.Data, c.Workers, c.Epochs, c.LR, c.Run = "digits:2000", 1, 3, 0.1, t.TempDir()
 	c.Center, c.BiasStep, c.LRCap = "off", "1", "off"
 	return c

@@ -29,7 +29,7 @@ func TestTune(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			var text bytes.Buffer
-			config := Default()
+			config := defaults()
 			config.Data, config.Workers, config.Epochs, config.Progress = c.data, 2, 3, &text
 			if c.edit(&config); !strings.HasPrefix(c.data, "digits") {
 				config.Data = realData(t, c.data)

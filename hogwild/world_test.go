@@ -15,7 +15,7 @@ import (
 // freshWorld is the control block of a job on n rows, with its first epoch open.
 func freshWorld(t *testing.T, n int, edit func(*Config)) *world {
 	t.Helper()
-	c := Default()
+	c := defaults()
 	c.Workers, c.Batch = 4, 1
 	edit(&c)
 	if err := c.Validate(); err != nil {
@@ -334,7 +334,7 @@ func TestProgressSums(t *testing.T) {
 }
 
 func TestOpenWorldRefuses(t *testing.T) {
-	c := Default()
+	c := defaults()
 	c.Workers = 2
 	_, err := createWorld(worldHeader{Version: "0.0.0", Config: c, Rows: 100})
 	wantError(t, err, "hogwild 0.0.0", Version, "start both from one binary")
@@ -379,7 +379,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 
 // weightsOnly is a segment of another kind.
 func weightsOnly(t *testing.T) *shm.Segment {
-	c := Default()
+	c := defaults()
 	c.Workers = 2
 	m, err := createWeights(&c, 10)
 	if err != nil {

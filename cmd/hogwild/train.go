@@ -85,9 +85,6 @@ func (o *trainOptions) files(s *settings) error {
 		}
 	}
 	if o.Resume == "" {
-		if o.GPU != "" && !s.given["batch"] {
-			o.Batch = 0 // what is best there depends on the model
-		}
 		return nil
 	}
 	saved, err := hogwild.SavedConfig(o.Resume)

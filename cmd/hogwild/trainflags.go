@@ -36,7 +36,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
 		Usage: "`N` local steps between averages of weights, or epoch"})
 	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
-	l.int(&o.Batch, "batch", "`N` examples per worker and step")
+	l.int(&o.Batch, "batch", "`N` examples per worker and step (default: 64; sparse rows and pairs: 1)")
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
 

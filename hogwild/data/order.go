@@ -17,7 +17,8 @@ type Order struct {
 	First, N int
 }
 
-const blockRows = 64
+// BlockRows is how many rows a block has.
+const BlockRows = 64
 
 // Fill sets dst to the rows at the positions position, position+1, ... of the
 // epoch's order. Each call shuffles whole blocks: ask for 64 or more at a time.
@@ -27,18 +28,18 @@ func (o Order) Fill(dst []int32, epoch, position int) {
 		panic(fmt.Sprintf("data: positions %d to %d of an order of %d rows", position, position+len(dst)-1, o.N))
 	}
 	key := mix(mix(o.Seed) + uint64(epoch))
-	full := o.N / blockRows
-	var rows [blockRows]int32
+	full := o.N / BlockRows
+	var rows [BlockRows]int32
 	for len(dst) > 0 {
-		block, size := position/blockRows, blockRows
+		block, size := position/BlockRows, BlockRows
 		if block < full {
 			block = permute(block, full, key)
-			stir(&rows, o.First+block*blockRows, key^mix(uint64(block)))
+			stir(&rows, o.First+block*BlockRows, key^mix(uint64(block)))
 		} else {
-			size = o.N % blockRows
-			shuffle(rows[:size], o.First+block*blockRows, key^mix(uint64(block)))
+			size = o.N % BlockRows
+			shuffle(rows[:size], o.First+block*BlockRows, key^mix(uint64(block)))
 		}
-		n := copy(dst, rows[position%blockRows:size])
+		n := copy(dst, rows[position%BlockRows:size])
 		dst, position = dst[n:], position+n
 	}
 }
@@ -66,13 +67,13 @@ func permute(i, n int, key uint64) int {
 // orders, i -> a'(a i + b) + b' modulo 64 with a and a' odd and a shift between the two, where
 // shuffle draws from all: the rows of a block are neighbours by chance in any case,
 // and shuffle takes a tenth of the time of a short step on an example.
-func stir(rows *[blockRows]int32, first int, key uint64) {
+func stir(rows *[BlockRows]int32, first int, key uint64) {
 	key = mix(key)
 	a, b, c, d := uint32(key)|1, uint32(key>>16), uint32(key>>32)|1, uint32(key>>48)
 	for i := range rows {
-		x := (a*uint32(i) + b) % blockRows
+		x := (a*uint32(i) + b) % BlockRows
 		x ^= x >> 3
-		rows[i] = int32(first) + int32((c*x+d)%blockRows)
+		rows[i] = int32(first) + int32((c*x+d)%BlockRows)
 	}
 }
 

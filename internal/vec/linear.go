@@ -21,6 +21,8 @@ type Linear struct {
 	Soften []float32
 	// BiasStep is the step of the bias against that of the weights.
 	BiasStep float32
+
+	soon [few + 2*lead]int32 // the rows behind the next ones
 }
 
 // LinearLoss is the loss of one example, as a function of z and of its label y.
@@ -38,16 +40,23 @@ const (
 // probabilities of one half and more is no smaller than a float32 can be.
 const few = 64
 
+// lead is how many rows before its turn memory is asked for a row. Sixteen rows of a dozen
+// numbers take as long as memory does, and those of some hundred fit into the first cache.
+const lead = 16
+
 // Steps takes a step on each of rows, one after the other: w -= lr dloss/dw, and so the
 // bias. It returns the summed loss, each at the weights before its step. Indices
-// are not looked at: those of l must lie below len(w).
+// are not looked at: those of l must lie below len(w). Behind the length of rows, as far
+// as its capacity goes, may stand those that come next: they are fetched, and nothing else.
 //
 // A step waits for the one before it, from whose stores it loads. So the loop's time is
 // that of a chain: load, dot, exponential, division, multiply, store. It is the same for
 // all levels of AVX, and logarithms are kept out of it: the loss is that of a product.
+// And the rows are fetched in time: without that long ones take twice as long, and so do
+// short ones that some milliseconds of other work have driven from the caches.
 func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) float64 {
 	for _, i := range rows {
-		if uint(i) >= uint(len(l.Y)) || len(l.Ptr) <= len(l.Y) {
+		if !l.has(i) {
 			panic(fmt.Sprintf("vec: row %d of %d", i, len(l.Y)))
 		}
 	}
@@ -58,11 +67,25 @@ func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) flo
 	var total float64
 	for len(rows) > 0 {
 		n := min(few, len(rows))
+		l.look(rows[:cap(rows)][min(lead, cap(rows)):])
 		sum, product := l.few(w, bias, rows[:n], lr)
 		total += float64(sum) - math.Log(float64(product))
 		rows = rows[n:]
 	}
 	return total
+}
+
+// has tells whether there is a row i.
+func (l *Linear) has(i int32) bool { return uint(i) < uint(len(l.Y)) && len(l.Ptr) > len(l.Y) }
+
+// look sets soon to the rows that are to be fetched: some row where there are no more.
+func (l *Linear) look(rows []int32) {
+	clear(l.soon[copy(l.soon[:], rows):])
+	for k, i := range l.soon {
+		if !l.has(i) {
+			l.soon[k] = 0
+		}
+	}
 }
 
 // few takes up to few steps. The loss is sum - log(product).
@@ -71,10 +94,10 @@ func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32) (sum,
 		return l.fewGo(w, bias, rows, lr)
 	}
 	if l.Shrink != nil {
-		return linearDecay(int(l.Loss), &rows[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		return linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
 			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
 	}
-	return linearSteps(int(l.Loss), &rows[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+	return linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
 		&w[0], bias, nil, lr, l.BiasStep)
 }
 

@@ -4,79 +4,109 @@
 
 #include "textflag.h"
 
-// func linearSteps(loss int, rows *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32) (sum float32, product float32)
-// Requires: AVX, FMA3, SSE
-TEXT ·linearSteps(SB), NOSPLIT, $0-96
+// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32) (sum float32, product float32)
+// Requires: AVX, FMA3, MMX+, SSE
+TEXT ·linearSteps(SB), NOSPLIT, $0-104
 	MOVQ   rows+8(FP), AX
-	MOVQ   n+16(FP), CX
-	MOVQ   ptr+24(FP), DX
-	MOVQ   w+56(FP), BX
-	MOVQ   bias+64(FP), SI
-	MOVSS  lr+80(FP), X0
+	MOVQ   soon+16(FP), CX
+	MOVQ   n+24(FP), DX
+	MOVQ   ptr+32(FP), BX
+	MOVQ   w+64(FP), SI
+	MOVQ   bias+72(FP), DI
+	MOVSS  lr+88(FP), X0
 	VXORPS X1, X1, X1
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
-	SUBQ    $0x01, CX
-	JL      done
-	MOVLQSX (AX), R10
-	ADDQ    $0x04, AX
-	MOVQ    (DX)(R10*8), R11
-	MOVQ    8(DX)(R10*8), R9
-	SUBQ    R11, R9
-	MOVQ    idx+32(FP), DI
-	LEAQ    (DI)(R11*4), DI
-	MOVQ    val+40(FP), R8
-	LEAQ    (R8)(R11*4), R8
-	MOVQ    y+48(FP), R11
-	VMOVSS  (R11)(R10*4), X3
-	VXORPS  X5, X5, X5
-	VXORPS  X6, X6, X6
-	VXORPS  X7, X7, X7
-	VMOVSS  (SI), X4
-	XORQ    R10, R10
-	SUBQ    $0x04, R9
-	JL      dotRest
+	SUBQ       $0x01, DX
+	JL         done
+	MOVLQSX    (AX), R11
+	ADDQ       $0x04, AX
+	MOVQ       (BX)(R11*8), R12
+	MOVQ       8(BX)(R11*8), R10
+	SUBQ       R12, R10
+	MOVQ       idx+40(FP), R8
+	LEAQ       (R8)(R12*4), R8
+	MOVQ       val+48(FP), R9
+	LEAQ       (R9)(R12*4), R9
+	MOVLQSX    64(CX), R12
+	MOVQ       y+56(FP), R13
+	PREFETCHT0 (R13)(R12*4)
+	PREFETCHT0 (BX)(R12*8)
+	MOVLQSX    (CX), R12
+	ADDQ       $0x04, CX
+	MOVQ       (BX)(R12*8), R13
+	MOVQ       8(BX)(R12*8), R12
+	SUBQ       R13, R12
+	MOVQ       idx+40(FP), R14
+	MOVQ       val+48(FP), R15
+	LEAQ       (R14)(R13*4), R14
+	LEAQ       (R15)(R13*4), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R14)
+	PREFETCHT0 64(R15)
+	SUBQ       $0x20, R12
+	JLE        fetched
+
+fetch:
+	PREFETCHT0 128(R14)
+	PREFETCHT0 128(R15)
+	ADDQ       $0x40, R14
+	ADDQ       $0x40, R15
+	SUBQ       $0x10, R12
+	JG         fetch
+
+fetched:
+	MOVQ   y+56(FP), R12
+	VMOVSS (R12)(R11*4), X3
+	VXORPS X5, X5, X5
+	VXORPS X6, X6, X6
+	VXORPS X7, X7, X7
+	VMOVSS (DI), X4
+	XORQ   R11, R11
+	SUBQ   $0x04, R10
+	JL     dotRest
 
 dot4:
-	MOVL        (DI)(R10*4), R11
-	VMOVSS      (R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X4
-	MOVL        4(DI)(R10*4), R11
-	VMOVSS      4(R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X5
-	MOVL        8(DI)(R10*4), R11
-	VMOVSS      8(R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X6
-	MOVL        12(DI)(R10*4), R11
-	VMOVSS      12(R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X7
-	ADDQ        $0x04, R10
-	CMPQ        R10, R9
+	MOVL        (R8)(R11*4), R12
+	VMOVSS      (R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X4
+	MOVL        4(R8)(R11*4), R12
+	VMOVSS      4(R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X5
+	MOVL        8(R8)(R11*4), R12
+	VMOVSS      8(R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X6
+	MOVL        12(R8)(R11*4), R12
+	VMOVSS      12(R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X7
+	ADDQ        $0x04, R11
+	CMPQ        R11, R10
 	JLE         dot4
 
 dotRest:
-	ADDQ $0x04, R9
+	ADDQ $0x04, R10
 	JMP  dotTest
 
 dot1:
-	MOVL        (DI)(R10*4), R11
-	VMOVSS      (R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X5
-	INCQ        R10
+	MOVL        (R8)(R11*4), R12
+	VMOVSS      (R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X5
+	INCQ        R11
 
 dotTest:
-	CMPQ        R10, R9
+	CMPQ        R11, R10
 	JL          dot1
 	VADDSS      X5, X4, X4
 	VADDSS      X7, X6, X6
 	VADDSS      X6, X4, X4
-	MOVQ        loss+0(FP), R10
-	CMPQ        R10, $0x00000002
+	MOVQ        loss+0(FP), R11
+	CMPQ        R11, $0x00000002
 	JGE         value
 	VADDSS      X3, X3, X3
 	VSUBSS      linear_one<>+0(SB), X3, X3
-	CMPQ        R10, $0x00000001
+	CMPQ        R11, $0x00000001
 	JEQ         hinge
 	VMULSS      X4, X3, X5
 	VMULSS      linear_log2e<>+0(SB), X5, X4
@@ -124,7 +154,7 @@ hinge:
 
 value:
 	VSUBSS      X4, X3, X5
-	CMPQ        R10, $0x00000003
+	CMPQ        R11, $0x00000003
 	JEQ         absolute
 	VADDSS      X5, X5, X4
 	VFMADD231SS X5, X5, X1
@@ -147,54 +177,54 @@ step:
 	VXORPS   X3, X3, X3
 	VUCOMISS X3, X4
 	JEQ      next
-	XORQ     R10, R10
-	SUBQ     $0x04, R9
+	XORQ     R11, R11
+	SUBQ     $0x04, R10
 	JL       axpyRest
 
 axpy4:
-	MOVL        (DI)(R10*4), R11
-	VMOVSS      (BX)(R11*4), X3
-	VFMADD231SS (R8)(R10*4), X4, X3
-	VMOVSS      X3, (BX)(R11*4)
-	MOVL        4(DI)(R10*4), R11
-	VMOVSS      (BX)(R11*4), X3
-	VFMADD231SS 4(R8)(R10*4), X4, X3
-	VMOVSS      X3, (BX)(R11*4)
-	MOVL        8(DI)(R10*4), R11
-	VMOVSS      (BX)(R11*4), X3
-	VFMADD231SS 8(R8)(R10*4), X4, X3
-	VMOVSS      X3, (BX)(R11*4)
-	MOVL        12(DI)(R10*4), R11
-	VMOVSS      (BX)(R11*4), X3
-	VFMADD231SS 12(R8)(R10*4), X4, X3
-	VMOVSS      X3, (BX)(R11*4)
-	ADDQ        $0x04, R10
-	CMPQ        R10, R9
+	MOVL        (R8)(R11*4), R12
+	VMOVSS      (SI)(R12*4), X3
+	VFMADD231SS (R9)(R11*4), X4, X3
+	VMOVSS      X3, (SI)(R12*4)
+	MOVL        4(R8)(R11*4), R12
+	VMOVSS      (SI)(R12*4), X3
+	VFMADD231SS 4(R9)(R11*4), X4, X3
+	VMOVSS      X3, (SI)(R12*4)
+	MOVL        8(R8)(R11*4), R12
+	VMOVSS      (SI)(R12*4), X3
+	VFMADD231SS 8(R9)(R11*4), X4, X3
+	VMOVSS      X3, (SI)(R12*4)
+	MOVL        12(R8)(R11*4), R12
+	VMOVSS      (SI)(R12*4), X3
+	VFMADD231SS 12(R9)(R11*4), X4, X3
+	VMOVSS      X3, (SI)(R12*4)
+	ADDQ        $0x04, R11
+	CMPQ        R11, R10
 	JLE         axpy4
 
 axpyRest:
-	ADDQ $0x04, R9
+	ADDQ $0x04, R10
 	JMP  axpyTest
 
 axpy1:
-	MOVL        (DI)(R10*4), R11
-	VMOVSS      (BX)(R11*4), X3
-	VFMADD231SS (R8)(R10*4), X4, X3
-	VMOVSS      X3, (BX)(R11*4)
-	INCQ        R10
+	MOVL        (R8)(R11*4), R12
+	VMOVSS      (SI)(R12*4), X3
+	VFMADD231SS (R9)(R11*4), X4, X3
+	VMOVSS      X3, (SI)(R12*4)
+	INCQ        R11
 
 axpyTest:
-	CMPQ        R10, R9
+	CMPQ        R11, R10
 	JL          axpy1
-	MOVSS       biasStep+84(FP), X3
-	VMOVSS      (SI), X5
+	MOVSS       biasStep+92(FP), X3
+	VMOVSS      (DI), X5
 	VFMADD231SS X4, X3, X5
-	VMOVSS      X5, (SI)
+	VMOVSS      X5, (DI)
 	JMP         next
 
 done:
-	MOVSS X1, sum+88(FP)
-	MOVSS X2, product+92(FP)
+	MOVSS X1, sum+96(FP)
+	MOVSS X2, product+100(FP)
 	RET
 
 DATA linear_one<>+0(SB)/4, $(1.0)
@@ -233,79 +263,109 @@ GLOBL linear_exp2_5<>(SB), RODATA|NOPTR, $4
 DATA linear_sign<>+0(SB)/4, $(-0.0)
 GLOBL linear_sign<>(SB), RODATA|NOPTR, $4
 
-// func linearDecay(loss int, rows *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32) (sum float32, product float32)
-// Requires: AVX, FMA3, SSE
-TEXT ·linearDecay(SB), NOSPLIT, $0-96
+// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32) (sum float32, product float32)
+// Requires: AVX, FMA3, MMX+, SSE
+TEXT ·linearDecay(SB), NOSPLIT, $0-104
 	MOVQ   rows+8(FP), AX
-	MOVQ   n+16(FP), CX
-	MOVQ   ptr+24(FP), DX
-	MOVQ   w+56(FP), BX
-	MOVQ   bias+64(FP), SI
-	MOVSS  lr+80(FP), X0
+	MOVQ   soon+16(FP), CX
+	MOVQ   n+24(FP), DX
+	MOVQ   ptr+32(FP), BX
+	MOVQ   w+64(FP), SI
+	MOVQ   bias+72(FP), DI
+	MOVSS  lr+88(FP), X0
 	VXORPS X1, X1, X1
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
-	SUBQ    $0x01, CX
-	JL      done
-	MOVLQSX (AX), R10
-	ADDQ    $0x04, AX
-	MOVQ    (DX)(R10*8), R11
-	MOVQ    8(DX)(R10*8), R9
-	SUBQ    R11, R9
-	MOVQ    idx+32(FP), DI
-	LEAQ    (DI)(R11*4), DI
-	MOVQ    val+40(FP), R8
-	LEAQ    (R8)(R11*4), R8
-	MOVQ    y+48(FP), R11
-	VMOVSS  (R11)(R10*4), X3
-	VXORPS  X5, X5, X5
-	VXORPS  X6, X6, X6
-	VXORPS  X7, X7, X7
-	VMOVSS  (SI), X4
-	XORQ    R10, R10
-	SUBQ    $0x04, R9
-	JL      dotRest
+	SUBQ       $0x01, DX
+	JL         done
+	MOVLQSX    (AX), R11
+	ADDQ       $0x04, AX
+	MOVQ       (BX)(R11*8), R12
+	MOVQ       8(BX)(R11*8), R10
+	SUBQ       R12, R10
+	MOVQ       idx+40(FP), R8
+	LEAQ       (R8)(R12*4), R8
+	MOVQ       val+48(FP), R9
+	LEAQ       (R9)(R12*4), R9
+	MOVLQSX    64(CX), R12
+	MOVQ       y+56(FP), R13
+	PREFETCHT0 (R13)(R12*4)
+	PREFETCHT0 (BX)(R12*8)
+	MOVLQSX    (CX), R12
+	ADDQ       $0x04, CX
+	MOVQ       (BX)(R12*8), R13
+	MOVQ       8(BX)(R12*8), R12
+	SUBQ       R13, R12
+	MOVQ       idx+40(FP), R14
+	MOVQ       val+48(FP), R15
+	LEAQ       (R14)(R13*4), R14
+	LEAQ       (R15)(R13*4), R15
+	PREFETCHT0 (R14)
+	PREFETCHT0 (R15)
+	PREFETCHT0 64(R14)
+	PREFETCHT0 64(R15)
+	SUBQ       $0x20, R12
+	JLE        fetched
+
+fetch:
+	PREFETCHT0 128(R14)
+	PREFETCHT0 128(R15)
+	ADDQ       $0x40, R14
+	ADDQ       $0x40, R15
+	SUBQ       $0x10, R12
+	JG         fetch
+
+fetched:
+	MOVQ   y+56(FP), R12
+	VMOVSS (R12)(R11*4), X3
+	VXORPS X5, X5, X5
+	VXORPS X6, X6, X6
+	VXORPS X7, X7, X7
+	VMOVSS (DI), X4
+	XORQ   R11, R11
+	SUBQ   $0x04, R10
+	JL     dotRest
 
 dot4:
-	MOVL        (DI)(R10*4), R11
-	VMOVSS      (R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X4
-	MOVL        4(DI)(R10*4), R11
-	VMOVSS      4(R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X5
-	MOVL        8(DI)(R10*4), R11
-	VMOVSS      8(R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X6
-	MOVL        12(DI)(R10*4), R11
-	VMOVSS      12(R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X7
-	ADDQ        $0x04, R10
-	CMPQ        R10, R9
+	MOVL        (R8)(R11*4), R12
+	VMOVSS      (R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X4
+	MOVL        4(R8)(R11*4), R12
+	VMOVSS      4(R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X5
+	MOVL        8(R8)(R11*4), R12
+	VMOVSS      8(R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X6
+	MOVL        12(R8)(R11*4), R12
+	VMOVSS      12(R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X7
+	ADDQ        $0x04, R11
+	CMPQ        R11, R10
 	JLE         dot4
 
 dotRest:
-	ADDQ $0x04, R9
+	ADDQ $0x04, R10
 	JMP  dotTest
 
 dot1:
-	MOVL        (DI)(R10*4), R11
-	VMOVSS      (R8)(R10*4), X8
-	VFMADD231SS (BX)(R11*4), X8, X5
-	INCQ        R10
+	MOVL        (R8)(R11*4), R12
+	VMOVSS      (R9)(R11*4), X8
+	VFMADD231SS (SI)(R12*4), X8, X5
+	INCQ        R11
 
 dotTest:
-	CMPQ        R10, R9
+	CMPQ        R11, R10
 	JL          dot1
 	VADDSS      X5, X4, X4
 	VADDSS      X7, X6, X6
 	VADDSS      X6, X4, X4
-	MOVQ        loss+0(FP), R10
-	CMPQ        R10, $0x00000002
+	MOVQ        loss+0(FP), R11
+	CMPQ        R11, $0x00000002
 	JGE         value
 	VADDSS      X3, X3, X3
 	VSUBSS      linear_one<>+0(SB), X3, X3
-	CMPQ        R10, $0x00000001
+	CMPQ        R11, $0x00000001
 	JEQ         hinge
 	VMULSS      X4, X3, X5
 	VMULSS      linear_log2e<>+0(SB), X5, X4
@@ -353,7 +413,7 @@ hinge:
 
 value:
 	VSUBSS      X4, X3, X5
-	CMPQ        R10, $0x00000003
+	CMPQ        R11, $0x00000003
 	JEQ         absolute
 	VADDSS      X5, X5, X4
 	VFMADD231SS X5, X5, X1
@@ -373,69 +433,69 @@ absolute:
 
 step:
 	VMULSS X0, X4, X4
-	MOVQ   shrink+72(FP), R12
+	MOVQ   shrink+80(FP), R13
 	VMOVSS linear_one<>+0(SB), X5
-	XORQ   R10, R10
-	SUBQ   $0x04, R9
+	XORQ   R11, R11
+	SUBQ   $0x04, R10
 	JL     axpyRest
 
 axpy4:
-	MOVL         (DI)(R10*4), R11
-	VMOVSS       (BX)(R11*4), X6
-	VMULSS       (R12)(R11*4), X0, X3
+	MOVL         (R8)(R11*4), R12
+	VMOVSS       (SI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X3
 	VMINSS       X5, X3, X3
 	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  (R8)(R10*4), X4, X6
-	VMOVSS       X6, (BX)(R11*4)
-	MOVL         4(DI)(R10*4), R11
-	VMOVSS       (BX)(R11*4), X6
-	VMULSS       (R12)(R11*4), X0, X3
+	VFMADD231SS  (R9)(R11*4), X4, X6
+	VMOVSS       X6, (SI)(R12*4)
+	MOVL         4(R8)(R11*4), R12
+	VMOVSS       (SI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X3
 	VMINSS       X5, X3, X3
 	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  4(R8)(R10*4), X4, X6
-	VMOVSS       X6, (BX)(R11*4)
-	MOVL         8(DI)(R10*4), R11
-	VMOVSS       (BX)(R11*4), X6
-	VMULSS       (R12)(R11*4), X0, X3
+	VFMADD231SS  4(R9)(R11*4), X4, X6
+	VMOVSS       X6, (SI)(R12*4)
+	MOVL         8(R8)(R11*4), R12
+	VMOVSS       (SI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X3
 	VMINSS       X5, X3, X3
 	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  8(R8)(R10*4), X4, X6
-	VMOVSS       X6, (BX)(R11*4)
-	MOVL         12(DI)(R10*4), R11
-	VMOVSS       (BX)(R11*4), X6
-	VMULSS       (R12)(R11*4), X0, X3
+	VFMADD231SS  8(R9)(R11*4), X4, X6
+	VMOVSS       X6, (SI)(R12*4)
+	MOVL         12(R8)(R11*4), R12
+	VMOVSS       (SI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X3
 	VMINSS       X5, X3, X3
 	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  12(R8)(R10*4), X4, X6
-	VMOVSS       X6, (BX)(R11*4)
-	ADDQ         $0x04, R10
-	CMPQ         R10, R9
+	VFMADD231SS  12(R9)(R11*4), X4, X6
+	VMOVSS       X6, (SI)(R12*4)
+	ADDQ         $0x04, R11
+	CMPQ         R11, R10
 	JLE          axpy4
 
 axpyRest:
-	ADDQ $0x04, R9
+	ADDQ $0x04, R10
 	JMP  axpyTest
 
 axpy1:
-	MOVL         (DI)(R10*4), R11
-	VMOVSS       (BX)(R11*4), X6
-	VMULSS       (R12)(R11*4), X0, X3
+	MOVL         (R8)(R11*4), R12
+	VMOVSS       (SI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X3
 	VMINSS       X5, X3, X3
 	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  (R8)(R10*4), X4, X6
-	VMOVSS       X6, (BX)(R11*4)
-	INCQ         R10
+	VFMADD231SS  (R9)(R11*4), X4, X6
+	VMOVSS       X6, (SI)(R12*4)
+	INCQ         R11
 
 axpyTest:
-	CMPQ        R10, R9
+	CMPQ        R11, R10
 	JL          axpy1
-	MOVSS       biasStep+84(FP), X3
-	VMOVSS      (SI), X5
+	MOVSS       biasStep+92(FP), X3
+	VMOVSS      (DI), X5
 	VFMADD231SS X4, X3, X5
-	VMOVSS      X5, (SI)
+	VMOVSS      X5, (DI)
 	JMP         next
 
 done:
-	MOVSS X1, sum+88(FP)
-	MOVSS X2, product+92(FP)
+	MOVSS X1, sum+96(FP)
+	MOVSS X2, product+100(FP)
 	RET

@@ -44,10 +44,10 @@ func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} 
 
 // steps is the loop over the rows; with decay the weights of each shrink before its step.
 func steps(name string, decay bool) {
-	signature := "func(loss int, rows *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)"
+	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)"
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
-	rows, n := Load(Param("rows"), GP64()), Load(Param("n"), GP64())
+	rows, soon, n := Load(Param("rows"), GP64()), Load(Param("soon"), GP64()), Load(Param("n"), GP64())
 	ptr, w, bias := Load(Param("ptr"), GP64()), Load(Param("w"), GP64()), Load(Param("bias"), GP64())
 	lr := Load(Param("lr"), XMM())
 	sum, product := XMM(), XMM()
@@ -68,6 +68,7 @@ func steps(name string, decay bool) {
 	LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
 	Load(Param("val"), r.val)
 	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
+	fetchRow(soon, ptr)
 	y := XMM()
 	labels := Load(Param("y"), GP64())
 	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
@@ -88,6 +89,43 @@ func steps(name string, decay bool) {
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
 	RET()
+}
+
+// lead is how many rows before its turn a row is asked for, as package vec has it.
+const lead = 16
+
+// fetchRow asks memory for the row at soon, the first lines of it at once, as few rows are
+// longer, and twice as far ahead for its label and for where it lies.
+func fetchRow(soon, ptr Register) {
+	number, from, n, y := GP64(), GP64(), GP64(), GP64()
+	MOVLQSX(Mem{Base: soon, Disp: 4 * lead}, number)
+	Load(Param("y"), y)
+	PREFETCHT0(Mem{Base: y, Index: number, Scale: 4})
+	PREFETCHT0(Mem{Base: ptr, Index: number, Scale: 8})
+	MOVLQSX(Mem{Base: soon}, number)
+	ADDQ(Imm(4), soon)
+	MOVQ(Mem{Base: ptr, Index: number, Scale: 8}, from)
+	MOVQ(Mem{Base: ptr, Index: number, Scale: 8, Disp: 8}, n)
+	SUBQ(from, n)
+	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	LEAQ(Mem{Base: idx, Index: from, Scale: 4}, idx)
+	LEAQ(Mem{Base: val, Index: from, Scale: 4}, val)
+	const line = 64 // bytes, 16 numbers
+	lines := func(k int) {
+		PREFETCHT0(Mem{Base: idx, Disp: k * line})
+		PREFETCHT0(Mem{Base: val, Disp: k * line})
+	}
+	lines(0)
+	lines(1)
+	SUBQ(Imm(2*line/4), n)
+	JLE(LabelRef("fetched"))
+	Label("fetch")
+	lines(2)
+	ADDQ(Imm(line), idx)
+	ADDQ(Imm(line), val)
+	SUBQ(Imm(line/4), n)
+	JG(LabelRef("fetch"))
+	Label("fetched")
 }
 
 // dot is the bias plus the row times the weights.
