@@ -150,6 +150,7 @@ func (c *Config) Validate() error {
 		between("target-accuracy", c.TargetAccuracy, 0, 1),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
 		between("decay", c.Decay, 1e-12, 1),
+		c.checkFlush(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}
@@ -183,6 +184,14 @@ func (c *Config) checkChoices() error {
 	}
 	_, _, err = c.saveEvery()
 	return err
+}
+
+// checkFlush refuses a FlushEvery that is no number of updates.
+func (c *Config) checkFlush() error {
+	if n, err := strconv.Atoi(c.FlushEvery); c.FlushEvery != "auto" && (err != nil || n < 1) {
+		return usage("flush-every %q: give auto, or a number of updates from 1, which holds none back", c.FlushEvery)
+	}
+	return nil
 }
 
 // checkTogether refuses fields that contradict each other.

@@ -32,6 +32,7 @@ type cpu struct {
 	model  model.Model
 	step   model.Stepper // the model, when it can take the steps of this run by itself; else nil
 	hot    *hot          // the copy of the weights that this worker trains; nil: it has none
+	bias   *hot          // that of the bias alone, where there is none of the weights; nil: neither
 	set    *data.Set
 	reader *data.Reader
 	work   vec.Workspace
@@ -100,8 +101,12 @@ func newCPU(s *Setup, rank int) *cpu {
 	case c.delayed():
 		d.delay = newDelay(c)
 	}
-	d.step = d.stepper()
-	d.hot = d.holdBack()
+	var copied bool
+	d.step, copied = d.stepper()
+	d.hot = d.holdBack(copied)
+	if copied {
+		d.bias = d.holdBias(s.Params)
+	}
 	return d
 }
 

@@ -3,6 +3,7 @@ package hogwild
 import (
 	"strconv"
 
+	"hogwild/hogwild/model"
 	"hogwild/internal/vec"
 )
 
@@ -24,7 +25,7 @@ type hot struct {
 
 // maxHot is the largest model that is copied whole, a megabyte of it: copy and base
 // then stay in a core's cache. In a larger one most weights are rare, and two workers seldom
-// meet at one.
+// meet at one: at its bias alone, which is copied by itself (see holdBias).
 const maxHot = 1 << 18
 
 // flushEvery is how many updates of w weights a worker holds back. Too few, and merging
@@ -46,8 +47,9 @@ func (c *Config) flushEvery(w int) int {
 	return max(16, every)
 }
 
-// holdBack makes the copy of a worker of a run that needs one; else nil.
-func (d *cpu) holdBack() *hot {
+// holdBack makes the copy of a worker of a run that needs one; else nil. copied is the
+// stepper's word, where there is one.
+func (d *cpu) holdBack(copied bool) *hot {
 	n := len(d.w)
 	if d.cfg.Workers == 1 || d.cfg.Mode != "async" || n > maxHot {
 		return nil
@@ -55,7 +57,7 @@ func (d *cpu) holdBack() *hot {
 	every := d.cfg.flushDense(d.set.Kind, n)
 	if d.step != nil {
 		every = 1
-		if _, copied := d.step.Suits(d.set); copied {
+		if copied {
 			every = d.cfg.flushEvery(n)
 		}
 	}
@@ -67,6 +69,18 @@ func (d *cpu) holdBack() *hot {
 	copy(h.base, h.mine)
 	d.w = h.mine
 	return h
+}
+
+// holdBias makes the copy of the bias of a linear model that is too large to be copied
+// whole; else nil. It is merged after each stride: with rows of ten numbers two workers
+// are faster by a third for it, with rows of seventy no slower.
+func (d *cpu) holdBias(ps []model.Param) *hot {
+	at := len(d.w) - 1
+	if last := ps[len(ps)-1]; at < maxHot || last.Len() > 1 || // no bias
+		d.cfg.Workers == 1 || d.cfg.Mode != "async" || d.cfg.FlushEvery == "1" {
+		return nil
+	}
+	return &hot{shared: d.weights[at:], mine: []float32{d.w[at]}, base: []float32{d.w[at]}}
 }
 
 // room is how many of n updates may be made before the next flush.
@@ -95,7 +109,9 @@ func (d *cpu) flush() {
 		return
 	}
 	d.sample.look(d.bits)
-	vec.Merge(h.shared, h.mine, h.base)
+	h.merge()
 	d.sample.wrote(h.made)
 	h.made = 0
 }
+
+func (h *hot) merge() { vec.Merge(h.shared, h.mine, h.base) }

@@ -27,8 +27,13 @@ func (d *cpu) project(p *model.Part, a float32) {
 }
 
 // checkSimplex refuses what would leave the simplex: only a step of plain SGD ends with
-// a projection.
+// a projection. And models of pairs know no l1.
 func (c *Config) checkSimplex() error {
+	if strings.HasPrefix(c.Model, "cut") || strings.HasPrefix(c.Model, "factor") {
+		if c.L1 != 0 {
+			return usage("l1 %g: the model %s has none; leave it out, or use l2", c.L1, c.Model)
+		}
+	}
 	if !strings.HasPrefix(c.Model, "cut") || c.Optimizer == "sgd" && !c.averagesGradients() {
 		return nil
 	}

@@ -7,18 +7,20 @@ import (
 )
 
 // stepper is the model, when it can take the steps of this run by itself: plain SGD,
-// one example a step, written racily or to a replica.
-func (d *cpu) stepper() model.Stepper {
+// one example a step, written racily or to a replica. copied tells whether a worker may
+// train a copy of its weights.
+func (d *cpu) stepper() (s model.Stepper, copied bool) {
 	s, ok := d.model.(model.Stepper)
 	plain := d.cfg.Optimizer == "sgd" && d.cfg.Batch == 1 && !d.cfg.averagesGradients() &&
 		(d.cfg.Mode == "async" || d.cfg.Mode == "sync")
 	if !ok || !plain {
-		return nil
+		return nil, false
 	}
-	if ok, _ = s.Suits(d.set); !ok {
-		return nil
+	steps, copied := s.Suits(d.set)
+	if !steps {
+		return nil, false
 	}
-	return s
+	return s, copied
 }
 
 // stepAppetite is how many chunks a worker of such a model takes at once, as long as
@@ -33,6 +35,9 @@ const stride = 64
 func (d *cpu) trainSteps(c Chunk) (Tally, error) {
 	var t Tally
 	s := model.Step{L2: float32(d.cfg.L2), L1: float32(d.cfg.L1)}
+	if d.bias != nil {
+		s.Bias = &d.bias.mine[0]
+	}
 	for seen := c.Seen; t.Steps < c.Count; {
 		n := min(stride, c.Count-t.Steps)
 		if n = d.hot.room(n); d.hot == nil || d.hot.made == 0 {
@@ -44,6 +49,9 @@ func (d *cpu) trainSteps(c Chunk) (Tally, error) {
 		d.steps += int64(n)
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
 			return t, &notFinite{step: d.steps, loss: loss, lr: float64(s.LR)}
+		}
+		if d.bias != nil {
+			d.bias.merge()
 		}
 		d.updated(n)
 		t.Steps += n

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // stepConfig is a run whose model takes its steps by itself.
@@ -140,6 +141,44 @@ func TestCopiesAddUp(t *testing.T) {
 		if want := float32(1 + j); v != want || all[0].hot.mine[j] != want {
 			t.Errorf("weight %d is %v, the first worker's copy %v, want %v", j, v, all[0].hot.mine[j], want)
 		}
+	}
+}
+
+// Of a model too large to be copied only the bias is: what two workers learn of it adds
+// up, and each goes on from the other's.
+func TestBiasOfLargeModelIsHeldBack(t *testing.T) {
+	set := randomSet(data.Sparse, 1000, 11, 2)
+	set.Features = maxHot
+	set.Freq = append(set.Freq, make([]float32, maxHot-11)...) // nor do those features occur
+	c := stepConfig("logistic", 2)
+	all, m := devices(t, &c, set)
+	c.FlushEvery = "1"
+	plain, want := devices(t, &c, set)
+	if all[0].hot != nil || all[0].bias == nil || plain[0].bias != nil {
+		t.Fatalf("the copies are %v and %v; with flush-every 1 that of the bias is %v", all[0].hot, all[0].bias, plain[0].bias)
+	}
+	p := &all[0].plan
+	for i := range p.chunks() {
+		for _, d := range []*cpu{all[i%2], plain[i%2]} {
+			if _, err := d.Train([]Chunk{p.at(0, i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all[(i+1)%2].bias.merge() // takes turns: nothing is late
+	}
+	exact := make([]float64, len(want.w))
+	for j, v := range want.w {
+		exact[j] = float64(v)
+	}
+	near(t, "in turns", m.w, exact)
+	if at := len(m.w) - 1; m.w[at] == 0 {
+		t.Error("the bias was not learnt")
+	}
+	var bias float32
+	before := m.w[len(m.w)-1]
+	all[0].step.Steps(m.w, set, []int32{1, 2, 3}, model.Step{LR: 1, Bias: &bias})
+	if bias == 0 || m.w[len(m.w)-1] != before {
+		t.Errorf("a bias apart from the weights is %v after its steps, that among them went from %v to %v", bias, before, m.w[len(m.w)-1])
 	}
 }
 

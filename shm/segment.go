@@ -44,11 +44,12 @@ func Create(name string, size int) (*Segment, error) {
 		f.Close()
 		return nil, fmt.Errorf("shm: sealing the size of segment %q: %w", name, err)
 	}
-	return mapFile(f, unix.PROT_READ|unix.PROT_WRITE)
+	return mapFile(f, unix.PROT_READ|unix.PROT_WRITE, 0)
 }
 
 // Map maps a segment that another process created, and owns f from then on, also
-// when it fails. A sealed segment can only be mapped for reading. Any other file is
+// when it fails. A sealed segment can only be mapped for reading; one that is so mapped
+// has all its pages at once, and none is missed at its first use. Any other file is
 // refused: a file that can shrink is a crash to come.
 func Map(f *os.File, write bool) (*Segment, error) {
 	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
@@ -57,14 +58,13 @@ func Map(f *os.File, write bool) (*Segment, error) {
 		f.Close()
 		return nil, fmt.Errorf("shm: %s is not a segment: it was not made by Create", name)
 	}
-	prot := unix.PROT_READ
 	if write {
-		prot |= unix.PROT_WRITE
+		return mapFile(f, unix.PROT_READ|unix.PROT_WRITE, 0)
 	}
-	return mapFile(f, prot)
+	return mapFile(f, unix.PROT_READ, unix.MAP_POPULATE)
 }
 
-func mapFile(f *os.File, prot int) (*Segment, error) {
+func mapFile(f *os.File, prot, flags int) (*Segment, error) {
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
@@ -74,7 +74,7 @@ func mapFile(f *os.File, prot int) (*Segment, error) {
 		f.Close()
 		return nil, fmt.Errorf("shm: %s holds %d bytes: not a segment", f.Name(), info.Size())
 	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED)
+	mem, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED|flags)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("shm: mapping %d bytes of %s: %w", info.Size(), f.Name(), err)

@@ -56,6 +56,44 @@ func TestAnotherProcessWrites(t *testing.T) {
 	}
 }
 
+// A segment that is mapped for reading has its pages from the start: reading it faults
+// on none, where it would on every sixteenth at least.
+func TestMapHasItsPages(t *testing.T) {
+	checkLeaks(t)
+	const pages = 4096
+	s, err := Create("pages", pages*os.Getpagesize())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := 0; i < len(s.mem); i += os.Getpagesize() {
+		s.mem[i] = 1
+	}
+	fd, err := unix.Dup(int(s.File().Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Map(os.NewFile(uintptr(fd), "pages"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	faults := func() int64 {
+		var u unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return u.Minflt
+	}
+	before, sum := faults(), 0
+	for i := 0; i < len(r.mem); i += os.Getpagesize() {
+		sum += int(r.mem[i])
+	}
+	if n := faults() - before; sum != pages || n > pages/64 {
+		t.Errorf("%d pages of %d, and %d faults in reading them", sum, pages, n)
+	}
+}
+
 func TestSealedIsReadOnly(t *testing.T) {
 	checkLeaks(t)
 	s := create(t, numbers())

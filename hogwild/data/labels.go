@@ -24,8 +24,12 @@ func (t *table) name(i int) string {
 // labels, and sets Classes, which stays nil for values.
 func (t *table) findClasses(task string) error {
 	switch {
+	case task == "triples":
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the entries of a matrix: u.data, ratings.csv, an .npy of n x 3, or made:lowrank:ROWSxCOLSxENTRIESxRANK", t.Name)
+	case task == "edges":
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the edges of a graph: source, target, weight; or made:dblife", t.Name)
 	case task != "" && task != "classes" && task != "values":
-		return fmt.Errorf("data: task %q: want classes or values", task)
+		return fmt.Errorf("data: task %q: want classes, values, triples or edges", task)
 	case task == "values" && t.text != nil:
 		return fmt.Errorf("data: %s: label %q is not a number, so there is no value to predict; choose another column with --target", t.where(0), t.firstText())
 	case task == "values" || task == "" && t.areValues():

@@ -133,8 +133,9 @@ func (o Options) loadMade() (train, test *Set, err error) {
 	if o.Limit > 0 {
 		rows = min(rows, o.Limit)
 	}
-	if need, free := m.bytes(rows+k.tests()), available(); need > free {
-		return nil, nil, fmt.Errorf("data: %s takes %.1f GB of memory, and %.1f GB are free: make a fraction of it, or train on its first rows with --limit",
+	// A fifth is left for the weights, and for others.
+	if need, free := m.bytes(rows+k.tests()), 0.8*available(); need > free {
+		return nil, nil, fmt.Errorf("data: %s takes %.1f GB of memory, and %.1f GB can be had: make a fraction of it, or train on its first rows with --limit",
 			o.Path, need/1e9, free/1e9)
 	}
 	m.Rows = rows

@@ -297,7 +297,7 @@ func TestLoadErrors(t *testing.T) {
 		"scale":        {Options{Path: good, Scale: "big"}, []string{`"big"`, "MEAN,STD"}},
 		"zero std":     {Options{Path: good, Scale: "1,0"}, []string{"STD above 0"}},
 		"sparse moved": {Options{Path: good, Scale: "1,2", Task: "classes"}, []string{"/good", "zeros"}},
-		"task":         {Options{Path: good, Task: "rank"}, []string{"rank", "classes or values"}},
+		"task":         {Options{Path: good, Task: "rank"}, []string{"rank", "classes, values"}},
 		"limit":        {Options{Path: good, Limit: -1}, []string{"-1"}},
 		"one class":    {Options{Path: file(t, "", "o", "1 1:1\n1 2:2\n")}, []string{`every label is "1"`}},
 		"one row":      {Options{Path: file(t, "", "r", "1.5 1:1\n")}, []string{"one row"}},

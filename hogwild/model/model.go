@@ -102,6 +102,7 @@ type Stepper interface {
 // Step is how long the steps of a Stepper are.
 type Step struct {
 	LR, L2, L1 float32
+	Bias       *float32 // of a linear model, when it is not to be the one in w
 }
 
 // registry holds the models that the program added.

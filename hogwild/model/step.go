@@ -31,7 +31,9 @@ func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 		m.prepare(set, s)
 	}
 	bias := &m.noBias
-	if b := m.stages[0].bias; b >= 0 {
+	if b := m.stages[0].bias; b >= 0 && s.Bias != nil {
+		bias = s.Bias
+	} else if b >= 0 {
 		bias = &w[b]
 	}
 	return m.sparse.Steps(m.stages[0].matrix(w), bias, rows, s.LR)

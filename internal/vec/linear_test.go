@@ -160,3 +160,25 @@ func TestLinearOutside(t *testing.T) {
 		}()
 	}
 }
+
+// What stands behind the rows is fetched at most, whatever it is.
+func TestLinearRowsToCome(t *testing.T) {
+	atLevels(t, func(t *testing.T) {
+		const d = 50
+		l := randomLinear(t, LinearLogistic, 30, d, 40)
+		rows := make([]int32, 3*few)
+		for k := range rows {
+			rows[k] = rand.Int32N(30)
+		}
+		n := few + 5
+		for k := range rows[n:] {
+			rows[n+k] = []int32{-1, math.MinInt32, 30, math.MaxInt32, 29}[k%5]
+		}
+		w := fresh(t, d)
+		want, bias, wantBias := slices.Clone(w), float32(0), float32(0)
+		loss, wantLoss := l.Steps(w, &bias, rows[:n], 0.1), l.Steps(want, &wantBias, rows[:n:n], 0.1)
+		if loss != wantLoss || bias != wantBias || !slices.Equal(w, want) {
+			t.Errorf("loss %v and bias %v, without rows to come %v and %v", loss, bias, wantLoss, wantBias)
+		}
+	})
+}

@@ -14,6 +14,7 @@ type Row struct {
 // X is b rows; fastest when all are dense, or all sparse. Matrices are row-major.
 type Workspace struct {
 	dense  tiles
+	lists  lists
 	passed []int // sparse rows: of each, how many nonzeros have met their band
 }
 

@@ -1,6 +1,9 @@
 package vec
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // The products of a matrix and a vector whose zeros are left out: val[i] is element
 // idx[i], the indices increasing. Matrices are as in matrix.go.
@@ -15,7 +18,7 @@ func SparseGemv(idx []uint32, val, w, z []float32) {
 		return
 	}
 	checkRows(idx, w, k)
-	sparseGemv(idx, val, w, z)
+	sparseGemv(idx, val, math.MaxUint32, w, z)
 }
 
 // SparseGer is w[idx[i]*k+c] += a*val[i]*d[c]: Ger with the zeros of x left out.
@@ -55,25 +58,26 @@ func largest(idx []uint32) uint32 {
 	return most
 }
 
-// sparseGemv is SparseGemv of checked slices.
-func sparseGemv(idx []uint32, val, w, z []float32) {
+// sparseGemv is SparseGemv of checked slices, with the rows of W before end. It returns
+// how many of idx name one.
+func sparseGemv(idx []uint32, val []float32, end uint32, w, z []float32) int {
 	n, k := len(idx), len(z)
 	switch {
 	case n == 0 || k == 0:
+		return 0
 	case avx512:
-		sparseGemvAVX512(&idx[0], &val[0], n, &w[0], 4*k, &z[0], k)
+		return sparseGemvAVX512(&idx[0], &val[0], n, end, &w[0], 4*k, &z[0], k)
 	case avx2:
-		sparseGemvAVX2(&idx[0], &val[0], n, &w[0], 4*k, &z[0], k)
-	default:
-		sparseGemvGo(idx, val, w, z)
+		return sparseGemvAVX2(&idx[0], &val[0], n, end, &w[0], 4*k, &z[0], k)
 	}
+	return sparseGemvGo(idx, val, end, w, z)
 }
 
 // sparseGemvGo takes four rows at a time, so that z is loaded and stored once for
 // four products.
-func sparseGemvGo(idx []uint32, val, w, z []float32) {
+func sparseGemvGo(idx []uint32, val []float32, end uint32, w, z []float32) int {
 	k, i := len(z), 0
-	for ; i <= len(idx)-4; i += 4 {
+	for ; i <= len(idx)-4 && idx[i+3] < end; i += 4 {
 		x0, x1, x2, x3 := val[i], val[i+1], val[i+2], val[i+3]
 		w0, w1 := row(w, int(idx[i]), k), row(w, int(idx[i+1]), k)
 		w2, w3 := row(w, int(idx[i+2]), k), row(w, int(idx[i+3]), k)
@@ -82,12 +86,13 @@ func sparseGemvGo(idx []uint32, val, w, z []float32) {
 			z[c] += (x0*w0[c] + x1*w1[c]) + (x2*w2[c] + x3*w3[c])
 		}
 	}
-	for ; i < len(idx); i++ {
+	for ; i < len(idx) && idx[i] < end; i++ {
 		x, r := val[i], row(w, int(idx[i]), k)[:len(z)]
 		for c := range z {
 			z[c] += x * r[c]
 		}
 	}
+	return i
 }
 
 // sparseGer is SparseGer of checked slices.

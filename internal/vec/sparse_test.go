@@ -48,12 +48,14 @@ func checkSparse(t *testing.T, n, k int) {
 	}
 }
 
-// TestSparseBatch has batches that go through in bands, and that do not, and one of
+// TestSparseBatch has batches that go through in bands, and that do not, that are listed
+// by features, in one block and in several, and that are not, and one of
 // which only some rows are sparse, or none has a nonzero.
 func TestSparseBatch(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for _, c := range []struct{ b, d, k, nonzeros, dense int }{
 			{7, 501, 128, 180, 0}, {3, 1040, 64, 999, 0}, {64, 784, 128, 150, 0}, {64, 500, 128, 3, 0},
+			{70, 101, 300, 60, 0}, {9, 31, 97, 20, 0}, {90, 33, 129, 30, 0},
 			{1, 501, 128, 180, 0}, {5, 40, 10, 12, 0}, {5, 40, 1, 12, 0}, {4, 40, 3, 0, 0}, {6, 40, 10, 12, 2}, {0, 40, 10, 0, 0},
 		} {
 			checkSparseBatch(t, c.b, c.d, c.k, c.nonzeros, c.dense)

@@ -17,6 +17,7 @@ func sparse() {
 		isa.below()
 		isa.gemv()
 		isa.ger()
+		isa.outer()
 		isa.widen()
 	}
 }
@@ -146,7 +147,7 @@ func (s isa) panels() [][]int {
 
 // overPanels goes over k columns, the widest panels first. What it advances by the
 // panel's width are the pointers in move. body's name is free for labels.
-func (s isa) overPanels(k Register, move []Register, body func(name string, widths []int)) {
+func (s isa) overPanels(k Register, move []Register, body func(name string, widths []int), atEnd ...func()) {
 	ps := s.panels()
 	for i, p := range ps {
 		name := fmt.Sprint(i)
@@ -165,6 +166,9 @@ func (s isa) overPanels(k Register, move []Register, body func(name string, widt
 		JMP(LabelRef("panel" + name))
 	}
 	Label(fmt.Sprint("panel", len(ps)))
+	for _, f := range atEnd {
+		f()
+	}
 	VZEROUPPER()
 	RET()
 }
@@ -203,13 +207,14 @@ func store(x VecVirtual, m Mem, n int) {
 	}
 }
 
-// gemv is SparseGemv: the panel of z stays in registers. Of narrow panels several
+// gemv is sparseGemv: the panel of z stays in registers. Of narrow panels several
 // nonzeros are under way at once, each with sums of its own, since an addition waits
 // four cycles for the one before.
 func (s isa) gemv() {
-	TEXT("sparseGemv"+s.name, NOSPLIT, "func(idx *uint32, val *float32, n int, w *float32, stride int, z *float32, k int)")
+	TEXT("sparseGemv"+s.name, NOSPLIT, "func(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int")
 	Pragma("noescape")
 	idx, val, n := Load(Param("idx"), GP64()), Load(Param("val"), GP64()), Load(Param("n"), GP64())
+	end, i := Load(Param("end"), GP32()), GP64()
 	w, stride := Load(Param("w"), GP64()), Load(Param("stride"), GP64())
 	z, k := Load(Param("z"), GP64()), Load(Param("k"), GP64())
 	s.overPanels(k, []Register{w, z}, func(name string, widths []int) {
@@ -228,24 +233,17 @@ func (s isa) gemv() {
 				at += 4 * n
 			}
 		}
-		i := GP64()
 		XORQ(i, i)
+		below := func(u int, otherwise string) {
+			CMPL(Mem{Base: idx, Index: i, Scale: 4, Disp: 4 * u}, end)
+			JCC(LabelRef(otherwise))
+		}
 		add := func(u int) {
 			at, x := GP64(), s.vector()
 			MOVL(Mem{Base: idx, Index: i, Scale: 4, Disp: 4 * u}, at.As32())
 			IMULQ(stride, at)
 			VBROADCASTSS(Mem{Base: val, Index: i, Scale: 4, Disp: 4 * u}, x)
-			m := Mem{Base: w, Index: at, Scale: 1}
-			for v, n := range widths {
-				if n >= 4 {
-					VFMADD231PS(m, part(x, n), part(acc[u][v], n))
-				} else {
-					t := s.vector()
-					load(m, t, n)
-					VFMADD231PS(t.AsX(), x.AsX(), acc[u][v].AsX())
-				}
-				m.Disp += 4 * n
-			}
+			s.multiply(Mem{Base: w, Index: at, Scale: 1}, x, acc[u], widths)
 		}
 		if unroll > 1 {
 			last := GP64()
@@ -253,6 +251,7 @@ func (s isa) gemv() {
 			Label("some" + name)
 			CMPQ(i, last)
 			JG(LabelRef("rest" + name))
+			below(unroll-1, "rest"+name)
 			for u := range unroll {
 				add(u)
 			}
@@ -262,6 +261,7 @@ func (s isa) gemv() {
 		Label("rest" + name)
 		CMPQ(i, n)
 		JGE(LabelRef("sum" + name))
+		below(0, "sum"+name)
 		add(0)
 		INCQ(i)
 		JMP(LabelRef("rest" + name))
@@ -277,7 +277,7 @@ func (s isa) gemv() {
 			store(acc[0][v], Mem{Base: z, Disp: at}, n)
 			at += 4 * n
 		}
-	})
+	}, func() { Store(i, ReturnIndex(0)) })
 }
 
 // ger is SparseGer: the panel of a*d stays in registers.
@@ -319,4 +319,68 @@ func (s isa) ger() {
 		JMP(LabelRef("row" + name))
 		Label("end" + name)
 	})
+}
+
+// outer is sparseOuter. The products of a row are summed in registers and meet the row
+// at their end: it is loaded and stored once, and nothing waits for it to arrive.
+func (s isa) outer() {
+	TEXT("sparseOuter"+s.name, NOSPLIT, "func(a float32, from *uint32, rows int, list *uint64, d *float32, w *float32, stride int, k int)")
+	Pragma("noescape")
+	scale := s.vector()
+	VBROADCASTSS(NewParamAddr("a", 0), scale)
+	from, rows, list := Load(Param("from"), GP64()), Load(Param("rows"), GP64()), Load(Param("list"), GP64())
+	d, w := Load(Param("d"), GP64()), Load(Param("w"), GP64())
+	stride, k := Load(Param("stride"), GP64()), Load(Param("k"), GP64())
+	s.overPanels(k, []Register{w, d}, func(name string, widths []int) {
+		e, end, row, j := GP64(), GP64(), GP64(), GP64()
+		MOVL(Mem{Base: from}, e.As32())
+		LEAQ(Mem{Base: list, Index: e, Scale: 8}, e)
+		MOVQ(w, row)
+		XORQ(j, j)
+		Label("row" + name)
+		MOVL(Mem{Base: from, Index: j, Scale: 4, Disp: 4}, end.As32())
+		LEAQ(Mem{Base: list, Index: end, Scale: 8}, end)
+		CMPQ(e, end)
+		JGE(LabelRef("next" + name))
+		sum := make([]VecVirtual, len(widths))
+		for v := range widths {
+			sum[v] = s.vector()
+			VXORPS(sum[v].AsX(), sum[v].AsX(), sum[v].AsX())
+		}
+		Label("entry" + name)
+		at, x := GP64(), s.vector()
+		MOVL(Mem{Base: e}, at.As32())
+		VBROADCASTSS(Mem{Base: e, Disp: 4}, x)
+		s.multiply(Mem{Base: d, Index: at, Scale: 4}, x, sum, widths)
+		ADDQ(Imm(8), e)
+		CMPQ(e, end)
+		JL(LabelRef("entry" + name))
+		m := Mem{Base: row}
+		for v, n := range widths {
+			t := s.vector()
+			load(m, t, n)
+			VFMADD231PS(part(scale, n), part(sum[v], n), part(t, n))
+			store(t, m, n)
+			m.Disp += 4 * n
+		}
+		Label("next" + name)
+		ADDQ(stride, row)
+		INCQ(j)
+		CMPQ(j, rows)
+		JL(LabelRef("row" + name))
+	})
+}
+
+// multiply adds x times the panel at m to sum.
+func (s isa) multiply(m Mem, x VecVirtual, sum []VecVirtual, widths []int) {
+	for v, n := range widths {
+		if n >= 4 {
+			VFMADD231PS(m, part(x, n), part(sum[v], n))
+		} else {
+			t := s.vector()
+			load(m, t, n)
+			VFMADD231PS(t.AsX(), x.AsX(), sum[v].AsX())
+		}
+		m.Disp += 4 * n
+	}
 }
