@@ -2,6 +2,7 @@ package hogwild
 
 import (
 	"fmt"
+	"runtime"
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -117,9 +118,26 @@ func (c *Config) backend() (Backend, error) {
 type host struct{}
 
 // hostOwner is a run in host memory, as the coordinator holds it.
-type hostOwner struct{ s *Setup }
+type hostOwner struct {
+	s      *Setup
+	judges []model.Model // for Score: one for each core that it may take
+}
 
-func (host) Own(s *Setup) (Owner, error) { return hostOwner{s}, nil }
+func (host) Own(s *Setup) (Owner, error) {
+	o := hostOwner{s, []model.Model{s.plain}}
+	cores := runtime.NumCPU()
+	if s.Config.Workers < cores {
+		cores -= s.Config.Workers // workers train meanwhile
+	}
+	for len(o.judges) < cores {
+		m, err := model.New(s.Config.modelOptions(), s.Set.Meta)
+		if err != nil {
+			return nil, err
+		}
+		o.judges = append(o.judges, m)
+	}
+	return o, nil
+}
 
 func (host) Join(s *Setup, rank int, _ []byte) (Device, error) { return newCPU(s, rank), nil }
 
@@ -133,5 +151,5 @@ func (hostOwner) Close() error                      { return nil }
 func (o hostOwner) Device(rank int) (Device, error) { return newCPU(o.s, rank), nil }
 
 func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
-	return evaluate(o.s.plain, w, set), nil
+	return evaluate(o.judges, w, set), nil
 }

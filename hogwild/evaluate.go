@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -13,17 +14,26 @@ import (
 
 const evalBatch = 256 // rows; the result does not depend on it
 
-// evaluate adds up loss and errors of weights w over a whole set.
-func evaluate(m model.Model, w []float32, set *data.Set) model.Score {
-	var sum model.Score
-	reader := set.NewReader()
-	rows := make([]int32, 0, evalBatch)
-	for i := 0; i < set.Rows; i += evalBatch {
-		rows = rows[:0]
-		for j := i; j < min(i+evalBatch, set.Rows); j++ {
-			rows = append(rows, int32(j))
-		}
-		s := m.Eval(w, reader.Batch(rows))
+// evaluate adds up loss and errors of weights w over a whole set, by as many goroutines as
+// there are models. The sum does not depend on their number.
+func evaluate(models []model.Model, w []float32, set *data.Set) (sum model.Score) {
+	scores := make([]model.Score, ceilDiv(set.Rows, evalBatch))
+	var busy sync.WaitGroup
+	for first, m := range models {
+		busy.Go(func() {
+			reader := set.NewReader()
+			rows := make([]int32, 0, evalBatch)
+			for i := first; i < len(scores); i += len(models) {
+				rows = rows[:0]
+				for j := i * evalBatch; j < min((i+1)*evalBatch, set.Rows); j++ {
+					rows = append(rows, int32(j))
+				}
+				scores[i] = m.Eval(w, reader.Batch(rows))
+			}
+		})
+	}
+	busy.Wait()
+	for _, s := range scores {
 		sum.N += s.N
 		sum.Loss += s.Loss
 		sum.Correct += s.Correct
@@ -95,7 +105,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		return r, usage("%w", err)
 	}
 	defer set.Close()
-	s := scoreOf(evaluate(m, w, set), len(set.Classes) > 0)
+	s := scoreOf(evaluate([]model.Model{m}, w, set), len(set.Classes) > 0)
 	r.Model, r.Examples = saved.config.Model, set.Rows
 	r.Loss, r.Accuracy, r.RMSE, r.R2 = s.loss, s.accuracy, s.rmse, s.r2
 	return r, nil

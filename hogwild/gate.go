@@ -3,6 +3,7 @@ package hogwild
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 )
 
@@ -12,14 +13,20 @@ type evaluation struct {
 	err    error
 }
 
-// brief, in seconds, is an epoch no longer than the evaluation of it may be. Then the
-// two do not run at the same time: the evaluation would take a core from the workers
-// for all of the next epoch, which would have to wait for it at its end all the same.
+// brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
+// one would have to wait for it at its end all the same.
 const brief = 0.05
 
+// apart tells whether an epoch that took so long is evaluated before the next one opens,
+// and not while it trains: when workers have all cores, of which the evaluation would take
+// one for a time that depends on chance. It takes all of them, while the workers wait.
+func (r *coordinator) apart(seconds float64) bool {
+	return seconds < brief || r.cfg.GPU == "" && r.cfg.Workers >= runtime.NumCPU()
+}
+
 // gate is the quiet moment between two epochs: all chunks are done and nobody has
-// one. The weights are copied, the next epoch opens, and evaluation and saving run
-// on the copy while it trains.
+// one. The weights are copied and evaluated, the next epoch opens, and the copy is saved
+// while it trains. With cores to spare it is evaluated then too.
 func (r *coordinator) gate() {
 	before := r.pos.Seconds
 	r.pos.Seconds = r.seconds(r.lastDone())
@@ -42,12 +49,12 @@ func (r *coordinator) gate() {
 		return
 	}
 	every, _, _ := r.cfg.saveEvery()
-	r.evaluate(e, last || r.due || every > 0 && e.Epoch%every == 0)
+	scored := r.evaluate(e, last || r.due || every > 0 && e.Epoch%every == 0)
 	r.due = false
 	if last || r.cfg.TargetLoss > 0 || r.cfg.TargetAccuracy > 0 {
 		r.settle() // whether to go on depends on it
-	} else if r.pos.Seconds-before < brief {
-		r.settle()
+	} else if r.apart(r.pos.Seconds - before) {
+		<-scored
 	}
 	if last && r.ended == nil {
 		r.ended = errDone
@@ -110,21 +117,25 @@ func (r *coordinator) copyRun() error {
 	return nil
 }
 
-// evaluate starts the evaluation of the copy, and its saving.
-func (r *coordinator) evaluate(e EpochResult, save bool) {
+// evaluate starts the evaluation of the copy, and its saving. The channel is closed when
+// the first is done.
+func (r *coordinator) evaluate(e EpochResult, save bool) <-chan struct{} {
 	r.busy = true
+	scored := make(chan struct{})
 	go func() {
-		if err := r.score(&e); err != nil {
+		err := r.score(&e)
+		close(scored)
+		if err != nil {
 			r.evaluated <- evaluation{e, err}
 			return
 		}
 		r.snap.pos.History = append(r.snap.pos.History, e)
-		var err error
 		if save || r.reached(e) != "" {
 			err = r.snap.save(r.dir, r.params, r.trained)
 		}
 		r.evaluated <- evaluation{e, err}
 	}()
+	return scored
 }
 
 // score evaluates the copy on the test set. A copy with a number that is not finite
