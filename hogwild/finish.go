@@ -166,7 +166,6 @@ func (r *coordinator) header() []string {
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
 		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
-	head = append(head, c.Law.header(c)...)
 	for _, note := range append(m.Notes, r.owner.Notes()...) {
 		head = append(head, "note: "+note)
 	}

@@ -104,7 +104,8 @@ func (r *coordinator) run(ctx context.Context) (Result, error) {
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
 	r.display.start(r.header()...)
-	for _, line := range r.cfg.Law.changes(&r.cfg) {
+	law := &r.cfg.Law
+	for _, line := range append(law.header(&r.cfg), law.changes(&r.cfg)...) {
 		r.display.event(line)
 	}
 	if r.pos.Within {
