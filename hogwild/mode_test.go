@@ -211,8 +211,9 @@ func sharedWeights(t *testing.T, c Config) *weights {
 			t.Fatal(err)
 		}
 		m, err := openWeights(seg, &c)
-		if err != nil {
-			t.Fatal(err)
+		if err != nil { // of an earlier run, in another mode
+			seg.Close()
+			continue
 		}
 		return m
 	}
@@ -246,7 +247,8 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 			c.MaxRestarts, c.SaveEvery = 100, "0"
 			r := start(t, c)
 			m := sharedWeights(t, c)
-			for n := 0; n < kills && !ended(r.done); {
+			n := 0
+			for n < kills && !ended(r.done) {
 				victim := n % c.Workers
 				pid := r.pid(victim)
 				signal := func(s syscall.Signal) {
@@ -268,8 +270,9 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 				t.Error(err)
 			}
 			got, err := r.wait()
-			if err != nil || got.Restarts != kills || got.LostExamples != 0 || got.Examples != 3*2000 {
-				t.Errorf("%d examples, %d lost, %d restarts, want %d: %v", got.Examples, got.LostExamples, got.Restarts, kills, err)
+			// The run may end before the last kill, or before its victim is started again.
+			if err != nil || got.Restarts > n || got.Restarts < max(1, n-1) || got.LostExamples != 0 || got.Examples != 3*2000 {
+				t.Errorf("%d examples, %d lost, %d restarts after %d kills: %v", got.Examples, got.LostExamples, got.Restarts, n, err)
 			}
 		})
 	}
