@@ -174,7 +174,7 @@ func create(m Meta, stored int) (*Set, error) {
 // means, writes the Meta and makes the segment read-only.
 func (s *Set) seal() error {
 	s.count()
-	s.average()
+	s.project()
 	text, err := json.Marshal(s.Meta)
 	if err != nil {
 		return fmt.Errorf("data: description of %s: %w", s.Name, err)
@@ -192,7 +192,7 @@ func (s *Set) seal() error {
 	return s.view()
 }
 
-// count sets Freq and Nonzeros, both of the inputs as batches have them.
+// count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
 func (s *Set) count() {
 	seen := make([]int32, s.Features)
 	if s.Kind == Pairs {
@@ -202,7 +202,7 @@ func (s *Set) count() {
 		s.setCounts(seen)
 		return
 	}
-	r := s.NewReader()
+	r, sum := s.NewReader(), make([]float64, s.Features)
 	for i := range s.Rows {
 		row := r.Batch([]int32{int32(i)}).Rows[0]
 		for k, v := range row.Val {
@@ -213,9 +213,13 @@ func (s *Set) count() {
 				k = int(row.Idx[k])
 			}
 			seen[k]++
+			sum[k] += float64(v)
 		}
 	}
 	s.setCounts(seen)
+	for j, v := range sum {
+		s.Mean[j] = float32(v / float64(s.Rows))
+	}
 }
 
 // setCounts sets Freq and Nonzeros by the rows in which each feature is not zero.
@@ -227,24 +231,12 @@ func (s *Set) setCounts(seen []int32) {
 	}
 }
 
-// average sets Mean and M.
-func (s *Set) average() {
+// project sets M, by the Mean that count has set.
+func (s *Set) project() {
 	if s.Kind == Pairs {
 		return
 	}
-	r, sum := s.NewReader(), make([]float64, s.Features)
-	for i := range s.Rows {
-		row := r.Batch([]int32{int32(i)}).Rows[0]
-		for k, v := range row.Val {
-			if row.Idx != nil {
-				k = int(row.Idx[k])
-			}
-			sum[k] += float64(v)
-		}
-	}
-	for j, v := range sum {
-		s.Mean[j] = float32(v / float64(s.Rows))
-	}
+	r := s.NewReader()
 	for i := range s.Rows {
 		row := r.Batch([]int32{int32(i)}).Rows[0]
 		if row.Idx == nil {
