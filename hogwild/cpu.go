@@ -12,8 +12,9 @@ import (
 
 // cpu is the Device whose weights lie in host memory that all workers map.
 //
-// This file is the only one that writes weights while others read and write them.
-// Nothing orders those accesses: a float32 is read and written whole on every
+// Weights are written while others read and write them here, and in the three ways
+// that stand beside it: steps.go (steps that a model takes by itself), hot.go (merging a
+// worker's copy) and write.go (by compare-and-swap). Nothing orders those accesses: a float32 is read and written whole on every
 // machine that Go runs on, an update that another one overtakes is lost, and that
 // is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
 type cpu struct {
