@@ -12,7 +12,7 @@ RACE = ./shm ./hogwild/...
 # that an older driver, or the stand-in, may lack some.
 HEADERS = build/cuda/include/cuda.h
 STUB = build/cuda/stub/libcuda.so
-GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$(CURDIR)/build/cuda/include' \
+GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -Wno-deprecated-declarations -I$(CURDIR)/build/cuda/include' \
 	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy' go
 
 # The stand-in driver, and what runs with it in the place of the real one, all its
@@ -28,7 +28,7 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check gpu-check bench-go clean help
+.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -76,11 +76,12 @@ vec-check: ## the assembly of internal/vec is what its generator writes
 race: ## the tests of shm and hogwild under the race detector
 	CGO_ENABLED=1 go test -race -short $(RACE)
 
+# Fifty kills take half a minute: they are for CI, and for go test without -short.
 test-cuda: build fake cuda ## the tests of the GPU side, through the stand-in driver
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
 	$(MAKE) $(FAKE) test
 	@rm -f build/calls.jsonl
-	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -count=1 -tags cuda ./cuda
+	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -count=1 -tags cuda $(if $(filter true,$(CI)),,-short) ./cuda
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -count=1 -tags cuda -run GPU ./cmd/hogwild
 
 test-asan: cuda ## the stand-in driver, and runs through it, under AddressSanitizer; CI does it
@@ -94,8 +95,15 @@ test-asan: cuda ## the stand-in driver, and runs through it, under AddressSaniti
 ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS agree
 	$(MAKE) -C cuda/kernels check
 
-gpu-check: ## what only a real GPU proves; runs what build and cuda have made
-	cuda/gpu-check.sh
+sass-table: cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in
+	python3 -B cuda/kernels/table.py
+
+gpu-pack: build cuda ## build/gpu-pack: what checks and measures a GPU elsewhere, with run.sh
+	bench/pack/make.sh
+
+gpu-check: gpu-pack ## runs the pack here: on the GPU, else quickly through the stand-in
+	@if command -v nvidia-smi >/dev/null; then build/gpu-pack/run.sh build/gpu-check; \
+	else $(MAKE) $(FAKE) && QUICK=1 $(WITH_FAKE) build/gpu-pack/run.sh build/gpu-check; fi
 
 bench-go: ## the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...

@@ -29,65 +29,95 @@ func (t *trainer) Pull() error {
 	return keep(err, failed(cu.Synchronize(), "starting a round"))
 }
 
+// averager ends rounds for a rank, on the GPU that has the weights.
+type averager struct {
+	*gpu
+	setup      *hogwild.Setup
+	memory     *memory
+	rank       int
+	gradients  bool
+	kernels    kernels
+	job, share cu.DevicePtr // buffers: of a mean, and of a float a rank
+}
+
 // Average ends a round on this rank's slice of the weights.
 func (t *trainer) Average(r hogwild.Round) error {
+	return averager{t.gpu, t.setup, t.memory, t.rank, t.job.Gradient != 0, t.kernels, t.private.job, t.private.share}.average(r)
+}
+
+func (a averager) average(r hogwild.Round) error {
 	share := r.Shares()
 	if share == nil {
 		return nil
 	}
-	release, err := t.use()
+	release, err := a.use()
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := upload(t.private.share, share); err != nil {
+	if err := upload(a.share, share); err != nil {
 		return err
 	}
-	from, to := t.setup.Slice(t.rank)
-	cfg := t.setup.Config
-	m := mean{Dst: uint64(t.memory.weights), Src: uint64(t.memory.slot(0)), Share: uint64(t.private.share),
-		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Workers), Stride: t.stride(t.memory.layout.Slots)}
-	if t.job.Gradient != 0 {
-		m.Gradients, m.LR = 1, t.setup.Rate(r.Seen)
+	from, to := a.setup.Slice(a.rank)
+	cfg := a.setup.Config
+	m := mean{Dst: uint64(a.memory.weights), Src: uint64(a.memory.slot(0)), Share: uint64(a.share),
+		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Workers), Stride: stride(a.memory.layout.Slots)}
+	if a.gradients {
+		m.LR = a.setup.Rate(r.Seen)
 		if cfg.Optimizer == "momentum" {
-			m.Velocity, m.Momentum = uint64(t.memory.state(0)), t.setup.Momentum()
+			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Momentum()
 		}
-		return t.mean("average_gradients", m)
+		return a.mean("average_gradients", m)
 	}
-	if err := t.mean("average_weights", m); err != nil {
+	if err := a.mean("average_weights", m); err != nil {
 		return err
 	}
-	return t.averageState(m, from, to)
+	return a.averageState(m, from, to)
 }
 
 // stride is the distance, in floats, between the arrays of two ranks.
-func (t *trainer) stride(offsets []int64) int64 {
+func stride(offsets []int64) int64 {
 	if len(offsets) < 2 {
 		return 0
 	}
 	return (offsets[1] - offsets[0]) / 4
 }
 
-// averageState does to this rank's slice of all velocities what --average-state says.
-func (t *trainer) averageState(m mean, from, to int) error {
-	states := t.memory.layout.States
-	if t.setup.Config.Optimizer != "momentum" || t.setup.Config.AverageState == "keep" {
+// averageState does to this rank's slice of all states' vectors what --average-state says.
+func (a averager) averageState(m mean, from, to int) error {
+	if a.setup.Config.Optimizer == "sgd" || a.setup.Config.AverageState == "keep" {
 		return nil
 	}
-	at := func(rank int) cu.DevicePtr { return t.memory.state(rank) + cu.DevicePtr(4*from) }
-	if t.setup.Config.AverageState == "average" {
-		// The mean goes to this rank's own state, of which the kernel reads each
-		// number before it writes it, and from there to the others.
-		m.Dst, m.Src, m.Stride = uint64(t.memory.state(t.rank)), uint64(t.memory.state(0)), t.stride(states)
-		if err := t.mean("average_weights", m); err != nil {
+	p := a.memory.layout.P
+	for k := range len(a.setup.States[0]) / p {
+		if err := a.averageVector(m, k*p, from, to); err != nil {
 			return err
 		}
-	} else if err := zero(at(t.rank), to-from); err != nil {
+	}
+	if a.setup.Config.AverageState == "reset" {
+		return zero(a.memory.steps(a.rank), 2)
+	}
+	return nil
+}
+
+// averageVector is averageState of the vector that begins at first in each state.
+func (a averager) averageVector(m mean, first, from, to int) error {
+	states := a.memory.layout.States
+	vector := func(rank int) cu.DevicePtr { return a.memory.state(rank) + cu.DevicePtr(4*first) }
+	at := func(rank int) cu.DevicePtr { return vector(rank) + cu.DevicePtr(4*from) }
+	if a.setup.Config.AverageState == "average" {
+		// The mean goes to this rank's own state, of which the kernel reads each
+		// number before it writes it, and from there to the others.
+		m.Dst, m.Src, m.Stride = uint64(vector(a.rank)), uint64(vector(0)), stride(states)
+		if err := a.mean("average_weights", m); err != nil {
+			return err
+		}
+	} else if err := zero(at(a.rank), to-from); err != nil {
 		return err
 	}
 	for rank := range states {
-		if rank != t.rank {
-			if err := move(at(rank), at(t.rank), to-from); err != nil {
+		if rank != a.rank {
+			if err := move(at(rank), at(a.rank), to-from); err != nil {
 				return err
 			}
 		}
@@ -96,13 +126,13 @@ func (t *trainer) averageState(m mean, from, to int) error {
 }
 
 // mean runs an averaging kernel over the slice.
-func (t *trainer) mean(name string, m mean) error {
+func (a averager) mean(name string, m mean) error {
 	if m.Count == 0 {
 		return nil
 	}
-	if err := upload(t.private.job, encode(m)); err != nil {
+	if err := upload(a.job, encode(m)); err != nil {
 		return err
 	}
-	k := t.kernels[name]
-	return k.run(min(k.most, ceilDiv(int(m.Count), k.threads)), t.private.job)
+	k := a.kernels[name]
+	return k.run(min(k.most, ceilDiv(int(m.Count), k.threads)), a.job)
 }

@@ -5,7 +5,8 @@ package cuda
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
+
+	"gorgonia.org/cu"
 
 	"hogwild/hogwild"
 )
@@ -14,64 +15,155 @@ import (
 func Register() { hogwild.RegisterBackend("cuda", backend{}) }
 
 // backend is GPU memory as a place for weights.
-type backend struct{}
+type backend struct {
+	shift int // of the list of GPUs, over which ranks are dealt out: tests put rank 0 elsewhere
+}
 
-// Own makes and exports the run's memory on the GPU that the configuration names,
-// and tries the kernel on it.
-func (backend) Own(s *hogwild.Setup) (hogwild.Owner, error) {
-	index, err := strconv.Atoi(s.Config.GPU)
-	if err != nil || index < 0 {
-		return nil, fmt.Errorf("gpu %q: want the index of a GPU, counted from 0", s.Config.GPU)
+// Own makes and exports the run's memory on the first of the GPUs that the configuration
+// names, puts the set on the others too, and tries the kernels on all.
+func (b backend) Own(s *hogwild.Setup) (hogwild.Owner, error) {
+	indices, note, err := choose(s.Config.GPU, max(s.Config.LeastFree(), newLayout(s).Size))
+	if err == nil {
+		err = b.enough(s.Config, indices)
 	}
-	c, err := openContext(index, "")
 	if err != nil {
 		return nil, err
 	}
-	release, err := c.use()
+	c, err := open(s, indices[0], "")
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	o := &owner{gpu: c, setup: s, memory: memory{layout: newLayout(s)}}
-	for _, step := range []func() error{o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck} {
-		if err := step(); err != nil {
-			_ = o.free() // the error that counts is the first
+	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: newLayout(s)}}
+	if note != "" {
+		o.notes = append(o.notes, note)
+	}
+	if err := o.steps(o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck); err != nil {
+		return nil, err
+	}
+	for _, i := range indices[1:] {
+		if err := o.extend(i); err != nil {
+			_ = o.Close() // the error that counts is the first
 			return nil, err
 		}
 	}
-	return o, nil
+	return o, o.refuse()
+}
+
+// open makes the context of a GPU for a run: see openContext.
+func open(s *hogwild.Setup, index int, uuid string) (*gpu, error) {
+	c, err := openContext(index, uuid)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.attached(s.Config); err != nil {
+		_ = c.close() // the error that counts is the first
+		return nil, err
+	}
+	return c, nil
+}
+
+// steps runs them with the context current. If one fails, the context's memory is given
+// back.
+func (o *owner) steps(all ...func() error) error {
+	return o.within(func() error {
+		for _, step := range all {
+			if err := step(); err != nil {
+				_ = o.free() // the error that counts is the first
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// extend puts the set on another GPU, and tries the kernels there on weights that are
+// gone afterwards.
+func (o *owner) extend(index int) error {
+	c, err := open(o.setup, index, "")
+	if err != nil {
+		return err
+	}
+	a := &owner{gpu: c, setup: o.setup, memory: memory{layout: newLayout(o.setup).alone(o.setup)}}
+	if err := a.steps(a.allocateRun, a.export, a.uploadData, a.prepare, a.selfCheck, a.dropWeights); err != nil {
+		return err
+	}
+	o.away = append(o.away, a)
+	t := a.ticket.GPUs[0]
+	if t.Way, err = wayFrom(a.device, o.device, o.setup.Config); err != nil {
+		return err
+	}
+	o.ticket.GPUs = append(o.ticket.GPUs, t)
+	return nil
+}
+
+// dropWeights frees what only the self-check needed.
+func (o *owner) dropWeights() error {
+	p := o.memory.weights
+	o.memory.weights = 0
+	return keep(o.idle.free(), failed(cu.MemFree(p), "freeing the weights of the self-check"))
+}
+
+// refuse says what replicas cannot do, if there are any.
+func (o *owner) refuse() error {
+	c, who := o.setup.Config, ""
+	if c.CPUWorkers > 0 {
+		who = "a worker on a core"
+	}
+	for i, a := range o.away {
+		if o.ticket.GPUs[i+1].Way.replica() {
+			who = fmt.Sprintf("a worker on GPU %d", a.device)
+		}
+	}
+	if who == "" {
+		return nil
+	}
+	if err := refuseReplicas(c, who); err != nil {
+		_ = o.Close() // the error that counts is the first
+		return err
+	}
+	return nil
 }
 
 // Join opens the coordinator's memory in a worker.
-func (backend) Join(s *hogwild.Setup, rank int, text []byte) (hogwild.Device, error) {
+func (b backend) Join(s *hogwild.Setup, rank int, text []byte) (hogwild.Device, error) {
 	var h ticketOfRun
 	if err := json.Unmarshal(text, &h); err != nil {
 		return nil, fmt.Errorf("the handle of the GPU memory: %w", err)
 	}
-	m := &memory{layout: newLayout(s)}
+	m := newMemory(s, h.GPUs[0].Piece)
 	if sum := m.layout.checksum(); sum != h.Checksum || m.layout.Size != h.Size || m.layout.Data.Size != h.DataSize {
 		return nil, fmt.Errorf("the GPU memory is laid out otherwise (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
-	c, err := openContext(0, h.UUID)
+	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(s.Config, &h)}
+	if s.Config.OnHost(rank) {
+		return r, r.join(&h, nil)
+	}
+	g := &h.GPUs[b.gpuOf(rank, len(h.GPUs))]
+	if g.Way.replica() {
+		return r, r.join(&h, g)
+	}
+	return joinDirect(s, rank, &h, g)
+}
+
+// joinDirect makes the device of a worker whose kernels reach the weights.
+func joinDirect(s *hogwild.Setup, rank int, h *ticketOfRun, g *ticketOfGPU) (t *trainer, err error) {
+	c, err := open(s, 0, g.UUID)
 	if err != nil {
 		return nil, err
 	}
-	release, err := c.use()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	if m.weights, err = openMemory(h.Weights); err != nil {
-		return nil, err
-	}
-	if m.data, err = openMemory(h.Data); err != nil {
-		return nil, err
-	}
-	t, err := newTrainer(s, c, m, rank)
-	if err != nil {
-		return nil, err
-	}
-	t.opened = true
-	return t, nil
+	m := newMemory(s, g.Piece)
+	err = c.within(func() error {
+		if m.weights, err = openMemory(h.Weights); err != nil {
+			return err
+		}
+		if m.data, err = openMemory(g.Data); err != nil {
+			return err
+		}
+		if t, err = newTrainer(s, c, m, rank); err == nil {
+			t.opened = true
+		}
+		return err
+	})
+	return t, err
 }

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 )
@@ -39,12 +40,13 @@ type Error struct {
 	Doing string // what the program was about to do, with sizes
 	Code  int    // CUresult, 0 when it is not known
 	Err   error  // the driver's own words
+	Help  string // what may help, if it is not what is known of the code
 }
 
 // Error says what was being done, what the driver said, and what may help.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: CUDA error %d (%v)", e.Doing, e.Code, e.Err)
-	if why := explained[e.Code]; why != "" {
+	if why := cmp.Or(e.Help, explained[e.Code]); why != "" {
 		text += ": " + why
 	}
 	return text
@@ -58,13 +60,17 @@ func failed(err error, doing string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	e := &Error{Doing: fmt.Sprintf(doing, args...), Err: err}
-	// The type of gorgonia.org/cu's results is not exported; it is the CUresult.
+	return &Error{Doing: fmt.Sprintf(doing, args...), Code: codeOf(err), Err: err}
+}
+
+// codeOf is a driver's result as a number. The type of gorgonia.org/cu's results is not
+// exported; it is the CUresult.
+func codeOf(err error) int {
 	switch v := reflect.ValueOf(err); {
 	case v.CanInt():
-		e.Code = int(v.Int())
+		return int(v.Int())
 	case v.CanUint():
-		e.Code = int(v.Uint())
+		return int(v.Uint())
 	}
-	return e
+	return 0
 }

@@ -48,7 +48,7 @@ func openContext(index int, uuid string) (*gpu, error) {
 	if uuid != "" {
 		return nil, fmt.Errorf("GPU %s, on which the coordinator keeps the weights, is not visible to this worker: CUDA_VISIBLE_DEVICES must be the same", uuid)
 	}
-	return nil, fmt.Errorf("gpu %d: there are %d GPUs, counted from 0", index, n)
+	return nil, fmt.Errorf("gpu %d: there is no such GPU: this machine has %s, counted from 0 (hogwild devices lists them)", index, plural(n, "GPU"))
 }
 
 func (c *gpu) open() (err error) {
@@ -85,6 +85,16 @@ func (c *gpu) use() (release func(), err error) {
 	return runtime.UnlockOSThread, nil
 }
 
+// within runs f with the context current.
+func (c *gpu) within(f func() error) error {
+	release, err := c.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f()
+}
+
 func (c *gpu) close() error {
 	return failed(c.device.ReleasePrimaryCtx(), "closing GPU %d", c.device)
 }
@@ -96,15 +106,15 @@ func (c *gpu) allocate(bytes int64, what string) (cu.DevicePtr, error) {
 		return p, nil
 	}
 	free, total, _ := cu.MemInfo() // best effort: the error below is what counts
-	return 0, failed(err, "allocating %.1f MiB for %s on GPU %d (%.0f of %.0f MiB are free)",
-		mib(bytes), what, c.device, mib(free), mib(total))
+	return 0, failed(err, "allocating %s for %s on GPU %d (%s of %s are free)",
+		size(bytes), what, c.device, size(free), size(total))
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
 // number is an element of an array that goes to a GPU and back.
 type number interface {
-	uint8 | int32 | uint32 | int64 | float32 | float64
+	uint8 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
 // upload copies v to device memory.

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -14,21 +15,26 @@ import (
 // job is what a kernel is told: struct Job of kernels/dev.h, field by field, eight
 // bytes each. Addresses are 0 where not used.
 type job struct {
-	W, Out, Velocity       uint64
-	X8, X, Y, Mul, Add     uint64
-	Rows, Start, LR, Loss  uint64
-	Ticket, Scratch, Taken uint64
-	ScratchStride          int64 // floats a CTA
-	Steps                  int64
-	Features, Layers       int64
-	Outputs, Classes       int64
-	LossKind               int64
-	Bias, ScaleWide        int64
-	Gradient               int64
-	Width                  [maxHidden]int64
-	Momentum, L2           float64
-	MaxBatch               int64
-	Sums                   uint64
+	W, Out, First, Second, Updates              uint64
+	X8, X, Ptr, Idx, Val, Y, M, Freq, Mul, Add  uint64
+	Rows, Start, IDs, LR, Loss, Ticket, Scratch uint64
+	Counts, Record, Sums, Plan                  uint64
+	ScratchStride                               int64 // floats a CTA
+	Steps, Teams                                int64
+	Features, Layers, Outputs, Classes          int64
+	LossKind                                    int64
+	Bias, Center, ScaleWide                     int64
+	Gradient                                    int64
+	Width                                       [maxHidden]int64
+	Optimizer, Racy, Discipline                 int64
+	Rank, Ranks                                 int64
+	Weights, MaxBatch                           int64
+	Hot, FlushEvery                             int64
+	Epoch                                       int64
+	Seed                                        uint64
+	Momentum, Beta1, Beta2, L1, L2, BiasStep    float64
+	Norm2, Mean                                 float64
+	Taken                                       int64
 }
 
 // mean is struct Mean: one slice of an average.
@@ -36,7 +42,6 @@ type mean struct {
 	Dst, Src, Velocity, Share  uint64
 	From, Count, Ranks, Stride int64
 	LR, Momentum               float64
-	Gradients                  int64
 }
 
 const (
@@ -56,57 +61,34 @@ func encode(v any) []byte {
 // lossKinds numbers the losses as kernels/loss.h does.
 var lossKinds = map[model.Loss]int64{model.CrossEntropy: 0, model.Logistic: 1, model.Hinge: 2, model.Squared: 3, model.L1: 4}
 
+// optimizers and disciplines number the words of a configuration as kernels/dev.h does.
+var (
+	optimizers  = map[string]int64{"sgd": 0, "momentum": 1, "adagrad": 2, "adam": 3}
+	disciplines = map[string]int64{"locked": 1, "ordered": 2}
+)
+
 // newJob fills in what is the same for all launches of a run, and refuses what the
 // kernels cannot do.
-func newJob(s *hogwild.Setup, m *memory) (job, error) {
+func newJob(s *hogwild.Setup, m *memory) (job, *family, error) {
 	spec, c := s.Spec, s.Config
 	j := job{Features: int64(spec.Features), Layers: int64(len(spec.Widths) + 1), Outputs: int64(spec.Outputs),
-		Classes: int64(spec.Classes), Momentum: s.Momentum(), L2: c.L2}
-	switch {
-	case spec.Outputs == 0:
-		return j, fmt.Errorf("gpu: the model %s is the program's own: it trains in host memory only", c.Model)
-	case spec.Net != nil || spec.Shape != nil:
-		return j, fmt.Errorf("gpu: the model %s trains in host memory only; leave --gpu out", c.Model)
-	case s.Set.X8 == nil && s.Set.X == nil:
-		return j, fmt.Errorf("gpu: %s has sparse rows: they train in host memory only; leave --gpu out", c.Data)
-	case c.Optimizer != "sgd" && c.Optimizer != "momentum":
-		return j, fmt.Errorf("gpu: optimizer %s trains in host memory only; choose sgd or momentum", c.Optimizer)
-	case c.L1 != 0:
-		return j, fmt.Errorf("gpu: l1 %g: it works in host memory only; use l2", c.L1)
-	case len(spec.Widths) > maxHidden || spec.Outputs > maxOutputs:
-		return j, fmt.Errorf("gpu: the model %s has %d hidden layers and %d outputs: at most %d and %d", c.Model, len(spec.Widths), spec.Outputs, maxHidden, maxOutputs)
-	}
-	j.LossKind = lossKinds[spec.Loss]
-	for i, w := range spec.Widths {
-		j.Width[i] = int64(w)
-	}
+		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
+		Optimizer: optimizers[c.Optimizer], Discipline: disciplines[c.Mode],
+		Ranks: int64(c.Workers), Weights: int64(m.layout.P), Seed: c.Seed,
+		Momentum: s.Momentum(), Beta1: c.Beta1, Beta2: c.Beta2, L1: c.L1, L2: c.L2, BiasStep: cmp.Or(c.Law.BiasStep, 1)}
 	if spec.Bias {
 		j.Bias = 1
 	}
-	d := m.layout.Data
-	if d.Scales > 1 {
-		j.ScaleWide = 1
+	if c.Write == "racy" {
+		j.Racy = 1
 	}
-	j.X8, j.X, j.Y, j.Mul, j.Add = m.at(d.X8), m.at(d.X), m.at(d.Y), m.at(d.Mul), m.at(d.Add)
-	return j, nil
-}
-
-// kernelName is the kernel that trains the model.
-func (j *job) kernelName() string {
-	if j.Layers == 1 && j.Outputs <= 16 {
-		return "linear_step"
+	m.point(&j)
+	if adaptive := c.Optimizer == "adam" || c.Optimizer == "adagrad"; c.Mode == "sync" && c.Average == "gradients" && (adaptive || c.L1 != 0) {
+		return j, nil, fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU such a step is of sgd or momentum, without l1; average weights, or leave --gpu out", c.Optimizer, c.L1)
 	}
-	return "mlp_step"
-}
-
-// scratchFloats is what a CTA needs, in floats, for the outputs of the hidden layers
-// and the deltas of all, eight samples at a time: see kernels/net.h.
-func scratchFloats(j *job) int64 {
-	wide := j.Outputs
-	for _, w := range j.Width {
-		wide += 2 * w
+	f, err := familyOf(s)
+	if err == nil {
+		err = f.fill(&j, s, m)
 	}
-	return roundUp(roundUp(j.MaxBatch, group)*wide, alignment/4)
+	return j, f, err
 }
-
-const group = 8 // samples that a CTA works on together

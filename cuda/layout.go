@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild"
+	"hogwild/hogwild/data"
 )
 
 // layout says where everything is in the two allocations of a run, in bytes. Every
@@ -17,21 +18,25 @@ import (
 type layout struct {
 	P      int      `json:"p"` // weights
 	Slots  []int64  `json:"slots"`
-	States []int64  `json:"states"`
+	States []int64  `json:"states"` // one or two of the optimizer's vectors each, one behind the other
+	Steps  int64    `json:"steps"`  // taken with each state: u64, countLine bytes apart
+	Counts int64    `json:"counts"` // updates written by each rank: u64, countLine bytes apart
 	Size   int64    `json:"size"`
 	Data   dataPart `json:"data"`
 }
 
 // dataPart is the second allocation: the training set.
 type dataPart struct {
-	X8, X, Y, Mul, Add int64 // -1: not there
-	Scales             int   // entries of Mul and of Add: 1 or d
-	Size               int64
+	X8, X, Ptr, Idx, Val, Y, M, Freq, Mul, Add int64 // -1: not there
+	Hot                                        int64 // the columns that sparse.go marks in Idx; -1: none
+	Scales                                     int   // entries of Mul and of Add: 1 or d
+	Size                                       int64
 }
 
 const (
 	block     = 2 << 20 // cuMemAlloc hands out blocks of 2 MiB, and IPC exposes a whole block
 	alignment = 256     // of every array: for vector accesses, and no shared cache line
+	countLine = 256     // from one rank's counter to the next: COUNT_STRIDE words
 )
 
 func newLayout(s *hogwild.Setup) layout {
@@ -48,24 +53,53 @@ func newLayout(s *hogwild.Setup) layout {
 	for _, v := range s.States {
 		l.States = append(l.States, place(&l.Size, 4*len(v)))
 	}
+	l.Steps = place(&l.Size, countLine*max(1, len(s.States)))
+	l.Counts = place(&l.Size, countLine*s.Config.Workers)
 	l.Size = roundUp(l.Size, block)
-
-	d := &l.Data
-	*d = dataPart{X8: -1, X: -1, Mul: -1, Add: -1}
-	if s.Set.X8 != nil {
-		d.X8 = place(&d.Size, len(s.Set.X8))
-		d.Scales = max(1, len(s.Set.Mul), len(s.Set.Add))
-		d.Mul = place(&d.Size, 4*d.Scales)
-		d.Add = place(&d.Size, 4*d.Scales)
-	} else {
-		d.X = place(&d.Size, 4*len(s.Set.X))
-	}
-	d.Y = place(&d.Size, 4*len(s.Set.Y))
-	d.Size = roundUp(d.Size, block)
+	l.Data = newDataPart(s.Set, false, hotCount(s))
 	return l
 }
 
-func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
+// words say what there is beside the weights.
+func (l *layout) words(s *hogwild.Setup) string {
+	text := fmt.Sprintf("%d weights", l.P)
+	if n := len(s.Slots); n > 0 {
+		text += fmt.Sprintf(", %d replicas", n)
+	}
+	if n := len(s.States); n > 0 && len(s.States[0]) > 0 {
+		text += fmt.Sprintf(", %d states of %s", n, s.Config.Optimizer)
+	}
+	return text
+}
+
+// newDataPart lays out a set: the arrays that it has, and as many hot columns; of one that streams those alone
+// that have an entry a column.
+func newDataPart(set *data.Set, streams bool, hot int) (d dataPart) {
+	place := func(bytes int) int64 {
+		if bytes == 0 {
+			return -1
+		}
+		at := roundUp(d.Size, alignment)
+		d.Size = at + int64(bytes)
+		return at
+	}
+	d.Mul, d.Add = -1, -1
+	if set.X8 != nil {
+		d.Scales = max(1, len(set.Mul), len(set.Add))
+		d.Mul, d.Add = place(4*d.Scales), place(4*d.Scales)
+	}
+	d.Freq = place(4 * len(set.Freq))
+	if streams {
+		set, hot = &data.Set{}, 0
+	}
+	d.X8, d.X, d.Ptr, d.Idx, d.Val = place(len(set.X8)), place(4*len(set.X)), place(8*len(set.Ptr)), place(4*len(set.Idx)), place(4*len(set.Val))
+	d.Y, d.M = place(4*len(set.Y)), place(4*len(set.M))
+	d.Hot = place(8 * hot)
+	d.Size = roundUp(d.Size, block)
+	return d
+}
+
+func roundUp[T int | int64](n, to T) T { return (n + to - 1) / to * to }
 
 // checksum is equal where layouts are.
 func (l layout) checksum() string {
@@ -79,13 +113,20 @@ func (l layout) checksum() string {
 // ticketOfRun is what workers need to open a run's memory: the handle that travels
 // in the world segment.
 type ticketOfRun struct {
-	UUID     string `json:"uuid"`
-	Nonce    uint64 `json:"nonce"` // of the run: a handle of another run is refused
-	Checksum string `json:"checksum"`
-	Weights  handle `json:"weights"`
-	Size     int64  `json:"size"`
-	Data     handle `json:"data"`
-	DataSize int64  `json:"data_size"`
+	Nonce    uint64        `json:"nonce"` // of the run: a handle of another run is refused
+	Checksum string        `json:"checksum"`
+	Weights  handle        `json:"weights"`
+	Size     int64         `json:"size"`
+	DataSize int64         `json:"data_size"`
+	GPUs     []ticketOfGPU `json:"gpus"` // home first
+}
+
+// ticketOfGPU is what a worker on one of the run's GPUs needs.
+type ticketOfGPU struct {
+	UUID  string `json:"uuid"`
+	Way   way    `json:"way"` // to the weights
+	Data  handle `json:"data"`
+	Piece int64  `json:"piece,omitempty"` // the training set streams, in pieces of so many bytes
 }
 
 // memory is a run's memory as this process sees it: made here, or opened here.
@@ -93,6 +134,22 @@ type memory struct {
 	layout  layout
 	weights cu.DevicePtr
 	data    cu.DevicePtr
+	piece   int64 // of a training set that streams, in bytes; 0: it is in data
+}
+
+// newMemory lays it out; the training set streams if piece is not 0.
+func newMemory(s *hogwild.Setup, piece int64) *memory {
+	m := &memory{layout: newLayout(s)}
+	if piece > 0 {
+		m.stream(s.Set, piece)
+	}
+	return m
+}
+
+// stream leaves out of the layout what comes with the launches.
+func (m *memory) stream(set *data.Set, piece int64) {
+	m.piece = piece
+	m.layout.Data = newDataPart(set, true, 0)
 }
 
 // slot is the address of a rank's replica or gradient.
@@ -101,10 +158,23 @@ func (m *memory) slot(rank int) cu.DevicePtr { return m.weights + cu.DevicePtr(m
 // state is the address of an optimizer's state.
 func (m *memory) state(i int) cu.DevicePtr { return m.weights + cu.DevicePtr(m.layout.States[i]) }
 
-// at is an address in the data allocation, 0 for what is not there.
-func (m *memory) at(offset int64) uint64 {
-	if offset < 0 {
-		return 0
+// steps is the address of the count of steps that a state has been used for.
+func (m *memory) steps(i int) cu.DevicePtr {
+	return m.weights + cu.DevicePtr(m.layout.Steps+int64(i)*countLine)
+}
+
+// point lets a job see the set.
+func (m *memory) point(j *job) {
+	d := m.layout.Data
+	at := func(offset int64) uint64 {
+		if offset < 0 {
+			return 0
+		}
+		return uint64(m.data) + uint64(offset)
 	}
-	return uint64(m.data) + uint64(offset)
+	j.X8, j.X, j.Ptr, j.Idx, j.Val = at(d.X8), at(d.X), at(d.Ptr), at(d.Idx), at(d.Val)
+	j.Y, j.M, j.Freq, j.Mul, j.Add = at(d.Y), at(d.M), at(d.Freq), at(d.Mul), at(d.Add)
+	if d.Scales > 1 {
+		j.ScaleWide = 1
+	}
 }

@@ -5,7 +5,6 @@ package cuda
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"strings"
 	"unsafe"
 
@@ -30,24 +29,21 @@ type kernel struct {
 	most    int // CTAs that run at the same time on this GPU
 }
 
-// loadKernels loads all modules for the GPU of the current context.
-func loadKernels(c *gpu) (kernels, error) {
+// loadKernels loads the modules of the given names for the GPU of the current context.
+func loadKernels(c *gpu, names ...string) (kernels, error) {
 	arch := "sm_70"
-	if c.major < 7 {
+	if c.major < oldestMajor {
 		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.name, c.major, c.minor)
 	}
 	if c.major >= 9 {
 		arch = "sm_90"
 	}
-	files, err := fs.Glob(ptx, "ptx/*."+arch+".ptx")
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("no PTX for %s is built in (make ptx): %v", arch, err)
-	}
 	all := kernels{}
-	for _, file := range files {
+	for _, name := range names {
+		file := fmt.Sprintf("ptx/%s.%s.ptx", name, arch)
 		text, err := ptx.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("no PTX is built in for kernel %s (make ptx): %w", name, err)
 		}
 		module, err := cu.LoadData(string(text))
 		if err != nil {
@@ -86,16 +82,16 @@ func (ks kernels) add(c *gpu, module cu.Module, text string) error {
 	return nil
 }
 
-// launch starts a kernel on its one parameter, the address of a job.
-func (k kernel) launch(ctas int, job cu.DevicePtr) error {
+// launch queues a kernel on its one parameter, the address of a job.
+func (k kernel) launch(ctas int, job cu.DevicePtr, in cu.Stream) error {
 	parameter := uint64(job)
-	err := k.fn.Launch(ctas, 1, 1, k.threads, 1, 1, 0, cu.Stream{}, []unsafe.Pointer{unsafe.Pointer(&parameter)})
+	err := k.fn.Launch(ctas, 1, 1, k.threads, 1, 1, 0, in, []unsafe.Pointer{unsafe.Pointer(&parameter)})
 	return failed(err, "launching %s with %d CTAs of %d threads", k.name, ctas, k.threads)
 }
 
 // run launches and waits.
 func (k kernel) run(ctas int, job cu.DevicePtr) error {
-	if err := k.launch(ctas, job); err != nil {
+	if err := k.launch(ctas, job, cu.NoStream); err != nil {
 		return err
 	}
 	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, k.threads)

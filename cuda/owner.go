@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"gorgonia.org/cu"
@@ -19,20 +20,30 @@ import (
 // them, and outlives the workers that have opened them.
 type owner struct {
 	*gpu
+	backend
 	setup  *hogwild.Setup
 	memory memory
 	ticket ticketOfRun
+	away   []*owner   // of the set on each of the other GPUs
 	mu     sync.Mutex // one use at a time
 	idle   *trainer   // for the self-check, and in place of ranks that are gone
 	others []*trainer
-	scorer *scorer // made when first needed
+	scorer *scorer  // made when first needed
+	notes  []string // what was found out while the memory was made
 }
 
 func (o *owner) allocateRun() (err error) {
 	l := &o.memory.layout
-	if o.memory.weights, err = o.allocate(l.Size, fmt.Sprintf("%d weights, %d replicas and %d optimizer states",
-		l.P, len(l.Slots), len(l.States))); err != nil {
+	if o.memory.weights, err = o.allocate(l.Size, l.words(o.setup)); err != nil {
 		return err
+	}
+	piece, why, err := o.fits("training", l.Data.Size, 1+o.setup.Config.Workers)
+	if err != nil {
+		return err
+	}
+	if piece > 0 {
+		o.notes = append(o.notes, why)
+		o.memory.stream(o.setup.Set, piece)
 	}
 	o.memory.data, err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Config.Data))
 	return err
@@ -40,27 +51,42 @@ func (o *owner) allocateRun() (err error) {
 
 func (o *owner) export() (err error) {
 	l := &o.memory.layout
-	o.ticket = ticketOfRun{UUID: o.uuid, Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size}
+	o.ticket = ticketOfRun{Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size,
+		GPUs: []ticketOfGPU{{UUID: o.uuid, Piece: o.memory.piece}}}
 	if o.ticket.Weights, err = exportMemory(o.memory.weights); err != nil {
 		return err
 	}
-	o.ticket.Data, err = exportMemory(o.memory.data)
+	o.ticket.GPUs[0].Data, err = exportMemory(o.memory.data)
 	return err
 }
 
 // uploadData fills the allocation of the training set.
-func (o *owner) uploadData() error { return uploadSet(&o.memory, o.setup.Set) }
+func (o *owner) uploadData() error {
+	return keep(uploadSet(&o.memory, o.setup.Set), uploadHot(&o.memory, o.setup))
+}
 
-func uploadSet(m *memory, set *data.Set) error {
+func uploadSet(m *memory, set *data.Set) (err error) {
 	d := m.layout.Data
-	at := func(offset int64) cu.DevicePtr { return m.data + cu.DevicePtr(max(offset, 0)) }
-	err := upload(at(d.Y), set.Y)
-	if set.X8 == nil {
-		return keep(err, upload(at(d.X), set.X))
+	lay(&err, m.data, d.X8, set.X8)
+	lay(&err, m.data, d.X, set.X)
+	lay(&err, m.data, d.Ptr, set.Ptr)
+	lay(&err, m.data, d.Idx, set.Idx)
+	lay(&err, m.data, d.Val, set.Val)
+	lay(&err, m.data, d.Y, set.Y)
+	lay(&err, m.data, d.M, set.M)
+	lay(&err, m.data, d.Freq, set.Freq)
+	if d.Scales > 0 {
+		lay(&err, m.data, d.Mul, spread(set.Mul, 1, d.Scales))
+		lay(&err, m.data, d.Add, spread(set.Add, 0, d.Scales))
 	}
-	err = keep(err, upload(at(d.X8), set.X8))
-	err = keep(err, upload(at(d.Mul), spread(set.Mul, 1, d.Scales)))
-	return keep(err, upload(at(d.Add), spread(set.Add, 0, d.Scales)))
+	return err
+}
+
+// lay uploads an array of the set, if it has it; of several errors the first is kept.
+func lay[T number](err *error, base cu.DevicePtr, offset int64, v []T) {
+	if offset >= 0 {
+		*err = keep(*err, upload(base+cu.DevicePtr(offset), v))
+	}
 }
 
 // spread is v, or its one entry n times, or missing n times.
@@ -85,20 +111,72 @@ func (o *owner) prepare() (err error) {
 }
 
 // Name is for the report.
-func (o *owner) Name() string { return fmt.Sprintf("cuda:%d (%s)", o.device, o.name) }
-
-// Notes say how many steps are in flight, and that processes take turns.
-func (o *owner) Notes() []string {
-	c, ctas := o.setup.Config, o.idle.ctas
-	notes := []string{fmt.Sprintf("%d steps of %d examples in flight: %d CTAs in each of %d workers",
-		ctas*c.Workers, c.Batch, ctas, c.Workers)}
-	if want := c.InFlight / c.Workers; want > ctas {
-		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.InFlight, ctas, o.idle.job.kernelName()))
+func (o *owner) Name() string {
+	list := fmt.Sprint(int(o.device))
+	for _, a := range o.away {
+		list += fmt.Sprintf(",%d", a.device)
 	}
-	if c.Workers > 1 && !o.underMPS() {
+	name := fmt.Sprintf("cuda:%s (%s)", list, o.name)
+	if o.setup.Config.CPUWorkers > 0 {
+		name += " and cpu"
+	}
+	return name
+}
+
+// Where is the device of a rank.
+func (o *owner) Where(rank int) string {
+	c := o.setup.Config
+	if c.OnHost(rank) {
+		return "cpu"
+	}
+	if g := o.gpuOf(rank, 1+len(o.away)); g > 0 {
+		return fmt.Sprintf("cuda:%d", o.away[g-1].device)
+	}
+	return fmt.Sprintf("cuda:%d", o.device)
+}
+
+// Notes say how many steps are in flight, how workers that are not at home reach the
+// weights, and that processes take turns.
+func (o *owner) Notes() []string {
+	c, ctas, teams := o.setup.Config, o.idle.ctas, int(o.idle.job.Teams)
+	on := c.Workers - c.CPUWorkers
+	each := plural(ctas, "CTA")
+	if teams > 1 {
+		each += fmt.Sprintf(" of %d teams", teams)
+	}
+	o.mu.Lock() // an evaluation may be adding one
+	found := slices.Clone(o.notes)
+	o.mu.Unlock()
+	who := "one worker"
+	if on > 1 {
+		who = fmt.Sprintf("each of %d workers", on)
+	}
+	notes := append(found, fmt.Sprintf("%s of %s in flight: %s in %s",
+		plural(ctas*teams*on, "step"), plural(c.Batch, "example"), each, who))
+	if c.InFlight/on/teams > o.idle.step.most {
+		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.InFlight, ctas, o.idle.step.name))
+	}
+	if n := o.idle.job.Hot; n > 0 {
+		notes = append(notes, fmt.Sprintf("the %d most frequent weights are held back for %d steps of a CTA", n, o.idle.job.FlushEvery))
+	} else if why := notHeld(o.setup, &o.idle.job); why != "" {
+		notes = append(notes, why)
+	}
+	for i, a := range o.away {
+		notes = append(notes, a.notes...)
+		notes = append(notes, o.ticket.GPUs[i+1].Way.note(a.device, o.device, c))
+	}
+	if on > 1+len(o.away) && !o.underMPS() {
 		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
 	}
 	return notes
+}
+
+// plural is a number of things: 1 step, 2 steps.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // Handle is what workers open the memory by.
@@ -132,6 +210,7 @@ func (o *owner) Upload() error {
 		}
 		for i, v := range s.States {
 			err = keep(err, upload(m.state(i), v))
+			err = keep(err, upload(m.steps(i), []uint64{*s.Taken(i)}))
 		}
 		return err
 	})
@@ -146,7 +225,10 @@ func (o *owner) Download() error {
 			err = keep(err, download(v, m.slot(r)))
 		}
 		for i, v := range s.States {
+			taken := make([]uint64, 1)
 			err = keep(err, download(v, m.state(i)))
+			err = keep(err, download(taken, m.steps(i)))
+			*s.Taken(i) = taken[0]
 		}
 		return err
 	})
@@ -185,16 +267,29 @@ func (o *owner) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 }
 
 // Close frees the run's memory. No worker has it open any more.
-func (o *owner) Close() error { return o.within(o.free) }
+func (o *owner) Close() (err error) {
+	for _, a := range o.away {
+		err = keep(err, a.Close())
+	}
+	return keep(err, o.within(o.free))
+}
 
 func (o *owner) free() error {
 	var err error
+	for _, t := range append(o.others, o.idle) {
+		if t != nil {
+			err = keep(err, t.free())
+		}
+	}
+	if o.scorer != nil {
+		err = keep(err, o.scorer.free())
+	}
 	for _, p := range []cu.DevicePtr{o.memory.weights, o.memory.data} {
 		if p != 0 {
 			err = keep(err, failed(cu.MemFree(p), "freeing the run's memory"))
 		}
 	}
-	return keep(err, o.close()) // the context's other memory goes with it
+	return keep(err, o.close())
 }
 
 // underMPS tells whether this process runs under a Multi-Process Service, so that

@@ -8,10 +8,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,9 +25,19 @@ import (
 // These tests train through whatever libcuda.so.1 the loader finds: the stand-in
 // (make fake, LD_LIBRARY_PATH=bin/fake), or a driver with a GPU.
 func TestMain(m *testing.M) {
-	Register()
+	shift, _ := strconv.Atoi(os.Getenv(shiftVariable))
+	hogwild.RegisterBackend("cuda", backend{shift})
+	if os.Getenv(greedyVariable) != "" {
+		hogwild.RegisterBackend("cuda", greedy{})
+	}
 	if hogwild.IsWorker() {
 		os.Exit(hogwild.WorkerMain())
+	}
+	if config := os.Getenv(apartVariable); config != "" {
+		os.Exit(runApart(config))
+	}
+	if os.Getenv(echoVariable) != "" {
+		os.Exit(echoMain())
 	}
 	os.Exit(m.Run())
 }
@@ -38,6 +50,12 @@ func trace(t *testing.T) []call {
 	if path == "" {
 		t.Skip("HOGWILD_FAKE_TRACE is not set: not the stand-in driver")
 	}
+	return callsIn(t, path)
+}
+
+// callsIn are those written to a file.
+func callsIn(t *testing.T, path string) []call {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +75,10 @@ func trace(t *testing.T) []call {
 }
 
 type call struct {
-	PID  int    `json:"pid"`
-	Call string `json:"call"`
+	PID    int    `json:"pid"`
+	Call   string `json:"call"`
+	Device int    `json:"device"`
+	Nonce  string `json:"nonce"` // of an allocation: it names it in all processes
 }
 
 // digits is the built-in set, so that the test needs no data; small, because the
@@ -67,7 +87,7 @@ func digits(t *testing.T, edit func(*hogwild.Config)) hogwild.Config {
 	c := hogwild.Default()
 	c.Data, c.Run, c.SaveEvery = "digits:3000", t.TempDir(), "0"
 	c.Workers, c.Batch, c.LR, c.Epochs, c.GPU = 1, 8, .05, 2, "0"
-	c.Center, c.LRCap = "off", "off" // as on the GPU, for the twin on the CPU
+	c.LRCap = "off" // one step in flight on a GPU, and on the CPU one worker
 	edit(&c)
 	return c
 }
@@ -98,6 +118,19 @@ func TestSameAsCPU(t *testing.T) {
 			c.Model, c.Optimizer, c.LR, c.Data = "mlp:24,12", "momentum", .01, "digits:1000"
 		}},
 		{"softmax cosine", func(c *hogwild.Config) { c.Model, c.Schedule = "softmax", "cosine" }},
+		{"softmax raw", func(c *hogwild.Config) { c.Model, c.Center, c.Data, c.Epochs = "softmax", "off", "digits:1000", 1 }},
+		{"softmax adam", func(c *hogwild.Config) {
+			c.Model, c.Optimizer, c.Batch, c.LR, c.Data, c.Epochs = "softmax", "adam", 20, .002, "digits:1000", 1
+		}},
+		{"logistic adagrad l1", func(c *hogwild.Config) {
+			c.Model, c.Optimizer, c.L1, c.Data, c.Epochs = "logistic", "adagrad", 1e-4, "digits:1000", 1
+		}},
+		{"softmax l1 bias step", func(c *hogwild.Config) {
+			c.Model, c.L1, c.BiasStep, c.Data, c.Epochs = "softmax", 1e-3, "0.5", "digits:1000", 1
+		}},
+		{"sync adam", func(c *hogwild.Config) {
+			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data, c.Epochs = "sync", 2, 5, "average", "adam", .002, "digits:500", 1
+		}},
 		{"sync momentum", func(c *hogwild.Config) {
 			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = "sync", 2, 5, "momentum", .01, "digits:1000"
 		}},
@@ -108,19 +141,25 @@ func TestSameAsCPU(t *testing.T) {
 			if gpu.Mode == "async" {
 				gpu.InFlight = 1
 			}
-			cpu := gpu
-			cpu.GPU, cpu.InFlight, cpu.Run = "", 0, t.TempDir()
-			got, want := train(t, gpu), train(t, cpu)
-			for i, w := range want.History {
-				g := got.History[i]
-				if math.Abs(g.TrainLoss-w.TrainLoss) > 1e-3 || math.Abs(g.TestLoss-w.TestLoss) > 1e-3 {
-					t.Errorf("epoch %d: train and test loss %.5f, %.5f; the CPU's %.5f, %.5f", i+1, g.TrainLoss, g.TestLoss, w.TrainLoss, w.TestLoss)
-				}
-			}
-			if !strings.HasPrefix(got.Device, "cuda:0") || got.Examples != want.Examples {
-				t.Errorf("%d examples on %s, want %d on cuda:0", got.Examples, got.Device, want.Examples)
-			}
+			sameAsCPU(t, gpu)
 		})
+	}
+}
+
+// sameAsCPU trains on the GPU and on the CPU, and compares the losses of each epoch.
+func sameAsCPU(t *testing.T, gpu hogwild.Config) {
+	t.Helper()
+	cpu := gpu
+	cpu.GPU, cpu.InFlight, cpu.Run = "", 0, t.TempDir()
+	got, want := train(t, gpu), train(t, cpu)
+	for i, w := range want.History {
+		g := got.History[i]
+		if math.Abs(g.TrainLoss-w.TrainLoss) > 1e-3 || math.Abs(g.TestLoss-w.TestLoss) > 1e-3 {
+			t.Errorf("epoch %d: train and test loss %.5f, %.5f; the CPU's %.5f, %.5f", i+1, g.TrainLoss, g.TestLoss, w.TrainLoss, w.TestLoss)
+		}
+	}
+	if !strings.HasPrefix(got.Device, "cuda:0") || got.Examples != want.Examples {
+		t.Errorf("%d examples on %s, want %d on cuda:0", got.Examples, got.Device, want.Examples)
 	}
 }
 
@@ -131,20 +170,20 @@ func TestMNIST(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("MNIST is neither in $HOGWILD_DATA nor in ../shared/data")
 	}
-	for _, model := range []string{"softmax", "logistic", "mlp:32"} {
-		for workers := 1; workers <= 4; workers *= 2 {
-			c := digits(t, func(c *hogwild.Config) {
-				c.Data, c.Limit, c.Model, c.Workers, c.LR, c.Epochs = path, 2000, model, workers, .03, 1
-				c.Schedule, c.InFlight = "cosine", 2*workers
-			})
+	for model, numbers := range map[string][]int{"softmax": {1, 2, 4}, "logistic": {2}, "mlp:32": {1, 4}} {
+		c := digits(t, func(c *hogwild.Config) {
+			c.Data, c.Limit, c.Model, c.LR, c.Epochs, c.Schedule, c.GPU = path, 2000, model, .03, 1, "cosine", ""
+		})
+		want := train(t, c)
+		for _, workers := range numbers {
+			c.GPU, c.Workers, c.InFlight, c.Run = "0", workers, 2*workers, t.TempDir()
 			near := .1
 			if workers == 1 {
 				c.InFlight, near = 1, 1e-3
 			}
 			got := train(t, c)
 			t.Logf("%s, %d workers: test loss %.4f, accuracy %.3f", model, workers, got.TestLoss, *got.TestAccuracy)
-			c.GPU, c.InFlight, c.Workers, c.Run = "", 0, 1, t.TempDir()
-			if want := train(t, c); !(math.Abs(got.TestLoss-want.TestLoss) < near) {
+			if !(math.Abs(got.TestLoss-want.TestLoss) < near) {
 				t.Errorf("%s, %d workers: test loss %.4f, the CPU's %.4f", model, workers, got.TestLoss, want.TestLoss)
 			}
 		}
@@ -231,16 +270,17 @@ func TestKilledWorkers(t *testing.T) {
 }
 
 // children are the processes that this one has started.
-func children() (pids []int) {
-	tasks, _ := filepath.Glob("/proc/self/task/*/children")
+func children() []int { return childrenOf(os.Getpid()) }
+
+// childrenOf are those that a process has started.
+func childrenOf(pid int) (pids []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, task := range tasks {
 		text, _ := os.ReadFile(task) // a thread may have ended
 		for _, field := range strings.Fields(string(text)) {
-			pid := 0
-			for _, digit := range field {
-				pid = 10*pid + int(digit-'0')
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
 			}
-			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -282,10 +322,10 @@ func TestRefuses(t *testing.T) {
 		edit func(*hogwild.Config)
 		says string
 	}{
-		{func(c *hogwild.Config) { c.GPU = "7" }, "gpu 7: there are"},
+		{func(c *hogwild.Config) { c.GPU = "7" }, "gpu 7: there is no such GPU"},
 		{func(c *hogwild.Config) { c.GPU = "x" }, `gpu "x"`},
-		{func(c *hogwild.Config) { c.Optimizer = "adam" }, "optimizer adam"},
-		{func(c *hogwild.Config) { c.L1 = 1e-4 }, "l1"},
+		{func(c *hogwild.Config) { c.Optimizer, c.Mode, c.Average = "adam", "sync", "gradients" }, "averaged gradients with optimizer adam"},
+		{func(c *hogwild.Config) { c.L1, c.Mode, c.Average = 1e-4, "sync", "gradients" }, "l1 0.0001"},
 	} {
 		_, err := hogwild.Run(context.Background(), digits(t, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
@@ -310,11 +350,37 @@ func (b spoilt) Own(s *hogwild.Setup) (hogwild.Owner, error) {
 	return o, nil
 }
 
+// TestTried: one trial that agrees is enough, an error ends them, and what is wrong in all is
+// told.
+func TestTried(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		wrong  string // of each trial, a letter; a dash for none
+		err    error  // of the last
+		trials int
+		says   string
+	}{{"-", nil, 1, ""}, {"a-", nil, 2, ""}, {"ab-", nil, 3, ""}, {"abc", nil, 3, "c"}, {"ab", broken, 2, ""}} {
+		trials := 0
+		wrong, err := tried(func(number uint64) (string, error) {
+			if trials++; number != uint64(trials) {
+				t.Errorf("trial %d has the number %d", trials, number)
+			}
+			if trials == len(c.wrong) && c.err != nil {
+				return "", c.err
+			}
+			return strings.Trim(c.wrong[trials-1:trials], "-"), nil
+		})
+		if wrong != c.says || err != c.err || trials != c.trials {
+			t.Errorf("%s: %q, %v after %d trials; want %q, %v after %d", c.wrong, wrong, err, trials, c.says, c.err, c.trials)
+		}
+	}
+}
+
 // TestSelfCheck: a GPU that computes something else than the CPU trains nothing.
 func TestSelfCheck(t *testing.T) {
 	hogwild.RegisterBackend("cuda", spoilt{})
 	defer Register()
-	for _, model := range []string{"softmax", "mlp:20"} {
+	for _, model := range []string{"softmax", "mlp:20", "conv:2@3p2,4"} {
 		_, err := hogwild.Run(context.Background(), digits(t, func(c *hogwild.Config) { c.Model = model }))
 		if err == nil || !strings.Contains(err.Error(), "self-check of") || !strings.Contains(err.Error(), "do not trust") {
 			t.Errorf("%s: %v, want the self-check's error", model, err)

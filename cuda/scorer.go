@@ -3,94 +3,160 @@
 package cuda
 
 import (
+	"errors"
+	"math"
+
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
-// scorer evaluates weights on a set that is kept on the GPU.
+// scorer evaluates weights on a set that is kept on the GPU, or streams.
 type scorer struct {
-	kernel  kernel
-	job     job
-	ctas    int
-	weights cu.DevicePtr
-	buffer  cu.DevicePtr // of the job
-	ticket  cu.DevicePtr
-	sums    []float64
+	line   line
+	memory memory // of the set
+	rows   source
+	job    job
+	ctas   int
+	each   int // rows of a launch
+	list   []int32
+	sum    model.Score
+	own    []cu.DevicePtr // to be freed
 }
 
-const sumsEach = 8 // n, loss, correct, squared error, sum of y, sum of y^2, and two that are free
+const (
+	sumsEach = 8       // of a CTA: n, loss, correct, squared error, sum of y, sum of y^2, and two that are free
+	mostRows = 1 << 20 // of a launch
+)
 
 func newScorer(o *owner, set *data.Set) (*scorer, error) {
 	setup := *o.setup
 	setup.Set = set
-	m := memory{layout: newLayout(&setup)}
-	var err error
-	if m.data, err = o.allocate(m.layout.Data.Size, "the test set"); err != nil {
-		return nil, err
+	s := &scorer{memory: memory{layout: newLayout(&setup)}}
+	if err := s.open(o, &setup); err != nil {
+		return nil, errors.Join(err, s.free())
 	}
-	if err := uploadSet(&m, set); err != nil {
-		return nil, err
-	}
-	s := &scorer{kernel: o.idle.kernels["evaluate"]}
-	if s.job, err = newJob(&setup, &m); err != nil {
-		return nil, err
-	}
-	s.ctas = max(1, min(s.kernel.most, ceilDiv(set.Rows, evalRows)))
-	s.job.MaxBatch, s.job.Steps = evalRows, 1
-	s.job.ScratchStride = scratchFloats(&s.job)
-	s.sums = make([]float64, sumsEach*s.ctas)
-	rows := make([]int32, set.Rows)
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	for _, a := range []struct {
-		address *uint64
-		bytes   int
-		what    string
-	}{
-		{&s.job.W, 4 * m.layout.P, "a copy of the weights"}, {&s.job.Rows, 4 * len(rows), "the test rows"}, {&s.job.Start, 8, "the test rows"},
-		{&s.job.Scratch, 4 * int(s.job.ScratchStride) * s.ctas, "activations"}, {&s.job.Sums, 8 * len(s.sums), "sums"},
-		{&s.job.Ticket, 8, "a ticket"},
-	} {
-		p, err := o.allocate(int64(max(a.bytes, 8)), a.what)
-		if err != nil {
-			return nil, err
-		}
-		*a.address = uint64(p)
-	}
-	s.weights, s.ticket = cu.DevicePtr(s.job.W), cu.DevicePtr(s.job.Ticket)
-	if s.buffer, err = o.allocate(int64(len(encode(s.job))), "a job"); err != nil {
-		return nil, err
-	}
-	err = upload(cu.DevicePtr(s.job.Rows), rows)
-	err = keep(err, upload(cu.DevicePtr(s.job.Start), []int32{0, int32(set.Rows)}))
-	return s, keep(err, upload(s.buffer, encode(s.job)))
+	return s, nil
 }
 
-// evalRows is how many rows a CTA evaluates at once.
-const evalRows = 64
+func (s *scorer) open(o *owner, setup *hogwild.Setup) error {
+	set := setup.Set
+	if err := s.load(o, set); err != nil {
+		return err
+	}
+	var f *family
+	var err error
+	if s.job, f, err = newJob(setup, &s.memory); err != nil {
+		return err
+	}
+	if f.plans {
+		s.own = append(s.own, cu.DevicePtr(s.job.Plan))
+	}
+	s.job.Center = -1 // what it judges is folded
+	_, name := f.kernels(&s.job)
+	s.line = line{gpu: o.gpu, kernel: o.idle.kernels[name], ended: s.took}
+	s.rows = source{set, s.memory.piece > 0}
+	s.each = min(set.Rows, mostRows)
+	if s.rows.streams {
+		s.each = min(s.each, max(f.block, int(s.memory.piece)/s.rows.mean()))
+	}
+	s.ctas = max(1, min(s.line.kernel.most, ceilDiv(s.each, f.block)))
+	s.job.MaxBatch, s.job.Steps = int64(f.block), 1
+	s.job.ScratchStride = f.scratch(&s.job)
+	if s.job.W, err = s.allocate(o, 4*int64(s.memory.layout.P), "a copy of the weights"); err != nil {
+		return err
+	}
+	if s.job.Scratch, err = s.allocate(o, 4*s.job.ScratchStride*int64(s.ctas), "activations"); err != nil {
+		return err
+	}
+	return s.line.open(s.room())
+}
 
-// score adds up the CTAs' sums in their order.
-func (s *scorer) score(w []float32) (sum model.Score, err error) {
-	err = upload(s.weights, w)
-	err = keep(err, zero(s.ticket, 2))
-	err = keep(err, zero(cu.DevicePtr(s.job.Sums), 2*len(s.sums)))
+// load brings the set to the GPU, or what belongs to its columns if it streams.
+func (s *scorer) load(o *owner, set *data.Set) error {
+	m := &s.memory
+	piece, why, err := o.fits("test", m.layout.Data.Size, 1+o.setup.Config.Workers)
+	if err != nil {
+		return err
+	}
+	if piece > 0 {
+		o.notes = append(o.notes, why)
+		m.stream(set, piece)
+	}
+	p, err := s.allocate(o, m.layout.Data.Size, "the test set")
+	if err != nil {
+		return err
+	}
+	m.data = cu.DevicePtr(p)
+	return uploadSet(m, set)
+}
+
+func (s *scorer) allocate(o *owner, bytes int64, what string) (uint64, error) {
+	p, err := o.allocate(max(bytes, 4), what)
 	if err == nil {
-		err = s.kernel.run(s.ctas, s.buffer)
+		s.own = append(s.own, p)
 	}
-	if err = keep(err, download(s.sums, cu.DevicePtr(s.job.Sums))); err != nil {
-		return sum, err
+	return uint64(p), err
+}
+
+// room is what a launch needs in a stage, without its rows.
+func (s *scorer) room() int {
+	return room(5, jobBytes+ticketBytes+8+8*sumsEach*s.ctas)
+}
+
+// score adds up the sums of all launches and their CTAs, in order.
+func (s *scorer) score(w []float32) (model.Score, error) {
+	s.sum = model.Score{}
+	err := upload(cu.DevicePtr(s.job.W), w)
+	for first := 0; err == nil && first < s.rows.set.Rows; first += s.each {
+		s.list = s.list[:0]
+		for i := first; i < min(first+s.each, s.rows.set.Rows); i++ {
+			s.list = append(s.list, int32(i))
+		}
+		err = s.launch()
 	}
-	for i := 0; i < len(s.sums); i += sumsEach {
-		v := s.sums[i:]
-		sum.N += int(v[0])
-		sum.Loss += v[1]
-		sum.Correct += int(v[2])
-		sum.SqErr += v[3]
-		sum.Y += v[4]
-		sum.Y2 += v[5]
+	err = keep(err, s.line.drain())
+	return s.sum, err
+}
+
+// launch queues the evaluation of the rows listed.
+func (s *scorer) launch() error {
+	at, err := s.line.begin(s.room() + s.rows.room(s.list))
+	if err != nil {
+		return err
 	}
-	return sum, nil
+	j := s.job
+	text, address := place[uint8](at, jobBytes)
+	ticket, word := place[uint8](at, ticketBytes)
+	clear(ticket)
+	j.Ticket, j.Start = word, stow(at, []int32{0, int32(len(s.list))})
+	s.rows.put(at, &j, s.list)
+	at.loads()
+	at.comesBack()
+	_, j.Sums = place[float64](at, sumsEach*s.ctas)
+	copy(text, encode(j))
+	return s.line.launch(at, s.ctas, address)
+}
+
+// took adds the sums of a launch.
+func (s *scorer) took(back []byte) {
+	for v := numbers[float64](back); len(v) > 0; v = v[sumsEach:] {
+		s.sum.N += int(math.Round(v[0]))
+		s.sum.Loss += v[1]
+		s.sum.Correct += int(math.Round(v[2]))
+		s.sum.SqErr += v[3]
+		s.sum.Y += v[4]
+		s.sum.Y2 += v[5]
+	}
+}
+
+// free gives back all that it has made.
+func (s *scorer) free() error {
+	err := s.line.close()
+	for _, p := range s.own {
+		err = keep(err, failed(cu.MemFree(p), "freeing the test set and what belongs to it"))
+	}
+	return err
 }

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"encoding/binary"
 	"math"
 	"time"
 
@@ -18,69 +19,95 @@ type trainer struct {
 	setup   *hogwild.Setup
 	memory  *memory
 	kernels kernels
+	family  *family
+	step    kernel // takes steps
+	line    line   // of its launches
+	rows    source
 	rank    int
-	job     job
-	ctas    int // steps that this rank has under way at once
+	job     job // what is the same for all launches
+	ctas    int // of a launch: with their teams, the steps that this rank has under way at once
+	samples bool
 	private buffers
 
 	chunks  int // Appetite
 	tallies []hogwild.Tally
 	steps   int64
-	opened  bool // the memory is the coordinator's
+	begun   int64 // steps in all launches so far
+	opened  bool  // the memory is the coordinator's
 
-	// of the launch under way
-	rows  []int32
-	start []int32
-	lr    []float32
+	// of a call of Train
+	left  []hogwild.Chunk // not yet listed
+	list  []int32         // rows of a launch, step after step
+	start []int32         // of each step in list, and its end
+	lr    []float32       // of all steps
 	loss  []float32
 }
 
-// buffers is this process's own device memory.
+// buffers is this process's own device memory, beside what its launches bring along.
 type buffers struct {
-	job, rows, start, lr, loss, ticket, taken, scratch, share cu.DevicePtr
-	nRows, nSteps                                             int // capacity
+	job, scratch, share cu.DevicePtr // job: of an average
 }
 
-// A launch is to take from 2 to 10 ms: long against its overhead, short against the
-// patience of who waits for a turn on the GPU, or for a stop.
+// A call of Train is to take 10 ms: long against its overhead, short against the patience
+// of who waits for a turn on the GPU, or for a stop. It is cut into four launches, so that
+// the rows of one are listed and copied while another runs.
 const (
-	launchTime = 5 * time.Millisecond
+	trainTime  = 10 * time.Millisecond
+	launches   = 4
 	mostChunks = 4096
 )
 
 func newTrainer(s *hogwild.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
-	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, chunks: 1}
+	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, chunks: 1, samples: s.Samples(), rows: source{s.Set, m.piece > 0}}
 	var err error
-	if t.kernels, err = loadKernels(c); err != nil {
+	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
 	}
-	if t.job, err = newJob(s, m); err != nil {
+	t.job.MaxBatch = int64(s.Config.Batch)
+	step, evaluate := t.family.kernels(&t.job)
+	if t.kernels, err = loadKernels(c, "average", file(step), file(evaluate)); err != nil {
 		return nil, err
 	}
-	cfg := s.Config
-	t.ctas = max(1, cfg.InFlight/cfg.Workers)
-	t.ctas = min(t.ctas, t.kernels[t.job.kernelName()].most)
-	w := uint64(m.weights)
-	t.job.W, t.job.Out = w, w
-	switch {
-	case cfg.Mode == "sync" && cfg.Average == "gradients":
-		t.job.Out, t.job.Gradient = uint64(m.slot(rank)), 1
-	case cfg.Mode == "sync":
-		t.job.W = uint64(m.slot(rank))
-		t.job.Out = t.job.W
-	}
-	if cfg.Optimizer == "momentum" && t.job.Gradient == 0 {
-		t.job.Velocity = uint64(m.state(rank % len(s.States)))
-	}
-	t.job.MaxBatch = int64(cfg.Batch)
-	t.job.ScratchStride = scratchFloats(&t.job)
-	if err := t.grow(s.ChunkRows(), ceilDiv(s.ChunkRows(), cfg.Batch)); err != nil {
+	t.step = t.kernels[step]
+	t.aim()
+	t.share()
+	t.job.ScratchStride = t.family.scratch(&t.job)
+	if err := t.once(); err != nil {
 		return nil, err
 	}
-	return t, t.once()
+	t.line = line{gpu: c, kernel: t.step, ended: t.took}
+	return t, t.line.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Config.Batch))))
 }
 
-// once makes the buffers whose size does not change.
+// aim says what the launches read and write: the weights, in barrier mode this rank's
+// replica or gradient, and the state that is this rank's.
+func (t *trainer) aim() {
+	cfg, m, j := t.setup.Config, t.memory, &t.job
+	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(t.rank)
+	switch {
+	case cfg.Mode == "sync" && cfg.Average == "gradients":
+		j.Out, j.Gradient = uint64(m.slot(t.rank)), 1
+	case cfg.Mode == "sync":
+		j.W = uint64(m.slot(t.rank))
+		j.Out = j.W
+	}
+	j.Counts = uint64(m.weights) + uint64(m.layout.Counts)
+	if i := t.rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Optimizer != "sgd" {
+		j.First = uint64(m.state(i))
+		j.Second = j.First + 4*uint64(m.layout.P) // where there is one
+		j.Updates = uint64(m.steps(i))
+	}
+}
+
+// share is this rank's part of the steps in flight: so many CTAs, with so many teams.
+func (t *trainer) share() {
+	cfg := t.setup.Config
+	mine := max(1, cfg.InFlight/(cfg.Workers-cfg.CPUWorkers))
+	t.job.Teams = int64(min(mine, max(t.family.teams, int(t.job.Teams))))
+	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
+}
+
+// once makes the buffers.
 func (t *trainer) once() (err error) {
 	b := &t.private
 	ranks := t.setup.Config.Workers
@@ -89,102 +116,92 @@ func (t *trainer) once() (err error) {
 		bytes int64
 		what  string
 	}{
-		{&b.job, int64(len(encode(t.job))), "a job"}, {&b.ticket, 8, "a ticket"}, {&b.taken, 8, "a counter"},
-		{&b.scratch, 4 * t.job.ScratchStride * int64(t.ctas), "activations"}, {&b.share, 4 * int64(ranks), "shares"},
+		{&b.job, int64(len(encode(mean{}))), "a job"}, {&b.share, 4 * int64(ranks), "shares"},
+		{&b.scratch, 4 * t.job.ScratchStride * int64(t.ctas), "activations"},
 	} {
 		if *a.p, err = t.allocate(max(a.bytes, 4), a.what); err != nil {
 			return err
 		}
 	}
-	t.job.Ticket, t.job.Taken, t.job.Scratch = uint64(b.ticket), uint64(b.taken), uint64(b.scratch)
-	return nil
+	// Kernels that sum up a gradient there begin with zeros (kernels/sparse_whole.h).
+	err = keep(zero(b.scratch, int(t.job.ScratchStride)*t.ctas), failed(cu.Synchronize(), "clearing scratch memory"))
+	t.job.Scratch = uint64(b.scratch)
+	return err
 }
 
-// grow makes room for launches of that many rows and steps.
-func (t *trainer) grow(rows, steps int) (err error) {
-	b := &t.private
-	if rows <= b.nRows && steps <= b.nSteps {
-		return nil
-	}
-	for _, p := range []cu.DevicePtr{b.rows, b.start, b.lr, b.loss} {
-		if p != 0 {
-			if err := failed(cu.MemFree(p), "freeing a buffer"); err != nil {
-				return err
-			}
-		}
-	}
-	b.nRows, b.nSteps = max(rows, 2*b.nRows), max(steps, 2*b.nSteps)
-	for _, a := range []struct {
-		p     *cu.DevicePtr
-		words int
-	}{{&b.rows, b.nRows}, {&b.start, b.nSteps + 1}, {&b.lr, b.nSteps}, {&b.loss, b.nSteps}} {
-		if *a.p, err = t.allocate(4*int64(a.words), "a launch's rows and losses"); err != nil {
-			return err
-		}
-	}
-	t.job.Rows, t.job.Start, t.job.LR, t.job.Loss = uint64(b.rows), uint64(b.start), uint64(b.lr), uint64(b.loss)
-	return nil
-}
-
-// Appetite is the number of chunks that make a launch of a few milliseconds.
+// Appetite is the number of chunks that make a call of Train as long as it should be.
 func (t *trainer) Appetite() int { return t.chunks }
 
-// Train runs the steps of the chunks as one launch.
+// Train runs the steps of the chunks in launches, one behind the other. What it computes
+// does not depend on where one ends and the next begins.
 func (t *trainer) Train(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
 	release, err := t.use()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	t.list(cs)
-	if len(t.rows) == 0 {
-		return t.tally(cs)
-	}
-	if err := t.grow(len(t.rows), len(t.lr)); err != nil {
-		return nil, err
-	}
 	began := time.Now()
-	if err := t.step(); err != nil {
+	t.left, t.lr, t.loss = append(t.left[:0], cs...), t.lr[:0], t.loss[:0]
+	t.job.Epoch = int64(cs[0].Epoch)
+	for each := t.each(); err == nil && len(t.left) > 0; {
+		if listed := len(t.lr); t.take(each) {
+			err = t.launch(t.list, t.start, t.lr[listed:])
+		}
+	}
+	if err = keep(err, t.line.drain()); err != nil {
 		return nil, err
 	}
-	t.adapt(len(cs), time.Since(began))
+	if len(t.lr) > 0 {
+		t.adapt(len(cs), time.Since(began))
+	}
 	return t.tally(cs)
 }
 
-// list writes down the rows of each step, in the order in which a CPU takes them.
-func (t *trainer) list(cs []hogwild.Chunk) {
-	t.rows, t.start, t.lr = t.rows[:0], append(t.start[:0], 0), t.lr[:0]
-	for _, c := range cs {
-		order, seen := t.setup.Order(c.Rank), c.Seen
-		for first, left := c.First, c.Count; left > 0; first += c.Stride {
-			n := min(c.Batch, left)
-			at := len(t.rows)
-			t.rows = append(t.rows, make([]int32, n)...)
-			order.Fill(t.rows[at:], c.Epoch, first)
-			t.start = append(t.start, int32(len(t.rows)))
-			t.lr = append(t.lr, float32(t.setup.Rate(seen)))
-			seen += int64(n * c.Weight)
-			left -= n
-		}
-	}
+// room is what a launch of that many rows and steps needs in a stage, without the rows
+// themselves.
+func (t *trainer) room(rows, steps int) int {
+	return room(8, jobBytes+ticketBytes+4*rows+12*steps+4+8*hogwild.RecordWords)
 }
 
-// step launches the kernel over the steps listed, and fetches their losses.
-func (t *trainer) step() error {
-	b := &t.private
-	t.job.Steps = int64(len(t.lr))
-	for _, err := range []error{upload(b.rows, t.rows), upload(b.start, t.start), upload(b.lr, t.lr),
-		zero(b.ticket, 2), zero(b.taken, 2), upload(b.job, encode(t.job))} {
-		if err != nil {
-			return err
-		}
-	}
-	k := t.kernels[t.job.kernelName()]
-	if err := k.run(min(t.ctas, len(t.lr)), b.job); err != nil {
+const ticketBytes = 16
+
+var jobBytes = binary.Size(job{})
+
+// launch queues the kernel over the steps; took has their losses when it has ended. The
+// rows of step i are rows[start[i]:start[i+1]].
+func (t *trainer) launch(rows, start []int32, lr []float32) error {
+	s, err := t.line.begin(t.room(0, len(lr)) + t.rows.room(rows))
+	if err != nil {
 		return err
 	}
-	t.loss = append(t.loss[:0], t.lr...)
-	return download(t.loss, b.loss)
+	j := t.job
+	j.Steps, j.Taken = int64(len(lr)), t.begun
+	t.begun += j.Steps
+	text, at := place[uint8](s, jobBytes)
+	ticket, address := place[uint8](s, ticketBytes)
+	clear(ticket)
+	j.Ticket, j.Start, j.LR = address, stow(s, start), stow(s, lr)
+	t.rows.put(s, &j, rows)
+	s.comesBack()
+	if t.samples {
+		record, address := place[uint64](s, hogwild.RecordWords)
+		clear(record)
+		j.Record = address
+	}
+	s.loads()
+	_, j.Loss = place[float32](s, len(lr))
+	copy(text, encode(j))
+	return t.line.launch(s, min(t.ctas, ceilDiv(len(lr), int(t.job.Teams))), at)
+}
+
+// took takes in what a launch has brought back: samples, and the losses of its steps.
+func (t *trainer) took(back []byte) {
+	if t.samples {
+		n := 8 * hogwild.RecordWords
+		t.setup.Sampled(t.rank, numbers[uint64](back[:n]))
+		back = back[roundUp(n, alignment):]
+	}
+	t.loss = append(t.loss, numbers[float32](back)...)
 }
 
 // tally shares the losses out among the chunks.
@@ -208,9 +225,9 @@ func (t *trainer) tally(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
 	return t.tallies, nil
 }
 
-// adapt aims the next launch at launchTime, at most doubling or halving it.
+// adapt aims the next call at trainTime, at most doubling or halving it.
 func (t *trainer) adapt(chunks int, took time.Duration) {
-	want := float64(chunks) * float64(launchTime) / float64(max(took, time.Microsecond))
+	want := float64(chunks) * float64(trainTime) / float64(max(took, time.Microsecond))
 	want = min(max(want, float64(t.chunks)/2), float64(t.chunks)*2)
 	t.chunks = min(max(1, int(want)), mostChunks)
 }
@@ -222,16 +239,27 @@ func (t *trainer) Close() error {
 		return err
 	}
 	defer release()
-	b := &t.private
-	for _, p := range []cu.DevicePtr{b.job, b.rows, b.start, b.lr, b.loss, b.ticket, b.taken, b.scratch, b.share} {
-		if p != 0 {
-			err = keep(err, failed(cu.MemFree(p), "freeing a buffer"))
-		}
-	}
+	err = t.free()
 	if t.opened {
 		err = keep(err, closeMemory(t.memory.weights))
 		err = keep(err, closeMemory(t.memory.data))
 		err = keep(err, t.close())
+	}
+	return err
+}
+
+// free gives back what it has made itself, its launches first.
+func (t *trainer) free() error {
+	err := t.line.close()
+	b := &t.private
+	for _, p := range []cu.DevicePtr{b.job, b.scratch, b.share} {
+		if p != 0 {
+			err = keep(err, failed(cu.MemFree(p), "freeing a buffer"))
+		}
+	}
+	*b = buffers{}
+	if t.family != nil {
+		err = keep(err, t.family.freePlan(&t.job))
 	}
 	return err
 }

@@ -3,8 +3,10 @@
 package cuda
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"hogwild/hogwild/model"
 )
@@ -21,8 +23,11 @@ type problem struct {
 	wide    bool // mul and add for each input, and add is not 0
 	batches []int
 	ctas    int
-	mu, l2  float64
-	keep    bool // add the gradient up instead of stepping
+	rule    string // an optimizer; "": sgd
+	l1, l2  float64
+	center  bool    // the first layer learns on inputs less means
+	bias    float64 // the step of a linear model's bias; 0: 1
+	keep    bool    // add the gradient up instead of stepping
 }
 
 func (p *problem) values() bool { return p.loss == model.Squared || p.loss == model.L1 }
@@ -37,11 +42,39 @@ func (p *problem) classes() int {
 // sizes are the widths of all layers, inputs and outputs included.
 func (p *problem) sizes() []int { return append(append([]int{p.d}, p.widths...), p.k) }
 
+// losses of one output and of more.
+var lossesByOutputs = map[bool][]model.Loss{true: {model.Logistic, model.Hinge, model.Squared, model.L1}, false: {model.CrossEntropy, model.Logistic, model.Hinge}}
+
+// problems are each loss once with each number of outputs, everything else in turns.
+func problems(outputs []int, widths [][]int) (ps []problem) {
+	batches := [][]int{{8, 8, 8}, {1, 1, 1, 1}, {7, 64, 3}, {20}, {1, 8}}
+	for _, k := range outputs {
+		for _, loss := range lossesByOutputs[k == 1] {
+			i := len(ps)
+			p := problem{d: []int{13, 784}[i%2], k: k, loss: loss, widths: widths[i%len(widths)], batches: batches[i%len(batches)], ctas: 1,
+				bytes: i%3 != 0, wide: i%3 == 2, nobias: i%4 == 1, keep: i%7 == 6}
+			if i%3 == 1 {
+				p.l2 = .1
+			}
+			if i%4 == 3 {
+				p.rule = "momentum"
+			}
+			if p.keep {
+				p.rule, p.ctas = "", 4
+			}
+			p.center = p.rule == "" && !p.nobias && !p.keep && p.l2 == 0
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
 // sample is a problem with random numbers.
 type sample struct {
 	problem
 	x8                 []uint8
 	x, y, mul, add, lr []float32
+	mean, m            []float32 // of the inputs, any; and each row's product with them
 	w                  []float32
 	rows, start        []int32
 }
@@ -76,15 +109,28 @@ func draw(p problem, seed uint64) *sample {
 		}
 		s.y = append(s.y, y)
 	}
-	in := p.d
-	for _, out := range p.sizes()[1:] {
-		for range (in + 1) * out {
-			s.w = append(s.w, float32(r.NormFloat64()/math.Sqrt(float64(in))))
+	for range p.d {
+		s.mean = append(s.mean, r.Float32()/4)
+	}
+	for i := range n {
+		m := 0.0
+		for j, v := range s.raw(int32(i)) {
+			m += v * float64(s.mean[j])
 		}
+		s.m = append(s.m, float32(m))
+	}
+	sizes := p.sizes()
+	for l, out := range sizes[1:] {
+		rows := sizes[l] + 1
 		if p.nobias {
-			s.w = s.w[:len(s.w)-out]
+			rows--
 		}
-		in = out
+		if p.center && l == 0 {
+			rows++
+		}
+		for range rows * out {
+			s.w = append(s.w, float32(r.NormFloat64()/math.Sqrt(float64(sizes[l]))))
+		}
 	}
 	for _, b := range p.batches {
 		for range b {
@@ -96,8 +142,8 @@ func draw(p problem, seed uint64) *sample {
 	return s
 }
 
-// input is row i as the model sees it.
-func (s *sample) input(i int32) []float64 {
+// raw is row i, scaled.
+func (s *sample) raw(i int32) []float64 {
 	x := make([]float64, s.d)
 	for j := range x {
 		at := int(i)*s.d + j
@@ -107,6 +153,33 @@ func (s *sample) input(i int32) []float64 {
 		}
 	}
 	return x
+}
+
+// input is row i as the model learns on it.
+func (s *sample) input(i int32) []float64 {
+	x := s.raw(i)
+	for j := 0; s.center && j < s.d; j++ {
+		x[j] -= float64(s.mean[j])
+	}
+	return x
+}
+
+// plain are the weights of the layers on inputs as input has them: where w has V, k and s
+// of a model that centres, W = V - s mu' and the bias k + W mu.
+func (s *sample) plain(w []float32) []float64 {
+	p := widen(w)
+	if !s.center {
+		return p
+	}
+	in, out := s.d, s.sizes()[1]
+	k, c := p[in*out:(in+1)*out], p[(in+1)*out:(in+2)*out]
+	for j, mu := range s.mean {
+		for o := range out {
+			p[j*out+o] -= c[o] * float64(mu)
+			k[o] += p[j*out+o] * float64(mu)
+		}
+	}
+	return append(p[:(in+1)*out], p[(in+2)*out:]...)
 }
 
 // forward is the outputs of all layers, ReLU between them.
@@ -201,25 +274,43 @@ func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share floa
 	}
 }
 
-// decay adds l2 w to g, biases left out.
-func (s *sample) decay(g, w []float64) {
-	at, sizes := 0, s.sizes()
+// biases tells which of the weights are.
+func (s *sample) biases() (is []bool) {
+	sizes := s.sizes()
 	for l, out := range sizes[1:] {
-		for range sizes[l] * out {
-			g[at] += s.l2 * w[at]
-			at++
-		}
+		is = append(is, make([]bool, sizes[l]*out)...)
 		if !s.nobias {
-			at += out
+			is = append(is, slices.Repeat([]bool{true}, out)...)
 		}
 	}
+	return is
 }
 
+// steps are the rules of optimizers for a gradient g in step t, from 1, with their states.
+var steps = map[string]func(g float64, first, second *float64, t int) float64{
+	"":         func(g float64, _, _ *float64, _ int) float64 { return g },
+	"momentum": func(g float64, v, _ *float64, _ int) float64 { *v = mu**v + g; return *v },
+	"adagrad":  func(g float64, s, _ *float64, _ int) float64 { *s += g * g; return g / (math.Sqrt(*s) + 1e-8) },
+	"adam": func(g float64, m, v *float64, t int) float64 {
+		*m += (1 - beta1) * (g - *m)
+		*v += (1 - beta2) * (g*g - *v)
+		return *m / (1 - math.Pow(beta1, float64(t))) / (math.Sqrt(*v/(1-math.Pow(beta2, float64(t)))) + 1e-8)
+	},
+}
+
+const mu, beta1, beta2 = .9, .8, .99
+
+// outcome is what the steps leave behind.
+type outcome struct{ w, first, second, gradient, loss []float64 }
+
 // twin takes the steps one after the other.
-func (s *sample) twin() (w, v, out, loss []float64) {
-	w, v, out = widen(s.w), make([]float64, len(s.w)), make([]float64, len(s.w))
+func (s *sample) twin() outcome {
+	w := s.plain(s.w)
+	n := len(w)
+	r := outcome{w: w, first: make([]float64, n), second: make([]float64, n), gradient: make([]float64, n)}
+	bias := s.biases()
 	for i, lr := range s.lr {
-		g, sum := make([]float64, len(w)), 0.0
+		g, sum := make([]float64, n), 0.0
 		rows := s.rows[s.start[i]:s.start[i+1]]
 		for _, row := range rows {
 			h := s.forward(w, s.input(row))
@@ -227,17 +318,22 @@ func (s *sample) twin() (w, v, out, loss []float64) {
 			sum += one
 			s.gradient(g, w, h, d, 1/float64(len(rows)))
 		}
-		s.decay(g, w)
 		for j := range w {
-			if out[j] += g[j]; s.keep {
+			rate, shrink := float64(lr), s.l1*float64(lr)
+			if bias[j] {
+				rate, shrink = rate*cmp.Or(s.bias, 1), 0
+			} else {
+				g[j] += s.l2 * w[j]
+			}
+			if r.gradient[j] += g[j]; s.keep {
 				continue
 			}
-			v[j] = s.mu*v[j] + g[j]
-			w[j] -= float64(lr) * v[j]
+			w[j] -= rate * steps[s.rule](g[j], &r.first[j], &r.second[j], i+1)
+			w[j] = math.Copysign(max(0, math.Abs(w[j])-shrink), w[j])
 		}
-		loss = append(loss, sum)
+		r.loss = append(r.loss, sum)
 	}
-	return w, v, out, loss
+	return r
 }
 
 func widen(v []float32) []float64 {

@@ -2,6 +2,7 @@ package hogwild
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 
 	"hogwild/hogwild/data"
@@ -67,6 +68,48 @@ func (s *Setup) Momentum() float64 { return s.Config.momentum() }
 // ChunkRows is the most examples that a chunk has.
 func (s *Setup) ChunkRows() int { return s.plan.chunk }
 
+// Taken is the number of steps taken with an optimizer's state, as it is saved with it.
+func (s *Setup) Taken(state int) *uint64 { return s.mem.opts[state].steps }
+
+// RecordWords is how many words the samples of a device have: see record.
+const RecordWords = recordWords
+
+// Samples tells whether a device is to sample its steps.
+func (s *Setup) Samples() bool { return os.Getenv(sampleVariable) != "off" && s.Config.Mode != "sync" }
+
+// Sampled adds to a rank's record what its device has sampled.
+func (s *Setup) Sampled(rank int, words []uint64) { s.mem.records[rank].plus(words) }
+
+// Host is a device in host memory that trains w, as long as the weights, in a rank's
+// place: a replica that nobody else writes.
+func (s *Setup) Host(rank int, w []float32) Device { return newCPU(s, rank).onto(w) }
+
+// Try takes the run's first step, of a given rate, on rows of its data: w becomes what the
+// weights w would be after it. It returns the summed loss. Nothing that is shared is
+// touched; what another device computes is to be the same. (Where gradients are averaged,
+// a rank only computes one, and the step is a plain one.)
+func (s *Setup) Try(w []float32, rows []int32, rate float64) (loss float64) {
+	d, c := newCPU(s, 0).onto(w), s.Config
+	d.dense = make([]float32, len(w))
+	d.opt = &optimizer{kind: c.Optimizer, mu: float32(c.momentum()), beta1: c.Beta1, beta2: c.Beta2, steps: new(uint64)}
+	if c.averagesGradients() { // the whole gradient, of which a first step with momentum is a plain one
+		d.opt.kind = "momentum"
+	}
+	for range optimizerSlots(d.opt.kind) {
+		d.opt.slots = append(d.opt.slots, make([]float32, len(w)))
+	}
+	b := d.reader.Batch(rows)
+	if d.x = b.Rows; s.Set.Kind != data.Sparse {
+		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see shrink
+	}
+	loss = d.model.Grad(w, b, &d.g)
+	if d.opt.kind != "sgd" {
+		d.flatten()
+	}
+	d.put(rate)
+	return loss
+}
+
 // Slice are the weights that a rank averages, [from, to).
 func (s *Setup) Slice(rank int) (from, to int) {
 	return sliceOf(len(s.Weights), rank, s.Config.Workers)
@@ -87,6 +130,7 @@ type Backend interface {
 type Owner interface {
 	Name() string                                          // for the report: cpu, cuda:0
 	Notes() []string                                       // what the user should know of it
+	Where(rank int) string                                 // the device that a rank computes on: cpu, cuda:1
 	Handle() []byte                                        // what Join needs
 	Upload() error                                         // host to device: weights, slots, states
 	Download() error                                       // device to host, all of it
@@ -143,6 +187,7 @@ func (host) Join(s *Setup, rank int, _ []byte) (Device, error) { return newCPU(s
 
 func (hostOwner) Name() string                      { return "cpu" }
 func (hostOwner) Notes() []string                   { return nil }
+func (hostOwner) Where(int) string                  { return "cpu" }
 func (hostOwner) Handle() []byte                    { return nil }
 func (hostOwner) Upload() error                     { return nil }
 func (hostOwner) Download() error                   { return nil }

@@ -23,6 +23,9 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 	if c.Center == "off" || c.Center == "auto" && set.Kind == data.Sparse {
 		return nil
 	}
+	if set.Kind == data.Sparse && c.GPU != "" {
+		return usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
+	}
 	if err := c.mayCenter("a model without bias", c.Bias); err != nil || !c.Bias || !c.centres() {
 		return err
 	}
@@ -37,7 +40,7 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 // SGD, which moves V, s and k by what W = V - s mu' moves by. A regularizer acts on
 // W, and the rules with state on each number by itself.
 func (c *Config) centres() bool {
-	return c.Optimizer == "sgd" && !c.averagesGradients() && c.L1 == 0 && c.L2 == 0 && c.GPU == ""
+	return c.Optimizer == "sgd" && !c.averagesGradients() && c.L1 == 0 && c.L2 == 0
 }
 
 // mayCenter refuses center on, where it was asked for and cannot be.
@@ -48,8 +51,6 @@ func (c *Config) mayCenter(without string, can bool) error {
 	switch {
 	case !can:
 		return usage("center on: %s has no constant to make up for the means; leave center at auto", without)
-	case c.GPU != "":
-		return usage("center on: a GPU's kernels do not centre yet; leave center at auto, or leave out gpu")
 	case !c.centres():
 		return usage("center on: it is for plain sgd without l1, l2 and averaged gradients; leave center at auto, or those out")
 	}

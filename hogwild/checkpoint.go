@@ -135,17 +135,25 @@ func (s *snapshot) plain(trained []model.Param) []float32 {
 	return fold(trained, s.w, s.mean)
 }
 
-// save writes the snapshot and the plain weights, the tensors params, into the run
-// folder.
+// saveWeights writes the plain weights, the tensors params, into the run folder.
+func (s *snapshot) saveWeights(dir string, params, trained []model.Param) error {
+	meta, err := s.metadata()
+	if err != nil {
+		return err
+	}
+	return WriteTensors(filepath.Join(dir, weightsFile), meta, weightTensors(params, s.plain(trained)))
+}
+
+// save writes them, and the snapshot.
 func (s *snapshot) save(dir string, params, trained []model.Param) error {
+	if err := s.saveWeights(dir, params, trained); err != nil {
+		return err
+	}
 	meta, err := s.metadata()
 	if err != nil {
 		return err
 	}
 	tensors := weightTensors(params, s.plain(trained))
-	if err := WriteTensors(filepath.Join(dir, weightsFile), meta, tensors); err != nil {
-		return err
-	}
 	pos, err := json.Marshal(s.pos)
 	if err != nil {
 		return err

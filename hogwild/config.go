@@ -5,6 +5,7 @@
 package hogwild
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,8 +54,12 @@ type Config struct {
 	FlushEvery         string `yaml:"flush-every" json:"flush_every"`                 // auto, or updates between flushes of a worker's hot coordinates; 1 = none are held back
 	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
 
-	GPU      string `yaml:"gpu" json:"gpu"`             // device index; "" = host memory
-	InFlight int    `yaml:"in-flight" json:"in_flight"` // GPU: steps of all workers under way at once; 0 = by model
+	GPU        string `yaml:"gpu" json:"gpu"`                   // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
+	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // auto: a GPU must have so much memory free; "" = what the run needs
+	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // of the workers, those on cores while the others are on GPUs: the last ranks
+	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers under way at once; 0 = by model
+	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
+	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: workers run at the same time, by a Multi-Process Service of their own
 
 	Epochs         int     `yaml:"epochs" json:"epochs"`
 	LR             float64 `yaml:"lr" json:"lr"`
@@ -95,7 +100,7 @@ func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores: Validate fills it in
 		Data:    "digits", Format: "auto", Scale: "auto",
-		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", FlushEvery: "auto",
+		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", FlushEvery: "auto", Write: "auto",
 		Mode: "async", Average: "weights", AverageState: "keep",
 		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
@@ -126,13 +131,11 @@ func (c *Config) Validate() error {
 			c.Workers = 1
 		}
 	}
-	if c.Batch == 0 && c.GPU != "" && c.Mode == "sync" {
-		c.Batch = 64
-	}
 	checks := []error{
 		c.checkMode(),
 		c.checkChoices(),
 		between("workers", float64(c.Workers), 1, maxWorkers),
+		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
 		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
 		between("batch", float64(c.Batch), 0, maxBatch),
@@ -151,6 +154,7 @@ func (c *Config) Validate() error {
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
 		between("decay", c.Decay, 1e-12, 1),
 		c.checkFlush(),
+		c.checkGPU(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}
@@ -172,6 +176,7 @@ func (c *Config) checkChoices() error {
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
 		{"partition", c.Partition, "ticket contiguous"},
 		{"center", c.Center, "auto on off"},
+		{"write", c.Write, "auto atomic racy"},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 	} {
 		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
@@ -205,14 +210,23 @@ func (c *Config) checkTogether() error {
 	if c.InFlight > 0 && c.GPU == "" {
 		return usage("in-flight %d: it is for a GPU; in host memory each worker has one step under way", c.InFlight)
 	}
+	if c.CPUWorkers > 0 && c.GPU == "" {
+		return usage("cpu-workers %d: it is for runs on a GPU, in which some train on cores; add gpu 0, or leave it out", c.CPUWorkers)
+	}
+	if c.CPUWorkers >= c.Workers {
+		return usage("cpu-workers %d of %d workers: none is left for the GPU; leave gpu out to train on cores alone", c.CPUWorkers, c.Workers)
+	}
+	if err := c.checkWrite(""); err != nil {
+		return err
+	}
 	if c.MomentumCorrection && c.Optimizer != "momentum" {
 		return usage("momentum-correction: the optimizer %s has no momentum to correct; add optimizer momentum", c.Optimizer)
 	}
 	if c.Mode != "sync" {
 		return nil
 	}
-	if c.GPU != "" && c.InFlight > c.Workers {
-		return usage("in-flight %d with mode sync: each of the %d workers has one step under way, or the run could not be repeated", c.InFlight, c.Workers)
+	if c.GPU != "" && c.InFlight > c.onGPUs() {
+		return usage("in-flight %d with mode sync: each of the %d workers has one step under way, or the run could not be repeated", c.InFlight, c.onGPUs())
 	}
 	if c.OptimizerState == "shared" && optimizerSlots(c.Optimizer) > 0 && !c.averagesGradients() {
 		return usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
@@ -226,45 +240,58 @@ func (c *Config) checkTogether() error {
 	return nil
 }
 
+// onGPUs is how many workers of a run on GPUs compute there.
+func (c *Config) onGPUs() int { return c.Workers - c.CPUWorkers }
+
+// checkWrite refuses racy stores where they cannot be meant, or would lose nearly all
+// updates: kind is that of the set, "" while it is not known. Of a dense model every step
+// rewrites every weight, so that of all steps under way at once one survives.
+func (c *Config) checkWrite(kind string) error {
+	if c.Write != "racy" {
+		return nil
+	}
+	name := cmp.Or(c.Model, "by data")
+	short := kind == data.Sparse && !strings.HasPrefix(name, "mlp") && !model.Registered(name) ||
+		kind == data.Pairs && strings.HasPrefix(name, "factor")
+	switch {
+	case c.GPU == "":
+		return usage("write racy: it is for a GPU; in host memory the mode says how weights are written")
+	case c.Mode == "atomic":
+		return usage("write racy with mode atomic: the one loses updates, the other must not; leave one of them out")
+	case c.Mode != "async":
+		return usage("write racy with mode %s: nobody else writes meanwhile, or must lose nothing; leave write at auto", c.Mode)
+	case c.Optimizer != "sgd":
+		return usage("write racy with optimizer %s: it is for plain sgd; leave write at auto", c.Optimizer)
+	case kind != "" && !short:
+		return usage("write racy with the model %s on %s rows: each step would overwrite all others under way (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", name, kind)
+	}
+	return nil
+}
+
+// OnHost tells whether a rank of a run on GPUs computes on a core.
+func (c *Config) OnHost(rank int) bool { return c.GPU == "" || rank >= c.Workers-c.CPUWorkers }
+
 // modelOptions are what the configuration says of the model.
 func (c *Config) modelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
 }
 
-// fillBatch sets the examples of a step where nobody did. A step of plain SGD that
-// touches a few weights only is taken example by example: more of them converge slower
-// and gain nothing.
+// fillBatch sets the examples of a step where nobody did, but for GPUs: see fillGPU. A
+// step of plain SGD that touches a few weights only is taken example by example: more of
+// them converge slower and gain nothing.
 func (c *Config) fillBatch(kind string) {
-	if c.GPU != "" {
-		c.fillGPU()
-	}
-	short := kind == data.Pairs || kind == data.Sparse && !strings.HasPrefix(c.Model, "mlp")
 	switch {
-	case c.Batch > 0:
-	case short && c.Optimizer == "sgd" && !c.averagesGradients():
+	case c.Batch > 0 || c.GPU != "":
+	case c.short(kind) && c.Optimizer == "sgd" && !c.averagesGradients():
 		c.Batch = 1
 	default:
 		c.Batch = 64
 	}
 }
 
-// fillGPU sets what depends on the model on a GPU: how many steps are under way at
-// once, and of how many examples. More of either than these converge slower than
-// they compute faster, as long as inputs are not centred (docs/gpu.md).
-func (c *Config) fillGPU() {
-	batch, flight := 8, 64 // linear models
-	if strings.HasPrefix(c.Model, "mlp") {
-		batch = 1
-	}
-	if c.Mode == "sync" {
-		flight = c.Workers
-	}
-	if c.Batch == 0 {
-		c.Batch = batch
-	}
-	if c.InFlight == 0 {
-		c.InFlight = max(flight, c.Workers)
-	}
+// short tells whether an example is about a few weights only.
+func (c *Config) short(kind string) bool {
+	return kind == data.Pairs || kind == data.Sparse && !strings.HasPrefix(c.Model, "mlp")
 }
 
 // saveEvery reads SaveEvery: a number of epochs, or a duration.

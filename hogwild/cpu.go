@@ -111,6 +111,14 @@ func newCPU(s *Setup, rank int) *cpu {
 	return d
 }
 
+// onto lets the device train w instead of the weights that all workers share. Nobody
+// else writes it: there is nothing to hold back, and nothing to sample.
+func (d *cpu) onto(w []float32) *cpu {
+	d.weights, d.w, d.bits, d.hot, d.bias = w, w, shm.Bits(w), nil, nil
+	d.atomic, d.sample.left = false, math.MaxInt
+	return d
+}
+
 // Train trains the chunks one after the other.
 func (d *cpu) Train(cs []Chunk) ([]Tally, error) {
 	d.tallies = d.tallies[:0]

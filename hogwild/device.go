@@ -20,12 +20,12 @@ type Chunk struct {
 	Weight int   // examples of all workers that go by while this chunk trains one
 }
 
-// split cuts off the first step, so that it can be timed.
-func (c Chunk) split() (first, rest Chunk) {
+// Split cuts off the first steps: so many, or all that there are.
+func (c Chunk) Split(steps int) (first, rest Chunk) {
 	first, rest = c, c
-	first.Count = min(c.Batch, c.Count)
+	first.Count = min(steps*c.Batch, c.Count)
 	rest.Count -= first.Count
-	rest.First += c.Stride
+	rest.First += steps * c.Stride
 	rest.Seen += int64(first.Count * c.Weight)
 	return first, rest
 }
@@ -37,7 +37,8 @@ type Tally struct {
 	Loss     float64 // summed over the examples, each at the weights it was trained on
 }
 
-func (t Tally) plus(o Tally) Tally {
+// Plus is both together.
+func (t Tally) Plus(o Tally) Tally {
 	return Tally{t.Examples + o.Examples, t.Steps + o.Steps, t.Loss + o.Loss}
 }
 

@@ -13,22 +13,27 @@ func (r *coordinator) finish() (Result, error) {
 	r.pos.Seconds = r.seconds(monotonic())
 	within := r.opened != 0
 	r.opened = 0
+	r.age = time.Since(r.mirrored)
 	r.halt()
 	r.drain()
-	err := r.ended
 	if nan := r.diverged(); nan != nil {
-		err = nan
+		r.ended = nan
+	} else if errors.Is(r.ended, errDone) {
+		r.ended = nil
 	}
-	if within && !errors.Is(err, ErrDiverged) {
-		if e := r.saveWithin(); e != nil {
-			err = errors.Join(err, e)
-		}
+	if within && !errors.Is(r.ended, ErrDiverged) {
+		r.failed(r.saveWithin())
 	}
 	r.display.close()
-	if errors.Is(err, errDone) {
-		err = nil
+	return r.result(), r.ended
+}
+
+// failed adds an error to why the run ended; the device's first one is enough.
+func (r *coordinator) failed(err error) {
+	var was, is deviceError
+	if err != nil && !(errors.As(err, &is) && errors.As(r.ended, &was)) {
+		r.ended = errors.Join(r.ended, err)
 	}
-	return r.result(), err
 }
 
 // drain takes in the evaluation under way, whatever it says.
@@ -40,30 +45,40 @@ func (r *coordinator) drain() {
 	}
 }
 
-// saveWithin saves a run that was stopped within an epoch.
+// saveWithin saves a run that was stopped within an epoch, from the mirror if need be.
 func (r *coordinator) saveWithin() error {
-	if err := r.finishRound(); err != nil {
-		return err
-	}
-	r.within()
-	if err := r.copyRun(); err != nil {
-		return err
+	_, done, lost, loss := r.world.progress()
+	defer func() { // only then: a resumed run counts the epoch's chunks again
+		r.pos.Examples += int64(done)
+		r.pos.Lost += int64(lost)
+	}()
+	if err := r.copyWithin(); err != nil {
+		r.failed(err)
+		return r.saveMirror()
 	}
 	e := EpochResult{Epoch: int(r.pos.Epoch), Seconds: r.pos.Seconds}
-	if err := r.score(&e); err != nil {
-		return err
+	scored := r.score(&e)
+	if r.failed(scored); errors.Is(scored, ErrDiverged) {
+		return nil
 	}
-	_, done, lost, loss := r.world.progress()
 	if done > 0 {
 		e.TrainLoss = loss / float64(done)
 	} else if r.last != nil {
 		e.TrainLoss = r.last.TrainLoss
 	}
-	r.last = &e
-	err := r.snap.save(r.dir, r.params, r.trained)
-	r.pos.Examples += int64(done) // only now: a resumed run counts the epoch's chunks again
-	r.pos.Lost += int64(lost)
-	return err
+	if scored == nil {
+		r.last = &e
+	}
+	return r.snap.save(r.dir, r.params, r.trained)
+}
+
+// copyWithin copies the run within an epoch.
+func (r *coordinator) copyWithin() error {
+	if err := r.finishRound(); err != nil {
+		return err
+	}
+	r.within()
+	return r.copyRun()
 }
 
 // finishRound takes the average of a round whose chunks were all done when the
@@ -91,11 +106,11 @@ func (r *coordinator) finishRound() error {
 			continue
 		}
 		d, err := r.owner.Device(rank)
-		if err != nil {
-			return err
+		if err == nil {
+			err = d.Average(r.world.round(r.pos.Epoch, round))
 		}
-		if err := d.Average(r.world.round(r.pos.Epoch, round)); err != nil {
-			return err
+		if err != nil {
+			return onDevice(err)
 		}
 		r.world.barrier.Arrive(rank, averaged)
 	}
@@ -122,9 +137,13 @@ func (r *coordinator) result() Result {
 		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
 		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
 	}
+	if o, ok := r.owner.(interface{ GPUs() []string }); ok { // not in host memory
+		res.GPUs = o.GPUs()
+	}
 	c.Law.tell(&res, c)
 	res.Instruments = r.instruments()
 	res.PerWorker = r.workers()
+	res.Shares = r.shares(res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]
 		w.Rate = float64(w.Examples) / max(float64(r.world.line(rank, lineTrained))/1e9, 1e-9)
@@ -216,20 +235,15 @@ func (r *coordinator) workers() []WorkerStatus {
 		if r.gone[rank] {
 			w.State = stateNames[stateGone] // whatever its stand-in is doing
 		}
-		if r.cfg.GPU == "" {
-			w.Instruments = r.mem.records[rank].instruments(float64(r.world.line(rank, lineWaited)) / 1e9)
-			w.StalenessHistogram = nil // of each worker and each second it is too much
-		}
+		w.Instruments = r.mem.records[rank].instruments(float64(r.world.line(rank, lineWaited)) / 1e9)
+		w.StalenessHistogram = nil // of each worker and each second it is too much
 		all = append(all, w)
 	}
 	return all
 }
 
-// instruments are those of all workers together; nil on a GPU, where nobody samples.
+// instruments are those of all workers together.
 func (r *coordinator) instruments() *Instruments {
-	if r.cfg.GPU != "" {
-		return nil
-	}
 	sum, waited := make(record, recordWords), uint64(0)
 	for rank, one := range r.mem.records {
 		sum.plus(one)

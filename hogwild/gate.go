@@ -1,6 +1,7 @@
 package hogwild
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -30,6 +31,9 @@ func (r *coordinator) apart(seconds float64) bool {
 func (r *coordinator) gate() {
 	before := r.pos.Seconds
 	r.pos.Seconds = r.seconds(r.lastDone())
+	if r.ended = r.download(); r.ended != nil {
+		return // the epoch stays open, to be saved as one within which the run ended
+	}
 	r.opened = 0
 	_, done, lost, loss := r.world.progress()
 	r.late = r.lateLoss()
@@ -45,9 +49,7 @@ func (r *coordinator) gate() {
 	r.pos.Epoch++
 	r.pos.Round, r.pos.Within = 0, false
 	last := int(r.pos.Epoch) > r.cfg.Epochs
-	if r.ended = r.copyRun(); r.ended != nil {
-		return
-	}
+	r.capture()
 	every, _, _ := r.cfg.saveEvery()
 	scored := r.evaluate(e, last || r.due || every > 0 && e.Epoch%every == 0)
 	r.due = false
@@ -107,14 +109,19 @@ func (r *coordinator) seconds(now uint64) float64 {
 
 // copyRun copies weights and state into the snapshot.
 func (r *coordinator) copyRun() error {
-	if err := r.owner.Download(); err != nil {
+	if err := r.download(); err != nil {
 		return err
 	}
+	r.capture()
+	return nil
+}
+
+// capture copies the mirror into the snapshot.
+func (r *coordinator) capture() {
 	r.snap.config, r.snap.meta, r.snap.mean, r.snap.pos = r.cfg, r.train.Meta, r.train.Mean, r.pos
 	r.snap.pos.Seconds = r.seconds(monotonic())
 	r.snap.pos.History = slices.Clone(r.pos.History)
 	r.snap.capture(r.mem, r.world)
-	return nil
 }
 
 // evaluate starts the evaluation of the copy, and its saving. The channel is closed when
@@ -126,6 +133,9 @@ func (r *coordinator) evaluate(e EpochResult, save bool) <-chan struct{} {
 		err := r.score(&e)
 		close(scored)
 		if err != nil {
+			if !errors.Is(err, ErrDiverged) { // the copy is good
+				err = errors.Join(err, r.snap.save(r.dir, r.params, r.trained))
+			}
 			r.evaluated <- evaluation{e, err}
 			return
 		}
@@ -142,18 +152,16 @@ func (r *coordinator) evaluate(e EpochResult, save bool) <-chan struct{} {
 // is not good, and not to be saved.
 func (r *coordinator) score(e *EpochResult) error {
 	w := r.snap.plain(r.trained)
-	for i, v := range w {
-		if v != v || v-v != 0 {
-			return fmt.Errorf("%w: weight %d is %v after epoch %d, learning rate %g; try a lower --lr (%s)",
-				ErrDiverged, i, v, e.Epoch, e.LR, r.lastGood())
-		}
+	if i := notFiniteAt(w); i >= 0 {
+		return fmt.Errorf("%w: weight %d is %v after epoch %d, learning rate %g; try a lower --lr (%s)",
+			ErrDiverged, i, w[i], e.Epoch, e.LR, r.lastGood())
 	}
 	if r.cfg.Sample > 0 {
 		return nil // a short run is not judged by the test set
 	}
 	sum, err := r.owner.Score(w, r.test)
 	if err != nil {
-		return err
+		return onDevice(err)
 	}
 	s := scoreOf(sum, len(r.test.Classes) > 0)
 	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.loss, s.accuracy, s.rmse, s.r2

@@ -37,9 +37,10 @@ type Law struct {
 	Capped   bool    `json:"capped"`    // LR is less than was asked for
 }
 
-// law works out the Law of a run on a set. Model and loss are resolved.
+// law works out the Law of a run on a set, and what a GPU makes of it: see fillGPU. Model
+// and loss are resolved.
 func (c *Config) law(set *data.Set) (Law, error) {
-	l := Law{InFlight: c.inFlight(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1}
+	l := Law{LR: c.LR, Momentum: c.Momentum, BiasStep: 1}
 	settle := c.settle
 	if !layered(c.Model) || set.Kind == data.Pairs {
 		settle = c.settleNothing
@@ -47,15 +48,12 @@ func (c *Config) law(set *data.Set) (Law, error) {
 	if err := settle(&l, set); err != nil {
 		return l, err
 	}
+	c.fillGPU(&l, set)
+	l.InFlight = c.inFlight()
 	if c.MomentumCorrection {
 		l.Momentum = explicitMomentum(c.Momentum, l.InFlight)
 	}
-	if kappa := c.kappa(); kappa > 0 && l.Lambda > 0 {
-		rate := c.LR
-		if c.Optimizer == "momentum" { // in the long run a gradient moves the weights so much
-			rate /= 1 - l.Momentum
-		}
-		l.Knee = min(kappa/(l.Lambda*rate), 1e12)
+	if l.Knee = l.knee(c); l.Knee > 0 {
 		if c.Workers > 2 { // two may hold back any number
 			l.Hold = max(1, int(l.Knee/perHeld(c.Workers)))
 		}
@@ -64,6 +62,19 @@ func (c *Config) law(set *data.Set) (Law, error) {
 		}
 	}
 	return l, nil
+}
+
+// knee is how many steps in flight the learning rate asked for bears; 0: the law does
+// not say.
+func (l *Law) knee(c *Config) float64 {
+	rate := c.LR
+	if c.Optimizer == "momentum" { // in the long run a gradient moves the weights so much
+		rate /= 1 - l.Momentum
+	}
+	if kappa := c.kappa(); kappa > 0 && l.Lambda > 0 {
+		return min(kappa/(l.Lambda*rate), 1e12)
+	}
+	return 0
 }
 
 // settle settles centring and the bias's step, and finds lambda.
@@ -90,7 +101,7 @@ func (c *Config) settleNothing(*Law, *data.Set) error {
 }
 
 func (c *Config) noBiasStep() error {
-	return usage("bias-step %s: it is for plain sgd on a linear model with a bias, in host memory; leave it at auto", c.BiasStep)
+	return usage("bias-step %s: it is for plain sgd on a linear model with a bias; leave it at auto", c.BiasStep)
 }
 
 // settleBias decides the step of the bias. Where rows are sparse and short (words of
@@ -98,7 +109,7 @@ func (c *Config) noBiasStep() error {
 // direction, and it alone would decide how many steps in flight are borne.
 func (c *Config) settleBias(l *Law, set *data.Set, sample []data.Row) error {
 	linear := !strings.HasPrefix(c.Model, "mlp")
-	plain := c.Bias && c.Optimizer == "sgd" && !c.averagesGradients() && c.GPU == ""
+	plain := c.Bias && c.Optimizer == "sgd" && !c.averagesGradients()
 	if c.BiasStep != "auto" {
 		l.BiasStep, _ = strconv.ParseFloat(c.BiasStep, 64) // Validate has read it
 		if l.BiasStep != 1 && !(plain && linear) {
@@ -140,45 +151,6 @@ func (c *Config) kappa() float64 {
 	return kappa
 }
 
-// inFlight is how many steps are under way at once: a step is computed on weights
-// that lack all others' steps under way.
-func (c *Config) inFlight() int {
-	k, _, delayed := c.delay()
-	switch {
-	case c.Mode == "sync":
-		return 1 // within a replica, or all workers' gradients in one step
-	case c.GPU != "":
-		return c.InFlight
-	case delayed:
-		return k + 1
-	}
-	return c.heldBack()
-}
-
-// heldBack is what the updates count for that w workers hold back, M each: see hot.
-// With a step of lr lambda h in the direction of lambda, a worker that is alone goes
-// 1-exp(-lr lambda h M) of its way in M updates. All together go w times that, which
-// grows when it is more than twice the way, as C steps in flight do when
-//
-//	C = M (pi/2) / -log(1-2/w)
-//
-// is at the bound. Two workers never go further than to the other side.
-func (c *Config) heldBack() int {
-	m, err := strconv.Atoi(c.FlushEvery)
-	if err != nil || c.Mode != "async" || c.Batch != 1 {
-		return c.Workers
-	}
-	return max(c.Workers, int(float64(m)*perHeld(c.Workers)))
-}
-
-// perHeld is how many steps in flight one update held back by each of w workers counts for.
-func perHeld(w int) float64 {
-	if w <= 2 {
-		return 0
-	}
-	return math.Pi / 2 / -math.Log(1-2/float64(w))
-}
-
 // explicitMomentum is the momentum to use so that, with what asynchrony adds, mu
 // comes out. A step that finds the weights of one of w workers, any of them, adds
 // (1-1/w) of the last step by itself (Mitliagkas, Zhang, Hadjis and Re 2016, theorem
@@ -201,13 +173,32 @@ func (l Law) header(c *Config) (lines []string) {
 	if l.Knee > 0 && c.Mode != "sync" && !l.Capped {
 		lines = append(lines, l.bears(c))
 	}
-	return lines
+	return append(lines, l.lasts(c)...)
+}
+
+// lasts warns of a velocity to which more steps in flight add than (1-mu) C < pi/2 has:
+// then sums that lack nothing diverge at any learning rate, as decay acts on what was
+// read. A velocity is stored, not added to, so that of two steps on the same one the
+// later wins; that is stable (simulated: docs/asynchrony.md).
+func (l Law) lasts(c *Config) (lines []string) {
+	each := float64(l.InFlight)
+	if c.OptimizerState == "private" {
+		each /= float64(c.Workers)
+	}
+	if c.Optimizer != "momentum" || (1-l.Momentum)*each <= math.Pi/2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as it is stored and not added to, "+
+		"but it remembers some %s steps; less of either may be faster", l.Momentum, each, rounded(each/(1-l.Momentum)))}
 }
 
 // bears compares the knee with the steps in flight.
 func (l Law) bears(c *Config) string {
 	who, are, they := fmt.Sprintf("%d", l.InFlight), "are", "within it"
-	if l.InFlight == c.Workers {
+	switch {
+	case c.GPU != "":
+		who += " " + plural(l.InFlight, "step")
+	case l.InFlight == c.Workers:
 		who += " " + plural(c.Workers, "worker")
 	}
 	if l.InFlight == 1 {

@@ -120,6 +120,16 @@ func TestLaw(t *testing.T) {
 			func(l Law) bool { return math.Abs(l.LR*10*l.Lambda*2-50) < 1e-6 && !l.Center && l.Momentum == .9 }, ""},
 		{"corrected", func(c *Config) { digits(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true },
 			func(l Law) bool { return math.Abs(l.Momentum-.6) < 1e-12 }, "momentum 0.9 -> 0.6: 4 steps in flight"},
+		{"on a GPU", func(c *Config) { digits(c); c.GPU, c.InFlight = "0", 40 },
+			func(l Law) bool { return l.Center && l.InFlight == 40 && l.LR == .01 }, "40 steps are within it"},
+		{"capped on a GPU", func(c *Config) { digits(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 },
+			func(l Law) bool { return l.Center && math.Abs(l.LR*l.Lambda*132-50) < 1e-9 }, ": 132 steps in flight"},
+		{"velocity of 32 steps", func(c *Config) { digits(c); c.GPU, c.InFlight, c.Optimizer = "0", 64, "momentum" },
+			func(l Law) bool { return l.Momentum == .9 }, "momentum 0.9, 32 steps in flight on one velocity: stable"},
+		{"velocity of 15 steps", func(c *Config) { digits(c); c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30, "momentum", .001 },
+			func(l Law) bool {
+				return l.lasts(&Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}) == nil
+			}, "30 steps are within it"},
 		{"l2", func(c *Config) { digits(c); c.L2 = 1e-4 }, func(l Law) bool { return !l.Center }, ""},
 		{"no law", func(c *Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Law) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
@@ -179,12 +189,12 @@ func TestBiasStep(t *testing.T) {
 func TestLawRefusals(t *testing.T) {
 	for want, edit := range map[string]func(*Config){
 		"center on: it is for plain sgd without l1, l2":                      func(c *Config) { c.L2 = .1 },
-		"center on: a GPU's kernels do not centre yet":                       func(c *Config) { c.GPU = "0" },
+		"center on: a GPU does not centre sparse rows":                       func(c *Config) { c.GPU, c.Data, c.Model, c.Loss = "0", sparseFile(t), "logistic", "logistic" },
 		"center on: a model without bias has no constant":                    func(c *Config) { c.Bias = false },
-		"bias-step 2: it is for plain sgd on a linear model with a bias,":    func(c *Config) { c.Model, c.Center, c.BiasStep = "convnet", "auto", "2" },
+		"bias-step 2: it is for plain sgd on a linear model with a bias;":    func(c *Config) { c.Model, c.Center, c.BiasStep = "convnet", "auto", "2" },
 		"center on: the model convnet":                                       func(c *Config) { c.Model = "convnet" },
 		"bias-step 0.5: it is for plain sgd on a linear model with a bias":   func(c *Config) { c.BiasStep, c.Model = "0.5", "mlp:4" },
-		"bias-step 0.25: it is for plain sgd on a linear model with a bias,": func(c *Config) { c.BiasStep, c.Optimizer = "0.25", "adam" },
+		"bias-step 0.25: it is for plain sgd on a linear model with a bias;": func(c *Config) { c.BiasStep, c.Optimizer = "0.25", "adam" },
 	} {
 		c := defaults()
 		c.Workers, c.Data, c.Model, c.Loss, c.Center = 2, "digits:300", "softmax", "cross-entropy", "on"

@@ -24,8 +24,10 @@ func (c *Config) checkMode() error {
 		return usage("mode %q: write delayed:K or delayed:geometric:K, with K from 0 to %d updates", c.Mode, maxDelay)
 	case !c.delayed() && !slices.Contains(Modes, c.Mode):
 		return usage("mode %q: choose one of async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K", c.Mode)
-	case c.GPU != "" && c.Mode != "async" && c.Mode != "atomic" && c.Mode != "sync":
-		return usage("mode %s: it is for host memory; with gpu choose async, atomic (there they are the same) or sync", c.Mode)
+	case c.GPU != "" && c.delayed():
+		return usage("mode %s: it is simulated by one core; leave gpu out", c.Mode)
+	case c.GPU != "" && (c.Mode == "locked" || c.Mode == "ordered") && c.Workers > 1:
+		return usage("mode %s with gpu: the kernel of one worker would wait on the GPU for that of another, which may not be running: choose workers 1, with as many steps in-flight as you like", c.Mode)
 	case c.delayed() && c.Workers > 1:
 		return usage("workers %d with mode %s: one worker plays them all, or the run could not be repeated; leave workers out", c.Workers, c.Mode)
 	case c.Mode == "atomic" && c.OptimizerState == "shared" && optimizerSlots(c.Optimizer) > 0:

@@ -177,7 +177,7 @@ func TestValidateModes(t *testing.T) {
 		{func(c *Config) { c.Mode = "delayed:geometric:x" }, `mode "delayed:geometric:x": write`},
 		{func(c *Config) { c.Mode = "delayed:4" }, "workers 4 with mode delayed:4: one worker plays them all"},
 		{func(c *Config) { c.Mode, c.Workers, c.SaveEvery = "delayed:4", 0, "30s" }, "save-every 30s with mode delayed:4"},
-		{func(c *Config) { c.Mode, c.GPU = "locked", "0" }, "mode locked: it is for host memory"},
+		{func(c *Config) { c.Mode, c.GPU = "locked", "0" }, "mode locked with gpu: the kernel of one worker"},
 		{func(c *Config) { c.Mode = "lock" }, "choose one of async, atomic, locked, ordered, sync, delayed:K"},
 	} {
 		config := defaults()

@@ -85,7 +85,7 @@ func TestChunksFitTheirMemory(t *testing.T) {
 			if c.Count == 0 {
 				continue
 			}
-			first, rest := c.split()
+			first, rest := c.Split(1)
 			if got := append(stepsOf(first), stepsOf(rest)...); len(stepsOf(first)) != 1 || !slices.Equal(got, stepsOf(c)) {
 				t.Fatalf("split takes %v apart into %v", stepsOf(c), got)
 			}

@@ -50,7 +50,7 @@ func (r *coordinator) prepare() error {
 	if err := r.begin(); err != nil {
 		return err
 	}
-	if err := r.owner.Upload(); err != nil {
+	if err := r.mirror(r.owner.Upload()); err != nil {
 		return err
 	}
 	if err := r.openFolder(); err != nil {
@@ -99,6 +99,9 @@ func (r *coordinator) load() error {
 		if err := c.checkSimplex(); err != nil {
 			return err
 		}
+	}
+	if err := c.checkWrite(r.train.Kind); err != nil {
+		return err
 	}
 	c.fillBatch(r.train.Kind)
 	plain, err := model.New(c.modelOptions(), r.train.Meta)

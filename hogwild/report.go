@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ import (
 type Result struct {
 	Mode              string   `json:"mode"`
 	Device            string   `json:"device"`
+	GPUs              []string `json:"gpus,omitempty"` // UUIDs of those that were used; the configuration may say "auto"
 	Workers           int      `json:"workers"`
 	Model             string   `json:"model"`
 	Data              string   `json:"data"`
@@ -28,6 +30,7 @@ type Result struct {
 	TestR2            *float64 `json:"test_r2,omitempty"`
 	Restarts          int      `json:"restarts"`
 	LostExamples      int64    `json:"lost_examples"`
+	Shares            []Share  `json:"shares,omitempty"` // of each device, when there are several
 	Seed              uint64   `json:"seed"`
 	Version           string   `json:"version"`
 	Run               string   `json:"run"`
@@ -40,14 +43,53 @@ type Result struct {
 	BiasStep     float64 `json:"bias_step"`
 	Rate         string  `json:"-"` // how the learning rate came to be another one
 
-	*Instruments                // of all workers; nil where nobody sampled: on a GPU
+	*Instruments                // of all workers
 	PerWorker    []WorkerStatus `json:"per_worker,omitempty"` // at the end
 
-	Notes   []string      `json:"notes,omitempty"`   // what was done to the data
+	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, target loss, target accuracy
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
+}
+
+// Share is what of a run's examples the workers of a device have trained.
+type Share struct {
+	Device   string  `json:"device"` // cuda:0, cpu
+	Examples int64   `json:"examples"`
+	Share    float64 `json:"share"` // of all; they add up to 1
+}
+
+// shares adds up the workers of each device, in the order of ranks; nil if there is one
+// device only.
+func (r *coordinator) shares(workers []WorkerStatus) (all []Share) {
+	total := int64(0)
+	for _, w := range workers {
+		device := r.owner.Where(w.Rank)
+		i := slices.IndexFunc(all, func(s Share) bool { return s.Device == device })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Share{Device: device})
+		}
+		all[i].Examples += w.Examples
+		total += w.Examples
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	for i := range all {
+		all[i].Share = float64(all[i].Examples) / float64(max(total, 1))
+	}
+	return all
+}
+
+// sharesText is the shares in a line.
+func (r Result) sharesText() string {
+	var words []string
+	for _, s := range r.Shares {
+		words = append(words, fmt.Sprintf("%s %.0f%%", s.Device, 100*s.Share))
+	}
+	return strings.Join(words, ", ")
 }
 
 // EpochResult is one epoch: a line of progress, and a line of metrics.jsonl.
@@ -73,7 +115,7 @@ type WorkerStatus struct {
 	Rate     float64 `json:"examples_per_second"` // over the last interval
 	Restarts int     `json:"restarts"`
 
-	*Instruments // since the start of the run; nil on a GPU
+	*Instruments // since the start of the run
 }
 
 // Status is a run at one moment.
@@ -126,6 +168,9 @@ func (r Result) WriteText(w io.Writer) error {
 
 	row("epochs", "%d, %s examples", r.Epochs, thousands(r.Examples))
 	row("training", "%.2f s, %s examples/s", r.Seconds, threeDigits(r.ExamplesPerSecond))
+	if r.Shares != nil {
+		row("shares", "%s of the examples", r.sharesText())
+	}
 	row("start-up", "%.3f s", r.StartupSeconds)
 	row("train loss", "%s", lossText(r.TrainLoss))
 	row("test loss", "%s", lossText(r.TestLoss))
@@ -150,7 +195,7 @@ func (r Result) WriteText(w io.Writer) error {
 	for _, list := range []struct {
 		label string
 		lines []string
-	}{{"events", r.Events}, {"data", r.Notes}, {"timing", r.Timing}} {
+	}{{"events", r.Events}, {"notes", r.Notes}, {"timing", r.Timing}} {
 		for _, line := range list.lines {
 			row(list.label, "%s", line)
 			list.label = ""
@@ -171,9 +216,18 @@ func (r Result) WriteText(w io.Writer) error {
 func (r Result) stalenessText() string {
 	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by others", r.StalenessMean, r.StalenessP99, r.StalenessMax)
 	if r.Conflicts > 0 || r.LostUpdates > 0 {
-		text += fmt.Sprintf("; %.2g%% in conflict, %.2g%% lost", 100*r.Conflicts, 100*r.LostUpdates)
+		text += fmt.Sprintf("; %s in conflict, %s lost", percent(r.Conflicts), percent(r.LostUpdates))
 	}
 	return text
+}
+
+// percent is a share with two digits, or all in front of the point: 0.05%, 1.3%, 100%.
+func percent(share float64) string {
+	x := 100 * share
+	if x >= 9.95 {
+		return fmt.Sprintf("%.0f%%", x)
+	}
+	return fmt.Sprintf("%.2g%%", x)
 }
 
 // next is the commands that the user may want to type after the run.

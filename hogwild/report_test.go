@@ -99,3 +99,11 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{0: "0%", .0005: "0.05%", .0132: "1.3%", .0994: "9.9%", .0996: "10%", .25: "25%", .9951: "100%", 1: "100%"} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v) = %s, want %s", share, got, want)
+		}
+	}
+}

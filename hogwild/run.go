@@ -51,6 +51,8 @@ type coordinator struct {
 	pos       position
 	opened    uint64 // monotonic: when the epoch was opened, 0 between epochs
 	snap      snapshot
+	mirrored  time.Time       // when the weights were last copied to host memory
+	age       time.Duration   // of that copy when the run ended
 	evaluated chan evaluation // at most one evaluation is under way
 	busy      bool
 	holding   bool
@@ -159,7 +161,7 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 		case e := <-r.evaluated:
 			r.record(e)
 		case <-refresh.C:
-			if err := r.owner.Refresh(); err != nil {
+			if err := r.refresh(); err != nil {
 				r.ended = err
 			}
 		case <-show.C:

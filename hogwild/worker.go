@@ -167,7 +167,10 @@ func (w *worker) live() error {
 	case errors.Is(err, errStopped):
 		err = nil
 	}
-	return errors.Join(err, w.device.Close())
+	if e := w.device.Close(); err == nil { // of a device that failed the first error counts
+		err = e
+	}
+	return err
 }
 
 // free is async mode: chunk after chunk, without waiting for anybody.
@@ -203,7 +206,7 @@ func (w *worker) train(cs []Chunk) error {
 	defer w.world.spent(w.rank, lineTrained, monotonic())
 	var first Tally
 	if w.world.line(w.rank, lineFirst) == 0 && cs[0].Count > 0 {
-		step, rest := cs[0].split()
+		step, rest := cs[0].Split(1)
 		ts, err := w.device.Train([]Chunk{step})
 		if err != nil {
 			return err
@@ -220,7 +223,7 @@ func (w *worker) train(cs []Chunk) error {
 	}
 	w.world.setLine(w.rank, lineDone, monotonic())
 	for i, c := range cs {
-		w.world.finish(w.rank, c, first.plus(ts[i]))
+		w.world.finish(w.rank, c, first.Plus(ts[i]))
 		first = Tally{}
 	}
 	return nil

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -22,6 +24,9 @@ func (s *settings) file(path string) error {
 	}
 	entries, err := mapping(path, text)
 	if err != nil {
+		return err
+	}
+	if err := twoChoices(path, entries); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -62,6 +67,9 @@ func mapping(path string, text []byte) ([]*ast.MappingValueNode, error) {
 func (s *settings) entry(path string, e *ast.MappingValueNode) error {
 	key := e.Key.GetToken()
 	name := key.Value
+	if name == "device_ids" {
+		return s.deviceIDs(path, e)
+	}
 	switch e.Value.Type() {
 	case ast.StringType, ast.IntegerType, ast.FloatType, ast.BoolType:
 	default:
@@ -81,6 +89,45 @@ func (s *settings) entry(path string, e *ast.MappingValueNode) error {
 	}
 	if err := s.assign(name, text); err != nil {
 		return usagef("%s: %s: %v", place(path, value), key.Value, err)
+	}
+	return nil
+}
+
+// deviceIDs sets --gpu from a list of indices: device_ids: [2, 3] is gpu: 2,3.
+func (s *settings) deviceIDs(path string, e *ast.MappingValueNode) error {
+	list, ok := e.Value.(*ast.SequenceNode)
+	if !ok || len(list.Values) == 0 {
+		return usagef("%s: device_ids: want a list of GPUs, as [2, 3]", place(path, e.Value.GetToken()))
+	}
+	var ids []string
+	for _, v := range list.Values {
+		t := v.GetToken()
+		if n, err := strconv.ParseUint(t.Value, 10, 8); err != nil || v.Type() != ast.IntegerType {
+			return usagef("%s: device_ids: %q: want the index of a GPU, counted from 0", place(path, t), t.Value)
+		} else if id := fmt.Sprint(n); slices.Contains(ids, id) {
+			return usagef("%s: device_ids: GPU %s is there twice", place(path, t), id)
+		} else {
+			ids = append(ids, id)
+		}
+	}
+	if s.given["gpu"] {
+		return nil
+	}
+	return s.assign("gpu", strings.Join(ids, ","))
+}
+
+// twoChoices refuses a file that says which GPUs in both ways.
+func twoChoices(path string, entries []*ast.MappingValueNode) error {
+	var first string
+	for _, e := range entries {
+		key := e.Key.GetToken()
+		if key.Value != "gpu" && key.Value != "device_ids" {
+			continue
+		}
+		if first != "" {
+			return usagef("%s: %s: %s has said already which GPUs; leave one of them out", place(path, key), key.Value, first)
+		}
+		first = key.Value
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"hogwild/cuda"
 	"hogwild/hogwild"
 )
 
@@ -28,30 +28,46 @@ const cudaProgram = "hogwild-cuda"
 // that sleep, seconds.
 const driverTime = time.Minute
 
-// oldestDriver is the version of CUDA, 1000 times the major and 10 times the minor
-// number, whose headers hogwild-cuda is compiled with at the least.
-const oldestDriver = 12000
-
 // toGPU lets hogwild-cuda take the place of this process if the weights are to be on
 // a GPU: with the same arguments, environment and process number. It returns when
 // they are not; or, with an error that matches ErrUsage, when they cannot be.
-func toGPU(c hogwild.Config) error {
+func toGPU(c hogwild.Config, _ bool) error {
 	if c.GPU == "" {
 		return nil
 	}
 	if err := c.Validate(); err != nil { // a wrong flag is a wrong flag without a GPU too
 		return err
 	}
+	return usagef("gpu %s: %v", c.GPU, handOver())
+}
+
+// handOver lets hogwild-cuda take the place of this process, and returns only when that
+// cannot be: with the reason.
+func handOver() error {
 	path, err := findCUDA()
 	if err == nil {
 		err = tryCUDA(path)
 	}
 	if err != nil {
-		return usagef("gpu %s: %v", c.GPU, err)
+		return err
 	}
 	err = syscall.Exec(path, append([]string{path}, os.Args[1:]...), os.Environ())
 	return fmt.Errorf("starting %s: %w", path, err)
 }
+
+// listGPUs, examineGPUs and answerGPUs are hogwild-cuda's: see handOver.
+func listGPUs() (*cuda.Listing, error) { return nil, errAbsent }
+
+func examineGPUs(func() *exec.Cmd) ([]cuda.Finding, error) { return nil, errAbsent }
+
+func answerGPUs([]byte) error { return errAbsent }
+
+// absent is why there is no driver, or no hogwild-cuda; it matches errAbsent.
+type absent string
+
+func (a absent) Error() string { return string(a) }
+
+func (a absent) Is(target error) bool { return target == errAbsent }
 
 // findCUDA is the path of hogwild-cuda: beside this program, else on PATH.
 func findCUDA() (string, error) {
@@ -66,8 +82,8 @@ func findCUDA() (string, error) {
 	if path, err := exec.LookPath(cudaProgram); err == nil {
 		return path, nil
 	}
-	return "", fmt.Errorf("%s, the build for GPUs, is neither in %s nor on PATH: "+
-		"build it with `make cuda`, or leave --gpu out to train on the CPU", cudaProgram, folder)
+	return "", absent(fmt.Sprintf("%s, the build for GPUs, is neither in %s nor on PATH: "+
+		"build it with `make cuda`, or leave --gpu out to train on the CPU", cudaProgram, folder))
 }
 
 // tryCUDA runs hogwild-cuda --version, which starts the driver as training would,
@@ -99,9 +115,9 @@ func fits(path, text string) error {
 	}
 	major, _ := strconv.Atoi(v[2]) // digits
 	minor, _ := strconv.Atoi(v[3])
-	if 1000*major+10*minor < oldestDriver {
+	if 1000*major+10*minor < cuda.OldestCUDA {
 		return fmt.Errorf("the NVIDIA driver is too old: it is for CUDA %d.%d, and %d.%d is needed; install driver 525 or newer",
-			major, minor, oldestDriver/1000, oldestDriver%1000/10)
+			major, minor, cuda.OldestCUDA/1000, cuda.OldestCUDA%1000/10)
 	}
 	return nil
 }
@@ -136,7 +152,7 @@ func noDriver(path, text string, err error) error {
 		if _, name, ok := strings.Cut(said, initFailed); ok {
 			return fmt.Errorf("%s (cuInit: %s)", cause.means, name)
 		}
-		return errors.New(cause.means)
+		return absent(cause.means) // the loader's
 	}
 	return fmt.Errorf("%s does not start (%v): %s", path, err, said)
 }

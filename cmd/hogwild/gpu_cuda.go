@@ -4,6 +4,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
 
 	"gorgonia.org/cu"
 
@@ -14,8 +17,30 @@ import (
 // Before main, because a worker process is one before it is anything else.
 func init() { cuda.Register() }
 
-// toGPU has nothing to do: this is hogwild-cuda.
-func toGPU(hogwild.Config) error { return nil }
+// toGPU has nothing to do, as this is hogwild-cuda; unless it is to start anew, so that
+// its driver finds what has come into the environment.
+func toGPU(_ hogwild.Config, anew bool) error {
+	if !anew {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("starting %s again: %w", self, syscall.Exec(self, os.Args, os.Environ()))
+}
+
+// handOver has nothing to do: this is hogwild-cuda.
+func handOver() error { return nil }
+
+func listGPUs() (*cuda.Listing, error) {
+	l, err := cuda.Devices()
+	return &l, err
+}
+
+func examineGPUs(child func() *exec.Cmd) ([]cuda.Finding, error) { return cuda.Examine(child) }
+
+func answerGPUs(text []byte) error { return cuda.Echo(text) }
 
 // cudaVersion is the line of `hogwild --version` that tells which driver runs, and
 // that one does: without it no line of this program is reached.

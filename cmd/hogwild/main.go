@@ -22,6 +22,8 @@ Usage: hogwild COMMAND [flags]
 
   train       train a model
   eval        loss and accuracy of saved weights
+  devices     what can train: cores and GPUs
+  doctor      what would keep a run from working, and what to do
   bench       what this machine can do at best
   data info   what a data file holds
   data make   made data, written to a file
@@ -67,9 +69,13 @@ func app(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			trainCommand(),
 			evalCommand(),
+			devicesCommand(),
+			doctorCommand(),
 			benchCommand(),
 			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
 			{Name: "worker", Hidden: true, Action: workerByHand},
+			guardCommand(),
+			echoCommand(),
 		},
 	}
 	tame(a.Commands)

@@ -46,6 +46,8 @@ Examples:
       with the learning rate that suits eight workers
   hogwild train --workers 4 --gpu 0
       the weights in the memory of the first GPU, by hogwild-cuda (make cuda)
+  hogwild train --workers 4 --gpu auto:2 --gpu-mem-free 4GiB
+      on the two GPUs with the most free memory (hogwild devices lists them)
   hogwild train --resume runs/digits --epochs 20
       goes on where a run stopped, with its settings, to epoch 20
 `
@@ -102,12 +104,16 @@ func (o *trainOptions) files(s *settings) error {
 // error, which decides the exit status, is returned all the same.
 func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	o.Bias = !o.noBias
-	if err := toGPU(o.Config); err != nil {
+	defer holdMPS()()
+	anew, err := startMPS(o.Config)
+	if err == nil {
+		err = toGPU(o.Config, anew)
+	}
+	if err != nil {
 		return err
 	}
 	o.Progress, o.Signals = stderr, true
 	if o.tune {
-		var err error
 		if o.Config, _, err = hogwild.Tune(context.Background(), o.Config); err != nil {
 			return err
 		}

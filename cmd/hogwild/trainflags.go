@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -12,7 +13,8 @@ import (
 func (o *trainOptions) flags() []cli.Flag {
 	var l flagList
 	l.category = "Workers and data"
-	l.int(&o.Workers, "workers", "`N` worker processes (default: one a core)")
+	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
+		Usage: "`N` worker processes (default: one a core); with --gpu also gpu:4,cpu:2"})
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or made:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
@@ -43,8 +45,12 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.FlushEvery, "flush-every", "`M` updates for which a worker keeps hot coordinates to itself; auto; 1: none")
 
 	l.category = "GPU"
-	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N (default: in the host's memory)")
-	l.int(&o.InFlight, "in-flight", "`N` steps under way on the GPU at once (default: by model)")
+	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; 0,1 or auto or auto:2: workers on several (default: host memory)")
+	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` memory that a GPU must have free to be chosen by auto, as 4GiB")
+	l.int(&o.CPUWorkers, "cpu-workers", "`N` of the workers train on cores, beside those on GPUs: --workers gpu:4,cpu:2 says both")
+	l.int(&o.InFlight, "in-flight", "`N` steps under way on the GPUs at once (default: by model)")
+	l.string(&o.Write, "write", "`HOW` on a GPU: atomic additions, or racy stores, for sparse models and factor; auto")
+	l.bool(&o.MPS, "mps", "start a Multi-Process Service, so that workers on one GPU run at the same time")
 
 	l.category = "Optimizer"
 	l.int(&o.Epochs, "epochs", "`N` passes over the data")
@@ -126,4 +132,33 @@ func (n *steps) String() string {
 		return "epoch"
 	}
 	return strconv.Itoa(int(*n))
+}
+
+// workers is a number of workers, or gpu:N,cpu:M.
+type workers struct{ all, host *int }
+
+// Set reads a flag's value.
+func (w *workers) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err == nil {
+		*w.all, *w.host = n, 0
+		return nil
+	}
+	var gpu, cpu int
+	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 || fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
+		return errors.New("want a whole number; or gpu:N,cpu:M with --gpu, N workers on GPUs and M on cores, each at least 1")
+	}
+	*w.all, *w.host = gpu+cpu, cpu
+	return nil
+}
+
+// String is what Set reads.
+func (w *workers) String() string {
+	switch {
+	case w.all == nil:
+		return "0"
+	case *w.host > 0:
+		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
+	}
+	return strconv.Itoa(*w.all)
 }

@@ -4,11 +4,16 @@
 // of the commonest red, lanes with consecutive floats.
 #include <cstring>
 
-#include "memory.h"
+#include "profile.h"
 
 namespace fake {
 
 namespace {
+
+void reach(Warp& w, const Op& op, uint32_t mask, uint32_t bytes, Where* where) {
+  resolve(w, op, mask, bytes, Access::kAtomic, where);
+  if (counting) count_sectors(w, op, mask, *where);
+}
 
 struct Add { template <class T> static T of(T a, T b) { return a + b; } };
 struct Min { template <class T> static T of(T a, T b) { return a < b ? a : b; } };
@@ -44,7 +49,7 @@ T update(void* where, F f) {
 template <class F, class T>
 void atomic(Warp& w, const Op& op, uint32_t mask) {
   Where where;
-  resolve(w, op, mask, sizeof(T), Access::kAtomic, &where);
+  reach(w, op, mask, sizeof(T), &where);
   const T* b = w.in<T>(op.at[1]);
   T* d = op.at[0] == kNowhere ? nullptr : w.out<T>(op.at[0]);
   each(mask, [&](int i) {
@@ -58,7 +63,7 @@ void atomic(Warp& w, const Op& op, uint32_t mask) {
 template <class T>
 void atomic_add(Warp& w, const Op& op, uint32_t mask) {
   Where where;
-  resolve(w, op, mask, sizeof(T), Access::kAtomic, &where);
+  reach(w, op, mask, sizeof(T), &where);
   const T* b = w.in<T>(op.at[1]);
   T* d = op.at[0] == kNowhere ? nullptr : w.out<T>(op.at[0]);
   each(mask, [&](int i) {
@@ -71,7 +76,7 @@ void atomic_add(Warp& w, const Op& op, uint32_t mask) {
 template <class T>
 void compare_and_swap(Warp& w, const Op& op, uint32_t mask) {
   Where where;
-  resolve(w, op, mask, sizeof(T), Access::kAtomic, &where);
+  reach(w, op, mask, sizeof(T), &where);
   const T *b = w.in<T>(op.at[1]), *c = w.in<T>(op.at[2]);
   T* d = op.at[0] == kNowhere ? nullptr : w.out<T>(op.at[0]);
   each(mask, [&](int i) {
@@ -102,7 +107,7 @@ void add_one(uint8_t* p, float a) {
 // red.add.f32; at[1] is the value.
 void red_float(Warp& w, const Op& op, uint32_t mask) {
   Where where;
-  resolve(w, op, mask, sizeof(float), Access::kAtomic, &where);
+  reach(w, op, mask, sizeof(float), &where);
   const float* b = w.in<float>(op.at[1]);
   for (int i = 0; i < kLanes; i++) {
     if (!(mask & kBit[i])) continue;
@@ -120,7 +125,7 @@ void red_float(Warp& w, const Op& op, uint32_t mask) {
 template <int N>
 void red_vector(Warp& w, const Op& op, uint32_t mask) {
   Where where;
-  resolve(w, op, mask, sizeof(float) * N, Access::kAtomic, &where);
+  reach(w, op, mask, sizeof(float) * N, &where);
   each(mask, [&](int i) {
     for (int k = 0; k < N; k += 2) add_pair(where.p[i] + 4 * k, w.in<float>(op.at[k])[i], w.in<float>(op.at[k + 1])[i]);
   });

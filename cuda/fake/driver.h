@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace driver {
 
@@ -17,13 +18,16 @@ enum class Checks { kAll, kDefault, kNone };
 
 // Settings are the switches HOGWILD_FAKE_*, read once.
 struct Settings {
-  int devices = 1;
+  int devices = 1;           // that this process sees
+  std::vector<int> visible;  // which of the machine's each of them is
   int sms = 132;
   int driver = 12060;
+  int capability = 90;  // compute capability, times 10
   P2P p2p = P2P::kOn;
   Checks checks = Checks::kDefault;
   uint64_t memory = 143771ull << 20;  // bytes a device
   uint64_t free = 0;                  // of them free at the start; 0: all
+  uint64_t pinned = 0;                // host memory that one call can pin; 0: any
   uint64_t launch_fail = 0;           // this launch of the process fails, from 1; 0: none
   uint64_t watchdog_ms = 0;           // a kernel that runs longer is stopped; 0: never
   std::string exclusive;              // the machine's name in exclusive mode; "": shared
@@ -44,6 +48,11 @@ struct Refusal {
 inline void require(bool holds, int code, const char* why) {
   if (!holds) refuse(code, why);
 }
+
+// Which of n devices CUDA_VISIBLE_DEVICES lets the process see, in its order; and the
+// name of one of the machine's.
+std::vector<int> visible_devices(int n);
+CUuuid uuid_of(int machine);
 
 // The device of this ordinal or refusal 101; and the same for its attributes.
 void require_device(CUdevice device);

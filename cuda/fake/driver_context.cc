@@ -19,8 +19,9 @@ Range Context::find(uint64_t address) const {
   if (settings().checks == Checks::kNone) return {0, 1ull << 62};  // all there is
   std::shared_ptr<Block> block = state().blocks.find(address);
   if (!block) return {};
-  bool ours = block->on_host() || block->device == device || (peers >> block->device & 1) != 0;
-  return ours ? Range{block->base, block->size} : Range{};
+  bool here = block->on_host() || block->device == device;
+  if (!here && !(peers >> block->device & 1)) return {};
+  return {block->base, block->size, here || settings().p2p != P2P::kNoAtomics};
 }
 
 // Work on the legacy default stream follows all work of the blocking streams, and
@@ -113,7 +114,7 @@ void occupy(int device) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "hogwild-fake-%u-%s-%d", getuid(),
-                   settings().exclusive.c_str(), device);
+                   settings().exclusive.c_str(), settings().visible[device]);
   d.lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (bind(d.lock, reinterpret_cast<sockaddr*>(&address), offsetof(sockaddr_un, sun_path) + 1 + n) != 0) {
     close(d.lock);

@@ -1,6 +1,9 @@
 // driver_device.cc is the machine that is played: its driver's version and its GPUs,
 // each an NVIDIA H200 as far as its limits go.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "driver_state.h"
@@ -40,8 +43,6 @@ const struct {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
     {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
     {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
     {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
@@ -63,16 +64,14 @@ const struct {
     {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0},
     {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0},
-    {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0},
 };
 
-int bus(CUdevice device) { return 0x1b + 0x10 * device; }
+int bus(CUdevice device) { return 0x1b + 0x10 * settings().visible[device]; }
 
-CUuuid uuid(CUdevice device) {
-  CUuuid id;
-  memcpy(id.bytes, "hogwild stand-in", sizeof id.bytes);
-  id.bytes[7] = static_cast<char>(device);
-  return id;
+// Whether a Multi-Process Service listens where the environment says.
+bool under_mps() {
+  const char* folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return folder && access((std::string(folder) + "/control").c_str(), F_OK) == 0;
 }
 
 void copy_name(char* to, int length, const char* name) {
@@ -89,11 +88,14 @@ void require_device(CUdevice device) {
 int attribute(CUdevice_attribute which, CUdevice device) {
   switch (static_cast<int>(which)) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return settings().sms;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return settings().capability / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return settings().capability % 10;
     case CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT: return settings().watchdog_ms > 0;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
       return settings().exclusive.empty() ? CU_COMPUTEMODE_DEFAULT : CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return bus(device);
     case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: return settings().ipc;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED: return under_mps();
   }
   for (const auto& a : kH200) {
     if (a.which == static_cast<int>(which)) return a.value;
@@ -119,6 +121,7 @@ CUresult cuInit(unsigned int flags) {
     }
     require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
     require(!settings().no_device, CUDA_ERROR_NO_DEVICE, "HOGWILD_FAKE_NO_DEVICE");
+    require(settings().devices > 0, CUDA_ERROR_NO_DEVICE, "CUDA_VISIBLE_DEVICES hides all devices");
     state().initialised = true;
   }, Needs::kNothing);
 }
@@ -155,14 +158,14 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
 CUresult cuDeviceGetUuid(CUuuid* id, CUdevice device) {
   return api(__func__, [&](Call&) {
     require_device(device);
-    *id = uuid(device);
+    *id = uuid_of(settings().visible[device]);
   });
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* id, CUdevice device) {
   return api(__func__, [&](Call&) {
     require_device(device);
-    *id = uuid(device);
+    *id = uuid_of(settings().visible[device]);
   });
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -51,7 +52,7 @@ struct Handle {
   char magic[8];
   uint64_t owner;  // its identity
   uint64_t inode, size, offset, nonce;
-  int32_t fd, device;
+  int32_t fd, device;  // of the machine's
   uint64_t check;  // of all before
 
   uint64_t sum() const {
@@ -101,13 +102,13 @@ int open_owner(const Handle& handle) {
   refuse(CUDA_ERROR_INVALID_HANDLE, "the exporter has freed the allocation");
 }
 
-std::shared_ptr<Block> import(Context& context, const Handle& handle) {
+std::shared_ptr<Block> import(Context& context, const Handle& handle, int device) {
   File file{open_owner(handle)};
   auto block = std::make_shared<Block>();
   block->kind = Block::kImported;
   block->size = handle.size;
   block->mapped = granules(handle.size);
-  block->device = handle.device;
+  block->device = device;
   block->context = &context;
   block->nonce = handle.nonce;
   block->importers = map_importers(file.fd);
@@ -118,6 +119,14 @@ std::shared_ptr<Block> import(Context& context, const Handle& handle) {
     refuse(CUDA_ERROR_MAP_FAILED, listed ? "no room to map it" : "freed, or open in 500 processes");
   }
   return block;
+}
+
+// This process's number for one of the machine's devices.
+int ordinal_of(int machine) {
+  const std::vector<int>& visible = settings().visible;
+  auto found = std::find(visible.begin(), visible.end(), machine);
+  require(found != visible.end(), CUDA_ERROR_INVALID_DEVICE, "it is on a device that CUDA_VISIBLE_DEVICES hides");
+  return static_cast<int>(found - visible.begin());
 }
 
 // One context a device may have a process's memory open, and within it a second open
@@ -183,7 +192,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* out, CUdeviceptr address) {
     handle.offset = kPage;
     handle.nonce = block->nonce;
     handle.fd = block->fd;
-    handle.device = block->device;
+    handle.device = settings().visible[block->device];
     handle.check = handle.sum();
     memcpy(out, &handle, sizeof handle);
     call.number("bytes", block->size);
@@ -202,19 +211,19 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle in, unsigned in
     require(flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, CUDA_ERROR_INVALID_VALUE,
             "flags must be CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS");
     require(memcmp(handle.magic, kMagic, sizeof kMagic) == 0 && handle.check == handle.sum() &&
-            handle.offset == kPage && handle.device < settings().devices,
-            CUDA_ERROR_INVALID_VALUE, "not a handle of cuIpcGetMemHandle");
+            handle.offset == kPage, CUDA_ERROR_INVALID_VALUE, "not a handle of cuIpcGetMemHandle");
     require(pid_of(handle.owner) != getpid(), CUDA_ERROR_INVALID_CONTEXT, "this process exported it");
-    require(handle.device == context.device || settings().p2p != P2P::kOff, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
+    int device = ordinal_of(handle.device);
+    require(device == context.device || settings().p2p != P2P::kOff, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
             "it is another device's, and HOGWILD_FAKE_P2P=off");
     std::lock_guard<std::mutex> lock(state().mutex);
     std::shared_ptr<Block> block = opened_before(context, handle.nonce);
     if (block) {
       block->references++;
     } else {
-      block = import(context, handle);
+      block = import(context, handle, device);
       state().blocks.add(block);
-      if (handle.device != context.device) context.peers.fetch_or(1ull << handle.device);
+      if (device != context.device) context.peers.fetch_or(1ull << device);
     }
     *address = block->base;
     call.address("address", block->base);

@@ -116,6 +116,8 @@ void allocate_host(Call& call, void** address, size_t bytes) {
   Context& context = current();
   call.number("bytes", bytes);
   require(bytes > 0, CUDA_ERROR_INVALID_VALUE, "0 bytes");
+  uint64_t most = settings().pinned;
+  require(most == 0 || bytes <= most, CUDA_ERROR_OUT_OF_MEMORY, "HOGWILD_FAKE_PINNED");
   auto block = std::make_shared<Block>();
   block->kind = Block::kHost;
   block->size = bytes;

@@ -49,6 +49,15 @@ bool bytes(const std::string& text, uint64_t* value) {
   return false;
 }
 
+// A compute capability, "8.6", times 10.
+bool capability(const std::string& text, int* value) {
+  size_t dot = text.find('.');
+  int major, minor;
+  if (dot == text.npos || !integer(text.substr(0, dot), 3, 12, &major) || !integer(text.substr(dot + 1), 0, 9, &minor)) return false;
+  *value = 10 * major + minor;
+  return true;
+}
+
 template <class T>
 bool choice(const std::string& text, const std::initializer_list<std::pair<const char*, T>>& choices, T* value) {
   for (const auto& c : choices) {
@@ -65,6 +74,7 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "DEVICES") return integer(text, 1, 16, &s->devices) ? nullptr : "1 to 16";
   if (name == "SMS") return integer(text, 1, 132, &s->sms) ? nullptr : "1 to 132";
   if (name == "DRIVER") return integer(text, 1000, 99999, &s->driver) ? nullptr : "a version such as 12060";
+  if (name == "CAPABILITY") return capability(text, &s->capability) ? nullptr : "3.0 to 12.9, as 8.6";
   if (name == "P2P")
     return choice(text, {{"on", P2P::kOn}, {"off", P2P::kOff}, {"no-atomics", P2P::kNoAtomics}}, &s->p2p)
                ? nullptr : "on, off or no-atomics";
@@ -73,6 +83,7 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
                ? nullptr : "all, default or none";
   if (name == "MEMORY") return bytes(text, &s->memory) ? nullptr : "bytes, such as 80GiB, up to 64TiB";
   if (name == "FREE") return bytes(text, &s->free) ? nullptr : "bytes, such as 512MiB, up to 64TiB";
+  if (name == "PINNED") return bytes(text, &s->pinned) ? nullptr : "bytes, such as 1MiB, up to 64TiB";
   if (name == "LAUNCH_FAIL")
     return number(text, 1, UINT64_MAX, &s->launch_fail) ? nullptr : "which launch fails, from 1";
   if (name == "WATCHDOG") return number(text, 1, 3600000, &s->watchdog_ms) ? nullptr : "milliseconds, from 1";
@@ -92,8 +103,9 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
     s->trace = text;
     return text.empty() ? "a file" : nullptr;
   }
-  return "DEVICES, SMS, DRIVER, P2P, CHECKS, MEMORY, FREE, LAUNCH_FAIL, WATCHDOG, OOM, NO_DEVICE, NO_IPC, EXCLUSIVE "
-         "or TRACE after HOGWILD_FAKE_";
+  if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
+  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, PINNED, LAUNCH_FAIL, WATCHDOG, OOM, NO_DEVICE, NO_IPC, EXCLUSIVE, "
+         "PROFILE or TRACE after HOGWILD_FAKE_";
 }
 
 Settings* read_all() {
@@ -107,6 +119,8 @@ Settings* read_all() {
       s->wrong += std::string("libcuda stand-in: ") + *entry + " is not understood: use " + right + "\n";
     }
   }
+  s->visible = visible_devices(s->devices);
+  s->devices = static_cast<int>(s->visible.size());
   if (s->free == 0) s->free = s->memory;
   if (s->free > s->memory) s->wrong += "libcuda stand-in: HOGWILD_FAKE_FREE is more than HOGWILD_FAKE_MEMORY\n";
   return s;

@@ -2,6 +2,7 @@
 // against libcuda.so.1, in real processes. Run without arguments it runs each case in a
 // process of its own, with that case's switches; "driver_test NAME" runs one here.
 #include "driver_test_ipc.h"
+#include "driver_test_visible.h"
 
 namespace {
 
@@ -322,6 +323,9 @@ const struct {
   std::vector<std::string> switches;
 } cases[] = {
     {"devices", devices, {}},
+    {"visible", visible, {"DEVICES=4"}},
+    {"visible by uuid", visible_by_uuid, {"DEVICES=4"}},
+    {"invisible", invisible, {"DEVICES=4"}},
     {"contexts", contexts, {}},
     {"memory", memory, {}},
     {"launches", launches, {}},

@@ -1,4 +1,4 @@
-// driver_test.h is what the tests of the driver are written in: checks, three small
+// driver_test.h is what the tests of the driver are written in: checks, four small
 // kernels and what starts them.
 #pragma once
 
@@ -58,6 +58,15 @@ $L__BB1_1:
   ld.relaxed.sys.global.u32 %r1, [%rd2];
   setp.eq.s32 %p1, %r1, 0;
   @%p1 bra $L__BB1_1;
+  ret;
+}
+.visible .entry add(.param .u64 add_0, .param .u32 add_1) {
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [add_0];
+  ld.param.u32 %r1, [add_1];
+  cvta.to.global.u64 %rd2, %rd1;
+  red.relaxed.sys.global.add.u32 [%rd2], %r1;
   ret;
 }
 .visible .entry small() .maxntid 64, 1, 1 {

@@ -88,6 +88,7 @@ inline void sharing() {
   CUipcMemHandle handle;
   CUdeviceptr a = allocate(1000), opened, again;
   OK(cuMemsetD32(a, 17, 1));
+  OK(cuCtxSynchronize());  // a memset is not waited for; other processes do not stand in its queue
   REFUSED(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&handle, a + 4));
   OK(cuIpcGetMemHandle(&handle, a));
   REFUSED(CUDA_ERROR_INVALID_CONTEXT, cuIpcOpenMemHandle(&opened, handle, 1));
@@ -179,6 +180,12 @@ inline void peers(int p2p) {
   REFUSED(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, cuCtxEnablePeerAccess(second, 0));
   OK(launch(store, nullptr, there, 9));
   CHECK(word(there) == 9);
+  OK(launch(function("add"), nullptr, there, 1));
+  if (p2p == 1) {
+    REFUSED(CUDA_ERROR_LAUNCH_FAILED, cuCtxSynchronize());
+    return;
+  }
+  CHECK(word(there) == 10);
   OK(cuCtxDisablePeerAccess(second));
   REFUSED(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(second));
 }

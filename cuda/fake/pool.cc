@@ -9,6 +9,7 @@
 #include <list>
 #include <thread>
 
+#include "profile.h"
 #include "warp.h"
 
 namespace fake {
@@ -82,6 +83,7 @@ void keep_first(Grid& grid, const Fault& fault) {
 
 // work runs CTAs on one thread until there are no more.
 void work(Grid& grid, uint32_t number) {
+  Counting counting(*grid.program);
   Core core;
   core.grid = &grid;
   core.number = number;
@@ -132,6 +134,7 @@ Fault run(const Launch& launch) {
       keep_first(grid, refusal.fault);
     }
   });
+  write_profile(*grid.program, grid.total);
   return grid.fault;
 }
 

@@ -8,6 +8,7 @@
 // (a spin lock whose holder is in another group) runs out of fuel, and is passed over
 // until all have.
 #include "control.h"
+#include "profile.h"
 
 namespace fake {
 
@@ -100,8 +101,10 @@ bool choose(Warp& w) {
 
 void advance(Warp& w) {
   const Op* code = program_of(w).ops.data();
+  uint64_t* times = counting ? counting->times.data() : nullptr;
   while (choose(w)) {
     while (w.pc < w.limit) {
+      if (times) times[w.pc]++;
       const Op& op = code[w.pc++];
       uint32_t mask = w.active;
       if (op.guard != kNowhere) {

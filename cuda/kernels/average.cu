@@ -17,9 +17,8 @@ struct Mean {
   i64 from, count;            // the slice: dst[from] .. dst[from+count-1]
   i64 ranks, stride;
   double lr, momentum;
-  i64 gradients;              // 0: average_weights, 1: average_gradients
 };
-static_assert(sizeof(Mean) == 11 * 8);
+static_assert(sizeof(Mean) == 10 * 8);
 
 __shared__ Mean mean;
 

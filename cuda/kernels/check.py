@@ -7,6 +7,7 @@ written by accesses of system scope. It prints a table. NVIDIA's tools come from
 (pinned, with checksums) into build/cuda/tools; no toolkit is needed.
 """
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -39,12 +40,25 @@ MAX_REGISTERS = 128  # of 256 threads: two CTAs a multiprocessor
 MAX_SHARED = 48 * 1024  # more would need cuFuncSetAttribute
 
 READ, ADD, STORE = "LDG.E.STRONG.SYS", "REDG.E.ADD.F32.FTZ.RN.STRONG.SYS", "STG.E.STRONG.SYS"
-MUST = {
+MUST = {  # of kernels whose names do not say it
     "linear_step": (READ, ADD, STORE),
+    "linear_one": (READ, ADD, STORE),
     "mlp_step": (READ, ADD, STORE),
+    "mlp_one": (READ, ADD, STORE),
     "evaluate": (READ,),
+    "factor_step": (READ, ADD, STORE),
+    "factor_evaluate": (READ,),
+    "cut_step": (READ, ADD),
+    "cut_evaluate": (READ,),
+    "sparse_step": (READ, ADD, STORE),
+    "sparse_whole": (READ, ADD, STORE),
+    "sparse_evaluate": (READ,),
     "average_weights": (READ, STORE),
     "average_gradients": (READ, STORE),
+    "fold_take": (READ, STORE),
+    "fold_give": (READ, ADD),
+    "conv_step": (READ, ADD, STORE),
+    "conv_evaluate": (READ,),
 }
 
 
@@ -88,48 +102,72 @@ def operations(cubin):
     env = dict(os.environ, PATH=f"{TOOLS / 'nvdisasm/nvidia/cu13/bin'}:{os.environ['PATH']}")
     text = subprocess.run([TOOLS / CUOBJDUMP, "-sass", cubin], capture_output=True, text=True, check=True, env=env).stdout
     return {
-        part.split(None, 1)[0]: re.findall(r"/\*[0-9a-f]{4,6}\*/ +(?:@!?U?P\w+ +)?([A-Z][A-Z0-9_.]+)", part)
+        part.split(None, 1)[0]: re.findall(r"/\*[0-9a-f]{4,6}\*/ +(?:@!?U?P\w+ +)?([A-Z][A-Z0-9_.x]+)", part)
         for part in text.split("Function : ")[1:]
     }
 
 
+def is_probe(kernel):
+    """Whether it measures the machine, other scopes than that of the weights among it."""
+    return kernel.startswith("probe")
+
+
+def musts(kernel):
+    if is_probe(kernel):
+        return ()
+    return MUST.get(kernel) or ((READ,) if kernel.endswith("_evaluate") else (READ, ADD))
+
+
 def faults(kernel, ops):
     """Yields what is wrong with a kernel's machine code."""
-    for must in MUST[kernel]:
+    for must in musts(kernel):
         if must not in ops:
             yield f"has no {must}"
     for op in sorted(set(ops)):
         head = op.split(".")[0]
-        if head in ("RED", "REDG", "ATOM", "ATOMG") and "STRONG.SYS" not in op:
+        if head in ("RED", "REDG", "ATOM", "ATOMG") and "STRONG.SYS" not in op and not is_probe(kernel):
             yield f"{op} is not of system scope"
-        if ".STRONG." in op and "STRONG.SYS" not in op:
+        if ".STRONG." in op and "STRONG.SYS" not in op and not is_probe(kernel):
             yield f"{op} does not reach other processes"
         if head in ("LD", "ST", "RED", "ATOM"):
             yield f"{op} is a generic access"
         if head in ("LDL", "STL"):
             yield f"{op}: local memory"
-        if kernel == "evaluate" and op == ADD:
+        if kernel.endswith("evaluate") and op == ADD:
             yield f"{op}: it writes weights"
+
+
+def inspect(ptx, ptxas, arch):
+    """Assembles a file for a GPU. Returns the rows of the table, and what is wrong."""
+    rows, wrong, file = [], [], ptx.name.split(".")[1]
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = pathlib.Path(folder, "cubin")
+        for kernel, (registers, spilled, shared) in assemble(ptx, ptxas, arch, cubin).items():
+            rows.append(f"{kernel:18} {file:6} {ptxas:5} sm_{arch:3} {registers:9} {spilled:6} {shared:6}")
+            if spilled or registers > MAX_REGISTERS or shared > MAX_SHARED:
+                wrong.append(f"{kernel}, {file} for sm_{arch}: spills, or more than {MAX_REGISTERS} registers or {MAX_SHARED} bytes")
+        if arch in READABLE:
+            for kernel, ops in operations(cubin).items():
+                wrong += [f"{kernel}, {file} for sm_{arch}: {fault}" for fault in faults(kernel, ops)]
+    return rows, wrong
 
 
 def main():
     fetch()
-    wrong = []
+    wrong, work = [], []
+    for ptx in sorted((HERE.parent / "ptx").glob("*.ptx")):
+        if not is_probe(ptx.name) and re.search(r"^\s*(@%p\d+ )?(call|(ld|st)\.(v\d\.)?[bsuf]\d|(atom|red)\.(?!relaxed\.(sys\.global|cta\.shared)))", ptx.read_text(), re.M):
+            wrong.append(f"{ptx.name}: a call, a generic access, or an atomic that is not relaxed.sys.global")
+        work += [(ptx, *target) for target in TARGETS[ptx.name.split(".")[1]]]
     print(f"{'kernel':18} {'PTX':6} {'ptxas':5} {'GPU':6} {'registers':>9} {'spills':>6} {'shared':>6}")
-    with tempfile.TemporaryDirectory() as folder:
-        cubin = pathlib.Path(folder, "cubin")
-        for ptx in sorted((HERE.parent / "ptx").glob("*.ptx")):
-            file = ptx.name.split(".")[1]
-            if re.search(r"^\s*(@%p\d+ )?(call|(ld|st)\.(v\d\.)?[bsuf]\d|(atom|red)\.(?!relaxed\.sys\.global))", ptx.read_text(), re.M):
-                wrong.append(f"{ptx.name}: a call, a generic access, or an atomic that is not relaxed.sys.global")
-            for ptxas, arch in TARGETS[file]:
-                for kernel, (registers, spilled, shared) in assemble(ptx, ptxas, arch, cubin).items():
-                    print(f"{kernel:18} {file:6} {ptxas:5} sm_{arch:3} {registers:9} {spilled:6} {shared:6}")
-                    if spilled or registers > MAX_REGISTERS or shared > MAX_SHARED:
-                        wrong.append(f"{kernel}, {file} for sm_{arch}: spills, or more than {MAX_REGISTERS} registers or {MAX_SHARED} bytes")
-                if arch in READABLE:
-                    for kernel, ops in operations(cubin).items():
-                        wrong += [f"{kernel}, {file} for sm_{arch}: {fault}" for fault in faults(kernel, ops)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a ptxas
+        for rows, faulty in pool.map(lambda one: inspect(*one), work):
+            print("\n".join(rows))
+            wrong += faulty
+    import table  # which is made of this file
+
+    if old := table.stale():
+        wrong.append(old)
     if wrong:
         sys.exit("\n".join(wrong))
     print("weights: read by LDG..STRONG.SYS, written by REDG..STRONG.SYS")

@@ -47,9 +47,16 @@ __device__ inline int swap(int v, int mask) { return __nvvm_shfl_sync_bfly_i32(A
 // is whole, none is ordered, and none is served from the L1 cache, which is not
 // coherent. There is no other way to the memory, so there is no plain access.
 //
-// The additions are single floats. Neighbouring lanes add to neighbouring weights
+// Most additions are single floats. Neighbouring lanes add to neighbouring weights
 // everywhere, so that a warp's addition is four 32-byte sectors, as one of vectors
-// would be, whatever the alignment of the layer and the architecture.
+// would be, whatever the alignment of the layer and the architecture. Four floats a lane
+// are for where they are aligned to 16 bytes; they are added from sm_90 on (VECTORS).
+#if __CUDA_ARCH__ >= 900
+constexpr bool VECTORS = true;
+#else
+constexpr bool VECTORS = false;
+#endif
+
 struct Weights {
   Global<float>* at;
 
@@ -60,9 +67,27 @@ struct Weights {
     asm volatile("ld.relaxed.sys.global.f32 %0, [%1];" : "=f"(v) : "l"(at + i) : "memory");
     return v;
   }
+  // load_if is other for the lanes for which there is none, without a branch around them.
+  __device__ float load_if(bool there, i64 i, float other = 0) const {
+    asm volatile("{ .reg .pred there; setp.ne.s32 there, %2, 0; @there ld.relaxed.sys.global.f32 %0, [%1]; }" : "+f"(other) : "l"(at + i), "r"((int)there) : "memory");
+    return other;
+  }
   __device__ void store(i64 i, float v) const {
     asm volatile("st.relaxed.sys.global.f32 [%0], %1;" ::"l"(at + i), "f"(v) : "memory");
   }
+  __device__ f4 load4(i64 i) const {
+    f4 v;
+    asm volatile("ld.relaxed.sys.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(at + i) : "memory");
+    return v;
+  }
+  __device__ void store4(i64 i, f4 v) const {
+    asm volatile("st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
+  }
+#if __CUDA_ARCH__ >= 900
+  __device__ void add4(i64 i, f4 v) const {
+    asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
+  }
+#endif
   // add is THE racy line of the GPU: no addition is lost, but what was read before
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {
@@ -73,43 +98,79 @@ struct Weights {
 // Loss is the kind of a loss; loss.h has what they are.
 enum Loss : i64 { CROSS_ENTROPY, LOGISTIC, HINGE, SQUARED, L1 };
 
-constexpr int MAX_LAYERS = 9;
+// Optimizer is the rule of a step; rule.h has what they are.
+enum Optimizer : i64 { SGD, MOMENTUM, ADAGRAD, ADAM };
 
-// Job is what the host asks of linear_step, mlp_step and evaluate. All fields are
+// Discipline is who may write while a step is written; turn.h keeps it.
+enum Discipline : i64 { FREE, LOCKED, ORDERED };
+
+constexpr int MAX_LAYERS = 9;
+constexpr int COUNT_STRIDE = 32;  // words from one rank's count to the next: a line each
+
+// Job is what the host asks of a kernel that takes steps or evaluates. All fields are
 // eight bytes wide. Addresses that are not used are 0.
 struct Job {
-  Weights w;               // weights that are read: layer by layer [in][out], then its bias [out]
-  Weights out;             // where a step is written: w itself, or a gradient
-  Weights velocity;        // momentum's state, as long as the weights; 0: plain SGD
-  Global<const u8>* x8;    // inputs n x d, as bytes (one of x8 and x is 0)
-  Global<const float>* x;  // or as floats
-  Global<const float>* y;  // n labels: the class, or the value
-  Global<const float>* mul;  // a byte is worth byte*mul + add; 0: 1
-  Global<const float>* add;  // 0: 0
+  // The weights, and where a step is written: the weights themselves, or a gradient.
+  Weights w;       // layer by layer [in][out], then the layer's bias [out]; other models as model.Params says
+  Weights out;
+  Weights first;   // the optimizer's state, as long as the weights: velocity, sum of squares, or first moment
+  Weights second;  // adam: second moment
+  Global<u64>* updates;  // adam: steps taken with this state, by all who share it
+  // The rows. Of x8, x and (ptr, idx, val) one is there; pairs have idx (two a row) and y.
+  Global<const u8>* x8;    // n x d, as bytes
+  Global<const float>* x;  // n x d
+  Global<const i64>* ptr;  // n+1: the entries of row i are ptr[i] .. ptr[i+1]-1
+  Global<const u32>* idx;  // of each entry its column
+  Global<const float>* val;
+  Global<const float>* y;     // n labels: the class, or the value
+  Global<const float>* m;     // n: the row's product with the means of the inputs
+  Global<const float>* freq;  // d: share of rows in which a column occurs
+  Global<const float>* mul;   // a byte is worth byte*mul + add; 0: 1
+  Global<const float>* add;   // 0: 0
+  // The steps.
   Global<const i32>* rows;   // row numbers; those of step i are start[i] .. start[i+1]-1
   Global<const i32>* start;  // steps+1
+  Global<const i32>* ids;    // of each of rows, its number in the training set: dropout's. 0: rows has it
   Global<const float>* lr;   // of each step
   Global<float>* loss;       // of each step, summed over its rows: written
-  Global<u32>* ticket;       // [0] the next step; [1] not 0: take no further one
+  Global<u32>* ticket;       // [0] the next step; [1] not 0: take no further one; [2] turn.h
   Global<float>* scratch;    // scratch_stride floats a CTA
-  Global<u32>* taken;        // steps finished: added to. They are the first ones, without gaps
+  Global<u64>* counts;       // updates written by each rank since the run began, COUNT_STRIDE words apart
+  Global<u64>* record;       // what samples have shown: record.h; 0: no samples
+  Global<double>* sums;      // evaluate: eight a CTA
+  Global<const i64>* plan;   // of some models: what shape they have
   i64 scratch_stride;
   i64 steps;
-  i64 features;    // d
+  i64 teams;       // kernels in which a warp takes a step: how many of a CTA's do
+  i64 features;    // d; of pairs, nodes
   i64 layers;      // 1 to MAX_LAYERS; 1: a linear model
   i64 outputs;     // of the last layer
   i64 classes;     // 0: labels are values
   i64 loss_kind;   // a Loss
   i64 bias;        // 1: each layer has one
+  i64 center;      // where s begins in w (model.Center); -1: inputs are taken as they are
   i64 scale_wide;  // 1: mul and add have d entries; 0: one
-  i64 gradient;    // 1: out += gradient; 0: out -= lr * step
-  i64 width[MAX_LAYERS - 1];  // of the hidden layers
+  i64 gradient;    // 1: out += gradient; 0: out -= step
+  i64 width[MAX_LAYERS - 1];  // of the hidden layers; of pairs, width[0] is the rank or the terminals
+  i64 optimizer;   // an Optimizer
+  i64 racy;        // 1: weights are written by stores, not by additions
+  i64 discipline;  // a Discipline
+  i64 rank, ranks;
+  i64 weights;     // how many
+  i64 max_batch;   // the longest step: scratch is laid out for it
+  i64 hot;         // columns that a CTA keeps to itself; 0: none
+  i64 flush_every; // its updates between two flushes of them
+  i64 epoch;
+  u64 seed;        // dropout's
   double momentum;
-  double l2;         // on weights, not on biases
-  i64 max_batch;     // the longest step: scratch is laid out for it
-  Global<double>* sums;  // evaluate: eight a CTA
+  double beta1, beta2;
+  double l1, l2;   // on weights, not on biases
+  double bias_step;  // of a linear model's bias against that of its weights
+  double norm2;    // |mu|^2 of the inputs' means
+  double mean;     // factor: of the values
+  i64 taken;       // steps of this rank before this launch: they go on where those ended
 };
-static_assert(sizeof(Job) == 37 * 8);
+static_assert(sizeof(Job) == 66 * 8);
 
 // small reads a number of the job that fits 32 bits.
 __device__ inline i32 small(const i64& v) { return *(const i32*)&v; }
@@ -132,26 +193,28 @@ __device__ inline u32 take(u32 n) {
   return i < n ? i : n;
 }
 
-// finish counts a step that is done. It is for one thread.
-__device__ inline void finish() {
-  asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(job.taken) : "memory");
-}
+__shared__ u32 ticket, tickets;
 
-__shared__ u32 ticket;
+// at_hand is the ticket that is worked on, and of_all how many there are: read anew, as
+// work that is long would rather not keep them in registers.
+__device__ inline u32 at_hand() { return *(volatile u32*)&ticket; }
+__device__ inline u32 of_all() { return *(volatile u32*)&tickets; }
 
 // each_ticket calls work(i) for the tickets that fall to this CTA, one after the other,
 // with all threads. The next ticket is on its way while the present one is worked on,
-// so that nobody waits for it; after a stop a CTA may do one more for that reason.
+// so that nobody waits for it; after a stop a CTA may do one more for that reason. (Not
+// under ORDERED: a CTA that holds two tickets is twice as many steps behind the others.)
 template <class Work> __device__ inline void each_ticket(u32 n, const Work& work) {
+  if (thread() == 0) tickets = n;
   u32 next = thread() == 0 ? take(n) : 0;
   for (;;) {
     __syncthreads();  // nobody reads the last ticket any more
     if (thread() == 0) ticket = next;
     __syncthreads();
-    u32 i = ticket;
-    if (i >= n) return;
-    if (thread() == 0) next = take(n);
-    work(i);
+    if (at_hand() >= of_all()) return;
+    if (thread() == 0 && job.discipline != ORDERED) next = take(of_all());
+    work(at_hand());
+    if (thread() == 0 && job.discipline == ORDERED) next = take(of_all());
   }
 }
 

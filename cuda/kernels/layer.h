@@ -1,12 +1,12 @@
 // layer.h is one dense layer on a CTA: forward, the way back, and the push of its
-// gradient into the weights. W is [in][out], and its bias is the row behind it: see
-// stage.h, where the inputs become a tile of rows.
+// gradient into the weights. W is [in][out], its bias is the row behind it, and s of
+// centred inputs the one behind that: see stage.h, where the inputs become a tile of rows.
 //
 // A CTA divides a layer like this: outputs in pieces of up to Q*THREADS; of a piece,
 // width threads stand side by side, and each owns the Q outputs column, column+width,
 // ...; parts such rows of threads share the rows of the tile. So neighbouring lanes
 // read and add to neighbouring weights, whatever the widths, and each value of a tile
-// is used Q*GROUP times for one read of shared memory. Q is 1 up to 127 outputs, and
+// is used Q*S times for one read of shared memory. Q is 1 up to 127 outputs, and
 // WIDE above: then a narrow head wastes no lanes, and a wide layer is not bound by
 // shared memory.
 #pragma once
@@ -32,7 +32,7 @@ __device__ inline void read_layers() {
   Layer it = {0, small(job.features), small(l == small(job.layers) - 1 ? job.outputs : job.width[l])};
 #pragma unroll 1
   for (int i = 0; i < l; i++) {
-    it.at += (it.in + job.bias) * job.width[i];
+    it.at += (it.in + job.bias + (i == 0 && job.center >= 0)) * job.width[i];
     it.in = small(job.width[i]);
   }
   layers[l] = it;
@@ -50,95 +50,112 @@ struct Columns {
   __device__ bool owns(int q) const { return column + q * width < count; }
 };
 
-__device__ inline Columns columns(const Layer& l, int q, int from) {
-  int count = l.out - from < q * THREADS ? l.out - from : q * THREADS;
-  int width = (count + q - 1) / q;
-  return {from, count, width, THREADS / width, thread() % width, thread() / width};
+// quotient is a/b of small numbers, a < 1024 (a division would be 20 instructions): a/b+1/2b
+// is at least 1/2b from the next whole number, and the inverse far closer than that.
+__device__ inline int quotient(int a, int b) { return (int)(((float)a + 0.5f) * inverse((float)b)); }
+
+template <int Q> __device__ inline Columns columns(const Layer& l, int from) {
+  int count = l.out - from < Q * THREADS ? l.out - from : Q * THREADS;
+  int width = (u32)(count + Q - 1) / Q, part = quotient(thread(), width);
+  return {from, count, width, quotient(THREADS, width), thread() - part * width, part};
 }
 
-__device__ inline float dot(f4 a, f4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
+// Side is the columns of a matrix like W that a thread works on: those of its outputs. An
+// output that there is not has the place of the thread's first.
+template <int Q> struct Side {
+  Global<float>* at[Q];
+  int row;  // bytes from one input to the next
 
-// gather is the product with the tile's n rows: sum[q*GROUP+s] += W[input][output q] *
-// x[input][s], over the rows of this thread's part. A few rows' weights are on their
-// way at a time; where there is no row, the weight is 0 instead.
-template <int Q> __device__ inline void gather(float (&sum)[HELD], const Layer& l, const Columns& c, int n) {
-  constexpr int AHEAD = Q == 1 ? 8 : 4;
-  if (c.idle()) return;
-  const Weights weights = job.w;
+  __device__ Side(const Weights& w, const Layer& l, const Columns& c) : row(4 * l.out) {
+#pragma unroll
+    for (int q = 0; q < Q; q++) at[q] = w.at + l.at + c.output(c.owns(q) ? q : 0);
+  }
+  // of is the weight of an input for the q-th output.
+  __device__ Weights of(int input, int q) const { return {behind(at[q], input, row)}; }
+};
+
+// gather is the product with the tile's n rows: sum[q*S+s] += W[input][output q] *
+// x[input][s], over the rows of this thread's part. A few rows' weights are on their way at
+// a time; where there is no row, the row of zeros stands for it.
+template <int Q, int S> __device__ inline void gather(float (&sum)[Q * S], const Layer& l, const Columns& c, int n) {
+  constexpr int AHEAD = 4;
+  const Side<Q> side(job.w, l, c);
 #pragma unroll 1
-  for (int base = c.part; base < n; base += AHEAD * c.parts) {
+  for (int base = c.idle() ? n : c.part; base < n; base += AHEAD * c.parts) {
     float w[AHEAD][Q];
+    int row[AHEAD];
 #pragma unroll
-    for (int k = 0, r = base; k < AHEAD; k++, r += c.parts) {
+    for (int k = 0, r = base; k < AHEAD; k++, r += c.parts) row[k] = r < n ? r : ZERO;
 #pragma unroll
-      for (int q = 0; q < Q; q++) w[k][q] = 0;
-      if (r >= n) continue;
-      i64 at = l.at + (i64)input_of[r] * l.out + c.output(0);
+    for (int k = 0; k < AHEAD; k++) {
+      const int input = input_of[row[k]];
 #pragma unroll
-      for (int q = 0; q < Q; q++)
-        if (q == 0 || c.owns(q)) w[k][q] = weights.load(at + q * c.width);
+      for (int q = 0; q < Q; q++) w[k][q] = side.of(input, q).load(0);
     }
 #pragma unroll
-    for (int k = 0, r = base; k < AHEAD; k++, r += c.parts) {
-      if (r >= n) r = base;
-      f4 lo = tile[2 * r], hi = tile[2 * r + 1];
+    for (int k = 0; k < AHEAD; k++) {
+      float x[S];
+      get_row(x, row[k]);
 #pragma unroll
       for (int q = 0; q < Q; q++)
 #pragma unroll
-        for (int s = 0; s < GROUP; s++) sum[q * GROUP + s] += w[k][q] * (s < 4 ? lo[s] : hi[s - 4]);
+        for (int s = 0; s < S; s++) sum[q * S + s] += w[k][q] * x[s];
     }
   }
 }
 
-// collect adds the parts' sums up, in a fixed order, and hands them on: warp s has
-// those of sample s, and lane o%32 calls put(o, sum) for output o. Ends with a barrier.
-template <int Q, class Put> __device__ inline void collect(const float (&sum)[HELD], const Columns& c, const Put& put) {
+// collect adds the parts' sums up, in a fixed order, and hands them on: put(o, s, sum) for
+// each output o and sample s. It is called by warp s if S is GROUP, else by warp 0 to Q-1;
+// what follows it is behind a barrier.
+template <int Q, int S, class Put> __device__ inline void collect(const float (&sum)[Q * S], const Columns& c, const Put& put) {
   int span = 1;  // lanes for the columns, a power of two; the others help
 #pragma unroll 1
   while (span < c.width && span < 32) span *= 2;
-  const int s = warp(), first = lane() & (span - 1), helper = lane() / span;
+  const int own = warp(), first = lane() & (span - 1), helper = quotient(lane(), span), helpers = quotient(32, span);
+  constexpr int ROUND = Q * S < WARPS ? Q * S : WARPS;
 #pragma unroll
-  for (int q = 0; q < Q; q++) {
+  for (int i = 0; i < Q * S; i += ROUND) {
 #pragma unroll
-    for (int i = 0; i < GROUP; i++) partial[i * THREADS + thread()] = sum[q * GROUP + i];
+    for (int k = 0; k < ROUND; k++) partial[k * THREADS + thread()] = sum[i + k];
     __syncthreads();
+    const int q = (i + own) / S, s = (i + own) % S;  // of the sum that this warp adds up
 #pragma unroll 1
-    for (int i = 0; i < c.width; i += span) {
-      int column = first + i;
+    for (int column = first; column - first < c.width && own < ROUND; column += span) {
       float total = 0;
       if (column < c.width)
 #pragma unroll 4
-        for (int p = helper; p < c.parts; p += 32 / span) total += partial[s * THREADS + p * c.width + column];
+        for (int p = helper; p < c.parts; p += helpers) total += partial[own * THREADS + p * c.width + column];
 #pragma unroll 1
       for (int m = span; m < 32; m *= 2) total += swap(total, m);
-      if (helper == 0 && column < c.width && q * c.width + column < c.count) put(c.from + q * c.width + column, total);
+      if (helper == 0 && column < c.width && q * c.width + column < c.count) put(c.from + q * c.width + column, s, total);
     }
     __syncthreads();
   }
 }
 
-// forward computes the outputs of group g. A tile of inputs adds to them: put(o, sum,
+// piece is a tile's part of the outputs that begin at from.
+template <int Q, int S, class Put> __device__ inline void piece(const Layer& l, int from, int n, const Put& put) {
+  const Columns c = columns<Q>(l, from);
+  float sum[Q * S] = {};
+  gather<Q, S>(sum, l, c, n);
+  collect<Q, S>(sum, c, put);
+}
+
+// forward computes the outputs of group g. A tile of inputs adds to them: put(o, s, sum,
 // first, last) is called as in collect, and told of the first and the last tile. forward
 // returns how many rows the last one has. Without deep there are no wide layers.
-template <bool deep, class Put>
+template <bool deep, int S, class Put>
 __device__ inline int forward(const Layer& l, const Inputs& x, int g, bool compact, const Put& put) {
-  const int q = deep && l.out >= WIDE_FROM ? WIDE : 1;
+  const bool wide = deep && l.out >= WIDE_FROM;
   int n = 0;
 #pragma unroll 1
-  for (int from = 0; from < l.out; from += q * THREADS) {
-    const Columns c = columns(l, q, from);
+  for (int from = 0; from < l.out; from += (wide ? WIDE : 1) * THREADS) {
 #pragma unroll 1
-    for (int j = 0; j < x.all(); j += TILE) {
-      n = stage<deep>(x, g, j, compact);
-      float sum[HELD] = {};
-      auto add = [&](int o, float v) INLINE { put(o, v, j == 0, j + TILE >= x.all()); };
-      if (deep && q > 1) {
-        gather<WIDE>(sum, l, c, n);
-        collect<WIDE>(sum, c, add);
-      } else {
-        gather<1>(sum, l, c, n);
-        collect<1>(sum, c, add);
-      }
+    for (int j = 0; j < x.in; j += TILE) {
+      n = stage<deep, S>(x, g, j, compact, false);
+      auto add = [&](int o, int s, float v) INLINE { put(o, s, v, j == 0, j + TILE >= x.in); };
+      if (deep && wide) piece<WIDE, S>(l, from, n, add);
+      else piece<1, S>(l, from, n, add);
     }
   }
   return n;

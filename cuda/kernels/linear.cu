@@ -1,5 +1,6 @@
 // linear.cu: a step of a model of one layer with at most 16 outputs: softmax, logistic,
-// hinge, linear and l1 regression.
+// hinge, linear and l1 regression. linear_one is for launches whose steps have one sample
+// each: its rows of inputs are single floats.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
 // (45 KB static). Scratch, floats a CTA: 0 where max_batch <= 8, else
@@ -12,6 +13,9 @@
 // memory. A longer step goes through the forward half 8 samples at a time, keeps the
 // deltas in scratch, and sums the gradient over all before it is added.
 //
+// At 784-10 bytes and b 8 a warp's step is 1,890 issue slots: 480 bring the inputs, 330 and
+// 360 are the two products, 230 the sums over parts (docs/kernels.md).
+//
 // Left out: weights in registers between the two halves (they are only read in one,
 // unless there is l2), prefetching the rows of the next ticket, bytes by fours.
 #include "back.h"
@@ -20,44 +24,60 @@
 constexpr int MOST = 16;  // outputs
 
 __shared__ __attribute__((aligned(16))) float z[MOST * GROUP];  // of the group: outputs, then deltas
+__shared__ Inputs x;  // of the step
 
-__device__ inline void step(u32 i, Global<f4>* scratch) {
+template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
   const int start = job.start[i];
   set_scale(i);
   const Layer& l = layers[0];
-  const Inputs x = {nullptr, job.rows + start, job.start[i + 1] - start, l.in};
+  if (thread() == 0) x = {nullptr, job.rows + start, job.start[i + 1] - start, l.in};
+  __syncthreads();
   const int groups = (x.batch + GROUP - 1) / GROUP;
   const float mean = inverse((float)x.batch);
   double loss = 0;
   int held = 0;
+  reads(Cta(), i);
   for (int g = 0; g < groups; g++) {
     const int count = x.batch - g * GROUP;
     const float y = warp() < count ? label(start + g * GROUP + warp()) : 0;
-    held = forward<false>(l, x, g, !rule.everywhere(), [&](int o, float v, bool first, bool) INLINE {
-      float& to = z[o * GROUP + warp()];
+    held = forward<false, S>(l, x, g, !rule.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
+      float& to = z[o * GROUP + s];
       to = first ? v : to + v;
     });
-    grade(z, l.out, y, count, mean);
+    if (warp() < S) grade(z, l.out, y, count, mean);
     __syncthreads();
     if (thread() == 0)
-      for (int s = 0; s < GROUP; s++) loss += losses[s];
+      for (int s = 0; s < S; s++) loss += losses[s];
     if (groups > 1 && thread() < 2 * l.out) scratch[2 * g * l.out + thread()] = ((f4*)z)[thread()];
   }
-  if (groups > 1 || x.all() > TILE) held = 0;
+  if (groups > 1 || x.in > TILE) held = 0;
+  if (held) turn_to_push<S>(x);
+  writes(Cta(), i);
   if (groups > 0)
-    push<false>(l, x, held, [&](int g, int o, f4& lo, f4& hi) INLINE {
-      if (groups == 1) lo = ((f4*)z)[2 * o], hi = ((f4*)z)[2 * o + 1];
+    push<false, S>(l, x, held, [&](int g, int o, f4& lo, f4& hi) INLINE {
+      if (S == 1) lo.x = z[o * GROUP];
+      else if (groups == 1) lo = ((f4*)z)[2 * o], hi = ((f4*)z)[2 * o + 1];
       else lo = scratch[2 * (g * l.out + o)], hi = scratch[2 * (g * l.out + o) + 1];
     });
-  if (thread() == 0) {
-    job.loss[i] = (float)loss;
-    finish();
-  }
+  if (thread() == 0) job.loss[i] = (float)loss;
+  wrote(Cta(), i);
+}
+
+template <int S> __device__ inline void steps() {
+  zero_row<S>();
+  each_ticket((u32)job.steps, [&](u32 i) INLINE { step<S>(i, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_step(const Job* from) {
   read_job(job, from);
   read_rule();
   read_layers();
-  each_ticket((u32)job.steps, [&](u32 i) INLINE { step(i, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
+  steps<GROUP>();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_one(const Job* from) {
+  read_job(job, from);
+  read_rule();
+  read_layers();
+  steps<1>();
 }

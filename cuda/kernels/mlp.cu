@@ -1,5 +1,6 @@
 // mlp.cu: a step of a multilayer perceptron with ReLU, of up to 9 layers of any width,
-// and of linear models with more outputs than linear.cu takes.
+// and of linear models with more outputs than linear.cu takes. mlp_one is for launches
+// whose steps have one sample each: its rows of inputs are single floats.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
 // (46 KB static). Scratch, floats a CTA, as in net.h:
@@ -18,54 +19,65 @@
 __shared__ double loss;  // of the step, summed
 
 // grade_all turns all groups' outputs into deltas and sums the losses up.
-__device__ inline void grade_all() {
+template <int S> __device__ inline void grade_all() {
   if (thread() == 0) loss = 0;
 #pragma unroll 1
   for (int g = 0; g < net.groups; g++) {
     const int mine = g * GROUP + warp();
     const float y = mine < net.batch ? label(net.first + mine) : 0;
-    Global<float>* z = outputs(g, !rule.everywhere());
-    grade(z, small(job.outputs), y, net.batch - g * GROUP, inverse((float)net.batch));
+    Global<float>* z = outputs<S>(g, !rule.everywhere());
+    if (warp() < S) grade(z, small(job.outputs), y, net.batch - g * GROUP, inverse((float)net.batch));
     __syncthreads();
     if (thread() == 0)
-      for (int s = 0; s < GROUP; s++) loss += losses[s];
+      for (int s = 0; s < S; s++) loss += losses[s];
   }
 }
 
 // spread takes the deltas back to the first layer. Ends with a barrier: no weight is
 // written before all are read.
-__device__ inline void spread() {
+template <int S> __device__ inline void spread() {
 #pragma unroll 1
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
-    for (int g = 0; g < net.groups; g++) back(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+    for (int g = 0; g < net.groups; g++) back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
   __syncthreads();
 }
 
-__device__ inline void push_all() {
+template <int S> __device__ inline void push_all() {
 #pragma unroll 1
   for (int l = 0; l < small(job.layers); l++) {
     enter(l);
-    push<true>(layers[l], inputs, 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
+    push<true, S>(layers[l], inputs, 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
       i64 at = 2 * ((i64)g * layers[l].out + o);
       lo = deltas_in[at], hi = deltas_in[at + 1];
     });
   }
 }
 
-__device__ inline void step(u32 i) {
+template <int S> __device__ inline void step(u32 i) {
   set_scale(i);
   begin(job.start[i], job.start[i + 1] - job.start[i]);
-  grade_all();
-  if (thread() == 0) job.loss[i] = (float)loss;
-  spread();
-  if (net.batch > 0) push_all();
-  if (thread() == 0) finish();
+  reads(Cta(), i);
+  grade_all<S>();
+  if (thread() == 0) job.loss[at_hand()] = (float)loss;
+  spread<S>();
+  writes(Cta(), at_hand());
+  if (net.batch > 0) push_all<S>();
+  wrote(Cta(), at_hand());
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_step(const Job* from) {
   read_job(job, from);
   read_rule();
   read_layers();
-  each_ticket((u32)job.steps, [](u32 i) INLINE { step(i); });
+  zero_row<GROUP>();
+  each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP>(i); });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from) {
+  read_job(job, from);
+  read_rule();
+  read_layers();
+  zero_row<1>();
+  each_ticket((u32)job.steps, [](u32 i) INLINE { step<1>(i); });
 }

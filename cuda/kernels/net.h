@@ -54,16 +54,16 @@ __device__ inline void enter(int l) {
 }
 
 // outputs computes all layers for group g; those of the last are in its deltas, at the
-// address that it returns. What warp s writes there for sample s it may read at once.
-__device__ inline Global<float>* outputs(int g, bool compact) {
+// address that it returns. They are there for all threads.
+template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
   Global<float>* z = nullptr;
 #pragma unroll 1
   for (int i = 0; i < small(job.layers); i++) {
     const bool last = i == small(job.layers) - 1;
     z = last ? net.deltas(i, g) : net.units(i, g);
     enter(i);
-    forward<true>(layers[i], inputs, g, compact, [&](int o, float v, bool first, bool end) INLINE {
-      Global<float>& to = z[(i64)o * GROUP + warp()];
+    forward<true, S>(layers[i], inputs, g, compact, [&](int o, int s, float v, bool first, bool end) INLINE {
+      Global<float>& to = z[(i64)o * GROUP + s];
       if (!first) v += to;
       to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through
     });

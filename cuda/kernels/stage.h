@@ -1,9 +1,17 @@
 // stage.h brings the inputs of a layer into shared memory: a tile of rows, where row
 // r belongs to one input of the layer and has its values for GROUP samples. A row
 // whose values are all zero is left out, so that it costs neither arithmetic nor
-// memory traffic: half of an image's pixels at batch 8, and dead hidden units. The
-// layer's bias is one more input, behind the others, whose value is always 1; its
-// weights lie behind the others' as well.
+// memory traffic: half of an image's pixels at batch 8, and dead hidden units.
+//
+// Behind the inputs are constants, whose weights lie behind the others' as well: the
+// bias's, which is 1, and in a first layer that centres (model.Center) that of s, which
+// is -m, with m = mu'x of the row. The gradient of W = V - s mu' on x - mu moves them by
+// other values: k, the bias, by |mu|^2 + 1 - m and s by 1. So the outputs are staged with
+// the one, the push with the other, and nothing else knows of centring.
+//
+// A group has S samples: GROUP, or 1 where no step of the launch has more. Then a row is one
+// float, and arithmetic is not done on seven that are not there. (Arrays in global memory
+// have GROUP floats to a row in both cases.)
 //
 // The order of rows depends on the data alone, not on timing, so that sums are
 // repeatable bit for bit.
@@ -11,12 +19,22 @@
 
 #include "dev.h"
 
-constexpr int TILE = 1024;             // rows; 36 KB with their numbers
+constexpr int TILE = 1024;             // rows of inputs; 36 KB with their numbers
+constexpr int CONSTANTS = 2;           // rows behind them, at most
 constexpr int EACH = TILE / THREADS;   // rows a thread brings
 
-__shared__ f4 tile[2 * TILE];          // row r: tile[2r], tile[2r+1]
-__shared__ i32 input_of[TILE];         // which input row r is
+constexpr int ZERO = TILE + CONSTANTS; // a row of zeros, said to be of input 0: see zero_row
+
+__shared__ f4 tile[2 * (ZERO + 1)];    // row r of GROUP samples: tile[2r], tile[2r+1]
+__shared__ i32 input_of[ZERO + 1];     // which input row r is
 __shared__ i32 counts[EACH * WARPS];   // live rows of each warp in each round
+
+// zero_row sets the row that loops work on which take several rows at a time, where there
+// are fewer. A barrier follows.
+template <int S> __device__ inline void zero_row() {
+  if (thread() < S) ((float*)tile)[ZERO * S + thread()] = 0;
+  if (thread() == 0) input_of[ZERO] = 0;
+}
 
 // Inputs are those of a layer in a step: units, or if that is 0 the job's rows of data.
 struct Inputs {
@@ -25,8 +43,45 @@ struct Inputs {
   int batch;                   // samples in the step
   int in;
 
-  __device__ int all() const { return in + small(job.bias); }
+  __device__ int constants() const { return small(job.bias) + (!units && job.center >= 0); }
+  __device__ int all() const { return in + constants(); }
+  // constant is the value of input in+k for the i-th sample of the step.
+  __device__ float constant(int k, int i, bool pushing) const {
+    if (i >= batch) return 0;
+    if (units) return 1;
+    const float m = job.center >= 0 ? job.m[rows[i]] : 0;
+    if (k == 1) return pushing ? 1 : -m;
+    return pushing ? (float)(job.bias_step + job.norm2) - m : 1;
+  }
 };
+
+// live_of tells of which rows not all values are zero, as bits. (NaN is not zero.)
+template <int E, int S> __device__ inline u32 live_of(const float (&v)[E][S]) {
+  u32 live = 0;
+#pragma unroll
+  for (int e = 0; e < E; e++) {
+    bool any = false;
+#pragma unroll
+    for (int s = 0; s < S; s++) any |= v[e][s] != 0;
+    live |= any << e;
+  }
+  return live;
+}
+
+// of_byte is a byte as a float: one instruction, where the compiler would make three.
+__device__ inline float of_byte(u32 v) {
+  float f;
+  asm("cvt.rn.f32.u8 %0, %1;" : "=f"(f) : "r"(v));
+  return f;
+}
+
+// behind is the address n rows of so many bytes behind another: one instruction, where the
+// compiler would widen both numbers first and multiply them in four.
+template <class T> __device__ inline Global<T>* behind(Global<T>* p, i32 n, i32 bytes) {
+  Global<T>* at;
+  asm("mad.wide.s32 %0, %1, %2, %3;" : "=l"(at) : "r"(n), "r"(bytes), "l"(p));
+  return at;
+}
 
 // Share is a thread's part of a slice, or of a part of it: the inputs j, j+THREADS, ...
 // below end, for one group, which has count samples, or more.
@@ -37,50 +92,51 @@ struct Share {
   __device__ int input(int e) const { return j + e * THREADS; }
 };
 
-// fetch reads values from rows of data. All loads are on their way before the first is
-// used. at(s) is where sample s begins.
-template <int E, class T, class At>
-__device__ inline void fetch(float (&v)[E][GROUP], Global<const T>* base, const Inputs& x, const Share& my, const At& at) {
-  T raw[E][GROUP];
-  Global<const T>* from[GROUP];
+// fetch reads values from rows of floats, and fetch_bytes from rows of bytes, which it
+// scales. All loads are on their way before the first is used. row(s) is the number
+// of sample s among the rows of data. They return which of the inputs are not zero in all samples, as bits.
+template <int E, int S, class Row> __device__ inline u32 fetch(float (&v)[E][S], int in, const Share& my, const Row& row) {
 #pragma unroll
-  for (int s = 0; s < GROUP; s++) from[s] = base + at(s < my.count ? s : 0) + my.j;
+  for (int s = 0; s < S; s++) {
+    Global<const float>* from = behind(job.x + my.j, row(s), (int)sizeof(float) * in);
 #pragma unroll
-  for (int e = 0; e < E; e++) {
-#pragma unroll
-    for (int s = 0; s < GROUP; s++) raw[e][s] = 0;
-    if (my.input(e) >= my.end || my.input(e) >= x.in) continue;
-#pragma unroll
-    for (int s = 0; s < GROUP; s++) raw[e][s] = from[s][e * THREADS];
+    for (int e = 0; e < E; e++) v[e][s] = my.input(e) < my.end ? from[e * THREADS] : 0;
   }
-#pragma unroll
-  for (int e = 0; e < E; e++)
-#pragma unroll
-    for (int s = 0; s < GROUP; s++) v[e][s] = (float)raw[e][s];
+  return live_of(v);
 }
 
-// fetch_bytes scales them.
-template <int E, class At>
-__device__ inline void fetch_bytes(float (&v)[E][GROUP], const Inputs& x, const Share& my, const At& at) {
-  fetch(v, job.x8, x, my, at);
+template <int E, int S, class Row>
+__device__ inline u32 fetch_bytes(float (&v)[E][S], int in, const Share& my, const Row& row) {
+  u32 raw[E][S], live = 0;
+#pragma unroll
+  for (int s = 0; s < S; s++) {
+    Global<const u8>* from = behind(job.x8 + my.j, row(s), in);
+#pragma unroll
+    for (int e = 0; e < E; e++) raw[e][s] = my.input(e) < my.end ? from[e * THREADS] : 0;
+  }
 #pragma unroll
   for (int e = 0; e < E; e++) {
-    int j = small(job.scale_wide) && my.input(e) < x.in ? my.input(e) : 0;
-    float mul = job.mul ? job.mul[j] : 1, add = job.add ? job.add[j] : 0;
+    const int j = small(job.scale_wide) && my.input(e) < my.end ? my.input(e) : 0;
+    const float mul = job.mul ? job.mul[j] : 1, add = job.add ? job.add[j] : 0;
+    u32 any = 0;
 #pragma unroll
-    for (int s = 0; s < GROUP; s++) v[e][s] = v[e][s] * mul + add;
+    for (int s = 0; s < S; s++) any |= raw[e][s];
+    live |= (any != 0 || add != 0) << e;
+#pragma unroll
+    for (int s = 0; s < S; s++) v[e][s] = of_byte(raw[e][s]) * mul + add;
   }
+  return live;
 }
 
 // fetch_units reads those of a hidden layer, which lie together.
-template <int E> __device__ inline void fetch_units(float (&v)[E][GROUP], const Inputs& x, const Share& my) {
+template <int E, int S> __device__ inline u32 fetch_units(float (&v)[E][S], const Inputs& x, const Share& my) {
   Global<const f4>* from = (Global<const f4>*)x.units + 2 * ((i64)my.group * x.in + my.j);
   f4 raw[E][2];
 #pragma unroll
   for (int e = 0; e < E; e++) {
-    bool there = my.input(e) < my.end && my.input(e) < x.in;
+    bool there = my.input(e) < my.end;
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < (S + 3) / 4; h++) {
       raw[e][h] = 0;
       if (there) raw[e][h] = from[2 * e * THREADS + h];
     }
@@ -88,24 +144,18 @@ template <int E> __device__ inline void fetch_units(float (&v)[E][GROUP], const 
 #pragma unroll
   for (int e = 0; e < E; e++)
 #pragma unroll
-    for (int s = 0; s < GROUP; s++) v[e][s] = s < 4 ? raw[e][0][s] : raw[e][1][s - 4];
+    for (int s = 0; s < S; s++) v[e][s] = s < 4 ? raw[e][0][s] : raw[e][1][s - 4];
+  return live_of(v);
 }
 
-// bring gets the values of a share, wherever they are; those of the bias are 1, and
-// those of samples that the group does not have are 0.
-template <bool deep, int E> __device__ inline void bring(float (&v)[E][GROUP], const Inputs& x, const Share& my) {
-  auto sample = [&](int s) INLINE { return (i64)x.rows[my.group * GROUP + s] * x.in; };
-  if (deep && x.units) {
-    fetch_units(v, x, my);
-  } else if (job.x8) {
-    fetch_bytes(v, x, my, sample);
-  } else {
-    fetch(v, job.x, x, my, sample);
-  }
-#pragma unroll
-  for (int e = 0; e < E; e++)
-#pragma unroll
-    for (int s = 0; s < GROUP; s++) v[e][s] = s >= my.count ? 0 : my.input(e) == x.in ? 1 : v[e][s];
+// bring gets the values of a share, wherever they are, and returns which inputs are not
+// zero, as bits. For samples that the group does not have it brings those of its first:
+// their outputs are looked at by nobody, and their deltas are 0.
+template <bool deep, int E, int S> __device__ inline u32 bring(float (&v)[E][S], const Inputs& x, const Share& my) {
+  auto row = [&](int s) INLINE { return x.rows[my.group * GROUP + (s < my.count ? s : 0)]; };
+  if (deep && x.units) return fetch_units(v, x, my);
+  if (job.x8) return fetch_bytes(v, x.in, my, row);
+  return fetch(v, x.in, my, row);
 }
 
 // exclusive is the sum of v over the lanes before this one, and the sum over all.
@@ -121,55 +171,91 @@ __device__ inline int exclusive(int v, int& total) {
   return before;
 }
 
-__device__ inline void put_row(int at, int input, const float (&v)[GROUP]) {
-  tile[2 * at] = f4{v[0], v[1], v[2], v[3]};
-  tile[2 * at + 1] = f4{v[4], v[5], v[6], v[7]};
+struct Row {
+  f4 lo, hi;
+};
+
+// A row of S samples is S floats of the tile.
+template <int S> __device__ inline void put_row(int at, int input, const float (&v)[S]) {
+  if constexpr (S == GROUP) {
+    ((Row*)tile)[at] = {{v[0], v[1], v[2], v[3]}, {v[4], v[5], v[6], v[7]}};
+  } else {
+    ((float*)tile)[at] = v[0];
+  }
   input_of[at] = input;
 }
 
-// put_live puts the rows that are not zero one behind the other, and returns how many
-// there are. counts[e*WARPS+w] are those of warp w among the e-th inputs.
-__device__ inline int put_live(const float (&v)[EACH][GROUP], const Share& my) {
+// get_row reads it, and returns its input.
+template <int S> __device__ inline int get_row(float (&v)[S], int at) {
+  if constexpr (S == GROUP) {
+    const Row row = ((const Row*)tile)[at];
+#pragma unroll
+    for (int s = 0; s < S; s++) v[s] = s < 4 ? row.lo[s] : row.hi[s - 4];
+  } else {
+    v[0] = ((float*)tile)[at];
+  }
+  return input_of[at];
+}
+
+// put_live puts the rows that are not zero, of which own has bits, one behind the other,
+// behind n that are there, and returns how many it puts. counts[e*WARPS+w] are those of
+// warp w among the e-th inputs.
+template <int S> __device__ inline int put_live(const float (&v)[EACH][S], u32 own, const Share& my, int n) {
   u32 live[EACH];
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
-    bool any = false;
-#pragma unroll
-    for (int s = 0; s < GROUP; s++) any |= v[e][s] != 0;
-    live[e] = __nvvm_vote_ballot_sync(ALL, any && my.input(e) < my.end);
+    live[e] = __nvvm_vote_ballot_sync(ALL, own >> e & 1 && my.input(e) < my.end);
     if (lane() == 0) counts[e * WARPS + warp()] = __builtin_popcount(live[e]);
   }
   __syncthreads();
-  int n, before = exclusive(counts[lane()], n);
+  int all, before = n + exclusive(counts[lane()], all);
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
     int at = __nvvm_shfl_sync_idx_i32(ALL, before, e * WARPS + warp(), 31);
     at += __builtin_popcount(live[e] & ((1u << lane()) - 1));
     if (live[e] >> lane() & 1) put_row(at, my.input(e), v[e]);
   }
-  return n;
+  return all;
 }
 
-// stage fills the tile with inputs of one group, and returns how many rows it has. It is
-// for all threads of the CTA, and begins and ends with a barrier. Without deep there are
-// no units.
-template <bool deep> __device__ inline int stage(const Inputs& x, int g, int from, bool compact) {
+// put_constants puts those of a group into the first rows of the tile, and returns how many
+// there are.
+template <int S> __device__ inline int put_constants(const Inputs& x, int g, bool pushing) {
+  const int t = thread();
+  if (t < x.constants() * S) ((float*)tile)[t] = x.constant(t / S, g * GROUP + t % S, pushing);
+  if (t < x.constants()) input_of[t] = x.in + t;
+  return x.constants();
+}
+
+// stage fills the tile with inputs of one group, of which the first stand behind the
+// constants, and returns how many rows it has. It is for all threads of the CTA, and
+// begins and ends with a barrier. Without deep there are no units.
+template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing) {
   static_assert(EACH * WARPS == 32, "put_live takes a lane for each count");
-  const int end = from + TILE < x.all() ? from + TILE : x.all();
+  const int end = from + TILE < x.in ? from + TILE : x.in;
   const Share my = {g, x.batch - g * GROUP, from + thread(), end};
-  float v[EACH][GROUP];
-  bring<deep>(v, x, my);
   __syncthreads();  // nobody needs the last tile any more
-  int n = end - from;
+  int n = from == 0 ? put_constants<S>(x, g, pushing) : 0;
+  float v[EACH][S];
+  const u32 live = bring<deep>(v, x, my);
   if (compact) {
-    n = put_live(v, my);
+    n += put_live(v, live, my, n);
   } else {
 #pragma unroll
     for (int e = 0; e < EACH; e++)
-      if (my.input(e) < end) put_row(my.input(e) - from, my.input(e), v[e]);
+      if (my.input(e) < end) put_row(n + my.input(e) - from, my.input(e), v[e]);
+    n += end - from;
   }
   __syncthreads();
   return n;
+}
+
+// turn_to_push makes of a first layer's tile, of one group, what is pushed with. It is
+// for all threads, after a barrier, and ends with one.
+template <int S> __device__ inline void turn_to_push(const Inputs& x) {
+  if (job.center < 0 && job.bias_step == 1) return;
+  put_constants<S>(x, 0, true);
+  __syncthreads();
 }
 
 // Slice is what stage_groups brings: inputs from .. from+rows-1 of the groups first ..
@@ -180,7 +266,7 @@ struct Slice {
   int from, rows;
 };
 
-// stage_groups fills the tile with inputs of several groups, and returns how many rows
+// stage_groups fills the tile with inputs of several groups, for the push, and returns how many rows
 // each has: all of them, as a row that is zero in one group may not be in another.
 template <bool deep> __device__ inline int stage_groups(const Inputs& x, const Slice& part) {
   const int t = thread(), team = THREADS / part.groups, g = t / team, group = part.first + g;
@@ -189,7 +275,12 @@ template <bool deep> __device__ inline int stage_groups(const Inputs& x, const S
 #pragma unroll 1
   for (int j = part.from + t % team; j < end && group * GROUP < x.batch; j += team) {
     float v[1][GROUP];
-    bring<deep>(v, x, {group, x.batch - group * GROUP, j, end});
+    if (j < x.in) {
+      bring<deep>(v, x, {group, x.batch - group * GROUP, j, x.in});
+    } else {
+#pragma unroll
+      for (int s = 0; s < GROUP; s++) v[0][s] = x.constant(j - x.in, group * GROUP + s, true);
+    }
     put_row(g * part.rows + j - part.from, j, v[0]);
   }
   __syncthreads();

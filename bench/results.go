@@ -1,0 +1,231 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Results is what run.sh of make gpu-pack has left in a folder.
+type Results struct {
+	Device   string    `json:"device"`
+	StandIn  bool      `json:"stand_in"` // there was no GPU: times say nothing
+	Machine  []string  `json:"machine"`  // lines of nvidia-smi and others
+	Commit   string    `json:"commit"`
+	Date     string    `json:"date"`
+	Sections []Section `json:"sections"`
+	Checks   []Check   `json:"checks"`
+	Probes   []Probed  `json:"probes"`
+	Runs     []Run     `json:"runs"`
+	Rivals   []Rival   `json:"rivals"`
+}
+
+// Section is a part of the script: how it ended, and how long it took, in seconds.
+type Section struct {
+	Name    string  `json:"name"`
+	Status  int     `json:"status"` // 124: it took longer than the limit
+	Seconds float64 `json:"seconds"`
+	Limit   float64 `json:"limit"`
+}
+
+// Check is something that holds (ok), does not (FAIL), or was not tried (skipped).
+type Check struct {
+	Section string `json:"section"`
+	Name    string `json:"name"`
+	Status  string `json:"status"`
+	Text    string `json:"text"`
+}
+
+// Probed is a figure of hogwild bench --probes.
+type Probed struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"`
+	Value float64 `json:"value"`
+	Means string  `json:"means"`
+}
+
+// Run is a report of hogwild train --json, as far as the page shows it. The names of its
+// fields are those of hogwild.Result.
+type Run struct {
+	Group             string      `json:"group"` // speed, flight, latency, mps ...
+	Name              string      `json:"name"`
+	Flags             string      `json:"flags"`
+	Device            string      `json:"device"`
+	Workers           int         `json:"workers"`
+	Batch             int         `json:"batch"`
+	LR                float64     `json:"lr_used"`
+	Examples          int64       `json:"examples"`
+	Seconds           float64     `json:"seconds"`
+	ExamplesPerSecond float64     `json:"examples_per_second"`
+	TrainLoss         *float64    `json:"train_loss"` // nil: it was not finite
+	TestLoss          *float64    `json:"test_loss"`
+	TestAccuracy      *float64    `json:"test_accuracy,omitempty"`
+	Stopped           string      `json:"stopped,omitempty"`
+	StalenessMean     float64     `json:"staleness_mean"`
+	StalenessP50      int64       `json:"staleness_p50"`
+	StalenessP99      int64       `json:"staleness_p99"`
+	StalenessMax      int64       `json:"staleness_max"`
+	Histogram         [][2]uint64 `json:"staleness_histogram"` // least delay in updates, samples
+	Passes            []Pass      `json:"passes,omitempty"`    // after each epoch
+}
+
+// Pass is what a run's metrics.jsonl says of an epoch.
+type Pass struct {
+	Seconds  float64  `json:"seconds"` // since training began
+	TestLoss *float64 `json:"test_loss"`
+}
+
+// Rival is a line of torch_gpu.py.
+type Rival struct {
+	Model             string  `json:"model"`
+	Way               string  `json:"way"`
+	Batch             int     `json:"batch"`
+	ExamplesPerSecond float64 `json:"examples_per_second"`
+	Seconds           float64 `json:"seconds"`
+	Stopped           string  `json:"stopped,omitempty"`
+	TestAccuracy      float64 `json:"test_accuracy"`
+	TestLoss          float64 `json:"test_loss"`
+	Torch             string  `json:"torch"`
+}
+
+// Collect reads a folder of results. What is not there was not measured.
+func Collect(folder string) (*Results, error) {
+	r := &Results{}
+	if _, err := os.Stat(filepath.Join(folder, "sections.tsv")); err != nil {
+		return nil, fmt.Errorf("bench: %s has no results of run.sh: %w", folder, err)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err.Error()
+		}
+		return strings.TrimSpace(string(text))
+	}
+	r.Commit, r.Date = strings.ReplaceAll(read("commit.txt"), "\n", ", "), read("date.txt")
+	r.Machine = lines(read("machine.txt"))
+	for _, f := range fields(read("sections.tsv"), 4) {
+		s := Section{Name: f[0]}
+		s.Status, _ = strconv.Atoi(f[1]) // run.sh wrote them
+		s.Seconds, _ = strconv.ParseFloat(f[2], 64)
+		s.Limit, _ = strconv.ParseFloat(f[3], 64)
+		r.Sections = append(r.Sections, s)
+	}
+	for _, f := range fields(read("checks.tsv"), 4) {
+		r.Checks = append(r.Checks, Check{f[0], f[1], f[2], strings.Join(strings.Fields(f[3]), " ")})
+	}
+	if err := r.probes(read("probes.json")); err != nil {
+		return nil, err
+	}
+	for _, line := range lines(read("rivals.jsonl")) {
+		var v Rival
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			return nil, fmt.Errorf("bench: rivals.jsonl: %w", err)
+		}
+		r.Rivals = append(r.Rivals, v)
+	}
+	return r, r.runs(folder)
+}
+
+func (r *Results) probes(text string) error {
+	var p struct {
+		Device  string
+		StandIn bool `json:"stand_in"`
+		Figures []Probed
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return fmt.Errorf("bench: probes.json: %w", err)
+	}
+	r.Device, r.StandIn, r.Probes = p.Device, p.StandIn, p.Figures
+	return nil
+}
+
+// runs reads trained/GROUP.NAME.json, sorted as people count: 8 before 64.
+func (r *Results) runs(folder string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "trained", "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if len(text) == 0 { // the run was cut off
+			continue
+		}
+		run := Run{}
+		if err := json.Unmarshal(text, &run); err != nil {
+			return fmt.Errorf("bench: %s: %w", file, err)
+		}
+		run.Group, run.Name, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ".")
+		flags, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".flags")
+		run.Flags = strings.TrimSpace(string(flags))
+		metrics, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".metrics")
+		run.Passes = passes(string(metrics))
+		r.Runs = append(r.Runs, run)
+		if strings.HasPrefix(run.Device, "cuda") && r.Device == "" {
+			r.Device = run.Device
+		}
+		r.StandIn = r.StandIn || strings.Contains(run.Device, "stand-in")
+	}
+	slices.SortFunc(r.Runs, func(a, b Run) int { return byNumber(a.Group+"."+a.Name, b.Group+"."+b.Name) })
+	return nil
+}
+
+// passes are the epochs of a run's metrics; a line that was cut off is none.
+func passes(text string) (all []Pass) {
+	for _, line := range lines(text) {
+		var v struct {
+			Kind string
+			Pass
+		}
+		if json.Unmarshal([]byte(line), &v) == nil && v.Kind == "epoch" {
+			all = append(all, v.Pass)
+		}
+	}
+	return all
+}
+
+// byNumber compares names whose last part, behind a dot or a dash, may be a number.
+func byNumber(a, b string) int {
+	i, j := strings.LastIndexAny(a, ".-"), strings.LastIndexAny(b, ".-")
+	m, errA := strconv.Atoi(a[i+1:])
+	n, errB := strconv.Atoi(b[j+1:])
+	if errA == nil && errB == nil && a[:i] == b[:j] {
+		return m - n
+	}
+	return strings.Compare(a, b)
+}
+
+func lines(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		all = append(all, strings.TrimRight(line, "\n"))
+	}
+	return all
+}
+
+// fields are those of a table with tabs; lines with fewer than n are left out.
+func fields(text string, n int) (all [][]string) {
+	for _, line := range lines(text) {
+		if f := strings.SplitN(line, "\t", n); len(f) == n {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// WriteJSON writes the results as one JSON object.
+func (r *Results) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}

@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestPage holds the page to testdata/results.md, which -update writes.
+func TestPage(t *testing.T) {
+	r, err := Collect("testdata/results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := r.WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/results.md"
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || got.String() != string(want) {
+		t.Errorf("the page is not %s (%v); go test ./bench -run Page -update writes it anew:\n%s", golden, err, got.String())
+	}
+	var raw bytes.Buffer
+	back := Results{}
+	if err := r.WriteJSON(&raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Runs) != 11 || back.Runs[0].Group != "agree" {
+		t.Errorf("the JSON reads back as %+v (%v)", back, err)
+	}
+}
+
+// TestPageOfStandIn: no time, and nothing made of one, is on a page that no GPU had a part in.
+func TestPageOfStandIn(t *testing.T) {
+	r, err := Collect("testdata/results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.StandIn = true
+	var got bytes.Buffer
+	if err := r.WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.String(), "stand-in driver, without a GPU") {
+		t.Errorf("the page does not say that there was no GPU:\n%s", got.String())
+	}
+	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `45\.0 M`, `120 k`, `\| 12\.0 \|`, `2\.54`, `13\.7`, `1\.50 M`, `\| 60\.0 \|`} {
+		if found := regexp.MustCompile(time).FindString(got.String()); found != "" {
+			t.Errorf("the page has the time or rate %q:\n%s", found, got.String())
+		}
+	}
+}
+
+func TestCollectErrors(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := Collect(folder); err == nil || !strings.Contains(err.Error(), "no results of run.sh") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	for name, text := range map[string]string{"sections.tsv": "", "probes.json": "{"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Collect(folder); err == nil || !strings.Contains(err.Error(), "probes.json") {
+		t.Errorf("a damaged file: %v", err)
+	}
+}

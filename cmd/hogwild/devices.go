@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/cuda"
+)
+
+const devicesHelp = `Usage: hogwild devices [--json]
+Lists what can train: the cores of this machine, and its GPUs with memory, processes that
+use them, and how they reach each other. A GPU's number is the one that --gpu takes: it
+counts those that CUDA_VISIBLE_DEVICES shows.
+
+FLAGS
+What is unknown is left out: processes, for one, without NVIDIA's management library.
+How the GPUs reach each other: atomics, they add to each other's memory; access, they read
+and write it; none, what they exchange goes through host memory.
+
+Examples:
+  hogwild devices
+  hogwild devices --json
+`
+
+// devices is what the command lists.
+type devices struct {
+	CPU           processor `json:"cpu"`
+	*cuda.Listing           // nil where there is none
+	NoGPU         string    `json:"no_gpu,omitempty"` // why
+}
+
+func devicesCommand() *cli.Command {
+	var asJSON bool
+	l := flagList{category: "Flags"}
+	l.bool(&asJSON, "json", "print the list as one JSON object")
+	return &cli.Command{
+		Name: "devices", Description: devicesHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			if len(args) > 0 {
+				return usagef("unexpected argument %q; devices takes flags only", args[0])
+			}
+			d := devices{CPU: thisHost().processor()}
+			if err := handOver(); err != nil {
+				d.NoGPU = err.Error()
+			} else if d.Listing, err = listGPUs(); err != nil {
+				return err
+			}
+			return report(c.App.Writer, d, asJSON)
+		}),
+	}
+}
+
+// WriteJSON writes the list as one JSON object.
+func (d devices) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(d)
+}
+
+// WriteText writes a block for the CPU, and one for each GPU.
+func (d devices) WriteText(out io.Writer) error {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	cores := fmt.Sprintf("%d cores", d.CPU.Cores)
+	if d.CPU.Cores != d.CPU.Online {
+		cores = fmt.Sprintf("%d of %d cores", d.CPU.Cores, d.CPU.Online)
+	}
+	fmt.Fprintf(w, "cpu\t%s, %s, %s\n", d.CPU.Name, cores, d.CPU.SIMD)
+	fmt.Fprintf(w, "memory\t%s, %s free\n", gib(d.CPU.Total), gib(d.CPU.Free))
+	if d.Listing == nil {
+		fmt.Fprintf(w, "gpu\tnone: %s\n", d.NoGPU)
+	} else {
+		writeGPUs(w, d.Listing)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+
+func writeGPUs(w io.Writer, l *cuda.Listing) {
+	driver := "CUDA " + l.CUDA
+	if l.Driver != "" {
+		driver = l.Driver + ", " + driver
+	}
+	fmt.Fprintf(w, "driver\t%s\n", driver)
+	if l.NVML != "" {
+		fmt.Fprintf(w, "\t%s: processes and MIG are unknown\n", l.NVML)
+	}
+	for _, g := range l.GPUs {
+		fmt.Fprintf(w, "gpu %d\t%s, compute capability %d.%d, %d SMs\n", g.Index, g.Name, g.Major, g.Minor, g.SMs)
+		fmt.Fprintf(w, "\t%s\n", g.UUID)
+		memory := gib(g.Total)
+		if g.Free != nil {
+			memory += ", " + gib(*g.Free) + " free"
+		}
+		fmt.Fprintf(w, "\t%s\n\t%s\n", memory, strings.Join(state(g), ", "))
+		for _, p := range g.Processes {
+			fmt.Fprintf(w, "\tprocess %d %s\n", p.PID, used(p))
+		}
+	}
+	if len(l.GPUs) > 1 {
+		writePeers(w, l.GPUs)
+	}
+}
+
+// state is how a GPU may be used.
+func state(g cuda.GPU) []string {
+	all := []string{"compute mode " + g.Mode, "no MPS"}
+	if g.MPS {
+		all[1] = "MPS"
+	}
+	if g.MIG != nil && *g.MIG {
+		all = append(all, "MIG")
+	}
+	if g.Display {
+		all = append(all, "drives a display")
+	}
+	if g.Processes != nil && len(g.Processes) == 0 {
+		all = append(all, "no processes")
+	}
+	return all
+}
+
+// used is the name of a process and its memory, as far as they are known.
+func used(p cuda.Process) string {
+	if p.Memory < 0 {
+		return p.Name
+	}
+	return strings.TrimSpace(p.Name + " " + gib(p.Memory))
+}
+
+// writePeers writes the matrix of who reaches whose memory.
+func writePeers(w io.Writer, all []cuda.GPU) {
+	fmt.Fprint(w, "peers")
+	for _, g := range all {
+		fmt.Fprintf(w, "\tto %d", g.Index)
+	}
+	fmt.Fprintln(w)
+	for i, g := range all {
+		fmt.Fprintf(w, "from %d", g.Index)
+		for j := range all {
+			reach := "-"
+			if j != i {
+				reach = reaches(g, all[j].Index)
+			}
+			fmt.Fprintf(w, "\t%s", reach)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func reaches(g cuda.GPU, to int) string {
+	for _, p := range g.Peers {
+		switch {
+		case p.Index != to:
+		case p.Atomics:
+			return "atomics"
+		case p.Access:
+			return "access"
+		}
+	}
+	return "none"
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/cuda"
+	"hogwild/hogwild"
+)
+
+const doctorHelp = `Usage: hogwild doctor [--json]
+Looks for what would keep a run from working, or make it slow: shared memory, cores and
+limits of this process; and with a GPU the driver, memory that two processes share, modes,
+MPS, containers. Each check says that all is fine, or what to do.
+
+FLAGS
+Exit status: 0 when all is fine, or when there is advice only; 1 when something will fail.
+
+Examples:
+  hogwild doctor
+  hogwild doctor --json
+`
+
+// examination is what the doctor found.
+type examination struct {
+	Version  string         `json:"version"`
+	Healthy  bool           `json:"healthy"` // nothing will fail
+	Findings []cuda.Finding `json:"findings"`
+}
+
+// errAbsent matches the reason why no GPU can be looked at when there is no driver for
+// one, or no hogwild-cuda.
+var errAbsent = errors.New("this is hogwild without CUDA")
+
+// errUnhealthy ends the program with status 1; the findings have said why.
+var errUnhealthy = errors.New("something will fail: see the lines that begin with FAILS")
+
+func doctorCommand() *cli.Command {
+	var asJSON bool
+	l := flagList{category: "Flags"}
+	l.bool(&asJSON, "json", "print the findings as one JSON object")
+	return &cli.Command{
+		Name: "doctor", Description: doctorHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			if len(args) > 0 {
+				return usagef("unexpected argument %q; doctor takes flags only", args[0])
+			}
+			e := examine()
+			if err := report(c.App.Writer, e, asJSON); err != nil {
+				return err
+			}
+			if !e.Healthy {
+				return errUnhealthy
+			}
+			return nil
+		}),
+	}
+}
+
+// echoTime is how long the second processes of all GPUs may take; one takes as long as the
+// driver to start.
+const echoTime = time.Minute
+
+// examine looks at the machine; at its GPUs hogwild-cuda looks, which takes this
+// program's place if it can.
+func examine() examination {
+	h := thisHost()
+	none := handOver()
+	e := examination{Version: hogwild.Version, Healthy: true}
+	for _, check := range hostChecks {
+		if !check.gpu || none == nil {
+			e.Findings = append(e.Findings, check.look(h))
+		}
+	}
+	if none != nil {
+		e.Findings = append(e.Findings, h.withoutGPU(none))
+	} else {
+		e.Findings = append(e.Findings, gpuFindings()...)
+	}
+	for _, f := range e.Findings {
+		e.Healthy = e.Healthy && f.Level != cuda.Fails
+	}
+	return e
+}
+
+func gpuFindings() []cuda.Finding {
+	ctx, cancel := context.WithTimeout(context.Background(), echoTime)
+	defer cancel()
+	found, err := examineGPUs(func() *exec.Cmd {
+		c := exec.CommandContext(ctx, "/proc/self/exe", "doctor-echo")
+		c.Args[0] = os.Args[0] // a program may look at its name to decide what it is
+		return c
+	})
+	if err != nil {
+		found = append(found, cuda.Found("gpu", cuda.Fails, "%v", err))
+	}
+	return found
+}
+
+// echoCommand is the second process of examineGPUs.
+func echoCommand() *cli.Command {
+	return &cli.Command{Name: "doctor-echo", Hidden: true, Action: func(*cli.Context) error {
+		text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<16))
+		if err != nil {
+			return err
+		}
+		return answerGPUs(text)
+	}}
+}
+
+// WriteJSON writes the findings as one JSON object.
+func (e examination) WriteJSON(w io.Writer) error {
+	j := json.NewEncoder(w)
+	j.SetIndent("", "  ")
+	return j.Encode(e)
+}
+
+// WriteText writes a line a finding.
+func (e examination) WriteText(w io.Writer) error {
+	for _, f := range e.Findings {
+		level := string(f.Level)
+		if f.Level == cuda.Fails {
+			level = "FAILS"
+		}
+		if _, err := fmt.Fprintf(w, "%-7s %s: %s\n", level, f.Check, f.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/cuda"
+)
+
+// played is a host of two cores with 8 GiB, on which all is fine, and on top of it the
+// files given: "" removes one.
+func played(files map[string]string) host {
+	all := map[string]string{
+		"proc/cpuinfo":                  "processor\t: 0\nmodel name\t: Some CPU\n\nprocessor\t: 1\nmodel name\t: Some CPU\n",
+		"proc/meminfo":                  "MemTotal:        8388608 kB\nMemFree:           12345 kB\nMemAvailable:    4194304 kB\n",
+		"proc/version":                  "Linux version 6.1.0 (gcc 12)",
+		"proc/self/cgroup":              "0::/job\n",
+		"proc/self/ns/pid":              "->" + hostNamespace,
+		"proc/1/ns/pid":                 "->" + hostNamespace,
+		"sys/devices/system/cpu/online": "0-1\n",
+		"sys/fs/cgroup/job/cpu.max":     "max 100000\n",
+	}
+	for name, text := range files {
+		all[name] = text
+	}
+	root := fstest.MapFS{}
+	for name, text := range all {
+		if to, ok := strings.CutPrefix(text, "->"); ok {
+			root[name] = &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink}
+		} else if text != "" {
+			root[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+	}
+	return host{
+		root: root, cores: func() int { return 2 }, memfd: func() error { return nil },
+		limit:  func(int) uint64 { return math.MaxUint64 },
+		getenv: func(string) string { return "" }, uid: 1000,
+	}
+}
+
+func TestHostChecks(t *testing.T) {
+	const pipes = "tmp/nvidia-mps/"
+	denied := func(err error) func(h *host) {
+		return func(h *host) { h.memfd = func() error { return fmt.Errorf("memfd_create: %w", err) } }
+	}
+	for _, c := range []struct {
+		name  string
+		look  func(host) cuda.Finding
+		files map[string]string
+		edit  func(h *host)
+		level cuda.Level
+		says  string
+	}{
+		{"cores", host.coresCheck, nil, nil, cuda.Fine, "2, all"},
+		{"cores held", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": "0-3,8"}, nil, cuda.Advice, "2 of 5"},
+		{"cores unknown", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": ""}, nil, cuda.Fine, "2, all"},
+		{"quota", host.quotaCheck, nil, nil, cuda.Fine, "none"},
+		{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil, cuda.Advice, "1.5 cores' time to 2 cores: with a worker a core they stand still in turns; take --workers 1"},
+		{"quota above the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/cpu.max": "50000 100000"}, nil, cuda.Advice, "0.5 cores"},
+		{"quota of version 1", host.quotaCheck, map[string]string{"proc/self/cgroup": "3:cpu,cpuacct:/a\n",
+			"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "20000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, nil, cuda.Advice, "0.2 cores"},
+		{"quota enough", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "400000 100000"}, nil, cuda.Fine, "4 cores"},
+		{"memory", host.memoryCheck, nil, nil, cuda.Fine, "4.0 GiB"},
+		{"memory of the group", host.memoryCheck, map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824",
+			"sys/fs/cgroup/job/memory.current": "536870912"}, nil, cuda.Advice, "0.5 GiB"},
+		{"memory of version 1", host.memoryCheck, map[string]string{"proc/self/cgroup": "4:memory:/job\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824", "sys/fs/cgroup/memory/memory.usage_in_bytes": "0",
+			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "3", "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "1"}, nil, cuda.Advice, "0.0 GiB"},
+		{"memfd", host.memfdCheck, nil, nil, cuda.Fine, "sealed"},
+		{"memfd forbidden", host.memfdCheck, nil, denied(unix.EPERM), cuda.Fails, "seccomp"},
+		{"memfd executable", host.memfdCheck, map[string]string{"proc/sys/vm/memfd_noexec": "2\n"}, denied(unix.EACCES), cuda.Fails, "sysctl vm.memfd_noexec=1"},
+		{"memfd unknown", host.memfdCheck, nil, denied(unix.ENOSYS), cuda.Fails, "function not implemented"},
+		{"files", host.filesCheck, nil, nil, cuda.Fine, "enough for 128"},
+		{"few files", host.filesCheck, nil, func(h *host) { h.limit = func(int) uint64 { return 62 } }, cuda.Advice, "at most 62, enough for about 10 workers"},
+		{"namespace", host.namespaceCheck, nil, nil, cuda.Fine, "the machine's own"},
+		{"namespace of a container", host.namespaceCheck, map[string]string{"proc/self/ns/pid": "->pid:[4026532001]", "proc/1/ns/pid": "->pid:[4026532001]"}, nil, cuda.Fine, "--pid=host"},
+		{"namespace, foreign proc", host.namespaceCheck, map[string]string{"proc/self/ns/pid": "->pid:[4026532001]"}, nil, cuda.Advice, "--mount-proc"},
+		{"namespace unknown", host.namespaceCheck, map[string]string{"proc/self/ns/pid": ""}, nil, cuda.Fine, "unknown"},
+		{"linux", host.wslCheck, nil, nil, cuda.Fine, "Linux itself"},
+		{"wsl", host.wslCheck, map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"}, nil, cuda.Advice, "driver 510"},
+		{"wsl's GPU", host.wslCheck, map[string]string{"dev/dxg": "x"}, nil, cuda.Advice, "WSL 2"},
+		{"mps", host.mpsCheck, nil, nil, cuda.Fine, "none runs"},
+		{"mps there", host.mpsCheck, map[string]string{pipes + "control": "x"}, nil, cuda.Fine, "one listens in /tmp/nvidia-mps"},
+		{"mps mine", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n", "proc/71/status": "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n"},
+			nil, cuda.Fine, "process 71 listens"},
+		{"mps another's", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n", "proc/71/status": "Uid:\t0\t0\t0\t0\n"},
+			nil, cuda.Advice, "user 0's, this is user 1000"},
+		{"mps stale", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n"}, nil, cuda.Advice, "process 71, which has ended"},
+		{"mps nowhere", host.mpsCheck, nil, func(h *host) { h.getenv = func(string) string { return "/run/mps" } }, cuda.Advice, "is /run/mps, where there is none"},
+	} {
+		h := played(c.files)
+		if c.edit != nil {
+			c.edit(&h)
+		}
+		if f := c.look(h); f.Level != c.level || !strings.Contains(f.Text, c.says) {
+			t.Errorf("%s: %+v, want %s: ...%s...", c.name, f, c.level, c.says)
+		}
+	}
+}
+
+// TestWithoutGPU: that none can be used is an obstacle where there is one.
+func TestWithoutGPU(t *testing.T) {
+	pci := map[string]string{"sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:01:00.0/class": "0x030200\n"}
+	audio := map[string]string{"sys/bus/pci/devices/0000:01:00.1/vendor": "0x10de\n", "sys/bus/pci/devices/0000:01:00.1/class": "0x040300\n"}
+	intel := map[string]string{"sys/bus/pci/devices/0000:00:02.0/vendor": "0x8086\n", "sys/bus/pci/devices/0000:00:02.0/class": "0x030000\n"}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		why   error
+		want  cuda.Level
+	}{
+		{"no GPU, no driver", nil, errAbsent, cuda.Advice},
+		{"another's GPU", intel, errAbsent, cuda.Advice},
+		{"its sound", audio, errAbsent, cuda.Advice},
+		{"a GPU, no driver", pci, errAbsent, cuda.Fails},
+		{"a driver's device", map[string]string{"dev/nvidiactl": "x"}, errAbsent, cuda.Fails},
+		{"WSL's device", map[string]string{"dev/dxg": "x"}, errAbsent, cuda.Fails},
+		{"a driver that does not start", nil, errors.New("too old"), cuda.Fails},
+	} {
+		if f := played(c.files).withoutGPU(c.why); f.Level != c.want {
+			t.Errorf("%s: %+v, want %s", c.name, f, c.want)
+		}
+	}
+}
+
+func TestProcessor(t *testing.T) {
+	p := played(nil).processor()
+	p.SIMD = ""
+	if want := (processor{Name: "Some CPU", Cores: 2, Online: 2, Total: 8 << 30, Free: 4 << 30}); p != want {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/internal/vec"
+	"hogwild/shm"
+)
+
+// host is the machine but for its GPUs, as this process sees it. What it looks at can
+// be replaced by a test.
+type host struct {
+	root   fs.FS                     // "proc/cpuinfo", "sys/..."
+	cores  func() int                // that this process may use
+	limit  func(resource int) uint64 // of this process; math.MaxUint64 is none
+	memfd  func() error              // makes a segment of shared memory
+	getenv func(string) string
+	uid    int
+}
+
+func thisHost() host {
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, trySegment, os.Getenv, os.Getuid()}
+}
+
+func softLimit(resource int) uint64 {
+	var r unix.Rlimit
+	if unix.Getrlimit(resource, &r) != nil {
+		return math.MaxUint64
+	}
+	return r.Cur
+}
+
+// trySegment makes what workers share: a memfd whose size is sealed.
+func trySegment() error {
+	s, err := shm.Create("doctor", 1<<20)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	return nil
+}
+
+// processor is what `hogwild devices` says of the CPU.
+type processor struct {
+	Name   string `json:"name"`
+	Cores  int    `json:"cores"`        // that this process may use
+	Online int    `json:"cores_online"` // that the machine has
+	SIMD   string `json:"simd"`         // the widest instructions that hogwild uses: AVX-512, AVX2 or plain Go
+	Total  int64  `json:"memory_total"` // bytes; 0: unknown
+	Free   int64  `json:"memory_free"`  // bytes that a new program can have
+}
+
+func (h host) processor() processor {
+	return processor{
+		Name: h.model(), Cores: h.cores(), Online: h.online(), SIMD: vec.Peaks()[0].Name,
+		Total: h.meminfo("MemTotal"), Free: h.meminfo("MemAvailable"),
+	}
+}
+
+// text is the content of a file, without the white space around it; "" when it cannot
+// be read.
+func (h host) text(name string) string {
+	b, err := fs.ReadFile(h.root, strings.TrimPrefix(name, "/"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func (h host) there(name string) bool {
+	_, err := fs.Stat(h.root, strings.TrimPrefix(name, "/"))
+	return err == nil
+}
+
+// field is the value of the first "key: value" of a file.
+func (h host) field(file, key string) string {
+	for line := range strings.Lines(h.text(file)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func (h host) model() string {
+	if name := h.field("proc/cpuinfo", "model name"); name != "" {
+		return name
+	}
+	return runtime.GOARCH
+}
+
+// meminfo is one of the kernel's figures of memory, in bytes.
+func (h host) meminfo(key string) int64 {
+	number, _, _ := strings.Cut(h.field("proc/meminfo", key), " ") // in units of 1024 bytes
+	n, _ := strconv.ParseInt(number, 10, 64)                       // 0 when it is not there
+	return n << 10
+}
+
+// online is the number of the machine's cores, which the kernel tells as 0-3,8.
+func (h host) online() int {
+	n := 0
+	for part := range strings.SplitSeq(h.text("sys/devices/system/cpu/online"), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		to := from
+		if isRange && err == nil {
+			to, err = strconv.Atoi(last)
+		}
+		if err != nil {
+			return h.cores()
+		}
+		n += to - from + 1
+	}
+	return n
+}
+
+// quota is how many cores' time the control groups of this process leave it; +Inf when
+// they set no limit.
+func (h host) quota() float64 {
+	least := math.Inf(1)
+	for _, folder := range h.groups() {
+		fields := strings.Fields(h.text(path.Join(folder, "cpu.max"))) // "200000 100000" or "max 100000"
+		if len(fields) == 0 {
+			fields = []string{h.text(path.Join(folder, "cpu.cfs_quota_us")), h.text(path.Join(folder, "cpu.cfs_period_us"))}
+		}
+		least = min(least, ratio(fields))
+	}
+	return least
+}
+
+// ratio is the quotient of two positive numbers, else +Inf.
+func ratio(fields []string) float64 {
+	if len(fields) != 2 {
+		return math.Inf(1)
+	}
+	a, errA := strconv.ParseFloat(fields[0], 64)
+	b, errB := strconv.ParseFloat(fields[1], 64)
+	if errA != nil || errB != nil || !(a > 0 && b > 0) {
+		return math.Inf(1)
+	}
+	return a / b
+}
+
+// groups are the folders of the control groups that limit this process: its own, and
+// those above it, of version 2 and of version 1's cpu and memory.
+func (h host) groups() []string {
+	var all []string
+	for line := range strings.Lines(h.text("proc/self/cgroup")) { // "0::/user.slice" or "4:memory:/job"
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		base := "sys/fs/cgroup"
+		for _, name := range []string{"cpu", "memory"} {
+			if strings.Contains(","+fields[1]+",", ","+name+",") {
+				base = path.Join("sys/fs/cgroup", name)
+			}
+		}
+		for folder := path.Join(base, path.Clean("/"+fields[2])); ; folder = path.Dir(folder) {
+			all = append(all, folder)
+			if folder == base {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// room is the memory in bytes that a run can have: what is free, but no more than the
+// control groups leave.
+func (h host) room() int64 {
+	room := h.meminfo("MemAvailable")
+	for _, folder := range h.groups() {
+		for _, files := range [][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
+			most, err := strconv.ParseInt(h.text(path.Join(folder, files[0])), 10, 64)
+			used, err2 := strconv.ParseInt(h.text(path.Join(folder, files[1])), 10, 64)
+			if err == nil && err2 == nil {
+				room = min(room, most-used)
+			}
+		}
+	}
+	return room
+}

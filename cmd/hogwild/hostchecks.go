@@ -1,0 +1,179 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/cuda"
+)
+
+// hostChecks are what the doctor looks at beside the GPUs, a function each; some of
+// them matter only where there is a GPU.
+var hostChecks = []struct {
+	gpu  bool
+	look func(host) cuda.Finding
+}{
+	{false, host.coresCheck},
+	{false, host.quotaCheck},
+	{false, host.memoryCheck},
+	{false, host.memfdCheck},
+	{false, host.filesCheck},
+	{true, host.namespaceCheck},
+	{true, host.wslCheck},
+	{true, host.mpsCheck},
+}
+
+func (h host) coresCheck() cuda.Finding {
+	may, online := h.cores(), h.online()
+	if may < online {
+		return cuda.Found("cores", cuda.Advice, "this process may use %d of %d: taskset or a container's cpuset holds it to them", may, online)
+	}
+	return cuda.Found("cores", cuda.Fine, "%d, all that the machine has", may)
+}
+
+func (h host) quotaCheck() cuda.Finding {
+	quota, cores := h.quota(), h.cores()
+	if quota < float64(cores) {
+		return cuda.Found("cpu quota", cuda.Advice, "a control group leaves %.3g cores' time to %d cores: with a worker a core they stand still in turns; take --workers %d",
+			quota, cores, max(1, int(quota)))
+	}
+	if math.IsInf(quota, 1) {
+		return cuda.Found("cpu quota", cuda.Fine, "none")
+	}
+	return cuda.Found("cpu quota", cuda.Fine, "%.3g cores' time, enough for all", quota)
+}
+
+// comfort is the memory, in bytes, below which a run of any size is at risk: the data
+// set is decoded into shared memory.
+const comfort = 1 << 30
+
+func (h host) memoryCheck() cuda.Finding {
+	room := h.room()
+	if room < comfort {
+		return cuda.Found("memory", cuda.Advice, "%s can be had, the limits of control groups included: large data will not fit; --limit trains on part of it", gib(room))
+	}
+	return cuda.Found("memory", cuda.Fine, "%s can be had", gib(room))
+}
+
+func (h host) memfdCheck() cuda.Finding {
+	err := h.memfd()
+	switch {
+	case err == nil:
+		return cuda.Found("shared memory", cuda.Fine, "a segment can be made and sealed")
+	case errors.Is(err, unix.EACCES) && h.text("proc/sys/vm/memfd_noexec") == "2":
+		return cuda.Found("shared memory", cuda.Fails, "%v: the system allows no memfd that might be executed; as root: sysctl vm.memfd_noexec=1", err)
+	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+		return cuda.Found("shared memory", cuda.Fails, "%v: the container forbids memfd_create; let its seccomp profile allow it", err)
+	}
+	return cuda.Found("shared memory", cuda.Fails, "%v", err)
+}
+
+// Files that the coordinator holds: some for itself, and for each worker a descriptor of
+// the process, one end of a pipe, and the other end while it starts.
+const (
+	ownFiles    = 32
+	workerFiles = 3
+	manyWorkers = 128
+)
+
+func (h host) filesCheck() cuda.Finding {
+	limit := h.limit(unix.RLIMIT_NOFILE)
+	if limit < ownFiles+workerFiles*manyWorkers {
+		workers := (int(limit) - ownFiles) / workerFiles
+		return cuda.Found("open files", cuda.Advice, "at most %d, enough for about %d workers; ulimit -n 4096 allows more", limit, max(workers, 0))
+	}
+	return cuda.Found("open files", cuda.Fine, "enough for %d workers and more", manyWorkers)
+}
+
+// hostNamespace is the number that Linux gives the machine's own namespace of process
+// numbers (PROC_PID_INIT_INO in include/linux/proc_ns.h).
+const hostNamespace = "pid:[4026531836]"
+
+func (h host) namespaceCheck() cuda.Finding {
+	mine, first := h.link("proc/self/ns/pid"), h.link("proc/1/ns/pid")
+	switch {
+	case mine != "" && first != "" && mine != first:
+		return cuda.Found("pid namespace", cuda.Advice, "process 1 is in another one, so /proc shows other processes than this one's: start the container with a /proc of its own (unshare --mount-proc)")
+	case mine == hostNamespace:
+		return cuda.Found("pid namespace", cuda.Fine, "the machine's own")
+	case mine == "":
+		return cuda.Found("pid namespace", cuda.Fine, "unknown: /proc does not tell")
+	}
+	return cuda.Found("pid namespace", cuda.Fine, "a container's: workers are in it as well; programs in other containers reach the memory only with --pid=host or --pid=container:NAME")
+}
+
+// link is what a symbolic link says; "" when it cannot be read.
+func (h host) link(name string) string {
+	text, err := fs.ReadLink(h.root, name)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+func (h host) wsl() bool {
+	return strings.Contains(strings.ToLower(h.text("proc/version")), "microsoft") || h.there("dev/dxg")
+}
+
+func (h host) wslCheck() cuda.Finding {
+	if h.wsl() {
+		return cuda.Found("wsl", cuda.Advice, "this is WSL 2: memory between processes needs driver 510 or newer on Windows, and MPS is missing; the line of ipc says whether it works")
+	}
+	return cuda.Found("wsl", cuda.Fine, "no: Linux itself")
+}
+
+// mpsCheck looks at the Multi-Process Service that processes of this environment
+// would be clients of.
+func (h host) mpsCheck() cuda.Finding {
+	folder := cmp.Or(h.getenv(mpsPipes), "/tmp/nvidia-mps")
+	if !h.there(path.Join(folder, "control")) {
+		if h.getenv(mpsPipes) != "" {
+			return cuda.Found("mps service", cuda.Advice, "%s is %s, where there is none: unset it, and use --mps", mpsPipes, folder)
+		}
+		return cuda.Found("mps service", cuda.Fine, "none runs; --mps starts one for a run")
+	}
+	pid := h.text(path.Join(folder, mpsControl+".pid"))
+	if pid == "" {
+		return cuda.Found("mps service", cuda.Fine, "one listens in %s", folder)
+	}
+	owner := strings.Fields(h.field(path.Join("proc", pid, "status"), "Uid"))
+	switch {
+	case !h.there(path.Join("proc", pid)):
+		return cuda.Found("mps service", cuda.Advice, "%s is of process %s, which has ended: remove the folder, or the driver may look for it in vain", folder, pid)
+	case len(owner) > 0 && owner[0] != strconv.Itoa(h.uid):
+		return cuda.Found("mps service", cuda.Advice, "process %s in %s is user %s's, this is user %d: the service takes one user at a time, so a run waits until the other's programs end; or set %s to another folder",
+			pid, folder, owner[0], h.uid, mpsPipes)
+	}
+	return cuda.Found("mps service", cuda.Fine, "process %s listens in %s", pid, folder)
+}
+
+// withoutGPU is the finding in the place of all those on GPUs, given why there are none.
+// It is an obstacle where there is a GPU to be used, or a driver that does not start.
+func (h host) withoutGPU(why error) cuda.Finding {
+	if errors.Is(why, errAbsent) && !h.nvidia() {
+		return cuda.Found("gpu", cuda.Advice, "none that hogwild could use, so runs are on the CPU: %v", why)
+	}
+	return cuda.Found("gpu", cuda.Fails, "%v", why)
+}
+
+// nvidia tells whether the machine has a GPU of NVIDIA's, with a driver or without.
+func (h host) nvidia() bool {
+	if h.there("dev/nvidiactl") || h.wsl() && h.there("dev/dxg") {
+		return true
+	}
+	vendors, _ := fs.Glob(h.root, "sys/bus/pci/devices/*/vendor") // the pattern is right
+	for _, vendor := range vendors {
+		class := h.text(path.Join(path.Dir(vendor), "class"))
+		if h.text(vendor) == "0x10de" && strings.HasPrefix(class, "0x03") { // PCI's numbers of NVIDIA and of displays
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,17 @@
+//go:build cuda
+
+package main
+
+import (
+	"io"
+
+	"hogwild/cuda"
+)
+
+func probeHere(stdout io.Writer, index int, quick, asJSON bool) error {
+	p, err := cuda.Probe(index, quick)
+	if err != nil {
+		return err
+	}
+	return report(stdout, p, asJSON)
+}

@@ -1,0 +1,134 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorgonia.org/cu"
+
+	"hogwild/hogwild"
+)
+
+// choose finds the GPUs, by CUDA's indices, that a configuration means: those named, as
+// "0,1", or with "auto:2" the two with the most free memory, among those that have at
+// least so many bytes free and take several processes. The note says what was chosen, and
+// why; it is "" where there was no choice.
+func choose(text string, least int64) (indices []int, note string, err error) {
+	indices, n, err := hogwild.ReadGPUs(text)
+	if err != nil || n == 0 {
+		return indices, "", err
+	}
+	all, err := candidates()
+	if err != nil {
+		return nil, "", err
+	}
+	return pick(text, all, n, least)
+}
+
+// candidate is a GPU that may be chosen.
+type candidate struct {
+	index int
+	free  int64  // bytes
+	not   string // why it cannot be: "is in exclusive mode"; "" when it can
+}
+
+// says is what a note tells of a candidate that was not chosen.
+func (c candidate) says() string {
+	if c.not != "" {
+		return fmt.Sprintf("%d %s", c.index, c.not)
+	}
+	return fmt.Sprintf("%d had %s", c.index, gib(c.free))
+}
+
+func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+
+// candidates are all GPUs that CUDA shows, in the order of their indices.
+func candidates() ([]candidate, error) {
+	m := startNVML()
+	defer m.stop()
+	n, err := cu.NumDevices()
+	if err != nil {
+		return nil, failed(err, "counting GPUs")
+	}
+	var all []candidate
+	for i := range n {
+		g, err := describe(i)
+		if err != nil {
+			return nil, err
+		}
+		c := candidate{index: i}
+		c.free, c.not = m.usable(g)
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// usable is a GPU's free memory, or why a run cannot use it: its processes are several,
+// and in exclusive mode the GPU takes one, which may be a Multi-Process Service.
+func (m manager) usable(g GPU) (free int64, not string) {
+	switch {
+	case g.Major < oldestMajor:
+		return 0, fmt.Sprintf("has compute capability %d.%d", g.Major, g.Minor)
+	case g.Mode == Prohibited:
+		return 0, "is in prohibited mode"
+	case g.Mode == Shared:
+		if free, ok := m.free(g.UUID); ok {
+			return free, ""
+		}
+	}
+	free, err := freeMemory(g.Index)
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Code == unavailable:
+		return 0, "is in exclusive mode and taken"
+	case err != nil:
+		return 0, fmt.Sprintf("does not open (%v)", err)
+	case g.Mode == Exclusive && !g.MPS:
+		return 0, "is in exclusive mode, in which it takes one process"
+	}
+	return free, ""
+}
+
+// pick takes the n candidates with the most free memory, at least so many bytes each; of
+// equals the first.
+func pick(text string, all []candidate, n int, least int64) (indices []int, note string, err error) {
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b candidate) int { return cmp.Compare(b.free, a.free) })
+	var chosen, others []string
+	for _, c := range order {
+		if c.not != "" || c.free < least || len(chosen) == n {
+			others = append(others, c.says())
+			continue
+		}
+		indices = append(indices, c.index)
+		chosen = append(chosen, fmt.Sprintf("%d (%s free)", c.index, gib(c.free)))
+	}
+	if len(chosen) < n {
+		advice := "wait, stop what runs there, or name GPUs with --gpu 0"
+		if n > len(all) {
+			advice = fmt.Sprintf("ask for %d at most", len(all))
+		}
+		return nil, "", fmt.Errorf("gpu %s: %d of %s can be used, with %s of memory free: %s; %s (hogwild devices lists them)",
+			text, len(chosen), plural(len(all), "GPU"), size(least), strings.Join(append(chosen, others...), ", "), advice)
+	}
+	note = fmt.Sprintf("gpu %s: %s", text, strings.Join(chosen, ", "))
+	if len(others) > 0 {
+		note += "; " + strings.Join(others, ", ")
+	}
+	return indices, note, nil
+}
+
+// GPUs are the UUIDs of those that the run is on, for its report; the first holds the
+// weights.
+func (o *owner) GPUs() []string {
+	uuids := []string{o.uuid}
+	for _, a := range o.away {
+		uuids = append(uuids, a.uuid)
+	}
+	return uuids
+}

@@ -1,0 +1,61 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+
+	"hogwild/hogwild"
+	"hogwild/internal/vec"
+)
+
+// dense is linear models and perceptrons on dense rows: kernels/linear.cu, mlp.cu and
+// evaluate.cu.
+var dense = family{
+	fill:    fillDense,
+	kernels: denseKernels,
+	scratch: denseScratch,
+	teams:   1,
+	block:   64,
+}
+
+func fillDense(j *job, s *hogwild.Setup, _ *memory) error {
+	spec := s.Spec
+	if len(spec.Widths) > maxHidden || spec.Outputs > maxOutputs {
+		return fmt.Errorf("gpu: the model %s has %d hidden layers and %d outputs: at most %d and %d",
+			s.Config.Model, len(spec.Widths), spec.Outputs, maxHidden, maxOutputs)
+	}
+	for i, w := range spec.Widths {
+		j.Width[i] = int64(w)
+	}
+	if s.Config.Law.Center {
+		first := append(spec.Widths[:len(spec.Widths):len(spec.Widths)], spec.Outputs)[0]
+		j.Center = int64((spec.Features + 1) * first) // behind V and k
+		j.Norm2 = float64(vec.Dot(s.Set.Mean, s.Set.Mean))
+	}
+	return nil
+}
+
+// denseKernels has kernels of their own for steps of one row.
+func denseKernels(j *job) (step, evaluate string) {
+	step = "mlp"
+	if j.Layers == 1 && j.Outputs <= 16 {
+		step = "linear"
+	}
+	if j.MaxBatch == 1 {
+		return step + "_one", "evaluate"
+	}
+	return step + "_step", "evaluate"
+}
+
+// denseScratch has the outputs of the hidden layers and the deltas of all, eight samples
+// at a time: see kernels/net.h.
+func denseScratch(j *job) int64 {
+	wide := j.Outputs
+	for _, w := range j.Width {
+		wide += 2 * w
+	}
+	return roundUp(roundUp(j.MaxBatch, group)*wide, alignment/4)
+}
+
+const group = 8 // samples that a CTA works on together

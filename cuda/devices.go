@@ -1,0 +1,119 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+
+	"gorgonia.org/cu"
+)
+
+const (
+	oldestMajor = 7  // compute capability for which there is PTX
+	unavailable = 46 // CUDA_ERROR_DEVICE_UNAVAILABLE: an exclusive GPU is another process's
+)
+
+// Devices lists the GPUs that this process may use, as the driver knows them and,
+// where it is there, NVML. Free memory that NVML does not tell is asked for in a context
+// of this process, which takes some itself.
+func Devices() (Listing, error) {
+	m := startNVML()
+	defer m.stop()
+	l := Listing{CUDA: versionText(cu.Version()), Driver: m.driver(), NVML: m.missing, GPUs: []GPU{}}
+	n, err := cu.NumDevices()
+	if err != nil {
+		return l, failed(err, "counting GPUs")
+	}
+	for i := range n {
+		g, err := describe(i)
+		if err != nil {
+			return l, err
+		}
+		m.fill(&g)
+		if g.Free == nil && g.Mode != Prohibited {
+			if free, err := freeMemory(i); err == nil { // else it stays unknown: another process may have an exclusive GPU
+				g.Free = &free
+			}
+		}
+		for j := range n {
+			if j == i {
+				continue
+			}
+			p, err := peer(i, j)
+			if err != nil {
+				return l, err
+			}
+			g.Peers = append(g.Peers, p)
+		}
+		l.GPUs = append(l.GPUs, g)
+	}
+	return l, nil
+}
+
+// versionText is the text of a version as CUDA counts them: 12060 is 12.6.
+func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// describe is what the driver tells of a GPU without a context.
+func describe(i int) (GPU, error) {
+	g, d := GPU{Index: i}, cu.Device(i)
+	id, err := d.UUID()
+	if err != nil {
+		return g, failed(err, "asking for the UUID of GPU %d", i)
+	}
+	g.UUID = "GPU-" + id.String()
+	if g.Name, err = d.Name(); err != nil {
+		return g, failed(err, "asking for the name of GPU %d", i)
+	}
+	if g.Total, err = d.TotalMem(); err != nil {
+		return g, failed(err, "asking for the memory of GPU %d", i)
+	}
+	var mode, watchdog int
+	for _, a := range []struct {
+		attribute cu.DeviceAttribute
+		value     *int
+	}{
+		{cu.ComputeCapabilityMajor, &g.Major}, {cu.ComputeCapabilityMinor, &g.Minor},
+		{cu.MultiprocessorCount, &g.SMs}, {cu.KernelExecTimeout, &watchdog}, {cu.ComputeMode, &mode},
+	} {
+		if *a.value, err = d.Attribute(a.attribute); err != nil {
+			return g, failed(err, "asking for attribute %d of GPU %d", a.attribute, i)
+		}
+	}
+	g.Display = watchdog != 0
+	g.Mode = map[int]string{0: Shared, 2: Prohibited}[mode] // CU_COMPUTEMODE_DEFAULT, PROHIBITED
+	if g.Mode == "" {
+		g.Mode = Exclusive // CU_COMPUTEMODE_EXCLUSIVE_PROCESS, and the old one of a thread
+	}
+	mps, err := d.Attribute(mpsEnabled)
+	g.MPS = err == nil && mps != 0 // an older driver does not know the question
+	return g, nil
+}
+
+// peer is how GPU i reaches the memory of GPU j.
+func peer(i, j int) (Peer, error) {
+	p := Peer{Index: j}
+	can, err := cu.Device(i).CanAccessPeer(cu.Device(j))
+	if err != nil {
+		return p, failed(err, "asking whether GPU %d reaches the memory of GPU %d", i, j)
+	}
+	if p.Access = can != 0; !p.Access {
+		return p, nil
+	}
+	atomics, err := cu.Device(i).P2PAttribute(cu.P2PNativeAomicSupported, cu.Device(j))
+	if err != nil {
+		return p, failed(err, "asking whether GPU %d adds atomically on GPU %d", i, j)
+	}
+	p.Atomics = atomics != 0
+	return p, nil
+}
+
+// freeMemory is the memory of a GPU that nobody has taken, in bytes, in the eyes of a
+// context that is opened for it.
+func freeMemory(i int) (free int64, err error) {
+	err = opened(i, "", func(*gpu) error {
+		var err error
+		free, _, err = cu.MemInfo()
+		return failed(err, "asking for the free memory of GPU %d", i)
+	})
+	return free, err
+}

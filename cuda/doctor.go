@@ -1,0 +1,193 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"gorgonia.org/cu"
+)
+
+// checkup is what the checks of the GPUs look at.
+type checkup struct {
+	Listing
+	version int                  // of CUDA, as the driver counts it: 12060
+	child   func() *exec.Cmd     // a second process of this program, that calls Echo
+	locked  func() (int64, bool) // the limit of locked memory in bytes; false: none
+}
+
+// Examine looks at driver and GPUs, and at what a run will ask of them. It opens a
+// context on each GPU and starts child, which must call Echo.
+func Examine(child func() *exec.Cmd) ([]Finding, error) {
+	l, err := Devices()
+	if err != nil {
+		return nil, err
+	}
+	c := checkup{Listing: l, version: cu.Version(), child: child, locked: lockedMemory}
+	return c.findings(), nil
+}
+
+// findings runs every check: those of the machine once, the others for each GPU.
+func (c *checkup) findings() []Finding {
+	all := []Finding{c.driver(), c.nvml()}
+	for i := range c.GPUs {
+		g := &c.GPUs[i]
+		for _, check := range []func(*GPU) Finding{
+			c.capability, c.instances, c.mode, c.service, c.watchdog, c.memory, c.sharing, c.pinned,
+		} {
+			f := check(g)
+			f.Check = fmt.Sprintf("gpu %d %s", g.Index, f.Check)
+			all = append(all, f)
+		}
+	}
+	return append(all, c.peers())
+}
+
+// oldestCUDA90 is the version from which drivers take the PTX for compute capability 9.0,
+// 8.1, with driver 530. That for the other GPUs, 6.3, is older than OldestCUDA. (PTX ISA,
+// "Release Notes"; CUDA Toolkit Release Notes, table of drivers.)
+const oldestCUDA90 = 12010
+
+func (c *checkup) driver() Finding {
+	oldest, number := OldestCUDA, 525
+	for _, g := range c.GPUs {
+		if g.Major >= 9 {
+			oldest, number = oldestCUDA90, 530
+		}
+	}
+	name := strings.TrimSpace(c.Driver + " for CUDA " + c.CUDA)
+	if c.version < oldest {
+		return Found("driver", Fails, "%s is too old for the kernels: CUDA %s is needed; install driver %d or newer", name, versionText(oldest), number)
+	}
+	return Found("driver", Fine, "%s", name)
+}
+
+func (c *checkup) nvml() Finding {
+	if c.NVML != "" {
+		return Found("nvml", Advice, "%s: other processes and MIG are not seen; in a container add the capability utility (NVIDIA_DRIVER_CAPABILITIES=compute,utility)", c.NVML)
+	}
+	return Found("nvml", Fine, "NVIDIA's management library answers")
+}
+
+func (c *checkup) capability(g *GPU) Finding {
+	if g.Major < oldestMajor {
+		return Found("compute", Fails, "%s has compute capability %d.%d: the kernels need %d.0 or later", g.Name, g.Major, g.Minor, oldestMajor)
+	}
+	return Found("compute", Fine, "%s, compute capability %d.%d, %d SMs", g.Name, g.Major, g.Minor, g.SMs)
+}
+
+func (c *checkup) instances(g *GPU) Finding {
+	switch {
+	case g.MIG == nil:
+		return Found("mig", Fine, "unknown without NVML")
+	case *g.MIG:
+		return Found("mig", Advice, "MIG is on: a run uses one instance, the first that CUDA_VISIBLE_DEVICES shows; memory is not shared from one to another")
+	}
+	return Found("mig", Fine, "off")
+}
+
+func (c *checkup) mode(g *GPU) Finding {
+	switch {
+	case g.Mode == Prohibited:
+		return Found("compute mode", Fails, "prohibited: no process may use it; as root: nvidia-smi -i %s -c DEFAULT", g.UUID)
+	case g.Mode == Exclusive && !g.MPS:
+		return Found("compute mode", Fails, "exclusive: one process may use it, and a run has several; as root: nvidia-smi -i %s -c DEFAULT, or use --mps", g.UUID)
+	}
+	return Found("compute mode", Fine, "%s", g.Mode)
+}
+
+func (c *checkup) service(g *GPU) Finding {
+	if g.MPS {
+		return Found("mps", Fine, "a Multi-Process Service is in use: workers run at the same time")
+	}
+	return Found("mps", Fine, "off: workers on this GPU take turns; --mps starts a service for a run")
+}
+
+func (c *checkup) watchdog(g *GPU) Finding {
+	if g.Display {
+		return Found("display", Advice, "it drives a display, and a watchdog ends kernels that run for seconds: launches, of milliseconds, are below that; another GPU is better")
+	}
+	return Found("display", Fine, "no watchdog")
+}
+
+// roomy is free memory, in bytes, with which a run has a chance: contexts alone take
+// some hundred MiB a process.
+const roomy = 1 << 30
+
+func (c *checkup) memory(g *GPU) Finding {
+	switch {
+	case g.Free == nil:
+		return Found("memory", Advice, "%s, how much is free is unknown: the GPU does not open", gib(g.Total))
+	case *g.Free < roomy:
+		return Found("memory", Advice, "%s of %s are free%s: little, as each process takes some hundred MiB; wait, or see --gpu auto", gib(*g.Free), gib(g.Total), by(g.Processes))
+	}
+	return Found("memory", Fine, "%s of %s are free%s", gib(*g.Free), gib(g.Total), by(g.Processes))
+}
+
+// by says whose the rest of the memory is.
+func by(all []Process) string {
+	var names []string
+	for _, p := range all {
+		names = append(names, strings.TrimSpace(fmt.Sprintf("%d %s", p.PID, p.Name)))
+	}
+	if names == nil {
+		return ""
+	}
+	return ", beside " + strings.Join(names, ", ")
+}
+
+// sharing does what a run does: this process makes and exports an allocation, another
+// one opens it, reads what is there and writes something else.
+func (c *checkup) sharing(g *GPU) Finding {
+	if g.Mode == Prohibited || g.Mode == Exclusive && !g.MPS {
+		return Found("ipc", Fails, "not tried, as a second process may not use the GPU")
+	}
+	if err := share(g, c.child()); err != nil {
+		return Found("ipc", Fails, "a second process cannot share memory: %v", err)
+	}
+	return Found("ipc", Fine, "a second process reads and writes this one's memory")
+}
+
+// pinning is how much host memory a run may pin, in bytes: chunks of data that does not
+// fit the GPU.
+const pinning = 64 << 20
+
+func (c *checkup) pinned(g *GPU) Finding {
+	limit := "no limit"
+	if n, ok := c.locked(); ok {
+		limit = fmt.Sprintf("a limit of %.0f MiB", mib(n))
+	}
+	if err := tryPinned(g); err != nil {
+		return Found("pinned memory", Advice, "%.0f MiB of host memory cannot be pinned, with %s on locked memory: data larger than the GPU will not stream (%v); try ulimit -l unlimited, in a container --ulimit memlock=-1",
+			mib(pinning), limit, err)
+	}
+	return Found("pinned memory", Fine, "%.0f MiB of host memory can be pinned, with %s on locked memory", mib(pinning), limit)
+}
+
+// peers says how the GPUs reach each other, the least able pair of them all.
+func (c *checkup) peers() Finding {
+	if len(c.GPUs) < 2 {
+		return Found("p2p", Fine, "one GPU")
+	}
+	var apart, slow []string
+	for _, g := range c.GPUs {
+		for _, p := range g.Peers {
+			pair := fmt.Sprintf("%d to %d", g.Index, p.Index)
+			switch {
+			case !p.Access:
+				apart = append(apart, pair)
+			case !p.Atomics:
+				slow = append(slow, pair)
+			}
+		}
+	}
+	switch {
+	case apart != nil:
+		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; choose GPUs that nvidia-smi topo -p2p r joins", strings.Join(apart, ", "))
+	case slow != nil:
+		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, which the owner folds in; GPUs with NVLink have them", strings.Join(slow, ", "))
+	}
+	return Found("p2p", Fine, "all %d GPUs add to each other's memory", len(c.GPUs))
+}

@@ -1,0 +1,138 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hogwild/hogwild"
+)
+
+// poison breaks the context of this process, as a GPU that fails does: with a kernel whose
+// job is nowhere. Nothing can be read back from then on, until whoever holds the context
+// has given it back.
+func poison(t *testing.T) (held *gpu) {
+	t.Helper()
+	c, err := openContext(0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, err := c.use()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	ks, err := loadKernels(c, "evaluate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ks["evaluate"].run(1, 0); err == nil {
+		t.Fatal("a kernel without a job did not fail")
+	}
+	return c
+}
+
+// await polls until there is a line of an epoch in the metrics of a run.
+func awaitEpoch(t *testing.T, folder string) {
+	t.Helper()
+	for range 3000 {
+		text, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl")) // not there yet
+		if strings.Contains(string(text), `"kind":"epoch"`) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("no epoch in 30 s")
+}
+
+// TestGPUFails: when the GPU fails in the middle, the weights in host memory are saved, and
+// the run can go on from there, or from what was saved before.
+func TestGPUFails(t *testing.T) {
+	for every, says := range map[string]string{"0": "resumes with them, at the beginning of epoch", "1": "resumes from the snapshot before"} {
+		c := digits(t, func(c *hogwild.Config) {
+			c.SaveEvery, c.Model, c.Data, c.Epochs = every, "softmax", "digits:1000", 10000
+		})
+		type end struct {
+			hogwild.Result
+			err error
+		}
+		ended := make(chan end)
+		go func() {
+			r, err := hogwild.Run(context.Background(), c)
+			ended <- end{r, err}
+		}()
+		awaitEpoch(t, c.Run)
+		held := poison(t)
+		r := <-ended
+		if err := held.close(); err != nil {
+			t.Error(err)
+		}
+		var driver *Error
+		if !errors.As(r.err, &driver) || driver.Code != 700 || strings.Contains(r.err.Error(), "\n") {
+			t.Errorf("the run ended with %v, want the driver's error 700, once", r.err)
+		}
+		if said := strings.Join(r.Events, "\n"); !strings.Contains(said, "cannot be read back") || !strings.Contains(said, says) {
+			t.Errorf("events %q, want one that says that the run %s", said, says)
+		}
+		score, err := hogwild.Eval(c.Run, c.Data, "", "")
+		if err != nil || !(score.Loss < 2) { // 2.3 untrained
+			t.Errorf("loss %g of the weights that were saved (%v)", score.Loss, err)
+		}
+		c.Resume, c.Epochs = c.Run, r.Epochs+1
+		if end := train(t, c); end.Epochs != r.Epochs+1 || end.TestLoss > score.Loss+.2 {
+			t.Errorf("resumed: %d epochs, test loss %g; before %d, %g", end.Epochs, end.TestLoss, r.Epochs, score.Loss)
+		}
+	}
+}
+
+// TestGivesBack: whatever the processes of a run have made, they give back before they end,
+// also when the run is stopped while launches are queued.
+func TestGivesBack(t *testing.T) {
+	for _, stops := range []bool{false, true} {
+		before := len(trace(t))
+		ctx, stop := context.WithCancel(context.Background())
+		c := digits(t, func(c *hogwild.Config) { c.Workers, c.InFlight, c.Data, c.Model = 2, 4, "digits:1000", "softmax" })
+		if stops {
+			c.Epochs = 10000
+			go func() {
+				awaitEpoch(t, c.Run)
+				stop()
+			}()
+		}
+		if _, err := hogwild.Run(ctx, c); stops != errors.Is(err, hogwild.ErrInterrupted) {
+			t.Error(err)
+		}
+		stop()
+		type key struct {
+			pid  int
+			what string
+		}
+		open := map[key]int{}
+		for _, c := range trace(t)[before:] {
+			for made, gone := range map[string]string{"cuMemAlloc": "cuMemFree", "cuMemHostAlloc": "cuMemFreeHost",
+				"cuStreamCreate": "cuStreamDestroy", "cuEventCreate": "cuEventDestroy", "cuIpcOpenMemHandle": "cuIpcCloseMemHandle",
+				"cuDevicePrimaryCtxRetain": "cuDevicePrimaryCtxRelease"} {
+				switch c.Call {
+				case made:
+					open[key{c.PID, made}]++
+				case gone:
+					open[key{c.PID, made}]--
+				}
+			}
+		}
+		if len(open) < 3*5 {
+			t.Errorf("the trace names %d kinds of things in 3 processes", len(open))
+		}
+		for k, n := range open {
+			if n != 0 {
+				t.Errorf("process %d (this is %d): %d more %s than were given back", k.pid, os.Getpid(), n, k.what)
+			}
+		}
+	}
+}

@@ -1,0 +1,284 @@
+// factor.cu: a step of matrix factorization, and its evaluation. The entry at nodes u
+// and v is z = mean + p_u . q_v (+ b_u + b_v), its loss (z - y)^2; l2 acts on the factors
+// of an entry, not on biases. Weights are the factors of all nodes, a bias each where
+// there are any, and the mean, which stays: see hogwild/model/factor.go.
+//
+// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
+// (14 KB static). Scratch: none for plain SGD with one entry a step, else as in pair.h.
+//
+// Of plain SGD with one entry a step, 2 to 32 lanes have an entry, and a lane 4 of its
+// factors in registers between the read and the write: 4 neighbours, if k is a multiple
+// of 4, so that rows are aligned to vectors, and the GPU adds vectors; else every 8th,
+// 16th or 32nd, so that neighbouring lanes touch neighbouring floats, a sector or more of
+// them, wherever a row begins. (Before sm_90, with k of 4, 8, 12 and 16, every 2nd or 4th:
+// the lanes of a team are as many, and an addition is four or two of a sector's.)
+//
+// Slots an entry (sm_90): 77, 22 and 6.6 for k = 128, 32 and 8. A turn of the warp, which
+// takes 1, 4 and 16 entries, has 24 for arithmetic and accesses, 10, 6 and 2 for the sum over
+// lanes, and some 40 more: 8 for ends and values that come by shuffles, 8 for sums of 64-bit
+// addresses, 7 for a bias that may be there, 4 for the step's loss, 13 for the loop, samples
+// and what may be asked for (l2, stores). To these come 2 an entry for packs and tickets.
+//
+// Left out: rows padded to 16 bytes; factors of half precision.
+#include "pair.h"
+
+// Table is where the numbers of the weights are, read once a launch.
+struct Table {
+  Weights w, out;
+  u32 k;
+  bool biased, racy;
+  float mean, l2;
+  i64 bias;  // of node 0
+  Global<float>* loss;
+};
+
+__device__ inline Table table() {
+  const u32 k = small(job.width[0]);
+  return {job.w, job.out, k, small(job.bias) != 0, small(job.racy) != 0, job.w.load(job.weights - 1), (float)job.l2, job.features * k, job.loss};
+}
+
+// Own is what a lane has of the table: its factors of node 0, and the biases; it is `me`
+// of its team, and `left` factors of a row lie from its first one on. Lane 0 has the bias
+// of one end, lane 1 of the other.
+struct Own {
+  Weights w, bias;
+  i64 apart;  // bytes from what is read to what is written
+  u32 me;
+  u32 biased;
+  int left;
+
+  __device__ static Own of(const Table& t, u32 me, u32 first) {
+    const u32 c = first < t.k ? first : 0;  // where it has none it reads others, in vain
+    return {{t.w.at + c}, {t.w.at + t.bias}, (Global<char>*)t.out.at - (Global<char>*)t.w.at, me, t.biased && me < 2, (int)(t.k - first)};
+  }
+  __device__ Weights out(Weights in) const { return {(Global<float>*)((Global<char>*)in.at + apart)}; }
+};
+
+// Held is what a lane has of a row: N factors, at 0, STRIDE, 2 STRIDE, ... of a place.
+// A stride of 1 is a vector's.
+template <int N, int STRIDE> struct Held {
+  float of[N];
+
+  // read reads those below `left`; of a vector always all.
+  __device__ void read(Weights from, int left) {
+    if constexpr (STRIDE == 1) {
+      const f4 v = from.load4(0);
+      of[0] = v.x, of[1] = v.y, of[2] = v.z, of[3] = v.w;
+      return;
+    }
+#pragma unroll
+    for (int x = 0; x < N; x++) of[x] = x * STRIDE < left ? from.load(x * STRIDE) : 0;
+  }
+  __device__ void add(Weights to, int left) const {
+    if constexpr (STRIDE == 1) {
+#if __CUDA_ARCH__ >= 900
+      if (left > 0) to.add4(0, {of[0], of[1], of[2], of[3]});
+#endif
+      return;
+    }
+#pragma unroll
+    for (int x = 0; x < N; x++)
+      if (x * STRIDE < left) to.add(x * STRIDE, of[x]);
+  }
+  __device__ void store(Weights to, int left) const {
+    if constexpr (STRIDE == 1) {
+      if (left > 0) to.store4(0, {of[0], of[1], of[2], of[3]});
+      return;
+    }
+#pragma unroll
+    for (int x = 0; x < N; x++)
+      if (x * STRIDE < left) to.store(x * STRIDE, of[x]);
+  }
+  // plus adds c times another.
+  __device__ void plus(float c, const Held& other) {
+#pragma unroll
+    for (int x = 0; x < N; x++) of[x] += c * other.of[x];
+  }
+  __device__ float dot(const Held& other) const {
+    float sum = 0;
+#pragma unroll
+    for (int x = 0; x < N; x++) sum += of[x] * other.of[x];
+    return sum;
+  }
+};
+
+// step takes one entry, by L lanes with N factors each; LONG where a row has more than
+// L * N: then it is read again to be written.
+template <int L, int N, int STRIDE, bool LONG, class Careful>
+__device__ inline void step(const Table& t, const Own& own, u32 i, Pair e, bool active, Careful careful) {
+  Quick<L> team;
+  Held<N, STRIDE> a, b;
+  const Weights p = node_of(own.w, e.u, 4 * t.k), q = node_of(own.w, e.v, 4 * t.k);
+  auto read = [&](int from) INLINE {
+    const int at = LONG && STRIDE == 1 && from >= own.left ? 0 : from;
+    a.read({p.at + at}, own.left - from), b.read({q.at + at}, own.left - from);
+  };
+  if (careful && active) reads(team, i, [&](u32 r) INLINE {
+    const i64 at = below(2 * (i64)t.k, r);
+    return at < t.k ? (i64)e.u * t.k + at : (i64)e.v * t.k + (at - t.k);
+  });
+  float z = 0, bias = 0;
+  const Weights its = node_of(own.bias, own.me == 0 ? e.u : e.v, 4);
+  if (own.biased) bias = its.load(0);
+#pragma unroll 1
+  for (int from = 0; from == 0 || (LONG && from < (int)t.k); from += L * N) {
+    read(from);
+    const float dot = a.dot(b);
+    z += from < own.left ? dot : 0;
+  }
+  const float err = sum_of<L>(z + bias) + t.mean - e.y, d = 2 * err * e.scale;
+  if (active && own.me == 0) t.loss[i] = err * err;
+  if (careful && active) writes(team, i);
+  const Weights to = own.out(p), fro = own.out(q);
+#pragma unroll 1
+  for (int from = 0; from == 0 || (LONG && from < (int)t.k); from += L * N) {
+    const int left = active ? own.left - from : 0;
+    if (LONG) read(from);
+    Held<N, STRIDE> by = {}, back = {};
+    by.plus(d, b), back.plus(d, a);
+    if (t.l2 != 0) by.plus(t.l2 * e.scale, a), back.plus(t.l2 * e.scale, b);
+    if (t.racy) {
+      by.plus(1, a), back.plus(1, b);
+      by.store({to.at + from}, left), back.store({fro.at + from}, left);
+    } else {
+      by.add({to.at + from}, left), back.add({fro.at + from}, left);
+    }
+  }
+  if (own.biased && active) {
+    if (t.racy) own.out(its).store(0, bias + d);
+    else own.out(its).add(0, d);
+  }
+  if (careful && active) wrote(team, i, job.discipline != FREE);
+}
+
+template <int L, int N, int STRIDE, bool LONG = false> __device__ inline void steps(const Table& t) {
+  const u32 me = thread() & (L - 1);
+  const Own own = Own::of(t, me, STRIDE == 1 ? me * N : me);
+  each_pair<L>([&](u32 i, Pair e, bool active, auto careful) INLINE { step<L, N, STRIDE, LONG>(t, own, i, e, active, careful); });
+}
+
+// vectors and singles choose how many lanes take an entry. So does factorLanes of pairs.go.
+__device__ inline void vectors(const Table& t, u32 least) {
+  constexpr bool V = VECTORS;
+  if (t.k > 128) steps<32, 4, V ? 1 : 32, true>(t);
+  else if (least > 64) steps<32, 4, V ? 1 : 32>(t);
+  else if (least > 32) steps<16, 4, V ? 1 : 16>(t);
+  else if (least > 16) steps<8, 4, V ? 1 : 8>(t);
+  else if (least > 8) steps<4, 4, V ? 1 : 4>(t);
+  else steps<2, 4, V ? 1 : 2>(t);
+}
+
+__device__ inline void singles(const Table& t, u32 least) {
+  if (t.k > 128) steps<32, 4, 32, true>(t);
+  else if (least > 64) steps<32, 4, 32>(t);
+  else if (least > 32) steps<16, 4, 16>(t);
+  else if (least > 16) steps<8, 4, 8>(t);
+  else if (least > 8) steps<8, 2, 8>(t);
+  else steps<8, 1, 8>(t);
+}
+
+// product is p_u . q_v and biases, by a warp.
+__device__ inline float product(const Table& t, u32 u, u32 v) {
+  float z = 0;
+#pragma unroll 1
+  for (u32 c = lane(); c < t.k; c += 32) z += t.w.load((i64)u * t.k + c) * t.w.load((i64)v * t.k + c);
+  if (t.biased && lane() < 2) z += t.w.load(t.bias + (lane() == 0 ? u : v));
+  return sum_lanes(z) + t.mean;
+}
+
+__shared__ double losses_of[WARPS];
+
+// gather sums the gradient of the batch's mean loss up. It ends with a barrier.
+__device__ inline void gather(const Table& t) {
+  double loss = 0;
+#pragma unroll 1
+  for (int i = warp(); i < batch.n; i += WARPS) {
+    const float err = product(t, batch.node(2 * i), batch.node(2 * i + 1)) - batch.y(i);
+    loss += (double)err * err;
+    if (lane() == 0) *batch.of(i) = err;
+  }
+  if (lane() == 0) losses_of[warp()] = loss;
+  __syncthreads();
+  const float mean = inverse((float)batch.n);
+#pragma unroll 1
+  for (int e = 0; e < 2 * batch.n; e++) {
+    if (!batch.mine(e)) continue;
+    const int first = *batch.first(e);
+    const float d = 2 * *batch.of(e / 2) * mean;
+    const i64 p = (i64)batch.node(e) * t.k, q = (i64)batch.node(e ^ 1) * t.k;
+    Global<float>* g = batch.gradient(first);
+#pragma unroll 1
+    for (u32 c = lane(); c < t.k; c += 32)
+      g[c] = (first == e ? 0 : g[c]) + d * t.w.load(q + c) + t.l2 * mean * t.w.load(p + c);
+    if (lane() == 0) *batch.bias(first) = (first == e ? 0 : *batch.bias(first)) + d;
+  }
+  __syncthreads();
+}
+
+// move adds the step of weight i for the gradient g.
+__device__ inline void move(const Table& t, i64 i, float g) {
+  const float by = turn(i, g);
+  if (by != 0) t.out.add(i, by);
+}
+
+// push moves the weights that the batch touches; push_all all of them.
+__device__ inline void push(const Table& t) {
+#pragma unroll 1
+  for (int e = 0; e < 2 * batch.n; e++) {
+    if (!batch.mine(e) || *batch.first(e) != e) continue;
+    const i64 p = (i64)batch.node(e) * t.k;
+    Global<float>* g = batch.gradient(e);
+#pragma unroll 1
+    for (u32 c = lane(); c < t.k; c += 32) move(t, p + c, g[c]);
+    if (t.biased && lane() == 0) move(t, t.bias + batch.node(e), *batch.bias(e));
+  }
+}
+
+__device__ inline void push_all(const Table& t) {
+#pragma unroll 1
+  for (i64 i = thread(); i < job.weights - 1; i += THREADS) {
+    const float g = batch.g[i];
+    if (g != 0) batch.g[i] = 0;
+    move(t, i, g);
+  }
+}
+
+__device__ inline void batch_step(const Table& t, u32 i) {
+  const bool all = rule.kind == MOMENTUM || rule.kind == ADAM;
+  set_scale(i);
+  begin_batch(i, all);
+  reads(Cta(), i, [&](u32 r) INLINE {
+    const i64 at = below(2 * (i64)batch.n * t.k, r);
+    return (i64)batch.node((int)(at / t.k)) * t.k + at % t.k;
+  });
+  gather(t);
+  if (thread() == 0) {
+    double sum = 0;
+    for (int w = 0; w < WARPS; w++) sum += losses_of[w];
+    job.loss[i] = (float)sum;
+  }
+  writes(Cta(), i);
+  if (all) push_all(t);
+  else push(t);
+  wrote(Cta(), i);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2) factor_step(const Job* from) {
+  read_job(job, from);
+  read_rule();
+  __syncthreads();
+  const Table t = table();
+  if (job.max_batch > 1 || rule.kind != SGD) each_ticket((u32)job.steps, [&](u32 i) INLINE { batch_step(t, i); });
+  else if (t.k % 4 == 0) vectors(t, job.discipline == FREE ? t.k : 128);
+  else singles(t, job.discipline == FREE ? t.k : 128);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2) factor_evaluate(const Job* from) {
+  read_job(job, from);
+  const Table t = table();
+  evaluate([&](i64 r, Score& sum) INLINE {
+    const double y = job.y[r], e = product(t, job.idx[2 * r], job.idx[2 * r + 1]) - y;
+    if (lane() != 0) return;
+    sum.n += 1, sum.loss += e * e, sum.squared += e * e, sum.y += y, sum.y2 += y * y;
+  });
+}

@@ -1,0 +1,52 @@
+// fold.cu: what a worker has learnt on a replica of its own goes to the weights of all,
+// as one addition a weight. The replica is elsewhere (another GPU, host memory); it is
+// copied to this GPU, which has the weights, and back. The next launch of the same
+// worker must come after this one.
+//
+//	fold_take   first = out                          the weights, as the replica begins
+//	fold_give   out += lr[0] (w - first)             what it has learnt since
+//
+// Nobody else sees w and first. To out others add meanwhile.
+//
+// A step on the replica is late by all that others have written to the weights since it
+// began: samples are of that, as many as a launch of its steps would have taken.
+//
+// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory, no
+// scratch. Left out: vectors of four floats, as the copies between the GPUs take longer.
+#include "turn.h"
+
+// each calls f for the weights that fall to this thread.
+template <class F> __device__ inline void each(const F& f) {
+  for (i64 i = (i64)cta() * THREADS + thread(); i < job.weights; i += (i64)ctas() * THREADS) f(i);
+}
+
+// updates_of_others, at this moment.
+__device__ inline u64 updates_of_others() {
+  u64 own;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(own) : "l"(job.counts + job.rank * COUNT_STRIDE) : "memory");
+  return updates_of_all() - own;
+}
+
+__device__ inline bool speaks() { return cta() == 0 && thread() == 0; }
+
+extern "C" __global__ void __launch_bounds__(THREADS) fold_take(const Job* from) {
+  read_job(job, from);
+  if (speaks()) *job.updates = updates_of_others();
+  each([](i64 i) INLINE { job.first.store(i, job.out.load(i)); });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) fold_give(const Job* from) {
+  read_job(job, from);
+  const float share = job.lr[0];
+  each([&](i64 i) INLINE {
+    float d = job.w.load(i) - job.first.load(i);
+    if (d != 0) job.out.add(i, share * d);
+  });
+  if (!speaks()) return;
+  counted((u32)job.steps);
+  if (!job.record) return;
+  const u64 behind = updates_of_others() - *job.updates, samples = (job.steps + SAMPLED - 1) / SAMPLED;
+  record(RECORD_SUM, behind * samples);
+  record(RECORD_HISTOGRAM + bucket(behind), samples);
+  asm volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(job.record + RECORD_MAX), "l"(behind) : "memory");
+}

@@ -1,0 +1,178 @@
+// probe.cu measures the machine, not a model: what additions to few and to many weights
+// cost, how long a load takes, how fast bytes become floats, how late a running kernel
+// sees what the host writes. cuda/probe.go has the cases. All other kernels' rules on
+// weights hold for the loads and additions here, but for the scope, which is what two of
+// the cases compare.
+//
+// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory, no
+// scratch. A loop is never longer than its count says.
+#include "dev.h"
+
+// Probe is what a probe is told. A lane adds and loads at
+//
+//	base + piece % pieces * step + lane / per * apart + lane % per * width
+//
+// in floats, of piece p, p+1, ...: each warp begins with its own.
+struct Probe {
+  Weights base;
+  Global<u64>* out;  // of thread 0 of CTA 0: clocks, nanoseconds, and what it saw last
+  i64 times;         // turns of a warp, eight accesses each
+  i64 pieces, step;
+  i64 per, apart;
+  i64 width;
+  i64 lanes;         // of a warp, that take part
+};
+static_assert(sizeof(Probe) == 9 * 8);
+
+__shared__ Probe probe;
+
+constexpr int EACH = 8;
+
+__device__ inline u64 clock() { return __nvvm_read_ptx_sreg_clock64(); }
+__device__ inline u64 nanoseconds() { return __nvvm_read_ptx_sreg_globaltimer(); }
+
+// timed runs work and notes how long it took.
+template <class Work> __device__ inline void timed(const Probe* from, const Work& work) {
+  read_job(probe, from);
+  const u64 c = clock(), n = nanoseconds();
+  const u64 seen = work();
+  if (cta() != 0 || thread() != 0) return;
+  probe.out[0] = clock() - c;
+  probe.out[1] = nanoseconds() - n;
+  probe.out[2] = seen;
+}
+
+// access calls f(at) for this lane's accesses, one after the other.
+template <class F> __device__ inline void access(const F& f) {
+  const i64 mine = lane() / (int)probe.per * probe.apart + lane() % (int)probe.per * probe.width;
+  if (lane() >= (int)probe.lanes) return;
+  u32 piece = (cta() * WARPS + warp()) % (u32)probe.pieces;
+  const u32 pieces = (u32)probe.pieces;
+#pragma unroll 1
+  for (i64 i = 0; i < probe.times; i++) {
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      f(piece * probe.step + mine);
+      piece = piece + 1 < pieces ? piece + 1 : 0;
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) probe_add(const Probe* from) {
+  timed(from, []() INLINE { return access([](i64 at) INLINE { probe.base.add(at, 1); }), 0; });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) probe_add_gpu(const Probe* from) {
+  timed(from, []() INLINE {
+    access([](i64 at) INLINE { asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(probe.base.at + at), "f"(1.0f) : "memory"); });
+    return 0;
+  });
+}
+
+// Vectors of four are one instruction from Hopper on, four before.
+extern "C" __global__ void __launch_bounds__(THREADS) probe_add_vector(const Probe* from) {
+  timed(from, []() INLINE {
+    access([](i64 at) INLINE {
+#if __CUDA_ARCH__ >= 900
+      asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(probe.base.at + at), "f"(1.0f) : "memory");
+#else
+      for (int i = 0; i < 4; i++) probe.base.add(at + i, 1);
+#endif
+    });
+    return 0;
+  });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) probe_store(const Probe* from) {
+  timed(from, []() INLINE { return access([](i64 at) INLINE { probe.base.store(at, 1); }), 0; });
+}
+
+// probe_load keeps eight loads under way.
+extern "C" __global__ void __launch_bounds__(THREADS) probe_load(const Probe* from) {
+  timed(from, []() INLINE {
+    const i64 mine = lane(), warps = (i64)ctas() * WARPS;
+    float sum = 0;
+    i64 piece = (i64)cta() * WARPS + warp();
+#pragma unroll 1
+    for (i64 i = 0; i < probe.times; i++) {
+      float v[EACH];
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        v[k] = probe.base.load(piece * 32 + mine);
+        piece += warps;
+        if (piece >= probe.pieces) piece -= probe.pieces;
+      }
+#pragma unroll
+      for (int k = 0; k < EACH; k++) sum += v[k];
+    }
+    return (u64)(sum == 0.25f);  // so that the loads are wanted
+  });
+}
+
+// probe_chase follows a chain: each word says where the next one is.
+extern "C" __global__ void __launch_bounds__(THREADS) probe_chase(const Probe* from) {
+  timed(from, []() INLINE {
+    u32 at = 0;
+    if (thread() == 0 && cta() == 0)
+#pragma unroll 1
+      for (i64 i = 0; i < probe.times; i++)
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(at) : "l"(probe.base.at + at) : "memory");
+    return (u64)at;
+  });
+}
+
+// probe_bytes makes floats of 32 bytes a turn.
+extern "C" __global__ void __launch_bounds__(THREADS) probe_bytes(const Probe* from) {
+  timed(from, []() INLINE {
+    u32 bytes[EACH];
+    float sum[4] = {};
+#pragma unroll
+    for (int k = 0; k < EACH; k++) bytes[k] = thread() * 0x01010101u + k;
+#pragma unroll 1
+    for (i64 i = 0; i < probe.times; i++)
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+#pragma unroll
+        for (int b = 0; b < 4; b++) sum[b] += (float)(bytes[k] >> 8 * b & 0xff);
+        bytes[k] += (u32)i;
+      }
+    return (u64)(sum[0] + sum[1] + sum[2] + sum[3] == 0.25f);
+  });
+}
+
+// probe_multiply has 64 multiplications and additions a turn, in eight chains.
+extern "C" __global__ void __launch_bounds__(THREADS) probe_multiply(const Probe* from) {
+  timed(from, []() INLINE {
+    float v[EACH];
+    const float a = 1 + (float)probe.step;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) v[k] = (float)thread() + k;
+#pragma unroll 1
+    for (i64 i = 0; i < probe.times; i++)
+#pragma unroll
+      for (int n = 0; n < 8; n++)
+#pragma unroll
+        for (int k = 0; k < EACH; k++) v[k] = v[k] * a + 1;
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) sum += v[k];
+    return (u64)(sum == 0.25f);
+  });
+}
+
+// probe_wait looks at the first word until it is not 0, or times turns have passed.
+extern "C" __global__ void __launch_bounds__(THREADS) probe_wait(const Probe* from) {
+  timed(from, []() INLINE {
+    u32 seen = 0;
+    i64 i = 0;
+    if (thread() == 0 && cta() == 0) {
+      probe.out[3] = 1;  // it runs
+#pragma unroll 1
+      for (; i < probe.times && seen == 0; i++)
+        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(probe.base.at) : "memory");
+    }
+    return (u64)(seen ? i : 0);
+  });
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) probe_nothing(const Probe*) {}

@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Counts the kernels: writes docs/kernels.md (make sass-table).
+
+    table.py --where KERNEL [WORDS]    the hottest lines of a kernel, in workloads with these words
+
+Registers, spills and shared memory are ptxas's word. Issue slots a sample are machine
+instructions times their executions by warps (sass.py): each workload is trained for an
+epoch through the stand-in driver, which counts. What an H200 could do at most follows
+from the slots, and from the sectors that additions touch. Nothing here is a measurement
+of a GPU.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+
+import check
+import lines
+import sass
+
+ROOT = check.HERE.parent.parent
+PTX = check.HERE.parent / "ptx"
+PAGE = ROOT / "docs" / "kernels.md"
+
+# An H200: multiprocessors, schedulers each, clock; what a multiprocessor has.
+SMS, SCHEDULERS, CLOCK = 132, 4, 1.755e9
+REGISTERS, SHARED, THREADS, CTAS = 65536, 228 * 1024, 2048, 32
+RESERVED = 1024  # bytes of shared memory that the system keeps of each CTA
+
+# Additions: a model of the L2 cache, which fits a probe of an H100 within 25 % but has been
+# tried on no H200: so many slices, each of which does a sector of 32 bytes in a clock.
+SLICES, SECTOR_RATE = 80, 1.3e9
+
+
+@dataclass
+class Work:
+    """A workload, and what the design of its kernel counted on."""
+
+    kernel: str
+    what: str
+    flags: str  # of hogwild train; {data} is the folder of data sets
+    weights: int  # that the reds spread over
+    slots: float = 0  # a sample, of the design; 0: none was counted
+    expected: str = "–"  # million samples a second, of the design
+    why: str = ""  # where slots are over 1.3 times the design's
+
+
+# Why a kernel needs more than its design.
+ONE = "of 815 slots of a warp and step only 170 are the two products; some 260 bring the inputs and list those that are not blank, and the rest, the same at any batch, are tickets, samples of delays, barriers and the sums over parts"
+WIDTHS = "any width in one code: of 1,890 slots of a warp and step some 480 bring inputs as rows of floats (32 bytes: 32 LDG, 32 I2F, 32 FFMA, 56 moves and addresses), 330 and 360 are the two products (of 82 instructions for four rows 32 FFMA, 12 LDS, 4 LDG), 230 the sums over parts"
+LONG = "a gradient over several groups of eight is summed before it is pushed: inputs are staged a second time, and rows that are blank in one group are not left out"
+NARROW = "one output has little arithmetic: of 1,200 slots of a warp and step some 450 bring the inputs, which the design keeps in registers, and 160 are the two products; the rest, the same at any batch, are tickets, samples of delays, barriers and the sums over parts"
+SINGLE = "the push adds single floats, each with a 64-bit address of its own (two or three instructions), where the design adds vectors of four, which widths not divisible by four would not bear; inputs are staged again for the push"
+RATINGS = "a turn of a warp (one, four, sixteen ratings for k = 128, 32, 8) has some 40 slots beside the products, sums and additions that the design counted: 8 for ratings that come by shuffles, 8 for sums of 64-bit addresses, 7 for biases, 4 for each step's loss, 13 for the loop, samples of delays and what may be asked for; and each rating 2 for tickets, learning rates and counts"
+SHAPES = "the products (four, learn, scatter) are near the design's; the rest is any shape of layers in one code, lists of what is live, and gradients of the full layers kept in memory"
+
+MNIST = "--data {data}/mnist --center off --limit 1024 --in-flight 1 --lr 0.01 "
+SPARSE = "--data made:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
+PAIRS = "--data made:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
+WORK = [
+    Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850, 3290, "60 to 75", ONE),
+    Work("linear_step", "softmax 784-10, MNIST, b 8", MNIST + "--model softmax --batch 8", 7850, 1250, "300 to 380", WIDTHS),
+    Work("linear_step", "softmax 784-10, MNIST, b 32", MNIST + "--model softmax --batch 32", 7850, 1190, "450", LONG),
+    Work("linear_step", "linear 784-1, MNIST, b 8", MNIST + "--model linear --batch 8", 785, 400, "700 to 1,000", NARROW),
+    Work("mlp_one", "784-128-10, MNIST, b 1", MNIST + "--model mlp:128 --batch 1", 101770, 0, "15 to 18"),
+    Work("mlp_step", "784-128-10, MNIST, b 8", MNIST + "--model mlp:128 --batch 8", 101770, 5420, "55 to 60", SINGLE),
+    Work("mlp_step", "784-128-10, MNIST, b 32", MNIST + "--model mlp:128 --batch 32", 101770, 5800, "100", LONG),
+    Work("mlp_step", "784-256-128-10, MNIST, b 8", MNIST + "--model mlp:256,128 --batch 8", 235146, 15600, "25 to 28", SINGLE),
+    Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--flush-every 1", 47237, 180, "300 to 800"),
+    Work("sparse_step", "the same, hot columns, flushed every 32", SPARSE + "--flush-every 32", 47237, 240, "1,000 to 1,500"),
+    Work("conv_step", "convnet, MNIST, b 4", MNIST + "--model convnet --batch 4 --limit 128", 21840, 48000, "10 to 12", SHAPES),
+    Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
+    Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
+    Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
+    Work("cut_step", "cut:10, b 1", "--data made:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
+    Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: inputs are staged for any width, and weights are read again for each eight samples"),
+    Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0, 0, "190"),
+]
+
+
+def occupancy(registers, shared, threads):
+    """CTAs a multiprocessor has room for, and what bounds them."""
+    warps = (threads + 31) // 32
+    each = -(-registers // 8) * 8 * 32  # registers are given out to warps by 256
+    limits = {
+        "registers": REGISTERS // SCHEDULERS // each * SCHEDULERS // warps if each else CTAS,
+        "shared memory": SHARED // (-(-shared // 128) * 128 + RESERVED),
+        "threads": THREADS // (warps * 32),
+        "CTAs": CTAS,
+    }
+    least = min(limits, key=limits.get)
+    return limits[least], least
+
+
+def evenness(weights):
+    """The share of the slices' rate that is left when the busiest of them sets the pace: the
+    lines of 128 bytes of a vector, each in a slice at random."""
+    draw, lines, trials = random.Random(1), -(-weights * 4 // 128), 200
+    worst = 0
+    for _ in range(trials):
+        worst += max(Counter(draw.randrange(SLICES) for _ in range(lines)).values()) / trials
+    return lines / SLICES / worst
+
+
+def kind(kernel):
+    return kernel.split("_")[0]
+
+
+def ptx_of(kernel):
+    return PTX / f"{kind(kernel)}.sm_90.ptx"
+
+
+def code_of(kernel, folder, known={}):
+    """The machine instructions of a kernel, with the lines of the PTX they come from."""
+    if kernel not in known:
+        cubin = pathlib.Path(folder, "cubin")
+        subprocess.run([check.TOOLS / check.PTXAS["12.6"], "-lineinfo", "-arch=sm_90", ptx_of(kernel), "-o", cubin], check=True)
+        nvdisasm = check.TOOLS / "nvdisasm/nvidia/cu13/bin/nvdisasm"
+        text = subprocess.run([nvdisasm, "-gp", "-c", cubin], capture_output=True, text=True, check=True).stdout
+        known.update(sass.functions(text))
+    return known[kernel]
+
+
+def train(work, folder, known={}):
+    """Trains the workload; returns its report and what the stand-in counted."""
+    if work.flags not in known:
+        profile = pathlib.Path(folder, "profile")
+        profile.unlink(missing_ok=True)
+        data = os.environ.get("HOGWILD_DATA", str(ROOT.parent / "shared" / "data"))
+        command = [ROOT / "bin/hogwild-cuda", "train", "--gpu", "0", "--workers", "1", "--epochs", "1", "--json", "--quiet",
+                   "--save-every", "0", "--run", tempfile.mkdtemp(dir=folder) + "/run", *work.flags.format(data=data).split()]
+        env = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "bin/fake"), HOGWILD_FAKE_PROFILE=str(profile))
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        if done.returncode:
+            sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
+        known[work.flags] = json.loads(done.stdout), [json.loads(line) for line in open(profile)]
+    return known[work.flags]
+
+
+@dataclass
+class Count:
+    work: Work
+    slots: float = 0.0  # a sample
+    sectors: float = 0.0
+    loops: list = None
+    samples: int = 0
+    blocks: list = None
+    functions: Counter = None  # slots a sample
+
+
+def count(work, folder):
+    report, launches = train(work, folder)
+    launches = [l for l in launches if l["kernel"] == work.kernel]
+    # What every CTA does once belongs to the launch, whose length the program chooses: in
+    # all launches, of many steps and of one, it was done as often as there were CTAs.
+    once = [{line: times / l["ctas"] for line, times, _ in l["lines"]} for l in launches]
+    samples = 10000 * len(launches)  # MNIST's test rows
+    if not work.kernel.endswith("evaluate"):
+        launches, samples = launches[1:], report["examples"]  # the first launch is the self-check's, of one step
+    times = Counter()
+    for l in launches:
+        for line, n, _ in l["lines"]:
+            if len(once) == 1 or len({of.get(line, 0) for of in once}) > 1:
+                times[line] += n
+    adds = {n + 1 for n, text in enumerate(ptx_of(work.kernel).read_text().splitlines()) if re.search(r"red\..*add.*f32", text)}
+    found = sass.blocks(code_of(work.kernel, folder))
+    sass.execute(found, times)
+    c = Count(work, samples=samples, blocks=found)
+    c.slots = sum(b.executed * len(b.instructions) for b in found) / samples
+    c.functions = lines.functions(found, samples, ptx_of(work.kernel))
+    c.sectors = sum(s for l in launches for line, _, s in l["lines"] if line in adds) / samples
+    inner = [l for l in sass.loops(found) if l.depth == 0 and l.slots() > 0.05 * c.slots * samples]
+    c.loops = sorted(inner, key=lambda l: -l.slots())[:3]
+    return c
+
+
+def rounded(v, digits=2):
+    """To so many digits: how many launches there are is chance, and moves the third."""
+    return float(f"{v:.{digits}g}")
+
+
+def number(v, digits=2):
+    v = rounded(v, digits)
+    return f"{v:,.0f}" if v >= 10 else f"{v:g}"
+
+
+def resources(folder):
+    yield "| kernel | threads | registers | spills | shared | CTAs an SM | bound by |"
+    yield "|---|---|---|---|---|---|---|"
+    cubin = pathlib.Path(folder, "cubin")
+    for ptx in sorted(PTX.glob("*.sm_90.ptx")):
+        if ptx.name.startswith("probe"):
+            continue
+        sizes = dict(re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx.read_text()))
+        for kernel, (registers, spills, shared) in check.assemble(ptx, "12.6", "90", cubin).items():
+            threads = int(sizes.get(kernel, 256))
+            ctas, bound = occupancy(registers, shared, threads)
+            yield f"| {kernel} | {threads} | {registers} | {spills} | {shared:,} | {ctas} | {bound} |"
+
+
+def slots(counts):
+    yield "| kernel | workload | slots a sample | of the design | ratio | issue allows, M/s | sectors a sample | additions allow, M/s | the design expects, M/s |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for c in counts:
+        w = c.work
+        digits = 3 if c.slots >= 1000 else 2  # launches of short steps differ
+        issue = SMS * SCHEDULERS * CLOCK / rounded(c.slots, digits) / 1e6
+        red = number(SLICES * SECTOR_RATE * evenness(w.weights) / c.sectors / 1e6) if c.sectors else "–"
+        ratio = f"{rounded(c.slots, digits) / w.slots:.1f}" if w.slots else "–"
+        yield (f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(w.slots, 3) if w.slots else '–'} | {ratio} | {number(issue)} "
+               f"| {number(c.sectors) if c.sectors else '–'} | {red} | {w.expected} |")
+
+
+def functions(counts, most=6):
+    yield "| kernel | workload | the functions with the most slots |"
+    yield "|---|---|---|"
+    for c in counts:
+        shares = ", ".join(f"{name} {100 * n / c.slots:.0f} %" for name, n in c.functions.most_common(most))
+        yield f"| {c.work.kernel} | {c.work.what} | {shares} |"
+
+
+def inner(counts):
+    yield "| kernel | workload | instructions of the loop | turns a sample | FFMA | LDS | LDG | share of the slots |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for c in counts:
+        for l in c.loops:
+            size = sum(len(b.instructions) for b in l.blocks)
+            shares = " | ".join(f"{100 * l.share(op):.0f} %" for op in ("FFMA", "LDS", "LDG"))
+            yield f"| {c.work.kernel} | {c.work.what} | {size} | {number(l.turns() / c.samples)} | {shares} | {100 * l.slots() / c.samples / c.slots:.0f} % |"
+
+
+def reasons(counts):
+    for c in counts:
+        if c.work.slots and c.slots > 1.3 * c.work.slots:
+            yield f"- **{c.work.what}**: {c.work.why or 'as the table that follows shows'}."
+
+
+def checksums():
+    """Of the PTX that the page was made from."""
+    return " ".join(f"{p.name.split('.')[0]}:{hashlib.sha256(p.read_bytes()).hexdigest()[:12]}"
+                    for p in sorted(PTX.glob("*.sm_90.ptx")) if not p.name.startswith("probe"))
+
+
+def stale():
+    """What is wrong with the committed page, or None."""
+    if not PAGE.exists() or f"<!-- {checksums()} -->" not in PAGE.read_text():
+        return "docs/kernels.md was made from other PTX than cuda/ptx: make sass-table"
+
+
+TEXT = """# The kernels, counted
+
+Made by `make sass-table`; nothing on this page was measured on a GPU. An instruction costs a slot of one of a
+multiprocessor's {schedulers} schedulers each time that a warp executes it, so an H200 ({sms} multiprocessors at {clock} GHz) has {rate} G slots a
+second, and a kernel that needs n of them a sample cannot train faster than {rate} G/n samples a second. What bounds it
+in fact is mostly less: latency, barriers, additions.
+
+## What a multiprocessor has room for
+
+{resources}
+
+## Slots a sample
+
+Machine instructions (ptxas 12.6, sm_90) times their executions by warps, in an epoch over 1,024 examples through the stand-in
+driver, which counts them on the very rows that are trained: skipped zeros are not in it. What a CTA does once a launch
+is left out, and so is code for warps whose lanes have parted, which theirs have not where it stands. A sector is 32 bytes of weights that an addition of a warp touches; the limit that follows is a model of the L2 cache
+({slices} slices, {sector} G sectors a second each, lines spread at random) that fits a probe of an H100 and has been tried on no H200.
+The design's figures were counted in the same way on sketches of the kernels, by hand.
+
+{slots}
+{reasons}
+## Where the slots go
+
+By function of the source, inlined ones apart; the accesses of dev.h count where they are called. The lines themselves:
+`cuda/kernels/table.py --where KERNEL`.
+
+{functions}
+
+## The inner loops
+
+Loops without loops inside that have at least 5 % of the slots, three at most a workload; turns are those of warps.
+
+{inner}
+
+<!-- {sums} -->
+"""
+
+
+def page():
+    with tempfile.TemporaryDirectory() as folder:
+        counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
+        over = "\n".join(reasons(counts))
+        return TEXT.format(
+            schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
+            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sums=checksums(),
+            reasons=f"\nWhere a kernel needs more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
+
+
+def where(kernel, workload):
+    """Prints the hottest functions and lines of a kernel, in the workloads whose names have the words."""
+    with tempfile.TemporaryDirectory() as folder:
+        for w in WORK:
+            if w.kernel == kernel and workload in w.what:
+                c = count(w, folder)
+                print(f"\n{kernel}, {w.what}: {c.slots:,.0f} slots a sample\n")
+                print("\n".join(lines.hottest(c.blocks, c.samples, ptx_of(kernel))))
+
+
+if __name__ == "__main__":
+    check.fetch()
+    if sys.argv[1:2] == ["--where"] and len(sys.argv) > 2:
+        where(sys.argv[2], " ".join(sys.argv[3:]))
+        sys.exit()
+    PAGE.write_text(page())
+    print(f"wrote {PAGE.relative_to(ROOT)}")

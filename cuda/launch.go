@@ -1,0 +1,197 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// line is the launches of one kernel, one behind the other: while one runs, what the next
+// one needs is put together and copied. Two stages take turns, so two launches are queued.
+//
+//	host     fill 0   fill 1   wait 0, fill 0   wait 1, fill 1
+//	copies            0        1                0 ...
+//	work                       0                1 ...
+//
+// A result is waited for when its stage is wanted again, or by drain. The streams are
+// ordinary ones: what was begun on the default stream, as by upload, comes before.
+type line struct {
+	*gpu
+	kernel       kernel
+	copies, work cu.Stream
+	stages       [2]stage
+	next         int
+	ended        func(results []byte) // takes what a launch brought back, in the order of launches
+}
+
+// stage is a block of pinned host memory and one of GPU memory, laid out alike: what a
+// launch needs, and behind it what it brings back.
+type stage struct {
+	host    []byte
+	device  cu.DevicePtr
+	end     int // of what is placed
+	loaded  int // end of what goes to the GPU
+	back    int // beginning of what comes back
+	copied  cu.Event
+	done    cu.Event
+	pending bool // done has not been waited for
+	ctas    int
+}
+
+// open makes the streams, and stages with room for so many bytes.
+func (l *line) open(bytes int) (err error) {
+	for _, s := range []*cu.Stream{&l.copies, &l.work} {
+		if *s, err = cu.MakeStream(cu.DefaultStream); err != nil {
+			return failed(err, "making a stream")
+		}
+	}
+	for i := range l.stages {
+		s := &l.stages[i]
+		for _, e := range []*cu.Event{&s.copied, &s.done} {
+			// Who waits for it sleeps: a core may be another worker's.
+			if *e, err = cu.MakeEvent(cu.BlockingSyncEvent | cu.DisableTiming); err != nil {
+				return failed(err, "making an event")
+			}
+		}
+		if err := l.grow(s, bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin is the stage of the next launch, empty, with room for so many bytes.
+func (l *line) begin(bytes int) (*stage, error) {
+	s := &l.stages[l.next]
+	l.next = (l.next + 1) % len(l.stages)
+	if err := l.wait(s); err != nil {
+		return nil, err
+	}
+	s.end = 0
+	if bytes <= len(s.host) {
+		return s, nil
+	}
+	return s, l.grow(s, bytes+bytes/4)
+}
+
+// grow gives a stage other blocks.
+func (l *line) grow(s *stage, bytes int) (err error) {
+	if err = s.free(); err != nil {
+		return err
+	}
+	if s.host, err = pin(bytes); err != nil {
+		return err
+	}
+	s.device, err = l.allocate(int64(bytes), "what a launch needs")
+	return err
+}
+
+func (s *stage) free() (err error) {
+	if s.device != 0 {
+		err = failed(cu.MemFree(s.device), "freeing what a launch needs")
+	}
+	if s.host != nil {
+		err = keep(err, unpin(s.host))
+	}
+	s.device, s.host = 0, nil
+	return err
+}
+
+// place makes room for n numbers in a stage: as the host fills it, and its address on the
+// GPU. They are not zero.
+func place[T number](s *stage, n int) (v []T, address uint64) {
+	at := roundUp(s.end, alignment)
+	s.end = at + n*int(unsafe.Sizeof(*new(T)))
+	if s.end > len(s.host) {
+		panic("cuda: a stage is too small: mistaken in room")
+	}
+	if n > 0 {
+		v = unsafe.Slice((*T)(unsafe.Pointer(&s.host[at])), n)
+	}
+	return v, uint64(s.device) + uint64(at)
+}
+
+// stow places v.
+func stow[T number](s *stage, v []T) (address uint64) {
+	to, address := place[T](s, len(v))
+	copy(to, v)
+	return address
+}
+
+// comesBack and loads say that what is placed from here on comes back from the GPU, and
+// that what was placed until here goes to it.
+func (s *stage) comesBack() { s.back = roundUp(s.end, alignment) }
+func (s *stage) loads()     { s.loaded = s.end }
+
+// numbers are those that lie in b.
+func numbers[T number](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
+}
+
+// room is enough for so many arrays of so many bytes in all.
+func room(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
+
+// launch queues the copies and the kernel on the job that lies at an address.
+func (l *line) launch(s *stage, ctas int, job uint64) error {
+	s.ctas, s.pending = ctas, true
+	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies), "copying %d bytes to the GPU", s.loaded)
+	err = keep(err, failed(s.copied.Record(l.copies), "marking the end of a copy"))
+	if err = keep(err, failed(l.work.Wait(s.copied, 0), "waiting for a copy")); err != nil {
+		return err
+	}
+	if err = l.kernel.launch(ctas, cu.DevicePtr(job), l.work); err != nil {
+		return err
+	}
+	if n := s.end - s.back; n > 0 {
+		err = failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n), l.work), "copying %d bytes from the GPU", n)
+	}
+	return keep(err, failed(s.done.Record(l.work), "marking the end of %s", l.kernel.name))
+}
+
+// wait is until a stage's launch has ended, if it has one.
+func (l *line) wait(s *stage) error {
+	if !s.pending {
+		return nil
+	}
+	s.pending = false
+	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas, l.kernel.threads); err != nil {
+		return err
+	}
+	l.ended(s.host[s.back:s.end])
+	return nil
+}
+
+// drain waits for all launches.
+func (l *line) drain() (err error) {
+	for range l.stages {
+		err = keep(err, l.wait(&l.stages[l.next]))
+		l.next = (l.next + 1) % len(l.stages)
+	}
+	return err
+}
+
+// close gives everything back, after what is still queued has ended.
+func (l *line) close() (err error) {
+	none := cu.Stream{}
+	for _, s := range []*cu.Stream{&l.copies, &l.work} {
+		if *s != none {
+			err = keep(err, failed(s.Synchronize(), "waiting for the last launches"))
+			err = keep(err, failed(s.Destroy(), "ending a stream"))
+		}
+	}
+	for i := range l.stages {
+		s := &l.stages[i]
+		for _, e := range []*cu.Event{&s.copied, &s.done} {
+			if *e != (cu.Event{}) {
+				err = keep(err, failed(cu.DestroyEvent(e), "ending an event"))
+			}
+		}
+		err = keep(err, s.free())
+	}
+	return err
+}

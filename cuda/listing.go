@@ -1,0 +1,79 @@
+package cuda
+
+import "fmt"
+
+// These types are what the build with CUDA says of a machine; a build without it
+// only prints them.
+
+// OldestCUDA is the version of CUDA, as drivers count it, whose headers the build with
+// CUDA is compiled with at the least: 12.0, which driver 525 brought.
+const OldestCUDA = 12000
+
+// Listing is the GPUs that this process may use, and the driver.
+type Listing struct {
+	CUDA   string `json:"cuda"`             // the newest version of CUDA that the driver knows: 12.6
+	Driver string `json:"driver,omitempty"` // NVIDIA's own number of it: 550.54.15; "" when NVML is missing
+	NVML   string `json:"nvml,omitempty"`   // why what NVML knows is missing; "" when it is there
+	GPUs   []GPU  `json:"gpus"`
+}
+
+// GPU is one of them. What could not be found out is nil.
+type GPU struct {
+	Index     int       `json:"index"` // as --gpu takes it: of those that CUDA_VISIBLE_DEVICES shows
+	Name      string    `json:"name"`
+	UUID      string    `json:"uuid"`
+	Major     int       `json:"compute_major"` // compute capability
+	Minor     int       `json:"compute_minor"`
+	SMs       int       `json:"sms"`
+	Total     int64     `json:"memory_total"` // bytes
+	Free      *int64    `json:"memory_free"`  // bytes
+	Mode      string    `json:"compute_mode"` // default, exclusive or prohibited
+	MPS       bool      `json:"mps"`          // whether this process is a client of a Multi-Process Service there
+	MIG       *bool     `json:"mig"`          // whether it is cut into instances
+	Display   bool      `json:"display"`      // whether a watchdog ends long kernels, as it drives a display
+	Processes []Process `json:"processes"`    // that compute on it; nil when unknown
+	Peers     []Peer    `json:"peers,omitempty"`
+}
+
+// Process is one that computes on a GPU.
+type Process struct {
+	PID    int    `json:"pid"`    // on the host, outside containers
+	Name   string `json:"name"`   // "" when it cannot be seen
+	Memory int64  `json:"memory"` // bytes; -1 when the driver does not tell
+}
+
+// Peer is how a GPU reaches another's memory.
+type Peer struct {
+	Index   int  `json:"index"`
+	Access  bool `json:"access"`
+	Atomics bool `json:"atomics"` // atomic additions there are atomic
+}
+
+// The compute modes: how many processes may use a GPU.
+const (
+	Shared     = "default"
+	Exclusive  = "exclusive"
+	Prohibited = "prohibited"
+)
+
+// Level is what a finding means for a run.
+type Level string
+
+// Fine needs nothing; Advice may help, and runs go well without; Fails does not go well.
+const (
+	Fine   Level = "fine"
+	Advice Level = "advice"
+	Fails  Level = "fails"
+)
+
+// Finding is what one check of hogwild doctor came to.
+type Finding struct {
+	Check string `json:"check"`
+	Level Level  `json:"level"`
+	Text  string `json:"text"` // what is there; and what to do, unless it is fine
+}
+
+// Found makes a finding.
+func Found(check string, level Level, format string, args ...any) Finding {
+	return Finding{check, level, fmt.Sprintf(format, args...)}
+}

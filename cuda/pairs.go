@@ -1,0 +1,105 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+
+	"hogwild/hogwild"
+)
+
+// factor and cut are the models of pairs: matrix factorization and graph cuts, in
+// kernels/factor.cu and cut.cu.
+var (
+	factor = family{
+		fill:    fillFactor,
+		kernels: func(*job) (step, evaluate string) { return "factor_step", "factor_evaluate" },
+		scratch: factorScratch,
+		teams:   1,
+		block:   pairBlock,
+	}
+	cut = family{
+		fill:    fillCut,
+		kernels: func(*job) (step, evaluate string) { return "cut_step", "cut_evaluate" },
+		scratch: cutScratch,
+		teams:   1,
+		block:   pairBlock,
+	}
+)
+
+const (
+	pairBlock = 64 // rows a ticket of the evaluation has: BLOCK of kernels/pair.h
+	threads   = 256
+	warp      = 32
+	cutShort  = 64 // terminals of which a step of one edge is a warp's
+)
+
+func fillFactor(j *job, s *hogwild.Setup, _ *memory) error {
+	c := s.Config
+	j.Width[0], j.Bias = int64(s.Spec.Widths[0]), 0
+	if s.Spec.Options.Biases {
+		j.Bias = 1
+	}
+	short := c.Batch == 1 && (c.Optimizer == "sgd" || c.Mode == "sync" && c.Average == "gradients")
+	if short {
+		j.Teams = threads / factorLanes(j)
+	}
+	if c.Write == "racy" {
+		if j.Racy = 1; !short {
+			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only a step of plain sgd on one entry is stored; choose batch 1 and optimizer sgd, or write atomic", c.Optimizer, c.Batch)
+		}
+	}
+	return nil
+}
+
+func fillCut(j *job, s *hogwild.Setup, _ *memory) error {
+	c := s.Config
+	j.Width[0] = int64(s.Spec.Outputs)
+	if c.Batch == 1 && j.Width[0] <= cutShort {
+		j.Teams = threads / warp
+	}
+	if c.Write == "racy" {
+		return fmt.Errorf("gpu: write racy: the points of %s would leave the simplex with every update that is lost; choose write atomic", c.Model)
+	}
+	return nil
+}
+
+// factorLanes is how many lanes take a step of one entry: as factor_step chooses.
+func factorLanes(j *job) int64 {
+	least := int64(8)
+	if j.Width[0]%4 == 0 {
+		least = 2
+	}
+	for k := min(j.Width[0], 128); ; least *= 2 {
+		if 4*least >= k && (j.Discipline == 0 || least == warp) {
+			return least
+		}
+	}
+}
+
+// factorScratch and cutScratch are nothing where a step is a few lanes'.
+func factorScratch(j *job) int64 {
+	switch {
+	case j.Optimizer == optimizers["sgd"] || j.Gradient == 1:
+		if j.MaxBatch == 1 {
+			return 0
+		}
+	case j.First != 0 && j.Optimizer != optimizers["adagrad"]:
+		return batchScratch(j, j.Features)
+	}
+	return batchScratch(j, 2*j.MaxBatch)
+}
+
+func cutScratch(j *job) int64 {
+	if j.MaxBatch == 1 && j.Width[0] <= cutShort {
+		return 0
+	}
+	return batchScratch(j, 2*j.MaxBatch)
+}
+
+// batchScratch is as kernels/pair.h lays it out, with the gradients of so many nodes:
+// those of a batch or, where weights move that have no gradient, all.
+func batchScratch(j *job, rows int64) int64 {
+	k, b := j.Width[0], j.MaxBatch
+	return roundUp(rows*(k+1)+2*b*k+2*b+b, alignment/4)
+}

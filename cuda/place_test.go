@@ -1,0 +1,297 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hogwild/hogwild"
+)
+
+// shiftVariable in the environment puts rank 0 on the GPU of that number in the list.
+const shiftVariable = "HOGWILD_TEST_SHIFT"
+
+// twoApart starts a run apart on a machine with two GPUs.
+func twoApart(t *testing.T, c hogwild.Config, switches ...string) *process {
+	t.Helper()
+	return apart(t, c, append(switches, "HOGWILD_FAKE_DEVICES=2")...)
+}
+
+// trainTwo is what it comes to. On a busy machine a worker may begin when nothing is left:
+// then once more, twice at most.
+func trainTwo(t *testing.T, c hogwild.Config, switches ...string) (r hogwild.Result) {
+	t.Helper()
+	for range 3 {
+		var err error
+		if r, err = twoApart(t, c, switches...).result(t); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(r.Shares, func(s hogwild.Share) bool { return s.Examples == 0 }) {
+			return r
+		}
+		c.Run = t.TempDir()
+	}
+	return r
+}
+
+// peers are the ways in which the stand-in's GPUs reach each other.
+var peers = []string{"on", "no-atomics", "off"}
+
+// needStandIn skips a test that has to say how many GPUs there are.
+func needStandIn(t *testing.T) {
+	t.Helper()
+	if os.Getenv("HOGWILD_FAKE_TRACE") == "" {
+		t.Skip("HOGWILD_FAKE_TRACE is not set: not the stand-in driver")
+	}
+}
+
+// TestTwoGPUs: two workers, each on a GPU of its own, learn what two on one GPU do. In
+// barrier mode bit for bit.
+func TestTwoGPUs(t *testing.T) {
+	needStandIn(t)
+	for _, c := range []struct {
+		name string
+		edit func(*hogwild.Config)
+	}{
+		{"softmax", func(c *hogwild.Config) { c.Model = "softmax" }},
+		{"mlp", func(c *hogwild.Config) { c.Model, c.LR, c.Data, c.Batch = "mlp:8", .05, "digits:1500", 4 }},
+		{"sync", func(c *hogwild.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
+		{"sync gradients", func(c *hogwild.Config) { c.Mode, c.Average = "sync", "gradients" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			one := digits(t, c.edit)
+			one.Workers = 2
+			if one.Mode == "async" {
+				one.InFlight = 4
+			}
+			want := trainTwo(t, one)
+			for _, p2p := range peers {
+				if p2p == "no-atomics" && one.Mode == "sync" {
+					continue // nothing to add to from afar: as on
+				}
+				two := one
+				two.GPU, two.Run = "0,1", t.TempDir()
+				got := trainTwo(t, two, "HOGWILD_FAKE_P2P="+p2p)
+				near := .1
+				if two.Mode == "sync" {
+					near = 0
+				}
+				if d := math.Abs(got.TestLoss - want.TestLoss); !(d <= near) || got.Examples != want.Examples {
+					t.Errorf("p2p %s: test loss %.5f after %d examples; on one GPU %.5f after %d", p2p, got.TestLoss, got.Examples, want.TestLoss, want.Examples)
+				}
+				addUp(t, got, "cuda:0", "cuda:1")
+			}
+		})
+	}
+}
+
+// addUp: all of a run's examples were trained on these devices, on each of them some.
+func addUp(t *testing.T, r hogwild.Result, devices ...string) {
+	t.Helper()
+	sum, n := 0.0, int64(0)
+	for _, s := range r.Shares {
+		sum += s.Share
+		n += s.Examples
+		if !slices.Contains(devices, s.Device) || s.Examples == 0 {
+			t.Errorf("%s has trained %d examples", s.Device, s.Examples)
+		}
+	}
+	if len(r.Shares) != len(devices) || math.Abs(sum-1) > 1e-9 || n != r.Examples {
+		t.Errorf("shares %v of %d examples, want those of %v", r.Shares, r.Examples, devices)
+	}
+}
+
+// TestAway: one worker that has all its steps one after the other, on another GPU than
+// the weights, is serial SGD. Its differences lose nothing but what rounding does.
+func TestAway(t *testing.T) {
+	needStandIn(t)
+	for _, c := range []struct {
+		name string
+		edit func(*hogwild.Config)
+	}{
+		{"softmax", func(c *hogwild.Config) { c.Model = "softmax" }},
+		{"mlp momentum", func(c *hogwild.Config) {
+			c.Model, c.Optimizer, c.LR, c.Data = "mlp:8", "momentum", .01, "digits:1000"
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cpu := digits(t, c.edit)
+			cpu.GPU = ""
+			want := train(t, cpu)
+			for _, p2p := range peers {
+				away := digits(t, c.edit)
+				away.GPU, away.InFlight = "0,1", 1
+				got := trainTwo(t, away, "HOGWILD_FAKE_P2P="+p2p, shiftVariable+"=1")
+				if math.Abs(got.TestLoss-want.TestLoss) > 1e-3 || math.Abs(got.TrainLoss-want.TrainLoss) > 1e-3 {
+					t.Errorf("p2p %s: train and test loss %.5f, %.5f; the CPU's %.5f, %.5f", p2p, got.TrainLoss, got.TestLoss, want.TrainLoss, want.TestLoss)
+				}
+			}
+		})
+	}
+}
+
+// TestWhereMemoryIs: the weights are on the first GPU of the list, the set on both; a
+// worker on the other opens what it can reach, and says how in a note.
+func TestWhereMemoryIs(t *testing.T) {
+	needStandIn(t)
+	for _, p2p := range peers {
+		path := filepath.Join(t.TempDir(), "calls.jsonl")
+		c := digits(t, func(c *hogwild.Config) { c.GPU, c.Workers, c.InFlight, c.Epochs = "1,0", 2, 4, 1 })
+		a := twoApart(t, c, "HOGWILD_FAKE_P2P="+p2p, "HOGWILD_FAKE_TRACE="+path)
+		r, err := a.result(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		home, opened := map[string]int{}, map[int][]int{} // by nonce; by process, where what it opens is
+		for _, c := range callsIn(t, path) {
+			if c.Call == "cuMemAlloc" && c.PID == a.Process.Pid {
+				home[c.Nonce] = c.Device
+			}
+		}
+		for _, c := range callsIn(t, path) {
+			if c.Call == "cuIpcOpenMemHandle" {
+				opened[c.PID] = append(opened[c.PID], home[c.Nonce])
+				if p2p != "on" && home[c.Nonce] != c.Device {
+					t.Errorf("p2p %s: process %d opens memory of GPU %d on GPU %d", p2p, c.PID, home[c.Nonce], c.Device)
+				}
+			}
+		}
+		var places []string
+		for _, on := range opened {
+			places = append(places, fmt.Sprint(on))
+		}
+		slices.Sort(places)
+		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
+			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
+		}
+		says := map[string]string{"on": "gpu 0: updates go straight to gpu 1", "no-atomics": "gpu 0: by differences to gpu 1: no atomics",
+			"off": "gpu 0: by differences to gpu 1, through host memory"}[p2p]
+		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {
+			t.Errorf("p2p %s: notes %q do not say %q", p2p, r.Notes, says)
+		}
+	}
+}
+
+// TestCores: workers on a GPU and on cores train one model; each example is visited once.
+func TestCores(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		near float64
+		edit func(*hogwild.Config)
+	}{
+		// With shares of the rows, lest cores have done all before the stand-in has begun.
+		{"async", .1, func(c *hogwild.Config) { c.InFlight, c.Partition = 4, "contiguous" }},
+		{"mlp momentum", .1, func(c *hogwild.Config) {
+			c.InFlight, c.Partition, c.Model, c.Optimizer, c.LR, c.Epochs = 2, "contiguous", "mlp:12", "momentum", .005, 4
+		}},
+		{"sync", 1e-3, func(c *hogwild.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
+		{"sync averaged state", 1e-3, func(c *hogwild.Config) {
+			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = "sync", 5, "momentum", .01, "average"
+		}},
+		{"sync gradients", 1e-3, func(c *hogwild.Config) { c.Mode, c.Average = "sync", "gradients" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mixed := digits(t, c.edit)
+			mixed.Workers, mixed.CPUWorkers = 3, 2
+			got := train(t, mixed)
+			cores := mixed
+			cores.GPU, cores.InFlight, cores.CPUWorkers, cores.Run = "", 0, 0, t.TempDir()
+			want := train(t, cores)
+			if d := math.Abs(got.TestLoss - want.TestLoss); !(d <= c.near) {
+				t.Errorf("test loss %.5f, that of cores alone %.5f", got.TestLoss, want.TestLoss)
+			}
+			if n := int64(2500 * mixed.Epochs); got.Examples != want.Examples || got.LostExamples != 0 {
+				t.Errorf("%d examples, %d lost; want %d and none", got.Examples, got.LostExamples, n)
+			}
+			addUp(t, got, "cuda:0", "cpu")
+		})
+	}
+}
+
+// TestKilledReplicas: workers with replicas that are killed, on another GPU and on a core,
+// are restarted, and nothing is lost.
+func TestKilledReplicas(t *testing.T) {
+	needStandIn(t)
+	for _, mode := range []string{"async", "sync"} {
+		c := digits(t, func(c *hogwild.Config) {
+			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1, mode, 2, 20, 4
+			c.Optimizer, c.LR = "momentum", .01
+		})
+		a := twoApart(t, c, "HOGWILD_FAKE_P2P=off")
+		stop := make(chan bool)
+		go func() {
+			for n := 0; n < 6; {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Millisecond):
+				}
+				if pids := childrenOf(a.Process.Pid); len(pids) > 0 && syscall.Kill(pids[n%len(pids)], syscall.SIGKILL) == nil {
+					n++
+				}
+			}
+		}()
+		r, err := a.result(t)
+		close(stop)
+		if err != nil {
+			t.Fatalf("%s: %v", mode, err)
+		}
+		if want := train(t, digits(t, func(c *hogwild.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples || r.LostExamples != 0 {
+			t.Errorf("%s: %d examples, %d lost, want %d and 0", mode, r.Examples, r.LostExamples, want.Examples)
+		}
+		t.Logf("%s: %d restarts, accuracy %.3f", mode, r.Restarts, *r.TestAccuracy)
+	}
+}
+
+// TestAnyDevice: what was saved on two GPUs goes on on a core, and back on one GPU.
+func TestAnyDevice(t *testing.T) {
+	needStandIn(t)
+	edit := func(c *hogwild.Config) {
+		c.Optimizer, c.LR, c.Workers, c.Epochs, c.SaveEvery = "momentum", .01, 2, 1, "1"
+	}
+	c := digits(t, edit)
+	c.GPU, c.InFlight = "0,1", 2
+	first := trainTwo(t, c, "HOGWILD_FAKE_P2P=off")
+	c.Resume, c.GPU, c.InFlight, c.Epochs = c.Run, "", 0, 2
+	second := train(t, c)
+	c.GPU, c.InFlight, c.Epochs = "0", 2, 3
+	third := train(t, c)
+	if !(second.TestLoss < first.TestLoss && third.TestLoss < second.TestLoss) || third.Examples != 3*first.Examples {
+		t.Errorf("test losses %.4f, %.4f, %.4f; %d examples", first.TestLoss, second.TestLoss, third.TestLoss, third.Examples)
+	}
+}
+
+// TestRefusesPlaces: what cannot be is said before anything starts.
+func TestRefusesPlaces(t *testing.T) {
+	needStandIn(t)
+	for _, c := range []struct {
+		edit func(*hogwild.Config)
+		says string
+	}{
+		{func(c *hogwild.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is there twice"},
+		{func(c *hogwild.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
+		{func(c *hogwild.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: there is no such GPU: this machine has 2 GPUs"},
+		{func(c *hogwild.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1: it is for runs on a GPU"},
+		{func(c *hogwild.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "none is left for the GPU"},
+		{func(c *hogwild.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, "locked" }, "mode locked"},
+		{func(c *hogwild.Config) {
+			c.Workers, c.CPUWorkers, c.Optimizer, c.OptimizerState = 2, 1, "momentum", "shared"
+		}, "optimizer-state shared: a worker on a core"},
+		{func(c *hogwild.Config) {
+			c.GPU, c.Workers, c.Optimizer, c.OptimizerState = "0,1", 2, "momentum", "shared"
+		}, "optimizer-state shared: a worker on GPU 1"},
+	} {
+		_, err := twoApart(t, digits(t, c.edit), "HOGWILD_FAKE_P2P=no-atomics").result(t)
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v, want an error that says %q", err, c.says)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// launches measures what a launch costs, alone and in a queue.
+func (p *prober) launches() error {
+	n, k := 1000, p.kernels["probe_nothing"]
+	if p.quick {
+		n = 3
+	}
+	if err := k.run(1, p.job); err != nil { // the first one is late
+		return err
+	}
+	began := time.Now()
+	for range n {
+		if err := k.launch(1, p.job, cu.NoStream); err != nil {
+			return err
+		}
+	}
+	if err := failed(cu.Synchronize(), "running %d empty kernels", n); err != nil {
+		return err
+	}
+	queued := time.Since(began)
+	began = time.Now()
+	for range n {
+		if err := k.run(1, p.job); err != nil {
+			return err
+		}
+	}
+	us := func(d time.Duration) float64 { return d.Seconds() * 1e6 / float64(n) }
+	p.add("launch, queued", "us", us(queued), "how short a launch may be")
+	p.add("launch, waited for", "us", us(time.Since(began)), "the least time of a launch whose losses are wanted")
+	return nil
+}
+
+// addition is a case of additions: which weights, how.
+type addition struct {
+	name, kernel string
+	j            probe
+	sectors      float64 // of 32 bytes that an access of a warp touches
+	weights      float64 // when it goes through a vector: how many it has
+	means        string
+}
+
+// packed is a vector of that many lines of 32 floats, of which a warp takes whole lines.
+func packed(lines int64) probe {
+	return probe{Pieces: lines, Step: 32, Per: 32, Width: 1, Lanes: 32}
+}
+
+// additions tell which model of the L2 cache's atomic units holds.
+func (p *prober) additions() error {
+	one := probe{Pieces: 1, Per: 32, Width: 1, Lanes: 1}
+	eight := one
+	eight.Pieces, eight.Step = 8, 8
+	const hypothesis = "whether operations on one sector wait for each other"
+	vector := func(lines int64) probe { return probe{Pieces: lines / 4, Step: 128, Per: 32, Width: 4, Lanes: 32} }
+	apart := func(floats int64) probe { // 8 floats of each line
+		return probe{Pieces: (floats + 31) / 32, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}
+	}
+	scattered := probe{Pieces: 512, Step: 32 * 32, Per: 1, Apart: 32, Lanes: 32}
+	return p.all([]addition{
+		{"one sector, a lane of each warp", "probe_add", one, 1, 0, hypothesis},
+		{"8 sectors of 2 lines, a lane of each warp", "probe_add", eight, 1, 0, hypothesis},
+		{"25 lines (784 weights)", "probe_add", packed(25), 4, 784, "logistic regression on images"},
+		{"246 lines (7,850 weights)", "probe_add", packed(246), 4, 7850, "softmax on MNIST"},
+		{"3,181 lines (101,770 weights)", "probe_add", packed(3181), 4, 101770, "784-128-10"},
+		{"3,181 lines, scope gpu", "probe_add_gpu", packed(3181), 4, 101770, "what the scope costs"},
+		{"248 lines, vectors of 4", "probe_add_vector", vector(248), 16, 7936, "whether vectors are worth it"},
+		{"3,180 lines, vectors of 4", "probe_add_vector", vector(3180), 16, 101760, "whether vectors are worth it"},
+		{"784 weights, 8 a line", "probe_add", apart(784), 4, 784, "whether slices go by lines"},
+		{"7,850 weights, 8 a line", "probe_add", apart(7850), 4, 7850, "whether slices go by lines"},
+		{"a line for each lane, 2 MiB", "probe_add", scattered, 32, 0, "sparse rows"},
+		{"3,181 lines, stores", "probe_store", packed(3181), 4, 101770, "what --write racy gains"},
+	})
+}
+
+func (p *prober) all(cases []addition) error {
+	for _, c := range cases {
+		turns, took, err := p.measure(c.kernel, c.j)
+		if err != nil {
+			return err
+		}
+		rate := turns * accesses / took.Seconds() // of warps' accesses
+		p.add("add: "+c.name, "G sectors/s", rate*c.sectors/1e9, c.means)
+		if c.weights > 0 {
+			lanes := float64(c.j.Lanes) * float64(max(1, c.j.Width))
+			p.add("add: "+c.name+", whole vectors", "M/s", rate*lanes/c.weights/1e6, "steps a second of all workers, without skipped zeros")
+		}
+	}
+	return nil
+}
+
+// latencies follow a chain of words, a line each, in random order.
+func (p *prober) latencies() error {
+	for _, c := range []struct {
+		name  string
+		bytes int64
+	}{{"L2 cache", nearBytes / 4}, {"memory", p.bytes}} {
+		const line = 32 // words
+		n, turns := int(min(c.bytes, p.bytes)/4/line), 20000
+		if p.quick {
+			n, turns = 64, 64
+		}
+		words, order := make([]uint32, n*line), rand.New(rand.NewPCG(1, 1)).Perm(n)
+		for i, at := range order {
+			words[at*line] = uint32(order[(i+1)%n] * line)
+		}
+		if err := upload(p.memory, words); err != nil {
+			return err
+		}
+		took, err := p.once(p.kernels["probe_chase"], 1, probe{Times: int64(turns)})
+		if err != nil {
+			return err
+		}
+		p.add("load: latency, "+c.name, "ns", float64(took.Nanoseconds())/float64(turns), "the time from a gather to its use")
+	}
+	return nil
+}
+
+// bandwidths read memory as kernels read weights.
+func (p *prober) bandwidths() error {
+	for _, c := range []struct {
+		name  string
+		bytes int64
+	}{{"L2 cache", nearBytes}, {"memory", p.bytes}} {
+		turns, took, err := p.measure("probe_load", probe{Pieces: min(c.bytes, p.bytes) / 128})
+		if err != nil {
+			return err
+		}
+		p.add("load: bandwidth, "+c.name, "GB/s", turns*accesses*128/took.Seconds()/1e9, "weights that all CTAs read")
+	}
+	return nil
+}
+
+// arithmetic measures conversions and multiplications, and the clock meanwhile.
+func (p *prober) arithmetic() error {
+	turns, took, err := p.measure("probe_bytes", probe{})
+	if err != nil {
+		return err
+	}
+	p.add("bytes to floats", "G/s", turns*32*32/took.Seconds()/1e9, "linear models on images: a conversion an input")
+	if turns, took, err = p.measure("probe_multiply", probe{Step: 0}); err != nil {
+		return err
+	}
+	p.add("multiply-add", "TFLOP/s", turns*32*64*2/took.Seconds()/1e12, "every product")
+	seen := make([]uint64, 2)
+	if err := download(seen, p.out); err != nil {
+		return err
+	}
+	p.add("clock under load", "MHz", float64(seen[0])/float64(max(seen[1], 1))*1e3, "the limits of docs/kernels.md, which count on 1,755")
+	return nil
+}
+
+// stores measures how late a running kernel sees what the host writes: a stop.
+func (p *prober) stores() error {
+	beside, err := cu.MakeStream(cu.NonBlocking)
+	if err != nil {
+		return failed(err, "making a stream")
+	}
+	if err := zero(p.memory, 8); err != nil {
+		return err
+	}
+	const most = 1 << 22 // looks: some seconds
+	j := probe{Base: uint64(p.memory), Out: uint64(p.out), Times: most}
+	if err := upload(p.job, encode(j)); err != nil {
+		return err
+	}
+	stop, err := pin(4)
+	if err != nil {
+		return err
+	}
+	stop[0] = 1
+	if err := p.kernels["probe_wait"].launch(1, p.job, cu.NoStream); err != nil {
+		return err
+	}
+	time.Sleep(5 * time.Millisecond) // it runs by now; else its end is waited for a little longer
+	began := time.Now()
+	err = failed(cu.MemcpyHtoDAsync(p.memory, unsafe.Pointer(&stop[0]), 4, beside), "writing beside a running kernel")
+	if err = keep(err, failed(cu.Synchronize(), "waiting for a kernel that waits")); err != nil {
+		return err
+	}
+	p.add("store of the host, seen by a running kernel", "us", time.Since(began).Seconds()*1e6, "how soon a stop is obeyed; the end of the launch is in it")
+	looks := make([]uint64, 3)
+	if err := download(looks, p.out); err != nil {
+		return err
+	}
+	if looks[2] == 0 {
+		return fmt.Errorf("a running kernel did not see in %d looks what the host wrote", most)
+	}
+	return unpin(stop)
+}

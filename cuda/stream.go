@@ -1,0 +1,144 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+
+	"gorgonia.org/cu"
+
+	"hogwild/hogwild/data"
+)
+
+// A set that does not fit in the GPU's memory streams: what belongs to columns is there
+// all the time (frequencies, scales), what belongs to rows comes with each launch, in its
+// stage. The rows of a launch are gathered from the set's segment, numbered anew from 0,
+// and copied while the launch before it runs. The kernels do not know.
+
+// source is where the launches of a kernel find the rows of a set.
+type source struct {
+	set     *data.Set
+	streams bool // rows come with the launch; else they are on the GPU
+}
+
+// room is what the rows take in a stage, in bytes.
+func (f source) room(rows []int32) int {
+	bytes := 4 * len(rows)
+	if f.streams {
+		for _, r := range rows {
+			bytes += f.row(r)
+		}
+	}
+	return room(8, bytes+8)
+}
+
+// row is what a row takes when it streams, in bytes: the number, the label and m, too.
+func (f source) row(r int32) int {
+	switch s := f.set; s.Kind {
+	case data.Bytes:
+		return 12 + s.Features
+	case data.Floats:
+		return 12 + 4*s.Features
+	case data.Pairs:
+		return 12 + 8
+	default:
+		return 12 + 8 + 8*int(s.Ptr[r+1]-s.Ptr[r])
+	}
+}
+
+// mean is what a row takes on average, in bytes.
+func (f source) mean() int {
+	if f.set.Kind == data.Sparse {
+		return 20 + 8*ceilDiv(len(f.set.Idx), f.set.Rows)
+	}
+	return f.row(0)
+}
+
+// put places the rows in the stage, and tells the job where.
+func (f source) put(s *stage, j *job, rows []int32) {
+	if !f.streams {
+		j.Rows = stow(s, rows)
+		return
+	}
+	numbers, at := place[int32](s, len(rows))
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	j.Rows, j.IDs = at, stow(s, rows)
+	set := f.set
+	j.Y = gather(s, set.Y, 1, rows)
+	if set.M != nil {
+		j.M = gather(s, set.M, 1, rows)
+	}
+	switch set.Kind {
+	case data.Bytes:
+		j.X8 = gather(s, set.X8, set.Features, rows)
+	case data.Floats:
+		j.X = gather(s, set.X, set.Features, rows)
+	case data.Pairs:
+		j.Idx = gather(s, set.Idx, 2, rows)
+	default:
+		j.Ptr, j.Idx, j.Val = gatherSparse(s, set, rows)
+	}
+}
+
+// gather places rows of width numbers each.
+func gather[T number](s *stage, from []T, width int, rows []int32) uint64 {
+	to, at := place[T](s, width*len(rows))
+	for i, r := range rows {
+		copy(to[i*width:(i+1)*width], from[int(r)*width:])
+	}
+	return at
+}
+
+// gatherSparse places rows of any length, one behind the other.
+func gatherSparse(s *stage, set *data.Set, rows []int32) (ptr, idx, val uint64) {
+	ends, ptr := place[int64](s, len(rows)+1)
+	ends[0] = 0
+	for i, r := range rows {
+		ends[i+1] = ends[i] + set.Ptr[r+1] - set.Ptr[r]
+	}
+	columns, idx := place[uint32](s, int(ends[len(rows)]))
+	values, val := place[float32](s, int(ends[len(rows)]))
+	for i, r := range rows {
+		copy(columns[ends[i]:ends[i+1]], set.Idx[set.Ptr[r]:])
+		copy(values[ends[i]:ends[i+1]], set.Val[set.Ptr[r]:])
+	}
+	return ptr, idx, val
+}
+
+// pieceBytes is what a launch's rows take at most, about, when they stream: some
+// milliseconds of a PCIe bus, and of a core that gathers them.
+const pieceBytes = 32 << 20
+
+// contextShare is the allowance for each process of a run, for its context, its activations
+// and what its launches need, as a share of the GPU's memory: 1.1 of 141 GiB. It is a guess:
+// no GPU was at hand to be measured.
+const contextShare = 128
+
+// fits asks the GPU whether an allocation for a set leaves enough for the processes of a
+// run. If not, piece is what a launch's rows may take when the set streams, and why says so.
+func (c *gpu) fits(what string, bytes int64, processes int) (piece int64, why string, err error) {
+	free, total, err := cu.MemInfo()
+	if err != nil {
+		return 0, "", failed(err, "asking for the free memory of GPU %d", c.device)
+	}
+	kept := int64(processes) * total / contextShare
+	if bytes <= free-kept {
+		return 0, "", nil
+	}
+	piece = max(1, min(pieceBytes, free/int64(16*processes))) // all stages: an eighth of it
+	return piece, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d processes): it streams in pieces of %s",
+		what, size(bytes), size(max(0, free-kept)), c.device, size(free), size(kept), processes, size(piece)), nil
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", mib(n))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+}

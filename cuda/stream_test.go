@@ -1,0 +1,158 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild"
+	"hogwild/hogwild/data"
+)
+
+// cramped are a GPU's memory and what of it is free: beside the weights 33 MiB, of which 32
+// are kept for a coordinator and a worker. The launches of such a run bring 1 MiB of rows.
+var cramped = []string{"HOGWILD_FAKE_MEMORY=2GiB", "HOGWILD_FAKE_FREE=35MiB"}
+
+// greedy gives devices a larger appetite: calls of Train that are many launches.
+type greedy struct{ backend }
+
+const greedyVariable = "HOGWILD_TEST_GREEDY"
+
+type hungry struct{ hogwild.Device }
+
+func (greedy) Join(s *hogwild.Setup, rank int, handle []byte) (hogwild.Device, error) {
+	d, err := backend{}.Join(s, rank, handle)
+	return hungry{d}, err
+}
+
+func (hungry) Appetite() int { return 1000 }
+
+// TestStreams: a set that does not fit trains to the same bits as one that does, and
+// however many launches a call of Train is cut into.
+func TestStreams(t *testing.T) {
+	_ = trace(t) // skips unless the driver is the stand-in
+	for _, c := range []struct {
+		name string
+		edit func(*hogwild.Config)
+	}{
+		{"bytes", func(c *hogwild.Config) { c.Model, c.Data = "softmax", "digits:1000" }},
+		{"bytes scaled", func(c *hogwild.Config) { c.Model, c.Scale, c.LR, c.Data = "mlp:20", "standard", .01, "digits:500" }},
+		{"floats", func(c *hogwild.Config) { c.Model, c.Data = "logistic", "made:dense:2000x60" }},
+		{"bytes, dropout", func(c *hogwild.Config) { c.Model, c.Data = "conv:2@5p4d,8d", "digits:100" }}, // drawn by the row's number
+		{"sparse", func(c *hogwild.Config) { c.Model, c.Data = "logistic", "made:sparse:3000x1000x20" }},
+		{"matrix", func(c *hogwild.Config) { c.Model, c.Data = "factor:4", "made:lowrank:60x50x1500x2" }},
+		{"graph", func(c *hogwild.Config) { c.Model, c.Data = "cut", "made:dblife:0.01" }},
+		{"floats, wide", func(c *hogwild.Config) { c.Model, c.Data = "logistic", "made:dense:600x2000" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := digits(t, c.edit)
+			config.Mode, config.Epochs, config.AverageEvery = "sync", 1, 0
+			fits, streams := config, config
+			streams.Run = t.TempDir()
+			want := train(t, fits)
+			got, err := apart(t, streams, append(cramped, greedyVariable+"=1")...).result(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.TrainLoss != want.TrainLoss || abs(got.TestLoss-want.TestLoss) > 1e-12 {
+				t.Errorf("train and test loss %.17g, %.17g; of a set that fits %.17g, %.17g", got.TrainLoss, got.TestLoss, want.TrainLoss, want.TestLoss)
+			}
+			if !slices.Equal(weightsIn(t, streams.Run), weightsIn(t, fits.Run)) {
+				t.Error("the weights differ")
+			}
+			said := strings.Join(got.Notes, "\n")
+			if !strings.Contains(said, "the training set, ") || !strings.Contains(said, "it streams in pieces of") {
+				t.Errorf("the notes do not say that the set streams:\n%s", said)
+			}
+			if strings.Contains(strings.Join(want.Notes, "\n"), "streams") {
+				t.Errorf("a set that fits streams: %q", want.Notes)
+			}
+		})
+	}
+}
+
+// TestStreamsHoldNothing: it is said that columns of a set that streams are not held back.
+func TestStreamsHoldNothing(t *testing.T) {
+	_ = trace(t)
+	config := digits(t, func(c *hogwild.Config) {
+		c.Model, c.Data, c.FlushEvery, c.Epochs = "logistic", "made:sparse:1000x1000x20", "16", 1
+	})
+	for _, streams := range []bool{false, true} {
+		config.Run = t.TempDir()
+		var env []string
+		if streams {
+			env = cramped
+		}
+		got, err := apart(t, config, env...).result(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const held, not = "weights are held back for 16 steps of a CTA", "--flush-every 16 has no effect"
+		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, held) == streams || strings.Contains(said, not) != streams {
+			t.Errorf("streams %t: the notes are\n%s", streams, said)
+		}
+	}
+}
+
+func abs(v float64) float64 { return max(v, -v) }
+
+// weightsIn are the bytes of the weights in a run folder.
+func weightsIn(t *testing.T, folder string) (all []byte) {
+	t.Helper()
+	_, tensors, err := hogwild.ReadTensors(filepath.Join(folder, "weights.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tensors {
+		all = append(all, x.Data...)
+	}
+	return all
+}
+
+// TestGather: what a stage holds of any kind of rows is what a Reader makes of them.
+func TestGather(t *testing.T) {
+	for path, task := range map[string]string{"digits:300": "classes", "made:dense:300x7": "classes",
+		"made:sparse:300x1000x9": "classes", "made:lowrank:30x40x300x2": "triples"} {
+		t.Run(path, func(t *testing.T) {
+			set, test, err := data.Load(data.Options{Path: path, Task: task, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _, _ = set.Close(), test.Close() })
+			rows := []int32{7, 0, 7, int32(set.Rows) - 1, 63}
+			from := source{set, true}
+			s := &stage{host: make([]byte, from.room(rows)), device: 1 << 20}
+			var j job
+			from.put(s, &j, rows) // panics where room is too small
+			gathered := &data.Set{Meta: set.Meta, Y: at[float32](s, j.Y, 5), M: at[float32](s, j.M, 5),
+				X8: at[uint8](s, j.X8, 5*set.Features), X: at[float32](s, j.X, 5*set.Features)}
+			gathered.Rows, gathered.Nonzeros = len(rows), set.Nonzeros*5/int64(set.Rows)
+			gathered.Idx = at[uint32](s, j.Idx, 10)
+			if set.Kind == data.Sparse {
+				gathered.Ptr = at[int64](s, j.Ptr, 6)
+				gathered.Idx, gathered.Val = at[uint32](s, j.Idx, int(gathered.Ptr[5])), at[float32](s, j.Val, int(gathered.Ptr[5]))
+			}
+			got := gathered.NewReader().Batch(at[int32](s, j.Rows, 5))
+			want := set.NewReader().Batch(at[int32](s, j.IDs, 5))
+			if !slices.Equal(want.ID, rows) || !slices.Equal(got.Y, want.Y) || !slices.Equal(got.M, want.M) {
+				t.Fatalf("rows %d, y %g, m %g; want %d, %g, %g", want.ID, got.Y, got.M, rows, want.Y, want.M)
+			}
+			for i, row := range want.Rows {
+				if !slices.Equal(got.Rows[i].Idx, row.Idx) || !slices.Equal(got.Rows[i].Val, row.Val) {
+					t.Errorf("row %d is %v, want %v", i, got.Rows[i], row)
+				}
+			}
+		})
+	}
+}
+
+// at are n numbers in a stage, by their address on the GPU; none where it is 0.
+func at[T number](s *stage, address uint64, n int) []T {
+	if address == 0 {
+		return nil
+	}
+	return numbers[T](s.host[address-uint64(s.device):])[:n]
+}
