@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"hogwild/hogwild"
+)
+
+// Experiment is what was measured of a Plan, and results.json of its folder.
+type Experiment struct {
+	Kind    string          `json:"kind"` // bench, sweep or reproduce
+	Name    string          `json:"name"`
+	About   string          `json:"about,omitempty"`
+	Command string          `json:"command"` // that repeats it
+	Time    time.Time       `json:"time"`    // of the start
+	Version string          `json:"version"`
+	Commit  string          `json:"commit"`
+	Machine hogwild.Machine `json:"machine"`
+	Seeds   []uint64        `json:"seeds"`
+	Cases   []Measured      `json:"cases"`
+	Floors  *Floors         `json:"floors,omitempty"`
+	Notes   []string        `json:"notes,omitempty"` // what is not fair or not significant
+}
+
+// Measured is a case and its repeats: each list has one entry a seed, in the order of
+// Experiment.Seeds, NaN (null in JSON) where the run failed or the figure does not exist.
+type Measured struct {
+	Case
+	Mode    string         `json:"mode"`
+	Workers int            `json:"workers"`
+	Device  string         `json:"device"`
+	Config  hogwild.Config `json:"config"`
+	Failed  []string       `json:"failed"` // why a run failed; "" for those that did not
+
+	Examples          []Number `json:"examples"`
+	Seconds           []Number `json:"seconds"` // of training
+	ExamplesPerSecond []Number `json:"examples_per_second"`
+	StartupSeconds    []Number `json:"startup_seconds"`
+	TrainLoss         []Number `json:"train_loss"`
+	TestLoss          []Number `json:"test_loss"`
+	TestAccuracy      []Number `json:"test_accuracy"`
+	TestRMSE          []Number `json:"test_rmse"`
+	TestR2            []Number `json:"test_r2"`
+	StalenessMean     []Number `json:"staleness_mean"`
+	StalenessP99      []Number `json:"staleness_p99"`
+	LostUpdates       []Number `json:"lost_updates"`
+	Conflicts         []Number `json:"conflicts"`
+	BarrierWait       []Number `json:"barrier_wait_seconds"`
+
+	// Target is the test loss to reach, that of the group; to it, from the start of
+	// training, interpolated between the epochs' ends.
+	Target          Number   `json:"target_loss"`
+	SecondsToTarget []Number `json:"seconds_to_target"`
+	EpochsToTarget  []Number `json:"epochs_to_target"`
+
+	Histories  [][]hogwild.EpochResult `json:"histories"`                     // of each repeat
+	Staleness  [][2]uint64             `json:"staleness_histogram,omitempty"` // least value, samples; of all repeats
+	WorkerRate [][]Number              `json:"examples_per_second_by_worker"` // of each repeat, by rank
+}
+
+// Number is a float64 whose JSON is null if it is not finite.
+type Number float64
+
+// MarshalJSON writes null for NaN and infinities, which JSON does not have.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}

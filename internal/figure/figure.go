@@ -1,0 +1,53 @@
+// Package figure draws curves, bars and ranges as SVG, which follows the reader's light
+// or dark theme, and as PNG. It knows nothing of learning.
+package figure
+
+import "io"
+
+// Figure is a diagram: its axes are labelled, with units, and its series are told apart
+// by colour, dash and mark.
+type Figure struct {
+	Name    string // of its file and anchor: loss-against-time
+	Title   string
+	Caption string // what to see in it, and how it was measured; plain text, shown below it
+	X, Y    Axis
+	Series  []Series
+}
+
+// Axis is one axis of a figure.
+type Axis struct {
+	Label string   // with the unit: "training time, s"
+	Log   bool     // logarithmic; what is not positive is left out
+	Zero  bool     // the axis begins at 0
+	Names []string // of the places 0, 1, 2 ..., for bars
+}
+
+// Series is one curve, row of bars or band of a figure.
+type Series struct {
+	Name   string // in the legend; "" leaves it out there
+	Kind   Kind
+	Points []Point
+	Color  int // index into the palette: the same thing has the same colour in all figures
+}
+
+// Point is a place, and the range of the repeats that it is the median of. Low and High
+// are equal to Y, or both 0, where there is no range.
+type Point struct{ X, Y, Low, High float64 }
+
+// Kind is how a series is drawn.
+type Kind int
+
+// The kinds of series.
+const (
+	Line  Kind = iota // points joined, each with its mark and range
+	Curve             // points joined, without marks: for many points
+	Ideal             // a thin dashed line, drawn first
+	Bars              // a bar from 0 at each X, side by side with those of other series
+	Steps             // a histogram: constant from each X to the next
+)
+
+// SVG writes the figure as one svg element, which can stand in a page or alone as a file.
+func (f *Figure) SVG(w io.Writer) error { panic("not yet") }
+
+// PNG writes the figure in its light colours.
+func (f *Figure) PNG(w io.Writer) error { panic("not yet") }
