@@ -34,6 +34,11 @@ type Measured struct {
 	Config  hogwild.Config `json:"config"`
 	Failed  []string       `json:"failed"` // why a run failed; "" for those that did not
 
+	// What an example costs, as hogwild.Result has it; 0: unknown.
+	Parameters int64  `json:"parameters"`
+	Values     Number `json:"values_per_example"` // stored inputs
+	Flops      Number `json:"flops_per_example"`
+
 	Examples          []Number `json:"examples"`
 	Seconds           []Number `json:"seconds"` // of training
 	ExamplesPerSecond []Number `json:"examples_per_second"`

@@ -8,7 +8,7 @@ import (
 // Runner carries out a plan in a folder: every run is a fresh process, and the cases take
 // turns, so that what the machine does meanwhile falls on all alike.
 type Runner struct {
-	Folder   string    // results.json and its companions, and runs/CASE.SEED
+	Folder   string    // results.json, and runs/CASE.SEED
 	Program  []string  // that trains, with the arguments in front of the flags: hogwild train
 	Progress io.Writer // nil: nowhere
 	Fresh    bool      // measure again what is there
