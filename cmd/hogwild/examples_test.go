@@ -16,7 +16,8 @@ import (
 const examples = "../../examples"
 
 // smaller is what each example is run with here: flags that make it small, and the least
-// of what it must then reach, as a share of what guessing gives or as R2.
+// of what it must then reach. Guessing gets an accuracy of 0.1, of two classes 0.5, and an
+// R2 of 0.
 var smaller = map[string]struct {
 	flags string
 	field string
