@@ -21,10 +21,10 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		cases := e.of(g)
 		fmt.Fprintf(&b, "\n%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
-		writeColumns(&b, e.lossColumns(cases), cases)
 		for _, line := range e.floorLines(cases) {
-			fmt.Fprintf(&b, "\n%s\n", line)
+			fmt.Fprintln(&b, line)
 		}
+		writeColumns(&b, e.lossColumns(cases), cases)
 	}
 	if notes := append(slices.Clone(e.Notes), e.Fairness()...); len(notes) > 0 {
 		fmt.Fprintf(&b, "\nTo mind:\n")
@@ -49,11 +49,14 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
 	fmt.Fprintf(b, "%s\n", strings.Join(wrap(strings.Join(where, ", "), summaryWidth), "\n"))
-	fmt.Fprintf(b, "%s, %s each, in turns; ", plural(len(e.Cases), "case"), plural(len(e.Seeds), "run"))
+	fmt.Fprintf(b, "%s, %s each, in turns", plural(len(e.Cases), "case"), plural(len(e.Seeds), "run"))
 	if len(e.Seeds) > 1 {
-		b.WriteString("medians, and the smallest to the largest; ")
+		b.WriteString("; medians (smallest to largest)")
 	}
-	b.WriteString("equal: the ranges overlap\n")
+	b.WriteString("\n")
+	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
+		b.WriteString("AGAINST: times that of the other mode, at as many workers; equal: their ranges overlap\n")
+	}
 }
 
 // title names what a group learns, by the settings that all its cases share.
@@ -132,10 +135,13 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 func (e *Experiment) speedColumns(cases []*Measured) []column {
 	return append(caseColumns(cases),
 		column{"EXAMPLES/S", func(c *Measured) string {
-			if s := Summarize(c.ExamplesPerSecond); s.N > 0 {
+			switch s := Summarize(c.ExamplesPerSecond); {
+			case s.N > 0:
 				return s.rate()
+			case slices.ContainsFunc(c.Failed, func(why string) bool { return why != notRun }):
+				return "failed"
 			}
-			return "failed"
+			return "not run"
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
 		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).text(factor) }},
@@ -160,8 +166,10 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 		return append(caseColumns(cases), endColumns()...)
 	}
 	return append(append(caseColumns(cases),
-		column{"SECONDS TO " + loss(target), func(c *Measured) string {
+		column{fmt.Sprintf("SECONDS TO %.4g", target), func(c *Measured) string {
 			switch s := Summarize(c.SecondsToTarget); {
+			case s.N == 0 && Summarize(c.TestLoss).N == 0:
+				return ""
 			case s.N == 0:
 				return "not reached"
 			case s.N < len(e.Seeds):
