@@ -23,7 +23,7 @@ Usage: hogwild COMMAND [flags]
   eval        loss and accuracy of saved weights
   devices     what can train: cores and GPUs
   doctor      what would keep a run from working, and what to do
-  bench       what this machine can do at best
+  bench       compare modes and numbers of workers; what this machine can do at best
   report      figures and tables of runs, as one HTML file
   data info   what a data file holds
   data make   made data, written to a file
