@@ -34,9 +34,12 @@ func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
 	return cases
 }
 
-// nameList names the first few of some cases.
-func nameList(cases []*Measured) string {
+// called names the first few of some cases.
+func (e *Experiment) called(cases []*Measured) string {
 	const some = 4
+	if len(cases) > 1 && len(cases) == len(e.Cases) {
+		return "all cases"
+	}
 	var names []string
 	for _, c := range cases {
 		names = append(names, c.Name)
@@ -84,7 +87,7 @@ func (e *Experiment) crowds() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: more workers than the %s, so that they take turns: this says what such a run does, not what more cores would do",
-		nameList(crowd), plural(cores, "core"))}
+		e.called(crowd), plural(cores, "core"))}
 }
 
 // taking are workers on one GPU that take turns: what the device had to say.
@@ -95,7 +98,7 @@ func (e *Experiment) taking() []string {
 	if len(turns) == 0 {
 		return nil
 	}
-	return []string{nameList(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
+	return []string{e.called(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
 }
 
 // caps are learning rates that were lowered for some cases of a group only.
@@ -117,7 +120,7 @@ func (e *Experiment) caps() (notes []string) {
 			}
 		}
 		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered for the steps in flight, for %s from %.3g to %.3g, and for others not: losses compare what a run does by itself; --lr-cap off trains all at one rate",
-			nameList(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
+			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes
 }
@@ -131,7 +134,7 @@ func (e *Experiment) misses() []string {
 	if len(missed) == 0 {
 		return nil
 	}
-	return []string{nameList(missed) + ": not every run reached the target, and times to it are of those that did"}
+	return []string{e.called(missed) + ": not every run reached the target, and times to it are of those that did"}
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.
@@ -153,10 +156,10 @@ func (e *Experiment) averages() (notes []string) {
 		}
 	}
 	if len(rare) > 0 {
-		notes = append(notes, nameList(rare)+": in sync each worker learns from its own part and weights are averaged once an epoch, or every --average-every steps: fewer steps add up than in the other modes, so that an epoch learns less")
+		notes = append(notes, e.called(rare)+": in sync each worker learns from its own part and weights are averaged once an epoch, or every --average-every steps: fewer steps add up than in the other modes, so that an epoch learns less")
 	}
 	if len(common) > 0 {
-		notes = append(notes, nameList(common)+": a step in sync is of batch x workers examples, so that there are fewer steps an epoch than in the other modes, at the same learning rate")
+		notes = append(notes, e.called(common)+": a step in sync is of batch x workers examples, so that there are fewer steps an epoch than in the other modes, at the same learning rate")
 	}
 	return notes
 }
@@ -169,7 +172,7 @@ func (e *Experiment) brief() (notes []string) {
 	}
 	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
 	if len(quick) > 0 {
-		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", nameList(quick), shortRun))
+		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", e.called(quick), shortRun))
 	}
 	return notes
 }

@@ -62,13 +62,17 @@ func TestCapsOfAll(t *testing.T) {
 	}
 }
 
-func TestNameList(t *testing.T) {
+func TestCalled(t *testing.T) {
 	var cases []*Measured
 	for _, want := range []string{"a", "a and b", "a, b and c", "a, b, c and d", "a, b, c, d and e", "a, b, c, d and 2 others"} {
 		cases = append(cases, &Measured{Case: Case{Name: string(rune('a' + len(cases)))}})
-		if got := nameList(cases); got != want {
+		if got := (&Experiment{}).called(cases); got != want {
 			t.Errorf("%d cases are called %q, want %q", len(cases), got, want)
 		}
+	}
+	e := handmade()
+	if got := e.called(e.which(func(*Measured) bool { return true })); got != "all cases" {
+		t.Errorf("all are called %q", got)
 	}
 }
 

@@ -55,8 +55,9 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	b.WriteString("\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
-		b.WriteString("AGAINST: times that of the other mode, at as many workers; equal: their ranges overlap\n")
+		b.WriteString("AGAINST: so many times that of the other mode, at as many workers; equal: their ranges overlap\n")
 	}
+	b.WriteString("TIME TO: of training, to that test loss; STALENESS: updates by others between read and write\n")
 }
 
 // title names what a group learns, by the settings that all its cases share.
@@ -166,16 +167,16 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 		return append(caseColumns(cases), endColumns()...)
 	}
 	return append(append(caseColumns(cases),
-		column{fmt.Sprintf("SECONDS TO %.4g", target), func(c *Measured) string {
+		column{fmt.Sprintf("TIME TO %.4g", target), func(c *Measured) string {
 			switch s := Summarize(c.SecondsToTarget); {
 			case s.N == 0 && Summarize(c.TestLoss).N == 0:
 				return ""
 			case s.N == 0:
 				return "not reached"
 			case s.N < len(e.Seeds):
-				return fmt.Sprintf("%s, %d of %d", seconds(s.Median), s.N, len(e.Seeds))
+				return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, len(e.Seeds))
 			default:
-				return s.text(seconds)
+				return s.time()
 			}
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.SecondsToTarget })},
