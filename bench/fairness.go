@@ -9,6 +9,7 @@ import (
 const (
 	mostChance = 0.05 // that ranges of equal cases lie apart
 	shortRun   = 0.1  // seconds; epochs' ends and waking weigh in less
+	busy       = 1.5  // the fastest run of a case to its slowest, on a machine with other work
 )
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
@@ -59,13 +60,9 @@ func (e *Experiment) failures() (notes []string) {
 	for _, c := range e.Cases {
 		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
 		if len(why) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(len(c.Failed), "run"), why[0]))
+			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(c.runs(), "run"), why[0]))
 		}
-		for _, s := range c.Failed {
-			if s == notRun {
-				missing++
-			}
-		}
+		missing += len(c.Failed) - c.runs()
 	}
 	if missing > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %s are missing: they were not run yet", missing, plural(len(e.Cases)*len(e.Seeds), "run")))
@@ -156,19 +153,28 @@ func (e *Experiment) averages() (notes []string) {
 		}
 	}
 	if len(rare) > 0 {
-		notes = append(notes, e.called(rare)+": in sync each worker learns from its own part and weights are averaged once an epoch, or every --average-every steps: fewer steps add up than in the other modes, so that an epoch learns less")
+		notes = append(notes, e.called(rare)+": each worker learns from its own part, and weights are averaged once an epoch, or every --average-every steps: those are not the steps of the other modes, and losses after as many epochs are not of equal work")
 	}
 	if len(common) > 0 {
-		notes = append(notes, e.called(common)+": a step in sync is of batch x workers examples, so that there are fewer steps an epoch than in the other modes, at the same learning rate")
+		notes = append(notes, e.called(common)+": workers take one step together, on batch x workers examples: an epoch has fewer steps than in the other modes, at the same learning rate")
 	}
 	return notes
 }
 
-// brief are too few repeats, and runs that are too short.
+// brief are too few repeats, repeats that differ much, and runs that are too short.
 func (e *Experiment) brief() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && apart(n) > mostChance {
 		notes = append(notes, fmt.Sprintf("%s each: ranges of so few lie apart by chance alone, of two equal cases in %.0f of 100 comparisons; --repeat 5 makes that one",
 			plural(n, "run"), 100*apart(n)))
+	}
+	var widths []Number
+	for _, c := range e.Cases {
+		if s := Summarize(c.ExamplesPerSecond); s.N > 1 {
+			widths = append(widths, Number(s.High/s.Low))
+		}
+	}
+	if w := Summarize(widths); w.Median > busy {
+		notes = append(notes, fmt.Sprintf("of one case the fastest run is %s times as fast as the slowest, in the median of the cases: the machine had other work, and a quiet one tells more cases apart", factor(w.Median)))
 	}
 	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
 	if len(quick) > 0 {

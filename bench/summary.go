@@ -18,7 +18,10 @@ func (e *Experiment) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	e.head(&b)
 	for _, g := range e.groups() {
-		cases := e.of(g)
+		cases := slices.DeleteFunc(e.of(g), func(c *Measured) bool { return c.runs() == 0 })
+		if len(cases) == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "\n%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
 		for _, line := range e.floorLines(cases) {
@@ -136,13 +139,10 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 func (e *Experiment) speedColumns(cases []*Measured) []column {
 	return append(caseColumns(cases),
 		column{"EXAMPLES/S", func(c *Measured) string {
-			switch s := Summarize(c.ExamplesPerSecond); {
-			case s.N > 0:
+			if s := Summarize(c.ExamplesPerSecond); s.N > 0 {
 				return s.rate()
-			case slices.ContainsFunc(c.Failed, func(why string) bool { return why != notRun }):
-				return "failed"
 			}
-			return "not run"
+			return "failed"
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
 		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).text(factor) }},
@@ -173,8 +173,8 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 				return ""
 			case s.N == 0:
 				return "not reached"
-			case s.N < len(e.Seeds):
-				return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, len(e.Seeds))
+			case s.N < c.runs():
+				return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, c.runs())
 			default:
 				return s.time()
 			}

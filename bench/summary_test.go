@@ -126,6 +126,23 @@ func TestSummaryOfFailures(t *testing.T) {
 	}
 }
 
+// TestSummaryOfPart: of an experiment that was stopped, what was not run is left out, and said.
+func TestSummaryOfPart(t *testing.T) {
+	e := handmade()
+	for i := range 3 {
+		e.Cases[2].Failed[i] = notRun
+	}
+	e.Cases[3].Failed[0], e.Cases[3].ExamplesPerSecond[0], e.Cases[3].SecondsToTarget[0] = notRun, missing, missing
+	got := summary(t, e)
+	for want, there := range map[string]bool{
+		"4 of 12 runs are missing": true, "\nsync   1 ": false, "0.80 s, 1 of 2": true, "failed": false,
+	} {
+		if strings.Contains(got, want) != there {
+			t.Errorf("%q is there: %v, in\n%s", want, !there, got)
+		}
+	}
+}
+
 func TestBaseline(t *testing.T) {
 	e := handmade()
 	name := func(m *Measured) string {
