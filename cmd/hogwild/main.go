@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -24,7 +23,9 @@ Usage: hogwild COMMAND [flags]
   eval        loss and accuracy of saved weights
   devices     what can train: cores and GPUs
   doctor      what would keep a run from working, and what to do
-  bench       what this machine can do at best
+  bench       compare modes and numbers of workers; what this machine can do at best
+  sweep       train with many settings, and compare them
+  report      figures and tables of runs, as one HTML file
   data info   what a data file holds
   data make   made data, written to a file
 
@@ -72,6 +73,8 @@ func app(stdout, stderr io.Writer) *cli.App {
 			devicesCommand(),
 			doctorCommand(),
 			benchCommand(),
+			sweepCommand(),
+			reportCommand(),
 			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			guardCommand(),
@@ -153,23 +156,10 @@ func workerByHand(*cli.Context) error {
 	return usagef("a worker is started by `hogwild train`, with the memory that it shares; run that instead")
 }
 
-// revision is the commit that the program was built from, as far as Go recorded it.
+// revision is what --version adds to the version: the commit.
 func revision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+	if commit := hogwild.Commit(); commit != "" {
+		return " (" + commit + ")"
 	}
-	var commit, dirty string
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = ", modified"
-		}
-	}
-	if commit == "" {
-		return ""
-	}
-	return " (" + commit + dirty + ")"
+	return ""
 }
