@@ -89,6 +89,7 @@ type Config struct {
 	// What follows belongs to one invocation and is not saved.
 	Progress   io.Writer `yaml:"-" json:"-"` // where progress goes; nil: nowhere
 	Quiet      bool      `yaml:"-" json:"-"` // warnings only
+	Dashboard  string    `yaml:"-" json:"-"` // where the run can be watched, to be told before it starts
 	Signals    bool      `yaml:"-" json:"-"` // Ctrl-C and SIGTERM stop the run and save it
 	Timing     bool      `yaml:"-" json:"-"` // the report says where the time went
 	CPUProfile string    `yaml:"-" json:"-"` // a pprof file of worker 0

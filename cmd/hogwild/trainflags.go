@@ -78,6 +78,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.MaxRestarts, "max-restarts", "`N` times that a dead worker is started again")
 	l.string(&o.config, "config", "`FILE` settings in YAML; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")
+	l.string(&o.dashboard, "dashboard", "`ADDRESS` show the run in a browser while it goes on, as 127.0.0.1:8080; port 0: any that is free")
+	l.bool(&o.public, "dashboard-public", "let others on the network see the dashboard: they need no password")
 	l.bool(&o.Quiet, "quiet", "no progress on stderr")
 	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
 	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
