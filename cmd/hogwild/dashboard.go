@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"syscall"
 
 	"hogwild/bench/live"
@@ -31,7 +32,7 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 		return nil, err
 	}
 	o.Run = hogwild.FreshRun(o.Config) // the server must know it before the run does
-	o.Dashboard = "http://" + l.Addr().String() + "/"
+	o.Dashboard = "http://" + reachable(l.Addr().(*net.TCPAddr)) + "/"
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func(run string) { served <- live.Serve(ctx, l, run) }(o.Run)
@@ -57,10 +58,23 @@ func listen(address string, public bool) (net.Listener, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, usagef("--dashboard %q: the port is in use: give another one, or 0 for any that is free", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, usagef("--dashboard %q: this machine has no such address; `ip address` lists those it has", address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, usagef("--dashboard %q: the port is for root alone: give one from 1024 on", address)
 	case err != nil:
 		return nil, usagef("--dashboard %q: %s", address, reason(err))
 	}
 	return l, nil
+}
+
+// reachable is where others find what listens at an address: one that stands for all
+// addresses of this machine leads nowhere in a browser.
+func reachable(at *net.TCPAddr) string {
+	if name, err := os.Hostname(); err == nil && at.IP.IsUnspecified() {
+		return net.JoinHostPort(name, strconv.Itoa(at.Port))
+	}
+	return at.String()
 }
 
 // reason is what package net has to say, without the address, which the user knows.
