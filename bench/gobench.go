@@ -63,13 +63,13 @@ func (e *Experiment) WriteBenchmarks(w io.Writer) error {
 
 // benchmark writes the line of one run.
 func (c *Measured) benchmark(w io.Writer, name string, turn int) {
-	seconds := at(c.Seconds, turn)
+	seconds := entry(c.Seconds, turn)
 	if !finite(seconds) {
 		return
 	}
 	fmt.Fprintf(w, "%s 1 %.0f ns/op", name, 1e9*seconds)
 	for _, m := range metrics {
-		if v := at(m.list(c), turn); m.unit != "" && finite(v) {
+		if v := entry(m.list(c), turn); m.unit != "" && finite(v) {
 			fmt.Fprintf(w, " %.6g %s", v, m.unit)
 		}
 	}
@@ -126,8 +126,8 @@ func word(text string) string {
 	}, text)
 }
 
-// at is an entry of a list, NaN behind its end.
-func at(list []Number, i int) float64 {
+// entry is an entry of a list, NaN behind its end.
+func entry(list []Number, i int) float64 {
 	if i >= len(list) {
 		return math.NaN()
 	}

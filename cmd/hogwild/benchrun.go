@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hogwild/bench"
+)
+
+// run measures the cases, and before them what the machine does at best, if that was asked.
+func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
+	before, err := o.found(p)
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		p.Floors = before.Floors
+	}
+	if o.floors && p.Floors == nil {
+		fmt.Fprintf(stderr, "what this machine does at best: %g s\n", o.seconds)
+		if p.Floors, err = o.measureFloors(); err != nil {
+			return err
+		}
+	}
+	if o.floors && !o.asJSON {
+		if err := p.Floors.WriteText(stdout); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout)
+	}
+	return carryOut(stdout, stderr, o.out, p, false, o.asJSON)
+}
+
+// found is what the folder of the results holds already: nothing, or results of the same
+// cases, which need not be measured again. Nothing else is written over.
+func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
+	entries, err := os.ReadDir(o.out)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, usagef("--out %s: %v; name a folder", o.out, err)
+	}
+	if _, err := os.Stat(filepath.Join(o.out, "results.json")); err != nil {
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "runs" }) {
+			return nil, usagef("--out %s: there are other files in it; name another folder", o.out)
+		}
+		return nil, nil // stopped before the first turn was done
+	}
+	before, err := bench.ReadExperiment(o.out)
+	if err != nil {
+		return nil, usagef("--out %s: %v; name another folder", o.out, err)
+	}
+	for _, was := range before.Cases {
+		if !slices.ContainsFunc(p.Cases, func(c bench.Case) bool {
+			return c.Name == was.Name && slices.Equal(c.Settings, was.Settings)
+		}) {
+			return nil, usagef("--out %s: it holds the case %s with other settings than these; name another folder", o.out, was.Name)
+		}
+	}
+	return before, nil
+}
