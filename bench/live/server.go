@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/goccy/go-yaml"
 
 	"hogwild/bench/page"
 	"hogwild/hogwild"
@@ -50,12 +53,11 @@ type stamp struct {
 }
 
 func newServer(folder string, now func() time.Time) *server {
-	s := &server{folder: folder, now: now, changed: make(chan struct{}), tail: tail{path: filepath.Join(folder, "metrics.jsonl")}}
-	s.look()
-	return s
+	return &server{folder: folder, now: now, changed: make(chan struct{}), steps: steps{run: progress{since: now()}},
+		tail: tail{path: filepath.Join(folder, "metrics.jsonl")}}
 }
 
-// look takes in what the folder has that is new. s.mu is held, but by newServer.
+// look takes in what the folder has that is new. s.mu is held.
 func (s *server) look() {
 	if err := s.tail.read(); err != nil {
 		return // the next look may do better; until then the age of the last step grows
@@ -127,24 +129,40 @@ func sorry(err error) template.HTML {
 }
 
 // settings reads config.yaml if it is another than before, since a run writes it when it
-// begins, and at the end the result. A result that is there before is that of the run
-// which is resumed.
+// begins, and at the end the result. (ReadRun would read all metrics again.)
 func (s *server) settings() error {
 	info, err := os.Stat(filepath.Join(s.folder, "config.yaml"))
 	if err != nil {
 		return err
 	}
-	is := stamp{info.Size(), info.ModTime()}
-	if is == s.read && !s.ended {
+	if is := (stamp{info.Size(), info.ModTime()}); is != s.read {
+		c := hogwild.Default()
+		if err := readFile(filepath.Join(s.folder, "config.yaml"), yaml.Unmarshal, &c); err != nil {
+			return err
+		}
+		s.config, s.read = c, is
+	}
+	if !s.ended { // a result that is there is that of the run which is resumed
 		return nil
 	}
-	run, err := hogwild.ReadRun(s.folder)
-	if err != nil {
+	var r hogwild.Result
+	switch err := readFile(filepath.Join(s.folder, "result.json"), json.Unmarshal, &r); {
+	case err == nil:
+		s.result = &r
+	case !errors.Is(err, fs.ErrNotExist): // a run that fails has none
 		return err
 	}
-	s.config, s.read = run.Config, is
-	if s.ended {
-		s.result = run.Result
+	return nil
+}
+
+// readFile reads a file into a value by what parses it.
+func readFile(path string, parse func([]byte, any) error, into any) error {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = parse(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

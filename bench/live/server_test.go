@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -270,4 +271,38 @@ func TestServe(t *testing.T) {
 	if _, err := http.Get(url); err == nil {
 		t.Error("it still listens")
 	}
+}
+
+// BenchmarkDraw is what the training process pays for a second of being watched: a line
+// read, and the page drawn, of a run of eight workers and a day.
+func BenchmarkDraw(b *testing.B) {
+	run := newRun(b)
+	workers := make([]string, 8)
+	var text strings.Builder
+	line := func(at int) {
+		for rank := range workers {
+			workers[rank] = fmt.Sprintf(`{"rank":%d,"pid":1,"state":"training","examples":%d,"examples_per_second":%d}`, rank, 1000*at, 1000+rank)
+		}
+		fmt.Fprintf(&text, `{"kind":"second","epoch":1,"epochs":2000,"seconds":%d,"examples":%d,"examples_per_second":8000,"workers":[%s]}`+"\n",
+			at, 8000*at, strings.Join(workers, ","))
+	}
+	const day = 2 * 60 * 60
+	for at := range day {
+		line(at)
+		if at%60 == 59 {
+			fmt.Fprintf(&text, `{"kind":"epoch","epoch":%d,"seconds":%d,"examples":%d,"train_loss":%g,"test_loss":%g,"test_accuracy":0.9}`+"\n",
+				at/60+1, at, 8000*at, 1/float64(at), 2/float64(at))
+		}
+	}
+	run.write("metrics.jsonl", text.String())
+	s := newServer(run.path, time.Now)
+	s.listeners = 1
+	s.renew() // what is there
+	for at := day; b.Loop(); at++ {
+		text.Reset()
+		line(at)
+		run.write("metrics.jsonl", text.String())
+		s.renew()
+	}
+	b.ReportMetric(float64(len(s.body.html)), "bytes/page")
 }

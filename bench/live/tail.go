@@ -66,15 +66,14 @@ func (t *tail) take(line []byte) {
 	if json.Unmarshal(line, &of) != nil {
 		return
 	}
-	nan := math.NaN() // null leaves it there
 	switch of.Kind {
 	case "epoch":
-		e := hogwild.EpochResult{TrainLoss: nan, TestLoss: nan}
+		var e hogwild.EpochResult
 		if json.Unmarshal(line, &e) == nil {
 			t.epoch(e)
 		}
 	case "second":
-		s := hogwild.Status{Rate: nan}
+		var s hogwild.Status
 		if json.Unmarshal(line, &s) == nil {
 			t.second(s)
 		}
