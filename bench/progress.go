@@ -224,7 +224,7 @@ func latest(folder string) (rate, loss float64) {
 func figures(rate, testLoss float64) string {
 	var parts []string
 	if finite(rate) {
-		parts = append(parts, Summarize([]Number{Number(rate)}).rate()+"/s")
+		parts = append(parts, strings.TrimSpace(Summarize([]Number{Number(rate)}).rate())+"/s")
 	}
 	if finite(testLoss) {
 		parts = append(parts, "loss "+loss(testLoss))
