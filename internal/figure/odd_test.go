@@ -67,6 +67,9 @@ func TestOddFigures(t *testing.T) {
 				switch e.attr["text-anchor"] {
 				case "start":
 					inside(t, x+w, y, wide, high)
+				case "middle":
+					inside(t, x+w/2*tickSize/textSize, y, wide, high)
+					inside(t, x-w/2*tickSize/textSize, y, wide, high)
 				case "end":
 					inside(t, x-w*tickSize/textSize, y, wide, high)
 				}
