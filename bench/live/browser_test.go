@@ -124,18 +124,20 @@ func TestBrowser(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("#across")))
 	b.is("!(" + shown("loss-against-time") + ")")
 	b.is(shown("loss-against-examples"))
+	b.is(shown("rate-against-time")) // there is no other
 	if bytes.Equal(b.shoot("examples.png"), before) {
 		t.Error("a click changes nothing that is seen")
 	}
 
 	// What was chosen stays when the run goes on, and the page stays where it was read.
-	b.is(`window.scrollTo(0, 40), document.getElementById("run").firstElementChild.id = "old", true`)
+	b.is(`location.hash = "loss-against-examples", window.scrollTo(0, 40), document.getElementById("run").firstElementChild.id = "old", true`)
 	b.is(`window.scrollY == 40`)
 	grow(4)
 	s.renew()
 	b.until(`!document.getElementById("old")`)
 	b.is(`window.scrollY == 40`)
 	b.is(shown("loss-against-examples"))
+	b.is(`document.getElementById("loss-against-examples").matches(":target")`) // it was made larger
 
 	// While it is paused nothing changes, and nothing is lost.
 	b.do(chromedp.Click(chromedp.CSS("#pause")))

@@ -6,6 +6,7 @@
   const state = document.getElementById("state");
   const across = document.getElementById("across");
   const pause = document.getElementById("pause");
+  let against = "time";
   let held = null; // the newest body, while the page is paused
   let ended = false;
 
@@ -14,12 +15,23 @@
     state.className = text.split(":")[0];
   };
 
-  // Opened parts stay open, and what is being read stays where it is.
+  // Of a figure that there is against time and against examples, one is shown. Their names
+  // are loss-against-time and loss-against-examples.
+  const arrange = () => {
+    for (const figure of run.querySelectorAll("figure")) {
+      const [, what, other] = figure.id.match(/^(.*)-against-(time|examples)$/) || [];
+      figure.hidden = what !== undefined && other !== against && document.getElementById(what + "-against-" + against) !== null;
+    }
+    across.textContent = against === "time" ? "show against examples" : "show against time";
+  };
+
+  // What is being read stays where it is, and the figure that was made larger stays so: the
+  // new one has its name, which is the address's, but must be sought again.
   const show = (body) => {
-    const open = [...run.querySelectorAll("details")].map((d) => d.open);
     const x = window.scrollX, y = window.scrollY;
     run.innerHTML = body;
-    run.querySelectorAll("details").forEach((d, i) => { if (i < open.length) d.open = open[i]; });
+    arrange();
+    if (location.hash) location.replace(location.hash);
     window.scrollTo(x, y);
   };
 
@@ -30,13 +42,10 @@
     else show(event.data);
   };
 
-  // Figures have names such as loss-against-time; the style hides those of the other kind.
-  const choose = (what) => {
-    run.dataset.against = what;
-    across.textContent = what === "time" ? "show against examples" : "show against time";
-  };
-
-  across.addEventListener("click", () => choose(run.dataset.against === "time" ? "examples" : "time"));
+  across.addEventListener("click", () => {
+    against = against === "time" ? "examples" : "time";
+    arrange();
+  });
 
   pause.addEventListener("click", () => {
     const now = !paused();
@@ -49,7 +58,7 @@
     if (!ended) say(now ? "paused" : "live");
   });
 
-  choose("time");
+  arrange();
   document.getElementById("controls").hidden = false;
 
   const source = new EventSource("events");

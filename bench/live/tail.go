@@ -112,9 +112,9 @@ func (t *tail) examples() int64 {
 	return n
 }
 
-// maxCourse is how many values of a course are kept: about as many as a figure has
-// pixels to show them. It is even.
-const maxCourse = 512
+// maxCourse is how many values of a course are kept, at most: a figure, of 640 pixels,
+// shows no more. It is even.
+const maxCourse = 256
 
 // course keeps values in the order in which they come, and of many only some, evenly:
 // when it is full every other one goes, and from then on every other one comes. So a run
