@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,8 +117,12 @@ func (s *server) render() (html template.HTML) {
 	} else if err != nil {
 		return sorry(err)
 	}
-	html, err := page.OfRuns([]*hogwild.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
-		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}}).Body()
+	p := page.OfRuns([]*hogwild.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
+		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}})
+	if !s.ended { // a report cannot know whether the run goes on; this page does
+		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run has not ended") })
+	}
+	html, err := p.Body()
 	if err != nil {
 		return sorry(err)
 	}
