@@ -55,7 +55,7 @@
       show(held);
       held = null;
     }
-    if (!ended) say(now ? "paused" : "live");
+    if (source.readyState === EventSource.OPEN) say(now ? "paused" : "live");
   });
 
   arrange();
