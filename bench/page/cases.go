@@ -43,9 +43,9 @@ func (g *group) columns() []column {
 	return []column{
 		{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }},
 		lists("examples/s", rateText, func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }),
-		lists("speed-up", shortText, g.e.SpeedUp),
+		lists("speed-up", factorText, g.e.SpeedUp),
 		{"speed against " + g.cases[0].Mode, g.against(func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond })},
-		lists("s to loss "+loss, shortText, func(c *bench.Measured) []bench.Number { return c.SecondsToTarget }),
+		{"s to loss " + loss, func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, shortText) }},
 		{"time against " + g.cases[0].Mode, g.against(func(c *bench.Measured) []bench.Number { return c.SecondsToTarget })},
 		lists("epochs to it", shortText, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
 		lists("training, s", shortText, func(c *bench.Measured) []bench.Number { return c.Seconds }),
@@ -58,7 +58,7 @@ func (g *group) columns() []column {
 		lists("staleness, p99", shortText, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
 		lists("in conflict", shareText, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
 		lists("lost updates", shareText, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
-		lists("waiting", shareText, func(c *bench.Measured) []bench.Number { return fractions(waiting(c)) }),
+		lists("waiting, s", shortText, waited),
 		lists("start-up, s", shortText, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
 		{"failed", func(c *bench.Measured) string { return failed(c) }},
 	}
@@ -79,12 +79,20 @@ func (g *group) against(list func(*bench.Measured) []bench.Number) func(*bench.M
 	}
 }
 
-// fractions is percents as shares of 1.
-func fractions(percents []bench.Number) (all []bench.Number) {
-	for _, x := range percents {
-		all = append(all, x/100)
+// waited is how long the workers waited, all together; nothing if none did.
+func waited(c *bench.Measured) []bench.Number {
+	if bench.Summarize(c.BarrierWait).High == 0 {
+		return nil
 	}
-	return all
+	return c.BarrierWait
+}
+
+// toTarget is a list that runs have which reached the target.
+func toTarget(c *bench.Measured, list []bench.Number, text func(float64) string) string {
+	if finite(float64(c.Target)) && c.Target != 0 && bench.Summarize(c.TestLoss).N > 0 && bench.Summarize(list).N == 0 {
+		return "not reached"
+	}
+	return spreadText(list, text)
 }
 
 func failed(c *bench.Measured) string {

@@ -10,10 +10,7 @@ import (
 
 // OfExperiment is the report of a bench, a sweep or a reproduction.
 func OfExperiment(e *bench.Experiment) *Page {
-	p := &Page{Title: e.Name, About: e.About}
-	if p.Title == "" {
-		p.Title = "hogwild " + e.Kind
-	}
+	p := &Page{Title: strings.Trim("hogwild "+e.Kind+": "+e.Name, ": "), About: e.About}
 	p.experimentFacts(e)
 	p.note(e.Notes...)
 	p.note(e.Fairness()...)

@@ -142,7 +142,7 @@ func (g *group) part(words ...string) string {
 	if g.name != "" {
 		words = append([]string{g.name}, words...)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, ", ")
 }
 
 // panel is the cases that one figure compares, each with its name in the legend.

@@ -100,7 +100,7 @@ func (g *group) slice(field, next string) (cases []*bench.Measured, held string)
 func over(cases []*bench.Measured, what final, field, next, part, held string) figure.Figure {
 	f := figure.Figure{
 		Name: anchor(part + " " + what.name + " by " + field), Title: within(what.title+" by "+field, part),
-		Caption: "Median of the repeats; the bars are the range." + held,
+		Caption: "Median of the repeats; a thin line is the range." + held,
 		X:       figure.Axis{Label: unit(field)}, Y: figure.Axis{Label: what.label},
 	}
 	low, high := math.Inf(1), 0.0
@@ -133,10 +133,14 @@ func unit(field string) string {
 	switch field {
 	case "workers":
 		return "worker processes"
-	case "epochs", "average-every", "limit", "batch", "global-batch", "in-flight", "flush-every":
+	case "lr":
+		return "learning rate, --lr"
+	case "batch", "global-batch":
+		return "--" + field + ", examples a step"
+	case "limit":
+		return "--limit, rows"
+	case "epochs", "average-every", "in-flight", "flush-every":
 		return "--" + field + ", count"
-	case "gradient-delay":
-		return "--" + field + ", s"
 	}
 	return "--" + field
 }
@@ -145,7 +149,7 @@ func unit(field string) string {
 func (g *group) byCase(what final) figure.Figure {
 	f := figure.Figure{
 		Name: anchor(g.part() + " " + what.name + " by case"), Title: within(what.title+" by case", g.part()),
-		Caption: "Median of the repeats; the lines on the bars are the range.",
+		Caption: "Median of the repeats; a thin line is the range.",
 		X:       figure.Axis{Label: "case", Names: []string{}}, Y: figure.Axis{Label: what.label, Zero: true},
 		Series: []figure.Series{{Kind: figure.Bars}},
 	}
