@@ -157,6 +157,9 @@ type entry struct {
 	*bench.Measured
 }
 
+// tellApart is how many series of one figure can be told apart.
+const tellApart = 8
+
 // panels is the cases in figures that can be read: one for each number of workers, of
 // several modes; of one mode, all its numbers of workers together.
 func (g *group) panels() (all []panel) {

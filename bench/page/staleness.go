@@ -16,7 +16,7 @@ func (g *group) asynchrony() []figure.Figure {
 	}{
 		{"lost", "Lost updates", "updates lost, % of coordinates written", "Sampled: another wrote between a load and its store.", func(c *bench.Measured) []bench.Number { return percent(c.LostUpdates) }},
 		{"conflicts", "Conflicts", "coordinates in conflict, %", "Sampled: another changed them between a step's read and its write.", func(c *bench.Measured) []bench.Number { return percent(c.Conflicts) }},
-		{"waiting", "Waiting for others", "waiting of all workers together, s", "At a barrier, for a lock or a turn, and for the next epoch.", func(c *bench.Measured) []bench.Number { return c.BarrierWait }},
+		{"waiting", "Waiting for others", "waiting of all workers together, s", "At a barrier, and for the next epoch.", func(c *bench.Measured) []bench.Number { return c.BarrierWait }},
 	} {
 		drawn := g.bars(figure.Figure{
 			Name: f.name, Title: within(f.title, g.name), Y: figure.Axis{Label: f.label, Zero: true},

@@ -1,10 +1,12 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
@@ -50,8 +52,8 @@ func (g *group) swept() (all []figure.Figure) {
 func numbers(cases []*bench.Measured, field string) bool {
 	var different []float64
 	for _, c := range cases {
-		x, err := strconv.ParseFloat(valueOf(c, field), 64)
-		if err != nil || !finite(x) {
+		x := number(valueOf(c, field))
+		if !finite(x) {
 			return false
 		}
 		if !slices.Contains(different, x) {
@@ -59,6 +61,17 @@ func numbers(cases []*bench.Measured, field string) bool {
 		}
 	}
 	return len(different) > 1
+}
+
+// number is a value as a number, of a duration its seconds; NaN if it is neither.
+func number(value string) float64 {
+	if x, err := strconv.ParseFloat(value, 64); err == nil {
+		return x
+	}
+	if d, err := time.ParseDuration(value); err == nil {
+		return d.Seconds()
+	}
+	return nan
 }
 
 // best is the case with the least median test loss; nil if no case has one.
@@ -106,7 +119,7 @@ func over(cases []*bench.Measured, what final, field, next, part, held string) f
 	low, high := math.Inf(1), 0.0
 	var names []string
 	for _, c := range cases {
-		x, _ := strconv.ParseFloat(valueOf(c, field), 64)
+		x := number(valueOf(c, field))
 		low, high = min(low, x), max(high, x)
 		name := ""
 		if next != "" {
@@ -137,6 +150,8 @@ func unit(field string) string {
 		return "learning rate, --lr"
 	case "batch", "global-batch":
 		return "--" + field + ", examples a step"
+	case "gradient-delay":
+		return "--gradient-delay, s"
 	case "limit":
 		return "--limit, rows"
 	case "epochs", "average-every", "in-flight", "flush-every":
@@ -160,6 +175,15 @@ func (g *group) byCase(what final) figure.Figure {
 	return f
 }
 
+// leading is how the cases learned that ended with the least test loss.
+func (g *group) leading() []figure.Figure {
+	caption := medians
+	if n := len(g.cases); n > tellApart {
+		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", tellApart, n)
+	}
+	return curves(g.leaders(), caption)
+}
+
 // leaders is the cases with the least test loss: as many as curves can be told apart.
 func (g *group) leaders() panel {
 	cases := slices.Clone(g.cases)
@@ -179,7 +203,7 @@ func (g *group) leaders() panel {
 		return 0
 	})
 	p := panel{part: g.part()}
-	for i, c := range cases[:min(len(cases), 8)] {
+	for i, c := range cases[:min(len(cases), tellApart)] {
 		p.cases = append(p.cases, entry{c.Name, i, c})
 	}
 	return p
