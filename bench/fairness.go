@@ -8,7 +8,7 @@ import (
 
 const (
 	mostChance = 0.05 // that ranges of equal cases lie apart
-	shortRun   = 0.1  // seconds; epochs' ends and waking weigh in less
+	shortRun   = 0.05 // seconds; epochs' ends and waking weigh in less
 	busy       = 1.5  // the fastest run of a case to its slowest, on a machine with other work
 )
 
