@@ -5,7 +5,7 @@
 export CGO_ENABLED = 0
 
 # The packages in which several goroutines meet.
-RACE = ./shm ./hogwild/...
+RACE = ./shm ./hogwild/... ./bench/live
 
 # What the build with CUDA sees of CUDA: headers, and a libcuda to link against that
 # has all names and no code. Symbols are bound when they are first called (lazy), so

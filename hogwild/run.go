@@ -106,6 +106,9 @@ func (r *coordinator) run(ctx context.Context) (Result, error) {
 
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
+	if r.cfg.Dashboard != "" { // quiet or not: nobody can guess the port
+		r.display.warn("dashboard " + r.cfg.Dashboard)
+	}
 	r.display.start(r.header()...)
 	law := &r.cfg.Law
 	for _, line := range append(law.header(&r.cfg), law.changes(&r.cfg)...) {

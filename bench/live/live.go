@@ -5,9 +5,107 @@ package live
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"time"
+)
+
+// Times of the server.
+const (
+	every     = time.Second      // between looks into the folder, and at least between two renderings
+	heartbeat = 15 * time.Second // of silence, after which a comment tells that the connection stands
+	patience  = 10 * time.Second // with a browser that does not read
+	goodbye   = time.Second      // for the last event to arrive
 )
 
 // Serve answers requests on the listener about the run in a folder until ctx is done:
-// / is the page, /events the server-sent events, /metrics what Prometheus reads.
-func Serve(ctx context.Context, l net.Listener, run string) error { panic("not yet") }
+// / is the page, /events the server-sent events, /metrics what Prometheus reads. It then
+// sends the page as it is at the end, and closes the listener. On a loopback address it
+// answers only those who know it as one.
+func Serve(ctx context.Context, l net.Listener, run string) error {
+	s := newServer(run, time.Now)
+	h := &http.Server{Handler: s.handler(l.Addr()), ReadHeaderTimeout: patience, IdleTimeout: time.Minute,
+		ErrorLog: log.New(io.Discard, "", 0)} // of a browser that went away nobody needs to hear
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	look := time.NewTicker(every)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			s.renew()
+		case err := <-failed:
+			return fmt.Errorf("dashboard on %s: %w", l.Addr(), err)
+		case <-ctx.Done():
+			s.end()
+			return shut(h)
+		}
+	}
+}
+
+// shut lets the answers under way end, and cuts off those that do not.
+func shut(h *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	err := h.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return h.Close()
+	}
+	return err
+}
+
+// handler is what is answered, to those who may ask.
+func (s *server) handler(at net.Addr) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", metricsType)
+		_, _ = w.Write(s.metrics())
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	return guard(at, mux)
+}
+
+// guard keeps other sites out. A page of theirs may not read ours, since its host is
+// another, unless that host's name is made to lead to this machine (DNS rebinding): but
+// then the browser sends that name. It also keeps answers out of caches and frames.
+func guard(at net.Addr, next http.Handler) http.Handler {
+	tcp, ok := at.(*net.TCPAddr)
+	private := ok && tcp.IP.IsLoopback()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if private && !loopback(r.Host) {
+			http.Error(w, fmt.Sprintf("this dashboard is for this machine alone: ask http://%s/, not %q", at, r.Host), http.StatusForbidden)
+			return
+		}
+		head := w.Header()
+		head.Set("Cache-Control", "no-store")
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Content-Security-Policy", policy())
+		next.ServeHTTP(w, r)
+	})
+}
+
+// loopback tells whether the host of a request, with or without a port, is this machine
+// by a name that nobody else can have.
+func loopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = trimBrackets(host)
+	}
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// trimBrackets is an IPv6 address without what a URL has around it.
+func trimBrackets(host string) string {
+	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
+		return host[1 : n-1]
+	}
+	return host
+}

@@ -48,6 +48,8 @@ Examples:
       the weights in the memory of the first GPU, by hogwild-cuda (make cuda)
   hogwild train --workers 4 --gpu auto:2 --gpu-mem-free 4GiB
       on the two GPUs with the most free memory (hogwild devices lists them)
+  hogwild train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0
+      shows its curves in a browser while it goes on, and to Prometheus under /metrics
   hogwild train --resume runs/digits --epochs 20
       goes on where a run stopped, with its settings, to epoch 20
 `
@@ -59,6 +61,9 @@ type trainOptions struct {
 	json   bool
 	tune   bool
 	config string // --config
+
+	dashboard string // the address of --dashboard
+	public    bool   // --dashboard-public
 }
 
 func trainCommand() *cli.Command {
@@ -112,6 +117,11 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	end, err := o.watched(stderr)
+	if err != nil {
+		return err
+	}
+	defer end()
 	o.Progress, o.Signals = stderr, true
 	if o.tune {
 		if o.Config, _, err = hogwild.Tune(context.Background(), o.Config); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -44,6 +45,8 @@ func (o *trainOptions) flags() []cli.Flag {
 
 	l.string(&o.FlushEvery, "flush-every", "`M` updates for which a worker keeps hot coordinates to itself; auto; 1: none")
 
+	l.duration(&o.GradientDelay, "gradient-delay", "`TIME` by which computing each gradient takes longer, as 100ns: for experiments")
+
 	l.category = "GPU"
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; 0,1 or auto or auto:2: workers on several (default: host memory)")
 	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` memory that a GPU must have free to be chosen by auto, as 4GiB")
@@ -78,6 +81,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.MaxRestarts, "max-restarts", "`N` times that a dead worker is started again")
 	l.string(&o.config, "config", "`FILE` settings in YAML; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")
+	l.string(&o.dashboard, "dashboard", "`ADDRESS` show the run in a browser while it goes on, as 127.0.0.1:8080; port 0: any that is free")
+	l.bool(&o.public, "dashboard-public", "let others on the network see the dashboard: they need no password")
 	l.bool(&o.Quiet, "quiet", "no progress on stderr")
 	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
 	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
@@ -103,6 +108,10 @@ func (l *flagList) float(p *float64, name, usage string) {
 
 func (l *flagList) string(p *string, name, usage string) {
 	l.add(&cli.StringFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+func (l *flagList) duration(p *time.Duration, name, usage string) {
+	l.add(&cli.DurationFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
 }
 
 func (l *flagList) bool(p *bool, name, usage string) {

@@ -1,0 +1,162 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a page of headless Chromium.
+type browser struct {
+	*testing.T
+	ctx     context.Context
+	console iter.Seq2[chromedp.ConsoleMessage, error]
+}
+
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("chromium is not on PATH: install Debian's package")
+		}
+		t.Skip("chromium is not on PATH")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // all takes two seconds; a hang must be seen
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return &browser{t, ctx, chromedp.Console(ctx)}
+}
+
+// complaints is what the console has said so far: errors of scripts, what the policy
+// forbids, what is not found.
+func (b *browser) complaints() (all []string) {
+	b.Helper()
+	const last = "that is all"
+	run(b, chromedp.Evaluate[chromedp.Void](`console.log("`+last+`")`))
+	for m, err := range b.console {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if m.Text == last {
+			break
+		}
+		all = append(all, m.String()+" "+m.URL)
+	}
+	return all
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	run(b, chromedp.Steps(steps...))
+}
+
+// run is what an action returns.
+func run[T any](b *browser, a chromedp.Action[T]) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, a)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return v
+}
+
+// until waits until an expression of JavaScript is true.
+func (b *browser) until(expression string) {
+	b.Helper()
+	run(b, chromedp.Poll[bool](expression))
+}
+
+// is checks that an expression of JavaScript is true now.
+func (b *browser) is(expression string) {
+	b.Helper()
+	if !run(b, chromedp.Evaluate[bool](expression)) {
+		b.Errorf("not so: %s", expression)
+	}
+}
+
+// shoot is the picture of what is seen, kept by go test -artifacts.
+func (b *browser) shoot(name string) []byte {
+	b.Helper()
+	picture := run(b, chromedp.CaptureScreenshot())
+	if _, err := png.Decode(bytes.NewReader(picture)); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.ArtifactDir(), name), picture, 0o666); err != nil {
+		b.Fatal(err)
+	}
+	return picture
+}
+
+// TestBrowser looks at a run in a browser as a user does.
+func TestBrowser(t *testing.T) {
+	b := openBrowser(t)
+	folder, c := newRun(t), newClock()
+	grow := func(n int) {
+		folder.second(float64(n)-0.5, 60*n, 40*n)
+		folder.epoch(n, 2/float64(n))
+	}
+	for n := range 3 {
+		grow(n + 1)
+	}
+	s := newServer(folder.path, c.now)
+	shown := func(id string) string { return `document.getElementById("` + id + `").getClientRects().length > 0` }
+	body := func() string { return run(b, chromedp.InnerHTML(chromedp.CSS("#run"))) }
+
+	b.do(chromedp.Navigate(serve(t, s)), chromedp.WaitVisible(chromedp.CSS("#run figure svg")))
+	b.until(`document.getElementById("state").textContent == "live"`)
+	b.is(shown("loss-against-time"))
+	b.is("!(" + shown("loss-against-examples") + ")")
+	before := b.shoot("time.png")
+
+	b.do(chromedp.Click(chromedp.CSS("#across")))
+	b.is("!(" + shown("loss-against-time") + ")")
+	b.is(shown("loss-against-examples"))
+	b.is(shown("rate-against-time")) // there is no other
+	if bytes.Equal(b.shoot("examples.png"), before) {
+		t.Error("a click changes nothing that is seen")
+	}
+
+	// What was chosen stays when the run goes on, and the page stays where it was read.
+	b.is(`location.hash = "loss-against-examples", window.scrollTo(0, 40), document.getElementById("run").firstElementChild.id = "old", true`)
+	b.is(`window.scrollY == 40`)
+	grow(4)
+	s.renew()
+	b.until(`!document.getElementById("old")`)
+	b.is(`window.scrollY == 40`)
+	b.is(shown("loss-against-examples"))
+	b.is(`document.getElementById("loss-against-examples").matches(":target")`) // it was made larger
+
+	// While it is paused nothing changes, and nothing is lost.
+	b.do(chromedp.Click(chromedp.CSS("#pause")))
+	was := body()
+	folder.write("metrics.jsonl", epochLine(4, 0.25))
+	s.renew()
+	s.end() // the end is seen in any case
+	b.until(`document.getElementById("state").textContent.startsWith("ended")`)
+	if body() != was {
+		t.Error("the page changes while it is paused")
+	}
+	b.do(chromedp.Click(chromedp.CSS("#pause")))
+	if body() == was {
+		t.Error("what came while the page was paused is not shown after it")
+	}
+	b.is(`document.getElementById("state").textContent.startsWith("ended")`)
+	b.shoot("ended.png")
+
+	if bad := b.complaints(); len(bad) > 0 {
+		t.Errorf("the console complains: %q", bad)
+	}
+}

@@ -1,0 +1,243 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"hogwild/bench/page"
+	"hogwild/hogwild"
+)
+
+// server is a run as it is shown.
+type server struct {
+	folder string
+	now    func() time.Time
+
+	mu        sync.Mutex
+	tail      tail
+	steps     steps
+	config    hogwild.Config
+	result    *hogwild.Result
+	read      stamp // of config.yaml, as it was read
+	listeners int   // to events
+	body      view
+	changed   chan struct{} // closed when body has become another one
+	ended     bool
+}
+
+// view is what stands in the page, rendered once for all who look.
+type view struct {
+	html  template.HTML
+	n     int       // of this rendering
+	lines int       // of the metrics that it shows
+	drawn time.Time // zero: not yet
+	ended bool
+}
+
+// stamp tells one content of a file from another.
+type stamp struct {
+	size int64
+	at   time.Time
+}
+
+func newServer(folder string, now func() time.Time) *server {
+	return &server{folder: folder, now: now, changed: make(chan struct{}), steps: steps{run: progress{since: now()}},
+		tail: tail{path: filepath.Join(folder, "metrics.jsonl")}}
+}
+
+// look takes in what the folder has that is new. s.mu is held.
+func (s *server) look() {
+	if err := s.tail.read(); err != nil {
+		return // the next look may do better; until then the age of the last step grows
+	}
+	s.steps.look(&s.tail, s.now())
+}
+
+// renew looks, and renders what is new for those who listen.
+func (s *server) renew() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	if s.listeners > 0 && s.tail.lines != s.body.lines {
+		s.draw()
+	}
+}
+
+// current is the view for somebody who has just come. What is older than a second is
+// drawn anew if it differs, so that many who come cost no more than one who stays.
+func (s *server) current() view {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	if s.body.drawn.IsZero() || s.tail.lines != s.body.lines && s.now().Sub(s.body.drawn) >= every {
+		s.draw()
+	}
+	return s.body
+}
+
+// end shows the run as it is at its end.
+func (s *server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.look()
+	s.draw()
+}
+
+// draw renders the page's body and tells those who listen. s.mu is held.
+func (s *server) draw() {
+	s.body = view{html: s.render(), n: s.body.n + 1, lines: s.tail.lines, drawn: s.now(), ended: s.ended}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// render is the body, or why there is none. It runs in the process that trains: a
+// mistake in a figure must not end a run of days.
+func (s *server) render() (html template.HTML) {
+	defer func() {
+		if r := recover(); r != nil {
+			html = sorry(fmt.Errorf("drawing failed: %v", r))
+		}
+	}()
+	if err := s.settings(); errors.Is(err, fs.ErrNotExist) {
+		return `<p>The run has not begun to train yet.</p>`
+	} else if err != nil {
+		return sorry(err)
+	}
+	p := page.OfRuns([]*hogwild.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
+		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}})
+	if !s.ended { // a report cannot know whether the run goes on; this page does
+		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run has not ended") })
+	}
+	html, err := p.Body()
+	if err != nil {
+		return sorry(err)
+	}
+	return html
+}
+
+func sorry(err error) template.HTML {
+	return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
+}
+
+// settings reads config.yaml if it is another than before, since a run writes it when it
+// begins, and at the end the result. (ReadRun would read all metrics again.)
+func (s *server) settings() error {
+	info, err := os.Stat(filepath.Join(s.folder, "config.yaml"))
+	if err != nil {
+		return err
+	}
+	if is := (stamp{info.Size(), info.ModTime()}); is != s.read {
+		c := hogwild.Default()
+		if err := readFile(filepath.Join(s.folder, "config.yaml"), yaml.Unmarshal, &c); err != nil {
+			return err
+		}
+		s.config, s.read = c, is
+	}
+	if !s.ended { // a result that is there is that of the run which is resumed
+		return nil
+	}
+	var r hogwild.Result
+	switch err := readFile(filepath.Join(s.folder, "result.json"), json.Unmarshal, &r); {
+	case err == nil:
+		s.result = &r
+	case !errors.Is(err, fs.ErrNotExist): // a run that fails has none
+		return err
+	}
+	return nil
+}
+
+// readFile reads a file into a value by what parses it.
+func readFile(path string, parse func([]byte, any) error, into any) error {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = parse(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// events sends the body at once, and again whenever it has become another one; then, at
+// the end of the run, as an event of its own. Each event is the whole body, so that who
+// comes back needs nothing of what it missed: the number of the last event that it got
+// (Last-Event-ID) asks for nothing.
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	if r.Method == http.MethodHead {
+		return
+	}
+	s.listen(1)
+	defer s.listen(-1)
+	out := http.NewResponseController(w)
+	send := func(text []byte) error {
+		// Writes to a browser that has stopped reading would wait for ever. Where no deadline
+		// can be set there is none.
+		_ = out.SetWriteDeadline(time.Now().Add(patience))
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	s.current()
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for sent := 0; ; {
+		body, changed := s.seen()
+		text := []byte(": still here\n\n")
+		if body.n != sent {
+			text, sent = event(body), body.n
+		}
+		if err := send(text); err != nil || body.ended {
+			return
+		}
+		select {
+		case <-changed:
+		case <-beat.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *server) listen(change int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners += change
+}
+
+// seen is the view as it is, and what tells when it is another.
+func (s *server) seen() (view, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.body, s.changed
+}
+
+// event is a view as a server-sent event: https://html.spec.whatwg.org/multipage/server-sent-events.html
+func event(v view) []byte {
+	var b bytes.Buffer
+	name := "body"
+	if v.ended {
+		name = "ended"
+	}
+	fmt.Fprintf(&b, "id: %d\nevent: %s\nretry: 2000\n", v.n, name)
+	for line := range strings.Lines(string(v.html)) {
+		b.WriteString("data: " + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	b.WriteString("\n")
+	return b.Bytes()
+}

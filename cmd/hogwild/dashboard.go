@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+
+	"hogwild/bench/live"
+	"hogwild/hogwild"
+)
+
+// watched lets the run be watched in a browser while it goes on, if --dashboard is
+// given, until the function that it returns is called. The address is listened on
+// before anything else is made, so that a wrong one costs nothing.
+func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
+	if o.dashboard == "" {
+		if o.public {
+			return nil, usagef("--dashboard-public says who may see the dashboard: give --dashboard ADDRESS too, as in --dashboard 0.0.0.0:8080")
+		}
+		return func() {}, nil
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	l, err := listen(o.dashboard, o.public)
+	if err != nil {
+		return nil, err
+	}
+	o.Run = hogwild.FreshRun(o.Config) // the server must know it before the run does
+	o.Dashboard = "http://" + reachable(l.Addr().(*net.TCPAddr)) + "/"
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func(run string) { served <- live.Serve(ctx, l, run) }(o.Run)
+	return func() {
+		cancel()
+		if err := <-served; err != nil { // the run is what counts
+			fmt.Fprintf(stderr, "hogwild: %v\n", err)
+		}
+	}, nil
+}
+
+// listen opens the address of the dashboard. Whoever reaches it sees the run, so it is
+// one of this machine alone unless that is said to be meant.
+func listen(address string, public bool) (net.Listener, error) {
+	at, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return nil, usagef("--dashboard %q: %s; want an address and a port, as in 127.0.0.1:8080 (port 0: any that is free)", address, reason(err))
+	}
+	if !public && !at.IP.IsLoopback() {
+		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add --dashboard-public if that is meant", address, at.Port)
+	}
+	l, err := net.ListenTCP("tcp", at)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, usagef("--dashboard %q: the port is in use: give another one, or 0 for any that is free", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, usagef("--dashboard %q: this machine has no such address; `ip address` lists those it has", address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, usagef("--dashboard %q: the port is for root alone: give one from 1024 on", address)
+	case err != nil:
+		return nil, usagef("--dashboard %q: %s", address, reason(err))
+	}
+	return l, nil
+}
+
+// reachable is where others find what listens at an address: one that stands for all
+// addresses of this machine leads nowhere in a browser.
+func reachable(at *net.TCPAddr) string {
+	if name, err := os.Hostname(); err == nil && at.IP.IsUnspecified() {
+		return net.JoinHostPort(name, strconv.Itoa(at.Port))
+	}
+	return at.String()
+}
+
+// reason is what package net has to say, without the address, which the user knows.
+func reason(err error) string {
+	var parse *net.AddrError
+	var name *net.DNSError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &parse):
+		return parse.Err
+	case errors.As(err, &name):
+		return name.Err
+	case errors.As(err, &call):
+		return call.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestDashboard watches a run that would take hours, and stops it: its URL comes before
+// anything else, with --quiet too, and the last event says that it has ended.
+func TestDashboard(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
+		"--save-every", "0", "--run", filepath.Join(t.TempDir(), "run"), "--json", "--quiet", "--dashboard", "127.0.0.1:0")
+	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	said := bufio.NewReader(stderr)
+	line, err := said.ReadString('\n')
+	m := regexp.MustCompile(`^dashboard (http://127\.0\.0\.1:\d+/)\n$`).FindStringSubmatch(line)
+	if m == nil {
+		t.Fatalf("the first line is %q (%v), want the URL of the dashboard", line, err)
+	}
+	url := m[1]
+	if text := fetch(t, url+"metrics"); !strings.Contains(text, "\nhogwild_examples_total ") {
+		t.Errorf("metrics are %q", text)
+	}
+	answer, err := http.Get(url + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	events := bufio.NewReader(answer.Body)
+	if first, err := events.ReadString('\n'); !strings.HasPrefix(first, "id: ") {
+		t.Errorf("events begin with %q (%v)", first, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(events)
+	if n := strings.Count(string(rest), "\nevent: ended\n"); n != 1 || err != nil {
+		t.Errorf("%d events say that the run has ended (%v), want one", n, err)
+	}
+	others, _ := io.ReadAll(said)
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("ended with %v, want exit status 130; stderr: %s", err, others)
+	}
+	if _, err := http.Get(url); err == nil {
+		t.Error("the dashboard is there after the run")
+	}
+}
+
+// fetch is the text at a URL.
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, %v", url, answer.StatusCode, err)
+	}
+	return string(text)
+}
+
+// TestDashboardPortInUse: who cannot be watched is not trained.
+func TestDashboardPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	folder := filepath.Join(t.TempDir(), "run")
+	var stdout, stderr bytes.Buffer
+	status := run([]string{"train", "--data", "digits:500", "--run", folder, "--dashboard", l.Addr().String()}, &stdout, &stderr)
+	if text := stderr.String(); status != 2 || stdout.Len() > 0 || strings.Count(text, "\n") != 1 || !strings.Contains(text, "the port is in use") {
+		t.Errorf("status %d, stdout %q, stderr %q; want 2 and one line that says that the port is in use", status, &stdout, text)
+	}
+	if found, _ := filepath.Glob(folder); found != nil {
+		t.Error("a run folder was made")
+	}
+}
