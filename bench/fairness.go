@@ -111,7 +111,9 @@ func (e *Experiment) playing() []string {
 func (e *Experiment) batches() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
-		chosen := func(c *Measured) bool { return len(c.without("batch", "global-batch")) == len(c.without()) && c.Config.Batch > 0 }
+		chosen := func(c *Measured) bool {
+			return len(c.without("batch", "global-batch")) == len(c.without()) && c.Config.Batch > 0
+		}
 		others := slices.DeleteFunc(slices.Clone(of), func(c *Measured) bool {
 			return !chosen(c) || !chosen(of[0]) || c.Config.Batch == of[0].Config.Batch
 		})
