@@ -15,8 +15,8 @@ const (
 	lineHeight  = 17
 	titleHeight = 21
 	tickLength  = 4
-	slant       = 38 // degrees, of names that have no room
-	longestName = 120
+	slant       = 42 // degrees, of names that have no room
+	longestName = 165
 	keyWidth    = 26 // of a legend's sample
 	dotsPerInch = 180
 )
@@ -51,7 +51,7 @@ func (f *Figure) layout() *layout {
 	l := &layout{Figure: f, width: figureWidth}
 	l.drawn = l.prepare()
 	l.spans()
-	room := l.width - 2*edge
+	room := l.width - 2*edge // of text
 	l.title = wrap(plain(f.Title), titleSize, room, 3)
 	l.yLabel = wrap(plain(f.Y.Label), textSize, room, 2)
 
@@ -59,7 +59,7 @@ func (f *Figure) layout() *layout {
 	left := edge + tickLength + widest(l.yTicks)
 	l.plot.Min.X, l.plot.Max.X = left, l.width-12
 	l.fitX()
-	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-left, 2)
+	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-l.plot.Min.X, 2)
 	l.legend = l.rows()
 
 	y := vg.Length(edge)
@@ -139,11 +139,18 @@ func (l *layout) fitX() {
 			}
 		}
 	}
-	if n := len(l.xTicks); n > 0 { // the last label may stand out on the right
-		last := l.xTicks[n-1]
-		over := l.atX(last.place) + width(last.label, tickSize)/2 - (l.width - edge)
-		l.plot.Max.X -= max(0, over)
+	l.standOut()
+}
+
+// standOut makes room beside the plot for labels of x that stand out of it.
+func (l *layout) standOut() {
+	var left, right vg.Length
+	for _, t := range l.xTicks {
+		x, half := l.atX(t.place), width(t.label, tickSize)/2
+		left, right = max(left, edge-(x-half)), max(right, x+half-(l.width-edge))
 	}
+	l.plot.Min.X += left
+	l.plot.Max.X -= right
 }
 
 // counts is a tick for each value of x, if these are a few whole numbers.
