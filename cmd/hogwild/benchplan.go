@@ -63,7 +63,8 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 		o.out = filepath.Join("runs", fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name))
 	}
 	p.Kind, p.Command = "bench", o.command(s)
-	return p, o.finish(s, &p)
+	err = o.finish(s, &p)
+	return p, err
 }
 
 // finish says how often, and to which loss.
