@@ -49,7 +49,7 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 func listen(address string, public bool) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
-		return nil, usagef("--dashboard %q: %s; want an address and a port, as in 127.0.0.1:8080 (port 0: any that is free)", address, reason(err))
+		return nil, usagef("--dashboard %q: %s; want an address and a port, as in 127.0.0.1:8080 (port 0: any that is free)", address, refusal(err))
 	}
 	if !public && !at.IP.IsLoopback() {
 		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add --dashboard-public if that is meant", address, at.Port)
@@ -63,7 +63,7 @@ func listen(address string, public bool) (net.Listener, error) {
 	case errors.Is(err, syscall.EACCES):
 		return nil, usagef("--dashboard %q: the port is for root alone: give one from 1024 on", address)
 	case err != nil:
-		return nil, usagef("--dashboard %q: %s", address, reason(err))
+		return nil, usagef("--dashboard %q: %s", address, refusal(err))
 	}
 	return l, nil
 }
@@ -77,8 +77,8 @@ func reachable(at *net.TCPAddr) string {
 	return at.String()
 }
 
-// reason is what package net has to say, without the address, which the user knows.
-func reason(err error) string {
+// refusal is what package net has to say, without the address, which the user knows.
+func refusal(err error) string {
 	var parse *net.AddrError
 	var name *net.DNSError
 	var call *os.SyscallError
