@@ -110,7 +110,6 @@ func (r *run) state() string {
 func (p *Page) runFacts(r *run, several bool) {
 	if !several {
 		p.fact("folder", r.Folder)
-		p.fact("state", r.state())
 	}
 	if r.Result == nil {
 		return
