@@ -33,11 +33,13 @@ func results(all []*run) Section {
 	return Section{Title: "Results", Table: t}
 }
 
-// upright is a table of one row with its heads as rows.
+// upright is a table of one row as names and values.
 func (t *Table) upright() *Table {
-	u := &Table{Heads: []string{t.Heads[0], t.Rows[0][0]}}
+	u := &Table{}
 	for i, head := range t.Heads[1:] {
-		u.Rows = append(u.Rows, []string{head, t.Rows[0][i+1]})
+		if cell := t.Rows[0][i+1]; cell != absent {
+			u.Rows = append(u.Rows, []string{head, cell})
+		}
 	}
 	return u
 }

@@ -26,7 +26,8 @@ type Section struct {
 	Code    string // settings, or how to repeat it: preformatted
 }
 
-// Table is a table: the first column names the rows; numbers are aligned on the right.
+// Table is a table: the first column names the rows; numbers are aligned on the right. One
+// without heads has a name and a value a row, and several rows stand beside each other.
 type Table struct {
 	Heads []string
 	Rows  [][]string

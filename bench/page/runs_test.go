@@ -69,7 +69,7 @@ func TestRunOfOneFolder(t *testing.T) {
 		{"in conflict", "25%"},
 		{"lost updates", "0.1%"},
 	} {
-		if got := cell(t, p, "Results", c.row, "mine"); got != c.want {
+		if got := cell(t, p, "Results", c.row, ""); got != c.want {
 			t.Errorf("%s: %q, want %q", c.row, got, c.want)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRunUnderWay(t *testing.T) {
 	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{
 		"config.yaml": config, "metrics.jsonl": metrics() + `{"kind":"epo`,
 	})})
-	if got := cell(t, p, "Results", "state", "mine"); got != "not ended: epoch 2 of 3" {
+	if got := cell(t, p, "Results", "state", ""); got != "not ended: epoch 2 of 3" {
 		t.Errorf("state: %q", got)
 	}
 	if got := cell(t, p, "Workers", "1", "state"); got != "training" {
@@ -121,7 +121,7 @@ func TestRunThatDiverged(t *testing.T) {
 	if text := whole(t, p); !strings.Contains(text, "The numbers diverged") || strings.Contains(text, ">NaN<") {
 		t.Error("the page does not say that the numbers diverged, or shows NaN")
 	}
-	if got := cell(t, p, "Results", "epochs", "mine"); got != "3" {
+	if got := cell(t, p, "Results", "epochs", ""); got != "3" {
 		t.Errorf("epochs: %q, want 3", got)
 	}
 }

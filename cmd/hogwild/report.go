@@ -105,7 +105,7 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 func resultsOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", usagef("%s: %v; want a run folder, or the folder of a bench, a sweep or a reproduction", path, reason(err))
+		return "", usagef("%s: %v; want a run folder, or the folder of a bench, a sweep or a reproduction", path, cause(err))
 	}
 	if !info.IsDir() {
 		return path, nil
@@ -154,13 +154,13 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 
 func (o *reportOptions) failed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return usagef("report %s: %v; --out names another place", o.out, reason(err))
+		return usagef("report %s: %v; --out names another place", o.out, cause(err))
 	}
 	return fmt.Errorf("writing the report: %w", err)
 }
 
-// reason is why a file could not be used, without its name.
-func reason(err error) error {
+// cause is why a file could not be used, without its name.
+func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
