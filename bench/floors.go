@@ -7,13 +7,10 @@ package bench
 import (
 	"encoding/json"
 	"io"
-	"os"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"hogwild/hogwild"
 )
 
 // Options say how to measure.
@@ -83,8 +80,9 @@ func Measure(o Options) (*Floors, error) {
 	if err := m.start(o.Idle); err != nil {
 		return nil, err
 	}
+	here := hogwild.ThisMachine()
 	return &Floors{
-		CPU: processor(), Cores: len(c.cores), Kernel: kernel(), Go: runtime.Version(),
+		CPU: here.CPU, Cores: len(c.cores), Kernel: here.Kernel, Go: here.Go,
 		Time: time.Now().UTC().Truncate(time.Second), Floors: m.floors,
 	}, nil
 }
@@ -143,23 +141,4 @@ func (f *Floors) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(f)
-}
-
-// processor is the name of the CPU's model, as far as the system tells it.
-func processor() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
-}
-
-func kernel() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return runtime.GOOS
-	}
-	return "Linux " + unix.ByteSliceToString(u.Release[:])
 }

@@ -123,12 +123,12 @@ func pick(text string, all []candidate, n int, least int64) (indices []int, note
 	return indices, note, nil
 }
 
-// GPUs are the UUIDs of those that the run is on, for its report; the first holds the
-// weights.
-func (o *owner) GPUs() []string {
-	uuids := []string{o.uuid}
+// GPUs are the UUIDs and names of those that the run is on, for its report; the first
+// holds the weights.
+func (o *owner) GPUs() (uuids, names []string) {
+	uuids, names = []string{o.uuid}, []string{o.name}
 	for _, a := range o.away {
-		uuids = append(uuids, a.uuid)
+		uuids, names = append(uuids, a.uuid), append(names, a.name)
 	}
-	return uuids
+	return uuids, names
 }

@@ -13,11 +13,14 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// The files of a run folder. Both are replaced atomically: whoever reads one finds
-// the old or the new, never half of either.
+// The files of a run folder. The first three are replaced atomically: whoever reads one
+// finds the old or the new, never half of either. Beside them are TensorBoard's: see events.
 const (
 	weightsFile  = "weights.safetensors"  // the weights alone, as PyTorch names and shapes them
 	snapshotFile = "snapshot.safetensors" // all that is needed to go on
+	resultFile   = "result.json"          // what the run came to, when it has ended
+	configFile   = "config.yaml"          // its settings
+	metricsName  = "metrics.jsonl"        // a line for each epoch and each second
 )
 
 // Tensors of a snapshot beside the weights.

@@ -131,7 +131,7 @@ func noHalves(t *testing.T, dir string) {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case weightsFile, snapshotFile, "metrics.jsonl", "config.yaml":
+		case weightsFile, snapshotFile, resultFile, metricsName, configFile:
 		default:
 			t.Errorf("%s was left in the run folder", e.Name())
 		}

@@ -1,10 +1,14 @@
 package hogwild
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"time"
+
+	"hogwild/hogwild/model"
 )
 
 // finish ends a run: the workers, a round that was under way, the last snapshot,
@@ -25,7 +29,25 @@ func (r *coordinator) finish() (Result, error) {
 		r.failed(r.saveWithin())
 	}
 	r.display.close()
-	return r.result(), r.ended
+	result := r.result()
+	r.failed(r.saveResult(result))
+	return result, r.ended
+}
+
+// saveResult writes result.json, unless the run failed in a way that leaves nothing to
+// report.
+func (r *coordinator) saveResult(res Result) error {
+	if r.ended != nil && res.Stopped == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := res.WriteJSON(&text); err != nil {
+		return err
+	}
+	if err := replaceFile(filepath.Join(r.dir, resultFile), [][]byte{text.Bytes()}); err != nil {
+		return fmt.Errorf("the result could not be saved: %w", err)
+	}
+	return nil
 }
 
 // failed adds an error to why the run ended; the device's first one is enough.
@@ -123,22 +145,17 @@ func (r *coordinator) result() Result {
 	res := Result{Mode: c.Mode, Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
 		Epochs: int(r.pos.Epoch) - 1, Examples: r.pos.Examples, Seconds: r.pos.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.pos.Restarts, LostExamples: r.pos.Lost, Seed: c.Seed,
-		Version: Version, Run: r.dir, Stopped: r.stopped, Notes: append(r.train.Notes, r.owner.Notes()...), History: r.pos.History, Events: r.events}
+		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
+		Time: time.Now().UTC().Truncate(time.Second), Machine: ThisMachine(), Version: Version, Commit: Commit(), Run: r.dir, Stopped: r.stopped, Notes: append(r.train.Notes, r.owner.Notes()...), History: r.pos.History, Events: r.events}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
-	switch {
-	case errors.Is(r.ended, ErrInterrupted):
-		res.Stopped = "interrupted"
-	case errors.Is(r.ended, ErrTerminated):
-		res.Stopped = "terminated"
-	}
-	if e := r.last; e != nil {
-		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
-		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
-	}
-	if o, ok := r.owner.(interface{ GPUs() []string }); ok { // not in host memory
-		res.GPUs = o.GPUs()
+	res.FlopsPerExample = model.Flops(r.first, res.ValuesPerExample)
+	r.scores(&res)
+	if o, ok := r.owner.(interface {
+		GPUs() (uuids, names []string)
+	}); ok { // not in host memory
+		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
 	c.Law.tell(&res, c)
 	res.Instruments = r.instruments()
@@ -152,6 +169,24 @@ func (r *coordinator) result() Result {
 		res.Timing = r.timing()
 	}
 	return res
+}
+
+// scores sets why the run ended early and how well it predicts; of one that diverged, the
+// losses are not numbers.
+func (r *coordinator) scores(res *Result) {
+	switch {
+	case errors.Is(r.ended, ErrInterrupted):
+		res.Stopped = "interrupted"
+	case errors.Is(r.ended, ErrTerminated):
+		res.Stopped = "terminated"
+	case errors.Is(r.ended, ErrDiverged):
+		res.Stopped, res.TrainLoss, res.TestLoss = "diverged", math.NaN(), math.NaN()
+		return
+	}
+	if e := r.last; e != nil {
+		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
+		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
+	}
 }
 
 // startup is the time from the first worker's exec to the last worker's first

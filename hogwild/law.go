@@ -223,6 +223,7 @@ func (l Law) changes(c *Config) (lines []string) {
 // tell writes to the result what the law has made of the run.
 func (l Law) tell(r *Result, c *Config) {
 	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
+	r.LRCapped = l.Capped
 	if c.Optimizer == "momentum" {
 		r.MomentumUsed = l.Momentum
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 )
@@ -18,7 +17,7 @@ type metricsFile struct{ f *os.File }
 // openMetrics begins the file of a run folder, or goes on with it when resuming. A
 // line that was cut off by the end of the process is then removed.
 func openMetrics(run string, resume bool) (*metricsFile, error) {
-	path := filepath.Join(run, "metrics.jsonl")
+	path := filepath.Join(run, metricsName)
 	whole := int64(0) // bytes to keep
 	if resume {
 		old, err := os.ReadFile(path)
@@ -63,47 +62,3 @@ func (m *metricsFile) line(v any) error {
 }
 
 func (m *metricsFile) close() error { return m.f.Close() }
-
-// number is a float64 in JSON, where NaN and infinity do not exist: they are null.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// MarshalJSON writes null for numbers that are not finite: a run may diverge.
-func (e EpochResult) MarshalJSON() ([]byte, error) {
-	type plain EpochResult
-	return json.Marshal(struct {
-		plain
-		TrainLoss    number  `json:"train_loss"`
-		TestLoss     number  `json:"test_loss"`
-		TestAccuracy *number `json:"test_accuracy,omitempty"`
-		TestRMSE     *number `json:"test_rmse,omitempty"`
-		TestR2       *number `json:"test_r2,omitempty"`
-	}{
-		plain(e), number(e.TrainLoss), number(e.TestLoss),
-		(*number)(e.TestAccuracy), (*number)(e.TestRMSE), (*number)(e.TestR2),
-	})
-}
-
-// MarshalJSON writes null for a rate that is not finite: time may not have passed.
-func (s Status) MarshalJSON() ([]byte, error) {
-	type plain Status
-	return json.Marshal(struct {
-		plain
-		Rate number `json:"examples_per_second"`
-	}{plain(s), number(s.Rate)})
-}
-
-// MarshalJSON writes null for a rate that is not finite: time may not have passed.
-func (w WorkerStatus) MarshalJSON() ([]byte, error) {
-	type plain WorkerStatus
-	return json.Marshal(struct {
-		plain
-		Rate number `json:"examples_per_second"`
-	}{plain(w), number(w.Rate)})
-}

@@ -1,6 +1,7 @@
 package hogwild
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -160,15 +161,18 @@ func (r *coordinator) begin() error {
 	return s.restore(r.mem, r.world)
 }
 
+// FreshRun is the run folder that Run would choose for c now. (Where the model is chosen
+// by the data, Run names it too.)
+func FreshRun(c Config) string {
+	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
+		return folder
+	}
+	return freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&c)))
+}
+
 // openFolder makes the run folder: the one to resume, or a new one.
 func (r *coordinator) openFolder() error {
-	r.dir = r.cfg.Run
-	if r.dir == "" {
-		r.dir = r.cfg.Resume
-	}
-	if r.dir == "" {
-		r.dir = freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&r.cfg)))
-	}
+	r.dir = FreshRun(r.cfg)
 	r.cfg.Run = r.dir
 	if r.cfg.Resume != r.dir {
 		if _, err := os.Stat(filepath.Join(r.dir, snapshotFile)); err == nil {
@@ -178,11 +182,16 @@ func (r *coordinator) openFolder() error {
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {
 		return err
 	}
+	// That of a run which this one takes the place of, or goes on from: until it ends it
+	// has none.
+	if err := os.Remove(filepath.Join(r.dir, resultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	text, err := yaml.Marshal(r.cfg)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "config.yaml"), text, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, configFile), text, 0o666); err != nil {
 		return err
 	}
 	r.metrics, err = openMetrics(r.dir, r.cfg.Resume == r.dir)

@@ -1,5 +1,16 @@
 package hogwild
 
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
 // Recorded is what a run folder holds of a run: its settings, what it came to and how it
 // went. It may be read while the run goes on.
 type Recorded struct {
@@ -11,5 +22,95 @@ type Recorded struct {
 }
 
 // ReadRun reads a run folder: config.yaml, metrics.jsonl and, if the run has ended,
-// result.json.
-func ReadRun(folder string) (*Recorded, error) { panic("not yet") }
+// result.json. Of the lines of metrics.jsonl that a run has which was resumed from before
+// its end, those count that came last; one that is not whole yet is left out. Errors match
+// ErrUsage.
+func ReadRun(folder string) (*Recorded, error) {
+	r := &Recorded{Folder: folder, Config: Default()}
+	text, err := os.ReadFile(filepath.Join(folder, configFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, usage("%s is not a run folder: %w", folder, err)
+	case err != nil:
+		return nil, usage("run folder %s: %w", folder, err)
+	}
+	if err := yaml.Unmarshal(text, &r.Config); err != nil {
+		what, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
+		return nil, usage("%s: not the settings of a run: %s", filepath.Join(folder, configFile), what)
+	}
+	if err := r.readMetrics(); err != nil {
+		return nil, err
+	}
+	return r, r.readResult()
+}
+
+// readResult reads result.json, if it is there.
+func (r *Recorded) readResult() error {
+	path := filepath.Join(r.Folder, resultFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	r.Result = &Result{}
+	if err == nil {
+		err = json.Unmarshal(text, r.Result)
+	}
+	if err != nil {
+		return usage("%s: not the result of a run: %w", path, err)
+	}
+	r.Result.History = r.Epochs
+	return nil
+}
+
+// readMetrics reads metrics.jsonl.
+func (r *Recorded) readMetrics() error {
+	path := filepath.Join(r.Folder, metricsName)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // a run that has just begun has none
+		return usage("run folder %s: %w", r.Folder, err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if n++; !strings.HasSuffix(line, "\n") {
+			break
+		}
+		if err := r.add([]byte(line)); err != nil {
+			return usage("%s:%d: not a line of metrics: %w", path, n, err)
+		}
+	}
+	return nil
+}
+
+// add takes in a line, and forgets those of the same time or later: the run was resumed
+// from before them.
+func (r *Recorded) add(line []byte) error {
+	var is struct{ Kind string }
+	if err := json.Unmarshal(line, &is); err != nil {
+		return err
+	}
+	switch is.Kind {
+	case "epoch":
+		var e EpochResult
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
+		}
+		r.Epochs = append(before(r.Epochs, func(o EpochResult) bool { return o.Epoch < e.Epoch }), e)
+	case "second":
+		var s Status
+		if err := json.Unmarshal(line, &s); err != nil {
+			return err
+		}
+		r.Seconds = append(before(r.Seconds, func(o Status) bool { return o.Examples <= s.Examples }), s)
+	default:
+		return fmt.Errorf("of kind %q", is.Kind)
+	}
+	return nil
+}
+
+// before is a list without those at its end that do not come before what is added.
+func before[T any](list []T, comes func(T) bool) []T {
+	for len(list) > 0 && !comes(list[len(list)-1]) {
+		list = list[:len(list)-1]
+	}
+	return list
+}

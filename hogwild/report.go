@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
@@ -32,12 +33,21 @@ type Result struct {
 	LostExamples      int64    `json:"lost_examples"`
 	Shares            []Share  `json:"shares,omitempty"` // of each device, when there are several
 	Seed              uint64   `json:"seed"`
-	Version           string   `json:"version"`
-	Run               string   `json:"run"`
+
+	Parameters       int64   `json:"parameters"`         // weights in all
+	ValuesPerExample float64 `json:"values_per_example"` // mean stored inputs of a training row: see data.Set.ValuesPerRow
+	FlopsPerExample  float64 `json:"flops_per_example"`  // of its products, forward and backward: see model.Flops
+
+	Time    time.Time `json:"time,omitzero"` // when it ended
+	Machine Machine   `json:"machine"`
+	Version string    `json:"version"`
+	Commit  string    `json:"commit"`
+	Run     string    `json:"run"`
 
 	Lambda       float64 `json:"lambda,omitempty"` // see Law
 	Knee         float64 `json:"knee,omitempty"`
 	LRUsed       float64 `json:"lr_used"`
+	LRCapped     bool    `json:"lr_capped"`               // it is less than was asked for
 	MomentumUsed float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
 	Centered     bool    `json:"centered"`
 	BiasStep     float64 `json:"bias_step"`
@@ -47,7 +57,7 @@ type Result struct {
 	PerWorker    []WorkerStatus `json:"per_worker,omitempty"` // at the end
 
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
-	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, target loss, target accuracy
+	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, diverged, target loss, target accuracy
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
@@ -129,23 +139,6 @@ type Status struct {
 	Rate     float64        `json:"examples_per_second"`
 	Workers  []WorkerStatus `json:"workers"`
 	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
-}
-
-// MarshalJSON writes null for numbers that are not finite: a run may diverge.
-func (r Result) MarshalJSON() ([]byte, error) {
-	type plain Result
-	return json.Marshal(struct {
-		plain
-		ExamplesPerSecond number  `json:"examples_per_second"`
-		TrainLoss         number  `json:"train_loss"`
-		TestLoss          number  `json:"test_loss"`
-		TestAccuracy      *number `json:"test_accuracy,omitempty"`
-		TestRMSE          *number `json:"test_rmse,omitempty"`
-		TestR2            *number `json:"test_r2,omitempty"`
-	}{
-		plain(r), number(r.ExamplesPerSecond), number(r.TrainLoss), number(r.TestLoss),
-		(*number)(r.TestAccuracy), (*number)(r.TestRMSE), (*number)(r.TestR2),
-	})
 }
 
 // WriteJSON writes the result as one JSON object, indented.

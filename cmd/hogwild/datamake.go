@@ -19,6 +19,7 @@ those of rcv1.libsvm to rcv1.test.libsvm. Names are those of --data, with made: 
                                        may follow: rcv1:0.1
   sparse:ROWSxCOLSxNNZ                 NNZ non-zero values a row, two classes
   dense:ROWSxCOLS                      two classes
+  linear:ROWSxCOLS                     a value, linear in the columns, under noise
   lowrank:ROWSxCOLSxENTRIESxRANK       entries of a matrix
 
 The ending decides the format: .libsvm or .svm for rows with labels, .csv or .npy for

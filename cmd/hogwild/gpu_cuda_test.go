@@ -41,6 +41,11 @@ func setupGPU(env *testscript.Env) error {
 		env.Setenv(name, os.Getenv(name))
 	}
 	env.Setenv("BIN", os.Getenv("HOGWILD_BIN"))
+	folder, err := filepath.Abs(examples)
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", folder)
 	return hideCUDA(env)
 }
 

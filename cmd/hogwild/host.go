@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild"
 	"hogwild/internal/vec"
 	"hogwild/shm"
 )
@@ -59,9 +60,10 @@ type processor struct {
 }
 
 func (h host) processor() processor {
+	m := hogwild.MachineAt(h.root)
 	return processor{
-		Name: h.model(), Cores: h.cores(), Online: h.online(), SIMD: vec.Peaks()[0].Name,
-		Total: h.meminfo("MemTotal"), Free: h.meminfo("MemAvailable"),
+		Name: m.CPU, Cores: h.cores(), Online: h.online(), SIMD: vec.Peaks()[0].Name,
+		Total: m.Memory, Free: hogwild.ProcBytes(h.root, "MemAvailable"),
 	}
 }
 
@@ -78,30 +80,6 @@ func (h host) text(name string) string {
 func (h host) there(name string) bool {
 	_, err := fs.Stat(h.root, strings.TrimPrefix(name, "/"))
 	return err == nil
-}
-
-// field is the value of the first "key: value" of a file.
-func (h host) field(file, key string) string {
-	for line := range strings.Lines(h.text(file)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
-
-func (h host) model() string {
-	if name := h.field("proc/cpuinfo", "model name"); name != "" {
-		return name
-	}
-	return runtime.GOARCH
-}
-
-// meminfo is one of the kernel's figures of memory, in bytes.
-func (h host) meminfo(key string) int64 {
-	number, _, _ := strings.Cut(h.field("proc/meminfo", key), " ") // in units of 1024 bytes
-	n, _ := strconv.ParseInt(number, 10, 64)                       // 0 when it is not there
-	return n << 10
 }
 
 // online is the number of the machine's cores, which the kernel tells as 0-3,8.
@@ -177,7 +155,7 @@ func (h host) groups() []string {
 // room is the memory in bytes that a run can have: what is free, but no more than the
 // control groups leave.
 func (h host) room() int64 {
-	room := h.meminfo("MemAvailable")
+	room := hogwild.ProcBytes(h.root, "MemAvailable")
 	for _, folder := range h.groups() {
 		for _, files := range [][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
 			most, err := strconv.ParseInt(h.text(path.Join(folder, files[0])), 10, 64)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/cuda"
+	"hogwild/hogwild"
 )
 
 // hostChecks are what the doctor looks at beside the GPUs, a function each; some of
@@ -143,7 +144,7 @@ func (h host) mpsCheck() cuda.Finding {
 	if pid == "" {
 		return cuda.Found("mps service", cuda.Fine, "one listens in %s", folder)
 	}
-	owner := strings.Fields(h.field(path.Join("proc", pid, "status"), "Uid"))
+	owner := strings.Fields(hogwild.ProcField(h.root, path.Join("proc", pid, "status"), "Uid"))
 	switch {
 	case !h.there(path.Join("proc", pid)):
 		return cuda.Found("mps service", cuda.Advice, "%s is of process %s, which has ended: remove the folder, or the driver may look for it in vain", folder, pid)

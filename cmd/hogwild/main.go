@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -153,23 +152,10 @@ func workerByHand(*cli.Context) error {
 	return usagef("a worker is started by `hogwild train`, with the memory that it shares; run that instead")
 }
 
-// revision is the commit that the program was built from, as far as Go recorded it.
+// revision is what --version adds to the version: the commit.
 func revision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+	if commit := hogwild.Commit(); commit != "" {
+		return " (" + commit + ")"
 	}
-	var commit, dirty string
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = ", modified"
-		}
-	}
-	if commit == "" {
-		return ""
-	}
-	return " (" + commit + dirty + ")"
+	return ""
 }

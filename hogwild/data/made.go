@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,6 +30,7 @@ import (
 //
 //	made:sparse:ROWSxCOLSxNNZ                  as rcv1
 //	made:dense:ROWSxCOLS                       two classes
+//	made:linear:ROWSxCOLS                      a value, linear in the columns, under noise
 //	made:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
 
 // maker makes one kind of data: it says what the training rows will be, without
@@ -45,12 +47,12 @@ const madePrefix = "made:"
 func isMade(path string) bool { return strings.HasPrefix(path, madePrefix) }
 
 var errMade = errors.New("want made:rcv1, netflix, jumbo, dblife or abdomen, perhaps with a fraction behind it (made:rcv1:0.1), " +
-	"or made:sparse:ROWSxCOLSxNNZ, made:dense:ROWSxCOLS, made:lowrank:ROWSxCOLSxENTRIESxRANK")
+	"or made:sparse:ROWSxCOLSxNNZ, made:dense:ROWSxCOLS, made:linear:ROWSxCOLS, made:lowrank:ROWSxCOLSxENTRIESxRANK")
 
 // parseMade reads the name of made data.
 func parseMade(path string) (maker, error) {
 	kind, size, sized := strings.Cut(strings.TrimPrefix(path, madePrefix), ":")
-	if strings.HasPrefix(path, madePrefix+"sparse") || strings.HasPrefix(path, madePrefix+"dense") || kind == "lowrank" {
+	if slices.Contains([]string{"sparse", "dense", "linear", "lowrank"}, kind) {
 		return parseShape(path, kind, size)
 	}
 	f := 1.0
@@ -94,7 +96,9 @@ func parseShape(path, kind, size string) (maker, error) {
 		}
 		return sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}, nil
 	case kind == "dense" && len(n) == 2:
-		return denseMaker{n[0], n[1]}, nil
+		return denseMaker{rows: n[0], columns: n[1]}, nil
+	case kind == "linear" && len(n) == 2:
+		return denseMaker{rows: n[0], columns: n[1], values: true}, nil
 	case kind == "lowrank" && len(n) == 4:
 		return matrixMaker{rows: n[0], columns: n[1], entries: n[2], rank: n[3]}, nil
 	}
@@ -162,18 +166,23 @@ func (o Options) loadMade() (train, test *Set, err error) {
 func (o Options) suits(m Meta) error {
 	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}
 	is := "classes"
-	if m.Kind == Pairs {
-		if is = "a graph"; len(m.Shape) == 2 {
-			is = "a matrix"
-		}
+	switch {
+	case m.Kind == Pairs && len(m.Shape) == 2:
+		is = "a matrix"
+	case m.Kind == Pairs:
+		is = "a graph"
+	case m.Classes == nil:
+		is = "values"
 	}
 	want, ok := kind[o.Task]
 	switch {
 	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
 		return fmt.Errorf("data: scale %s: %s is made as it should be; leave --scale out", o.Scale, o.Path)
-	case o.Task == "" || !ok && is == "classes" || want == is:
+	case o.Task == "" || o.Task == is || !ok && is == "classes" || want == is:
 		return nil
-	case is == "classes":
+	case is == "values" && !ok:
+		return fmt.Errorf("data: %s has numbers to predict, not classes: learn them with --model linear or l1", o.Path)
+	case is == "classes" || is == "values":
 		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: made:netflix is a matrix, made:dblife a graph", o.Path, want)
 	case is == "a graph":
 		return fmt.Errorf("data: %s is a graph: cut it with --model cut", o.Path)

@@ -10,7 +10,7 @@ import (
 )
 
 var madeSmall = []string{"made:rcv1:0.001", "made:netflix:0.0005", "made:jumbo:1e-5", "made:dblife:0.01", "made:abdomen:1e-5",
-	"made:sparse:1000x300x7", "made:dense:500x9", "made:lowrank:60x70x3000x4"}
+	"made:sparse:1000x300x7", "made:dense:500x9", "made:linear:500x9", "made:lowrank:60x70x3000x4"}
 
 // TestMadeRepeats: the same seed makes the same set, on one core and on several, and
 // another seed another one; the test rows are others than the training rows.
@@ -57,6 +57,25 @@ func TestMadeShapes(t *testing.T) {
 		if err != nil || m.Rows != want[0] || m.Features != want[1] {
 			t.Errorf("%s: %d x %d, %v, want %v", path, m.Rows, m.Features, err, want)
 		}
+	}
+}
+
+// TestMadeLinear: what is left of a value without the planted function is the noise.
+func TestMadeLinear(t *testing.T) {
+	const rows, columns = 20000, 20
+	s, _ := mustLoad(t, Options{Path: "made:linear:20000x20", Seed: 1})
+	truth, sum, squares := planted(1, columns), 0.0, 0.0
+	for i := range rows {
+		rest := float64(s.Y[i])
+		for j, w := range truth {
+			rest -= float64(s.X[i*columns+j]) * float64(w) / math.Sqrt(columns)
+		}
+		sum += rest
+		squares += rest * rest
+	}
+	mean, deviation := sum/rows, math.Sqrt(squares/rows)
+	if math.Abs(mean) > 5*noise/math.Sqrt(rows) || math.Abs(deviation/noise-1) > 0.03 {
+		t.Errorf("the noise has mean %v and deviation %v, want 0 and %v", mean, deviation, noise)
 	}
 }
 
@@ -128,6 +147,7 @@ func TestMadeErrors(t *testing.T) {
 		{"made:dense:0x10", "", "whole number"}, {"made:dense:1e99x10", "", "whole number"}, {"made:lowrank:5x5x5", "", "RANK"},
 		{"made:dense:2e9x2e9", "", "GB"}, {"made:rcv1:0.001", "triples", "matrix"}, {"made:netflix:0.001", "classes", "factor"},
 		{"made:dblife:0.1", "triples", "cut"}, {"made:netflix:0.001", "edges", "factor"},
+		{"made:linear:10x3", "classes", "linear or l1"}, {"made:linear:10x3", "triples", "labels"}, {"made:linear:10", "", "ROWSxCOLS"},
 	} {
 		_, _, err := Load(Options{Path: c.path, Task: c.task, Seed: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -140,7 +160,7 @@ func TestMadeErrors(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	for _, c := range []struct{ path, ending, task, target string }{
 		{"made:sparse:200x50x7", ".libsvm", "", ""}, {"made:dense:100x9", ".csv", "classes", ""}, {"made:dense:100x9", ".npy", "classes", "10"},
-		{"made:dense:100x9", ".svm", "", ""}, {"made:lowrank:20x30x500x3", ".csv", "triples", ""},
+		{"made:dense:100x9", ".svm", "", ""}, {"made:linear:100x9", ".csv", "values", ""}, {"made:lowrank:20x30x500x3", ".csv", "triples", ""},
 		{"made:lowrank:20x30x500x3", ".npy", "triples", ""}, {"made:dblife:0.001", ".csv", "edges", ""}, {"made:abdomen:1e-6", ".npy", "edges", ""},
 	} {
 		s, _ := mustLoad(t, Options{Path: c.path, Seed: 1})

@@ -123,11 +123,19 @@ var oftener = func() (t [9]float32) {
 	return t
 }()
 
-// denseMaker makes rows of normal numbers, and labels as sparseMaker does.
-type denseMaker struct{ rows, columns int }
+// denseMaker makes rows of normal numbers, and labels as sparseMaker does: or values, the
+// margins that labels would be the signs of.
+type denseMaker struct {
+	rows, columns int
+	values        bool
+}
 
 func (k denseMaker) meta() Meta {
-	return Meta{Rows: k.rows, Features: k.columns, Nonzeros: int64(k.rows) * int64(k.columns), Kind: Floats, Classes: []string{"-1", "1"}}
+	m := Meta{Rows: k.rows, Features: k.columns, Nonzeros: int64(k.rows) * int64(k.columns), Kind: Floats}
+	if !k.values {
+		m.Classes = []string{"-1", "1"}
+	}
+	return m
 }
 
 func (k denseMaker) tests() int { return sixth(k.rows) }
@@ -146,7 +154,9 @@ func (k denseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 				row[j] = d.bell()
 				margin += row[j] * truth[j]
 			}
-			s.Y[i] = label(margin/root+noise*d.bell(), m)
+			if s.Y[i] = margin/root + noise*d.bell(); !k.values {
+				s.Y[i] = label(s.Y[i], m)
+			}
 		}
 	})
 	return sealed(s)

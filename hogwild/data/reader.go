@@ -29,16 +29,38 @@ func (s *Set) NewReader() *Reader {
 	if s.Kind != Bytes {
 		return r
 	}
-	r.sparse = float64(s.Nonzeros) <= denseAbove*float64(s.Rows)*float64(s.Features)
-	for _, a := range s.Add {
-		r.sparse = r.sparse && a == 0
-	}
+	r.sparse = s.skipsZeros()
 	r.one = len(s.Mul) <= 1
 	r.mul, r.add = make([]float32, s.Features), make([]float32, s.Features)
 	for j := range r.mul {
 		r.mul[j], r.add[j] = s.scaling(j)
 	}
 	return r
+}
+
+// skipsZeros tells whether rows of bytes are formed as lists of their non-zero values.
+func (m *Meta) skipsZeros() bool {
+	for _, a := range m.Add {
+		if a != 0 {
+			return false
+		}
+	}
+	return float64(m.Nonzeros) <= denseAbove*float64(m.Rows)*float64(m.Features)
+}
+
+// ValuesPerRow is how many inputs a row lists on average, of which each costs a step its
+// multiply-adds: the stored ones of sparse rows, all of dense rows, but the non-zero ones
+// where the zeros of dense rows are skipped; of pairs 1.
+func (s *Set) ValuesPerRow() float64 {
+	switch {
+	case s.Kind == Pairs:
+		return 1
+	case s.Kind == Sparse:
+		return float64(len(s.Val)) / float64(s.Rows)
+	case s.Kind == Bytes && s.skipsZeros():
+		return float64(s.Nonzeros) / float64(s.Rows)
+	}
+	return float64(s.Features)
 }
 
 // scaling is Mul and Add of feature j.

@@ -146,6 +146,27 @@ func TestRowsAreSparseWhereItPays(t *testing.T) {
 	}
 }
 
+// TestValuesPerRow holds the mean to the rows that batches have.
+func TestValuesPerRow(t *testing.T) {
+	floats := newTable(&source{path: "made"}, "csv", Floats)
+	floats.Rows, floats.Features, floats.x = 2, 3, []float32{0, 1, 0, 0, 0, 2}
+	sparse := newTable(&source{path: "made"}, "libsvm", Sparse)
+	sparse.Rows, sparse.Features = 2, 9
+	sparse.ptr, sparse.idx, sparse.val = []int64{0, 3, 4}, []uint32{0, 1, 7, 2}, []float32{1, 0, 3, 4} // a zero is stored
+	added := bytesTable(20, 100, 0.2)
+	added.Add = []float32{-0.1}
+	for name, tab := range map[string]*table{"few": bytesTable(20, 100, 0.2), "many": bytesTable(20, 100, 0.9), "added": added, "floats": floats, "sparse": sparse} {
+		s := stored(t, tab)
+		sum := 0
+		for _, row := range s.NewReader().Batch(allRows(s.Rows)).Rows {
+			sum += len(row.Val)
+		}
+		if got, want := s.ValuesPerRow(), float64(sum)/float64(s.Rows); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestBatchAllocatesNothingOnceWarm(t *testing.T) {
 	r := stored(t, bytesTable(200, 100, 0.3)).NewReader()
 	rows := allRows(64)
