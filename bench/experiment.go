@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"time"
 
@@ -32,7 +33,9 @@ type Measured struct {
 	Workers int            `json:"workers"`
 	Device  string         `json:"device"`
 	Config  hogwild.Config `json:"config"`
-	Failed  []string       `json:"failed"` // why a run failed; "" for those that did not
+	Failed  []string       `json:"failed"`          // why a run failed; "" for those that did not
+	Notes   []string       `json:"notes,omitempty"` // of hogwild.Result, of the last run: what the device has to say
+	LRUsed  []Number       `json:"lr_used"`         // less than Config.LR where it was lowered for the steps in flight
 
 	// What an example costs, as hogwild.Result has it; 0: unknown.
 	Parameters int64  `json:"parameters"`
@@ -83,4 +86,11 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	return json.Unmarshal(text, (*float64)(n))
+}
+
+// WriteJSON writes results.json.
+func (e *Experiment) WriteJSON(w io.Writer) error {
+	j := json.NewEncoder(w)
+	j.SetIndent("", "  ")
+	return j.Encode(e)
 }

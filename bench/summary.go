@@ -1,47 +1,228 @@
 package bench
 
-import "io"
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
 
-// Spread is the median of repeats and their range; N is how many there are, without
-// those that are not finite.
-type Spread struct {
-	Median, Low, High float64
-	N                 int
+// summaryWidth is how wide running text is on the terminal.
+const summaryWidth = 100
+
+// WriteText writes the table for a terminal: medians and ranges, for each group how fast
+// its cases are and how well they learn, and what to mind before comparing them.
+func (e *Experiment) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	e.head(&b)
+	for _, g := range e.groups() {
+		cases := e.of(g)
+		fmt.Fprintf(&b, "\n%s\n", title(cases))
+		writeColumns(&b, e.speedColumns(cases), cases)
+		writeColumns(&b, e.lossColumns(cases), cases)
+		for _, line := range e.floorLines(cases) {
+			fmt.Fprintf(&b, "\n%s\n", line)
+		}
+	}
+	if notes := append(slices.Clone(e.Notes), e.Fairness()...); len(notes) > 0 {
+		fmt.Fprintf(&b, "\nTo mind:\n")
+		for _, n := range notes {
+			fmt.Fprintf(&b, "- %s\n", strings.Join(wrap(n, summaryWidth), "\n  "))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
-// Summarize is the spread of a list.
-func Summarize(list []Number) Spread { panic("not yet") }
-
-// Verdict compares two lists: "equal" where their ranges overlap, else by which factor
-// the medians differ.
-type Verdict struct {
-	Ratio float64 // of the medians
-	Equal bool    // the ranges overlap
+// head says what was measured where, and how to read it.
+func (e *Experiment) head(b *bytes.Buffer) {
+	where := []string{e.Machine.CPU, plural(e.Machine.Cores, "core")}
+	where = append(where, e.Machine.GPUs...)
+	where = append(where, e.Machine.Kernel, e.Machine.Go, "hogwild "+e.Version)
+	if e.Commit != "" {
+		where = append(where, "commit "+e.Commit)
+	}
+	if e.About != "" {
+		fmt.Fprintf(b, "%s\n", strings.Join(wrap(e.About, summaryWidth), "\n"))
+	}
+	where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
+	fmt.Fprintf(b, "%s\n", strings.Join(wrap(strings.Join(where, ", "), summaryWidth), "\n"))
+	fmt.Fprintf(b, "%s, %s each, in turns; ", plural(len(e.Cases), "case"), plural(len(e.Seeds), "run"))
+	if len(e.Seeds) > 1 {
+		b.WriteString("medians, and the smallest to the largest; ")
+	}
+	b.WriteString("equal: the ranges overlap\n")
 }
 
-// Compare compares a list with another.
-func Compare(a, with []Number) Verdict { panic("not yet") }
+// title names what a group learns, by the settings that all its cases share.
+func title(cases []*Measured) string {
+	c := cases[0].Config
+	shared := func(f func(m *Measured) string) string {
+		for _, m := range cases {
+			if f(m) != f(cases[0]) {
+				return ""
+			}
+		}
+		return f(cases[0])
+	}
+	words := []string{
+		shared(func(m *Measured) string { return strings.TrimSpace(m.Config.Model + " on " + m.Config.Data) }),
+		shared(func(m *Measured) string { return m.Device }),
+		shared(func(m *Measured) string {
+			if m.Config.Batch == 0 {
+				return ""
+			}
+			return fmt.Sprintf("batch %d", m.Config.Batch)
+		}),
+		shared(func(m *Measured) string { return fmt.Sprintf("lr %.4g", m.Config.LR) }),
+		shared(func(m *Measured) string { return plural(m.Config.Epochs, "epoch") }),
+	}
+	if words[0] == "" {
+		words[0] = c.Data
+		if cases[0].Group != "" {
+			words[0] = cases[0].Group
+		}
+	}
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), ", ")
+}
 
-// Baseline is the case that a case's speed-up is measured against: of its group and
-// settings, one worker of the same mode, else one worker of async; nil: there is none.
-func (e *Experiment) Baseline(c *Measured) *Measured { panic("not yet") }
+// column is one of a table; it is left out where all its cells are empty.
+type column struct {
+	head string
+	cell func(*Measured) string
+}
 
-// SpeedUp is how many times faster a case is than its baseline, repeat by repeat, each
-// against the baseline's run of the same turn.
-func (e *Experiment) SpeedUp(c *Measured) []Number { panic("not yet") }
+// writeColumns writes a table whose rows are cases, if it says more than their names.
+func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
+	const names = 2 // columns
+	rows := make([][]string, len(cases))
+	var heads []string
+	for i, col := range columns {
+		cells, some := make([]string, len(cases)), false
+		for j, c := range cases {
+			cells[j] = col.cell(c)
+			some = some || cells[j] != ""
+		}
+		if !some && i >= names {
+			continue
+		}
+		heads = append(heads, col.head)
+		for j := range cases {
+			rows[j] = append(rows[j], cells[j])
+		}
+	}
+	if len(heads) <= names {
+		return
+	}
+	b.WriteString("\n")
+	var table bytes.Buffer
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{heads}, rows...) {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	w.Flush()
+	for line := range strings.Lines(table.String()) {
+		fmt.Fprintln(b, strings.TrimRight(line, " \n"))
+	}
+}
 
-// Fairness says what a reader must know before comparing: more workers than cores, GPU
-// workers that take turns, ranges that overlap, runs that failed or missed the target.
-func (e *Experiment) Fairness() []string { panic("not yet") }
+// speedColumns are how fast the cases of a group are, and what it does to updates.
+func (e *Experiment) speedColumns(cases []*Measured) []column {
+	return append(caseColumns(cases),
+		column{"EXAMPLES/S", func(c *Measured) string {
+			if s := Summarize(c.ExamplesPerSecond); s.N > 0 {
+				return s.rate()
+			}
+			return "failed"
+		}},
+		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
+		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).text(factor) }},
+		column{"OF FLOOR", func(c *Measured) string {
+			if s, ok := e.Share(c); ok {
+				return percentage(s.Share)
+			}
+			return ""
+		}},
+		column{"STALENESS", func(c *Measured) string {
+			return median(c.StalenessMean, func(x float64) string { return fmt.Sprintf("%.3g", x) })
+		}},
+		column{"LOST", func(c *Measured) string { return median(c.LostUpdates, percentage) }},
+	)
+}
 
-// WriteText writes the table for a terminal: medians and ranges.
-func (e *Experiment) WriteText(w io.Writer) error { panic("not yet") }
+// lossColumns are how soon the cases of a group reach the target, and where they end.
+func (e *Experiment) lossColumns(cases []*Measured) []column {
+	target := float64(cases[0].Target)
+	reaches := finite(target) && target > 0
+	if !reaches {
+		return append(caseColumns(cases), endColumns()...)
+	}
+	return append(append(caseColumns(cases),
+		column{"SECONDS TO " + loss(target), func(c *Measured) string {
+			switch s := Summarize(c.SecondsToTarget); {
+			case s.N == 0:
+				return "not reached"
+			case s.N < len(e.Seeds):
+				return fmt.Sprintf("%s, %d of %d", seconds(s.Median), s.N, len(e.Seeds))
+			default:
+				return s.text(seconds)
+			}
+		}},
+		column{against(cases), e.verdict(func(c *Measured) []Number { return c.SecondsToTarget })},
+		column{"EPOCHS", func(c *Measured) string { return median(c.EpochsToTarget, short) }},
+	), endColumns()...)
+}
 
-// WriteJSON writes results.json.
-func (e *Experiment) WriteJSON(w io.Writer) error { panic("not yet") }
+// endColumns are what is reached at the end.
+func endColumns() []column {
+	return []column{
+		{"TEST LOSS", func(c *Measured) string { return Summarize(c.TestLoss).text(loss) }},
+		{"ACCURACY", func(c *Measured) string {
+			return median(c.TestAccuracy, func(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) })
+		}},
+		{"RMSE", func(c *Measured) string { return median(c.TestRMSE, loss) }},
+		{"R2", func(c *Measured) string { return median(c.TestR2, loss) }},
+	}
+}
 
-// WriteBenchmarks writes results.txt, in Go's benchmark format, which benchstat reads.
-func (e *Experiment) WriteBenchmarks(w io.Writer) error { panic("not yet") }
+// caseColumns say which case a row is: its mode where that and the number
+// of workers tell, else its name.
+func caseColumns(cases []*Measured) []column {
+	name := column{"MODE", func(c *Measured) string { return c.Mode }}
+	if !byMode(cases) {
+		name = column{"CASE", func(c *Measured) string { return c.Name }}
+	}
+	return []column{name, {"WORKERS", func(c *Measured) string { return fmt.Sprint(c.Workers) }}}
+}
 
-// WriteCSV writes a line for each case: its settings, then medians and ranges.
-func (e *Experiment) WriteCSV(w io.Writer) error { panic("not yet") }
+// byMode tells whether no two cases of a group have the same mode and workers.
+func byMode(cases []*Measured) bool {
+	type key struct {
+		mode          string
+		workers, host int
+	}
+	seen := map[key]bool{}
+	for _, c := range cases {
+		k := key{c.Mode, c.Workers, c.Config.CPUWorkers}
+		if seen[k] {
+			return false
+		}
+		seen[k] = true
+	}
+	return true
+}
+
+// against is the head of a column of verdicts.
+func against(cases []*Measured) string { return "AGAINST " + strings.ToUpper(cases[0].Mode) }
+
+// verdict compares a case with that of the first mode.
+func (e *Experiment) verdict(list func(*Measured) []Number) func(*Measured) string {
+	return func(c *Measured) string {
+		if r := e.Rival(c); r != nil {
+			return Compare(list(c), list(r)).String()
+		}
+		return ""
+	}
+}

@@ -53,44 +53,54 @@ func mapping(path string, text []byte) ([]*ast.MappingValueNode, error) {
 	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
 		return nil, nil
 	}
-	switch body := f.Docs[0].Body.(type) {
+	return pairs(path, f.Docs[0].Body, "want lines of `flag: value`, as in `workers: 4`")
+}
+
+// pairs are the entries of a mapping; want is what to say of anything else.
+func pairs(path string, node ast.Node, want string) ([]*ast.MappingValueNode, error) {
+	switch node := node.(type) {
 	case *ast.MappingNode:
-		return body.Values, nil
+		return node.Values, nil
 	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{body}, nil
+		return []*ast.MappingValueNode{node}, nil
 	default:
-		return nil, usagef("%s: want lines of `flag: value`, as in `workers: 4`", place(path, body.GetToken()))
+		return nil, usagef("%s: %s", place(path, node.GetToken()), want)
 	}
 }
 
 // entry sets the flag that one line names.
 func (s *settings) entry(path string, e *ast.MappingValueNode) error {
 	key := e.Key.GetToken()
-	name := key.Value
-	if name == "device_ids" {
+	if key.Value == "device_ids" {
 		return s.deviceIDs(path, e)
 	}
-	switch e.Value.Type() {
+	_, _, err := s.put(path, key, e.Value)
+	return err
+}
+
+// put sets the flag that a key means to its value, unless it has one, and returns both.
+func (s *settings) put(path string, key *token.Token, value ast.Node) (flag, text string, err error) {
+	flag = key.Value
+	switch value.Type() {
 	case ast.StringType, ast.IntegerType, ast.FloatType, ast.BoolType:
 	default:
-		return usagef("%s: %s: want one plain value", place(path, key), name)
+		return "", "", usagef("%s: %s: want one plain value", place(path, key), flag)
 	}
-	value := e.Value.GetToken()
-	text := value.Value
-	if name == "bias" { // as Config has it, and config.yaml in a run folder
-		name, text = "no-bias", opposite(text)
+	text = value.GetToken().Value
+	if flag == "bias" { // as Config has it, and config.yaml in a run folder
+		flag, text = "no-bias", opposite(text)
 	}
-	if s.set.Lookup(name) == nil {
-		return usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
-			place(path, key), name, suggest("", name, s.names()))
+	if s.set.Lookup(flag) == nil {
+		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
+			place(path, key), flag, suggest("", flag, s.names()))
 	}
-	if s.given[name] {
-		return nil
+	if s.given[flag] {
+		return flag, text, nil
 	}
-	if err := s.assign(name, text); err != nil {
-		return usagef("%s: %s: %v", place(path, value), key.Value, err)
+	if err := s.assign(flag, text); err != nil {
+		return "", "", usagef("%s: %s: %v", place(path, value.GetToken()), key.Value, err)
 	}
-	return nil
+	return flag, text, nil
 }
 
 // deviceIDs sets --gpu from a list of indices: device_ids: [2, 3] is gpu: 2,3.

@@ -1,0 +1,165 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	enoughRepeats = 3   // fewer make no range
+	shortRun      = 0.1 // seconds; epochs' ends and waking weigh in less
+)
+
+// Fairness says what a reader must know before comparing: more workers than cores, GPU
+// workers that take turns, runs that failed or missed the target, learning rates that
+// were lowered for some, steps that are not the same. Ranges that overlap are called
+// equal where they are compared.
+func (e *Experiment) Fairness() (notes []string) {
+	for _, say := range []func() []string{
+		e.failures, e.crowds, e.taking, e.caps, e.misses, e.averages, e.brief,
+	} {
+		notes = append(notes, say()...)
+	}
+	return notes
+}
+
+// which is the cases for which something is true.
+func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
+	for i := range e.Cases {
+		if c := &e.Cases[i]; is(c) {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// nameList names the first few of some cases.
+func nameList(cases []*Measured) string {
+	const some = 4
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+	}
+	if len(names) > some+1 {
+		names = append(names[:some], fmt.Sprintf("%d others", len(names)-some))
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return names[0]
+}
+
+// failures are runs that came to nothing, a line each case.
+func (e *Experiment) failures() (notes []string) {
+	for _, c := range e.Cases {
+		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" })
+		if len(why) > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(len(c.Failed), "run"), why[0]))
+		}
+	}
+	return notes
+}
+
+// crowds are more workers than cores.
+func (e *Experiment) crowds() []string {
+	cores := e.Machine.Cores
+	crowd := e.which(func(c *Measured) bool {
+		onCores := c.Workers
+		if c.Config.GPU != "" {
+			onCores = c.Config.CPUWorkers
+		}
+		return cores > 0 && onCores > cores
+	})
+	if len(crowd) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: more workers than the %s, so that they take turns: this says what such a run does, not what more cores would do",
+		nameList(crowd), plural(cores, "core"))}
+}
+
+// taking are workers on one GPU that take turns: what the device had to say.
+func (e *Experiment) taking() []string {
+	turns := e.which(func(c *Measured) bool {
+		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
+	})
+	if len(turns) == 0 {
+		return nil
+	}
+	return []string{nameList(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
+}
+
+// caps are learning rates that were lowered for some cases of a group only.
+func (e *Experiment) caps() (notes []string) {
+	for _, g := range e.groups() {
+		of := e.of(g)
+		lowered := func(c *Measured) bool {
+			s := Summarize(c.LRUsed)
+			return s.N > 0 && s.Median < 0.999*c.Config.LR
+		}
+		some := slices.DeleteFunc(slices.Clone(of), func(c *Measured) bool { return !lowered(c) })
+		if len(some) == 0 || len(some) == len(of) {
+			continue
+		}
+		least := some[0]
+		for _, c := range some {
+			if Summarize(c.LRUsed).Median < Summarize(least.LRUsed).Median {
+				least = c
+			}
+		}
+		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered for the steps in flight, for %s from %.3g to %.3g, and for others not: losses compare what a run does by itself; --lr-cap off trains all at one rate",
+			nameList(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
+	}
+	return notes
+}
+
+// misses are cases that did not reach the target in every run.
+func (e *Experiment) misses() []string {
+	missed := e.which(func(c *Measured) bool {
+		target, ran := float64(c.Target), Summarize(c.TestLoss).N
+		return finite(target) && target > 0 && ran > 0 && Summarize(c.SecondsToTarget).N < ran
+	})
+	if len(missed) == 0 {
+		return nil
+	}
+	return []string{nameList(missed) + ": not every run reached the target, and times to it are of those that did"}
+}
+
+// averages are cases in sync, beside others, whose steps are not theirs.
+func (e *Experiment) averages() (notes []string) {
+	var rare, common []*Measured
+	for _, g := range e.groups() {
+		of := e.of(g)
+		if !slices.ContainsFunc(of, func(c *Measured) bool { return c.Mode != "sync" }) {
+			continue
+		}
+		for _, c := range of {
+			switch {
+			case c.Mode != "sync" || c.Workers == 1 || c.Config.GlobalBatch > 0:
+			case c.Config.Average == "gradients" || c.Config.AverageEvery == 1:
+				common = append(common, c)
+			default:
+				rare = append(rare, c)
+			}
+		}
+	}
+	if len(rare) > 0 {
+		notes = append(notes, nameList(rare)+": in sync each worker learns from its own part and weights are averaged once an epoch, or every --average-every steps: fewer steps add up than in the other modes, so that an epoch learns less")
+	}
+	if len(common) > 0 {
+		notes = append(notes, nameList(common)+": a step in sync is of batch x workers examples, so that there are fewer steps an epoch than in the other modes, at the same learning rate")
+	}
+	return notes
+}
+
+// brief are too few repeats, and runs that are too short.
+func (e *Experiment) brief() (notes []string) {
+	if n := len(e.Seeds); n < enoughRepeats && len(e.Cases) > 1 {
+		notes = append(notes, fmt.Sprintf("%s each: too few to tell a difference from chance; --repeat 5", plural(n, "run")))
+	}
+	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
+	if len(quick) > 0 {
+		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", nameList(quick), shortRun))
+	}
+	return notes
+}

@@ -1,0 +1,71 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFairness: of an experiment without fault nothing is said; each fault alone has its
+// one line, and that names the cases.
+func TestFairness(t *testing.T) {
+	fair := func() *Experiment {
+		e := handmade()
+		e.Cases = e.Cases[:2]
+		return e
+	}
+	if notes := fair().Fairness(); len(notes) > 0 {
+		t.Errorf("of a fair experiment: %q", notes)
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(e *Experiment)
+		want  string
+	}{
+		{"one core", func(e *Experiment) { e.Machine.Cores = 1 }, "async-2: more workers than the 1 core"},
+		{"a failure", func(e *Experiment) { e.Cases[0].Failed[2] = "diverged" }, "async-1: 1 of 3 runs failed"},
+		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: not every run reached the target"},
+		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "for async-2 from 0.1 to 0.05"},
+		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: too few"},
+		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.1 s"},
+		{"turns on a GPU", func(e *Experiment) {
+			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0", []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
+		}, "async-2: without MPS"},
+		{"sync", func(e *Experiment) {
+			e.Cases = append(e.Cases, handmade().Cases[2:]...)
+			e.Cases[3].SecondsToTarget[1] = 1
+		},
+			"sync-2: in sync each worker learns from its own part"},
+		{"sync at each step", func(e *Experiment) {
+			e.Cases = append(e.Cases, handmade().Cases[3])
+			e.Cases[2].SecondsToTarget[1] = 1
+			e.Cases[2].Config.AverageEvery = 1
+		}, "sync-2: a step in sync is of batch x workers examples"},
+	} {
+		e := fair()
+		c.spoil(e)
+		if notes := e.Fairness(); len(notes) != 1 || !strings.Contains(notes[0], c.want) {
+			t.Errorf("%s: %q, want one note: %q", c.name, notes, c.want)
+		}
+	}
+}
+
+// TestCapsOfAll: a rate that was lowered for all cases is the same for all.
+func TestCapsOfAll(t *testing.T) {
+	e := handmade()
+	for i := range e.Cases {
+		e.Cases[i].LRUsed = []Number{0.05, 0.05, 0.05}
+	}
+	if notes := e.caps(); notes != nil {
+		t.Errorf("%q", notes)
+	}
+}
+
+func TestNameList(t *testing.T) {
+	var cases []*Measured
+	for _, want := range []string{"a", "a and b", "a, b and c", "a, b, c and d", "a, b, c, d and e", "a, b, c, d and 2 others"} {
+		cases = append(cases, &Measured{Case: Case{Name: string(rune('a' + len(cases)))}})
+		if got := nameList(cases); got != want {
+			t.Errorf("%d cases are called %q, want %q", len(cases), got, want)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// metric is a figure of each repeat, as tables of all figures have it.
+type metric struct {
+	name   string // with underscores, as in JSON
+	unit   string // of Go's benchmark format; "": not written there
+	better string // higher or lower
+	list   func(*Measured) []Number
+}
+
+var metrics = []metric{
+	{"examples_per_second", "examples/s", "higher", func(c *Measured) []Number { return c.ExamplesPerSecond }},
+	{"seconds", "", "lower", func(c *Measured) []Number { return c.Seconds }}, // ns/op
+	{"seconds_to_target", "s-to-target", "lower", func(c *Measured) []Number { return c.SecondsToTarget }},
+	{"epochs_to_target", "epochs-to-target", "lower", func(c *Measured) []Number { return c.EpochsToTarget }},
+	{"train_loss", "train-loss", "lower", func(c *Measured) []Number { return c.TrainLoss }},
+	{"test_loss", "test-loss", "lower", func(c *Measured) []Number { return c.TestLoss }},
+	{"test_accuracy", "accuracy", "higher", func(c *Measured) []Number { return c.TestAccuracy }},
+	{"test_rmse", "rmse", "lower", func(c *Measured) []Number { return c.TestRMSE }},
+	{"test_r2", "r2", "higher", func(c *Measured) []Number { return c.TestR2 }},
+	{"staleness_mean", "staleness", "lower", func(c *Measured) []Number { return c.StalenessMean }},
+	{"lost_updates", "lost-updates", "lower", func(c *Measured) []Number { return c.LostUpdates }},
+	{"conflicts", "conflicts", "lower", func(c *Measured) []Number { return c.Conflicts }},
+	{"barrier_wait_seconds", "", "lower", func(c *Measured) []Number { return c.BarrierWait }},
+	{"startup_seconds", "", "lower", func(c *Measured) []Number { return c.StartupSeconds }},
+	{"lr_used", "", "", func(c *Measured) []Number { return c.LRUsed }},
+}
+
+// WriteBenchmarks writes results.txt, in Go's benchmark format, which benchstat reads: a
+// line each run that has not failed. An operation is a whole run.
+func (e *Experiment) WriteBenchmarks(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: hogwild\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, e.Machine.CPU)
+	for _, v := range [][2]string{{"kernel", e.Machine.Kernel}, {"go", e.Machine.Go},
+		{"gpu", strings.Join(e.Machine.GPUs, ", ")}, {"commit", e.Commit}, {"experiment", e.Name}} {
+		if v[1] != "" {
+			fmt.Fprintf(b, "%s: %s\n", v[0], v[1])
+		}
+	}
+	for _, m := range metrics {
+		if m.unit != "" {
+			fmt.Fprintf(b, "Unit %s better=%s\n", m.unit, m.better)
+		}
+	}
+	names := e.benchmarks()
+	for turn := range e.Seeds { // in turns, as they were run
+		for i := range e.Cases {
+			e.Cases[i].benchmark(b, names[i], turn)
+		}
+	}
+	return b.Flush()
+}
+
+// benchmark writes the line of one run.
+func (c *Measured) benchmark(w io.Writer, name string, turn int) {
+	seconds := entry(c.Seconds, turn)
+	if !finite(seconds) {
+		return
+	}
+	fmt.Fprintf(w, "%s 1 %.0f ns/op", name, 1e9*seconds)
+	for _, m := range metrics {
+		if v := entry(m.list(c), turn); m.unit != "" && finite(v) {
+			fmt.Fprintf(w, " %.6g %s", v, m.unit)
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+// benchmarks are the names of the cases: data, model, mode and workers, and what else
+// varies. Behind the dash stand the cores, as the format has it.
+func (e *Experiment) benchmarks() []string {
+	names, seen := make([]string, len(e.Cases)), map[string]int{}
+	vary := e.varying()
+	for i := range e.Cases {
+		c := &e.Cases[i]
+		names[i] = fmt.Sprintf("BenchmarkTrain/data=%s/model=%s/mode=%s/workers=%d",
+			word(c.Config.Data), word(c.Config.Model), word(c.Mode), c.Workers)
+		set := c.without("data", "model", "mode", "workers")
+		for _, flag := range vary {
+			if v, ok := set[flag]; ok {
+				names[i] += "/" + flag + "=" + word(v)
+			}
+		}
+		seen[names[i]]++
+	}
+	for i := range names {
+		if seen[names[i]] > 1 {
+			names[i] += "/case=" + word(e.Cases[i].Name)
+		}
+		names[i] += fmt.Sprintf("-%d", max(1, e.Machine.Cores))
+	}
+	return names
+}
+
+// varying is the flags whose values are not the same in all cases.
+func (e *Experiment) varying() []string {
+	return slices.DeleteFunc(e.flags(), func(flag string) bool {
+		first, set := e.Cases[0].without()[flag]
+		return !slices.ContainsFunc(e.Cases, func(c Measured) bool {
+			v, ok := c.without()[flag]
+			return v != first || ok != set
+		})
+	})
+}
+
+// word is a value as part of a benchmark's name, where spaces and slashes mean something.
+func word(text string) string {
+	if text == "" {
+		return "auto"
+	}
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '/' {
+			return '_'
+		}
+		return r
+	}, text)
+}
+
+// entry is an entry of a list, NaN behind its end.
+func entry(list []Number, i int) float64 {
+	if i >= len(list) {
+		return math.NaN()
+	}
+	return float64(list[i])
+}

@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Share is what a case reaches of a floor: of what this machine does at best, on as many
+// cores as the case has workers.
+type Share struct {
+	Floor   string  // its name
+	Unit    string  // of the two figures
+	Cores   int     // on which the floor was measured, or between which it was read off
+	Reached float64 // in the median
+	Best    float64
+	Share   float64
+}
+
+// cached is how many bytes of data may be read from the caches at every pass, so that
+// reading memory is no bound.
+const cached = 64 << 20
+
+// Share is the largest of a case's shares: that of the floor which it is nearest to. Dense
+// layers and convolutions cannot be faster than multiply-adds; a model that updates one
+// weight for each stored input, or two rows for each pair, than w[j] += x at random; and
+// none than its data are read, if no cache holds them. It is false where no floor was
+// measured, or says nothing of the case: one on a GPU.
+func (e *Experiment) Share(c *Measured) (Share, bool) {
+	rate := Summarize(c.ExamplesPerSecond)
+	if e.Floors == nil || c.Config.GPU != "" || rate.N == 0 {
+		return Share{}, false
+	}
+	var best Share
+	for _, s := range []struct {
+		floor string
+		work  float64 // an example, in the floor's unit
+	}{
+		{e.Floors.fastest("multiply-add"), float64(c.Flops) / 1e9},
+		{scatterFloor(c.Parameters), c.scattered() / 1e6},
+		{"memory, read", c.read() / 1e9},
+	} {
+		cores, most := e.Floors.at(s.floor, c.Workers)
+		reached := s.work * rate.Median
+		if most > 0 && finite(reached) && reached/most > best.Share {
+			best = Share{s.floor, e.Floors.unit(s.floor), cores, reached, most, reached / most}
+		}
+	}
+	return best, best.Share > 0
+}
+
+// scattered is how many weights, far from each other, a step on one example adds to; 0
+// where a step is of a batch, or an input has weights in a row.
+func (c *Measured) scattered() float64 {
+	name, _, _ := strings.Cut(c.Config.Model, ":")
+	one := slices.Contains([]string{"logistic", "hinge", "linear", "l1"}, name)
+	switch {
+	case name == "factor" || name == "cut":
+		return float64(c.Values)
+	case !one || c.Config.Batch > 1 || float64(c.Values) > float64(c.Parameters)/2:
+		return 0
+	}
+	return float64(c.Values)
+}
+
+// read is how many bytes of the data an example is, at least; 0 if a cache may hold all.
+func (c *Measured) read() float64 {
+	bytes := float64(c.Values) // of images
+	switch name, _, _ := strings.Cut(c.Config.Model, ":"); {
+	case name == "factor" || name == "cut":
+		bytes = 12 // row, column, value
+	case c.scattered() > 0:
+		bytes *= 8 // index and value
+	}
+	rows := Summarize(c.Examples).Median / float64(max(1, c.Config.Epochs))
+	if !(rows*bytes > cached) {
+		return 0
+	}
+	return bytes
+}
+
+// scatterFloor is the floor of random updates of so many weights.
+func scatterFloor(weights int64) string {
+	size := "50 M floats"
+	switch {
+	case weights <= smallWeights+1: // and a bias
+		size = "47 k floats"
+	case weights <= mediumWeights+1:
+		size = "1 M floats"
+	}
+	return "w[j] += x at random, " + size
+}
+
+// fastest is the name of the largest floor of a kind.
+func (f *Floors) fastest(kind string) (name string) {
+	most := 0.0
+	for _, v := range f.Floors {
+		if v.Max > most && strings.HasPrefix(v.Name, kind) {
+			name, most = v.Name, v.Max
+		}
+	}
+	return name
+}
+
+// at is a floor on as many cores as there are workers, and how many those are: between
+// one core and all, on the line between the two. It is the largest of the repeats, since
+// others on the machine only make it less.
+func (f *Floors) at(name string, workers int) (cores int, most float64) {
+	one, all := 0.0, 0.0
+	for _, v := range f.Floors {
+		if v.Name != name {
+			continue
+		}
+		if v.Cores == 1 {
+			one = v.Max
+		}
+		if v.Cores == f.Cores {
+			all = v.Max
+		}
+	}
+	cores = min(workers, f.Cores)
+	if f.Cores == 1 {
+		return cores, one
+	}
+	return cores, one + (all-one)*float64(cores-1)/float64(f.Cores-1)
+}
+
+func (f *Floors) unit(name string) string {
+	i := slices.IndexFunc(f.Floors, func(v Floor) bool { return v.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return f.Floors[i].Unit
+}
+
+// floorLines say what the shares of a group are shares of.
+func (e *Experiment) floorLines(cases []*Measured) []string {
+	var names []string
+	said := map[string][]string{} // of a floor, on how many cores
+	for _, c := range cases {
+		s, ok := e.Share(c)
+		if !ok {
+			continue
+		}
+		if !slices.Contains(names, s.Floor) {
+			names = append(names, s.Floor)
+		}
+		text := fmt.Sprintf("%s %s on %s", short(s.Best), s.Unit, plural(s.Cores, "core"))
+		if !slices.Contains(said[s.Floor], text) {
+			said[s.Floor] = append(said[s.Floor], text)
+		}
+	}
+	for i, n := range names {
+		names[i] = fmt.Sprintf("OF FLOOR: of what these cores do at best: %s: %s", n, strings.Join(said[n], ", "))
+	}
+	return names
+}

@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// madeFloors are floors of two cores with round figures.
+func madeFloors() *Floors {
+	f := &Floors{Cores: 2}
+	for _, v := range []struct {
+		name, unit string
+		one, both  float64
+	}{
+		{"multiply-add, AVX2", "GFLOP/s", 100, 200},
+		{"multiply-add, AVX-512", "GFLOP/s", 200, 400},
+		{"memory, read", "GB/s", 10, 16},
+		{"w[j] += x at random, 47 k floats", "M/s", 1000, 1600},
+		{"w[j] += x at random, 1 M floats", "M/s", 500, 800},
+		{"w[j] += x at random, 50 M floats", "M/s", 100, 150},
+	} {
+		f.Floors = append(f.Floors, Floor{Name: v.name, Unit: v.unit, Cores: 1, Max: v.one}, Floor{Name: v.name, Unit: v.unit, Cores: 2, Max: v.both})
+	}
+	return f
+}
+
+// TestShares works out by hand what a case of each kind can at most be.
+func TestShares(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		model      string
+		batch      int
+		workers    int
+		parameters int64
+		values     Number
+		flops      Number
+		rate       Number
+		rows       Number
+		floor      string
+		share      float64
+	}{
+		// 1e6 examples/s of 100 kFLOP: 100 of 200 GFLOP/s.
+		{"dense", "mlp:128", 64, 1, 100_000, 150, 100e3, 1e6, 60_000, "multiply-add, AVX-512", 0.5},
+		{"dense, on both cores", "mlp:128", 64, 2, 100_000, 150, 100e3, 1e6, 60_000, "multiply-add, AVX-512", 0.25},
+		{"more workers than cores", "mlp:128", 64, 8, 100_000, 150, 100e3, 1e6, 60_000, "multiply-add, AVX-512", 0.25},
+		// 10e6 examples/s of 74 values: 740 of 1,600 M/s.
+		{"sparse", "logistic", 1, 2, 47_237, 74, 296, 10e6, 1000, "w[j] += x at random, 47 k floats", 0.4625},
+		// 1e6 of 500 values of 8 bytes, 80 GB in all: 4 of 10 GB/s is less than 500 of 500 M/s.
+		{"sparse, of a million", "hinge", 1, 1, 1_000_000, 500, 2000, 1e6, 20e6, "w[j] += x at random, 1 M floats", 1},
+		// 100e6 entries/s of 12 bytes: 1.2 of 16 GB/s is less than 100 of 150 M/s.
+		{"factor", "factor:10", 1, 2, 2_000_000, 1, 0, 100e6, 50e6, "w[j] += x at random, 50 M floats", 100.0 / 150},
+		// a batch of dense rows is no update for each input: 1e6 of 800 bytes, 0.8 of 10 GB/s.
+		{"a pass over memory", "logistic", 64, 1, 801, 800, 100, 1e6, 1e6, "memory, read", 0.08},
+	} {
+		e := handmade()
+		e.Floors = madeFloors()
+		m := &e.Cases[0]
+		m.Config.Model, m.Config.Batch, m.Config.Epochs, m.Workers = c.model, c.batch, 2, c.workers
+		m.Parameters, m.Values, m.Flops = c.parameters, c.values, c.flops
+		m.ExamplesPerSecond, m.Examples = []Number{c.rate}, []Number{2 * c.rows}
+		s, ok := e.Share(m)
+		if !ok || s.Floor != c.floor || math.Abs(s.Share-c.share) > 1e-9 {
+			t.Errorf("%s: %+v, want %v of %s", c.name, s, c.share, c.floor)
+		}
+	}
+}
+
+// TestNoShare: nothing is said without floors, nor of a GPU.
+func TestNoShare(t *testing.T) {
+	e := handmade()
+	if _, ok := e.Share(&e.Cases[0]); ok {
+		t.Error("a share of no floor")
+	}
+	e.Floors = madeFloors()
+	e.Cases[0].Config.GPU = "0"
+	if _, ok := e.Share(&e.Cases[0]); ok {
+		t.Error("a GPU's share of what cores do")
+	}
+	got := summary(t, e)
+	want := "OF FLOOR: of what these cores do at best: multiply-add, AVX-512: 400 GFLOP/s on 2 cores, 200 GFLOP/s on 1 core"
+	if !strings.Contains(got, want) {
+		t.Errorf("no line %q in\n%s", want, got)
+	}
+	for line := range strings.Lines(got) {
+		if len(line) > 111 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"maps"
+	"slices"
+)
+
+// ofModes are the flags in which cases may differ that are compared by their modes.
+var ofModes = []string{"mode", "average", "average-every", "average-state"}
+
+// without is a case's settings, less some of them.
+func (c *Case) without(flags ...string) map[string]string {
+	all := map[string]string{}
+	for _, s := range c.Settings {
+		all[s.Flag] = s.Value
+	}
+	for _, f := range flags {
+		delete(all, f)
+	}
+	return all
+}
+
+// like finds the case of c's group that has the same settings but for some flags, and
+// so many workers and the mode; nil: there is none.
+func (e *Experiment) like(c *Measured, mode string, workers int, but ...string) *Measured {
+	want := c.without(but...)
+	for i := range e.Cases {
+		o := &e.Cases[i]
+		if o.Group == c.Group && o.Mode == mode && o.Workers == workers && maps.Equal(o.without(but...), want) {
+			return o
+		}
+	}
+	return nil
+}
+
+// Baseline is the case that a case's speed-up is measured against: of its group and
+// settings, one worker of the same mode, else one worker of async; nil: there is none.
+func (e *Experiment) Baseline(c *Measured) *Measured {
+	if b := e.like(c, c.Mode, 1, "workers", "cpu-workers"); b != nil {
+		return b
+	}
+	return e.like(c, "async", 1, append(ofModes, "workers", "cpu-workers")...)
+}
+
+// Rival is the case whose mode a case's is compared with: of its group, workers and
+// settings, the one of the group's first mode; nil: there is none, or it is c itself.
+func (e *Experiment) Rival(c *Measured) *Measured {
+	for i := range e.Cases {
+		if first := &e.Cases[i]; first.Group == c.Group {
+			if first.Mode == c.Mode {
+				return nil
+			}
+			return e.like(c, first.Mode, c.Workers, ofModes...)
+		}
+	}
+	return nil
+}
+
+// SpeedUp is how many times faster a case is than its baseline, repeat by repeat, each
+// against the baseline's run of the same turn.
+func (e *Experiment) SpeedUp(c *Measured) []Number {
+	b := e.Baseline(c)
+	if b == nil {
+		return nil
+	}
+	return ratios(c.ExamplesPerSecond, b.ExamplesPerSecond)
+}
+
+// groups are the names of the groups, in the order of their first cases.
+func (e *Experiment) groups() (names []string) {
+	for _, c := range e.Cases {
+		if !slices.Contains(names, c.Group) {
+			names = append(names, c.Group)
+		}
+	}
+	return names
+}
+
+// of is the cases of a group.
+func (e *Experiment) of(group string) (cases []*Measured) {
+	for i := range e.Cases {
+		if c := &e.Cases[i]; c.Group == group {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Spread is the median of repeats and their range; N is how many there are, without
+// those that are not finite.
+type Spread struct {
+	Median, Low, High float64
+	N                 int
+}
+
+// Summarize is the spread of a list. That of nothing is NaN.
+func Summarize(list []Number) Spread {
+	var v []float64
+	for _, x := range list {
+		if finite(float64(x)) {
+			v = append(v, float64(x))
+		}
+	}
+	n := len(v)
+	if n == 0 {
+		return Spread{math.NaN(), math.NaN(), math.NaN(), 0}
+	}
+	slices.Sort(v)
+	return Spread{(v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1], n}
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// Verdict compares two lists: "equal" where their ranges overlap, else by which factor
+// the medians differ.
+type Verdict struct {
+	Ratio     float64 // of the medians; NaN: one of them has no figures
+	Low, High float64 // of the ratios repeat by repeat: what fell on both at one time is not in them
+	Equal     bool    // the ranges overlap
+}
+
+// Compare compares a list with another.
+func Compare(a, with []Number) Verdict {
+	x, y := Summarize(a), Summarize(with)
+	r := Summarize(ratios(a, with))
+	return Verdict{x.Median / y.Median, r.Low, r.High, x.Low <= y.High && y.Low <= x.High}
+}
+
+// ratios are those of a list to another, repeat by repeat.
+func ratios(a, to []Number) []Number {
+	all := make([]Number, min(len(a), len(to)))
+	for i := range all {
+		all[i] = a[i] / to[i]
+	}
+	return all
+}
+
+// String is "equal", or the factor and its range: 0.62 (0.60 to 0.65).
+func (v Verdict) String() string {
+	switch {
+	case !finite(v.Ratio):
+		return ""
+	case v.Equal:
+		return "equal"
+	case v.Low == v.High || !finite(v.Low):
+		return factor(v.Ratio)
+	}
+	return fmt.Sprintf("%s (%s to %s)", factor(v.Ratio), factor(v.Low), factor(v.High))
+}
+
+// factor is a ratio, of which two digits behind the point mean something at most.
+func factor(x float64) string {
+	if x < 0.1 {
+		return fmt.Sprintf("%.2g", x)
+	}
+	return short(x)
+}

@@ -1,0 +1,168 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"hogwild/hogwild"
+)
+
+// handmade is an experiment of three turns on two cores whose figures are round, so
+// that all that is said of it can be worked out by hand.
+func handmade() *Experiment {
+	e := &Experiment{
+		Kind: "bench", Name: "handmade", Command: "hogwild bench", Version: "0.1.0", Commit: "0123456789ab",
+		Time: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), Seeds: []uint64{1, 2, 3},
+		Machine: hogwild.Machine{CPU: "Some CPU", Cores: 2, Kernel: "Linux 6.18", Go: "go1.26"},
+	}
+	for _, c := range []struct {
+		mode    string
+		workers int
+		rate    [3]float64 // thousands of examples/s
+		target  []Number
+		loss    [3]float64
+	}{
+		{"async", 1, [3]float64{1000, 1100, 1200}, []Number{0.5, 0.4, 0.6}, [3]float64{0.31, 0.32, 0.30}},
+		{"async", 2, [3]float64{2000, 1980, 1800}, []Number{0.3, 0.25, 0.2}, [3]float64{0.31, 0.30, 0.33}},
+		{"sync", 1, [3]float64{1050, 1100, 1150}, []Number{0.5, 0.4, 0.6}, [3]float64{0.31, 0.32, 0.30}},
+		{"sync", 2, [3]float64{1000, 990, 1080}, []Number{0.9, missing, 0.8}, [3]float64{0.41, 0.45, 0.40}},
+	} {
+		m := Measured{
+			Case: Case{Name: fmt.Sprintf("%s-%d", c.mode, c.workers), Group: "digits", Settings: []Setting{
+				{"data", "digits"}, {"model", "softmax"}, {"mode", c.mode}, {"workers", fmt.Sprint(c.workers)}}},
+			Mode: c.mode, Workers: c.workers, Device: "cpu", Config: hogwild.Default(), Failed: make([]string, 3),
+			Parameters: 7850, Values: 100, Flops: 2e6, Target: 0.42, SecondsToTarget: c.target,
+		}
+		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Config.Batch, m.Config.LR = "softmax", c.mode, c.workers, 64, 0.1
+		for i := range 3 {
+			m.ExamplesPerSecond = append(m.ExamplesPerSecond, Number(1000*c.rate[i]))
+			m.Seconds = append(m.Seconds, Number(600/c.rate[i]))
+			m.Examples = append(m.Examples, 600000)
+			m.TestLoss = append(m.TestLoss, Number(c.loss[i]))
+			m.TestAccuracy = append(m.TestAccuracy, 0.9)
+			m.LRUsed = append(m.LRUsed, 0.1)
+			m.EpochsToTarget = append(m.EpochsToTarget, 4)
+		}
+		e.Cases = append(e.Cases, m)
+	}
+	return e
+}
+
+func text(t *testing.T, write func(w *bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func summary(t *testing.T, e *Experiment) string {
+	return text(t, func(b *bytes.Buffer) error { return e.WriteText(b) })
+}
+
+// TestSummary holds each line of the table to figures that were worked out by hand.
+func TestSummary(t *testing.T) {
+	got := summary(t, handmade())
+	var lines []string
+	for line := range strings.Lines(got) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+		if n := utf8.RuneCountInString(line) - 1; n > 110 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, want := range []string{
+		"4 cases, 3 runs each, in turns; medians, and the smallest to the largest; equal: the ranges overlap",
+		"softmax on digits, cpu, batch 64, lr 0.1, 10 epochs",
+		"MODE WORKERS EXAMPLES/S AGAINST ASYNC SPEED-UP",
+		"async 1 1.10 M (1.00 to 1.20) 1.00",
+		"async 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
+		"sync 1 1.10 M (1.05 to 1.15) equal 1.00",
+		"sync 2 1.00 M (0.99 to 1.08) 0.51 (0.50 to 0.60) 0.94 (0.90 to 0.95)",
+		"MODE WORKERS SECONDS TO 0.4200 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
+		"async 2 0.25 (0.2 to 0.3) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
+		"sync 1 0.5 (0.4 to 0.6) equal 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
+		"sync 2 0.85, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
+	} {
+		if !contains(lines, want) {
+			t.Errorf("no line %q in\n%s", want, got)
+		}
+	}
+}
+
+func contains(lines []string, want string) bool {
+	for _, line := range lines {
+		if line == want {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSummaryOfFailures: what has no figures is said, and leaves no NaN.
+func TestSummaryOfFailures(t *testing.T) {
+	e := handmade()
+	c := &e.Cases[3]
+	for i := range c.Failed {
+		c.Failed[i], c.ExamplesPerSecond[i], c.Seconds[i] = "the numbers diverged", missing, missing
+		c.TestLoss[i], c.TestAccuracy[i], c.SecondsToTarget[i], c.EpochsToTarget[i] = missing, missing, missing, missing
+	}
+	got := summary(t, e)
+	for _, want := range []string{"sync-2: 3 of 3 runs failed and count nowhere: the numbers diverged", "failed", "not reached"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "NaN") {
+		t.Errorf("NaN in\n%s", got)
+	}
+}
+
+func TestBaseline(t *testing.T) {
+	e := handmade()
+	name := func(m *Measured) string {
+		if m == nil {
+			return ""
+		}
+		return m.Name
+	}
+	if got := name(e.Baseline(&e.Cases[3])); got != "sync-1" {
+		t.Errorf("sync-2 is measured against %q", got)
+	}
+	e.Cases[2].Group = "another"
+	if got := name(e.Baseline(&e.Cases[3])); got != "async-1" {
+		t.Errorf("without sync-1, sync-2 is measured against %q", got)
+	}
+	e.Cases[3].Settings = append(e.Cases[3].Settings, Setting{"average-every", "1"})
+	if got := name(e.Baseline(&e.Cases[3])); got != "async-1" {
+		t.Errorf("with a flag of sync, sync-2 is measured against %q", got)
+	}
+	e.Cases[3].Settings = append(e.Cases[3].Settings, Setting{"lr", "1"})
+	if got := name(e.Baseline(&e.Cases[3])); got != "" || e.SpeedUp(&e.Cases[3]) != nil {
+		t.Errorf("with another learning rate, sync-2 is measured against %q", got)
+	}
+	if got := name(e.Rival(&e.Cases[1])); got != "" {
+		t.Errorf("the first mode is compared with %q", got)
+	}
+}
+
+// TestExperimentJSON: what is written reads back, with what does not exist as NaN.
+func TestExperimentJSON(t *testing.T) {
+	e, back := handmade(), &Experiment{}
+	raw := text(t, func(b *bytes.Buffer) error { return e.WriteJSON(b) })
+	if err := json.Unmarshal([]byte(raw), back); err != nil {
+		t.Fatal(err)
+	}
+	same := cmp.Comparer(func(a, b Number) bool { return a == b || a != a && b != b })
+	if diff := cmp.Diff(e, back, same, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("written and read back (-want +got):\n%s", diff)
+	}
+}
