@@ -2,14 +2,20 @@
 // or dark theme, and as PNG. It knows nothing of learning.
 package figure
 
-import "io"
+import (
+	"bytes"
+	"io"
+
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
 
 // Figure is a diagram: its axes are labelled, with units, and its series are told apart
 // by colour, dash and mark.
 type Figure struct {
 	Name    string // of its file and anchor: loss-against-time
-	Title   string
-	Caption string // what to see in it, and how it was measured; plain text, shown below it
+	Title   string // drawn above the diagram
+	Caption string // what to see in it, and how it was measured; plain text, which a page shows below it: it is not drawn
 	X, Y    Axis
 	Series  []Series
 }
@@ -47,7 +53,24 @@ const (
 )
 
 // SVG writes the figure as one svg element, which can stand in a page or alone as a file.
-func (f *Figure) SVG(w io.Writer) error { panic("not yet") }
+// It takes the page's font and ink, and is as wide as its place, to 640 pixels.
+func (f *Figure) SVG(w io.Writer) error {
+	l := f.layout()
+	c := vgsvg.New(l.width, l.height)
+	l.draw(&pen{Canvas: c, themed: true})
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(f.themed(b.Bytes(), l))
+	return err
+}
 
-// PNG writes the figure in its light colours.
-func (f *Figure) PNG(w io.Writer) error { panic("not yet") }
+// PNG writes the figure in its light colours, 1,200 pixels wide.
+func (f *Figure) PNG(w io.Writer) error {
+	l := f.layout()
+	c := vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(dotsPerInch))
+	l.draw(&pen{Canvas: c})
+	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+	return err
+}

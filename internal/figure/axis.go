@@ -1,0 +1,178 @@
+package figure
+
+import (
+	"math"
+	"strings"
+)
+
+// largest is the largest number drawn: differences of such numbers are finite.
+const largest = 1e300
+
+// place is where a value stands on the axis, on a linear scale: its logarithm on a
+// logarithmic one. It is NaN for what cannot be drawn.
+func (a *Axis) place(v float64) float64 {
+	switch {
+	case math.IsNaN(v) || math.Abs(v) > largest:
+		return math.NaN()
+	case a.Log && v <= 0:
+		return math.NaN()
+	case a.Log:
+		return math.Log10(v)
+	}
+	return v
+}
+
+// span is a part of an axis, in places.
+type span struct{ lo, hi float64 }
+
+// nothing is the span of no places.
+var nothing = span{math.Inf(1), math.Inf(-1)}
+
+func (s span) empty() bool { return s.lo > s.hi }
+
+func (s span) with(place float64) span {
+	if math.IsNaN(place) {
+		return s
+	}
+	return span{min(s.lo, place), max(s.hi, place)}
+}
+
+func (s span) has(place float64) bool { return s.lo <= place && place <= s.hi }
+
+// room widens the span of what is shown: to 0 if the axis begins there or bars do, and by
+// margin of its length elsewhere.
+func (a *Axis) room(s span, zero bool, margin float64) span {
+	if s.empty() {
+		return span{0, 1}
+	}
+	positive, negative := s.lo >= 0, s.hi <= 0
+	if zero && !a.Log {
+		s = s.with(0)
+	}
+	if s.hi-s.lo <= 1e-9*max(math.Abs(s.lo), math.Abs(s.hi), 1e-290) {
+		s = a.around((s.lo + s.hi) / 2)
+	}
+	pad := (s.hi - s.lo) * margin
+	if s.lo != 0 || a.Log {
+		s.lo -= pad
+	}
+	if s.hi != 0 || a.Log {
+		s.hi += pad
+	}
+	if !a.Log && positive {
+		s.lo = max(s.lo, 0) // no room for what cannot be
+	}
+	if !a.Log && negative {
+		s.hi = min(s.hi, 0)
+	}
+	return s
+}
+
+// around is the span of a single place.
+func (a *Axis) around(place float64) span {
+	switch half := math.Abs(place) / 2; {
+	case a.Log:
+		return span{place - 0.5, place + 0.5}
+	case half < 1e-290:
+		return span{0, 1}
+	default:
+		return span{place - half, place + half}
+	}
+}
+
+// tick is a marked place; minor ones have no label.
+type tick struct {
+	place float64
+	label string
+}
+
+// ticks are round numbers within a span: about n, on a logarithmic axis of several decades
+// those of the decades.
+func (a *Axis) ticks(s span, n int) []tick {
+	switch decades := s.hi - s.lo; {
+	case !a.Log:
+		values, step := round(s, n)
+		return a.label(values, step)
+	case decades >= 2.3:
+		return a.decades(s, n)
+	case decades >= 0.7 && n >= 3:
+		return a.mantissas(s, 1, 2, 5)
+	default:
+		values, step := round(span{math.Pow(10, s.lo), math.Pow(10, s.hi)}, n)
+		return a.label(values, step)
+	}
+}
+
+// decades are powers of ten: all, or every second, third and so on.
+func (a *Axis) decades(s span, n int) []tick {
+	first, last := int(math.Ceil(s.lo)), int(math.Floor(s.hi))
+	every := max(1, (last-first+n)/n)
+	var ticks []tick
+	for d := first; d <= last; d++ {
+		if d%every == 0 {
+			ticks = append(ticks, tick{float64(d), a.number(math.Pow10(d), math.Pow10(d), math.Pow(10, s.hi))})
+		}
+	}
+	return ticks
+}
+
+// mantissas are the multiples of powers of ten.
+func (a *Axis) mantissas(s span, multiples ...float64) []tick {
+	var ticks []tick
+	for d := math.Floor(s.lo); d <= s.hi; d++ {
+		for _, m := range multiples {
+			if place := d + math.Log10(m); s.has(place) {
+				unit := math.Pow10(int(d))
+				ticks = append(ticks, tick{place, a.number(m*unit, unit, math.Pow(10, s.hi))})
+			}
+		}
+	}
+	return ticks
+}
+
+// minor are the places between the labels of a logarithmic axis, which show that it is one.
+func (a *Axis) minor(s span) []tick {
+	switch {
+	case !a.Log || s.hi-s.lo > 30:
+		return nil
+	case s.hi-s.lo > 8:
+		return a.mantissas(s, 1)
+	}
+	return a.mantissas(s, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+}
+
+// round is the multiples within a span of the step 1, 2 or 5 times a power of ten of which
+// there are about n.
+func round(s span, n int) (values []float64, step float64) {
+	raw := (s.hi - s.lo) / float64(n)
+	step = math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*step >= raw*0.75 {
+			step *= m
+			break
+		}
+	}
+	slack := 1e-9 * (s.hi - s.lo) / step
+	for i := math.Ceil(s.lo/step - slack); i <= s.hi/step+slack && len(values) < 100; i++ {
+		values = append(values, i*step+0) // + 0: never -0
+	}
+	return values, step
+}
+
+// label is a tick for each value that can be drawn.
+func (a *Axis) label(values []float64, step float64) []tick {
+	largest := 0.0
+	for _, v := range values {
+		largest = max(largest, math.Abs(v))
+	}
+	var ticks []tick
+	for _, v := range values {
+		if place := a.place(v); !math.IsNaN(place) {
+			ticks = append(ticks, tick{place, a.number(v, step, largest)})
+		}
+	}
+	return ticks
+}
+
+// seconds says that numbers are not shortened to thousands and millions.
+func (a *Axis) seconds() bool { return strings.HasSuffix(a.Label, ", s") }

@@ -1,0 +1,225 @@
+package figure
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// Sizes, in pixels of an SVG that is drawn as wide as it says. Everything grows and shrinks
+// with it, so that a narrow page decides how large text must be.
+const (
+	figureWidth = 480
+	plotHeight  = 225
+	edge        = 4
+	lineHeight  = 17
+	titleHeight = 21
+	tickLength  = 4
+	slant       = 38 // degrees, of names that have no room
+	longestName = 120
+	keyWidth    = 26 // of a legend's sample
+	dotsPerInch = 180
+)
+
+// layout is a figure whose sizes are known.
+type layout struct {
+	*Figure
+	width, height vg.Length
+	x, y          span
+	xTicks        []tick
+	yTicks        []tick
+	plot          vg.Rectangle
+	drawn         []*drawn
+	title         []string
+	xLabel        []string
+	yLabel        []string
+	names         nameRows
+	legend        [][]entry
+	empty         bool // nothing can be drawn
+}
+
+// entry is a series in the legend.
+type entry struct {
+	*drawn
+	name string
+	at   vg.Length // from the left
+}
+
+// layout gives everything its place, from the outside to the inside: what is beside the
+// plot says how wide it is, and that which names fit below it.
+func (f *Figure) layout() *layout {
+	l := &layout{Figure: f, width: figureWidth}
+	l.drawn = l.prepare()
+	l.spans()
+	room := l.width - 2*edge
+	l.title = wrap(plain(f.Title), titleSize, room, 3)
+	l.yLabel = wrap(plain(f.Y.Label), textSize, room, 2)
+
+	l.yTicks = l.ticksOfY()
+	left := edge + tickLength + widest(l.yTicks)
+	l.plot.Min.X, l.plot.Max.X = left, l.width-12
+	l.fitX()
+	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-left, 2)
+	l.legend = l.rows()
+
+	y := vg.Length(edge)
+	y += vg.Length(len(l.legend)) * (lineHeight + 2)
+	y += vg.Length(len(l.xLabel))*lineHeight + l.names.height + tickLength + 6
+	l.plot.Min.Y, l.plot.Max.Y = y, y+plotHeight
+	y = l.plot.Max.Y + vg.Length(len(l.yLabel))*lineHeight + 8
+	l.height = vg.Length(math.Ceil(float64(y + vg.Length(len(l.title))*titleHeight + edge)))
+	return l
+}
+
+// spans is what the axes show.
+func (l *layout) spans() {
+	x, y := nothing, nothing
+	zero := l.Y.Zero
+	for _, d := range l.drawn {
+		if d.Kind == Bars || d.Kind == Steps {
+			zero = true
+		}
+		for _, p := range d.points {
+			if p.ok() {
+				x, y = x.with(p.x).with(p.x+d.extent), y.with(p.y).with(p.low).with(p.high)
+				if d.Kind == Bars {
+					x = x.with(p.x - d.extent)
+				}
+			}
+		}
+	}
+	l.empty = x.empty()
+	margin := 0.03
+	if l.bars() > 0 {
+		margin = 0
+	}
+	l.x, l.y = l.X.room(x, l.X.Zero, margin), l.Y.room(y, zero, 0.05)
+	l.x, l.y = l.X.named(l.x), l.Y.named(l.y)
+}
+
+// named is a span with half a place beside each name.
+func (a *Axis) named(s span) span {
+	if len(a.Names) == 0 {
+		return s
+	}
+	if s.lo >= -0.5 && s.hi <= float64(len(a.Names))-0.5 {
+		s = span{-0.5, float64(len(a.Names)) - 0.5} // not the margin of a scale
+	}
+	return s.with(-0.5).with(float64(len(a.Names)) - 0.5)
+}
+
+// ticksOfY are as many as have room above each other.
+func (l *layout) ticksOfY() []tick {
+	if len(l.Y.Names) > 0 {
+		return l.Y.nameTicks(l.y, plotHeight/(tickSize*1.2), l.width/3)
+	}
+	if l.empty {
+		return nil
+	}
+	return l.Y.ticks(l.y, 5)
+}
+
+// fitX chooses the marks of the x axis: the values themselves where they are a few whole
+// numbers, else as many round numbers as fit.
+func (l *layout) fitX() {
+	switch {
+	case len(l.X.Names) > 0:
+		l.names, l.xTicks = l.fitNames()
+		return
+	case l.empty:
+		return
+	}
+	l.names = nameRows{height: tickSize}
+	if ticks := l.counts(); len(ticks) > 1 && l.fits(ticks) {
+		l.xTicks = ticks
+	} else {
+		for n := 8; n >= 1; n-- {
+			if l.xTicks = l.X.ticks(l.x, n); l.fits(l.xTicks) {
+				break
+			}
+		}
+	}
+	if n := len(l.xTicks); n > 0 { // the last label may stand out on the right
+		last := l.xTicks[n-1]
+		over := l.atX(last.place) + width(last.label, tickSize)/2 - (l.width - edge)
+		l.plot.Max.X -= max(0, over)
+	}
+}
+
+// counts is a tick for each value of x, if these are a few whole numbers.
+func (l *layout) counts() []tick {
+	seen := map[float64]bool{}
+	var values []float64
+	for _, d := range l.drawn {
+		for _, p := range d.points {
+			v := p.X
+			if !p.ok() || seen[v] {
+				continue
+			}
+			if seen[v] = true; v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(seen) > 8 || d.Kind == Steps {
+				return nil
+			}
+			values = append(values, v)
+		}
+	}
+	return l.X.label(values, 1)
+}
+
+// fits tells whether labels stand beside each other.
+func (l *layout) fits(ticks []tick) bool {
+	for i, a := range ticks {
+		for _, b := range ticks[:i] {
+			gap := l.atX(a.place) - l.atX(b.place)
+			if vg.Length(math.Abs(float64(gap))) < (width(a.label, tickSize)+width(b.label, tickSize))/2+8 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// atX is where a place of the x axis is in the figure.
+func (l *layout) atX(place float64) vg.Length {
+	return l.plot.Min.X + vg.Length((place-l.x.lo)/(l.x.hi-l.x.lo))*(l.plot.Max.X-l.plot.Min.X)
+}
+
+// atY is where a place of the y axis is in the figure; what is below all others, as
+// nothing is on a logarithmic axis, is at its foot.
+func (l *layout) atY(place float64) vg.Length {
+	at := l.plot.Min.Y + vg.Length((place-l.y.lo)/(l.y.hi-l.y.lo))*(l.plot.Max.Y-l.plot.Min.Y)
+	return max(at, l.plot.Min.Y)
+}
+
+func (l *layout) at(p spot) vg.Point { return vg.Point{X: l.atX(p.x), Y: l.atY(p.y)} }
+
+// rows breaks the legend into lines.
+func (l *layout) rows() [][]entry {
+	var rows [][]entry
+	from := l.plot.Min.X
+	if from > l.width/4 {
+		from = edge
+	}
+	x := from
+	for _, d := range l.drawn {
+		if d.Name == "" {
+			continue
+		}
+		name := shorten(plain(d.Name), textSize, l.width-edge-from-keyWidth-6)
+		next := x + keyWidth + 6 + width(name, textSize)
+		if len(rows) == 0 || next > l.width-edge {
+			rows, next = append(rows, nil), next-x+from
+			x = from
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], entry{d, name, x})
+		x = next + 18
+	}
+	return rows
+}
+
+func widest(ticks []tick) vg.Length {
+	w := vg.Length(0)
+	for _, t := range ticks {
+		w = max(w, width(t.label, tickSize))
+	}
+	return w
+}

@@ -1,0 +1,143 @@
+package figure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// spot is a point by its places on the axes; low and high are NaN without a range.
+type spot struct {
+	Point
+	x, y, low, high float64
+}
+
+func (p spot) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
+
+func (p spot) ranged() bool { return p.ok() && p.low < p.high }
+
+// drawn is a series as it is drawn.
+type drawn struct {
+	*Series
+	look
+	points []spot
+	extent float64 // of a bar's slot to both sides, and of the last step to the right
+}
+
+// prepare finds the places and looks of all series.
+func (l *layout) prepare() []*drawn {
+	var all []*drawn
+	used := map[int]int{}
+	for i := range l.Series {
+		s := &l.Series[i]
+		d := &drawn{Series: s, look: lookOf(s.Color, used[s.Color])}
+		if s.Kind != Ideal {
+			used[s.Color]++
+		}
+		for _, p := range s.Points {
+			d.points = append(d.points, l.spot(p))
+		}
+		if s.Kind == Steps {
+			d.sort()
+			d.extent = d.lastStep()
+		}
+		all = append(all, d)
+	}
+	slot := l.slot(all)
+	for _, d := range all {
+		if d.Kind == Bars {
+			d.extent = slot / 2
+		}
+	}
+	return all
+}
+
+// spot finds the places of a point. A range ends at the foot of a logarithmic axis if it
+// ends at or below 0.
+func (l *layout) spot(p Point) spot {
+	s := spot{Point: p, x: l.X.place(p.X), y: l.Y.place(p.Y), low: math.NaN(), high: math.NaN()}
+	if p.Low == p.High || !(p.Low <= p.Y && p.Y <= p.High) {
+		return s
+	}
+	s.low, s.high = l.Y.place(p.Low), l.Y.place(p.High)
+	if math.IsNaN(s.low) && !math.IsNaN(s.high) && l.Y.Log {
+		s.low = s.y
+	}
+	return s
+}
+
+// sort orders the steps of a histogram, without those that have no place.
+func (d *drawn) sort() {
+	d.points = slices.DeleteFunc(d.points, func(p spot) bool { return !p.ok() })
+	slices.SortStableFunc(d.points, func(a, b spot) int { return cmp.Compare(a.x, b.x) })
+}
+
+// lastStep is the width of a histogram's last step: that of the one before it, and nothing
+// if the last only says where the histogram ends.
+func (d *drawn) lastStep() float64 {
+	n := len(d.points)
+	switch {
+	case n == 0 || n > 1 && d.points[n-1].Y == 0:
+		return 0
+	case n == 1:
+		return 1
+	}
+	return d.points[n-1].x - d.points[n-2].x
+}
+
+// slot is the room of the bars at one place: the least distance between two places.
+func (l *layout) slot(all []*drawn) float64 {
+	var places []float64
+	for _, d := range all {
+		for _, p := range d.points {
+			if d.Kind == Bars && p.ok() {
+				places = append(places, p.x)
+			}
+		}
+	}
+	slices.Sort(places)
+	slot := math.Inf(1)
+	for i := 1; i < len(places); i++ {
+		if gap := places[i] - places[i-1]; gap > 0 {
+			slot = min(slot, gap)
+		}
+	}
+	switch {
+	case len(l.X.Names) > 0:
+		return 1
+	case !math.IsInf(slot, 1):
+		return slot
+	case l.X.Log || len(places) == 0:
+		return 0.3
+	}
+	return max(1, math.Abs(places[0])/2)
+}
+
+// bars is how many series stand side by side as bars.
+func (l *layout) bars() int {
+	n := 0
+	for _, d := range l.drawn {
+		if d.Kind == Bars {
+			n++
+		}
+	}
+	return n
+}
+
+// runs are the parts of a series between points that cannot be drawn.
+func (d *drawn) runs() [][]spot {
+	var runs [][]spot
+	gap := true
+	for _, p := range d.points {
+		if !p.ok() {
+			gap = true
+			continue
+		}
+		if gap {
+			runs = append(runs, nil)
+			gap = false
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], p)
+	}
+	return runs
+}

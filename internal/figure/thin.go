@@ -1,0 +1,44 @@
+package figure
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// thin leaves of the points of a line those that can be seen: of all that follow each other
+// in one column of pixels the first, the last, the highest and the lowest.
+func thin(points []vg.Point) []vg.Point {
+	if len(points) < figureWidth {
+		return points
+	}
+	var kept []vg.Point
+	for from := 0; from < len(points); {
+		to := from
+		low, high := from, from
+		for ; to < len(points) && column(points[to]) == column(points[from]); to++ {
+			if points[to].Y < points[low].Y {
+				low = to
+			}
+			if points[to].Y > points[high].Y {
+				high = to
+			}
+		}
+		last := -1
+		for _, i := range []int{from, min(low, high), max(low, high), to - 1} {
+			if i != last {
+				kept = append(kept, points[i])
+			}
+			last = i
+		}
+		from = to
+	}
+	return kept
+}
+
+func column(p vg.Point) int { return int(p.X) }
+
+// apart tells whether two marks can be told from each other.
+func apart(a, b vg.Point, least float64) bool {
+	return math.Hypot(float64(a.X-b.X), float64(a.Y-b.Y)) >= least
+}
