@@ -3,11 +3,8 @@
 package page
 
 import (
-	"html/template"
-	"io"
+	"slices"
 
-	"hogwild/bench"
-	"hogwild/hogwild"
 	"hogwild/internal/figure"
 )
 
@@ -35,17 +32,34 @@ type Table struct {
 	Rows  [][]string
 }
 
-// OfExperiment is the report of a bench, a sweep or a reproduction.
-func OfExperiment(e *bench.Experiment) *Page { panic("not yet") }
-
-// OfRuns is the report of runs, beside each other if there are several.
-func OfRuns(runs []*hogwild.Recorded) *Page { panic("not yet") }
-
-// WriteHTML writes the page.
-func (p *Page) WriteHTML(w io.Writer) error { panic("not yet") }
-
-// Body is what stands inside the page's main element: what a live page replaces.
-func (p *Page) Body() (template.HTML, error) { panic("not yet") }
-
 // Figures is all figures of the page.
-func (p *Page) Figures() []figure.Figure { panic("not yet") }
+func (p *Page) Figures() []figure.Figure {
+	var all []figure.Figure
+	for _, s := range p.Sections {
+		all = append(all, s.Figures...)
+	}
+	return all
+}
+
+// fact adds a line on how the page came to be, if it is known.
+func (p *Page) fact(name, value string) {
+	if value != "" {
+		p.Facts = append(p.Facts, [2]string{name, value})
+	}
+}
+
+// note adds a line that a reader must know, once.
+func (p *Page) note(lines ...string) {
+	for _, line := range lines {
+		if !slices.Contains(p.Notes, line) {
+			p.Notes = append(p.Notes, line)
+		}
+	}
+}
+
+// section adds a part to the page, if there is anything in it.
+func (p *Page) section(s Section) {
+	if len(s.Figures) > 0 || s.Table != nil || s.Code != "" {
+		p.Sections = append(p.Sections, s)
+	}
+}

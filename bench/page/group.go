@@ -1,0 +1,209 @@
+package page
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"hogwild/bench"
+)
+
+// group is the cases of an experiment that are compared: they learn the same from the
+// same. A variant is what they have in common that differ in the number of workers only:
+// a mode, and what else was set. It has one colour on the whole page.
+type group struct {
+	e        *bench.Experiment
+	name     string
+	cases    []*bench.Measured
+	fields   []string // flags that differ among the cases
+	variants []string // in the order of the cases
+	workers  []int    // ascending
+	colors   map[string]int
+}
+
+// groups is the groups of an experiment, in the order of their first cases.
+func groups(e *bench.Experiment) []*group {
+	var all []*group
+	colors := map[string]int{}
+	for i := range e.Cases {
+		c := &e.Cases[i]
+		at := slices.IndexFunc(all, func(g *group) bool { return g.name == c.Group })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &group{e: e, name: c.Group, colors: colors})
+		}
+		all[at].cases = append(all[at].cases, c)
+	}
+	for _, g := range all {
+		g.sort()
+	}
+	paint(all, colors)
+	if len(all) == 1 {
+		all[0].name = "" // nothing to be told from
+	}
+	return all
+}
+
+// sort finds out what differs among the cases.
+func (g *group) sort() {
+	g.fields = varying(g.cases)
+	for _, c := range g.cases {
+		if v := g.variant(c); !slices.Contains(g.variants, v) {
+			g.variants = append(g.variants, v)
+		}
+		if !slices.Contains(g.workers, c.Workers) {
+			g.workers = append(g.workers, c.Workers)
+		}
+	}
+	slices.Sort(g.workers)
+}
+
+// modes in the order of their colours, which they have on every page.
+var modes = []string{"async", "atomic", "locked", "ordered", "sync", "delayed"}
+
+// paint gives each variant a colour: a mode its own, and others those that are left.
+func paint(all []*group, colors map[string]int) {
+	taken := map[int]bool{}
+	var others []string
+	for _, g := range all {
+		for _, v := range g.variants {
+			if at := slices.Index(modes, v); at >= 0 {
+				colors[v], taken[at] = at, true
+			} else if !slices.Contains(others, v) {
+				others = append(others, v)
+			}
+		}
+	}
+	next := 0
+	for _, v := range others {
+		for taken[next] {
+			next++
+		}
+		colors[v] = next
+		next++
+	}
+}
+
+// varying is the flags whose values differ among cases, in the order in which they come.
+func varying(cases []*bench.Measured) (flags []string) {
+	for _, c := range cases {
+		for _, s := range c.Settings {
+			differs := func(o *bench.Measured) bool { return valueOf(o, s.Flag) != valueOf(c, s.Flag) }
+			if s.Flag != "seed" && !slices.Contains(flags, s.Flag) && slices.ContainsFunc(cases, differs) {
+				flags = append(flags, s.Flag)
+			}
+		}
+	}
+	return flags
+}
+
+// valueOf is the value of a flag in a case: as it was given, else as the run had it.
+func valueOf(c *bench.Measured, flag string) string {
+	if v := setting(c.Settings, flag); v != "" {
+		return v
+	}
+	return setting(settings(c.Config), flag)
+}
+
+// variant is the name of a case without its number of workers.
+func (g *group) variant(c *bench.Measured) string {
+	var words []string
+	for _, flag := range g.fields {
+		switch v := setting(c.Settings, flag); {
+		case flag == "workers" || flag == "mode" || v == "":
+		case v == "true":
+			words = append(words, flag)
+		default:
+			words = append(words, flag+" "+v)
+		}
+	}
+	if len(words) == 0 || slices.Contains(g.fields, "mode") {
+		words = append([]string{c.Mode}, words...)
+	}
+	return strings.Join(words, ", ")
+}
+
+// title is a title of a section of the group.
+func (g *group) title(s string) string {
+	if g.name == "" {
+		return s
+	}
+	return g.name + ": " + strings.ToLower(s[:1]) + s[1:]
+}
+
+// part is a name for a part of the group, in front of the names of its figures.
+func (g *group) part(words ...string) string {
+	if g.name != "" {
+		words = append([]string{g.name}, words...)
+	}
+	return strings.Join(words, " ")
+}
+
+// panel is the cases that one figure compares, each with its name in the legend.
+type panel struct {
+	part  string // of the group
+	cases []entry
+}
+
+type entry struct {
+	name  string
+	color int
+	*bench.Measured
+}
+
+// panels is the cases in figures that can be read: one for each number of workers, of
+// several modes; of one mode, all its numbers of workers together.
+func (g *group) panels() (all []panel) {
+	if len(g.variants) == 1 {
+		p := panel{part: g.part()}
+		for _, c := range g.cases {
+			p.cases = append(p.cases, entry{plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
+		}
+		return []panel{p}
+	}
+	for _, n := range g.counts() {
+		p := panel{part: g.part()}
+		if len(g.workers) > 1 {
+			p.part = g.part(plural(n, "worker"))
+		}
+		for _, c := range g.cases {
+			if v := g.variant(c); c.Workers == n {
+				p.cases = append(p.cases, entry{v, g.colors[v], c})
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// counts is the numbers of workers that have figures of their own: the least, the most
+// that the machine has cores for, and the most.
+func (g *group) counts() []int {
+	if len(g.workers) <= 3 {
+		return g.workers
+	}
+	n := g.workers[0]
+	for _, w := range g.workers {
+		if w <= g.e.Machine.Cores {
+			n = w
+		}
+	}
+	return slices.Compact([]int{g.workers[0], n, g.workers[len(g.workers)-1]})
+}
+
+// most is the panel with the most workers.
+func (g *group) most() panel {
+	all := g.panels()
+	return all[len(all)-1]
+}
+
+// place is where a number of workers is among those that were measured.
+func (g *group) place(n int) float64 { return float64(slices.Index(g.workers, n)) }
+
+// counted is the numbers of workers as names on an axis.
+func (g *group) counted() (names []string) {
+	for _, n := range g.workers {
+		names = append(names, strconv.Itoa(n))
+	}
+	return names
+}

@@ -1,0 +1,97 @@
+package page
+
+import (
+	"bytes"
+	_ "embed" // the template and the style
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"hogwild/internal/figure"
+)
+
+//go:embed page.css
+var style string
+
+//go:embed page.html
+var text string
+
+// Style is the style sheet of a page, for others that show its Body.
+func Style() template.CSS { return template.CSS(style) }
+
+// WriteHTML writes the page.
+func (p *Page) WriteHTML(w io.Writer) error {
+	body, err := p.Body()
+	if err != nil {
+		return err
+	}
+	return execute(w, "page", struct {
+		Title string
+		Style template.CSS
+		Body  template.HTML
+	}{p.Title, Style(), body})
+}
+
+// Body is what stands inside the page's main element: what a live page replaces.
+func (p *Page) Body() (template.HTML, error) {
+	var b bytes.Buffer
+	if err := execute(&b, "body", p); err != nil {
+		return "", err
+	}
+	return template.HTML(b.String()), nil
+}
+
+// execute parses the template each time: few pages are written, and a worker, which is
+// this same program, writes none.
+func execute(w io.Writer, name string, what any) error {
+	t, err := template.New("page.html").Funcs(template.FuncMap{
+		"svg": svg, "anchor": anchor, "numeric": numeric,
+	}).Parse(text)
+	if err == nil {
+		err = t.ExecuteTemplate(w, name, what)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// svg is a figure as an element of the page. Package figure escapes its texts.
+func svg(f figure.Figure) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := f.SVG(&b); err != nil {
+		return "", fmt.Errorf("figure %s: %w", f.Name, err)
+	}
+	return template.HTML(b.String()), nil
+}
+
+// anchor is a title as the name of a place or a file: letters, digits and dashes.
+func anchor(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
+	})
+	return strings.Join(words, "-")
+}
+
+// numeric says which columns hold numbers, which are aligned on the right.
+func numeric(t Table) []bool {
+	columns := make([]bool, len(t.Heads))
+	for i := range columns {
+		columns[i] = i > 0
+		for _, row := range t.Rows {
+			if i < len(row) && !startsNumber(row[i]) {
+				columns[i] = false
+			}
+		}
+	}
+	return columns
+}
+
+func startsNumber(cell string) bool {
+	switch cell {
+	case "", absent, "equal":
+		return true
+	}
+	return strings.ContainsAny(cell[:1], "0123456789-+.")
+}
