@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -162,8 +163,8 @@ func (o PaperOptions) delays() (list []Case) {
 			chunk := float64(64 * most) // see plan.go of package hogwild
 			base = append(base, Setting{"limit", strconv.Itoa(int(math.Ceil(examples/chunk) * chunk))})
 		}
-		base = append(base, Setting{"flush-every", "1"}, Setting{"gradient-delay", d.String()})
-		group := delayGroup + d.String()
+		base = append(base, Setting{"flush-every", "1"}, Setting{"gradient-delay", delayText(d)})
+		group := delayGroup + delayText(d)
 		list = append(list, trial(group, methodHogwild, 1, base))
 		for _, mode := range []string{methodHogwild, methodAIG, methodRR} {
 			list = append(list, trial(group, mode, most, base))
@@ -171,6 +172,9 @@ func (o PaperOptions) delays() (list []Case) {
 	}
 	return list
 }
+
+// delayText is a delay as a flag and in names: 10us, where Go writes 10µs.
+func delayText(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }
 
 // averages is the averaging that the paper tries on RCV1: as many passes of each worker as
 // of one alone. A worker has 1/n of an epoch, so that n epochs are a pass of each. Unlike the

@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+)
+
+const tutorialName = "tutorial"
+
+// TutorialPlan is a published tutorial's synchronous SGD, and the same network without
+// locks: four workers with a quarter of the images each, three epochs. data is a folder
+// with MNIST's four files; "": the built-in digits, which are other ones.
+func TutorialPlan(data string, repeat int, command string) Plan {
+	p := Plan{Kind: "reproduce", Name: tutorialName, Command: command,
+		About: "A published tutorial's synchronous SGD on one GPU, here by four processes on cores: a quarter of MNIST each, " +
+			"a small convolutional network, momentum, and the mean of all weights after each epoch; and the same without locks."}
+	settings := []Setting{
+		{"data", "digits"}, {"model", "convnet"}, {"optimizer", "momentum"}, {"momentum", "0.5"}, {"lr", "0.01"},
+		{"batch", "64"}, {"epochs", "3"}, {"partition", "contiguous"},
+	}
+	if data != "" {
+		settings[0].Value = filepath.Clean(data)
+		settings = append(settings, Setting{"scale", "0.1307,0.3081"}) // as MNIST is scaled in PyTorch's examples
+	} else {
+		p.Notes = append(p.Notes, notMNIST)
+	}
+	for i := range repeat {
+		p.Seeds = append(p.Seeds, uint64(i+1))
+	}
+	p.Cases = []Case{
+		trial(tutorialName, "sync", 4, settings, Setting{"average-every", "epoch"}),
+		trial(tutorialName, "async", 4, settings),
+	}
+	return p
+}
+
+const notMNIST = "The built-in digits are not MNIST: their accuracies say nothing about the tutorial's. " +
+	"hogwild reproduce tutorial --data mnist/ trains on the four files of MNIST in that folder."
+
+// AccuracyByEpoch is the median test accuracy after each epoch, and its range.
+func (c *Measured) AccuracyByEpoch() (list []Spread) {
+	for k := 0; ; k++ {
+		var at []Number
+		for _, h := range c.Histories {
+			if k < len(h) && h[k].TestAccuracy != nil {
+				at = append(at, Number(*h[k].TestAccuracy))
+			}
+		}
+		s := Summarize(at)
+		if s.N == 0 {
+			return list
+		}
+		list = append(list, s)
+	}
+}
+
+// samePoints is how many points of accuracy after the last epoch are called the same: the
+// tutorial's first weights are not known, and other seeds differ by as much.
+const samePoints = 0.015
+
+func (e *Experiment) tutorialFindings() (list []Finding) {
+	for _, c := range e.of(tutorialName) {
+		if c.Mode != "sync" {
+			continue
+		}
+		f := Finding{About: "synchronous SGD", Theirs: "test accuracy after each epoch: " + accuracies(PublishedTutorial)}
+		var here []float64
+		for _, s := range c.AccuracyByEpoch() {
+			here = append(here, s.Median)
+		}
+		f.Here = accuracies(here)
+		last := len(PublishedTutorial) - 1
+		switch {
+		case len(here) <= last:
+			f.Verdict, f.Here = Missing, string(Missing)
+		case c.value("data") == "digits":
+			f.Verdict, f.Why = Undecided, "the built-in digits are not MNIST"
+		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
+			f.Verdict = "as in the tutorial"
+		default:
+			f.Verdict = "not as in the tutorial"
+			f.Why = fmt.Sprintf("%.1f points of accuracy apart after the last epoch; first weights, scaling and dropout of the tutorial are not known",
+				100*math.Abs(here[last]-PublishedTutorial[last]))
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// accuracies is a list of accuracies as text.
+func accuracies(list []float64) string {
+	var words []string
+	for _, x := range list {
+		words = append(words, fmt.Sprintf("%.3g", 100*x))
+	}
+	return strings.Join(words, ", ") + "%"
+}
