@@ -1,0 +1,182 @@
+package page
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hogwild/bench"
+	"hogwild/internal/figure"
+)
+
+// final is what a case comes to, for figures over the fields that were swept.
+type final struct {
+	name, title, label string
+	list               func(*bench.Measured) []bench.Number
+}
+
+var finals = []final{
+	{"loss", "Test loss", "test loss at the end, mean of an example", func(c *bench.Measured) []bench.Number { return c.TestLoss }},
+	{"accuracy", "Test accuracy", "test accuracy at the end, % of the examples", func(c *bench.Measured) []bench.Number { return percent(c.TestAccuracy) }},
+	{"rmse", "Test RMSE", "test RMSE at the end, in units of the target", func(c *bench.Measured) []bench.Number { return c.TestRMSE }},
+	{"r2", "Test R²", "test R² at the end, share of the variance", func(c *bench.Measured) []bench.Number { return c.TestR2 }},
+	{"rate", "Examples a second", "examples trained, 1/s", func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }},
+}
+
+// swept is the finals over each field of numbers that was swept, a series for each value
+// of the next field. Fields besides these two are held at the values of the best case.
+func (g *group) swept() (all []figure.Figure) {
+	for i, field := range g.fields {
+		if !numbers(g.cases, field) {
+			continue
+		}
+		next := ""
+		if len(g.fields) > 1 {
+			next = g.fields[(i+1)%len(g.fields)]
+		}
+		cases, held := g.slice(field, next)
+		for _, f := range finals {
+			all = append(all, over(cases, f, field, next, g.part(), held))
+		}
+	}
+	if len(all) == 0 && len(g.cases) <= 16 {
+		all = append(all, g.byCase(finals[0]), g.byCase(finals[1]))
+	}
+	return shown(all...)
+}
+
+// numbers says whether a field has numbers in all cases, and several.
+func numbers(cases []*bench.Measured, field string) bool {
+	var different []float64
+	for _, c := range cases {
+		x, err := strconv.ParseFloat(valueOf(c, field), 64)
+		if err != nil || !finite(x) {
+			return false
+		}
+		if !slices.Contains(different, x) {
+			different = append(different, x)
+		}
+	}
+	return len(different) > 1
+}
+
+// best is the case with the least median test loss; nil if no case has one.
+func (g *group) best() *bench.Measured {
+	var best *bench.Measured
+	least := math.Inf(1)
+	for _, c := range g.cases {
+		if s := bench.Summarize(c.TestLoss); s.N > 0 && s.Median < least {
+			best, least = c, s.Median
+		}
+	}
+	return best
+}
+
+// slice is the cases that have the best case's values in all fields but two, and these
+// values in words.
+func (g *group) slice(field, next string) (cases []*bench.Measured, held string) {
+	best := g.best()
+	if best == nil {
+		return g.cases, ""
+	}
+	var words []string
+	cases = slices.Clone(g.cases)
+	for _, f := range g.fields {
+		if f == field || f == next {
+			continue
+		}
+		v := valueOf(best, f)
+		words = append(words, f+" "+v)
+		cases = slices.DeleteFunc(cases, func(c *bench.Measured) bool { return valueOf(c, f) != v })
+	}
+	if len(words) > 0 {
+		held = " With " + strings.Join(words, ", ") + ", as in the best case."
+	}
+	return cases, held
+}
+
+// over is a figure of what cases come to, over one field, by another.
+func over(cases []*bench.Measured, what final, field, next, part, held string) figure.Figure {
+	f := figure.Figure{
+		Name: anchor(part + " " + what.name + " by " + field), Title: within(what.title+" by "+field, part),
+		Caption: "Median of the repeats; the bars are the range." + held,
+		X:       figure.Axis{Label: unit(field)}, Y: figure.Axis{Label: what.label},
+	}
+	low, high := math.Inf(1), 0.0
+	var names []string
+	for _, c := range cases {
+		x, _ := strconv.ParseFloat(valueOf(c, field), 64)
+		low, high = min(low, x), max(high, x)
+		name := ""
+		if next != "" {
+			name = next + " " + valueOf(c, next)
+		}
+		at := slices.Index(names, name)
+		if at < 0 {
+			at = len(names)
+			names = append(names, name)
+			f.Series = append(f.Series, figure.Series{Name: name, Color: at})
+		}
+		f.Series[at].Points = append(f.Series[at].Points, point(x, what.list(c)))
+	}
+	for _, s := range f.Series {
+		slices.SortFunc(s.Points, func(a, b figure.Point) int { return int(math.Copysign(1, a.X-b.X)) })
+	}
+	f.X.Log = low > 0 && high >= 20*low
+	f.Y.Log = what.name == "loss" && decades(f) >= 1.5
+	return f
+}
+
+// unit is a field as the label of an axis.
+func unit(field string) string {
+	switch field {
+	case "workers":
+		return "worker processes"
+	case "epochs", "average-every", "limit", "batch", "global-batch", "in-flight", "flush-every":
+		return "--" + field + ", count"
+	case "gradient-delay":
+		return "--" + field + ", s"
+	}
+	return "--" + field
+}
+
+// byCase is a bar for each case, where what was swept is not a number.
+func (g *group) byCase(what final) figure.Figure {
+	f := figure.Figure{
+		Name: anchor(g.part() + " " + what.name + " by case"), Title: within(what.title+" by case", g.part()),
+		Caption: "Median of the repeats; the lines on the bars are the range.",
+		X:       figure.Axis{Label: "case", Names: []string{}}, Y: figure.Axis{Label: what.label, Zero: true},
+		Series: []figure.Series{{Kind: figure.Bars}},
+	}
+	for i, c := range g.cases {
+		f.X.Names = append(f.X.Names, c.Name)
+		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.list(c)))
+	}
+	return f
+}
+
+// leaders is the cases with the least test loss: as many as curves can be told apart.
+func (g *group) leaders() panel {
+	cases := slices.Clone(g.cases)
+	loss := func(c *bench.Measured) float64 {
+		if s := bench.Summarize(c.TestLoss); s.N > 0 {
+			return s.Median
+		}
+		return math.Inf(1)
+	}
+	slices.SortStableFunc(cases, func(a, b *bench.Measured) int {
+		switch x, y := loss(a), loss(b); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	p := panel{part: g.part()}
+	for i, c := range cases[:min(len(cases), 8)] {
+		p.cases = append(p.cases, entry{c.Name, i, c})
+	}
+	return p
+}
