@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -41,6 +42,8 @@ var paperJobs = []paperJob{
 }
 
 const (
+	reproduction = "reproduce" // the kind of the experiments
+
 	paperPasses = 20
 	paperDecay  = 0.9 // of the step, after each pass
 	delayGroup  = "delay-"
@@ -57,19 +60,13 @@ func PaperPlan(o PaperOptions) (Plan, error) {
 	if !(o.Scale > 0 && o.Scale <= 1000) {
 		return Plan{}, fmt.Errorf("scale %g: want more than 0, and 1,000 at most", o.Scale)
 	}
-	if o.Repeat == 0 {
-		o.Repeat = 3
-	}
 	if o.Workers == nil {
 		o.Workers = paperWorkers(runtime.NumCPU())
 	}
-	p := Plan{Kind: "reproduce", Name: "paper", Command: o.Command,
+	p := Plan{Kind: reproduction, Name: "paper", Command: o.Command, Seeds: seedsTo(o.Repeat),
 		About: "The experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) on this machine, on made data of the same shapes."}
 	if o.Quick {
 		p.Name = "paper-quick"
-	}
-	for i := range o.Repeat {
-		p.Seeds = append(p.Seeds, uint64(i+1))
 	}
 	for _, j := range paperJobs {
 		p.Cases = append(p.Cases, j.cases(o)...)
@@ -142,6 +139,14 @@ func (j *paperJob) cases(o PaperOptions) (list []Case) {
 func trial(group, mode string, workers int, base []Setting, more ...Setting) Case {
 	settings := append(slices.Clone(base), Setting{"mode", mode}, Setting{"workers", strconv.Itoa(workers)})
 	return Case{Name: fmt.Sprintf("%s-%s-%d", group, mode, workers), Group: group, Settings: append(settings, more...)}
+}
+
+// seedsTo are 1 to n, a repeat each; three where n is 0.
+func seedsTo(n int) (seeds []uint64) {
+	for i := range cmp.Or(n, 3) {
+		seeds = append(seeds, uint64(i)+1)
+	}
+	return seeds
 }
 
 // delays is RCV1's shape with gradients that take longer by a delay. Each has as many

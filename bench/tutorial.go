@@ -1,33 +1,40 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"path/filepath"
+	"strconv"
 	"strings"
 )
 
 const tutorialName = "tutorial"
 
+// TutorialOptions say what the tutorial is repeated on.
+type TutorialOptions struct {
+	Data    string // a folder with MNIST's four files; "": the built-in digits, which are other ones
+	Limit   int    // first images; 0: all
+	Repeat  int    // 3
+	Command string // that repeats it
+}
+
 // TutorialPlan is a published tutorial's synchronous SGD, and the same network without
-// locks: four workers with a quarter of the images each, three epochs. data is a folder
-// with MNIST's four files; "": the built-in digits, which are other ones.
-func TutorialPlan(data string, repeat int, command string) Plan {
-	p := Plan{Kind: "reproduce", Name: tutorialName, Command: command,
+// locks: four workers with a quarter of the images each, three epochs.
+func TutorialPlan(o TutorialOptions) Plan {
+	p := Plan{Kind: reproduction, Name: tutorialName, Command: o.Command, Seeds: seedsTo(o.Repeat),
 		About: "A published tutorial's synchronous SGD on one GPU, here by four processes on cores: a quarter of MNIST each, " +
 			"a small convolutional network, momentum, and the mean of all weights after each epoch; and the same without locks."}
 	settings := []Setting{
-		{"data", "digits"}, {"model", "convnet"}, {"optimizer", "momentum"}, {"momentum", "0.5"}, {"lr", "0.01"},
+		{"data", cmp.Or(o.Data, "digits")}, {"model", "convnet"}, {"optimizer", "momentum"}, {"momentum", "0.5"}, {"lr", "0.01"},
 		{"batch", "64"}, {"epochs", "3"}, {"partition", "contiguous"},
 	}
-	if data != "" {
-		settings[0].Value = filepath.Clean(data)
+	if o.Data != "" {
 		settings = append(settings, Setting{"scale", "0.1307,0.3081"}) // as MNIST is scaled in PyTorch's examples
 	} else {
 		p.Notes = append(p.Notes, notMNIST)
 	}
-	for i := range repeat {
-		p.Seeds = append(p.Seeds, uint64(i+1))
+	if o.Limit > 0 {
+		settings = append(settings, Setting{"limit", strconv.Itoa(o.Limit)})
 	}
 	p.Cases = []Case{
 		trial(tutorialName, "sync", 4, settings, Setting{"average-every", "epoch"}),
@@ -97,3 +104,30 @@ func accuracies(list []float64) string {
 	}
 	return strings.Join(words, ", ") + "%"
 }
+
+// TutorialHeads are the heads of TutorialTable.
+var TutorialHeads = []string{"test accuracy", "workers", "epoch 1", "epoch 2", "epoch 3", "training, s"}
+
+// TutorialTable is the tutorial's accuracies and ours: medians and ranges.
+func (e *Experiment) TutorialTable() (rows [][]string) {
+	for _, c := range e.of(tutorialName) {
+		row := []string{c.Mode + " here", fmt.Sprint(c.Workers)}
+		for _, s := range c.AccuracyByEpoch() {
+			row = append(row, s.text(percentOf))
+		}
+		for len(row) < len(TutorialHeads)-1 {
+			row = append(row, "-")
+		}
+		rows = append(rows, append(row, Summarize(c.Seconds).text(seconds)))
+	}
+	if rows == nil {
+		return nil
+	}
+	row := []string{"sync, tutorial", "4"}
+	for _, x := range PublishedTutorial {
+		row = append(row, percentOf(x))
+	}
+	return append([][]string{append(row, "-")}, rows...)
+}
+
+func percentOf(x float64) string { return fmt.Sprintf("%.3g%%", 100*x) }
