@@ -2,22 +2,180 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild"
 )
 
 // Runner carries out a plan in a folder: every run is a fresh process, and the cases take
 // turns, so that what the machine does meanwhile falls on all alike.
 type Runner struct {
 	Folder   string    // results.json, and runs/CASE.SEED
-	Program  []string  // that trains, with the arguments in front of the flags: hogwild train
+	Program  []string  // that trains, with the arguments in front of the flags; nil: this one, as hogwild train
 	Progress io.Writer // nil: nowhere
 	Fresh    bool      // measure again what is there
 }
 
 // Run measures what the folder does not hold yet and writes results.json, also when ctx
-// is cancelled in between. A run counts as done if its folder has a result of the same
-// settings; one that failed is tried again by the next Run.
-func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) { panic("not yet") }
+// is cancelled in between. A run is done if the folder has what came of it, by the same
+// settings, program and processor. One that diverged is done: that is a result. One that
+// failed in another way is tried again by the next Run.
+//
+// What was measured is returned with an error too, nil if that is nothing. Errors match
+// hogwild.ErrUsage if a case asks for what cannot be (no such file): no other run is
+// started then; and hogwild.ErrInterrupted, or ErrTerminated if that is the cause of ctx.
+func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	runs := filepath.Join(r.Folder, "runs")
+	if err := os.MkdirAll(runs, 0o777); err != nil {
+		return nil, err
+	}
+	lock, err := lockFolder(r.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	// A child is told of its parent's death when the thread that started it ends: this
+	// one lives as long as the children.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	w := &work{Runner: r, plan: p, trials: r.trials(p)}
+	if r.Fresh {
+		if err := w.forget(); err != nil {
+			return nil, err
+		}
+	}
+	failed := w.turns(ctx)
+	e := w.experiment()
+	if e != nil {
+		failed = errors.Join(failed, w.save(e))
+	}
+	return e, failed
+}
 
-// ReadExperiment reads the results.json of a folder, or such a file.
-func ReadExperiment(path string) (*Experiment, error) { panic("not yet") }
+// Done is how many runs of each case the folder holds already.
+func (r *Runner) Done(p Plan) []int {
+	done := make([]int, len(p.Cases))
+	for i, repeats := range r.trials(p) {
+		for _, t := range repeats {
+			if t.done() {
+				done[i]++
+			}
+		}
+	}
+	return done
+}
+
+// work is a plan while it is carried out.
+type work struct {
+	*Runner
+	plan   Plan
+	trials [][]*trial // by case and seed; nil: not run yet
+	show   *progress
+}
+
+var folderNames = regexp.MustCompile(`^[^/\x00-\x1f]+$`)
+
+// check refuses a plan whose cases have no folders of their own.
+func (p *Plan) check() error {
+	names := map[string]bool{}
+	for _, c := range p.Cases {
+		if !folderNames.MatchString(c.Name) || names[c.Name] {
+			return fmt.Errorf("bench: %q cannot be the name of a case: it names a folder, and is there once", c.Name)
+		}
+		names[c.Name] = true
+	}
+	if len(p.Cases) == 0 || len(p.Seeds) == 0 {
+		return errors.New("bench: a plan without cases or without seeds measures nothing")
+	}
+	return nil
+}
+
+// lockFolder keeps a second program from working in the folder until the file is closed,
+// if by the end of this process.
+func lockFolder(folder string) (*os.File, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("another hogwild is at work in %s; wait for it, or name another folder", folder)}
+	}
+	return f, nil
+}
+
+// order is that of the cases in a turn: any, but for one plan always the same.
+func order(turn, cases int) []int {
+	return rand.New(rand.NewPCG(0x686f6777696c64, uint64(turn))).Perm(cases)
+}
+
+// turns runs, for each seed, every case that is not done.
+func (w *work) turns(ctx context.Context) error {
+	w.show = newProgress(w.Progress, w.trials)
+	defer w.show.close()
+	for turn, seed := range w.plan.Seeds {
+		before := w.show.done
+		for _, i := range order(turn, len(w.plan.Cases)) {
+			if w.trials[i][turn].done() {
+				continue
+			}
+			if ctx.Err() != nil {
+				return w.interrupted(ctx)
+			}
+			c := w.plan.Cases[i]
+			w.show.start(i, c, seed, w.folder(c, seed))
+			t, err := w.run(ctx, c, seed)
+			if ctx.Err() != nil {
+				return w.interrupted(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			w.trials[i][turn] = t
+			w.show.finish(i, t)
+		}
+		if w.show.done > before && turn < len(w.plan.Seeds)-1 {
+			if err := w.save(w.experiment()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// interrupted is the error of a plan that was stopped, and says how to go on.
+func (w *work) interrupted(ctx context.Context) error {
+	kind := hogwild.ErrInterrupted
+	if errors.Is(context.Cause(ctx), hogwild.ErrTerminated) {
+		kind = hogwild.ErrTerminated
+	}
+	how := "the same command goes on"
+	if w.plan.Command != "" {
+		how = w.plan.Command + " goes on"
+	}
+	return &ending{kind, fmt.Sprintf("%v after %d of %d runs, which are kept in %s: %s", kind, w.show.done, w.show.total, w.Folder, how)}
+}
+
+// ending is why a plan was not carried out to its end, in words of its own.
+type ending struct {
+	kind error
+	text string
+}
+
+// Error says what happened and what to do.
+func (e *ending) Error() string { return e.text }
+
+// Unwrap is hogwild.ErrUsage, ErrInterrupted or ErrTerminated.
+func (e *ending) Unwrap() error { return e.kind }

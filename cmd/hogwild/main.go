@@ -24,6 +24,7 @@ Usage: hogwild COMMAND [flags]
   devices     what can train: cores and GPUs
   doctor      what would keep a run from working, and what to do
   bench       what this machine can do at best
+  sweep       train with many settings, and compare them
   data info   what a data file holds
   data make   made data, written to a file
 
@@ -71,6 +72,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			devicesCommand(),
 			doctorCommand(),
 			benchCommand(),
+			sweepCommand(),
 			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			guardCommand(),

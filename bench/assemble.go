@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"hogwild/hogwild"
+)
+
+// resultsFile is what an experiment's folder holds of it.
+const resultsFile = "results.json"
+
+// notRun stands for the reason of a failure where a run is missing.
+const notRun = "not run"
+
+// ReadExperiment reads the results.json of a folder, or such a file. Errors match
+// hogwild.ErrUsage.
+func ReadExperiment(path string) (*Experiment, error) {
+	if s, err := os.Stat(path); err == nil && s.IsDir() {
+		path = filepath.Join(path, resultsFile)
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("%s is not there: give the folder of a bench or sweep that has measured something", path)}
+	}
+	e := &Experiment{}
+	if err == nil {
+		err = json.Unmarshal(text, e)
+	}
+	if err == nil && (e.Kind == "" || len(e.Cases) == 0) {
+		err = errors.New("it has no cases")
+	}
+	if err != nil {
+		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("%s: not the results of an experiment: %v", path, err)}
+	}
+	return e, nil
+}
+
+// save writes results.json.
+func (w *work) save(e *Experiment) error {
+	return WriteFile(filepath.Join(w.Folder, resultsFile), e.WriteJSON)
+}
+
+// experiment is what the trials come to so far; nil if there are none.
+func (w *work) experiment() *Experiment {
+	p := w.plan
+	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: hogwild.Version,
+		Commit: hogwild.Commit(), Machine: hogwild.ThisMachine(), Seeds: p.Seeds, Floors: p.Floors, Notes: p.Notes}
+	gpus := map[string]bool{}
+	for i, c := range p.Cases {
+		e.Cases = append(e.Cases, measured(c, w.trials[i]))
+		for _, t := range w.trials[i] {
+			if t == nil {
+				continue
+			}
+			if e.Time.IsZero() || t.Time.Before(e.Time) {
+				e.Time = t.Time
+			}
+			if t.Result != nil {
+				for _, name := range t.Result.Machine.GPUs {
+					gpus[name] = true
+				}
+			}
+		}
+	}
+	if e.Time.IsZero() {
+		return nil
+	}
+	e.Time = e.Time.Truncate(time.Second)
+	e.Machine.GPUs = slices.Sorted(maps.Keys(gpus))
+	e.setTargets(p.TargetLoss)
+	return e
+}
+
+// measured is a case with what its trials, one for each seed, come to.
+func measured(c Case, trials []*trial) Measured {
+	m := Measured{Case: c}
+	stale := map[uint64]uint64{}
+	for _, t := range trials {
+		r, failed := &hogwild.Result{}, notRun
+		var history []hogwild.EpochResult
+		if t != nil {
+			failed, history = t.Failed, t.History
+			m.describe(t)
+			if t.Result != nil {
+				r = t.Result
+			}
+		}
+		m.Failed = append(m.Failed, failed)
+		m.Histories = append(m.Histories, history)
+		m.add(r, failed == "")
+		for _, bar := range instruments(r).StalenessHistogram {
+			stale[uint64(bar[0])] += uint64(bar[1])
+		}
+	}
+	for _, least := range slices.Sorted(maps.Keys(stale)) {
+		m.Staleness = append(m.Staleness, [2]uint64{least, stale[least]})
+	}
+	return m
+}
+
+// describe sets what is the same in all repeats, or as the last one has it.
+func (m *Measured) describe(t *trial) {
+	if t.Config.Mode != "" { // it came as far as to have settings
+		m.Config = t.Config
+		m.Config.Seed, m.Config.Run = 0, "" // of one repeat
+		m.Mode, m.Workers = t.Config.Mode, t.Config.Workers
+	}
+	if r := t.Result; r != nil {
+		m.Mode, m.Workers, m.Device, m.Notes = r.Mode, r.Workers, r.Device, r.Notes
+		m.Parameters, m.Values, m.Flops = r.Parameters, Number(r.ValuesPerExample), Number(r.FlopsPerExample)
+	}
+}
+
+// add appends the figures of a repeat to the lists, NaN if it is not ok.
+func (m *Measured) add(r *hogwild.Result, ok bool) {
+	put := func(list *[]Number, x float64, exists bool) {
+		if !ok || !exists {
+			x = math.NaN()
+		}
+		*list = append(*list, Number(x))
+	}
+	optional := func(list *[]Number, x *float64) {
+		if x == nil {
+			nan := math.NaN()
+			x = &nan
+		}
+		put(list, *x, true)
+	}
+	put(&m.LRUsed, r.LRUsed, true)
+	put(&m.Examples, float64(r.Examples), true)
+	put(&m.Seconds, r.Seconds, true)
+	put(&m.ExamplesPerSecond, r.ExamplesPerSecond, true)
+	put(&m.StartupSeconds, r.StartupSeconds, true)
+	put(&m.TrainLoss, r.TrainLoss, true)
+	put(&m.TestLoss, r.TestLoss, true)
+	optional(&m.TestAccuracy, r.TestAccuracy)
+	optional(&m.TestRMSE, r.TestRMSE)
+	optional(&m.TestR2, r.TestR2)
+	in := instruments(r)
+	sampled := in.StalenessSamples > 0
+	put(&m.StalenessMean, in.StalenessMean, sampled)
+	put(&m.StalenessP99, float64(in.StalenessP99), sampled)
+	put(&m.LostUpdates, in.LostUpdates, sampled)
+	put(&m.Conflicts, in.Conflicts, sampled)
+	put(&m.BarrierWait, in.BarrierWait, r.Instruments != nil)
+	var rates []Number
+	for _, w := range r.PerWorker {
+		rates = append(rates, Number(w.Rate))
+	}
+	m.WorkerRate = append(m.WorkerRate, rates)
+}
+
+// instruments are those of a result, all zero if it has none.
+func instruments(r *hogwild.Result) *hogwild.Instruments {
+	if r.Instruments == nil {
+		return &hogwild.Instruments{}
+	}
+	return r.Instruments
+}

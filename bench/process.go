@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild"
+)
+
+// patience is how long a run that was asked to stop may take to do so.
+const patience = 20 * time.Second
+
+// outcome is how a run ended: well if failed is empty.
+type outcome struct {
+	failed   string // why, in a line
+	diverged bool
+}
+
+// train runs the program on a case until it ends. The error is one that concerns all
+// cases: the program is not there, the user made a mistake, ctx is done.
+func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) (outcome, error) {
+	program := r.Program
+	if program == nil {
+		program = []string{os.Args[0], "train"}
+	}
+	args := slices.Clone(program[1:])
+	for _, s := range c.Settings {
+		args = append(args, "--"+s.Flag+"="+s.Value)
+	}
+	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
+	cmd := exec.CommandContext(ctx, program[0], args...)
+	if r.Program == nil { // the very file that runs, even if it has been replaced
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	cmd.Env = environment(os.Environ())
+	// Ctrl-C goes to this process alone, which asks the run to stop, once.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = patience
+	if err := cmd.Start(); err != nil {
+		return outcome{}, fmt.Errorf("starting %s: %w", program[0], err)
+	}
+	err := cmd.Wait()
+	if ctx.Err() != nil { // however the run took it
+		return outcome{}, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return outcome{}, fmt.Errorf("case %s: %w", c.Name, err)
+	}
+	return judge(c, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String())
+}
+
+// judge tells from how the program ended, and from what it said, what that means. A
+// crash of a Go program has the status of a usage error, but not its words.
+func judge(c Case, status syscall.WaitStatus, said string) (outcome, error) {
+	line, own := lastWords(said)
+	switch {
+	case status.Signaled():
+		return outcome{failed: "it was killed by " + unix.SignalName(status.Signal())}, nil
+	case status.ExitStatus() == 0:
+		return outcome{}, nil
+	case status.ExitStatus() == 2 && own:
+		return outcome{}, &ending{hogwild.ErrUsage, fmt.Sprintf("case %s: %s", c.Name, line)}
+	case line == "":
+		line = fmt.Sprintf("it ended with exit status %d", status.ExitStatus())
+	}
+	return outcome{failed: line, diverged: status.ExitStatus() == 3 && own}, nil
+}
+
+// lastWords is the line that says why a program ended, and whether it is the program's
+// own, and not that of a crash.
+func lastWords(said string) (line string, own bool) {
+	for l := range strings.Lines(said) {
+		l = strings.TrimSpace(l)
+		if text, ok := strings.CutPrefix(l, "hogwild: "); ok {
+			line, own = text, true
+		} else if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
+			return l, false
+		} else if l != "" && !own {
+			line = l
+		}
+	}
+	return line, own
+}
+
+// environment is what a run may know of this process's: not the flags that it would take
+// from there, since a case is what its settings say.
+func environment(all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES"}, name)
+		return strings.HasPrefix(name, "HOGWILD_") && !keep && !strings.HasPrefix(name, "HOGWILD_FAKE_")
+	})
+}

@@ -1,0 +1,242 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// progress says how far a plan has come: on a terminal by one live line about the run
+// that is under way, elsewhere by a line for each run that has ended.
+type progress struct {
+	w           io.Writer
+	columns     func() int // nil: not a terminal
+	total, done int
+	took        [][]float64 // seconds, of the runs of each case that have ended
+	left        []int       // runs of each case that have not
+
+	mu   sync.Mutex
+	now  *running
+	stop chan struct{} // of the goroutine that renews the line
+	gone sync.WaitGroup
+}
+
+// running is the run that is under way.
+type running struct {
+	index  int // of its case
+	what   string
+	folder string
+	since  time.Time
+}
+
+// newProgress knows the trials that are there. There is nothing to show to nobody.
+func newProgress(w io.Writer, trials [][]*trial) *progress {
+	p := &progress{w: w, took: make([][]float64, len(trials)), left: make([]int, len(trials)), stop: make(chan struct{})}
+	for i, repeats := range trials {
+		for _, t := range repeats {
+			p.total++
+			if !t.done() {
+				p.left[i]++
+				continue
+			}
+			p.done++
+			p.took[i] = append(p.took[i], t.Took)
+		}
+	}
+	if w == nil {
+		p.w = io.Discard
+	}
+	if p.done > 0 && p.done < p.total {
+		fmt.Fprintf(p.w, "%d of %d runs are there already\n", p.done, p.total)
+	}
+	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
+		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+			p.columns = func() int { return columnsOf(f) }
+			p.gone.Go(p.renew)
+		}
+	}
+	return p
+}
+
+func columnsOf(f *os.File) int {
+	if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
+		return int(size.Col)
+	}
+	return 80
+}
+
+// start takes in that a run of the case of an index begins, in a folder.
+func (p *progress) start(i int, c Case, seed uint64, folder string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = &running{i, fmt.Sprintf("%s, seed %d", c.Name, seed), folder, time.Now()}
+	p.draw()
+}
+
+// finish takes in that it has ended.
+func (p *progress) finish(i int, t *trial) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	p.left[i]--
+	p.took[i] = append(p.took[i], t.Took)
+	what := p.now.what
+	p.now = nil
+	switch {
+	case t.Failed != "": // worth a line that stays
+		p.line(p.done, what, "failed: "+t.Failed, p.remaining(0), "\n")
+	case p.columns == nil:
+		p.line(p.done, what, figures(t.Result.ExamplesPerSecond, t.Result.TestLoss), p.remaining(0), "\n")
+	}
+}
+
+// close takes the live line away.
+func (p *progress) close() {
+	close(p.stop)
+	p.gone.Wait()
+	if p.columns != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// renew draws the live line once a second.
+func (p *progress) renew() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C:
+			p.mu.Lock()
+			p.draw()
+			p.mu.Unlock()
+		}
+	}
+}
+
+// draw draws the live line.
+func (p *progress) draw() {
+	if p.columns != nil && p.now != nil {
+		rate, loss := latest(p.now.folder)
+		p.line(p.done+1, p.now.what, figures(rate, loss), p.remaining(time.Since(p.now.since).Seconds()), "")
+	}
+}
+
+// line writes one line: on a terminal in the place of the live one, and no longer than
+// fits unless it stays.
+func (p *progress) line(n int, what, figures string, left float64, end string) {
+	parts := []string{fmt.Sprintf("%*d of %d  %s", len(fmt.Sprint(p.total)), n, p.total, what)}
+	if figures != "" {
+		parts = append(parts, figures)
+	}
+	if left > 0 {
+		parts = append(parts, clock(left)+" left")
+	}
+	text := strings.Join(parts, "   ")
+	if p.columns != nil {
+		if end == "" {
+			text = text[:min(len(text), max(p.columns()-1, 0))]
+		}
+		text = "\r\x1b[K" + text
+	}
+	fmt.Fprint(p.w, text+end) // a terminal that cannot be written to is no reason to stop
+}
+
+// remaining is the time left, in seconds, when the run under way has taken so long: each
+// case takes as long as it did, and one that has not run yet as long as the others on
+// average. 0: not known.
+func (p *progress) remaining(elapsed float64) float64 {
+	all, known := 0.0, 0
+	for _, took := range p.took {
+		for _, t := range took {
+			all += t
+			known++
+		}
+	}
+	if known == 0 {
+		return 0
+	}
+	expected := func(i int) float64 {
+		sum := 0.0
+		for _, t := range p.took[i] {
+			sum += t
+		}
+		if sum > 0 {
+			return sum / float64(len(p.took[i]))
+		}
+		return all / float64(known)
+	}
+	left := 0.0
+	for i, n := range p.left {
+		left += float64(n) * expected(i)
+	}
+	if p.now != nil {
+		left -= min(elapsed, expected(p.now.index))
+	}
+	return left
+}
+
+// latest is the speed and the test loss that a run has written of itself last; NaN: none.
+func latest(folder string) (rate, loss float64) {
+	rate, loss = math.NaN(), math.NaN()
+	f, err := os.Open(filepath.Join(folder, "metrics.jsonl"))
+	if err != nil {
+		return rate, loss
+	}
+	defer f.Close()
+	const tail = 1 << 14
+	if size, err := f.Seek(0, io.SeekEnd); err != nil || size > tail {
+		_, _ = f.Seek(-tail, io.SeekEnd)
+	} else {
+		_, _ = f.Seek(0, io.SeekStart)
+	}
+	text, _ := io.ReadAll(f)
+	for line := range bytes.Lines(text) {
+		var v struct {
+			Kind string
+			Rate *float64 `json:"examples_per_second"`
+			Loss *float64 `json:"test_loss"`
+		}
+		if json.Unmarshal(line, &v) != nil { // the first or the last, cut off
+			continue
+		}
+		if v.Kind == "second" && v.Rate != nil {
+			rate = *v.Rate
+		}
+		if v.Kind == "epoch" && v.Loss != nil {
+			loss = *v.Loss
+		}
+	}
+	return rate, loss
+}
+
+// figures are a speed and a loss in a line; what is not known is left out.
+func figures(rate, testLoss float64) string {
+	var parts []string
+	if finite(rate) {
+		parts = append(parts, Summarize([]Number{Number(rate)}).rate()+"/s")
+	}
+	if finite(testLoss) {
+		parts = append(parts, "loss "+loss(testLoss))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// clock is a duration as 0:42 or 1:02:33, rounded up.
+func clock(seconds float64) string {
+	s := int(math.Ceil(seconds))
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}

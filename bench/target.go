@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"math"
+
+	"hogwild/hogwild"
+)
+
+// A target that is made from the results: within slack of the largest loss with which a
+// case ends, so that the repeats of that case reach it too, by and large. A case that ends
+// with more than outside times the median of its group did not learn what the others did
+// (its learning rate is too large or too small), and a target that it reaches too would be
+// reached by the others at once: it is left out, and does not reach the target.
+const (
+	slack   = 1.02
+	outside = 1.5
+)
+
+// setTargets sets the targets, by group unless one is given, and the times to them.
+func (e *Experiment) setTargets(fixed float64) {
+	for _, g := range e.groups() {
+		cases := e.of(g)
+		goal := fixed
+		if goal == 0 {
+			goal = goalOf(cases)
+		}
+		for _, c := range cases {
+			c.Target = Number(goal)
+			c.SecondsToTarget, c.EpochsToTarget = nil, nil
+			for i, h := range c.Histories {
+				seconds, epochs := math.NaN(), math.NaN()
+				if c.Failed[i] == "" {
+					seconds, epochs = reach(h, goal)
+				}
+				c.SecondsToTarget = append(c.SecondsToTarget, Number(seconds))
+				c.EpochsToTarget = append(c.EpochsToTarget, Number(epochs))
+			}
+		}
+	}
+}
+
+// goalOf is the test loss that the cases of a group reach, but for those that are
+// outside; NaN if all failed.
+func goalOf(cases []*Measured) float64 {
+	var ends []Number
+	for _, c := range cases {
+		if s := Summarize(c.TestLoss); s.N > 0 {
+			ends = append(ends, Number(s.Median))
+		}
+	}
+	middle := Summarize(ends)
+	if middle.N == 0 {
+		return math.NaN()
+	}
+	goal := math.Inf(-1)
+	for _, end := range ends {
+		if float64(end) <= outside*middle.Median || middle.Median <= 0 {
+			goal = max(goal, float64(end))
+		}
+	}
+	return goal + (slack-1)*math.Abs(goal)
+}
+
+// reach is when a run first had a test loss of goal, in seconds and in epochs: on the line
+// from the end of the epoch before to that of the first one below. What the loss was at
+// the start is not known: a goal that the first epoch reaches counts from its end. NaN if
+// it was never reached.
+func reach(history []hogwild.EpochResult, goal float64) (seconds, epochs float64) {
+	for i, e := range history {
+		if !(e.TestLoss <= goal) {
+			continue
+		}
+		if i == 0 || !finite(history[i-1].TestLoss) {
+			return e.Seconds, float64(e.Epoch)
+		}
+		b := history[i-1]
+		part := (b.TestLoss - goal) / (b.TestLoss - e.TestLoss)
+		return b.Seconds + part*(e.Seconds-b.Seconds), float64(b.Epoch) + part*float64(e.Epoch-b.Epoch)
+	}
+	return math.NaN(), math.NaN()
+}

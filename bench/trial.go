@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"hogwild/hogwild"
+)
+
+// trialFile is what a run's folder holds of it once it has ended.
+const trialFile = "trial.json"
+
+// trial is one run of a case: by what, and what came of it.
+type trial struct {
+	Case     string                `json:"case"`
+	Settings []Setting             `json:"settings"`
+	Seed     uint64                `json:"seed"`
+	Version  string                `json:"version"`
+	Commit   string                `json:"commit"`
+	Machine  hogwild.Machine       `json:"machine"`
+	Time     time.Time             `json:"time"` // of the start
+	Took     float64               `json:"took"` // seconds, starting and saving too
+	Failed   string                `json:"failed,omitempty"`
+	Diverged bool                  `json:"diverged,omitempty"`
+	Config   hogwild.Config        `json:"config"`
+	Result   *hogwild.Result       `json:"result,omitempty"` // nil: it failed
+	History  []hogwild.EpochResult `json:"history"`
+}
+
+// done tells whether there is nothing to run again: a run that diverged would do so again.
+func (t *trial) done() bool { return t != nil && (t.Failed == "" || t.Diverged) }
+
+// folder is that of a run.
+func (r *Runner) folder(c Case, seed uint64) string {
+	return filepath.Join(r.Folder, "runs", fmt.Sprintf("%s.%d", c.Name, seed))
+}
+
+// trials are those of a plan that the folder holds, by case and seed; nil: none that is
+// still worth anything.
+func (r *Runner) trials(p Plan) [][]*trial {
+	all, here := make([][]*trial, len(p.Cases)), hogwild.ThisMachine()
+	for i, c := range p.Cases {
+		for _, seed := range p.Seeds {
+			t, err := readTrial(r.folder(c, seed))
+			if err != nil || !t.of(c, seed, here) {
+				t = nil // it is run again
+			}
+			all[i] = append(all[i], t)
+		}
+	}
+	return all
+}
+
+// of tells whether a trial is what this program would measure here.
+func (t *trial) of(c Case, seed uint64, here hogwild.Machine) bool {
+	return t.Seed == seed && slices.Equal(sorted(t.Settings), sorted(c.Settings)) &&
+		t.Version == hogwild.Version && t.Commit == hogwild.Commit() &&
+		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
+}
+
+func sorted(s []Setting) []Setting {
+	return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })
+}
+
+func readTrial(folder string) (*trial, error) {
+	text, err := os.ReadFile(filepath.Join(folder, trialFile))
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{}
+	return t, json.Unmarshal(text, t)
+}
+
+// run runs a case once. What it leaves is read back from the disk, so that an experiment
+// that was interrupted is put together from the same as one that was not.
+func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
+	folder := w.folder(c, seed)
+	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
+		return nil, err
+	}
+	t := &trial{Case: c.Name, Settings: c.Settings, Seed: seed, Version: hogwild.Version, Commit: hogwild.Commit(),
+		Machine: hogwild.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
+	start := time.Now()
+	how, err := w.train(ctx, c, seed, folder)
+	t.Took = time.Since(start).Seconds()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	t.Failed, t.Diverged = how.failed, how.diverged
+	t.collect(folder)
+	if err := os.MkdirAll(folder, 0o777); err != nil { // a program that failed may not have made it
+		return nil, err
+	}
+	if err := WriteFile(filepath.Join(folder, trialFile), func(w io.Writer) error { return writeJSON(w, t) }); err != nil {
+		return nil, err
+	}
+	return readTrial(folder)
+}
+
+// collect takes in what the run has left in its folder. Its weights are dropped: of
+// thousands of runs nobody looks at them, and the settings and the seed make them again.
+func (t *trial) collect(folder string) {
+	for _, name := range []string{"weights.safetensors", "snapshot.safetensors"} {
+		_ = os.Remove(filepath.Join(folder, name)) // it is not there if the run failed
+	}
+	left, err := hogwild.ReadRun(folder)
+	switch {
+	case err == nil:
+		t.Config, t.History = left.Config, left.Epochs
+		if t.Failed == "" {
+			t.Result = left.Result
+		}
+	case t.Failed == "":
+		t.Failed = err.Error()
+	}
+	if t.Failed == "" && t.Result == nil {
+		t.Failed = "it ended without a result"
+	}
+}
+
+// WriteFile writes a file that whoever reads it finds whole, the old one or the new one,
+// whatever happens to this process or the machine.
+func WriteFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path + ".tmp")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// forget drops what the folder holds of the plan.
+func (w *work) forget() error {
+	for i, c := range w.plan.Cases {
+		for j, seed := range w.plan.Seeds {
+			err := os.Remove(filepath.Join(w.folder(c, seed), trialFile))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			w.trials[i][j] = nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"hogwild/bench"
+	"hogwild/bench/page"
+	"hogwild/hogwild"
+)
+
+// carryOut measures a plan in a folder: what is missing there, or all if fresh. Progress
+// goes to stderr, the table, or the results as JSON, to stdout. Ctrl-C stops it: what was
+// measured so far is written and reported too.
+func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJSON bool) error {
+	ctx, stop := untilSignal()
+	defer stop()
+	r := &bench.Runner{Folder: folder, Progress: stderr, Fresh: fresh}
+	e, err := r.Run(ctx, p)
+	if e == nil {
+		return err
+	}
+	if failed := writeExperiment(folder, e); failed != nil || errors.Is(err, hogwild.ErrUsage) {
+		return errors.Join(err, failed)
+	}
+	if failed := report(stdout, e, asJSON); failed != nil || asJSON {
+		return errors.Join(err, failed)
+	}
+	_, failed := fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
+	return errors.Join(err, failed)
+}
+
+// writeExperiment writes what an experiment came to into its folder: the figures as JSON,
+// as a table and in Go's benchmark format, and the report.
+func writeExperiment(folder string, e *bench.Experiment) error {
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"results.json", e.WriteJSON},
+		{"results.csv", e.WriteCSV},
+		{"results.txt", e.WriteBenchmarks},
+		{"report.html", page.OfExperiment(e).WriteHTML},
+	} {
+		if err := bench.WriteFile(filepath.Join(folder, f.name), f.write); err != nil {
+			return fmt.Errorf("writing %s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+// untilSignal is a context that the first Ctrl-C or SIGTERM ends; the second one ends the
+// program.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if s == syscall.SIGTERM {
+				cancel(hogwild.ErrTerminated)
+			}
+			cancel(hogwild.ErrInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+:=,@%-]+$`)
+
+// commandLine is a command as a shell takes it.
+func commandLine(words ...string) string {
+	for i, w := range words {
+		if !plainWord.MatchString(w) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
