@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	enoughRepeats = 3   // fewer make no range
-	shortRun      = 0.1 // seconds; epochs' ends and waking weigh in less
+	mostChance = 0.05 // that ranges of equal cases lie apart
+	shortRun   = 0.1  // seconds; epochs' ends and waking weigh in less
 )
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
@@ -154,12 +154,23 @@ func (e *Experiment) averages() (notes []string) {
 
 // brief are too few repeats, and runs that are too short.
 func (e *Experiment) brief() (notes []string) {
-	if n := len(e.Seeds); n < enoughRepeats && len(e.Cases) > 1 {
-		notes = append(notes, fmt.Sprintf("%s each: too few to tell a difference from chance; --repeat 5", plural(n, "run")))
+	if n := len(e.Seeds); len(e.Cases) > 1 && apart(n) > mostChance {
+		notes = append(notes, fmt.Sprintf("%s each: ranges of so few lie apart by chance alone, of two equal cases in %.0f of 100 comparisons; --repeat 5 makes that one",
+			plural(n, "run"), 100*apart(n)))
 	}
 	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
 	if len(quick) > 0 {
 		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", nameList(quick), shortRun))
 	}
 	return notes
+}
+
+// apart is how probable it is that the ranges of two lists of n lie apart if all 2n numbers
+// are drawn alike: of the ways to take n of them, the n least and the n largest.
+func apart(n int) float64 {
+	ways := 1.0
+	for i := 1; i <= n; i++ {
+		ways *= float64(n+i) / float64(i)
+	}
+	return min(1, 2/ways)
 }

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"math"
+	"math/bits"
 	"strings"
 	"testing"
 )
@@ -10,7 +12,7 @@ import (
 func TestFairness(t *testing.T) {
 	fair := func() *Experiment {
 		e := handmade()
-		e.Cases = e.Cases[:2]
+		e.Cases, e.Seeds = e.Cases[:2], []uint64{1, 2, 3, 4, 5}
 		return e
 	}
 	if notes := fair().Fairness(); len(notes) > 0 {
@@ -25,7 +27,7 @@ func TestFairness(t *testing.T) {
 		{"a failure", func(e *Experiment) { e.Cases[0].Failed[2] = "diverged" }, "async-1: 1 of 3 runs failed"},
 		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: not every run reached the target"},
 		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "for async-2 from 0.1 to 0.05"},
-		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: too few"},
+		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: ranges of so few lie apart by chance alone, of two equal cases in 33 of 100"},
 		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.1 s"},
 		{"turns on a GPU", func(e *Experiment) {
 			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0", []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
@@ -66,6 +68,26 @@ func TestNameList(t *testing.T) {
 		cases = append(cases, &Measured{Case: Case{Name: string(rune('a' + len(cases)))}})
 		if got := nameList(cases); got != want {
 			t.Errorf("%d cases are called %q, want %q", len(cases), got, want)
+		}
+	}
+}
+
+// TestApart counts, of all ways to deal 2n cards to two hands, those in which one hand has
+// the n highest.
+func TestApart(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		ways, apartWays := 0, 0
+		for hand := range 1 << (2 * n) {
+			if bits.OnesCount(uint(hand)) != n {
+				continue
+			}
+			ways++
+			if hand == 1<<n-1 || hand == (1<<n-1)<<n {
+				apartWays++
+			}
+		}
+		if want := float64(apartWays) / float64(ways); math.Abs(apart(n)-want) > 1e-12 {
+			t.Errorf("ranges of %d lie apart in %v of all cases, want %v", n, apart(n), want)
 		}
 	}
 }

@@ -38,9 +38,9 @@ func (e *Experiment) Findings() []Finding {
 	return e.paperFindings()
 }
 
-// order is how two lists compare: 1 if a is larger beyond the ranges of the repeats, -1
+// larger is how two lists compare: 1 if a is larger beyond the ranges of the repeats, -1
 // if it is smaller, 0 if they overlap. ok: both have figures.
-func order(a, b []Number) (way int, ok bool) {
+func larger(a, b []Number) (way int, ok bool) {
 	v := Compare(a, b)
 	switch {
 	case !finite(v.Ratio):

@@ -122,12 +122,12 @@ func (j *paperJob) cases(o PaperOptions) (list []Case) {
 	base := j.base(o, j.fraction(o), j.passes(o), paperDecay)
 	for _, mode := range []string{methodHogwild, methodAIG, methodRR} {
 		for _, n := range o.Workers {
-			list = append(list, trial(j.name, mode, n, base, Setting{"flush-every", "1"}))
+			list = append(list, paperCase(j.name, mode, n, base, Setting{"flush-every", "1"}))
 		}
 	}
 	if j.name == "rcv1" {
 		for _, n := range o.Workers[1:] {
-			c := trial(j.name, methodHogwild, n, base)
+			c := paperCase(j.name, methodHogwild, n, base)
 			c.Name = fmt.Sprintf("%s-held-%d", j.name, n)
 			list = append(list, c)
 		}
@@ -135,8 +135,8 @@ func (j *paperJob) cases(o PaperOptions) (list []Case) {
 	return list
 }
 
-// trial is a case of a group, named after its mode and number of workers.
-func trial(group, mode string, workers int, base []Setting, more ...Setting) Case {
+// paperCase is a case of a group, named after its mode and number of workers.
+func paperCase(group, mode string, workers int, base []Setting, more ...Setting) Case {
 	settings := append(slices.Clone(base), Setting{"mode", mode}, Setting{"workers", strconv.Itoa(workers)})
 	return Case{Name: fmt.Sprintf("%s-%s-%d", group, mode, workers), Group: group, Settings: append(settings, more...)}
 }
@@ -170,9 +170,9 @@ func (o PaperOptions) delays() (list []Case) {
 		}
 		base = append(base, Setting{"flush-every", "1"}, Setting{"gradient-delay", delayText(d)})
 		group := delayGroup + delayText(d)
-		list = append(list, trial(group, methodHogwild, 1, base))
+		list = append(list, paperCase(group, methodHogwild, 1, base))
 		for _, mode := range []string{methodHogwild, methodAIG, methodRR} {
-			list = append(list, trial(group, mode, most, base))
+			list = append(list, paperCase(group, mode, most, base))
 		}
 	}
 	return list
@@ -189,10 +189,10 @@ func (o PaperOptions) averages() (list []Case) {
 	passes, fraction := j.passes(o), max(j.least, 0.1*min(1, o.Scale))
 	for _, n := range []int{1, 3, 10} {
 		base := j.base(o, fraction, n*passes, math.Pow(paperDecay, 1/float64(n)))
-		list = append(list, trial(meanGroup, "sync", n, base, Setting{"average-every", "epoch"}))
+		list = append(list, paperCase(meanGroup, "sync", n, base, Setting{"average-every", "epoch"}))
 	}
 	base := j.base(o, fraction, passes, paperDecay)
-	return append(list, trial(meanGroup, methodHogwild, slices.Max(o.Workers), base, Setting{"flush-every", "1"}))
+	return append(list, paperCase(meanGroup, methodHogwild, slices.Max(o.Workers), base, Setting{"flush-every", "1"}))
 }
 
 // value is a setting of a case; "": it is not set.

@@ -116,7 +116,7 @@ func (r *PaperRuns) one() []Number { return r.SpeedUp(r.Serial) }
 // faster: Hogwild! gains from workers.
 func (e *Experiment) faster(r *PaperRuns, s *PublishedSet) Finding {
 	f := Finding{About: s.Name, Theirs: "Hogwild! is faster than the serial version: " + r.theirs(s, methodHogwild), Here: r.here(methodHogwild)}
-	f.Verdict = agreement(order(r.most(methodHogwild), r.one()))
+	f.Verdict = agreement(larger(r.most(methodHogwild), r.one()))
 	if f.Verdict == Agrees || f.Verdict == Missing {
 		return f
 	}
@@ -132,8 +132,8 @@ func (e *Experiment) faster(r *PaperRuns, s *PublishedSet) Finding {
 func (e *Experiment) ranked(r *PaperRuns, s *PublishedSet) Finding {
 	modes := []string{methodHogwild, methodAIG, methodRR}
 	f := Finding{About: s.Name, Theirs: "speed-up, Hogwild! about AIG or above it, AIG above RR: " + r.theirs(s, modes...), Here: r.here(modes...)}
-	first, ok := order(r.most(methodHogwild), r.most(methodAIG))
-	second, also := order(r.most(methodAIG), r.most(methodRR))
+	first, ok := larger(r.most(methodHogwild), r.most(methodAIG))
+	second, also := larger(r.most(methodAIG), r.most(methodRR))
 	switch {
 	case first < 0 || second < 0:
 		f.Verdict = Differs
@@ -158,13 +158,13 @@ func (e *Experiment) inTurns(r *PaperRuns, s *PublishedSet) Finding {
 	switch {
 	case !finite(published):
 		f.Theirs = "RR is too slow to be finished"
-		f.Verdict = agreement(order(r.one(), rr))
+		f.Verdict = agreement(larger(r.one(), rr))
 	case published < 1:
 		f.Theirs = "RR is slower than the serial version: " + r.theirs(s, methodRR)
-		f.Verdict = agreement(order(r.one(), rr))
+		f.Verdict = agreement(larger(r.one(), rr))
 	default:
 		f.Theirs = "gradients are slow, and RR gains from threads: " + r.theirs(s, methodRR)
-		f.Verdict = agreement(order(rr, r.one()))
+		f.Verdict = agreement(larger(rr, r.one()))
 	}
 	if f.Verdict == Differs || f.Verdict == Undecided {
 		f.Why = e.cost(r)

@@ -43,7 +43,7 @@ func (e *Experiment) shortGradients(r *PaperRuns) Finding {
 		Theirs: "speed-up, short gradients put RR behind Hogwild!: " + publishedDelays(2) + " at 100ns, with 10 threads",
 		Here:   r.here(methodHogwild, methodAIG, methodRR),
 	}
-	f.Verdict = agreement(order(r.most(methodHogwild), r.most(methodRR)))
+	f.Verdict = agreement(larger(r.most(methodHogwild), r.most(methodRR)))
 	if f.Verdict == Differs || f.Verdict == Undecided {
 		f.Why = e.cost(r)
 	}

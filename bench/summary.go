@@ -21,10 +21,10 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		cases := e.of(g)
 		fmt.Fprintf(&b, "\n%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
-		writeColumns(&b, e.lossColumns(cases), cases)
 		for _, line := range e.floorLines(cases) {
-			fmt.Fprintf(&b, "\n%s\n", line)
+			fmt.Fprintln(&b, line)
 		}
+		writeColumns(&b, e.lossColumns(cases), cases)
 	}
 	if notes := append(slices.Clone(e.Notes), e.Fairness()...); len(notes) > 0 {
 		fmt.Fprintf(&b, "\nTo mind:\n")
@@ -49,11 +49,14 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
 	fmt.Fprintf(b, "%s\n", strings.Join(wrap(strings.Join(where, ", "), summaryWidth), "\n"))
-	fmt.Fprintf(b, "%s, %s each, in turns; ", plural(len(e.Cases), "case"), plural(len(e.Seeds), "run"))
+	fmt.Fprintf(b, "%s, %s each, in turns", plural(len(e.Cases), "case"), plural(len(e.Seeds), "run"))
 	if len(e.Seeds) > 1 {
-		b.WriteString("medians, and the smallest to the largest; ")
+		b.WriteString("; medians (smallest to largest)")
 	}
-	b.WriteString("equal: the ranges overlap\n")
+	b.WriteString("\n")
+	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
+		b.WriteString("AGAINST: times that of the other mode, at as many workers; equal: their ranges overlap\n")
+	}
 }
 
 // title names what a group learns, by the settings that all its cases share.
@@ -160,7 +163,7 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 		return append(caseColumns(cases), endColumns()...)
 	}
 	return append(append(caseColumns(cases),
-		column{"SECONDS TO " + loss(target), func(c *Measured) string {
+		column{fmt.Sprintf("SECONDS TO %.4g", target), func(c *Measured) string {
 			switch s := Summarize(c.SecondsToTarget); {
 			case s.N == 0:
 				return "not reached"

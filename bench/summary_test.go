@@ -80,14 +80,14 @@ func TestSummary(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"4 cases, 3 runs each, in turns; medians, and the smallest to the largest; equal: the ranges overlap",
+		"4 cases, 3 runs each, in turns; medians (smallest to largest)",
 		"softmax on digits, cpu, batch 64, lr 0.1, 10 epochs",
 		"MODE WORKERS EXAMPLES/S AGAINST ASYNC SPEED-UP",
 		"async 1 1.10 M (1.00 to 1.20) 1.00",
 		"async 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
 		"sync 1 1.10 M (1.05 to 1.15) equal 1.00",
 		"sync 2 1.00 M (0.99 to 1.08) 0.51 (0.50 to 0.60) 0.94 (0.90 to 0.95)",
-		"MODE WORKERS SECONDS TO 0.4200 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
+		"MODE WORKERS SECONDS TO 0.42 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
 		"async 2 0.25 (0.2 to 0.3) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
 		"sync 1 0.5 (0.4 to 0.6) equal 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
 		"sync 2 0.85, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",

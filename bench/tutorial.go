@@ -37,8 +37,8 @@ func TutorialPlan(o TutorialOptions) Plan {
 		settings = append(settings, Setting{"limit", strconv.Itoa(o.Limit)})
 	}
 	p.Cases = []Case{
-		trial(tutorialName, "sync", 4, settings, Setting{"average-every", "epoch"}),
-		trial(tutorialName, "async", 4, settings),
+		paperCase(tutorialName, "sync", 4, settings, Setting{"average-every", "epoch"}),
+		paperCase(tutorialName, "async", 4, settings),
 	}
 	return p
 }

@@ -27,7 +27,7 @@ import cases  # noqa: E402
 def ping_pong():
     """Nanoseconds in which a cache line goes from a core to its neighbour; None on one core."""
     try:
-        out = cases.execute([cases.HOGWILD, "bench", "--floors", "--json", "--seconds", 0.3])
+        out = cases.execute([cases.HOGWILD, "bench", "--floors", "--repeat", 0, "--json", "--seconds", 0.3])
     except RuntimeError as e:
         sys.exit(str(e))
     lines = [f["median"] for f in json.loads(out)["floors"] if f["name"].startswith("cache line")]
@@ -117,7 +117,7 @@ def about():
     """The machine and the versions."""
     import torch
 
-    floors = json.loads(cases.execute([cases.HOGWILD, "bench", "--floors", "--json", "--seconds", 3]))
+    floors = json.loads(cases.execute([cases.HOGWILD, "bench", "--floors", "--repeat", 0, "--json", "--seconds", 3]))
     commit = subprocess.run(["git", "-C", cases.ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return {"time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": commit,
             "hogwild": cases.execute([cases.HOGWILD, "--version"]).splitlines()[0], "machine": floors,

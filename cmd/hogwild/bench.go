@@ -1,66 +1,148 @@
 package main
 
 import (
+	"io"
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
+	"hogwild/hogwild"
 )
 
-const benchHelp = `Usage: hogwild bench --floors [--json] [--seconds S]
+const benchHelp = `Usage: hogwild bench [flags]
+       hogwild bench --floors --repeat 0 [--json] [--seconds S]
        hogwild bench --probes --gpu N [--json] [--quick]
        hogwild bench --report FOLDER [--json]
 
-Measures what this machine does at best, on one core and on all: multiply-adds, memory, random
-updates of shared weights, a word that all cores write, a cache line's way from core to core,
-waking a thread, starting a process. No training is faster than these. It takes 200 MB.
+Compares modes and numbers of workers: each case is trained several times, in turns, each time
+by fresh processes. For every case it says how many examples a second are trained, how many
+times faster that is than one worker, how soon a test loss is reached, where it ends, and how
+stale updates were; with ranges, and what not to read into them. Without flags it compares on
+the built-in digits and on made sparse rows, in about a minute on two cores.
+
+The folder of --out holds all figures: results.json, results.csv, results.txt (for benchstat)
+and report.html. The same command with the same folder goes on where it was stopped.
+
+With --floors: first what this machine does at best, on one core and on all (multiply-adds,
+memory, random updates of shared weights, a word that all cores write, a cache line's way from
+core to core, waking a thread, starting a process), then the cases as shares of it. No training
+is faster than these. It takes 200 MB.
 
 With --probes: what a GPU does at best: additions to few and many weights, loads, launches, its
 clock. With --report: the page of what run.sh of make gpu-pack has left in a folder.
 
 FLAGS
 
+Flags of train that are missing here stand in the file of --config, which is one of those that
+hogwild sweep reads. Each of its cases is trained in all modes and with all numbers of workers,
+but for what it says itself.
+
 Examples:
-  hogwild bench --floors
-  hogwild bench --floors --seconds 1 --json
-  hogwild bench --probes --gpu 0
+  hogwild bench
+      the modes, and 1, 2, 4 ... workers, up to the cores
+  hogwild bench --data mnist/ --model mlp:128 --lr 0.1 --workers 1,2,4 --epochs 3
+      on images of your own
+  hogwild bench --modes async,sync --data a9a --test a9a.t --model logistic --target-loss 0.33
+      seconds to a test loss, without locks and in step
+  hogwild bench --config cases.yaml --repeat 10 --out runs/cases
+      settings from a file, ten times; stopped and called again it goes on
+  hogwild bench --floors --repeat 0
+      what this machine does at best, alone
 `
 
+// benchOptions is what the flags of bench set.
+type benchOptions struct {
+	train                         *trainOptions
+	modes, workers, config, out   string
+	repeat                        int
+	target, seconds               float64
+	floors, probes, quick, asJSON bool
+	folder                        string // --report
+}
+
+// benchTrains are the flags of train that bench takes as well.
+var benchTrains = []string{"data", "test", "model", "limit", "scale", "batch", "epochs", "lr", "optimizer", "momentum", "gpu"}
+
 func benchCommand() *cli.Command {
-	var floors, probes, quick, asJSON bool
-	var gpu, folder string
-	seconds := 8.0
-	l := flagList{category: "Flags"}
-	l.bool(&floors, "floors", "measure the floors of this machine")
-	l.float(&seconds, "seconds", "`S` time to take, in seconds")
-	l.bool(&probes, "probes", "measure what a GPU does at best")
-	l.string(&gpu, "gpu", "`N` the GPU to probe, counted from 0")
-	l.bool(&quick, "quick", "probes: only see that they run")
-	l.string(&folder, "report", "`FOLDER` of results to make a page of")
-	l.bool(&asJSON, "json", "print the answer as one JSON object")
+	o := &benchOptions{train: &trainOptions{Config: hogwild.Default()}, repeat: 5, seconds: 8}
 	return &cli.Command{
-		Name: "bench", Description: benchHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			switch {
-			case len(args) > 0:
+		Name: "bench", Description: benchHelp, Flags: o.flags(),
+		Action: action(func(c *cli.Context, s *settings, args []string) error {
+			if len(args) > 0 {
 				return usagef("unexpected argument %q; bench takes flags only", args[0])
-			case folder != "":
-				r, err := bench.Collect(folder)
-				if err != nil {
-					return err
-				}
-				return report(c.App.Writer, r, asJSON)
-			case probes:
-				return probe(c.App.Writer, gpu, quick, asJSON)
-			case !floors:
-				return usagef("what is to be measured? hogwild bench --floors, or --probes --gpu 0")
-			case !(seconds > 0 && seconds <= 3600):
-				return usagef("--seconds %g: want more than 0, and 3600 at most", seconds)
 			}
-			f, err := bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
-			if err != nil {
-				return err
-			}
-			return report(c.App.Writer, f, asJSON)
+			return o.do(s, c.App.Writer, c.App.ErrWriter)
 		}),
 	}
+}
+
+// flags lists the flags of bench, some of which are those of train.
+func (o *benchOptions) flags() []cli.Flag {
+	l := flagList{category: "What to compare"}
+	l.string(&o.modes, "modes", "`LIST` of modes, as async,sync (default: all five)")
+	l.string(&o.workers, "workers", "`LIST` of numbers of workers, as 1,2,4 (default: up to the cores); with --gpu also gpu:4,cpu:2")
+	l.int(&o.repeat, "repeat", "`N` runs of each case, each with another seed")
+	l.float(&o.target, "target-loss", "`X` test loss to take times to (default: one that every case reaches)")
+	l.string(&o.out, "out", "`DIR` folder of the results (default: runs/bench-<time>-<name>)")
+	l.string(&o.config, "config", "`FILE` of settings, as hogwild sweep reads")
+	l.bool(&o.quick, "quick", "3 runs of each case; probes: only see that they run")
+	l.bool(&o.asJSON, "json", "print the answer as one JSON object")
+
+	for _, f := range o.train.flags() {
+		if slices.Contains(benchTrains, f.Names()[0]) {
+			l.add(inCategory(f, "What to train, as in hogwild train (without --data and --model: two small sets)"))
+		}
+	}
+
+	l.category = "Limits of the machine"
+	l.bool(&o.floors, "floors", "measure what this machine does at best")
+	l.float(&o.seconds, "seconds", "`S` time to take for it, in seconds")
+	l.bool(&o.probes, "probes", "measure what a GPU does at best")
+	l.string(&o.folder, "report", "`FOLDER` of results of make gpu-pack to make a page of")
+	return l.flags
+}
+
+// inCategory is a flag in another category.
+func inCategory(f cli.Flag, category string) cli.Flag {
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		f.Category = category
+	case *cli.IntFlag:
+		f.Category = category
+	case *cli.Float64Flag:
+		f.Category = category
+	}
+	return f
+}
+
+// do carries out the command in one of its ways.
+func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
+	switch {
+	case o.folder != "":
+		r, err := bench.Collect(o.folder)
+		if err != nil {
+			return err
+		}
+		return report(stdout, r, o.asJSON)
+	case o.probes:
+		return probe(stdout, o.train.GPU, o.quick, o.asJSON)
+	case !(o.seconds > 0 && o.seconds <= 3600):
+		return usagef("--seconds %g: want more than 0, and 3600 at most", o.seconds)
+	case o.repeat == 0 && o.floors:
+		f, err := o.measureFloors()
+		if err != nil {
+			return err
+		}
+		return report(stdout, f, o.asJSON)
+	}
+	p, err := o.plan(s)
+	if err != nil {
+		return err
+	}
+	return o.run(p, stdout, stderr)
+}
+
+func (o *benchOptions) measureFloors() (*bench.Floors, error) {
+	return bench.Measure(bench.Options{Seconds: o.seconds, Idle: []string{"--version"}})
 }

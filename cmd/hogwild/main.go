@@ -23,8 +23,9 @@ Usage: hogwild COMMAND [flags]
   eval        loss and accuracy of saved weights
   devices     what can train: cores and GPUs
   doctor      what would keep a run from working, and what to do
-  bench       what this machine can do at best
+  bench       compare modes and numbers of workers; what this machine can do at best
   sweep       train with many settings, and compare them
+  reproduce   the Hogwild! paper's experiments, and a tutorial's, on this machine
   data info   what a data file holds
   data make   made data, written to a file
 
@@ -73,6 +74,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			doctorCommand(),
 			benchCommand(),
 			sweepCommand(),
+			{Name: "reproduce", Action: group(reproduceHelp), Subcommands: reproduceCommands()},
 			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			guardCommand(),

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"hogwild/bench"
+	"hogwild/hogwild"
+)
+
+// planOf is the plan of a command line, without its command.
+func planOf(args ...string) (bench.Plan, error) {
+	o := &benchOptions{train: &trainOptions{Config: hogwild.Default()}, repeat: 5, seconds: 8}
+	c := benchCommand()
+	c.Flags = o.flags()
+	s, err := newSettings(c)
+	if err == nil {
+		_, err = s.arguments(args)
+	}
+	if err != nil {
+		return bench.Plan{}, err
+	}
+	return o.plan(s)
+}
+
+func caseNames(p bench.Plan) string {
+	var names []string
+	for _, c := range p.Cases {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestBenchPlan: what is said is crossed with modes and workers, but for what a case
+// of the file says itself.
+func TestBenchPlan(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cases.yaml")
+	text := "base: {data: 'digits:200'}\ncases: [{name: a, mode: sync}, {name: b, lr: 0.1}]\nseeds: [7, 8, 9]\ntarget-loss: 0.5\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, names string }{
+		{"--modes async,sync --workers 1,2 --data digits:9", "async-1 async-2 sync-1 sync-2"},
+		{"--modes sync --workers 3", "digits.sync-3 sparse.sync-3"},
+		{"--gpu 0 --workers gpu:4,cpu:2,1 --model softmax", "async-gpu:4,cpu:2 async-1 sync-gpu:4,cpu:2 sync-1"},
+		{"--modes async,delayed:3 --workers 2 --model softmax", "async-2 delayed:3-1"},
+		{"--workers 2 --config " + file, "a.2 b.async-2 b.atomic-2 b.locked-2 b.ordered-2 b.sync-2"},
+	} {
+		p, err := planOf(strings.Fields(c.args)...)
+		if err != nil || caseNames(p) != c.names {
+			t.Errorf("%s: %q (%v), want %q", c.args, caseNames(p), err, c.names)
+		}
+	}
+	p, err := planOf("--config", file, "--workers", "1")
+	if err != nil || !slices.Equal(p.Seeds, []uint64{7, 8, 9}) || p.TargetLoss != 0.5 || p.Cases[0].Group != "a" || p.Kind != "bench" {
+		t.Errorf("from a file: %+v (%v)", p, err)
+	}
+	if _, err := planOf("--config", file, "--modes", "sync"); err == nil || !strings.Contains(err.Error(), "sets mode already") {
+		t.Errorf("a mode twice: %v", err)
+	}
+}
+
+// TestBenchPlanRepeats: seeds are the repeats.
+func TestBenchPlanRepeats(t *testing.T) {
+	for args, want := range map[string]int{"": 5, "--repeat 2": 2, "--quick": 3, "--quick --repeat 9": 9} {
+		if p, err := planOf(strings.Fields(args)...); err != nil || len(p.Seeds) != want {
+			t.Errorf("%q: %v (%v), want %d seeds", args, p.Seeds, err, want)
+		}
+	}
+}
+
+// TestBenchDefaults: every mode meets every number of workers, on two problems.
+func TestBenchDefaults(t *testing.T) {
+	p, err := planOf()
+	if want := 2 * len(hogwild.Modes) * len(upTo(runtime.NumCPU())); err != nil || len(p.Cases) != want {
+		t.Errorf("%d cases (%v), want %d", len(p.Cases), err, want)
+	}
+}
+
+func TestUpTo(t *testing.T) {
+	for cores, want := range map[int]string{1: "1", 2: "1 2", 4: "1 2 4", 6: "1 2 4 6", 16: "1 2 4 8 16"} {
+		if got := strings.Join(upTo(cores), " "); got != want {
+			t.Errorf("up to %d cores: %s, want %s", cores, got, want)
+		}
+	}
+}
