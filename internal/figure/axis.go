@@ -8,15 +8,18 @@ import (
 // largest is the largest number drawn: differences of such numbers are finite.
 const largest = 1e300
 
+// log tells whether the scale is logarithmic: a row of names has no scale.
+func (a *Axis) log() bool { return a.Log && len(a.Names) == 0 }
+
 // place is where a value stands on the axis, on a linear scale: its logarithm on a
 // logarithmic one. It is NaN for what cannot be drawn.
 func (a *Axis) place(v float64) float64 {
 	switch {
 	case math.IsNaN(v) || math.Abs(v) > largest:
 		return math.NaN()
-	case a.Log && v <= 0:
+	case a.log() && v <= 0:
 		return math.NaN()
-	case a.Log:
+	case a.log():
 		return math.Log10(v)
 	}
 	return v
@@ -30,8 +33,9 @@ var nothing = span{math.Inf(1), math.Inf(-1)}
 
 func (s span) empty() bool { return s.lo > s.hi }
 
+// with is the span that reaches to a place too, if it is one.
 func (s span) with(place float64) span {
-	if math.IsNaN(place) {
+	if math.IsNaN(place) || math.IsInf(place, 0) {
 		return s
 	}
 	return span{min(s.lo, place), max(s.hi, place)}
@@ -46,23 +50,23 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 		return span{0, 1}
 	}
 	positive, negative := s.lo >= 0, s.hi <= 0
-	if zero && !a.Log {
+	if zero && !a.log() {
 		s = s.with(0)
 	}
 	if s.hi-s.lo <= 1e-9*max(math.Abs(s.lo), math.Abs(s.hi), 1e-290) {
 		s = a.around((s.lo + s.hi) / 2)
 	}
 	pad := (s.hi - s.lo) * margin
-	if s.lo != 0 || a.Log {
+	if s.lo != 0 || a.log() {
 		s.lo -= pad
 	}
-	if s.hi != 0 || a.Log {
+	if s.hi != 0 || a.log() {
 		s.hi += pad
 	}
-	if !a.Log && positive {
+	if !a.log() && positive {
 		s.lo = max(s.lo, 0) // no room for what cannot be
 	}
-	if !a.Log && negative {
+	if !a.log() && negative {
 		s.hi = min(s.hi, 0)
 	}
 	return s
@@ -71,7 +75,7 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 // around is the span of a single place.
 func (a *Axis) around(place float64) span {
 	switch half := math.Abs(place) / 2; {
-	case a.Log:
+	case a.log():
 		return span{place - 0.5, place + 0.5}
 	case half < 1e-290:
 		return span{0, 1}
@@ -90,7 +94,7 @@ type tick struct {
 // those of the decades.
 func (a *Axis) ticks(s span, n int) []tick {
 	switch decades := s.hi - s.lo; {
-	case !a.Log:
+	case !a.log():
 		values, step := round(s, n)
 		return a.label(values, step)
 	case decades >= 2.3:
@@ -110,7 +114,7 @@ func (a *Axis) decades(s span, n int) []tick {
 	var ticks []tick
 	for d := first; d <= last; d++ {
 		if d%every == 0 {
-			ticks = append(ticks, tick{float64(d), a.number(math.Pow10(d), math.Pow10(d), math.Pow(10, s.hi))})
+			ticks = append(ticks, tick{float64(d), a.single(math.Pow10(d), math.Pow10(d), s)})
 		}
 	}
 	return ticks
@@ -123,7 +127,7 @@ func (a *Axis) mantissas(s span, multiples ...float64) []tick {
 		for _, m := range multiples {
 			if place := d + math.Log10(m); s.has(place) {
 				unit := math.Pow10(int(d))
-				ticks = append(ticks, tick{place, a.number(m*unit, unit, math.Pow(10, s.hi))})
+				ticks = append(ticks, tick{place, a.single(m*unit, unit, s)})
 			}
 		}
 	}
@@ -133,7 +137,7 @@ func (a *Axis) mantissas(s span, multiples ...float64) []tick {
 // minor are the places between the labels of a logarithmic axis, which show that it is one.
 func (a *Axis) minor(s span) []tick {
 	switch {
-	case !a.Log || s.hi-s.lo > 30:
+	case !a.log() || s.hi-s.lo > 30:
 		return nil
 	case s.hi-s.lo > 8:
 		return a.mantissas(s, 1)
@@ -161,14 +165,14 @@ func round(s span, n int) (values []float64, step float64) {
 
 // label is a tick for each value that can be drawn.
 func (a *Axis) label(values []float64, step float64) []tick {
-	largest := 0.0
+	most := 0.0
 	for _, v := range values {
-		largest = max(largest, math.Abs(v))
+		most = max(most, math.Abs(v))
 	}
 	var ticks []tick
 	for _, v := range values {
 		if place := a.place(v); !math.IsNaN(place) {
-			ticks = append(ticks, tick{place, a.number(v, step, largest)})
+			ticks = append(ticks, tick{place, a.number(v, step, most)})
 		}
 	}
 	return ticks

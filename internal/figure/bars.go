@@ -15,15 +15,25 @@ func (l *layout) drawBars(p *pen, d *drawn, i int) {
 	}
 	wide := slot / vg.Length(l.bars())
 	foot := l.atY(l.y.lo)
-	if !l.Y.Log {
+	if !l.Y.log() {
 		foot = l.atY(0)
 	}
 	for _, s := range d.seen(l, wide) {
 		from := l.atX(s.x) - slot/2 + vg.Length(i)*wide
 		gap := min(1, wide/5)
-		box(p, d.hue, vg.Point{X: from, Y: foot}, vg.Point{X: from + max(wide-gap, 0.5), Y: l.atY(s.y)})
+		d.bar(p, vg.Point{X: from, Y: foot}, vg.Point{X: from + max(wide-gap, 0.5), Y: l.atY(s.y)})
 		l.drawRange(p, ink, from+(wide-gap)/2, s)
 	}
+}
+
+// bar draws one bar between two corners.
+func (d *drawn) bar(p *pen, a, b vg.Point) {
+	if !d.hollow {
+		box(p, d.hue, a, b)
+		return
+	}
+	box(p, d.tint, a, b)
+	p.line(d.hue, rangeLine, nil, a, vg.Point{X: a.X, Y: b.Y}, b, vg.Point{X: b.X, Y: a.Y})
 }
 
 // seen is the points that have a bar: all, or where bars are thinner than a pixel the one
@@ -56,7 +66,7 @@ func (l *layout) drawSteps(p *pen, d *drawn) {
 		return
 	}
 	foot := l.atY(l.y.lo)
-	if !l.Y.Log {
+	if !l.Y.log() {
 		foot = l.atY(0)
 	}
 	outline := []vg.Point{{X: l.atX(d.points[0].x), Y: foot}}

@@ -58,7 +58,7 @@ func (l *layout) drawGrid(p *pen) {
 // ticks of x.
 func (l *layout) drawAxis(p *pen) {
 	foot := l.plot.Min.Y
-	if !l.Y.Log && l.y.has(0) {
+	if !l.Y.log() && l.y.has(0) {
 		y := l.atY(0)
 		p.line(dim, thinLine, nil, vg.Point{X: l.plot.Min.X, Y: y}, vg.Point{X: l.plot.Max.X, Y: y})
 	} else {
@@ -121,7 +121,7 @@ func (d *drawn) sample(p *pen, at vg.Point) {
 	to := vg.Point{X: at.X + keyWidth, Y: at.Y}
 	switch d.Kind {
 	case Bars:
-		box(p, d.hue, vg.Point{X: at.X + 8, Y: at.Y - 5}, vg.Point{X: to.X - 4, Y: at.Y + 5})
+		d.bar(p, vg.Point{X: at.X + 8, Y: at.Y - 5}, vg.Point{X: to.X - 4, Y: at.Y + 5})
 	case Steps:
 		a, b := vg.Point{X: at.X + 4, Y: at.Y - 5}, vg.Point{X: to.X, Y: at.Y + 4}
 		box(p, d.tint, a, b)
@@ -150,7 +150,7 @@ func (l *layout) drawLine(p *pen, d *drawn) {
 			points[i] = l.at(s)
 		}
 		switch line := thin(points); {
-		case len(run) == 1 && d.Kind != Line:
+		case len(run) == 1 && d.Kind == Curve:
 			mark(p, d.hue, 0, points[0])
 		case d.Kind == Ideal:
 			p.line(dim, thinLine, idealDash, line...)
@@ -169,12 +169,12 @@ func (l *layout) drawMarks(p *pen, d *drawn, run []spot, points []vg.Point) {
 	if len(points) > manyMarks {
 		least = 5 * radius
 	}
-	last := vg.Point{X: vg.Length(math.Inf(-1))}
+	last := math.Inf(-1)
 	for i, at := range points {
-		if !apart(at, last, least) {
+		if math.Abs(float64(at.X)-last) < least {
 			continue
 		}
-		last = at
+		last = float64(at.X)
 		l.drawRange(p, d.hue, at.X, run[i])
 		mark(p, d.hue, d.mark, at)
 	}

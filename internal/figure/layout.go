@@ -15,8 +15,8 @@ const (
 	lineHeight  = 17
 	titleHeight = 21
 	tickLength  = 4
-	slant       = 38 // degrees, of names that have no room
-	longestName = 120
+	slant       = 42 // degrees, of names that have no room
+	longestName = 165
 	keyWidth    = 26 // of a legend's sample
 	dotsPerInch = 180
 )
@@ -51,7 +51,7 @@ func (f *Figure) layout() *layout {
 	l := &layout{Figure: f, width: figureWidth}
 	l.drawn = l.prepare()
 	l.spans()
-	room := l.width - 2*edge
+	room := l.width - 2*edge // of text
 	l.title = wrap(plain(f.Title), titleSize, room, 3)
 	l.yLabel = wrap(plain(f.Y.Label), textSize, room, 2)
 
@@ -59,7 +59,7 @@ func (f *Figure) layout() *layout {
 	left := edge + tickLength + widest(l.yTicks)
 	l.plot.Min.X, l.plot.Max.X = left, l.width-12
 	l.fitX()
-	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-left, 2)
+	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-l.plot.Min.X, 2)
 	l.legend = l.rows()
 
 	y := vg.Length(edge)

@@ -20,7 +20,7 @@ func (a *Axis) nameTicks(s span, most, longest vg.Length) []tick {
 	every := max(1, int(math.Ceil((s.hi-s.lo)/float64(most))))
 	var ticks []tick
 	for i := 0; i < len(a.Names); i += every {
-		ticks = append(ticks, tick{float64(i), shorten(plain(a.Names[i]), tickSize, longest)})
+		ticks = append(ticks, tick{float64(i), contract(plain(a.Names[i]), tickSize, longest)})
 	}
 	return ticks
 }
@@ -28,8 +28,7 @@ func (a *Axis) nameTicks(s span, most, longest vg.Length) []tick {
 // fitNames writes the names in one line if each has room, in two if it can be broken, else
 // slanted.
 func (l *layout) fitNames() (nameRows, []tick) {
-	wide := l.plot.Max.X - l.plot.Min.X
-	slot := wide/vg.Length(l.x.hi-l.x.lo) - 6
+	slot := (l.plot.Max.X-l.plot.Min.X)/vg.Length(l.x.hi-l.x.lo) - 6
 	if len(l.X.Names) <= 40 {
 		for lines := 1; lines <= 2; lines++ {
 			if ticks := l.brokenNames(slot, lines); ticks != nil {
@@ -37,12 +36,13 @@ func (l *layout) fitNames() (nameRows, []tick) {
 			}
 		}
 	}
+	l.plot.Min.X = max(l.plot.Min.X, longestName/2) // the first ones stand out on the left
 	sin, cos := math.Sincos(slant * math.Pi / 180)
-	ticks := l.X.nameTicks(l.x, wide*vg.Length(sin)/(tickSize*1.2), longestName)
+	ticks := l.X.nameTicks(l.x, (l.plot.Max.X-l.plot.Min.X)*vg.Length(sin)/(tickSize*1.2), longestName)
 	height := vg.Length(0)
 	for i, t := range ticks {
-		room := (l.atX(t.place) - 2) / vg.Length(cos) // the first ones end at the figure's edge
-		ticks[i].label = shorten(t.label, tickSize, room)
+		room := (l.atX(t.place) - 2) / vg.Length(cos)
+		ticks[i].label = contract(t.label, tickSize, room)
 		height = max(height, width(ticks[i].label, tickSize)*vg.Length(sin)+tickSize*vg.Length(cos))
 	}
 	return nameRows{slanted: true, height: height}, ticks

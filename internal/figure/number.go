@@ -16,7 +16,7 @@ func (a *Axis) number(v, step, largest float64) string {
 	switch {
 	case v == 0:
 		return "0"
-	case largest >= 1e15 || step < 1e-4 && largest < 1e-2:
+	case largest >= 1e15 || step < 1e-5 && largest < 1e-2:
 		return scientific(v, step)
 	case largest < prefixed || math.Abs(v) < 1000:
 		return fixed(v, step)
@@ -24,6 +24,15 @@ func (a *Axis) number(v, step, largest float64) string {
 	k := min(int(math.Log10(math.Abs(v))+1e-9)/3, 4)
 	unit := math.Pow10(3 * k)
 	return trim(fixed(v/unit, step/unit)) + "\u00a0" + []string{"", "k", "M", "G", "T"}[k]
+}
+
+// single is the label of a value on a logarithmic axis, whose steps grow: below 0.001 it is a
+// power of ten.
+func (a *Axis) single(v, unit float64, s span) string {
+	if v < 0.999e-3 || v > 0.999e15 {
+		return scientific(v, unit)
+	}
+	return a.number(v, unit, min(math.Pow(10, s.hi), 1e14))
 }
 
 // fixed has as many decimals as the step.

@@ -64,15 +64,18 @@ func rgb(hex string, alpha byte) color.NRGBA {
 type look struct {
 	hue, tint role
 	dash      []vg.Length
-	mark      int // shape of its marks
+	mark      int  // shape of its marks
+	hollow    bool // bars are outlined
 }
 
 // dashes are the patterns of lines; the first is solid.
 var dashes = [][]vg.Length{nil, {7, 2.5}, {2, 2}, {8, 2, 2, 2}}
 
+// wheel is the colour of an index: after the last one comes the first one again.
+func wheel(c int) int { return ((c % len(light)) + len(light)) % len(light) }
+
 // lookOf is the look of a series whose colour is used for the n-th time in a figure: the
 // first time it follows from the colour alone, so that it is the same in all figures.
 func lookOf(c, n int) look {
-	c = ((c % len(light)) + len(light)) % len(light)
-	return look{hue: hue + role(c), tint: tint + role(c), dash: dashes[(c+n)%len(dashes)], mark: (c + 3*n) % marks}
+	return look{hue: hue + role(c), tint: tint + role(c), dash: dashes[(c+n)%len(dashes)], mark: (c + 3*n) % marks, hollow: n%2 == 1}
 }

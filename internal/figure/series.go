@@ -12,8 +12,10 @@ type spot struct {
 	x, y, low, high float64
 }
 
+// ok tells whether the point can be drawn.
 func (p spot) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
 
+// ranged tells whether the point has a range.
 func (p spot) ranged() bool { return p.ok() && p.low < p.high }
 
 // drawn is a series as it is drawn.
@@ -30,9 +32,10 @@ func (l *layout) prepare() []*drawn {
 	used := map[int]int{}
 	for i := range l.Series {
 		s := &l.Series[i]
-		d := &drawn{Series: s, look: lookOf(s.Color, used[s.Color])}
+		c := wheel(s.Color)
+		d := &drawn{Series: s, look: lookOf(c, used[c])}
 		if s.Kind != Ideal {
-			used[s.Color]++
+			used[c]++
 		}
 		for _, p := range s.Points {
 			d.points = append(d.points, l.spot(p))
@@ -60,14 +63,20 @@ func (l *layout) spot(p Point) spot {
 		return s
 	}
 	s.low, s.high = l.Y.place(p.Low), l.Y.place(p.High)
-	if math.IsNaN(s.low) && !math.IsNaN(s.high) && l.Y.Log {
-		s.low = s.y
+	if l.Y.log() && p.Low <= 0 {
+		s.low = math.Inf(-1)
 	}
 	return s
 }
 
-// sort orders the steps of a histogram, without those that have no place.
+// sort orders the steps of a histogram, without those that have no place. Where nothing
+// was counted, which has none on a logarithmic axis, the step is at its foot.
 func (d *drawn) sort() {
+	for i, p := range d.points {
+		if p.Y == 0 && math.IsNaN(p.y) {
+			d.points[i].y = math.Inf(-1)
+		}
+	}
 	d.points = slices.DeleteFunc(d.points, func(p spot) bool { return !p.ok() })
 	slices.SortStableFunc(d.points, func(a, b spot) int { return cmp.Compare(a.x, b.x) })
 }
@@ -107,7 +116,7 @@ func (l *layout) slot(all []*drawn) float64 {
 		return 1
 	case !math.IsInf(slot, 1):
 		return slot
-	case l.X.Log || len(places) == 0:
+	case l.X.log() || len(places) == 0:
 		return 0.3
 	}
 	return max(1, math.Abs(places[0])/2)

@@ -21,8 +21,7 @@ const (
 )
 
 // sans is the font by which text is measured, and with which PNGs are written. It is read
-// when it is needed first: a worker process never does. A reader's own font may be wider,
-// so that room is left: see width.
+// when it is needed first: a worker process never does.
 var sans = sync.OnceValue(func() *opentype.Font {
 	f, err := opentype.Parse(liberationsansregular.TTF)
 	if err != nil {
@@ -35,10 +34,11 @@ func face(size vg.Length) font.Face {
 	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Face: sans()}
 }
 
-// width is how much room a line of text takes.
+// width is how much room a line of text takes: a reader's own font may be wider, as DejaVu
+// Sans is by a seventh.
 func width(text string, size vg.Length) vg.Length {
 	f := face(size)
-	return f.Width(text) * 1.05
+	return f.Width(text) * 1.15
 }
 
 // anchor is the part of a text that stands at its place.
@@ -147,6 +147,23 @@ func shorten(text string, size, room vg.Length) string {
 		runes = runes[:len(runes)-1]
 	}
 	return strings.TrimRight(string(runes), " ") + "…"
+}
+
+// contract cuts a text in its middle, since names often differ in their ends.
+func contract(text string, size, room vg.Length) string {
+	if width(text, size) <= room {
+		return text
+	}
+	runes := []rune(text)
+	short := "…"
+	for n := 1; 2*n < len(runes); n++ {
+		next := string(runes[:n]) + "…" + string(runes[len(runes)-n:])
+		if width(next, size) > room {
+			break
+		}
+		short = next
+	}
+	return short
 }
 
 // wrap breaks a text at its spaces into at most n lines; the last is shortened.

@@ -1,10 +1,6 @@
 package figure
 
-import (
-	"math"
-
-	"gonum.org/v1/plot/vg"
-)
+import "gonum.org/v1/plot/vg"
 
 // thin leaves of the points of a line those that can be seen: of all that follow each other
 // in one column of pixels the first, the last, the highest and the lowest.
@@ -37,8 +33,3 @@ func thin(points []vg.Point) []vg.Point {
 }
 
 func column(p vg.Point) int { return int(p.X) }
-
-// apart tells whether two marks can be told from each other.
-func apart(a, b vg.Point, least float64) bool {
-	return math.Hypot(float64(a.X-b.X), float64(a.Y-b.Y)) >= least
-}

@@ -1,0 +1,311 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// element is an element of an SVG, in the order of the file.
+type element struct {
+	name, text string
+	attr       map[string]string
+	turned     bool // by a group around it
+}
+
+// parsed is a figure's SVG, read back by a strict reader of XML.
+func parsed(t rapid.TB, f *Figure) (svg string, all []element) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	svg = b.String()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	var open []int
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return svg, all
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, svg)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			e := element{name: token.Name.Local, attr: map[string]string{}, turned: len(open) > 2}
+			for _, a := range token.Attr {
+				e.attr[a.Name.Local] = a.Value
+			}
+			open = append(open, len(all))
+			all = append(all, e)
+		case xml.CharData:
+			if len(open) > 0 {
+				all[open[len(open)-1]].text += string(token)
+			}
+		case xml.EndElement:
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+// corners are the numbers of a path.
+func corners(t rapid.TB, e element) (xy [][2]float64) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`[ML]([^,]*),([^MLAZ]*)`).FindAllStringSubmatch(e.attr["d"], -1) {
+		xy = append(xy, [2]float64{number(t, m[1]), number(t, m[2])})
+	}
+	return xy
+}
+
+func number(t rapid.TB, s string) float64 {
+	t.Helper()
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// paths are those whose style holds a text.
+func paths(all []element, style string) (found []element) {
+	for _, e := range all {
+		if e.name == "path" && strings.Contains(e.attr["style"], style) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// scaleOf is the map from values to pixels that a reader of the figure makes: through the
+// first and the last label and where they stand. The ticks and lines of the grid are drawn
+// just before their labels.
+func scaleOf(t *testing.T, all []element, anchor string, axis int, log bool) func(float64) float64 {
+	t.Helper()
+	var values, places []float64
+	for i, e := range all {
+		v, err := strconv.ParseFloat(strings.ReplaceAll(e.text, "\u00a0k", "e3"), 64)
+		if e.name != "text" || err != nil || e.attr["text-anchor"] != anchor {
+			continue
+		}
+		values = append(values, v)
+		places = append(places, corners(t, all[i-1])[0][axis])
+	}
+	n := len(values) - 1
+	if n < 1 {
+		t.Fatalf("%d labels are numbers", n+1)
+	}
+	u := func(v float64) float64 { return v }
+	if log {
+		u = math.Log10
+	}
+	return func(v float64) float64 {
+		return places[0] + (u(v)-u(values[0]))/(u(values[n])-u(values[0]))*(places[n]-places[0])
+	}
+}
+
+// TestPointsStandWhereTheLabelsSay reads the drawn line by the labels of the axes.
+func TestPointsStandWhereTheLabelsSay(t *testing.T) {
+	for name, c := range map[string]struct {
+		x, y   Axis
+		points []Point
+	}{
+		"linear":      {Axis{Label: "x"}, Axis{Label: "y"}, []Point{{X: -1.3, Y: 0.21}, {X: 0.4, Y: 7}, {X: 9.6, Y: 3.3}}},
+		"from 0":      {Axis{Label: "t, s", Zero: true}, Axis{Label: "y", Zero: true}, []Point{{X: 2, Y: 31000}, {X: 5.5, Y: 45500}, {X: 6.25, Y: 46000}}},
+		"log":         {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true}, []Point{{X: 0.7, Y: 3}, {X: 20, Y: 0.004}, {X: 3e4, Y: 77}}},
+		"one decade":  {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true}, []Point{{X: 1, Y: 1}, {X: 2, Y: 1.9}, {X: 8, Y: 6.5}}},
+		"thin decade": {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true}, []Point{{X: 1.1, Y: 5}, {X: 1.2, Y: 5.9}, {X: 1.9, Y: 8.5}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &Figure{Title: name, X: c.x, Y: c.y, Series: []Series{{Name: "line", Kind: Curve, Points: c.points}}}
+			_, all := parsed(t, f)
+			x, y := scaleOf(t, all, "middle", 0, c.x.Log), scaleOf(t, all, "end", 1, c.y.Log)
+			line := corners(t, paths(all, "stroke:var(--s0")[0])
+			if len(line) != len(c.points) {
+				t.Fatalf("%d points drawn, want %d", len(line), len(c.points))
+			}
+			for i, p := range c.points {
+				if dx, dy := line[i][0]-x(p.X), line[i][1]-y(p.Y); math.Abs(dx) > 0.05 || math.Abs(dy) > 0.05 {
+					t.Errorf("(%v, %v) is drawn %.2f, %.2f beside its place", p.X, p.Y, dx, dy)
+				}
+			}
+		})
+	}
+}
+
+// TestBarsAreAsHighAsTheirValues holds heights, ranges and sides of bars to each other.
+func TestBarsAreAsHighAsTheirValues(t *testing.T) {
+	f := &Figure{
+		X: Axis{Label: "mode", Names: []string{"async", "sync"}}, Y: Axis{Label: "time, s"},
+		Series: []Series{
+			{Name: "one", Kind: Bars, Points: []Point{{X: 0, Y: 2, Low: 1, High: 4}, {X: 1, Y: -1}}},
+			{Name: "two", Kind: Bars, Color: 1, Points: []Point{{X: 0, Y: 3}, {X: 1, Y: 6}}},
+		},
+	}
+	_, all := parsed(t, f)
+	one, two := paths(all, "fill:var(--s0"), paths(all, "fill:var(--s1")
+	height := func(e element) float64 { c := corners(t, e); return c[1][1] - c[0][1] }
+	unit := height(one[0]) / 2
+	if h := []float64{height(one[1]) / unit, height(two[0]) / unit, height(two[1]) / unit}; math.Abs(h[0]+1) > 0.01 ||
+		math.Abs(h[1]-3) > 0.01 || math.Abs(h[2]-6) > 0.01 {
+		t.Errorf("heights %v, want -1, 3, 6", h)
+	}
+	if corners(t, one[0])[2][0] > corners(t, two[0])[0][0] {
+		t.Error("the bars of two series cover each other")
+	}
+	whisker := corners(t, paths(all, "stroke-width:1.3")[0])
+	foot := corners(t, one[0])[0][1]
+	if low, high := (whisker[0][1]-foot)/unit, (whisker[1][1]-foot)/unit; math.Abs(low-1) > 0.01 || math.Abs(high-4) > 0.01 {
+		t.Errorf("the range is drawn from %v to %v, want 1 to 4", low, high)
+	}
+}
+
+// TestStepsOfNothing: on a logarithmic axis a step where nothing was counted is at the foot.
+func TestStepsOfNothing(t *testing.T) {
+	f := &Figure{X: Axis{Label: "x"}, Y: Axis{Label: "samples", Log: true}, Series: []Series{
+		{Kind: Steps, Points: []Point{{X: 2, Y: 0}, {X: 0, Y: 10}, {X: 1, Y: 1000}, {X: 3, Y: 100}, {X: 4, Y: 0}}}}}
+	_, all := parsed(t, f)
+	c := corners(t, paths(all, "stroke:var(--s0")[0])
+	foot := c[0][1]
+	want := [][2]float64{{0, 0}, {0, 1}, {1, 1}, {1, 3}, {2, 3}, {2, 0}, {3, 0}, {3, 2}, {4, 2}, {4, 0}, {4, 0}, {4, 0}}
+	if len(c) != len(want) {
+		t.Fatalf("%d corners, want %d: %v", len(c), len(want), c)
+	}
+	wide, ten, hundred := (c[len(c)-1][0]-c[0][0])/4, c[1][1], c[7][1]
+	for i, w := range want {
+		y := foot
+		if w[1] > 0 {
+			y = ten + (w[1]-1)*(hundred-ten)
+		}
+		if math.Abs(c[i][0]-c[0][0]-w[0]*wide) > 0.05 || math.Abs(c[i][1]-y) > 0.05 {
+			t.Errorf("corner %d is at %v, want %v, %v", i, c[i], c[0][0]+w[0]*wide, y)
+		}
+	}
+}
+
+func TestSVGSaysWhatIsWhat(t *testing.T) {
+	f := &Figure{
+		Title: `Loss <& "time"`, Caption: "Median of 5.",
+		X: Axis{Label: "training time, s"}, Y: Axis{Label: "test loss, nats"},
+		Series: []Series{
+			{Name: "async & <b>", Points: []Point{{X: 1, Y: 1, Low: 0.9, High: 1.2}, {X: 2, Y: 0.5}}},
+			{Name: "#5878e2 style=\"fill:#F16E01\"", Points: []Point{{X: 1, Y: 2}, {X: 2, Y: 0.7}}, Color: 3},
+			{Name: "ideal", Kind: Ideal, Points: []Point{{X: 1, Y: 1}, {X: 2, Y: 0.1}}},
+			{Name: "", Kind: Curve, Points: []Point{{X: 1, Y: 3}, {X: 2, Y: 1}}, Color: 9},
+		},
+	}
+	svg, all := parsed(t, f)
+	texts := map[string]bool{}
+	for _, e := range all {
+		texts[e.text] = true
+		style := regexp.MustCompile(`var\(--s[0-7],#[0-9a-f]{6}\)`).ReplaceAllString(e.attr["style"], "")
+		if e.name != "style" && strings.Contains(style, "#") {
+			t.Errorf("%s has a colour of its own: %s", e.name, style)
+		}
+	}
+	for _, want := range []string{f.Title, f.X.Label, f.Y.Label, f.Series[0].Name, f.Series[1].Name, "ideal"} {
+		if !texts[want] {
+			t.Errorf("%q is not in the figure", want)
+		}
+	}
+	root := all[0]
+	if root.name != "svg" || root.attr["role"] != "img" || root.attr["aria-label"] != f.Title || root.attr["viewBox"] == "" {
+		t.Errorf("the root is %v", root)
+	}
+	if !strings.HasPrefix(svg, "<svg ") {
+		t.Errorf("it begins with %.40q", svg)
+	}
+	if strings.Count(svg, "://") != 1 || strings.Contains(svg, "href") || strings.Contains(svg, "url(") || strings.Contains(svg, "@import") {
+		t.Error("it asks for something from outside")
+	}
+}
+
+// TestManyPointsAreThinned: the file stays small, and the highest and the lowest stay.
+func TestManyPointsAreThinned(t *testing.T) {
+	for _, kind := range []Kind{Line, Curve, Steps, Bars} {
+		var points []Point
+		for i := range 10_000 {
+			points = append(points, Point{X: float64(i), Y: 50 + 10*math.Sin(float64(i*i))})
+		}
+		points[4321].Y, points[8765].Y = 100, 7
+		svg, all := parsed(t, &Figure{X: Axis{Label: "x"}, Y: Axis{Label: "y"}, Series: []Series{{Kind: kind, Points: points}}})
+		if len(svg) > 120_000 {
+			t.Errorf("kind %d: %d bytes", kind, len(svg))
+		}
+		if kind == Bars {
+			continue // only the highest: see below
+		}
+		y := scaleOf(t, all, "end", 1, false)
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, c := range corners(t, paths(all, "stroke:var(--s0")[0]) {
+			if kind != Steps || c[1] != y(0) {
+				low, high = min(low, c[1]), max(high, c[1])
+			}
+		}
+		if math.Abs(high-y(100)) > 0.05 || kind != Steps && math.Abs(low-y(7)) > 0.05 {
+			t.Errorf("kind %d: drawn from %v to %v, want %v to %v", kind, low, high, y(7), y(100))
+		}
+	}
+}
+
+func TestNoData(t *testing.T) {
+	nan := math.NaN()
+	for _, f := range []*Figure{
+		{},
+		{X: Axis{Label: "x", Names: []string{"a", "b"}}, Series: []Series{{Kind: Bars}}},
+		{Y: Axis{Log: true}, Series: []Series{{Name: "s", Points: []Point{{X: 1, Y: -1}, {X: nan, Y: 1}, {X: 2, Y: math.Inf(1)}}}}},
+	} {
+		svg, _ := parsed(t, f)
+		if !strings.Contains(svg, ">no data<") {
+			t.Errorf("%v does not say that there are no data", f)
+		}
+	}
+}
+
+func TestPNG(t *testing.T) {
+	f := &Figure{Title: "Time", X: Axis{Label: "mode", Names: []string{"a", "b"}}, Y: Axis{Label: "time, s"},
+		Series: []Series{{Name: "one", Kind: Bars, Points: []Point{{X: 0, Y: 2}, {X: 1, Y: 1}}}}}
+	_, all := parsed(t, f)
+	var b bytes.Buffer
+	if err := f.PNG(&b); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := img.Bounds().Size()
+	if want := int(number(t, all[0].attr["height"])*2.5 + 0.5); size.X != 1200 || size.Y != want {
+		t.Errorf("%v pixels, want 1200, %d", size, want)
+	}
+	bar := 0
+	for y := range size.Y {
+		for x := range size.X {
+			if img.At(x, y) == img.At(0, 0) {
+				continue
+			}
+			if r, g, b, _ := img.At(x, y).RGBA(); r>>8 == 0x58 && g>>8 == 0x78 && b>>8 == 0xe2 {
+				bar++
+			}
+		}
+	}
+	inside := 0.0 // of the bars in the SVG
+	for _, e := range paths(all, "fill:var(--s0") {
+		c := corners(t, e)
+		inside += (c[2][0] - c[0][0]) * (c[2][1] - c[0][1]) * 2.5 * 2.5
+	}
+	if math.Abs(float64(bar)/inside-1) > 0.03 {
+		t.Errorf("%d pixels have the colour of the bars, want %.0f", bar, inside)
+	}
+	if r, g, b, a := img.At(0, 0).RGBA(); r&g&b&a != 0xFFFF {
+		t.Error("the ground is not white")
+	}
+}
