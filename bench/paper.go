@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// PaperOptions say how much of the paper to repeat. What is 0 or nil is chosen.
+// PaperOptions say how much of the paper to repeat.
 type PaperOptions struct {
 	Quick   bool
-	Scale   float64 // of the number of examples: 0 is 1
-	Workers []int   // 1, 2, 4 ... to the number of cores, at most 10, the paper's
-	Repeat  int     // 3
+	Scale   float64 // so many times as many examples: 1 is the plan's own number
+	Workers []int   // ascending, from 1; nil: 1, 2, 4 ... to the number of cores, at most 10, the paper's
+	Repeat  int     // 0: three
 	Command string  // that repeats it
 }
 
@@ -54,9 +54,6 @@ const (
 // smaller ones: each set by the three methods and by growing numbers of workers, then
 // gradients that take longer and longer, then averages of models.
 func PaperPlan(o PaperOptions) (Plan, error) {
-	if o.Scale == 0 {
-		o.Scale = 1
-	}
 	if !(o.Scale > 0 && o.Scale <= 1000) {
 		return Plan{}, fmt.Errorf("scale %g: want more than 0, and 1,000 at most", o.Scale)
 	}

@@ -10,6 +10,9 @@ import (
 
 // OfExperiment is the report of a bench, a sweep or a reproduction.
 func OfExperiment(e *bench.Experiment) *Page {
+	if e.Kind == "reproduce" {
+		return OfPaper(e)
+	}
 	p := &Page{Title: e.Name, About: e.About}
 	if p.Title == "" {
 		p.Title = "hogwild " + e.Kind
