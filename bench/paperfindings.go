@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -115,7 +114,7 @@ func (r *PaperRuns) one() []Number { return r.SpeedUp(r.Serial) }
 
 // faster: Hogwild! gains from workers.
 func (e *Experiment) faster(r *PaperRuns, s *PublishedSet) Finding {
-	f := Finding{About: s.Name, Theirs: "Hogwild! is faster than the serial version: " + r.theirs(s, methodHogwild), Here: r.here(methodHogwild)}
+	f := Finding{About: s.Name + ", speed-up", Theirs: "Hogwild! is faster than the serial version: " + r.theirs(s, methodHogwild), Here: r.here(methodHogwild)}
 	f.Verdict = agreement(larger(r.most(methodHogwild), r.one()))
 	if f.Verdict == Agrees || f.Verdict == Missing {
 		return f
@@ -131,7 +130,7 @@ func (e *Experiment) faster(r *PaperRuns, s *PublishedSet) Finding {
 // curves of Hogwild! and AIG cross on some sets.
 func (e *Experiment) ranked(r *PaperRuns, s *PublishedSet) Finding {
 	modes := []string{methodHogwild, methodAIG, methodRR}
-	f := Finding{About: s.Name, Theirs: "speed-up, Hogwild! about AIG or above it, AIG above RR: " + r.theirs(s, modes...), Here: r.here(modes...)}
+	f := Finding{About: s.Name + ", order of the methods", Theirs: "Hogwild! about AIG or above it, AIG above RR: " + r.theirs(s, modes...), Here: r.here(modes...)}
 	first, ok := larger(r.most(methodHogwild), r.most(methodAIG))
 	second, also := larger(r.most(methodAIG), r.most(methodRR))
 	switch {
@@ -152,7 +151,7 @@ func (e *Experiment) ranked(r *PaperRuns, s *PublishedSet) Finding {
 // inTurns: RR is slower than the serial version where gradients are short, and gains where
 // they are not, but less than Hogwild!.
 func (e *Experiment) inTurns(r *PaperRuns, s *PublishedSet) Finding {
-	f := Finding{About: s.Name, Here: r.here(methodRR)}
+	f := Finding{About: s.Name + ", turns", Here: r.here(methodRR)}
 	published := s.at(methodRR, 10)
 	rr := r.most(methodRR)
 	switch {
@@ -178,8 +177,8 @@ const fewPercent = 0.05
 
 // sameErrors: no method learns worse than another.
 func (e *Experiment) sameErrors(r *PaperRuns, s *PublishedSet) Finding {
-	f := Finding{About: s.Name, Theirs: "errors within a few percent of one another"}
-	low, high := math.Inf(1), math.Inf(-1)
+	f := Finding{About: s.Name + ", errors", Theirs: "errors within a few percent of one another"}
+	var least, most *Measured
 	var words []string
 	for _, m := range []string{methodHogwild, methodAIG, methodRR} {
 		c := r.Of(m, r.Most)
@@ -188,14 +187,24 @@ func (e *Experiment) sameErrors(r *PaperRuns, s *PublishedSet) Finding {
 			return f
 		}
 		x := Summarize(c.TestLoss).Median
-		low, high = min(low, x), max(high, x)
+		if least == nil || x < Summarize(least.TestLoss).Median {
+			least = c
+		}
+		if most == nil || x > Summarize(most.TestLoss).Median {
+			most = c
+		}
 		words = append(words, paperMethods[m]+" "+loss(x))
 	}
 	f.Here = "test loss: " + strings.Join(words, ", ")
-	if f.Verdict = Agrees; high > low*(1+fewPercent) {
+	switch v := Compare(most.TestLoss, least.TestLoss); {
+	case v.Ratio <= 1+fewPercent:
+		f.Verdict = Agrees
+	case v.Equal:
+		f.Verdict, f.Why = Undecided, "the ranges of the repeats overlap"
+	default:
 		f.Verdict = Differs
-		f.Why = fmt.Sprintf("the largest is %s times the smallest; up to %s updates by others come between the reading of the weights and the writing (99 of 100 times)",
-			factor(high/low), median(r.Of(methodHogwild, r.Most).StalenessP99, short))
+		f.Why = fmt.Sprintf("the loss of %s is %s times that of %s; between a worker's reading and writing come %s updates by others on average",
+			paperMethods[most.Mode], factor(v.Ratio), paperMethods[least.Mode], median(most.StalenessMean, short))
 	}
 	return f
 }
@@ -215,13 +224,14 @@ func (e *Experiment) cost(r *PaperRuns) string {
 		text += strings.Repeat(",", min(i, 1)) + fmt.Sprintf(" %s by %s", nanoseconds3(each(r.Of(m, r.Most))), paperMethods[m])
 	}
 	line, wake := e.floor("cache line"), 1e3*e.floor("futex")
-	if finite(line) {
+	if finite(line) && finite(wake) {
 		text += fmt.Sprintf("; a cache line takes %s from core to core here, and waking a sleeper %s", nanoseconds3(line), nanoseconds3(wake))
-		switch turn := each(r.Of(methodRR, r.Most)); {
-		case alone < line:
+		if alone < line {
 			text += ", so that sharing a line costs more than an update"
-		case turn < wake:
-			text += ", so that turns pass without sleep"
+		}
+		if more := each(r.Of(methodRR, r.Most)) - each(r.Of(methodHogwild, r.Most)); more > 0 {
+			text += fmt.Sprintf("; turns cost %s an update: %s times the way of a line, %s times a waking",
+				nanoseconds3(more), factor(more/line), factor(more/wake))
 		}
 	}
 	if e.Machine.Cores > 0 && r.Most > e.Machine.Cores {

@@ -101,26 +101,42 @@ func (e *Experiment) averaging() (list []Finding) {
 			continue
 		}
 		published := PublishedAverage[n]
+		last := len(published) - 1
+		together := by[n].trainLossAfter(passes)
 		f := Finding{
 			About: fmt.Sprintf("averages of %d", n),
-			Theirs: fmt.Sprintf("%d models averaged are no better than one, after as many passes of each: training error %.4f and %.4f after %d",
-				n, published[len(published)-1], PublishedAverage[1][len(published)-1], len(published)),
-			Here: fmt.Sprintf("training loss after %s of each: %s of %d, %s of one", passesText(passes),
-				lossOrNot(by[n].TrainLoss), n, lossOrNot(one.TrainLoss)),
+			Theirs: fmt.Sprintf("%d models averaged are no better than one after as many passes of each, %d times the work: training error %.4f and %.4f after %d",
+				n, n, published[last], PublishedAverage[1][last], last+1),
+			Here: fmt.Sprintf("training loss of one after %s: %s; of %d after as many of each: %s, and after as many of all together: %s",
+				passesText(passes), lossOrNot(one.TrainLoss), n, lossOrNot(by[n].TrainLoss), lossOrNot(together)),
 		}
 		if hogwild != nil {
-			f.Here += fmt.Sprintf("; Hogwild! with %s, after as many of all together: %s", plural(hogwild.Workers, "worker"), lossOrNot(hogwild.TrainLoss))
+			f.Here += fmt.Sprintf("; of Hogwild! with %s after as many of all together: %s", plural(hogwild.Workers, "worker"), lossOrNot(hogwild.TrainLoss))
 		}
 		switch ratio := Compare(by[n].TrainLoss, one.TrainLoss).Ratio; {
 		case !finite(ratio):
 			f.Verdict = Missing
 		case ratio < 1-fewPercent:
 			f.Verdict = Differs
-			f.Why = fmt.Sprintf("the mean's loss is %s of one model's; here models go on from their mean after each epoch, and the paper's meet at the end only", factor(ratio))
+			f.Why = "here models go on from their mean after each epoch, and learn from the work of all; the paper's meet at the end only"
+			if v := Compare(together, one.TrainLoss); v.Ratio > 1 {
+				f.Why += fmt.Sprintf("; for as much work as one model's their loss is %s times its, so that averaging has no advantage here either", factor(v.Ratio))
+			}
 		default:
 			f.Verdict = Agrees
 		}
 		list = append(list, f)
+	}
+	return list
+}
+
+// trainLossAfter is the training loss of an epoch of each repeat.
+func (c *Measured) trainLossAfter(epochs int) (list []Number) {
+	for _, h := range c.Histories {
+		if epochs < 1 || len(h) < epochs {
+			return nil
+		}
+		list = append(list, Number(h[epochs-1].TrainLoss))
 	}
 	return list
 }
