@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,8 +131,9 @@ func noHalves(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		switch e.Name() {
-		case weightsFile, snapshotFile, resultFile, metricsName, configFile:
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, eventPrefix):
+		case slices.Contains([]string{weightsFile, snapshotFile, resultFile, metricsName, configFile}, name):
 		default:
 			t.Errorf("%s was left in the run folder", e.Name())
 		}

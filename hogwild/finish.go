@@ -232,7 +232,9 @@ func (r *coordinator) show() {
 	r.display.status(s)
 	if time.Since(r.second) >= time.Second {
 		r.second = time.Now()
-		if err := r.metrics.second(s); err != nil && r.ended == nil {
+		lr := newSchedule(&r.cfg, r.train.Rows).at(s.Examples)
+		err := errors.Join(r.metrics.second(s), r.board.second(s, r.instruments(), lr))
+		if err != nil && r.ended == nil {
 			r.ended = err
 		}
 	}

@@ -10,8 +10,9 @@ import (
 
 // evaluation is what came of a snapshot: its test loss, and the saving of it.
 type evaluation struct {
-	result EpochResult
-	err    error
+	result  EpochResult
+	weights []histogram // how those of each tensor lie, for TensorBoard
+	err     error
 }
 
 // brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
@@ -136,14 +137,15 @@ func (r *coordinator) evaluate(e EpochResult, save bool) <-chan struct{} {
 			if !errors.Is(err, ErrDiverged) { // the copy is good
 				err = errors.Join(err, r.snap.save(r.dir, r.params, r.trained))
 			}
-			r.evaluated <- evaluation{e, err}
+			r.evaluated <- evaluation{result: e, err: err}
 			return
 		}
+		weights := weightHistograms(r.params, r.snap.plain(r.trained))
 		r.snap.pos.History = append(r.snap.pos.History, e)
 		if save || r.reached(e) != "" {
 			err = r.snap.save(r.dir, r.params, r.trained)
 		}
-		r.evaluated <- evaluation{e, err}
+		r.evaluated <- evaluation{e, weights, err}
 	}()
 	return scored
 }
@@ -188,7 +190,7 @@ func (r *coordinator) record(e evaluation) {
 	r.last = &e.result
 	r.pos.History = append(r.pos.History, e.result)
 	r.display.epoch(e.result)
-	if err := r.metrics.epoch(e.result); err != nil {
+	if err := errors.Join(r.metrics.epoch(e.result), r.board.epoch(e.result, r.instruments(), e.weights)); err != nil {
 		r.ended = err
 	}
 	if why := r.reached(e.result); why != "" {

@@ -194,7 +194,10 @@ func (r *coordinator) openFolder() error {
 	if err := os.WriteFile(filepath.Join(r.dir, configFile), text, 0o666); err != nil {
 		return err
 	}
-	r.metrics, err = openMetrics(r.dir, r.cfg.Resume == r.dir)
+	if r.metrics, err = openMetrics(r.dir, r.cfg.Resume == r.dir); err != nil {
+		return err
+	}
+	r.board, err = openEvents(r.dir, r.cfg.Resume == r.dir, r.pos.Examples)
 	return err
 }
 
@@ -221,6 +224,9 @@ func (r *coordinator) close() {
 	r.launch.close()
 	if r.owner != nil {
 		_ = r.owner.Close() // after the last use: there is nothing left to lose
+	}
+	if r.board != nil {
+		_ = r.board.close()
 	}
 	if r.metrics != nil {
 		_ = r.metrics.close() // every line was written, and checked, by a call of its own

@@ -44,6 +44,7 @@ type coordinator struct {
 
 	display *display
 	metrics *metricsFile
+	board   *eventFile
 	rates   []int64 // examples of each worker at the last look
 	looked  time.Time
 	second  time.Time

@@ -240,25 +240,34 @@ func checkOnlyFile(t *testing.T, folder, path string) {
 	}
 }
 
-// python runs a script if $HOGWILD_PYTHON, else the machine's python3, has safetensors
-// and numpy. The variable is a promise that it has.
+// python runs a script with safetensors and numpy.
 func python(t *testing.T, script string, args ...string) []byte {
+	t.Helper()
+	return pythonWith(t, "safetensors, numpy", script, args...)
+}
+
+// pythonWith runs a script if $HOGWILD_PYTHON, else the machine's python3, has the modules.
+// The variable is a promise that it has.
+func pythonWith(t *testing.T, modules, script string, args ...string) []byte {
 	t.Helper()
 	python, promised := os.LookupEnv("HOGWILD_PYTHON")
 	if !promised {
 		python = "python3"
 	}
-	if out, err := exec.Command(python, "-c", "import safetensors, numpy").CombinedOutput(); err != nil {
+	if out, err := exec.Command(python, "-c", "import "+modules).CombinedOutput(); err != nil {
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 		complain := t.Skipf
 		if promised {
 			complain = t.Fatalf
 		}
-		complain("needs %s with safetensors and numpy: %v: %s", python, err, lines[len(lines)-1])
+		complain("needs %s with %s: %v: %s", python, modules, err, lines[len(lines)-1])
 	}
-	out, err := exec.Command(python, append([]string{"-c", script}, args...)...).CombinedOutput()
+	var said bytes.Buffer
+	cmd := exec.Command(python, append([]string{"-c", script}, args...)...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s%s", err, out, &said)
 	}
 	return out
 }

@@ -1,0 +1,91 @@
+package hogwild
+
+import (
+	"math"
+
+	"hogwild/hogwild/model"
+)
+
+// histogram is how numbers lie, as TensorBoard's HistogramProto has it: bucket i holds
+// those from limits[i-1] to limits[i].
+type histogram struct {
+	tag                    string
+	min, max, n, sum, sum2 float64
+	limits, counts         []float64
+}
+
+// add adds a bucket from low to high, behind those that are there.
+func (h *histogram) add(low, high, count float64) {
+	if n := len(h.limits); n > 0 && h.limits[n-1] < low { // none in between
+		h.limits, h.counts = append(h.limits, low), append(h.counts, 0)
+	}
+	h.limits, h.counts = append(h.limits, high), append(h.counts, count)
+}
+
+// histogram is the staleness of all samples. Of a bucket with several delays it knows the
+// least only.
+func (in *Instruments) histogram() (h histogram) {
+	for i, b := range in.StalenessHistogram {
+		from, n := float64(b[0]), float64(b[1])
+		if i == 0 {
+			h.min = from
+		}
+		next := float64(bucketFrom(bucket(b[0]) + 1))
+		h.add(from-0.5, next-0.5, n) // delays are whole numbers: each in the middle of its bucket
+		h.n += n
+		h.sum2 += n * from * from
+	}
+	h.max, h.sum = float64(in.StalenessMax), in.StalenessMean*h.n
+	h.tag = "staleness"
+	return h
+}
+
+// The buckets of weights: each power of two has four, of numbers of either sign. What is
+// nearer to zero than 2^-20 is zero.
+const (
+	weightShift = 23 - 2
+	weightLeast = (127 - 20) << 2 // the bucket of 2^-20
+	weightMost  = 255 << 2        // that of infinity
+)
+
+// weightHistograms is how the weights of each tensor lie. It takes a nanosecond or two
+// a weight.
+func weightHistograms(ps []model.Param, w []float32) (all []histogram) {
+	for i, at := range model.Offsets(ps) {
+		all = append(all, weightHistogram("weights/"+ps[i].Name, w[at:at+ps[i].Len()]))
+	}
+	return all
+}
+
+func weightHistogram(tag string, w []float32) histogram {
+	var counts [2][weightMost]uint32 // of positive and of negative numbers; those nearer to zero than the least in the first
+	h := histogram{tag: tag, min: math.Inf(1), max: math.Inf(-1), n: float64(len(w))}
+	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
+	for _, v := range w {
+		bits := math.Float32bits(v)
+		b := bits << 1 >> 1 >> weightShift
+		if b < weightLeast {
+			b, bits = weightLeast-1, 0
+		}
+		counts[bits>>31][b]++
+		h.sum += float64(v)
+		h.sum2 += float64(v) * float64(v)
+		low, high = min(low, v), max(high, v)
+	}
+	h.min, h.max = float64(low), float64(high)
+	edge := func(b int) float64 { return math.Ldexp(1+float64(b&3)/4, b>>2-127) }
+	for b := weightMost - 1; b >= weightLeast; b-- {
+		if n := counts[1][b]; n > 0 {
+			h.add(-edge(b+1), -edge(b), float64(n))
+		}
+	}
+	if n := counts[0][weightLeast-1]; n > 0 {
+		h.add(-edge(weightLeast), edge(weightLeast), float64(n))
+	}
+	for b := weightLeast; b < weightMost; b++ {
+		if n := counts[0][b]; n > 0 {
+			h.add(edge(b), edge(b+1), float64(n))
+		}
+	}
+	return h
+}
