@@ -50,13 +50,22 @@ func nameList(cases []*Measured) string {
 	return names[0]
 }
 
-// failures are runs that came to nothing, a line each case.
+// failures are runs that came to nothing, a line each case, and those that are missing.
 func (e *Experiment) failures() (notes []string) {
+	missing := 0
 	for _, c := range e.Cases {
-		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" })
+		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
 		if len(why) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(len(c.Failed), "run"), why[0]))
 		}
+		for _, s := range c.Failed {
+			if s == notRun {
+				missing++
+			}
+		}
+	}
+	if missing > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s are missing: they were not run yet", missing, plural(len(e.Cases)*len(e.Seeds), "run")))
 	}
 	return notes
 }

@@ -55,7 +55,7 @@ func newProgress(w io.Writer, trials [][]*trial) *progress {
 	if w == nil {
 		p.w = io.Discard
 	}
-	if p.done > 0 && p.done < p.total {
+	if p.done > 0 {
 		fmt.Fprintf(p.w, "%d of %d runs are there already\n", p.done, p.total)
 	}
 	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
@@ -224,7 +224,7 @@ func latest(folder string) (rate, loss float64) {
 func figures(rate, testLoss float64) string {
 	var parts []string
 	if finite(rate) {
-		parts = append(parts, Summarize([]Number{Number(rate)}).rate()+"/s")
+		parts = append(parts, strings.TrimSpace(Summarize([]Number{Number(rate)}).rate())+"/s")
 	}
 	if finite(testLoss) {
 		parts = append(parts, "loss "+loss(testLoss))

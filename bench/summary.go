@@ -135,10 +135,13 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 func (e *Experiment) speedColumns(cases []*Measured) []column {
 	return append(caseColumns(cases),
 		column{"EXAMPLES/S", func(c *Measured) string {
-			if s := Summarize(c.ExamplesPerSecond); s.N > 0 {
+			switch s := Summarize(c.ExamplesPerSecond); {
+			case s.N > 0:
 				return s.rate()
+			case slices.ContainsFunc(c.Failed, func(why string) bool { return why != notRun }):
+				return "failed"
 			}
-			return "failed"
+			return "not run"
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
 		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).text(factor) }},
@@ -165,6 +168,8 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 	return append(append(caseColumns(cases),
 		column{fmt.Sprintf("SECONDS TO %.4g", target), func(c *Measured) string {
 			switch s := Summarize(c.SecondsToTarget); {
+			case s.N == 0 && Summarize(c.TestLoss).N == 0:
+				return ""
 			case s.N == 0:
 				return "not reached"
 			case s.N < len(e.Seeds):

@@ -225,15 +225,15 @@ func percent(share float64) string {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	next := []string{fmt.Sprintf("hogwild eval %s --data %s", ShellWord(r.Run), ShellWord(r.Data))}
+	next := []string{fmt.Sprintf("hogwild eval %s --data %s", shellWord(r.Run), shellWord(r.Data))}
 	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
-		next = append(next, "hogwild train --resume "+ShellWord(r.Run))
+		next = append(next, "hogwild train --resume "+shellWord(r.Run))
 	}
 	return next
 }
 
-// ShellWord quotes s where a shell would not take it as it is.
-func ShellWord(s string) string {
+// shellWord quotes s where a shell would not take it as it is.
+func shellWord(s string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-+:,=@%", c)
 	}

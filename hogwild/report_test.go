@@ -90,11 +90,11 @@ func TestReportJSON(t *testing.T) {
 	}
 }
 
-func TestShellWord(t *testing.T) {
+func TestshellWord(t *testing.T) {
 	for in, want := range map[string]string{
 		"runs/2025-01-02T03:04:05": "runs/2025-01-02T03:04:05", "": "''", "my run": "'my run'", "it's": `'it'\''s'`, "$x": "'$x'",
 	} {
-		if got := ShellWord(in); got != want {
+		if got := shellWord(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
 	}

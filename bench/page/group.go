@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +35,13 @@ func groups(e *bench.Experiment) []*group {
 		}
 		all[at].cases = append(all[at].cases, c)
 	}
-	for _, g := range all {
+	anchors := map[string]bool{}
+	for i, g := range all {
 		g.sort()
+		if a := anchor(g.name); a == "" || anchors[a] {
+			g.name = strings.TrimSpace(fmt.Sprintf("%s (%d)", g.name, i+1))
+		}
+		anchors[anchor(g.name)] = true
 	}
 	paint(all, colors)
 	if len(all) == 1 {

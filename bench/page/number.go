@@ -47,6 +47,8 @@ func shortText(x float64) string {
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	case a >= 0.995:
 		return strconv.FormatFloat(x, 'f', 2, 64)
+	case a >= 0.001:
+		return strconv.FormatFloat(x, 'f', 2-int(math.Floor(math.Log10(a))), 64)
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hogwild/bench"
 	"hogwild/hogwild"
@@ -47,6 +48,9 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 			return p, err
 		}
 		p.Cases = append(p.Cases, cases...)
+	}
+	if o.out == "" {
+		o.out = filepath.Join("runs", fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name))
 	}
 	p.Kind, p.Command = "bench", o.command(s)
 	return p, o.finish(s, &p)
@@ -249,19 +253,19 @@ func distinct(flag string, list []string) ([]string, error) {
 	return list, nil
 }
 
-// command is the command that measures the same anew.
+// command is the command that measures the same, or goes on with it.
 func (o *benchOptions) command(s *settings) string {
 	words := []string{"hogwild", "bench"}
 	for _, f := range s.command.Flags {
 		name := f.Names()[0]
-		if !s.given[name] || name == "out" || name == "json" {
-			continue
-		}
-		if v := s.set.Lookup(name); isBool(v) {
+		v := s.set.Lookup(name)
+		switch {
+		case !s.given[name] || name == "out" || name == "json":
+		case isBool(v):
 			words = append(words, "--"+name)
-		} else {
-			words = append(words, "--"+name, hogwild.ShellWord(v.Value.String()))
+		default:
+			words = append(words, "--"+name, v.Value.String())
 		}
 	}
-	return strings.Join(words, " ")
+	return commandLine(append(words, "--out", o.out)...)
 }

@@ -1,24 +1,20 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
-	"time"
 
 	"hogwild/bench"
 )
 
-// run measures the cases and writes the folder, also of a bench that is interrupted.
+// run measures the cases, and before them what the machine does at best, if that was asked.
 func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
-	dir, before, err := o.place(p)
+	before, err := o.found(p)
 	if err != nil {
 		return err
 	}
@@ -31,66 +27,41 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	program, err := trainProgram()
-	if err != nil {
-		return err
-	}
-	r := &bench.Runner{Folder: dir, Program: program, Progress: stderr}
-	e, failed := r.Run(ctx, p)
-	if e == nil {
-		return failed
-	}
-	if err := writeExperiment(dir, e); err != nil {
-		return errors.Join(failed, err)
-	}
-	if o.asJSON {
-		return errors.Join(failed, e.WriteJSON(stdout))
-	}
-	if p.Floors != nil {
+	if o.floors && !o.asJSON {
 		if err := p.Floors.WriteText(stdout); err != nil {
-			return errors.Join(failed, err)
+			return err
 		}
 		fmt.Fprintln(stdout)
 	}
-	if err := e.WriteText(stdout); err != nil {
-		return errors.Join(failed, err)
-	}
-	fmt.Fprintf(stdout, "\nAll figures are in %s; report.html there shows them.\n", dir)
-	return failed
+	return carryOut(stdout, stderr, o.out, p, false, o.asJSON)
 }
 
-// place is the folder of the results, and what it holds already: nothing, or results of
-// the same cases, which need not be measured again.
-func (o *benchOptions) place(p bench.Plan) (string, *bench.Experiment, error) {
-	if o.out == "" {
-		name := fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name)
-		return filepath.Join("runs", name), nil, nil
-	}
+// found is what the folder of the results holds already: nothing, or results of the same
+// cases, which need not be measured again. Nothing else is written over.
+func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
 	entries, err := os.ReadDir(o.out)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return o.out, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", nil, usagef("--out %s: %v; name a folder", o.out, err)
+		return nil, usagef("--out %s: %v; name a folder", o.out, err)
 	}
 	if _, err := os.Stat(filepath.Join(o.out, "results.json")); err != nil {
 		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "runs" }) {
-			return "", nil, usagef("--out %s: there are other files in it; name another folder", o.out)
+			return nil, usagef("--out %s: there are other files in it; name another folder", o.out)
 		}
-		return o.out, nil, nil // stopped before the first turn was done
+		return nil, nil // stopped before the first turn was done
 	}
 	before, err := bench.ReadExperiment(o.out)
 	if err != nil {
-		return "", nil, usagef("--out %s: %v; name another folder", o.out, err)
+		return nil, usagef("--out %s: %v; name another folder", o.out, err)
 	}
 	for _, was := range before.Cases {
 		if !slices.ContainsFunc(p.Cases, func(c bench.Case) bool {
 			return c.Name == was.Name && slices.Equal(c.Settings, was.Settings)
 		}) {
-			return "", nil, usagef("--out %s: it holds the case %s with other settings than these; name another folder", o.out, was.Name)
+			return nil, usagef("--out %s: it holds the case %s with other settings than these; name another folder", o.out, was.Name)
 		}
 	}
-	return o.out, before, nil
+	return before, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,6 +22,9 @@ import (
 // goes to stderr, the table, or the results as JSON, to stdout. Ctrl-C stops it: what was
 // measured so far is written and reported too.
 func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJSON bool) error {
+	if err := experimentFolder(folder); err != nil {
+		return err
+	}
 	ctx, stop := untilSignal()
 	defer stop()
 	r := &bench.Runner{Folder: folder, Progress: stderr, Fresh: fresh}
@@ -36,6 +40,27 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	}
 	_, failed := fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
 	return errors.Join(err, failed)
+}
+
+// experimentFolder refuses a folder in which other things than an experiment lie: files of
+// the same names would be lost.
+func experimentFolder(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usagef("the folder of the results: %v; name another one with --out", err)
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == "results.json":
+			return nil
+		case name != "runs" && !strings.HasSuffix(name, ".tmp"): // which a run that was killed leaves behind
+			err = usagef("%s holds %s, and is not the folder of an experiment; name another one with --out", folder, name)
+		}
+	}
+	return err
 }
 
 // writeExperiment writes what an experiment came to into its folder: the figures as JSON,

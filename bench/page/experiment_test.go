@@ -1,0 +1,302 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hogwild/bench"
+	"hogwild/hogwild"
+	"hogwild/internal/figure"
+)
+
+// handmade is an experiment of two modes with 1, 2 and 4 workers on two cores, three
+// repeats. Rates are 100, 110 and 120 thousand with one worker of async, twice as much
+// with two and three times with four; sync has half of that.
+func handmade() *bench.Experiment {
+	e := &bench.Experiment{
+		Kind: "bench", Name: "modes", Command: "hogwild bench --modes async,sync", Version: "0.1.0", Commit: "0123456789ab",
+		Time: time.Date(2026, 11, 22, 10, 30, 0, 0, time.UTC), Seeds: []uint64{1, 2, 3},
+		Machine: hogwild.Machine{CPU: "A Processor", Cores: 2, Memory: 8 << 30, Kernel: "Linux 6.1", Go: "go1.26"},
+	}
+	for i, mode := range []string{"async", "sync"} {
+		for j, workers := range []int{1, 2, 4} {
+			e.Cases = append(e.Cases, measured(mode, workers, float64(j+1)/float64(i+1)))
+		}
+	}
+	return e
+}
+
+// measured is a case that is so many times as fast as one worker of async.
+func measured(mode string, workers int, times float64) bench.Measured {
+	config := hogwild.Default()
+	config.Mode, config.Workers, config.Model = mode, workers, "softmax"
+	c := bench.Measured{
+		Case: bench.Case{Name: fmt.Sprintf("%s-%d", mode, workers), Settings: []bench.Setting{
+			{Flag: "data", Value: "digits"}, {Flag: "mode", Value: mode}, {Flag: "workers", Value: fmt.Sprint(workers)},
+		}},
+		Mode: mode, Workers: workers, Device: "cpu", Config: config, Failed: []string{"", "", ""},
+		Target: 0.5, Staleness: [][2]uint64{{0, 50}, {1, 25}, {2, 10}, {3, 10}, {300, 5}},
+	}
+	for _, rate := range []float64{100e3, 110e3, 120e3} {
+		rate *= times
+		c.ExamplesPerSecond = append(c.ExamplesPerSecond, bench.Number(rate))
+		c.Seconds = append(c.Seconds, bench.Number(120e3/rate))
+		c.SecondsToTarget = append(c.SecondsToTarget, bench.Number(90e3/rate))
+		c.EpochsToTarget = append(c.EpochsToTarget, 1.5)
+		c.TestLoss = append(c.TestLoss, 0.4)
+		c.TestAccuracy = append(c.TestAccuracy, 0.8825)
+		c.LostUpdates = append(c.LostUpdates, 0.0012)
+		c.BarrierWait = append(c.BarrierWait, 0)
+		c.WorkerRate = append(c.WorkerRate, slices.Repeat([]bench.Number{bench.Number(rate / float64(workers))}, workers))
+		c.Histories = append(c.Histories, history(rate))
+	}
+	return c
+}
+
+// history is two epochs of 60,000 examples at a rate.
+func history(rate float64) (epochs []hogwild.EpochResult) {
+	for i, loss := range []float64{0.6, 0.4} {
+		accuracy := 0.8 + float64(i)/10
+		n := int64(i+1) * 60000
+		epochs = append(epochs, hogwild.EpochResult{
+			Epoch: i + 1, Seconds: float64(n) / rate, Examples: n, LR: 0.1, TrainLoss: loss, TestLoss: loss, TestAccuracy: &accuracy,
+		})
+	}
+	return epochs
+}
+
+// cell is a cell of a section's table.
+func cell(t *testing.T, p *Page, section, row, head string) string {
+	t.Helper()
+	for _, s := range p.Sections {
+		if s.Title != section || s.Table == nil {
+			continue
+		}
+		at := slices.Index(s.Table.Heads, head)
+		for _, r := range s.Table.Rows {
+			if r[0] == row && at >= 0 {
+				return r[at]
+			}
+		}
+		t.Fatalf("%s: no cell %s of %s; the heads are %q", section, head, row, s.Table.Heads)
+	}
+	t.Fatalf("no table in a section %s", section)
+	return ""
+}
+
+// drawing is a figure of a page.
+func drawing(t *testing.T, p *Page, name string) figure.Figure {
+	t.Helper()
+	var names []string
+	for _, f := range p.Figures() {
+		if f.Name == name {
+			return f
+		}
+		names = append(names, f.Name)
+	}
+	t.Fatalf("no figure %s; there are %q", name, names)
+	return figure.Figure{}
+}
+
+func series(t *testing.T, f figure.Figure, name string) figure.Series {
+	t.Helper()
+	for _, s := range f.Series {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("%s: no series %s", f.Name, name)
+	return figure.Series{}
+}
+
+func TestTableOfCases(t *testing.T) {
+	p := OfExperiment(handmade())
+	for _, c := range []struct{ row, head, want string }{
+		{"async-1", "examples/s", "110 k (100 k to 120 k)"},
+		{"async-2", "speed-up", "2.00"},
+		{"sync-4", "speed-up", "3.00"}, // over one worker of sync
+		{"sync-2", "speed against async", "0.50"},
+		{"async-2", "speed against async", absent},
+		{"async-2", "s to loss 0.5000", "0.409 (0.375 to 0.450)"},
+		{"async-2", "test loss", "0.4000"},
+		{"async-2", "accuracy", "88.25%"},
+		{"async-2", "lost updates", "0.12%"},
+		{"sync-4", "workers", "4"},
+	} {
+		if got := cell(t, p, "Results", c.row, c.head); got != c.want {
+			t.Errorf("%s of %s: %q, want %q", c.head, c.row, got, c.want)
+		}
+	}
+	for _, head := range []string{"RMSE", "R²", "failed", "in conflict"} { // none was measured
+		for _, s := range p.Sections {
+			if s.Table != nil && slices.Contains(s.Table.Heads, head) {
+				t.Errorf("%s has a column %s", s.Title, head)
+			}
+		}
+	}
+}
+
+func TestRangesThatOverlapAreEqual(t *testing.T) {
+	e := handmade()
+	for i := range e.Cases[3].ExamplesPerSecond { // of sync with one worker: 95 to 114 thousand
+		e.Cases[3].ExamplesPerSecond[i] *= 1.9
+	}
+	if got := cell(t, OfExperiment(e), "Results", "sync-1", "speed against async"); got != "equal" {
+		t.Errorf("%q, want equal", got)
+	}
+}
+
+func TestSpeedUpFigure(t *testing.T) {
+	f := drawing(t, OfExperiment(handmade()), "speed-up")
+	ideal := series(t, f, "ideal")
+	if want := []figure.Point{{X: 1, Y: 1}, {X: 2, Y: 2}, {X: 4, Y: 2}}; !slices.Equal(ideal.Points, want) {
+		t.Errorf("the ideal on two cores is %v, want %v", ideal.Points, want)
+	}
+	for _, mode := range []string{"async", "sync"} {
+		for i, p := range series(t, f, mode).Points {
+			if p.X != []float64{1, 2, 4}[i] || math.Abs(p.Y-float64(i+1)) > 1e-9 {
+				t.Errorf("%s: %v, want a speed-up of %d", mode, p, i+1)
+			}
+		}
+	}
+	e := handmade()
+	e.Machine.Cores = 64
+	ideal = series(t, drawing(t, OfExperiment(e), "speed-up"), "ideal")
+	if want := []figure.Point{{X: 1, Y: 1}, {X: 4, Y: 4}}; !slices.Equal(ideal.Points, want) {
+		t.Errorf("the ideal on many cores is %v, want %v", ideal.Points, want)
+	}
+}
+
+// TestCurvesAreOfTheMedianRepeat has the second of three repeats: its epochs end after
+// 60,000 and 120,000 examples at 220,000 a second.
+func TestCurvesAreOfTheMedianRepeat(t *testing.T) {
+	s := series(t, drawing(t, OfExperiment(handmade()), "2-workers-loss-against-time"), "async")
+	for i, p := range s.Points {
+		n := float64(i + 1)
+		if math.Abs(p.X-n*60/220) > 1e-9 || p.Y != []float64{0.6, 0.4}[i] {
+			t.Errorf("%v, want a loss of %g after %g s", p, []float64{0.6, 0.4}[i], n*60/220)
+		}
+	}
+	a := series(t, drawing(t, OfExperiment(handmade()), "2-workers-accuracy-against-examples"), "sync")
+	if want := []figure.Point{{X: 60000, Y: 80}, {X: 120000, Y: 90}}; len(a.Points) != 2 ||
+		math.Abs(a.Points[1].Y-want[1].Y) > 1e-9 || a.Points[1].X != want[1].X {
+		t.Errorf("%v, want %v", a.Points, want)
+	}
+}
+
+func TestModeHasOneColour(t *testing.T) {
+	e := handmade()
+	for i := range e.Cases {
+		e.Cases[i].Group = "digits"
+	}
+	for _, c := range handmade().Cases[3:] { // only sync, and it comes first
+		c.Group = "rcv1"
+		e.Cases = slices.Insert(e.Cases, 0, c)
+	}
+	colors := map[string]int{}
+	for _, f := range OfExperiment(e).Figures() {
+		for _, s := range f.Series {
+			if !slices.Contains(modes, s.Name) {
+				continue
+			}
+			if c, ok := colors[s.Name]; ok && c != s.Color {
+				t.Errorf("%s: %s has the colour %d, and %d elsewhere", f.Name, s.Name, s.Color, c)
+			}
+			colors[s.Name] = s.Color
+		}
+	}
+	if len(colors) != 2 || colors["async"] == colors["sync"] {
+		t.Errorf("colours of modes: %v", colors)
+	}
+}
+
+// TestGroupsAreToldApart has groups whose names are the same to a file's name.
+func TestGroupsAreToldApart(t *testing.T) {
+	e := handmade()
+	for _, group := range []string{"a b", "a-b", "数", ""} {
+		for _, c := range handmade().Cases {
+			c.Group = group
+			e.Cases = append(e.Cases, c)
+		}
+	}
+	p := OfExperiment(e)
+	whole(t, p)
+	names := map[string]bool{}
+	for _, f := range p.Figures() {
+		if names[f.Name] {
+			t.Errorf("two figures are called %s", f.Name)
+		}
+		names[f.Name] = true
+	}
+}
+
+// TestOctaves adds up 50, 25, 20 and 5 of 100 samples; 300 lies between 256 and 512.
+func TestOctaves(t *testing.T) {
+	got := octaves(handmade().Cases[0].Staleness)
+	want := map[float64]float64{0.5: 50, 1: 25, 2: 20, 256: 5}
+	for _, p := range got {
+		if p.Y != want[p.X] {
+			t.Errorf("%g%% from %g on, want %g%%", p.Y, p.X, want[p.X])
+		}
+	}
+	if last := got[len(got)-1]; last.X != 512 || last.Y != 0 {
+		t.Errorf("the last step ends at %v, want 0 at 512", last)
+	}
+}
+
+func TestSweepOverFields(t *testing.T) {
+	e := &bench.Experiment{Kind: "sweep", Name: "lr", Seeds: []uint64{1}}
+	for _, lr := range []string{"0.01", "0.1", "1"} {
+		for _, batch := range []string{"1", "64"} {
+			loss := bench.Number(len(lr)) // 0.01: 4, 0.1: 3, 1: 1
+			if batch == "64" {
+				loss += 0.5
+			}
+			e.Cases = append(e.Cases, bench.Measured{
+				Case: bench.Case{Name: "lr=" + lr + ",batch=" + batch, Settings: []bench.Setting{
+					{Flag: "lr", Value: lr}, {Flag: "batch", Value: batch}, {Flag: "model", Value: "softmax"},
+				}},
+				Mode: "async", Workers: 1, TestLoss: []bench.Number{loss},
+			})
+		}
+	}
+	p := OfExperiment(e)
+	f := drawing(t, p, "loss-by-lr")
+	if !f.X.Log || f.X.Label != "--lr" {
+		t.Errorf("the axis is %+v, want a logarithmic one of --lr", f.X)
+	}
+	want := []figure.Point{{X: 0.01, Y: 4.5, Low: 4.5, High: 4.5}, {X: 0.1, Y: 3.5, Low: 3.5, High: 3.5}, {X: 1, Y: 1.5, Low: 1.5, High: 1.5}}
+	if got := series(t, f, "batch 64").Points; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := len(series(t, drawing(t, p, "loss-by-batch"), "lr 0.1").Points); got != 2 {
+		t.Errorf("%d points by batch, want 2", got)
+	}
+}
+
+// TestWhatIsMissing has cases of which some runs failed, one all, and one that has
+// nothing but its name.
+func TestWhatIsMissing(t *testing.T) {
+	e := handmade()
+	e.Cases[1].Failed[2] = "the numbers diverged in epoch 2"
+	e.Cases[1].ExamplesPerSecond[2] = bench.Number(nan)
+	e.Cases[2].TestLoss = []bench.Number{bench.Number(nan), bench.Number(nan), bench.Number(nan)}
+	e.Cases[2].Histories = nil
+	e.Cases = append(e.Cases, bench.Measured{Case: bench.Case{Name: "nothing"}, Mode: "atomic", Workers: 8})
+	p := OfExperiment(e)
+	if got := cell(t, p, "Results", "async-2", "failed"); got != "1 of 3" {
+		t.Errorf("failed: %q, want 1 of 3", got)
+	}
+	if got := cell(t, p, "Results", "async-4", "test loss"); got != absent {
+		t.Errorf("a loss that is not finite: %q", got)
+	}
+	if got := cell(t, p, "Runs that failed", "async-2", "why"); !strings.Contains(got, "diverged") {
+		t.Errorf("why a run failed: %q", got)
+	}
+	whole(t, p)
+	whole(t, OfExperiment(&bench.Experiment{}))
+}

@@ -1,0 +1,208 @@
+package page
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hogwild/hogwild"
+)
+
+// OfRuns is the report of runs, beside each other if there are several.
+func OfRuns(runs []*hogwild.Recorded) *Page {
+	var all []*run
+	for i, r := range runs {
+		all = append(all, &run{Recorded: r, name: name(runs, i), color: i})
+	}
+	byMode(all)
+	p := &Page{Title: plural(len(all), "run")}
+	if len(all) == 1 {
+		p.Title = all[0].title()
+	}
+	for _, r := range all {
+		p.runFacts(r, len(all) > 1)
+		p.runNotes(r, len(all) > 1)
+	}
+	p.section(results(all))
+	p.section(Section{Title: "Learning", Figures: learned(all)})
+	p.section(Section{Title: "Speed", Figures: rates(all)})
+	p.section(Section{Title: "Asynchrony", Figures: asynchronyOf(all)})
+	p.section(Section{Title: "Workers", Table: workersOf(all)})
+	p.runSettings(all)
+	p.section(Section{Title: "How to repeat it", Text: "A run in a new folder, with the same settings:", Code: repeat(all)})
+	return p
+}
+
+// run is a run and how a page of several tells it from the others.
+type run struct {
+	*hogwild.Recorded
+	name  string
+	color int
+}
+
+// name is the folder of a run without what leads to it, unless another one is called so.
+func name(runs []*hogwild.Recorded, i int) string {
+	short := filepath.Base(runs[i].Folder)
+	for j, o := range runs {
+		if j != i && filepath.Base(o.Folder) == short {
+			return runs[i].Folder
+		}
+	}
+	return short
+}
+
+// byMode gives runs the colours of their modes, if these tell them apart.
+func byMode(all []*run) {
+	seen := map[int]bool{}
+	for _, r := range all {
+		at := slices.Index(modes, r.Config.Mode)
+		if at < 0 || seen[at] {
+			return
+		}
+		seen[at] = true
+	}
+	for _, r := range all {
+		r.color = slices.Index(modes, r.Config.Mode)
+	}
+}
+
+// title is what was trained on what.
+func (r *run) title() string {
+	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), filepath.Base(r.Config.Data), plural(r.Config.Workers, "worker"), r.Config.Mode)
+}
+
+func modelOf(r *run) string {
+	if r.Config.Model == "" {
+		return "a model"
+	}
+	return r.Config.Model
+}
+
+// last is the run's last epoch: an empty one before it has ended.
+func (r *run) last() hogwild.EpochResult {
+	if n := len(r.Epochs); n > 0 {
+		return r.Epochs[n-1]
+	}
+	return hogwild.EpochResult{TrainLoss: nan, TestLoss: nan}
+}
+
+// now is the run's last moment.
+func (r *run) now() hogwild.Status {
+	if n := len(r.Seconds); n > 0 {
+		return r.Seconds[n-1]
+	}
+	return hogwild.Status{}
+}
+
+// state says whether the run has ended, and how.
+func (r *run) state() string {
+	at := fmt.Sprintf("epoch %d of %d", max(r.last().Epoch, r.now().Epoch), r.Config.Epochs)
+	switch {
+	case r.Result == nil:
+		return "not ended: " + at
+	case r.Result.Stopped != "":
+		return "stopped early: " + r.Result.Stopped
+	}
+	return "ended"
+}
+
+func (p *Page) runFacts(r *run, several bool) {
+	if !several {
+		p.fact("folder", r.Folder)
+		p.fact("state", r.state())
+	}
+	if r.Result == nil {
+		return
+	}
+	if t := r.Result.Time; !several && !t.IsZero() {
+		p.fact("ended", t.Format("2006-01-02 15:04:05 MST"))
+	}
+	version := r.Result.Version
+	if r.Result.Commit != "" {
+		version += ", commit " + r.Result.Commit
+	}
+	before := len(p.Facts)
+	p.fact("hogwild", version)
+	p.machine(r.Result.Machine)
+	p.fact("device", r.Result.Device)
+	p.Facts = append(p.Facts[:before], unsaid(p.Facts[:before], p.Facts[before:], r.name)...)
+}
+
+// unsaid is those facts that another run has not said already, with the run's name where
+// they are not the same.
+func unsaid(said, facts [][2]string, name string) (kept [][2]string) {
+	for _, f := range facts {
+		if slices.Contains(said, f) {
+			continue
+		}
+		if slices.ContainsFunc(said, func(o [2]string) bool { return o[0] == f[0] }) {
+			f[0] += ", " + name
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+func (p *Page) runNotes(r *run, several bool) {
+	var notes []string
+	if r.Result == nil {
+		notes = append(notes, "The run has not ended, or was killed: this is how far it got, "+r.state()[len("not ended: "):]+".")
+	} else {
+		notes = r.events()
+	}
+	if n := len(r.Epochs); n > 0 && !finite(r.Epochs[n-1].TestLoss) {
+		notes = append(notes, "The numbers diverged: the loss is not finite.")
+	}
+	for _, line := range notes {
+		if several {
+			line = r.name + ": " + line
+		}
+		p.note(line)
+	}
+}
+
+// events is what happened to a run that has ended.
+func (r *run) events() (notes []string) {
+	notes = slices.Clone(r.Result.Notes)
+	if r.Result.LRCapped {
+		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g for the steps in flight.", r.Config.LR, r.Result.LRUsed))
+	}
+	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
+		notes = append(notes, fmt.Sprintf("%s of workers, %s examples lost.", plural(r.Result.Restarts, "restart"), countText(r.Result.LostExamples)))
+	}
+	if r.Result.Stopped != "" {
+		notes = append(notes, "It ended early: "+r.Result.Stopped+".")
+	}
+	return notes
+}
+
+// runSettings is the settings: of one run those that are not the defaults, then all; of
+// several first those in which they differ.
+func (p *Page) runSettings(all []*run) {
+	var names []string
+	var configs []hogwild.Config
+	for _, r := range all {
+		names, configs = append(names, r.name), append(configs, r.Config)
+	}
+	same, differ := changed(configs)
+	p.section(Section{Title: "Settings that differ", Table: differences("run", names, configs, differ)})
+	title := "Settings that are not the defaults"
+	if len(all) > 1 {
+		title += ", in all runs"
+	}
+	p.section(Section{Title: title, Code: lines(same)})
+	if len(all) == 1 {
+		p.section(Section{Title: "All settings", Code: lines(settings(all[0].Config))})
+	}
+}
+
+// repeat is the commands that make the runs again.
+func repeat(all []*run) string {
+	var b strings.Builder
+	for _, r := range all {
+		config := filepath.Join(r.Folder, "config.yaml")
+		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", word(config), word(filepath.Clean(r.Folder)+"-again"))
+	}
+	return b.String()
+}

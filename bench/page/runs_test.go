@@ -1,0 +1,157 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild"
+)
+
+// folder makes a run folder by hand: two workers, of which each second one trains 10,000
+// and the other 30,000 examples.
+func folder(t *testing.T, name string, files map[string]string) *hogwild.Recorded {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := hogwild.ReadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const config = "workers: 2\ndata: digits\nmodel: softmax\nlr: 0.05\nmode: async\nbatch: 64\nepochs: 3\n"
+
+// metrics is lines of two epochs, and of two seconds.
+func metrics() string {
+	var b strings.Builder
+	for i := range 2 {
+		n := i + 1
+		fmt.Fprintf(&b, `{"kind":"second","epoch":%d,"epochs":3,"seconds":%d,"examples":%d,"examples_per_second":40000,"workers":[`+
+			`{"rank":0,"state":"training","examples":%d,"examples_per_second":10000,"staleness_samples":30,"staleness_mean":2},`+
+			`{"rank":1,"state":"training","examples":%d,"examples_per_second":30000,"staleness_samples":10,"staleness_mean":6}]}`+"\n",
+			n, n, 40000*n, 10000*n, 30000*n)
+		fmt.Fprintf(&b, `{"kind":"epoch","epoch":%d,"seconds":%g,"examples":%d,"lr":0.05,"train_loss":%g,"test_loss":%g,"test_accuracy":0.9}`+"\n",
+			n, 1.5*float64(n), 60000*n, 0.8/float64(n), 0.7/float64(n))
+	}
+	return b.String()
+}
+
+const result = `{"mode":"async","device":"cpu","workers":2,"epochs":2,"version":"0.1.0","commit":"0123456789ab","stopped":"interrupted",
+"machine":{"cpu":"A Processor","cores":2,"kernel":"Linux 6.1","go":"go1.26"},"lr_used":0.04,"lr_capped":true,"restarts":1,"lost_examples":2048,
+"staleness_samples":4,"staleness_mean":1.5,"staleness_p99":3,"staleness_histogram":[[0,1],[2,3]],"conflicts":0.25,"lost_updates":0.001,"notes":["a note"]}`
+
+func TestRunOfOneFolder(t *testing.T) {
+	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{
+		"config.yaml": config, "metrics.jsonl": metrics(), "result.json": result,
+	})})
+	for _, c := range []struct{ row, want string }{
+		{"state", "stopped early: interrupted"},
+		{"workers", "2"},
+		{"learning rate", "0.04"},
+		{"epochs", "2"},
+		{"examples", "120,000"},
+		{"training, s", "3.00"},
+		{"examples/s", "40.0 k"},
+		{"test loss", "0.3500"},
+		{"accuracy", "90.00%"},
+		{"staleness, mean", "1.50"},
+		{"in conflict", "25%"},
+		{"lost updates", "0.1%"},
+	} {
+		if got := cell(t, p, "Results", c.row, "mine"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.row, got, c.want)
+		}
+	}
+	text := whole(t, p)
+	for _, want := range []string{
+		"softmax on digits: 2 workers, async", "A Processor, 2 cores", "a note", "lowered from 0.05 to 0.04", "1 restart of workers, 2,048 examples lost",
+		"mine/config.yaml --run", "lr: 0.05",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	loss := series(t, drawing(t, p, "loss-against-time"), "test").Points
+	if len(loss) != 2 || loss[1].X != 3 || loss[1].Y != 0.35 {
+		t.Errorf("test loss: %v, want 0.35 after 3 s", loss)
+	}
+	rate := series(t, drawing(t, p, "workers-against-time"), "worker 1").Points
+	if len(rate) != 2 || rate[0].Y != 30000 {
+		t.Errorf("worker 1: %v, want 30000/s", rate)
+	}
+	stale := drawing(t, p, "staleness-against-time").Series[0].Points
+	if stale[0].Y != 3 { // (30 x 2 + 10 x 6) / 40
+		t.Errorf("staleness %v, want 3", stale[0])
+	}
+}
+
+// TestRunUnderWay has no result yet, and a last line that is not whole.
+func TestRunUnderWay(t *testing.T) {
+	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{
+		"config.yaml": config, "metrics.jsonl": metrics() + `{"kind":"epo`,
+	})})
+	if got := cell(t, p, "Results", "state", "mine"); got != "not ended: epoch 2 of 3" {
+		t.Errorf("state: %q", got)
+	}
+	if got := cell(t, p, "Workers", "1", "state"); got != "training" {
+		t.Errorf("state of worker 1: %q", got)
+	}
+	if text := whole(t, p); !strings.Contains(text, "has not ended, or was killed") {
+		t.Error("the page does not say that the run has not ended")
+	}
+	whole(t, OfRuns([]*hogwild.Recorded{folder(t, "new", map[string]string{"config.yaml": config})}))
+	whole(t, OfRuns(nil))
+}
+
+// TestRunThatDiverged has losses that are not numbers, null in JSON.
+func TestRunThatDiverged(t *testing.T) {
+	lines := metrics() + `{"kind":"epoch","epoch":3,"seconds":4.5,"examples":180000,"lr":0.05,"train_loss":null,"test_loss":null}` + "\n"
+	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{"config.yaml": config, "metrics.jsonl": lines})})
+	if text := whole(t, p); !strings.Contains(text, "The numbers diverged") || strings.Contains(text, ">NaN<") {
+		t.Error("the page does not say that the numbers diverged, or shows NaN")
+	}
+	if got := cell(t, p, "Results", "epochs", "mine"); got != "3" {
+		t.Errorf("epochs: %q, want 3", got)
+	}
+}
+
+func TestSeveralRuns(t *testing.T) {
+	p := OfRuns([]*hogwild.Recorded{
+		folder(t, "one", map[string]string{"config.yaml": config, "metrics.jsonl": metrics(), "result.json": result}),
+		folder(t, "two", map[string]string{"config.yaml": strings.Replace(config, "async", "sync", 1), "metrics.jsonl": metrics()}),
+	})
+	if got := cell(t, p, "Settings that differ", "two", "mode"); got != "sync" {
+		t.Errorf("mode of the second run: %q", got)
+	}
+	for _, s := range p.Sections {
+		if s.Title == "Settings that differ" && len(s.Table.Heads) != 2 {
+			t.Errorf("settings that differ: %q, want the mode alone", s.Table.Heads)
+		}
+	}
+	f := drawing(t, p, "loss-against-examples")
+	if series(t, f, "one").Color == series(t, f, "two").Color {
+		t.Error("two runs have one colour")
+	}
+	if text := whole(t, p); !strings.Contains(text, "two: The run has not ended") {
+		t.Error("the page does not say which run has not ended")
+	}
+}
+
+func TestRunsOfOneNameAreToldApart(t *testing.T) {
+	files := map[string]string{"config.yaml": config, "metrics.jsonl": metrics()}
+	a, b := folder(t, "mine", files), folder(t, "mine", files)
+	f := drawing(t, OfRuns([]*hogwild.Recorded{a, b}), "loss-against-time")
+	series(t, f, a.Folder)
+	series(t, f, b.Folder)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/bench"
+	"hogwild/bench/page"
+	"hogwild/hogwild"
+	"hogwild/internal/figure"
+)
+
+const reportHelp = `Usage: hogwild report RUN... [flags]
+       hogwild report EXPERIMENT [flags]
+
+Writes one HTML file with figures, tables, settings and how to repeat it. It holds all it needs,
+and follows the reader's light or dark theme. RUN is a run folder, of a run that has ended
+or goes on; several are shown beside each other. EXPERIMENT is the folder, or the results.json,
+of hogwild bench, sweep or reproduce.
+
+FLAGS
+
+Examples:
+  hogwild report runs/digits
+      writes runs/digits/report.html
+  hogwild report runs/async runs/sync --out both.html --png
+      writes both.html, and each figure as both-NAME.png
+  hogwild report runs/sweeps/lr-by-workers
+`
+
+// reportOptions is what the flags of report set.
+type reportOptions struct {
+	out            string
+	png, svg, json bool
+}
+
+func reportCommand() *cli.Command {
+	var o reportOptions
+	l := flagList{category: "Flags"}
+	l.string(&o.out, "out", "`FILE` to write (default: report.html in the folder; of several runs, here)")
+	l.bool(&o.png, "png", "write each figure beside it too, as FILE-NAME.png")
+	l.bool(&o.svg, "svg", "the same as SVG")
+	l.bool(&o.json, "json", "print the names of what was written as one JSON object")
+	return &cli.Command{
+		Name: "report", Description: reportHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			p, folder, err := pageOf(args)
+			if err != nil {
+				return err
+			}
+			if o.out == "" {
+				o.out = filepath.Join(folder, "report.html")
+			}
+			w, err := o.write(p)
+			if err != nil {
+				return err
+			}
+			return report(c.App.Writer, w, o.json)
+		}),
+	}
+}
+
+// pageOf reads what is to be reported, and says in which folder the report belongs.
+func pageOf(paths []string) (p *page.Page, folder string, err error) {
+	var runs []*hogwild.Recorded
+	for _, path := range paths {
+		results, err := resultsOf(path)
+		switch {
+		case err != nil:
+			return nil, "", err
+		case results == "":
+			r, err := hogwild.ReadRun(path)
+			if err != nil {
+				return nil, "", err
+			}
+			runs = append(runs, r)
+		case len(paths) > 1:
+			return nil, "", usagef("%s is an experiment: it has a report of its own, hogwild report %s", path, path)
+		default:
+			e, err := bench.ReadExperiment(results)
+			if err != nil {
+				return nil, "", err
+			}
+			return page.OfExperiment(e), filepath.Dir(results), nil
+		}
+	}
+	switch len(runs) {
+	case 0:
+		return nil, "", usagef("what is to be reported? hogwild report RUN, or the folder of a bench, a sweep or a reproduction")
+	case 1:
+		return page.OfRuns(runs), paths[0], nil
+	}
+	return page.OfRuns(runs), ".", nil
+}
+
+// resultsOf is the results.json of an experiment; "" for a run folder.
+func resultsOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", usagef("report: %v; want a run folder, or the folder of a bench, a sweep or a reproduction", err)
+	}
+	if !info.IsDir() {
+		return path, nil
+	}
+	results := filepath.Join(path, "results.json")
+	if _, err := os.Stat(results); err == nil {
+		return results, nil
+	}
+	if _, err := os.Stat(filepath.Join(path, "config.yaml")); err != nil {
+		return "", usagef("%s is neither a run folder, which has config.yaml, nor an experiment, which has results.json", path)
+	}
+	return "", nil
+}
+
+// written is the files that a report has come to.
+type written struct {
+	Report  string   `json:"report"`
+	Figures []string `json:"figures,omitempty"`
+}
+
+// write writes the page and, if asked, its figures.
+func (o *reportOptions) write(p *page.Page) (*written, error) {
+	w := &written{Report: o.out}
+	if err := writeFile(o.out, p.WriteHTML); err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(o.out, filepath.Ext(o.out))
+	for _, f := range p.Figures() {
+		for _, kind := range []struct {
+			wanted bool
+			ext    string
+			draw   func(*figure.Figure, io.Writer) error
+		}{{o.png, ".png", (*figure.Figure).PNG}, {o.svg, ".svg", (*figure.Figure).SVG}} {
+			if !kind.wanted {
+				continue
+			}
+			name := base + "-" + f.Name + kind.ext
+			if err := writeFile(name, func(w io.Writer) error { return kind.draw(&f, w) }); err != nil {
+				return nil, err
+			}
+			w.Figures = append(w.Figures, name)
+		}
+	}
+	return w, nil
+}
+
+// writeFile writes a file beside the one that may be there, and puts it in its place when
+// it is whole.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".report-*")
+	if err != nil {
+		return usagef("report: %v; --out names another place", err)
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if after := f.Close(); err == nil {
+		err = after
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fmt.Errorf("report %s: %w", name, err)
+	}
+	return nil
+}
+
+// WriteText writes a line for each file.
+func (w *written) WriteText(out io.Writer) error {
+	_, err := fmt.Fprintln(out, strings.Join(append([]string{w.Report}, w.Figures...), "\n"))
+	return err
+}
+
+// WriteJSON writes the names as one JSON object.
+func (w *written) WriteJSON(out io.Writer) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(w)
+}
