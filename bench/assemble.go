@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"hogwild/hogwild"
@@ -81,7 +82,15 @@ func (w *work) experiment() *Experiment {
 
 // measured is a case with what its trials, one for each seed, come to.
 func measured(c Case, trials []*trial) Measured {
-	m := Measured{Case: c}
+	m := Measured{Case: c, Mode: hogwild.Default().Mode}
+	for _, s := range c.Settings { // until a run says so itself
+		switch s.Flag {
+		case "mode":
+			m.Mode = s.Value
+		case "workers":
+			m.Workers, _ = strconv.Atoi(s.Value)
+		}
+	}
 	stale := map[uint64]uint64{}
 	for _, t := range trials {
 		r, failed := &hogwild.Result{}, notRun
@@ -129,10 +138,10 @@ func (m *Measured) add(r *hogwild.Result, ok bool) {
 	}
 	optional := func(list *[]Number, x *float64) {
 		if x == nil {
-			nan := math.NaN()
-			x = &nan
+			put(list, 0, false)
+		} else {
+			put(list, *x, true)
 		}
-		put(list, *x, true)
 	}
 	put(&m.LRUsed, r.LRUsed, true)
 	put(&m.Examples, float64(r.Examples), true)

@@ -40,20 +40,17 @@ func (e *Experiment) flags() (flags []string) {
 
 // record is the line of a case.
 func (e *Experiment) record(c *Measured, flags []string) []string {
-	set, runs, failed := c.without(), 0, 0
+	set, failed := c.without(), 0
 	line := []string{c.Name, c.Group}
 	for _, f := range flags {
 		line = append(line, set[f])
 	}
 	for _, why := range c.Failed {
-		if why != notRun {
-			runs++
-		}
 		if why != "" && why != notRun {
 			failed++
 		}
 	}
-	line = append(line, c.Mode, strconv.Itoa(c.Workers), c.Device, strconv.Itoa(runs), strconv.Itoa(failed),
+	line = append(line, c.Mode, strconv.Itoa(c.Workers), c.Device, strconv.Itoa(c.runs()), strconv.Itoa(failed),
 		strconv.FormatInt(c.Parameters, 10), cell(float64(c.Values)), cell(float64(c.Flops)), cell(float64(c.Target)))
 	for _, m := range metrics {
 		line = append(line, cells(m.list(c))...)

@@ -9,6 +9,7 @@ import (
 const (
 	mostChance = 0.05 // that ranges of equal cases lie apart
 	shortRun   = 0.1  // seconds; epochs' ends and waking weigh in less
+	busy       = 1.5  // the fastest run of a case to its slowest, on a machine with other work
 )
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
@@ -34,9 +35,12 @@ func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
 	return cases
 }
 
-// nameList names the first few of some cases.
-func nameList(cases []*Measured) string {
+// called names the first few of some cases.
+func (e *Experiment) called(cases []*Measured) string {
 	const some = 4
+	if len(cases) > 1 && len(cases) == len(e.Cases) {
+		return "all cases"
+	}
 	var names []string
 	for _, c := range cases {
 		names = append(names, c.Name)
@@ -56,13 +60,9 @@ func (e *Experiment) failures() (notes []string) {
 	for _, c := range e.Cases {
 		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
 		if len(why) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(len(c.Failed), "run"), why[0]))
+			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(c.runs(), "run"), why[0]))
 		}
-		for _, s := range c.Failed {
-			if s == notRun {
-				missing++
-			}
-		}
+		missing += len(c.Failed) - c.runs()
 	}
 	if missing > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %s are missing: they were not run yet", missing, plural(len(e.Cases)*len(e.Seeds), "run")))
@@ -84,7 +84,7 @@ func (e *Experiment) crowds() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: more workers than the %s, so that they take turns: this says what such a run does, not what more cores would do",
-		nameList(crowd), plural(cores, "core"))}
+		e.called(crowd), plural(cores, "core"))}
 }
 
 // taking are workers on one GPU that take turns: what the device had to say.
@@ -95,7 +95,7 @@ func (e *Experiment) taking() []string {
 	if len(turns) == 0 {
 		return nil
 	}
-	return []string{nameList(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
+	return []string{e.called(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
 }
 
 // caps are learning rates that were lowered for some cases of a group only.
@@ -117,7 +117,7 @@ func (e *Experiment) caps() (notes []string) {
 			}
 		}
 		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered for the steps in flight, for %s from %.3g to %.3g, and for others not: losses compare what a run does by itself; --lr-cap off trains all at one rate",
-			nameList(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
+			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes
 }
@@ -131,7 +131,7 @@ func (e *Experiment) misses() []string {
 	if len(missed) == 0 {
 		return nil
 	}
-	return []string{nameList(missed) + ": not every run reached the target, and times to it are of those that did"}
+	return []string{e.called(missed) + ": not every run reached the target, and times to it are of those that did"}
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.
@@ -153,23 +153,32 @@ func (e *Experiment) averages() (notes []string) {
 		}
 	}
 	if len(rare) > 0 {
-		notes = append(notes, nameList(rare)+": in sync each worker learns from its own part and weights are averaged once an epoch, or every --average-every steps: fewer steps add up than in the other modes, so that an epoch learns less")
+		notes = append(notes, e.called(rare)+": each worker learns from its own part, and weights are averaged once an epoch, or every --average-every steps: those are not the steps of the other modes, and losses after as many epochs are not of equal work")
 	}
 	if len(common) > 0 {
-		notes = append(notes, nameList(common)+": a step in sync is of batch x workers examples, so that there are fewer steps an epoch than in the other modes, at the same learning rate")
+		notes = append(notes, e.called(common)+": workers take one step together, on batch x workers examples: an epoch has fewer steps than in the other modes, at the same learning rate")
 	}
 	return notes
 }
 
-// brief are too few repeats, and runs that are too short.
+// brief are too few repeats, repeats that differ much, and runs that are too short.
 func (e *Experiment) brief() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && apart(n) > mostChance {
 		notes = append(notes, fmt.Sprintf("%s each: ranges of so few lie apart by chance alone, of two equal cases in %.0f of 100 comparisons; --repeat 5 makes that one",
 			plural(n, "run"), 100*apart(n)))
 	}
+	var widths []Number
+	for _, c := range e.Cases {
+		if s := Summarize(c.ExamplesPerSecond); s.N > 1 {
+			widths = append(widths, Number(s.High/s.Low))
+		}
+	}
+	if w := Summarize(widths); w.Median > busy {
+		notes = append(notes, fmt.Sprintf("of one case the fastest run is %s times as fast as the slowest, in the median of the cases: the machine had other work, and a quiet one tells more cases apart", factor(w.Median)))
+	}
 	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
 	if len(quick) > 0 {
-		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", nameList(quick), shortRun))
+		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", e.called(quick), shortRun))
 	}
 	return notes
 }

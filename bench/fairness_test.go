@@ -29,6 +29,11 @@ func TestFairness(t *testing.T) {
 		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "for async-2 from 0.1 to 0.05"},
 		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: ranges of so few lie apart by chance alone, of two equal cases in 33 of 100"},
 		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.1 s"},
+		{"a busy machine", func(e *Experiment) {
+			e.Cases[0].ExamplesPerSecond[2], e.Cases[1].ExamplesPerSecond[0] = 5000, 7920
+			e.Cases[0].ExamplesPerSecond[0], e.Cases[0].ExamplesPerSecond[1] = 1250, 1250
+			e.Cases[1].ExamplesPerSecond[1], e.Cases[1].ExamplesPerSecond[2] = 3960, 3960
+		}, "the fastest run is 3.00 times as fast as the slowest"},
 		{"turns on a GPU", func(e *Experiment) {
 			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0", []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
 		}, "async-2: without MPS"},
@@ -36,12 +41,12 @@ func TestFairness(t *testing.T) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
 			e.Cases[3].SecondsToTarget[1] = 1
 		},
-			"sync-2: in sync each worker learns from its own part"},
+			"sync-2: each worker learns from its own part"},
 		{"sync at each step", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[3])
 			e.Cases[2].SecondsToTarget[1] = 1
 			e.Cases[2].Config.AverageEvery = 1
-		}, "sync-2: a step in sync is of batch x workers examples"},
+		}, "sync-2: workers take one step together, on batch x workers examples"},
 	} {
 		e := fair()
 		c.spoil(e)
@@ -62,13 +67,17 @@ func TestCapsOfAll(t *testing.T) {
 	}
 }
 
-func TestNameList(t *testing.T) {
+func TestCalled(t *testing.T) {
 	var cases []*Measured
 	for _, want := range []string{"a", "a and b", "a, b and c", "a, b, c and d", "a, b, c, d and e", "a, b, c, d and 2 others"} {
 		cases = append(cases, &Measured{Case: Case{Name: string(rune('a' + len(cases)))}})
-		if got := nameList(cases); got != want {
+		if got := (&Experiment{}).called(cases); got != want {
 			t.Errorf("%d cases are called %q, want %q", len(cases), got, want)
 		}
+	}
+	e := handmade()
+	if got := e.called(e.which(func(*Measured) bool { return true })); got != "all cases" {
+		t.Errorf("all are called %q", got)
 	}
 }
 

@@ -20,15 +20,30 @@ func (s Spread) text(format func(float64) string) string {
 
 // rate is the spread of a rate, in thousands or millions where they are as many.
 func (s Spread) rate() string {
-	unit, name := 1.0, ""
 	switch {
 	case s.Median >= 1e6:
-		unit, name = 1e6, " M"
+		return s.scaled(1e6, " M")
 	case s.Median >= 1e3:
-		unit, name = 1e3, " k"
+		return s.scaled(1e3, " k")
 	}
-	scaled := func(x float64) string { return short(x / unit) }
-	return strings.Replace(s.text(scaled)+" ", " ", name+" ", 1)
+	return s.text(short)
+}
+
+// time is the spread of a number of seconds.
+func (s Spread) time() string {
+	if s.Median < 0.1 {
+		return s.scaled(1e-3, " ms")
+	}
+	return s.scaled(1, " s")
+}
+
+// scaled is the spread in a unit, which is named once.
+func (s Spread) scaled(unit float64, name string) string {
+	if s.N == 0 {
+		return ""
+	}
+	number, rest, _ := strings.Cut(s.text(func(x float64) string { return short(x / unit) }), " ")
+	return strings.TrimSpace(number + name + " " + rest)
 }
 
 // median is the median alone, "" of nothing.
@@ -46,14 +61,6 @@ func loss(x float64) string {
 		return fmt.Sprintf("%.4f", x)
 	}
 	return fmt.Sprintf("%.3e", x)
-}
-
-// seconds is a time of three digits.
-func seconds(x float64) string {
-	if x < 1 {
-		return fmt.Sprintf("%.3g", x)
-	}
-	return short(x)
 }
 
 // percentage is a share with two digits, or all in front of the point: 0.05%, 1.3%, 100%.

@@ -77,16 +77,20 @@ func (c *Measured) benchmark(w io.Writer, name string, turn int) {
 }
 
 // benchmarks are the names of the cases: data, model, mode and workers, and what else
-// varies. Behind the dash stand the cores, as the format has it.
+// varies with the same data and model. Behind the dash stand the cores, as the format has it.
 func (e *Experiment) benchmarks() []string {
 	names, seen := make([]string, len(e.Cases)), map[string]int{}
-	vary := e.varying()
+	vary := map[[2]string][]string{} // by data and model
 	for i := range e.Cases {
 		c := &e.Cases[i]
 		names[i] = fmt.Sprintf("BenchmarkTrain/data=%s/model=%s/mode=%s/workers=%d",
 			word(c.Config.Data), word(c.Config.Model), word(c.Mode), c.Workers)
+		key := [2]string{c.Config.Data, c.Config.Model}
+		if _, known := vary[key]; !known {
+			vary[key] = e.varying(c)
+		}
 		set := c.without("data", "model", "mode", "workers")
-		for _, flag := range vary {
+		for _, flag := range vary[key] {
 			if v, ok := set[flag]; ok {
 				names[i] += "/" + flag + "=" + word(v)
 			}
@@ -102,13 +106,14 @@ func (e *Experiment) benchmarks() []string {
 	return names
 }
 
-// varying is the flags whose values are not the same in all cases.
-func (e *Experiment) varying() []string {
+// varying is the flags whose values are not the same in all cases with c's data and model.
+func (e *Experiment) varying(c *Measured) []string {
+	set := c.without()
 	return slices.DeleteFunc(e.flags(), func(flag string) bool {
-		first, set := e.Cases[0].without()[flag]
-		return !slices.ContainsFunc(e.Cases, func(c Measured) bool {
-			v, ok := c.without()[flag]
-			return v != first || ok != set
+		value, ok := set[flag]
+		return !slices.ContainsFunc(e.Cases, func(other Measured) bool {
+			v, is := other.without()[flag]
+			return other.Config.Data == c.Config.Data && other.Config.Model == c.Config.Model && (v != value || is != ok)
 		})
 	})
 }

@@ -109,7 +109,7 @@ func lockFolder(folder string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) { // not all file systems have locks
 		f.Close()
 		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("another hogwild is at work in %s; wait for it, or name another folder", folder)}
 	}
@@ -137,10 +137,10 @@ func (w *work) turns(ctx context.Context) error {
 			c := w.plan.Cases[i]
 			w.show.start(i, c, seed, w.folder(c, seed))
 			t, err := w.run(ctx, c, seed)
-			if ctx.Err() != nil {
+			switch {
+			case err != nil && ctx.Err() != nil:
 				return w.interrupted(ctx)
-			}
-			if err != nil {
+			case err != nil:
 				return err
 			}
 			w.trials[i][turn] = t

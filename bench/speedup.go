@@ -85,3 +85,14 @@ func (e *Experiment) of(group string) (cases []*Measured) {
 	}
 	return cases
 }
+
+// runs is how many of a case's repeats were run, whatever came of them.
+func (c *Measured) runs() int {
+	n := 0
+	for _, why := range c.Failed {
+		if why != notRun {
+			n++
+		}
+	}
+	return n
+}

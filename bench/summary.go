@@ -18,7 +18,10 @@ func (e *Experiment) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	e.head(&b)
 	for _, g := range e.groups() {
-		cases := e.of(g)
+		cases := slices.DeleteFunc(e.of(g), func(c *Measured) bool { return c.runs() == 0 })
+		if len(cases) == 0 {
+			continue
+		}
 		fmt.Fprintf(&b, "\n%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
 		for _, line := range e.floorLines(cases) {
@@ -55,8 +58,9 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	b.WriteString("\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
-		b.WriteString("AGAINST: times that of the other mode, at as many workers; equal: their ranges overlap\n")
+		b.WriteString("AGAINST: so many times that of the other mode, at as many workers; equal: their ranges overlap\n")
 	}
+	b.WriteString("TIME TO: of training, to that test loss; STALENESS: updates by others between read and write\n")
 }
 
 // title names what a group learns, by the settings that all its cases share.
@@ -135,13 +139,10 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 func (e *Experiment) speedColumns(cases []*Measured) []column {
 	return append(caseColumns(cases),
 		column{"EXAMPLES/S", func(c *Measured) string {
-			switch s := Summarize(c.ExamplesPerSecond); {
-			case s.N > 0:
+			if s := Summarize(c.ExamplesPerSecond); s.N > 0 {
 				return s.rate()
-			case slices.ContainsFunc(c.Failed, func(why string) bool { return why != notRun }):
-				return "failed"
 			}
-			return "not run"
+			return "failed"
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
 		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).text(factor) }},
@@ -166,16 +167,16 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 		return append(caseColumns(cases), endColumns()...)
 	}
 	return append(append(caseColumns(cases),
-		column{fmt.Sprintf("SECONDS TO %.4g", target), func(c *Measured) string {
+		column{fmt.Sprintf("TIME TO %.4g", target), func(c *Measured) string {
 			switch s := Summarize(c.SecondsToTarget); {
 			case s.N == 0 && Summarize(c.TestLoss).N == 0:
 				return ""
 			case s.N == 0:
 				return "not reached"
-			case s.N < len(e.Seeds):
-				return fmt.Sprintf("%s, %d of %d", seconds(s.Median), s.N, len(e.Seeds))
+			case s.N < c.runs():
+				return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, c.runs())
 			default:
-				return s.text(seconds)
+				return s.time()
 			}
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.SecondsToTarget })},

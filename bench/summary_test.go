@@ -87,10 +87,10 @@ func TestSummary(t *testing.T) {
 		"async 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
 		"sync 1 1.10 M (1.05 to 1.15) equal 1.00",
 		"sync 2 1.00 M (0.99 to 1.08) 0.51 (0.50 to 0.60) 0.94 (0.90 to 0.95)",
-		"MODE WORKERS SECONDS TO 0.42 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
-		"async 2 0.25 (0.2 to 0.3) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
-		"sync 1 0.5 (0.4 to 0.6) equal 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
-		"sync 2 0.85, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
+		"MODE WORKERS TIME TO 0.42 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
+		"async 2 0.25 s (0.20 to 0.30) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
+		"sync 1 0.50 s (0.40 to 0.60) equal 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
+		"sync 2 0.85 s, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
 	} {
 		if !contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, got)
@@ -123,6 +123,23 @@ func TestSummaryOfFailures(t *testing.T) {
 	}
 	if strings.Contains(got, "NaN") {
 		t.Errorf("NaN in\n%s", got)
+	}
+}
+
+// TestSummaryOfPart: of an experiment that was stopped, what was not run is left out, and said.
+func TestSummaryOfPart(t *testing.T) {
+	e := handmade()
+	for i := range 3 {
+		e.Cases[2].Failed[i] = notRun
+	}
+	e.Cases[3].Failed[0], e.Cases[3].ExamplesPerSecond[0], e.Cases[3].SecondsToTarget[0] = notRun, missing, missing
+	got := summary(t, e)
+	for want, there := range map[string]bool{
+		"4 of 12 runs are missing": true, "\nsync   1 ": false, "0.80 s, 1 of 2": true, "failed": false,
+	} {
+		if strings.Contains(got, want) != there {
+			t.Errorf("%q is there: %v, in\n%s", want, !there, got)
+		}
 	}
 }
 

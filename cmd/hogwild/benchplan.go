@@ -161,16 +161,18 @@ func (o *benchOptions) cross(b bench.Case, modes, workers []string, several bool
 		}
 		for _, w := range workers {
 			c := bench.Case{Group: b.Name, Settings: slices.Clone(b.Settings)}
-			var name []string
-			for _, v := range []bench.Setting{{Flag: "mode", Value: m}, {Flag: "workers", Value: w}} {
-				if v.Value != "" {
-					c.Settings = append(c.Settings, v)
-					name = append(name, v.Value)
-				}
+			var name []string // several: b.async-2, b-2 or b.async; else async-2
+			if several || m == "" {
+				name = append(name, b.Name)
 			}
-			c.Name = strings.Join(name, "-")
-			if several || c.Name == "" {
-				c.Name = strings.Trim(b.Name+"."+c.Name, ".")
+			if m != "" {
+				c.Settings = append(c.Settings, bench.Setting{Flag: "mode", Value: m})
+				name = append(name, m)
+			}
+			c.Name = strings.Join(name, ".")
+			if w != "" {
+				c.Settings = append(c.Settings, bench.Setting{Flag: "workers", Value: w})
+				c.Name += "-" + w
 			}
 			if err := checkCase(c); err != nil {
 				return nil, err

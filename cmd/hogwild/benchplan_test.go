@@ -48,7 +48,7 @@ func TestBenchPlan(t *testing.T) {
 		{"--modes sync --workers 3", "digits.sync-3 sparse.sync-3"},
 		{"--gpu 0 --workers gpu:4,cpu:2,1 --model softmax", "async-gpu:4,cpu:2 async-1 sync-gpu:4,cpu:2 sync-1"},
 		{"--modes async,delayed:3 --workers 2 --model softmax", "async-2 delayed:3-1"},
-		{"--workers 2 --config " + file, "a.2 b.async-2 b.atomic-2 b.locked-2 b.ordered-2 b.sync-2"},
+		{"--workers 2 --config " + file, "a-2 b.async-2 b.atomic-2 b.locked-2 b.ordered-2 b.sync-2"},
 	} {
 		p, err := planOf(strings.Fields(c.args)...)
 		if err != nil || caseNames(p) != c.names {

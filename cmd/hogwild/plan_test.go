@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -130,5 +131,20 @@ func TestPlanErrors(t *testing.T) {
 		if err == nil || !errors.Is(err, hogwild.ErrUsage) || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
 		}
+	}
+}
+
+// TestPlanExample reads the experiment among the examples: six cases at three rates.
+func TestPlanExample(t *testing.T) {
+	text, err := os.ReadFile(examples + "/staleness.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPlan("staleness.yaml", text)
+	if err != nil || p.Name != "staleness" || len(p.Cases) != 18 || len(p.Seeds) != 2 {
+		t.Fatalf("%d cases, %d seeds (%v)", len(p.Cases), len(p.Seeds), err)
+	}
+	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "mode=delayed:0,lr=0.003" || last != "mode=async,workers=2,lr=0.03" {
+		t.Errorf("from %s to %s", first, last)
 	}
 }
