@@ -49,7 +49,7 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 	if s.empty() {
 		return span{0, 1}
 	}
-	positive, negative := s.lo >= 0, s.hi <= 0
+	positive, negative := s.lo >= 0, s.lo < 0 && s.hi <= 0
 	if zero && !a.log() {
 		s = s.with(0)
 	}

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -142,7 +143,7 @@ var idealDash = []vg.Length{4, 3}
 // drawLine draws a line, its ranges and its marks.
 func (l *layout) drawLine(p *pen, d *drawn) {
 	for _, run := range d.runs() {
-		if d.Kind == Curve {
+		if d.Kind == Curve && slices.ContainsFunc(run, spot.ranged) {
 			l.drawBand(p, d, run)
 		}
 		points := make([]vg.Point, len(run))

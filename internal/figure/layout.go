@@ -139,11 +139,18 @@ func (l *layout) fitX() {
 			}
 		}
 	}
-	if n := len(l.xTicks); n > 0 { // the last label may stand out on the right
-		last := l.xTicks[n-1]
-		over := l.atX(last.place) + width(last.label, tickSize)/2 - (l.width - edge)
-		l.plot.Max.X -= max(0, over)
+	l.standOut()
+}
+
+// standOut makes room beside the plot for labels of x that stand out of it.
+func (l *layout) standOut() {
+	var left, right vg.Length
+	for _, t := range l.xTicks {
+		x, half := l.atX(t.place), width(t.label, tickSize)/2
+		left, right = max(left, edge-(x-half)), max(right, x+half-(l.width-edge))
 	}
+	l.plot.Min.X += left
+	l.plot.Max.X -= right
 }
 
 // counts is a tick for each value of x, if these are a few whole numbers.

@@ -67,6 +67,9 @@ func TestOddFigures(t *testing.T) {
 				switch e.attr["text-anchor"] {
 				case "start":
 					inside(t, x+w, y, wide, high)
+				case "middle":
+					inside(t, x+w/2*tickSize/textSize, y, wide, high)
+					inside(t, x-w/2*tickSize/textSize, y, wide, high)
 				case "end":
 					inside(t, x-w*tickSize/textSize, y, wide, high)
 				}
@@ -91,6 +94,40 @@ func TestOddPNG(t *testing.T) {
 		var b bytes.Buffer
 		if err := f.PNG(&b); err != nil || b.Len() < 1000 {
 			t.Errorf("%d bytes, %v", b.Len(), err)
+		}
+	}
+}
+
+// TestTwoPoints: a line has two ends, one whose range falls to 0 reaches the foot of a
+// logarithmic axis, and another series of the same colour looks different.
+func TestTwoPoints(t *testing.T) {
+	points := []Point{{X: 1e-320, Y: 1, Low: 0, High: 2}, {X: 1, Y: 0.1}}
+	_, all := parsed(t, &Figure{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{Points: points}, {Color: 8, Points: points}}})
+	lines := paths(all, "stroke-width:1.8")
+	if len(lines) < 2 || lines[0].attr["d"] != lines[1].attr["d"] || lines[0].attr["style"] == lines[1].attr["style"] {
+		t.Fatalf("two series of one colour are %v", lines)
+	}
+	axis := paths(all, "stroke-opacity:0.69;stroke-width:0.8")[0]
+	foot, low := corners(t, axis)[0][1], corners(t, paths(all, "stroke-width:1.3")[0])[0][1]
+	if low != foot {
+		t.Errorf("the range ends at %v, the axis is at %v", low, foot)
+	}
+	for _, e := range all {
+		if half := float64(len(e.text)) * tickSize / 4; e.attr["text-anchor"] == "middle" && number(t, e.attr["x"]) < half*0.9 {
+			t.Errorf("%q begins left of the figure", e.text)
+		}
+	}
+}
+
+func BenchmarkSVG(b *testing.B) {
+	var points []Point
+	for i := range 2000 {
+		points = append(points, Point{X: float64(i), Y: 2 + math.Sin(float64(i))})
+	}
+	f := &Figure{Title: "Loss", X: Axis{Label: "time, s"}, Y: Axis{Label: "loss"}, Series: []Series{{Name: "a", Kind: Curve, Points: points}, {Name: "b", Points: points}}}
+	for b.Loop() {
+		if err := f.SVG(new(bytes.Buffer)); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

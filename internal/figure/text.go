@@ -109,7 +109,7 @@ func (p *pen) area(r role, points ...vg.Point) {
 }
 
 func path(points []vg.Point) vg.Path {
-	var shape vg.Path
+	shape := make(vg.Path, 0, len(points)+1)
 	for i, at := range points {
 		if i == 0 {
 			shape.Move(at)
