@@ -10,7 +10,7 @@ import (
 )
 
 // PublishedHeads are the heads of PublishedTable: behind each figure of the paper is ours.
-var PublishedHeads = []string{"set", "method", "examples/s", "here", "speed-up", "here", "seconds", "here",
+var PublishedHeads = []string{"set", "method", "examples/s", "here", "speed-up", "here", "time", "here",
 	"train error", "loss here", "test error", "loss here"}
 
 // PublishedTable is the paper's figure 2 and our figures beside it: medians of the runs with
@@ -37,9 +37,8 @@ func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	run := map[string]PublishedRun{methodHogwild: s.Hogwild, methodRR: s.RoundRobin, methodAIG: {none, none, none}}[method]
 	theirs[0] = ifFinite(s.Examples*paperPasses/run.Seconds, shortRate)
 	theirs[1] = ifFinite(s.at(method, r.Most), factor)
-	for i, x := range []float64{run.Seconds, run.Train, run.Test} {
-		theirs[2+i] = ifFinite(x, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) })
-	}
+	theirs[2] = ifFinite(run.Seconds, shortTime)
+	theirs[3], theirs[4] = ifFinite(run.Train, plainNumber), ifFinite(run.Test, plainNumber)
 	return append([]string{s.Name, paperMethods[method]}, beside(r.ours(r.Of(method, r.Most)), theirs)...)
 }
 
@@ -49,7 +48,7 @@ func (r *PaperRuns) ours(c *Measured) (cells [5]string) {
 		return cells
 	}
 	for i, list := range [][]Number{c.ExamplesPerSecond, r.SpeedUp(c), c.Seconds, c.TrainLoss, c.TestLoss} {
-		format := []func(float64) string{shortRate, factor, seconds, loss, loss}[i]
+		format := []func(float64) string{shortRate, factor, shortTime, loss, loss}[i]
 		cells[i] = median(list, format)
 	}
 	return cells
@@ -77,6 +76,11 @@ func ifFinite(x float64, text func(float64) string) string {
 
 // shortRate is a rate of three digits, in thousands or millions.
 func shortRate(x float64) string { return Spread{x, x, x, 1}.rate() }
+
+func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
+
+// plainNumber is a number as it is printed elsewhere.
+func plainNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // AboutTable says what the figures of PublishedTable are.
 func (e *Experiment) AboutTable() string {

@@ -106,7 +106,7 @@ func accuracies(list []float64) string {
 }
 
 // TutorialHeads are the heads of TutorialTable.
-var TutorialHeads = []string{"test accuracy", "workers", "epoch 1", "epoch 2", "epoch 3", "training, s"}
+var TutorialHeads = []string{"test accuracy", "workers", "epoch 1", "epoch 2", "epoch 3", "training"}
 
 // TutorialTable is the tutorial's accuracies and ours: medians and ranges.
 func (e *Experiment) TutorialTable() (rows [][]string) {
@@ -118,7 +118,7 @@ func (e *Experiment) TutorialTable() (rows [][]string) {
 		for len(row) < len(TutorialHeads)-1 {
 			row = append(row, "-")
 		}
-		rows = append(rows, append(row, Summarize(c.Seconds).text(seconds)))
+		rows = append(rows, append(row, Summarize(c.Seconds).time()))
 	}
 	if rows == nil {
 		return nil

@@ -46,7 +46,7 @@ func (p *Page) Body() (template.HTML, error) {
 // this same program, writes none.
 func execute(w io.Writer, name string, what any) error {
 	t, err := template.New("page.html").Funcs(template.FuncMap{
-		"svg": svg, "anchor": anchor, "numeric": numeric,
+		"svg": svg, "anchor": anchor, "numeric": numeric, "sentence": sentence,
 	}).Parse(text)
 	if err == nil {
 		err = t.ExecuteTemplate(w, name, what)
@@ -73,6 +73,9 @@ func anchor(title string) string {
 	})
 	return strings.Join(words, "-")
 }
+
+// sentence says whether a cell is running text, which is broken into lines.
+func sentence(cell string) bool { return len(cell) > 80 }
 
 // numeric says which columns hold numbers, which are aligned on the right.
 func numeric(t Table) []bool {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,8 +129,8 @@ type written struct {
 // write writes the page and, if asked, its figures.
 func (o *reportOptions) write(p *page.Page) (*written, error) {
 	w := &written{Report: o.out}
-	if err := writeFile(o.out, p.WriteHTML); err != nil {
-		return nil, err
+	if err := bench.WriteFile(o.out, p.WriteHTML); err != nil {
+		return nil, o.failed(err)
 	}
 	base := strings.TrimSuffix(o.out, filepath.Ext(o.out))
 	for _, f := range p.Figures() {
@@ -141,8 +143,8 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 				continue
 			}
 			name := base + "-" + f.Name + kind.ext
-			if err := writeFile(name, func(w io.Writer) error { return kind.draw(&f, w) }); err != nil {
-				return nil, err
+			if err := bench.WriteFile(name, func(w io.Writer) error { return kind.draw(&f, w) }); err != nil {
+				return nil, o.failed(err)
 			}
 			w.Figures = append(w.Figures, name)
 		}
@@ -150,28 +152,11 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 	return w, nil
 }
 
-// writeFile writes a file beside the one that may be there, and puts it in its place when
-// it is whole.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".report-*")
-	if err != nil {
-		return usagef("report: %v; --out names another place", err)
+func (o *reportOptions) failed(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return usagef("--out %s: %v; name a folder that is there and may be written", o.out, err)
 	}
-	defer os.Remove(f.Name())
-	err = write(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if after := f.Close(); err == nil {
-		err = after
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return fmt.Errorf("report %s: %w", name, err)
-	}
-	return nil
+	return fmt.Errorf("writing the report: %w", err)
 }
 
 // WriteText writes a line for each file.
