@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,22 +37,15 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 // found is what the folder of the results holds already: nothing, or results of the same
 // cases, which need not be measured again. Nothing else is written over.
 func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
-	entries, err := os.ReadDir(o.out)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, usagef("--out %s: %v; name a folder", o.out, err)
+	if err := experimentFolder(o.out); err != nil {
+		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(o.out, "results.json")); err != nil {
-		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "runs" }) {
-			return nil, usagef("--out %s: there are other files in it; name another folder", o.out)
-		}
-		return nil, nil // stopped before the first turn was done
+		return nil, nil // nothing, or it was stopped in its first turn
 	}
 	before, err := bench.ReadExperiment(o.out)
 	if err != nil {
-		return nil, usagef("--out %s: %v; name another folder", o.out, err)
+		return nil, err
 	}
 	for _, was := range before.Cases {
 		if !slices.ContainsFunc(p.Cases, func(c bench.Case) bool {

@@ -147,4 +147,10 @@ func TestPlanExample(t *testing.T) {
 	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "mode=delayed:0,lr=0.003" || last != "mode=async,workers=2,lr=0.03" {
 		t.Errorf("from %s to %s", first, last)
 	}
+	_, help, _ := strings.Cut(sweepHelp, "\n\n    ")
+	help, _, _ = strings.Cut("    "+help, "\n\n")
+	p, err = readPlan("help.yaml", []byte(strings.ReplaceAll(help, "\n    ", "\n")[4:]))
+	if err != nil || len(p.Cases) != 8 || len(p.Seeds) != 3 || p.Cases[7].Name != "averaged,lr=0.1,workers=2" {
+		t.Errorf("the example in the help: %+v (%v)", p.Cases, err)
+	}
 }
