@@ -116,7 +116,7 @@ func (e *Experiment) caps() (notes []string) {
 				least = c
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered for the steps in flight, for %s from %.3g to %.3g, and for others not: losses compare what a run does by itself; --lr-cap off trains all at one rate",
+		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered for the steps in flight (%s: %.3g to %.3g), that of other cases was not; lr-cap off in a file of --config trains all at one rate",
 			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes

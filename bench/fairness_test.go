@@ -26,7 +26,7 @@ func TestFairness(t *testing.T) {
 		{"one core", func(e *Experiment) { e.Machine.Cores = 1 }, "async-2: more workers than the 1 core"},
 		{"a failure", func(e *Experiment) { e.Cases[0].Failed[2] = "diverged" }, "async-1: 1 of 3 runs failed"},
 		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: not every run reached the target"},
-		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "for async-2 from 0.1 to 0.05"},
+		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "(async-2: 0.1 to 0.05)"},
 		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: ranges of so few lie apart by chance alone, of two equal cases in 33 of 100"},
 		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.1 s"},
 		{"a busy machine", func(e *Experiment) {

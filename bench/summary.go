@@ -7,10 +7,14 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
-// summaryWidth is how wide running text is on the terminal.
-const summaryWidth = 100
+// How wide things are on the terminal.
+const (
+	tableWidth   = 110
+	summaryWidth = 100 // running text
+)
 
 // WriteText writes the table for a terminal: medians and ranges, for each group how fast
 // its cases are and how well they learn, and what to mind before comparing them.
@@ -22,7 +26,11 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		if len(cases) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s\n", title(cases))
+		b.WriteString("\n")
+		if g != "" && len(e.groups()) > 1 {
+			fmt.Fprintf(&b, "%s: ", g)
+		}
+		fmt.Fprintf(&b, "%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
 		for _, line := range e.floorLines(cases) {
 			fmt.Fprintln(&b, line)
@@ -123,16 +131,37 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 	if len(heads) <= names {
 		return
 	}
-	b.WriteString("\n")
-	var table bytes.Buffer
+	rows = append([][]string{heads}, rows...)
+	text := aligned(rows)
+	for i := len(heads) - 1; i >= names && widest(text) > tableWidth; i-- { // ranges go, from the right
+		for _, row := range rows[1:] {
+			row[i], _, _ = strings.Cut(row[i], " (")
+		}
+		text = aligned(rows)
+	}
+	fmt.Fprintf(b, "\n%s", text)
+}
+
+// aligned is rows of cells as a table.
+func aligned(rows [][]string) string {
+	var table, text strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{heads}, rows...) {
+	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	w.Flush()
 	for line := range strings.Lines(table.String()) {
-		fmt.Fprintln(b, strings.TrimRight(line, " \n"))
+		fmt.Fprintln(&text, strings.TrimRight(line, " \n"))
 	}
+	return text.String()
+}
+
+// widest is the length of the longest line.
+func widest(text string) (most int) {
+	for line := range strings.Lines(text) {
+		most = max(most, utf8.RuneCountInString(line)-1)
+	}
+	return most
 }
 
 // speedColumns are how fast the cases of a group are, and what it does to updates.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -75,9 +75,9 @@ func TestSummary(t *testing.T) {
 	var lines []string
 	for line := range strings.Lines(got) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
-		if n := utf8.RuneCountInString(line) - 1; n > 110 {
-			t.Errorf("%d columns: %s", n, line)
-		}
+	}
+	if n := widest(got); n > 110 {
+		t.Errorf("%d columns:\n%s", n, got)
 	}
 	for _, want := range []string{
 		"4 cases, 3 runs each, in turns; medians (smallest to largest)",
@@ -105,6 +105,23 @@ func contains(lines []string, want string) bool {
 		}
 	}
 	return false
+}
+
+// TestSummaryOfLongNames: names are kept whole; the ranges make room for them, those on the
+// right first.
+func TestSummaryOfLongNames(t *testing.T) {
+	e := handmade()
+	long := "average-every=1,global-batch=128,lr=0.05"
+	e.Cases = append(e.Cases, e.Cases[1])
+	e.Cases[4].Name = long
+	got := summary(t, e)
+	if n := widest(got); n > tableWidth {
+		t.Errorf("%d columns:\n%s", n, got)
+	}
+	row := regexp.MustCompile(long + ` +2 +1\.98 M \(1\.80 to 2\.00\) +1\.80\n`)
+	if !row.MatchString(got) {
+		t.Errorf("no row %v in\n%s", row, got)
+	}
 }
 
 // TestSummaryOfFailures: what has no figures is said, and leaves no NaN.

@@ -139,8 +139,9 @@ func has(c bench.Case, flag string) bool {
 	return slices.ContainsFunc(c.Settings, func(s bench.Setting) bool { return s.Flag == flag })
 }
 
-// cross is a base in all modes and with all numbers of workers. Its group is the base,
-// and where there are several the cases have its name in front of theirs.
+// cross is a base in all modes and with all numbers of workers. These are a group; bases
+// that say their modes themselves are one together, if they learn the same from the same.
+// Where there are several bases the cases have their names in front of theirs.
 func (o *benchOptions) cross(b bench.Case, modes, workers []string, several bool) (cases []bench.Case, err error) {
 	for _, f := range []struct {
 		flag, list, given string
@@ -161,6 +162,9 @@ func (o *benchOptions) cross(b bench.Case, modes, workers []string, several bool
 		}
 		for _, w := range workers {
 			c := bench.Case{Group: b.Name, Settings: slices.Clone(b.Settings)}
+			if m == "" {
+				c.Group = b.Group
+			}
 			var name []string // several: b.async-2, b-2 or b.async; else async-2
 			if several || m == "" {
 				name = append(name, b.Name)

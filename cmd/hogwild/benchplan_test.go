@@ -56,7 +56,7 @@ func TestBenchPlan(t *testing.T) {
 		}
 	}
 	p, err := planOf("--config", file, "--workers", "1")
-	if err != nil || !slices.Equal(p.Seeds, []uint64{7, 8, 9}) || p.TargetLoss != 0.5 || p.Cases[0].Group != "a" || p.Kind != "bench" {
+	if err != nil || !slices.Equal(p.Seeds, []uint64{7, 8, 9}) || p.TargetLoss != 0.5 || p.Cases[0].Group != "" || p.Cases[1].Group != "b" || p.Kind != "bench" {
 		t.Errorf("from a file: %+v (%v)", p, err)
 	}
 	if _, err := planOf("--config", file, "--modes", "sync"); err == nil || !strings.Contains(err.Error(), "sets mode already") {
