@@ -130,7 +130,7 @@ func (e *Experiment) faster(r *PaperRuns, s *PublishedSet) Finding {
 // curves of Hogwild! and AIG cross on some sets.
 func (e *Experiment) ranked(r *PaperRuns, s *PublishedSet) Finding {
 	modes := []string{methodHogwild, methodAIG, methodRR}
-	f := Finding{About: s.Name + ", order of the methods", Theirs: "Hogwild! about AIG or above it, AIG above RR: " + r.theirs(s, modes...), Here: r.here(modes...)}
+	f := Finding{About: s.Name + ", order", Theirs: "Hogwild! about AIG or above it, AIG above RR: " + r.theirs(s, modes...), Here: r.here(modes...)}
 	first, ok := larger(r.most(methodHogwild), r.most(methodAIG))
 	second, also := larger(r.most(methodAIG), r.most(methodRR))
 	switch {
@@ -162,7 +162,7 @@ func (e *Experiment) inTurns(r *PaperRuns, s *PublishedSet) Finding {
 		f.Theirs = "RR is slower than the serial version: " + r.theirs(s, methodRR)
 		f.Verdict = agreement(larger(r.one(), rr))
 	default:
-		f.Theirs = "gradients are slow, and RR gains from threads: " + r.theirs(s, methodRR)
+		f.Theirs = "gradients are slow, and RR gains: " + r.theirs(s, methodRR)
 		f.Verdict = agreement(larger(rr, r.one()))
 	}
 	if f.Verdict == Differs || f.Verdict == Undecided {

@@ -75,7 +75,7 @@ func anchor(title string) string {
 }
 
 // sentence says whether a cell is running text, which is broken into lines.
-func sentence(cell string) bool { return len(cell) > 80 }
+func sentence(cell string) bool { return len(cell) > 45 }
 
 // numeric says which columns hold numbers, which are aligned on the right.
 func numeric(t Table) []bool {

@@ -46,14 +46,22 @@ const (
 		"The paper's error is that of the training set; ours is the training loss of each pass, every example's at the weights on which it was trained."
 )
 
-// verdicts is each statement of the publication with what was measured of it.
+// verdicts is each statement of the publication with what was measured of it, and, where
+// it is not so, what else was measured that bears on it.
 func (p *Page) verdicts(e *bench.Experiment) {
-	t := &Table{Heads: []string{"about", "published", "here", "verdict"}}
+	all := &Table{Heads: []string{"about", "verdict", "published", "here"}}
+	why := &Table{Heads: []string{"about", "what bears on it"}}
 	for _, f := range e.Findings() {
-		t.Rows = append(t.Rows, []string{f.About, f.Theirs, f.Here, f.String()})
+		all.Rows = append(all.Rows, []string{f.About, string(f.Verdict), f.Theirs, f.Here})
+		if f.Why != "" {
+			why.Rows = append(why.Rows, []string{f.About, f.Why})
+		}
 	}
-	if len(t.Rows) > 0 {
-		p.section(Section{Title: "What holds here", Table: t})
+	if len(all.Rows) > 0 {
+		p.section(Section{Title: "What holds here", Table: all})
+	}
+	if len(why.Rows) > 0 {
+		p.section(Section{Title: "Where it does not", Text: "What was measured that bears on it.", Table: why})
 	}
 }
 
