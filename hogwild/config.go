@@ -54,6 +54,8 @@ type Config struct {
 	FlushEvery         string `yaml:"flush-every" json:"flush_every"`                 // auto, or updates between flushes of a worker's hot coordinates; 1 = none are held back
 	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
 
+	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // by which each gradient takes longer to compute: an experiment's; JSON: ns
+
 	GPU        string `yaml:"gpu" json:"gpu"`                   // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
 	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // auto: a GPU must have so much memory free; "" = what the run needs
 	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // of the workers, those on cores while the others are on GPUs: the last ranks
@@ -155,6 +157,7 @@ func (c *Config) Validate() error {
 		between("decay", c.Decay, 1e-12, 1),
 		c.checkFlush(),
 		c.checkGPU(),
+		c.checkGradientDelay(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}

@@ -73,7 +73,7 @@ func newCPU(s *Setup, rank int) *cpu {
 	d := &cpu{
 		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
 		cfg: c, rank: rank, plan: s.plan, rate: s.rate,
-		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
+		model: c.slowed(s.Model), set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
 	}
 	for r := range c.Workers {
 		d.orders = append(d.orders, s.Order(r))

@@ -47,7 +47,7 @@ func flagLine(f *flag.Flag) string {
 	usage = strings.TrimPrefix(usage, value+" ")
 	name := strings.TrimSpace("--" + f.Name + " " + value)
 	switch f.DefValue {
-	case "", "0", "false":
+	case "", "0", "0s", "false":
 	default:
 		usage += " (default " + f.DefValue + ")"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -156,6 +157,8 @@ func wanted(f *flag.Flag, err error) string {
 		return "want a number"
 	case bool:
 		return "want true or false"
+	case time.Duration:
+		return "want a time, as 100ns or 2us"
 	}
 	return err.Error()
 }

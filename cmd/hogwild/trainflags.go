@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -43,6 +44,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
 
 	l.string(&o.FlushEvery, "flush-every", "`M` updates for which a worker keeps hot coordinates to itself; auto; 1: none")
+
+	l.duration(&o.GradientDelay, "gradient-delay", "`TIME` by which computing each gradient takes longer, as 100ns: for experiments")
 
 	l.category = "GPU"
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; 0,1 or auto or auto:2: workers on several (default: host memory)")
@@ -103,6 +106,10 @@ func (l *flagList) float(p *float64, name, usage string) {
 
 func (l *flagList) string(p *string, name, usage string) {
 	l.add(&cli.StringFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+func (l *flagList) duration(p *time.Duration, name, usage string) {
+	l.add(&cli.DurationFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
 }
 
 func (l *flagList) bool(p *bool, name, usage string) {
