@@ -10,7 +10,7 @@ import (
 // case ends, so that the repeats of that case reach it too, by and large. A case that ends
 // with more than outside times the median of its group did not learn what the others did
 // (its learning rate is too large or too small), and a target that it reaches too would be
-// reached by the others at once: it is left out, and does not reach the target.
+// reached by the others at once: it is left out, and reaches the target on the way or not at all.
 const (
 	slack   = 1.02
 	outside = 1.5
