@@ -19,12 +19,22 @@ const (
 	quickRepeats = 3
 )
 
-// benchDefaults are what bench trains when nothing is said: a small network on images,
-// where every step writes all weights, and short sparse rows, where steps seldom meet.
-// Both are made in a fraction of a second, and trained in some tenths of one.
+// benchDefaults are what bench trains when nothing is said. Both sets are made in a fraction
+// of a second, and trained in some tenths of one.
 var benchDefaults = []bench.Case{
-	{Name: "digits", Settings: []bench.Setting{{Flag: "data", Value: "digits:20000"}, {Flag: "model", Value: "mlp:32"}, {Flag: "lr", Value: "0.1"}, {Flag: "epochs", Value: "10"}}},
-	{Name: "sparse", Settings: []bench.Setting{{Flag: "data", Value: "made:rcv1:0.05"}, {Flag: "model", Value: "logistic"}, {Flag: "lr", Value: "0.5"}, {Flag: "epochs", Value: "30"}}},
+	{Name: "digits", Settings: values("data", "digits:20000", "model", "mlp:32", "lr", "0.1", "epochs", "10")},
+	{Name: "sparse", Settings: values("data", "made:rcv1:0.05", "model", "logistic", "lr", "0.5", "epochs", "30")},
+}
+
+const benchAbout = "Two small problems: a network on images of digits, whose every step writes all weights, " +
+	"and logistic regression on sparse rows, whose steps seldom meet."
+
+// values are settings, from flags each with its value behind it.
+func values(words ...string) (all []bench.Setting) {
+	for i := 0; i < len(words); i += 2 {
+		all = append(all, bench.Setting{Flag: words[i], Value: words[i+1]})
+	}
+	return all
 }
 
 // plan makes the cases: those of the file, or the one of the flags, or the defaults, each
@@ -92,7 +102,7 @@ func (o *benchOptions) bases(s *settings, p *bench.Plan) ([]bench.Case, error) {
 		p.Name = folderName(strings.Trim(filepath.Base(data)+"-"+model, "-"))
 		return []bench.Case{{Name: p.Name, Settings: given}}, nil
 	}
-	p.Name = "default"
+	p.Name, p.About = "small-sets", benchAbout
 	var all []bench.Case
 	for _, b := range benchDefaults {
 		all = append(all, bench.Case{Name: b.Name, Settings: override(b.Settings, given)})
