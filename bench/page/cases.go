@@ -35,32 +35,53 @@ func (g *group) table() *Table {
 	return t
 }
 
+// columns is all that the table may have: of a bench the speed comes first, of a sweep what
+// was learned.
 func (g *group) columns() []column {
-	lists := func(head string, text func(float64) string, list func(*bench.Measured) []bench.Number) column {
-		return column{head, func(c *bench.Measured) string { return spreadText(list(c), text) }}
+	all := []column{{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }}}
+	if g.e.Kind == "sweep" {
+		all = append(append(all, qualities()...), g.speeds()...)
+	} else {
+		all = append(append(all, g.speeds()...), qualities()...)
 	}
-	loss := lossText(g.target())
-	return []column{
-		{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }},
-		lists("examples/s", rateText, func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }),
-		lists("speed-up", shortText, g.e.SpeedUp),
-		{"speed against " + g.cases[0].Mode, g.against(func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond })},
-		lists("s to loss "+loss, shortText, func(c *bench.Measured) []bench.Number { return c.SecondsToTarget }),
-		{"time against " + g.cases[0].Mode, g.against(func(c *bench.Measured) []bench.Number { return c.SecondsToTarget })},
-		lists("epochs to it", shortText, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
-		lists("training, s", shortText, func(c *bench.Measured) []bench.Number { return c.Seconds }),
-		lists("train loss", lossText, func(c *bench.Measured) []bench.Number { return c.TrainLoss }),
-		lists("test loss", lossText, func(c *bench.Measured) []bench.Number { return c.TestLoss }),
-		lists("accuracy", accuracyText, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }),
-		lists("RMSE", lossText, func(c *bench.Measured) []bench.Number { return c.TestRMSE }),
-		lists("R²", lossText, func(c *bench.Measured) []bench.Number { return c.TestR2 }),
+	return append(all, []column{
 		lists("staleness, mean", shortText, func(c *bench.Measured) []bench.Number { return c.StalenessMean }),
 		lists("staleness, p99", shortText, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
 		lists("in conflict", shareText, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
 		lists("lost updates", shareText, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
-		lists("waiting", shareText, func(c *bench.Measured) []bench.Number { return fractions(waiting(c)) }),
+		lists("waiting, s", shortText, waited),
 		lists("start-up, s", shortText, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
-		{"failed", func(c *bench.Measured) string { return failed(c) }},
+		{"of the machine's best", func(c *bench.Measured) string { return shareOf(g.e, c) }},
+		{"failed", failed},
+	}...)
+}
+
+func lists(head string, text func(float64) string, list func(*bench.Measured) []bench.Number) column {
+	return column{head, func(c *bench.Measured) string { return spreadText(list(c), text) }}
+}
+
+func (g *group) speeds() []column {
+	rate := func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }
+	seconds := func(c *bench.Measured) []bench.Number { return c.SecondsToTarget }
+	first := g.cases[0].Mode
+	return []column{
+		lists("examples/s", rateText, rate),
+		lists("speed-up", factorText, g.e.SpeedUp),
+		{"speed against " + first, g.against(rate)},
+		{"s to loss " + lossText(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, shortText) }},
+		{"time against " + first, g.against(seconds)},
+		lists("epochs to it", shortText, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
+		lists("training, s", shortText, func(c *bench.Measured) []bench.Number { return c.Seconds }),
+	}
+}
+
+func qualities() []column {
+	return []column{
+		lists("test loss", lossText, func(c *bench.Measured) []bench.Number { return c.TestLoss }),
+		lists("accuracy", accuracyText, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }),
+		lists("RMSE", lossText, func(c *bench.Measured) []bench.Number { return c.TestRMSE }),
+		lists("R²", lossText, func(c *bench.Measured) []bench.Number { return c.TestR2 }),
+		lists("train loss", lossText, func(c *bench.Measured) []bench.Number { return c.TrainLoss }),
 	}
 }
 
@@ -79,12 +100,29 @@ func (g *group) against(list func(*bench.Measured) []bench.Number) func(*bench.M
 	}
 }
 
-// fractions is percents as shares of 1.
-func fractions(percents []bench.Number) (all []bench.Number) {
-	for _, x := range percents {
-		all = append(all, x/100)
+// waited is how long the workers waited, all together; nothing if none did.
+func waited(c *bench.Measured) []bench.Number {
+	if bench.Summarize(c.BarrierWait).High == 0 {
+		return nil
 	}
-	return all
+	return c.BarrierWait
+}
+
+// toTarget is a list that runs have which reached the target.
+func toTarget(c *bench.Measured, list []bench.Number, text func(float64) string) string {
+	if finite(float64(c.Target)) && c.Target != 0 && bench.Summarize(c.TestLoss).N > 0 && bench.Summarize(list).N == 0 {
+		return "not reached"
+	}
+	return spreadText(list, text)
+}
+
+// shareOf is what a case reaches of the floor that it is nearest to.
+func shareOf(e *bench.Experiment, c *bench.Measured) string {
+	s, ok := e.Share(c)
+	if !ok {
+		return absent
+	}
+	return shareText(s.Share) + " of " + s.Floor
 }
 
 func failed(c *bench.Measured) string {

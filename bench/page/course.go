@@ -66,9 +66,6 @@ func rateOfLearning(tracks []track) figure.Figure {
 	return f
 }
 
-// tellApart is how many workers one figure shows by name.
-const tellApart = 8
-
 // rates is how fast runs went over time, of one run each worker too. A single moment says
 // nothing of that.
 func rates(all []*run) (figures []figure.Figure) {

@@ -13,10 +13,7 @@ func OfExperiment(e *bench.Experiment) *Page {
 	if e.Kind == "reproduce" {
 		return OfPaper(e)
 	}
-	p := &Page{Title: e.Name, About: e.About}
-	if p.Title == "" {
-		p.Title = "hogwild " + e.Kind
-	}
+	p := &Page{Title: strings.Trim("hogwild "+e.Kind+": "+e.Name, ": "), About: e.About}
 	p.experimentFacts(e)
 	p.note(e.Notes...)
 	p.note(e.Fairness()...)
@@ -37,22 +34,20 @@ func OfExperiment(e *bench.Experiment) *Page {
 // sections adds what was measured of a group: the table first, then what it shows.
 func (g *group) sections(p *Page) {
 	p.section(Section{Title: g.title("Results"), Text: g.how(), Table: g.table()})
+	learning := g.learning
 	if g.e.Kind == "sweep" {
 		p.section(Section{Title: g.title("What the settings do"), Figures: g.swept()})
+		learning = g.leading
 	}
-	p.section(Section{Title: g.title("Speed"), Figures: g.speed()})
-	if g.e.Kind == "sweep" {
-		few := g.leaders()
-		caption := "Of each case the repeat whose training took the median time; a mark is the end of an epoch."
-		if len(few.cases) < len(g.cases) {
-			caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", len(few.cases), len(g.cases))
-		}
-		p.section(Section{Title: g.title("Learning"), Figures: curves(few, caption)})
-	} else {
-		p.section(Section{Title: g.title("Learning"), Figures: g.learning()})
+	few := len(g.variants) <= tellApart
+	if few {
+		p.section(Section{Title: g.title("Speed"), Figures: g.speed()})
 	}
-	p.section(Section{Title: g.title("Time to the target"), Figures: g.toTarget()})
-	p.section(Section{Title: g.title("Asynchrony"), Figures: g.asynchrony()})
+	p.section(Section{Title: g.title("Learning"), Figures: learning()})
+	if few {
+		p.section(Section{Title: g.title("Time to the target"), Figures: g.toTarget()})
+		p.section(Section{Title: g.title("Asynchrony"), Figures: g.asynchrony()})
+	}
 }
 
 func (p *Page) experimentFacts(e *bench.Experiment) {
@@ -106,7 +101,7 @@ func (p *Page) floors(e *bench.Experiment) {
 		list := []bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}
 		t.Rows = append(t.Rows, []string{f.Name, f.Unit, fmt.Sprint(f.Cores), spreadText(list, shortText), f.Means})
 	}
-	p.section(Section{Title: "Floors of the machine", Text: "What it does at best, measured by plain loops before the cases.", Table: t})
+	p.section(Section{Title: "Floors of the machine", Text: "What it does at best, measured by plain loops.", Table: t})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.

@@ -142,7 +142,7 @@ func (g *group) part(words ...string) string {
 	if g.name != "" {
 		words = append([]string{g.name}, words...)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, ", ")
 }
 
 // panel is the cases that one figure compares, each with its name in the legend.
@@ -156,6 +156,9 @@ type entry struct {
 	color int
 	*bench.Measured
 }
+
+// tellApart is how many series of one figure can be told apart.
+const tellApart = 8
 
 // panels is the cases in figures that can be read: one for each number of workers, of
 // several modes; of one mode, all its numbers of workers together.

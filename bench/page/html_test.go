@@ -114,7 +114,7 @@ func TestPageIsWhole(t *testing.T) {
 	e.Notes = []string{"more workers than cores"}
 	text := whole(t, OfExperiment(e))
 	for _, want := range []string{
-		"<h1>modes</h1>", "A Processor, 2 cores", "8.0 GiB", "0.1.0, commit 0123456789ab", "2026-11-22 10:30 UTC",
+		"<h1>hogwild bench: modes</h1>", "A Processor, 2 cores", "8.0 GiB", "0.1.0, commit 0123456789ab", "2026-11-22 10:30 UTC",
 		"more workers than cores", "hogwild bench --modes async,sync", "hogwild train --data digits --mode sync --workers 4",
 		"prefers-color-scheme: dark", `<figure id="speed-up">`,
 	} {

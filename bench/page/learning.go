@@ -1,17 +1,17 @@
 package page
 
 import (
-	"slices"
-
 	"hogwild/bench"
 	"hogwild/hogwild"
 	"hogwild/internal/figure"
 )
 
+const medians = "A mark is the end of an epoch: the medians of the repeats' times and scores."
+
 // learning is how the test loss and the other scores went with time and with examples.
 func (g *group) learning() (all []figure.Figure) {
 	for _, p := range g.panels() {
-		all = append(all, curves(p, "Of each case the repeat whose training took the median time; a mark is the end of an epoch.")...)
+		all = append(all, curves(p, medians)...)
 	}
 	return all
 }
@@ -31,28 +31,35 @@ func curves(p panel, caption string) (all []figure.Figure) {
 	return shown(all...)
 }
 
-// median is the history of the repeat whose training took the median time.
-func median(c *bench.Measured) []hogwild.EpochResult {
-	var all [][]hogwild.EpochResult
-	for _, h := range c.Histories {
-		if len(h) > 0 {
-			all = append(all, h)
+// median is the medians of a case's repeats at the end of each epoch that most of them
+// came to. One repeat of each case would not do: with other seeds other rows are held out,
+// and their losses do not compare.
+func median(c *bench.Measured) (epochs []hogwild.EpochResult) {
+	for i := 0; ; i++ {
+		var at []hogwild.EpochResult
+		for _, h := range c.Histories {
+			if i < len(h) {
+				at = append(at, h[i])
+			}
 		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	end := func(h []hogwild.EpochResult) float64 { return h[len(h)-1].Seconds }
-	slices.SortStableFunc(all, func(a, b []hogwild.EpochResult) int {
-		switch {
-		case end(a) < end(b):
-			return -1
-		case end(a) > end(b):
-			return 1
+		if len(at) == 0 || 2*len(at) < len(c.Histories) {
+			return epochs
 		}
-		return 0
-	})
-	return all[(len(all)-1)/2]
+		of := func(value func(hogwild.EpochResult) float64) float64 {
+			var list []bench.Number
+			for _, e := range at {
+				list = append(list, bench.Number(value(e)))
+			}
+			return bench.Summarize(list).Median
+		}
+		e := hogwild.EpochResult{
+			Epoch: at[0].Epoch, Seconds: of(againstTime.of), Examples: int64(of(againstExamples.of)),
+			TrainLoss: of(trainLoss.of), TestLoss: of(testLoss.of),
+		}
+		accuracy, rmse, r2 := of(quality[0].of)/100, of(quality[1].of), of(quality[2].of)
+		e.TestAccuracy, e.TestRMSE, e.TestR2 = &accuracy, &rmse, &r2
+		epochs = append(epochs, e)
+	}
 }
 
 // target is the test loss to which the group's times are taken; NaN if there is none.
@@ -71,16 +78,16 @@ func (g *group) toTarget() []figure.Figure {
 	if !finite(loss) {
 		return nil
 	}
-	repeats := "Median of " + plural(len(g.e.Seeds), "repeat") + "; the lines on the bars are the range. A case that did not get there has no bar."
+	caption := g.repeats() + " A case that did not get there has no bar."
 	to := " to a test loss of " + lossText(loss)
 	return shown(
-		g.bars(g.byWorkers(figure.Figure{
-			Name: "time-to-target", Title: within("Training time"+to, g.name), Caption: repeats,
+		g.bars(figure.Figure{
+			Name: "time-to-target", Title: within("Training time"+to, g.name), Caption: caption,
 			Y: figure.Axis{Label: "training time to the target, s"},
-		}, func(c *bench.Measured) []bench.Number { return c.SecondsToTarget })),
-		g.bars(g.byWorkers(figure.Figure{
-			Name: "epochs-to-target", Title: within("Epochs"+to, g.name), Caption: repeats,
+		}, func(c *bench.Measured) []bench.Number { return c.SecondsToTarget }),
+		g.bars(figure.Figure{
+			Name: "epochs-to-target", Title: within("Epochs"+to, g.name), Caption: caption,
 			Y: figure.Axis{Label: "epochs to the target"},
-		}, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget })),
+		}, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
 	)
 }

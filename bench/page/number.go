@@ -53,6 +53,14 @@ func shortText(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
+// factorText is a ratio, of which two digits behind the point mean something at most.
+func factorText(x float64) string {
+	if x < 0.1 {
+		return fmt.Sprintf("%.2g", x)
+	}
+	return shortText(math.Round(100*x) / 100)
+}
+
 // accuracyText is a share of the examples in percent.
 func accuracyText(x float64) string { return strconv.FormatFloat(100*x, 'f', 2, 64) + "%" }
 

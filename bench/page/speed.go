@@ -8,11 +8,11 @@ import (
 	"hogwild/internal/figure"
 )
 
-// byWorkers is a figure of a value of each case over the number of workers, a series for
-// each variant.
+// byWorkers is a figure of a value of each case over the number of workers, a line for each
+// variant.
 func (g *group) byWorkers(f figure.Figure, list func(*bench.Measured) []bench.Number) figure.Figure {
 	f.Name = anchor(g.part(f.Name))
-	f.X = figure.Axis{Label: "worker processes", Zero: true}
+	f.X = figure.Axis{Label: "worker processes"}
 	for _, v := range g.variants {
 		s := figure.Series{Name: v, Color: g.colors[v]}
 		for _, c := range g.cases {
@@ -22,14 +22,13 @@ func (g *group) byWorkers(f figure.Figure, list func(*bench.Measured) []bench.Nu
 		}
 		f.Series = append(f.Series, s)
 	}
-	if len(g.workers) == 1 {
-		return g.bars(f)
-	}
 	return f
 }
 
-// bars is the same with a bar for each number of workers and variant.
-func (g *group) bars(f figure.Figure) figure.Figure {
+// bars is the same with a bar for each number of workers and variant, side by side, so that
+// ranges do not hide each other.
+func (g *group) bars(f figure.Figure, list func(*bench.Measured) []bench.Number) figure.Figure {
+	f = g.byWorkers(f, list)
 	f.X = figure.Axis{Label: "worker processes", Names: g.counted()}
 	f.Y.Zero, f.Y.Log = true, false
 	for i, s := range f.Series {
@@ -52,21 +51,28 @@ func point(x float64, list []bench.Number) figure.Point {
 
 // speed is how fast the cases are, and how much faster with more workers.
 func (g *group) speed() []figure.Figure {
-	repeats := "Median of " + plural(len(g.e.Seeds), "repeat") + "; the bars are the range."
-	return shown(g.speedUp(repeats), g.byWorkers(figure.Figure{
-		Name: "rate", Title: within("Examples a second", g.name), Caption: repeats,
+	return shown(g.speedUp(), g.bars(figure.Figure{
+		Name: "rate", Title: within("Examples a second", g.name), Caption: g.repeats(),
 		Y: figure.Axis{Label: "examples trained, 1/s", Zero: true},
 	}, func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
 }
 
+// repeats says what the points and bars of a figure are.
+func (g *group) repeats() string {
+	if len(g.e.Seeds) < 2 {
+		return "One run each."
+	}
+	return "Median of " + plural(len(g.e.Seeds), "repeat") + "; a thin line is the range."
+}
+
 // speedUp is nothing where one number of workers was measured: it is 1 then, or unknown.
-func (g *group) speedUp(repeats string) figure.Figure {
+func (g *group) speedUp() figure.Figure {
 	if len(g.workers) < 2 {
 		return figure.Figure{}
 	}
 	f := g.byWorkers(figure.Figure{
 		Name: "speed-up", Title: within("Speed-up over one worker", g.name),
-		Caption: repeats + " Each repeat is compared with the run of one worker in the same turn.",
+		Caption: g.repeats() + " Each repeat is compared with the run of one worker in the same turn.",
 		Y:       figure.Axis{Label: "speed-up, times one worker", Zero: true},
 	}, g.e.SpeedUp)
 	most := float64(g.workers[len(g.workers)-1])

@@ -11,16 +11,16 @@ func (g *group) asynchrony() []figure.Figure {
 	p := g.most()
 	all := []figure.Figure{staleness(p)}
 	for _, f := range []struct {
-		name, title, label string
-		list               func(*bench.Measured) []bench.Number
+		name, title, label, about string
+		list                      func(*bench.Measured) []bench.Number
 	}{
-		{"lost", "Lost updates", "updates lost, % of coordinates written", func(c *bench.Measured) []bench.Number { return percent(c.LostUpdates) }},
-		{"conflicts", "Conflicts", "coordinates in conflict, %", func(c *bench.Measured) []bench.Number { return percent(c.Conflicts) }},
-		{"waiting", "Waiting for others", "waiting, % of the workers' time", waiting},
+		{"lost", "Lost updates", "updates lost, % of coordinates written", "Sampled: another wrote between a load and its store.", func(c *bench.Measured) []bench.Number { return percent(c.LostUpdates) }},
+		{"conflicts", "Conflicts", "coordinates in conflict, %", "Sampled: another changed them between a step's read and its write.", func(c *bench.Measured) []bench.Number { return percent(c.Conflicts) }},
+		{"waiting", "Waiting for others", "waiting of all workers together, s", "At a barrier, and for the next epoch.", func(c *bench.Measured) []bench.Number { return c.BarrierWait }},
 	} {
-		drawn := g.byWorkers(figure.Figure{
+		drawn := g.bars(figure.Figure{
 			Name: f.name, Title: within(f.title, g.name), Y: figure.Axis{Label: f.label, Zero: true},
-			Caption: "Median of " + plural(len(g.e.Seeds), "repeat") + ", sampled; the bars are the range.",
+			Caption: f.about + " " + g.repeats(),
 		}, f.list)
 		if someAbove(drawn) {
 			all = append(all, drawn)
@@ -33,18 +33,6 @@ func (g *group) asynchrony() []figure.Figure {
 func percent(shares []bench.Number) (all []bench.Number) {
 	for _, x := range shares {
 		all = append(all, 100*x)
-	}
-	return all
-}
-
-// waiting is the share of the workers' time that they waited for others, in percent.
-func waiting(c *bench.Measured) (all []bench.Number) {
-	for i, s := range c.BarrierWait {
-		x := bench.Number(nan)
-		if i < len(c.Seconds) {
-			x = 100 * s / (c.Seconds[i] * bench.Number(max(c.Workers, 1)))
-		}
-		all = append(all, x)
 	}
 	return all
 }
@@ -113,7 +101,7 @@ func octaves(samples [][2]uint64) (steps []figure.Point) {
 func ranks(p panel) figure.Figure {
 	f := figure.Figure{
 		Name: anchor(p.part + " workers"), Title: within("Speed of each worker", p.part),
-		Caption: "At the end of a run; median and range of the repeats.",
+		Caption: "Over the time that each trained; median and range of the repeats.",
 		X:       figure.Axis{Label: "rank of the worker", Names: []string{}},
 		Y:       figure.Axis{Label: "examples trained, 1/s", Zero: true},
 	}

@@ -1,10 +1,12 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
@@ -50,8 +52,8 @@ func (g *group) swept() (all []figure.Figure) {
 func numbers(cases []*bench.Measured, field string) bool {
 	var different []float64
 	for _, c := range cases {
-		x, err := strconv.ParseFloat(valueOf(c, field), 64)
-		if err != nil || !finite(x) {
+		x := number(valueOf(c, field))
+		if !finite(x) {
 			return false
 		}
 		if !slices.Contains(different, x) {
@@ -59,6 +61,17 @@ func numbers(cases []*bench.Measured, field string) bool {
 		}
 	}
 	return len(different) > 1
+}
+
+// number is a value as a number, of a duration its seconds; NaN if it is neither.
+func number(value string) float64 {
+	if x, err := strconv.ParseFloat(value, 64); err == nil {
+		return x
+	}
+	if d, err := time.ParseDuration(value); err == nil {
+		return d.Seconds()
+	}
+	return nan
 }
 
 // best is the case with the least median test loss; nil if no case has one.
@@ -100,13 +113,13 @@ func (g *group) slice(field, next string) (cases []*bench.Measured, held string)
 func over(cases []*bench.Measured, what final, field, next, part, held string) figure.Figure {
 	f := figure.Figure{
 		Name: anchor(part + " " + what.name + " by " + field), Title: within(what.title+" by "+field, part),
-		Caption: "Median of the repeats; the bars are the range." + held,
+		Caption: "Median of the repeats; a thin line is the range." + held,
 		X:       figure.Axis{Label: unit(field)}, Y: figure.Axis{Label: what.label},
 	}
 	low, high := math.Inf(1), 0.0
 	var names []string
 	for _, c := range cases {
-		x, _ := strconv.ParseFloat(valueOf(c, field), 64)
+		x := number(valueOf(c, field))
 		low, high = min(low, x), max(high, x)
 		name := ""
 		if next != "" {
@@ -133,10 +146,16 @@ func unit(field string) string {
 	switch field {
 	case "workers":
 		return "worker processes"
-	case "epochs", "average-every", "limit", "batch", "global-batch", "in-flight", "flush-every":
-		return "--" + field + ", count"
+	case "lr":
+		return "learning rate, --lr"
+	case "batch", "global-batch":
+		return "--" + field + ", examples a step"
 	case "gradient-delay":
-		return "--" + field + ", s"
+		return "--gradient-delay, s"
+	case "limit":
+		return "--limit, rows"
+	case "epochs", "average-every", "in-flight", "flush-every":
+		return "--" + field + ", count"
 	}
 	return "--" + field
 }
@@ -145,7 +164,7 @@ func unit(field string) string {
 func (g *group) byCase(what final) figure.Figure {
 	f := figure.Figure{
 		Name: anchor(g.part() + " " + what.name + " by case"), Title: within(what.title+" by case", g.part()),
-		Caption: "Median of the repeats; the lines on the bars are the range.",
+		Caption: "Median of the repeats; a thin line is the range.",
 		X:       figure.Axis{Label: "case", Names: []string{}}, Y: figure.Axis{Label: what.label, Zero: true},
 		Series: []figure.Series{{Kind: figure.Bars}},
 	}
@@ -154,6 +173,15 @@ func (g *group) byCase(what final) figure.Figure {
 		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.list(c)))
 	}
 	return f
+}
+
+// leading is how the cases learned that ended with the least test loss.
+func (g *group) leading() []figure.Figure {
+	caption := medians
+	if n := len(g.cases); n > tellApart {
+		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", tellApart, n)
+	}
+	return curves(g.leaders(), caption)
 }
 
 // leaders is the cases with the least test loss: as many as curves can be told apart.
@@ -175,7 +203,7 @@ func (g *group) leaders() panel {
 		return 0
 	})
 	p := panel{part: g.part()}
-	for i, c := range cases[:min(len(cases), 8)] {
+	for i, c := range cases[:min(len(cases), tellApart)] {
 		p.cases = append(p.cases, entry{c.Name, i, c})
 	}
 	return p
