@@ -14,7 +14,7 @@ import (
 // PaperOptions say how much of the paper to repeat.
 type PaperOptions struct {
 	Quick   bool
-	Scale   float64 // so many times as many examples: 1 is the plan's own number
+	Size    float64 // so many times as many examples: 1 is the plan's own number
 	Workers []int   // ascending, from 1; nil: 1, 2, 4 ... to the number of cores, at most 10, the paper's
 	Repeat  int     // 0: three
 	Command string  // that repeats it
@@ -54,8 +54,8 @@ const (
 // smaller ones: each set by the three methods and by growing numbers of workers, then
 // gradients that take longer and longer, then averages of models.
 func PaperPlan(o PaperOptions) (Plan, error) {
-	if !(o.Scale > 0 && o.Scale <= 1000) {
-		return Plan{}, fmt.Errorf("scale %g: want more than 0, and 1,000 at most", o.Scale)
+	if !(o.Size > 0 && o.Size <= 1000) {
+		return Plan{}, fmt.Errorf("size %g: want more than 0, and 1,000 at most", o.Size)
 	}
 	if o.Workers == nil {
 		o.Workers = paperWorkers(runtime.NumCPU())
@@ -90,7 +90,7 @@ func (j *paperJob) fraction(o PaperOptions) float64 {
 	if o.Quick {
 		f = j.quick
 	}
-	return min(1, max(j.least, f*o.Scale))
+	return min(1, max(j.least, f*o.Size))
 }
 
 func (j *paperJob) passes(o PaperOptions) int {
@@ -156,10 +156,10 @@ func (o PaperOptions) delays() (list []Case) {
 		seconds = 0.4
 	}
 	const alone = 200e-9 // seconds that an example takes, about
-	fraction := max(j.least, 0.1*min(1, o.Scale))
+	fraction := max(j.least, 0.1*min(1, o.Size))
 	rows := 781265 * fraction
 	for _, d := range []time.Duration{100, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {
-		examples := seconds * o.Scale / (alone + d.Seconds())
+		examples := seconds * o.Size / (alone + d.Seconds())
 		base := j.base(o, fraction, max(1, min(paperPasses, int(examples/rows))), paperDecay)
 		if examples < rows {
 			chunk := float64(64 * most) // see plan.go of package hogwild
@@ -183,7 +183,7 @@ func delayText(d time.Duration) string { return strings.Replace(d.String(), "µ"
 // paper's, whose models meet at the end only, these go on from their mean after every epoch.
 func (o PaperOptions) averages() (list []Case) {
 	j := paperJobs[0]
-	passes, fraction := j.passes(o), max(j.least, 0.1*min(1, o.Scale))
+	passes, fraction := j.passes(o), max(j.least, 0.1*min(1, o.Size))
 	for _, n := range []int{1, 3, 10} {
 		base := j.base(o, fraction, n*passes, math.Pow(paperDecay, 1/float64(n)))
 		list = append(list, paperCase(meanGroup, "sync", n, base, Setting{"average-every", "epoch"}))

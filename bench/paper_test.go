@@ -60,7 +60,7 @@ func TestPaperWorkers(t *testing.T) {
 // chunks of 64, and a serial run takes at least as long as was asked.
 func TestDelayedRunsAreEven(t *testing.T) {
 	for _, o := range []PaperOptions{
-		{Quick: true, Scale: 1, Workers: []int{1, 2}}, {Scale: 1, Workers: []int{1, 2, 4, 8, 10}}, {Quick: true, Scale: 0.001, Workers: []int{1, 2, 3}},
+		{Quick: true, Size: 1, Workers: []int{1, 2}}, {Size: 1, Workers: []int{1, 2, 4, 8, 10}}, {Quick: true, Size: 0.001, Workers: []int{1, 2, 3}},
 	} {
 		for _, c := range o.delays() {
 			d, err := time.ParseDuration(c.value("gradient-delay"))
@@ -71,7 +71,7 @@ func TestDelayedRunsAreEven(t *testing.T) {
 			if most := slices.Max(o.Workers); limit%(64*most) != 0 || d == time.Millisecond && limit == 0 {
 				t.Errorf("%s: %d examples for %d workers", c.Name, limit, most)
 			}
-			if budget := 2 * o.Scale; !o.Quick && limit > 0 && float64(limit)*(d.Seconds()+200e-9) < budget {
+			if budget := 2 * o.Size; !o.Quick && limit > 0 && float64(limit)*(d.Seconds()+200e-9) < budget {
 				t.Errorf("%s: %d examples take less than %v s", c.Name, limit, budget)
 			}
 		}
@@ -82,7 +82,7 @@ func TestDelayedRunsAreEven(t *testing.T) {
 // are what two functions make of a case.
 func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string, n int) float64) *Experiment {
 	t.Helper()
-	p, err := PaperPlan(PaperOptions{Quick: true, Scale: 1, Workers: workers})
+	p, err := PaperPlan(PaperOptions{Quick: true, Size: 1, Workers: workers})
 	if err != nil {
 		t.Fatal(err)
 	}

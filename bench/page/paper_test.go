@@ -31,7 +31,7 @@ func repeated(p bench.Plan) *bench.Experiment {
 }
 
 func TestOfPaper(t *testing.T) {
-	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Scale: 1, Workers: []int{1, 2, 4}})
+	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2, 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestOfPaper(t *testing.T) {
 
 // TestOfPaperUnfinished: a page can be made of what there is, be it nothing.
 func TestOfPaperUnfinished(t *testing.T) {
-	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Scale: 1, Workers: []int{1, 2}})
+	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

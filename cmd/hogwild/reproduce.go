@@ -44,7 +44,7 @@ runs/CASE.SEED (a run folder each).
 Examples:
   hogwild reproduce paper --quick
   hogwild reproduce paper --workers 1,2,4,8 --repeat 5
-  hogwild reproduce paper --quick --scale 0.01 --repeat 1
+  hogwild reproduce paper --quick --size 0.01 --repeat 1
       a minute, to see that it works: the figures mean nothing
 `
 
@@ -74,9 +74,9 @@ type reproduceOptions struct {
 func reproduceCommands() []*cli.Command {
 	return []*cli.Command{
 		reproduceCommand("paper", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
-			o.Scale = 1
+			o.Size = 1
 			l.bool(&o.Quick, "quick", "smaller sets and fewer passes: minutes, not half an hour")
-			l.float(&o.Scale, "scale", "`X` times as many examples")
+			l.float(&o.Size, "size", "`X` times as many examples")
 			l.string(&o.workers, "workers", "`N,M` numbers of workers (default: 1,2,4 ... to the cores, at most 10)")
 		}),
 		reproduceCommand("tutorial", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
@@ -204,7 +204,7 @@ func (o *reproduceOptions) floors(stderr io.Writer) (*bench.Floors, error) {
 	if o.Quick {
 		seconds = 3
 	}
-	seconds *= max(0.02, min(1, o.Scale))
+	seconds *= max(0.02, min(1, o.Size))
 	fmt.Fprintf(stderr, "floors of this machine: %.2g s\n", seconds)
 	return bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
 }

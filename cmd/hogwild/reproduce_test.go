@@ -12,7 +12,7 @@ import (
 func TestReproductionsAreTaken(t *testing.T) {
 	plans := []bench.Plan{bench.TutorialPlan(bench.TutorialOptions{}), bench.TutorialPlan(bench.TutorialOptions{Limit: 100, Repeat: 5})}
 	for _, o := range []bench.PaperOptions{
-		{Scale: 1}, {Scale: 1, Quick: true}, {Scale: 1e-9, Quick: true}, {Scale: 1000}, {Scale: 1, Workers: []int{1, 3, 10}}, {Scale: 0.01, Workers: []int{1, 2}},
+		{Size: 1}, {Size: 1, Quick: true}, {Size: 1e-9, Quick: true}, {Size: 1000}, {Size: 1, Workers: []int{1, 3, 10}}, {Size: 0.01, Workers: []int{1, 2}},
 	} {
 		p, err := bench.PaperPlan(o)
 		if err != nil {
