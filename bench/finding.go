@@ -1,6 +1,9 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Finding is a statement of a publication beside what was measured here.
 type Finding struct {
@@ -38,6 +41,9 @@ func (e *Experiment) Findings() []Finding {
 	return e.paperFindings()
 }
 
+// single is how far two figures of one run each must lie apart to be told apart at all.
+const single = 0.05
+
 // larger is how two lists compare: 1 if a is larger beyond the ranges of the repeats, -1
 // if it is smaller, 0 if they overlap. ok: both have figures.
 func larger(a, b []Number) (way int, ok bool) {
@@ -45,7 +51,7 @@ func larger(a, b []Number) (way int, ok bool) {
 	switch {
 	case !finite(v.Ratio):
 		return 0, false
-	case v.Equal:
+	case v.Equal || Summarize(a).N == 1 && math.Abs(v.Ratio-1) < single:
 		return 0, true
 	case v.Ratio > 1:
 		return 1, true

@@ -35,10 +35,10 @@ type paperJob struct {
 // simplex with 18,167 corners; a thousand corners make them slow enough, and fit in memory.
 var paperJobs = []paperJob{
 	{"rcv1", "hinge", "0.5", 1, 0.1, 1e-3, 5, []Setting{{"no-bias", "true"}}},
-	{"netflix", "factor:10", "0.02", 0.02, 0.005, 1e-5, 4, nil},
-	{"jumbo", "factor:10", "0.05", 0.002, 0.0005, 1e-6, 2, nil},
-	{"abdomen", "cut", "0.02", 0.005, 0.002, 1e-5, 2, nil},
-	{"dblife", "cut:1000", "0.1", 0.2, 0.05, 0.01, 3, nil},
+	{"netflix", "factor:10", "0.02", 0.02, 0.005, 1e-5, 8, nil},
+	{"jumbo", "factor:10", "0.05", 0.002, 0.0005, 1e-6, 4, nil},
+	{"abdomen", "cut", "0.02", 0.005, 0.002, 1e-5, 4, nil},
+	{"dblife", "cut:1000", "0.1", 0.2, 0.05, 0.006, 3, nil},
 }
 
 const (

@@ -40,7 +40,7 @@ func OfPaper(e *bench.Experiment) *Page {
 
 const (
 	tutorialSource = "The tutorial's accuracies are 87, 92 and 93% after epochs 1, 2 and 3. Its first weights are not known."
-	aboutCurves    = "Speed-up over the serial version, Hogwild! with one worker, as in the paper's figures 3 and 4: its curves are drawn thin, read off the paths of its drawings."
+	aboutCurves    = "Speed-up over the serial version, Hogwild! with one worker, as in the paper's figures 3 and 4, whose curves were read off the paths of its drawings."
 	aboutDelays    = "As in the paper's figure 5c: each gradient takes longer by a delay, and round robin catches up. The shorter the delay, the more examples a run has, so that all take about as long."
 	aboutAverages  = "As in the paper's figure 5b: 1, 3 and 10 workers train a model each, and the mean of the models is looked at. In the paper models meet at the end only; here they go on from their mean after each epoch, of which each worker has its share. " +
 		"The paper's error is that of the training set; ours is the training loss of each pass, every example's at the weights on which it was trained."
