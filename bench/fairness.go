@@ -8,7 +8,7 @@ import (
 
 const (
 	mostChance = 0.05 // that ranges of equal cases lie apart
-	shortRun   = 0.1  // seconds; epochs' ends and waking weigh in less
+	shortRun   = 0.05 // seconds; epochs' ends and waking weigh in less
 	busy       = 1.5  // the fastest run of a case to its slowest, on a machine with other work
 )
 
@@ -18,7 +18,7 @@ const (
 // equal where they are compared.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.failures, e.crowds, e.taking, e.caps, e.misses, e.averages, e.brief,
+		e.failures, e.crowds, e.playing, e.taking, e.caps, e.batches, e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
 	}
@@ -96,6 +96,33 @@ func (e *Experiment) taking() []string {
 		return nil
 	}
 	return []string{e.called(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
+}
+
+// playing are runs on no GPU, but on the driver that plays one.
+func (e *Experiment) playing() []string {
+	if len(e.which(func(c *Measured) bool { return strings.Contains(c.Device, "stand-in") })) == 0 {
+		return nil
+	}
+	return []string{"the GPU is played by the stand-in driver: what is computed is right, times are those of an interpreter"}
+}
+
+// batches are steps of other sizes than those of a group's first case, where the program
+// chose them.
+func (e *Experiment) batches() (notes []string) {
+	for _, g := range e.groups() {
+		of := e.of(g)
+		chosen := func(c *Measured) bool {
+			return len(c.without("batch", "global-batch")) == len(c.without()) && c.Config.Batch > 0
+		}
+		others := slices.DeleteFunc(slices.Clone(of), func(c *Measured) bool {
+			return !chosen(c) || !chosen(of[0]) || c.Config.Batch == of[0].Config.Batch
+		})
+		if len(others) > 0 {
+			notes = append(notes, fmt.Sprintf("%s: steps are of %d examples, and of %d in %s, as nothing was said: --batch makes them equal",
+				e.called(others), others[0].Config.Batch, of[0].Config.Batch, of[0].Name))
+		}
+	}
+	return notes
 }
 
 // caps are learning rates that were lowered for some cases of a group only.

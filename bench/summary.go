@@ -232,7 +232,12 @@ func caseColumns(cases []*Measured) []column {
 	if !byMode(cases) {
 		name = column{"CASE", func(c *Measured) string { return c.Name }}
 	}
-	return []column{name, {"WORKERS", func(c *Measured) string { return fmt.Sprint(c.Workers) }}}
+	return []column{name, {"WORKERS", func(c *Measured) string {
+		if host := c.Config.CPUWorkers; host > 0 {
+			return fmt.Sprintf("gpu:%d,cpu:%d", c.Workers-host, host)
+		}
+		return fmt.Sprint(c.Workers)
+	}}}
 }
 
 // byMode tells whether no two cases of a group have the same mode and workers.

@@ -55,10 +55,13 @@ func shortText(x float64) string {
 
 // factorText is a ratio, of which two digits behind the point mean something at most.
 func factorText(x float64) string {
-	if x < 0.1 {
+	switch {
+	case x < 0.1:
 		return fmt.Sprintf("%.2g", x)
+	case x < 9.995:
+		return fmt.Sprintf("%.2f", x)
 	}
-	return shortText(math.Round(100*x) / 100)
+	return shortText(x)
 }
 
 // accuracyText is a share of the examples in percent.

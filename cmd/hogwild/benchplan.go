@@ -23,7 +23,7 @@ const (
 // of a second, and trained in some tenths of one.
 var benchDefaults = []bench.Case{
 	{Name: "digits", Settings: values("data", "digits:20000", "model", "mlp:32", "lr", "0.1", "epochs", "10")},
-	{Name: "sparse", Settings: values("data", "made:rcv1:0.05", "model", "logistic", "lr", "0.5", "epochs", "30")},
+	{Name: "sparse", Settings: values("data", "made:rcv1:0.05", "model", "logistic", "lr", "0.5", "epochs", "20")},
 }
 
 const benchAbout = "Two small problems: a network on images of digits, whose every step writes all weights, " +
@@ -63,7 +63,8 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 		o.out = filepath.Join("runs", fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name))
 	}
 	p.Kind, p.Command = "bench", o.command(s)
-	return p, o.finish(s, &p)
+	err = o.finish(s, &p)
+	return p, err
 }
 
 // finish says how often, and to which loss.

@@ -105,7 +105,7 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 func resultsOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", usagef("report: %v; want a run folder, or the folder of a bench, a sweep or a reproduction", err)
+		return "", usagef("%s: %v; want a run folder, or the folder of a bench, a sweep or a reproduction", path, reason(err))
 	}
 	if !info.IsDir() {
 		return path, nil
@@ -154,9 +154,18 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 
 func (o *reportOptions) failed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return usagef("--out %s: %v; name a folder that is there and may be written", o.out, err)
+		return usagef("report %s: %v; --out names another place", o.out, reason(err))
 	}
 	return fmt.Errorf("writing the report: %w", err)
+}
+
+// reason is why a file could not be used, without its name.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // WriteText writes a line for each file.
