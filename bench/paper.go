@@ -21,7 +21,7 @@ type PaperOptions struct {
 }
 
 // paperJob is a set of the paper and how it is learned here. The learning rates are the
-// largest round ones at which the loss of the made set falls, as in the paper.
+// best of a few that were tried with one worker.
 type paperJob struct {
 	name, model string
 	lr          string

@@ -270,7 +270,7 @@ func TestTutorialFindings(t *testing.T) {
 		last []float64 // accuracy after the third epoch, of each repeat; NaN: it did not get there
 		want string
 	}{
-		{"mnist", []float64{0.935, 0.94, 0.93}, "as in the tutorial"},
+		{"mnist", []float64{0.935, 0.94, 0.93}, "as in the tutorial: by the last epoch; after the first it is 2.0 points lower"},
 		{"mnist", []float64{0.96, 0.97, 0.95}, "not as in the tutorial: 3.0 points"},
 		{"", []float64{0.93, 0.93, 0.93}, "cannot be told: the built-in digits"},
 		{"mnist", []float64{math.NaN(), math.NaN(), math.NaN()}, "not measured"},

@@ -63,8 +63,8 @@ func (c *Measured) AccuracyByEpoch() (list []Spread) {
 	}
 }
 
-// samePoints is how many points of accuracy after the last epoch are called the same: the
-// tutorial's first weights are not known, and other seeds differ by as much.
+// samePoints is how far accuracies after the last epoch may lie apart and are called the
+// same: the tutorial's first weights are not known, and seeds differ by as much.
 const samePoints = 0.015
 
 func (e *Experiment) tutorialFindings() (list []Finding) {
@@ -85,7 +85,7 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 		case c.value("data") == "digits":
 			f.Verdict, f.Why = Undecided, "the built-in digits are not MNIST"
 		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
-			f.Verdict = "as in the tutorial"
+			f.Verdict, f.Why = "as in the tutorial", firstEpoch(here)
 		default:
 			f.Verdict = "not as in the tutorial"
 			f.Why = fmt.Sprintf("%.1f points of accuracy apart after the last epoch; first weights, scaling and dropout of the tutorial are not known",
@@ -94,6 +94,17 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 		list = append(list, f)
 	}
 	return list
+}
+
+// firstEpoch says how far the accuracy after the first epoch is from the tutorial's, if it is.
+func firstEpoch(here []float64) string {
+	switch d := 100 * (here[0] - PublishedTutorial[0]); {
+	case d > 100*samePoints:
+		return fmt.Sprintf("by the last epoch; after the first it is %.1f points higher", d)
+	case d < -100*samePoints:
+		return fmt.Sprintf("by the last epoch; after the first it is %.1f points lower", -d)
+	}
+	return ""
 }
 
 // accuracies is a list of accuracies as text.
