@@ -84,6 +84,8 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 			f.Verdict, f.Here = Missing, string(Missing)
 		case c.value("data") == "digits":
 			f.Verdict, f.Why = Undecided, "the built-in digits are not MNIST"
+		case c.value("limit") != "":
+			f.Verdict, f.Why = Undecided, "only the first images were trained on"
 		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
 			f.Verdict, f.Why = "as in the tutorial", firstEpoch(here)
 		default:

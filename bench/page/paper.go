@@ -41,7 +41,7 @@ func OfPaper(e *bench.Experiment) *Page {
 const (
 	tutorialSource = "The tutorial's accuracies are 87, 92 and 93% after epochs 1, 2 and 3. Its first weights are not known."
 	aboutCurves    = "Speed-up over the serial version, Hogwild! with one worker, as in the paper's figures 3 and 4, whose curves were read off the paths of its drawings."
-	aboutDelays    = "As in the paper's figure 5c: each gradient takes longer by a delay, and round robin catches up. The shorter the delay, the more examples a run has, so that all take about as long."
+	aboutDelays    = "As in the paper's figure 5c: each gradient takes longer by a delay; in the paper round robin catches up. The shorter the delay, the more examples a run has, so that all take about as long."
 	aboutAverages  = "As in the paper's figure 5b: 1, 3 and 10 workers train a model each, and the mean of the models is looked at. In the paper models meet at the end only; here they go on from their mean after each epoch, of which each worker has its share. " +
 		"The paper's error is that of the training set; ours is the training loss of each pass, every example's at the weights on which it was trained."
 )
@@ -50,7 +50,7 @@ const (
 // it is not so, what else was measured that bears on it.
 func (p *Page) verdicts(e *bench.Experiment) {
 	all := &Table{Heads: []string{"about", "verdict", "published", "here"}}
-	why := &Table{Heads: []string{"about", "what bears on it"}}
+	why := &Table{Heads: []string{"about", "measured"}}
 	for _, f := range e.Findings() {
 		all.Rows = append(all.Rows, []string{f.About, string(f.Verdict), f.Theirs, f.Here})
 		if f.Why != "" {
@@ -61,7 +61,7 @@ func (p *Page) verdicts(e *bench.Experiment) {
 		p.section(Section{Title: "What holds here", Table: all})
 	}
 	if len(why.Rows) > 0 {
-		p.section(Section{Title: "Where it does not", Text: "What was measured that bears on it.", Table: why})
+		p.section(Section{Title: "What bears on it", Text: "Where a statement does not hold, or not quite, or cannot be told: what else was measured.", Table: why})
 	}
 }
 
