@@ -284,16 +284,9 @@ func TestConvEvaluate(t *testing.T) {
 			if err := g.kernels["conv_evaluate"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 				t.Fatal(err)
 			}
-			want := s.model.Eval(s.w, s.batch(s.rows))
-			var got [sumsEach]float64
-			for k, v := range get[float64](g, sumsEach*s.ctas, j.Sums) {
-				got[k%sumsEach] += v
-			}
-			for k, v := range []float64{float64(want.N), want.Loss, float64(want.Correct), want.SqErr, want.Y, want.Y2} {
-				if math.Abs(got[k]-v) > 1e-4*max(1, math.Abs(v)) {
-					t.Errorf("%s: sum %d is %g, the CPU's %g", &p, k, got[k], v)
-				}
-			}
+			score := s.model.Eval(s.w, s.batch(s.rows))
+			want := sums{float64(score.N), score.Loss, float64(score.Correct), score.SqErr, score.Y, score.Y2}
+			want.check(t, g, s.ctas, j.Sums, 1e-4)
 		}
 	})
 }
@@ -308,15 +301,7 @@ func TestConvSameAsCPU(t *testing.T) {
 					c.Data, c.Epochs = "digits:60", 1
 				}
 			})
-			cpu := gpu
-			cpu.GPU, cpu.InFlight, cpu.Run = "", 0, t.TempDir()
-			got, want := train(t, gpu), train(t, cpu)
-			for i, w := range want.History {
-				g := got.History[i]
-				if math.Abs(g.TrainLoss-w.TrainLoss) > 1e-4 || math.Abs(g.TestLoss-w.TestLoss) > 1e-4 {
-					t.Errorf("epoch %d: train and test loss %.6f, %.6f; the CPU's %.6f, %.6f", i+1, g.TrainLoss, g.TestLoss, w.TrainLoss, w.TestLoss)
-				}
-			}
+			sameAsCPU(t, gpu, 1e-4)
 		})
 	}
 }

@@ -38,7 +38,7 @@ func poison(t *testing.T) (held *gpu) {
 	return c
 }
 
-// await polls until there is a line of an epoch in the metrics of a run.
+// awaitEpoch polls until there is a line of an epoch in the metrics of a run.
 func awaitEpoch(t *testing.T, folder string) {
 	t.Helper()
 	for range 3000 {

@@ -324,36 +324,18 @@ func testEvaluate(t *testing.T, g *gpuUnderTest) {
 }
 
 func (s *sample) checkEvaluate(t *testing.T, g *gpuUnderTest) {
-	const each = 8
 	j := s.job(g)
 	j.Out, j.LR, j.Loss, j.Counts = 0, 0, 0, 0
-	j.Sums = put(g, make([]float64, each*s.ctas))
+	j.Sums = put(g, make([]float64, sumsEach*s.ctas))
 	if err := g.kernels["evaluate"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 		t.Fatal(err)
 	}
-	got, want := make([]float64, each), make([]float64, each)
-	for i, v := range get[float64](g, each*s.ctas, j.Sums) {
-		got[i%each] += v
-	}
-	w := widen(s.w)
+	w, want := widen(s.w), sums{}
 	for _, row := range s.rows {
-		h, y := s.forward(w, s.input(row)), float64(s.y[row])
+		h := s.forward(w, s.input(row))
 		z := h[len(h)-1]
 		loss, _ := s.losses(z, s.y[row])
-		want[0]++
-		want[1] += loss
-		switch {
-		case s.values():
-			want[3] += (z[0] - y) * (z[0] - y)
-			want[4] += y
-			want[5] += y * y
-		case s.k == 1 && (z[0] > 0) == (y == 1), s.k > 1 && z[int(y)] == slices.Max(z):
-			want[2]++
-		}
+		want.add(z, float64(s.y[row]), loss, s.values())
 	}
-	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-5*math.Abs(want[i]) {
-			t.Errorf("sums %v, the twin's %v", got, want)
-		}
-	}
+	want.check(t, g, s.ctas, j.Sums, 1e-5)
 }

@@ -191,7 +191,7 @@ func testPairsEvaluate(t *testing.T, g *gpuUnderTest) {
 		drawPairs(pairs{nodes: 12, k: 200, optimizer: "sgd", batches: []int{64}}, 2),
 		drawPairs(pairs{nodes: 52, k: 40, optimizer: "sgd", batches: []int{100}, cut: true}, 3),
 	} {
-		j, want := p.job(g), make([]float64, sumsEach)
+		j, want := p.job(g), sums{}
 		kernel := "factor_evaluate"
 		if p.cut {
 			kernel = "cut_evaluate"
@@ -207,14 +207,6 @@ func testPairsEvaluate(t *testing.T, g *gpuUnderTest) {
 				want[3], want[4], want[5] = want[1], want[4]+y, want[5]+y*y
 			}
 		}
-		got := make([]float64, sumsEach)
-		for i, v := range get[float64](g, 3*sumsEach, j.Sums) {
-			got[i%sumsEach] += v
-		}
-		for i := range want {
-			if math.Abs(got[i]-want[i]) > 1e-5*math.Abs(want[i]) {
-				t.Errorf("%s: sums %v, the twin's %v", p, got, want)
-			}
-		}
+		want.check(t, g, 3, j.Sums, 1e-5)
 	}
 }

@@ -49,7 +49,7 @@ func TestPairsSameAsCPU(t *testing.T) {
 					k.InFlight = 1
 				}
 			})
-			sameAsCPU(t, gpu)
+			sameAsCPU(t, gpu, 1e-3)
 		})
 	}
 }

@@ -141,21 +141,21 @@ func TestSameAsCPU(t *testing.T) {
 			if gpu.Mode == "async" {
 				gpu.InFlight = 1
 			}
-			sameAsCPU(t, gpu)
+			sameAsCPU(t, gpu, 1e-3)
 		})
 	}
 }
 
 // sameAsCPU trains on the GPU and on the CPU, and compares the losses of each epoch.
-func sameAsCPU(t *testing.T, gpu hogwild.Config) {
+func sameAsCPU(t *testing.T, gpu hogwild.Config, within float64) {
 	t.Helper()
 	cpu := gpu
 	cpu.GPU, cpu.InFlight, cpu.Run = "", 0, t.TempDir()
 	got, want := train(t, gpu), train(t, cpu)
 	for i, w := range want.History {
 		g := got.History[i]
-		if math.Abs(g.TrainLoss-w.TrainLoss) > 1e-3 || math.Abs(g.TestLoss-w.TestLoss) > 1e-3 {
-			t.Errorf("epoch %d: train and test loss %.5f, %.5f; the CPU's %.5f, %.5f", i+1, g.TrainLoss, g.TestLoss, w.TrainLoss, w.TestLoss)
+		if math.Abs(g.TrainLoss-w.TrainLoss) > within || math.Abs(g.TestLoss-w.TestLoss) > within {
+			t.Errorf("epoch %d: train and test loss %.6f, %.6f; the CPU's %.6f, %.6f", i+1, g.TrainLoss, g.TestLoss, w.TrainLoss, w.TestLoss)
 		}
 	}
 	if !strings.HasPrefix(got.Device, "cuda:0") || got.Examples != want.Examples {

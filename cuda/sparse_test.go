@@ -236,30 +236,13 @@ func (s *sparseSample) checkEvaluate(t *testing.T, g *gpuUnderTest) {
 	if err := g.kernels["sparse_evaluate"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 		t.Fatal(err)
 	}
-	var got, want [sumsEach]float64
-	for i, v := range get[float64](g, sumsEach*s.ctas, j.Sums) {
-		got[i%sumsEach] += v
-	}
-	w := widen(s.w)
+	w, want := widen(s.w), sums{}
 	for _, r := range s.rows {
-		z, y := s.outputs(w, r), float64(s.y[r])
+		z := s.outputs(w, r)
 		loss, _ := s.losses(z, s.y[r])
-		want[0]++
-		want[1] += loss
-		switch {
-		case j.Classes == 0:
-			want[3] += (z[0] - y) * (z[0] - y)
-			want[4] += y
-			want[5] += y * y
-		case s.k == 1 && (z[0] > 0) == (y == 1), s.k > 1 && z[int(y)] == slices.Max(z):
-			want[2]++
-		}
+		want.add(z, float64(s.y[r]), loss, j.Classes == 0)
 	}
-	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-5*math.Abs(want[i]) {
-			t.Errorf("sums %v, the twin's %v", got, want)
-		}
-	}
+	want.check(t, g, s.ctas, j.Sums, 1e-5)
 }
 
 // sparseSet has d columns, of frequencies in no order.

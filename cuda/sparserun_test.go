@@ -96,7 +96,7 @@ func TestSparseSameAsCPU(t *testing.T) {
 			if gpu.Mode == "async" {
 				gpu.InFlight = 1
 			}
-			sameAsCPU(t, gpu)
+			sameAsCPU(t, gpu, 1e-3)
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // slowModel is a model each of whose gradients takes so much longer to compute: the artificial
 // delay with which the Hogwild! paper asks how slow a gradient must be for round robin to
-// keep up (Niu et al. 2011, section 6, figure 5c). It comes when the gradient is there
+// keep up (Niu et al. 2011). It comes when the gradient is there
 // and nothing of its update is written, before any lock or turn is waited for, as the
 // gradient itself does. A slow model takes no steps by itself (model.Stepper): there
 // reading and writing are one.
