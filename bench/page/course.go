@@ -33,7 +33,7 @@ func learned(all []*run) (figures []figure.Figure) {
 	return shown(append(figures, rateOfLearning(tracks))...)
 }
 
-const epochEnds = "A mark is the end of an epoch."
+const epochEnds = "At the end of each epoch."
 
 // losses is both losses of one run.
 func losses(r *run, a axis) figure.Figure {
@@ -43,7 +43,7 @@ func losses(r *run, a axis) figure.Figure {
 	f.Y.Label = "loss, mean of an example"
 	f.Series = append(f.Series, train.Series...)
 	f.Y.Log = decades(f) >= 1.5
-	f.Caption = epochEnds + " An example's training loss is taken just before it is learned from; the test loss at the end of the epoch."
+	f.Caption = epochEnds + " An example's training loss is the one just before it was learned from."
 	return f
 }
 

@@ -62,7 +62,7 @@ func curve(s score, a axis, part, caption string, tracks []track) figure.Figure 
 		for _, e := range t.epochs {
 			line.Points = append(line.Points, figure.Point{X: a.of(e), Y: s.of(e)})
 		}
-		if len(line.Points) > 30 {
+		if len(line.Points) > 20 {
 			line.Kind = figure.Curve
 		}
 		f.Series = append(f.Series, line)

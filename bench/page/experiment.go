@@ -51,7 +51,9 @@ func (g *group) sections(p *Page) {
 }
 
 func (p *Page) experimentFacts(e *bench.Experiment) {
-	p.fact("started", e.Time.Format("2006-01-02 15:04 MST"))
+	if !e.Time.IsZero() {
+		p.fact("started", e.Time.Format("2006-01-02 15:04 MST"))
+	}
 	p.machine(e.Machine)
 	version := e.Version
 	if e.Commit != "" {

@@ -67,15 +67,24 @@ func (g *group) sort() {
 // modes in the order of their colours, which they have on every page.
 var modes = []string{"async", "atomic", "locked", "ordered", "sync", "delayed"}
 
+// ofMode is the colour of a mode, such as sync or delayed:8; -1 for anything else.
+func ofMode(mode string) int {
+	mode, _, _ = strings.Cut(mode, ":")
+	return slices.Index(modes, mode)
+}
+
 // paint gives each variant a colour: a mode its own, and others those that are left.
 func paint(all []*group, colors map[string]int) {
 	taken := map[int]bool{}
 	var others []string
 	for _, g := range all {
 		for _, v := range g.variants {
-			if at := slices.Index(modes, v); at >= 0 {
+			if _, ok := colors[v]; ok || slices.Contains(others, v) {
+				continue
+			}
+			if at := ofMode(v); at >= 0 && !taken[at] {
 				colors[v], taken[at] = at, true
-			} else if !slices.Contains(others, v) {
+			} else {
 				others = append(others, v)
 			}
 		}

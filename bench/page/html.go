@@ -15,7 +15,7 @@ import (
 var style string
 
 //go:embed page.html
-var text string
+var markup string
 
 // Style is the style sheet of a page, for others that show its Body.
 func Style() template.CSS { return template.CSS(style) }
@@ -47,7 +47,7 @@ func (p *Page) Body() (template.HTML, error) {
 func execute(w io.Writer, name string, what any) error {
 	t, err := template.New("page.html").Funcs(template.FuncMap{
 		"svg": svg, "anchor": anchor, "numeric": numeric, "sentence": sentence,
-	}).Parse(text)
+	}).Parse(markup)
 	if err == nil {
 		err = t.ExecuteTemplate(w, name, what)
 	}

@@ -6,7 +6,7 @@ import (
 	"hogwild/internal/figure"
 )
 
-const medians = "A mark is the end of an epoch: the medians of the repeats' times and scores."
+const medians = "At the end of each epoch: the medians of the repeats' times and scores."
 
 // learning is how the test loss and the other scores went with time and with examples.
 func (g *group) learning() (all []figure.Figure) {

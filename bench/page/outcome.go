@@ -35,9 +35,11 @@ func results(all []*run) Section {
 
 // upright is a table of one row with its heads as rows.
 func (t *Table) upright() *Table {
-	u := &Table{Heads: []string{t.Heads[0], t.Rows[0][0]}}
+	u := &Table{Heads: []string{t.Heads[0], t.Rows[0][0]}, Pairs: true}
 	for i, head := range t.Heads[1:] {
-		u.Rows = append(u.Rows, []string{head, t.Rows[0][i+1]})
+		if cell := t.Rows[0][i+1]; cell != absent {
+			u.Rows = append(u.Rows, []string{head, cell})
+		}
 	}
 	return u
 }

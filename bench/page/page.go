@@ -30,6 +30,7 @@ type Section struct {
 type Table struct {
 	Heads []string
 	Rows  [][]string
+	Pairs bool // each row is a name and a value: shown beside each other, without heads
 }
 
 // Figures is all figures of the page.

@@ -56,14 +56,14 @@ func name(runs []*hogwild.Recorded, i int) string {
 func byMode(all []*run) {
 	seen := map[int]bool{}
 	for _, r := range all {
-		at := slices.Index(modes, r.Config.Mode)
+		at := ofMode(r.Config.Mode)
 		if at < 0 || seen[at] {
 			return
 		}
 		seen[at] = true
 	}
 	for _, r := range all {
-		r.color = slices.Index(modes, r.Config.Mode)
+		r.color = ofMode(r.Config.Mode)
 	}
 }
 
@@ -110,7 +110,6 @@ func (r *run) state() string {
 func (p *Page) runFacts(r *run, several bool) {
 	if !several {
 		p.fact("folder", r.Folder)
-		p.fact("state", r.state())
 	}
 	if r.Result == nil {
 		return

@@ -129,7 +129,11 @@ func over(cases []*bench.Measured, what final, field, next, part, held string) f
 		if at < 0 {
 			at = len(names)
 			names = append(names, name)
-			f.Series = append(f.Series, figure.Series{Name: name, Color: at})
+			color := at
+			if next == "mode" {
+				color = max(0, ofMode(valueOf(c, next)))
+			}
+			f.Series = append(f.Series, figure.Series{Name: name, Color: color})
 		}
 		f.Series[at].Points = append(f.Series[at].Points, point(x, what.list(c)))
 	}
@@ -177,14 +181,15 @@ func (g *group) byCase(what final) figure.Figure {
 
 // leading is how the cases learned that ended with the least test loss.
 func (g *group) leading() []figure.Figure {
-	caption := medians
-	if n := len(g.cases); n > tellApart {
-		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", tellApart, n)
+	p, caption := g.leaders(), medians
+	if few, all := len(p.cases), len(g.cases); few < all {
+		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", few, all)
 	}
-	return curves(g.leaders(), caption)
+	return curves(p, caption)
 }
 
-// leaders is the cases with the least test loss: as many as curves can be told apart.
+// leaders is the cases with the least test loss: as many as curves can be told apart, and
+// none that ended so far from the best that it would press the others together.
 func (g *group) leaders() panel {
 	cases := slices.Clone(g.cases)
 	loss := func(c *bench.Measured) float64 {
@@ -204,6 +209,9 @@ func (g *group) leaders() panel {
 	})
 	p := panel{part: g.part()}
 	for i, c := range cases[:min(len(cases), tellApart)] {
+		if i > 0 && loss(c) > 20*loss(cases[0]) {
+			break
+		}
 		p.cases = append(p.cases, entry{c.Name, i, c})
 	}
 	return p
