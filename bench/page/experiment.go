@@ -10,6 +10,9 @@ import (
 
 // OfExperiment is the report of a bench, a sweep or a reproduction.
 func OfExperiment(e *bench.Experiment) *Page {
+	if e.Kind == "reproduce" {
+		return OfPaper(e)
+	}
 	p := &Page{Title: strings.Trim("hogwild "+e.Kind+": "+e.Name, ": "), About: e.About}
 	p.experimentFacts(e)
 	p.note(e.Notes...)

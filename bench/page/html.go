@@ -15,7 +15,7 @@ import (
 var style string
 
 //go:embed page.html
-var text string
+var markup string
 
 // Style is the style sheet of a page, for others that show its Body.
 func Style() template.CSS { return template.CSS(style) }
@@ -46,8 +46,8 @@ func (p *Page) Body() (template.HTML, error) {
 // this same program, writes none.
 func execute(w io.Writer, name string, what any) error {
 	t, err := template.New("page.html").Funcs(template.FuncMap{
-		"svg": svg, "anchor": anchor, "numeric": numeric,
-	}).Parse(text)
+		"svg": svg, "anchor": anchor, "numeric": numeric, "sentence": sentence,
+	}).Parse(markup)
 	if err == nil {
 		err = t.ExecuteTemplate(w, name, what)
 	}
@@ -73,6 +73,9 @@ func anchor(title string) string {
 	})
 	return strings.Join(words, "-")
 }
+
+// sentence says whether a cell is running text, which is broken into lines.
+func sentence(cell string) bool { return len(cell) > 45 }
 
 // numeric says which columns hold numbers, which are aligned on the right.
 func numeric(t Table) []bool {

@@ -25,6 +25,7 @@ Usage: hogwild COMMAND [flags]
   doctor      what would keep a run from working, and what to do
   bench       compare modes and numbers of workers; what this machine can do at best
   sweep       train with many settings, and compare them
+  reproduce   the Hogwild! paper's experiments, and a tutorial's, on this machine
   report      figures and tables of runs, as one HTML file
   data info   what a data file holds
   data make   made data, written to a file
@@ -74,6 +75,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			doctorCommand(),
 			benchCommand(),
 			sweepCommand(),
+			{Name: "reproduce", Action: group(reproduceHelp), Subcommands: reproduceCommands()},
 			reportCommand(),
 			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
 			{Name: "worker", Hidden: true, Action: workerByHand},

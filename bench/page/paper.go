@@ -1,0 +1,225 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+
+	"hogwild/bench"
+	"hogwild/internal/figure"
+)
+
+// OfPaper is the report of a reproduction: what the publication says beside what was
+// measured here, with a verdict on each statement.
+func OfPaper(e *bench.Experiment) *Page {
+	p := &Page{Title: "The Hogwild! paper, repeated", About: e.About}
+	p.experimentFacts(e)
+	p.note(e.Notes...)
+	p.note(e.Fairness()...)
+	if rows := e.TutorialTable(); rows != nil {
+		p.Title = "A tutorial's synchronous SGD, repeated"
+		p.verdicts(e)
+		p.section(Section{Title: "Accuracy", Text: tutorialSource, Figures: shown(accuracies(e)), Table: &Table{bench.TutorialHeads, rows}})
+	} else {
+		p.fact("paper", bench.PaperSource)
+		p.verdicts(e)
+		p.section(Section{Title: "The paper's figure 2", Text: e.AboutTable(), Table: &Table{bench.PublishedHeads, e.PublishedTable()}})
+		p.section(Section{Title: "Speed-up by workers", Text: aboutCurves, Figures: speedUps(e)})
+		p.section(Section{Title: "What if gradients are slow?", Text: aboutDelays, Figures: shown(delays(e))})
+		p.section(Section{Title: "Averages of models", Text: aboutAverages, Figures: averages(e)})
+	}
+	p.section(Section{Title: "All runs", Text: "Medians of " + plural(len(e.Seeds), "repeat") + "; the smallest and the largest in brackets.", Table: allRuns(e)})
+	p.failures(e)
+	p.floors(e)
+	p.caseSettings(e)
+	p.section(Section{
+		Title: "How to repeat it", Text: "The command below measures all of it again. One case alone is a run of hogwild train:",
+		Code: again(e),
+	})
+	return p
+}
+
+const (
+	tutorialSource = "The tutorial's accuracies are 87, 92 and 93% after epochs 1, 2 and 3. Its first weights are not known."
+	aboutCurves    = "Speed-up over the serial version, Hogwild! with one worker, as in the paper's figures 3 and 4, whose curves were read off the paths of its drawings."
+	aboutDelays    = "As in the paper's figure 5c: each gradient takes longer by a delay; in the paper round robin catches up. The shorter the delay, the more examples a run has, so that all take about as long."
+	aboutAverages  = "As in the paper's figure 5b: 1, 3 and 10 workers train a model each, and the mean of the models is looked at. In the paper models meet at the end only; here they go on from their mean after each epoch, of which each worker has its share. " +
+		"The paper's error is that of the training set; ours is the training loss of each pass, every example's at the weights on which it was trained."
+)
+
+// verdicts is each statement of the publication with what was measured of it, and, where
+// it is not so, what else was measured that bears on it.
+func (p *Page) verdicts(e *bench.Experiment) {
+	all := &Table{Heads: []string{"about", "verdict", "published", "here"}}
+	why := &Table{Heads: []string{"about", "measured"}}
+	for _, f := range e.Findings() {
+		all.Rows = append(all.Rows, []string{f.About, string(f.Verdict), f.Theirs, f.Here})
+		if f.Why != "" {
+			why.Rows = append(why.Rows, []string{f.About, f.Why})
+		}
+	}
+	if len(all.Rows) > 0 {
+		p.section(Section{Title: "What holds here", Table: all})
+	}
+	if len(why.Rows) > 0 {
+		p.section(Section{Title: "What bears on it", Text: "Where a statement does not hold, or not quite, or cannot be told: what else was measured.", Table: why})
+	}
+}
+
+// methods are the paper's, in its order, with the colours of our modes.
+var methods = []struct{ mode, name string }{{"async", "Hogwild!"}, {"locked", "AIG"}, {"ordered", "RR"}}
+
+func color(mode string) int { return slices.Index(modes, mode) }
+
+// speedUps is a figure for each set: ours over theirs.
+func speedUps(e *bench.Experiment) (all []figure.Figure) {
+	for _, s := range bench.PublishedSets {
+		r := e.PaperRuns(s.Name)
+		if r == nil {
+			continue
+		}
+		f := figure.Figure{
+			Name: anchor("speed-up-" + s.Name), Title: "Speed-up on " + s.Name,
+			Caption: "Marks are ours, medians of " + plural(len(e.Seeds), "repeat") + " with their range, each against the serial run of the same turn; curves without marks are the paper's.",
+			X:       figure.Axis{Label: "workers, here processes and there threads"},
+			Y:       figure.Axis{Label: "speed-up, times the serial version", Zero: true},
+			Series:  []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: 10, Y: 10}}}},
+		}
+		for _, m := range methods {
+			f.Series = append(f.Series,
+				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode])},
+				figure.Series{Name: m.name + ", here", Color: color(m.mode), Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
+		}
+		f.Series = append(f.Series, figure.Series{Name: "held back, here", Color: color("atomic"), Points: ours(r, r.Held)})
+		all = append(all, f)
+	}
+	return shown(all...)
+}
+
+// ours is the speed-up of the case for each number of workers.
+func ours(r *bench.PaperRuns, of func(workers int) *bench.Measured) (points []figure.Point) {
+	for _, n := range r.Workers() {
+		if c := of(n); c != nil {
+			points = append(points, point(float64(n), r.SpeedUp(c)))
+		}
+	}
+	return points
+}
+
+// indexed is a list of values at 1, 2 and so on, less those that are not there.
+func indexed(list []float64) (points []figure.Point) {
+	for i, y := range list {
+		if finite(y) {
+			points = append(points, figure.Point{X: float64(i + 1), Y: y})
+		}
+	}
+	return points
+}
+
+// delays is the speed-up by how long a gradient takes longer.
+func delays(e *bench.Experiment) figure.Figure {
+	groups, seconds := e.DelayGroups()
+	f := figure.Figure{
+		Name: "slow-gradients", Title: "Speed-up with slow gradients",
+		X: figure.Axis{Label: "delay of a gradient, s", Log: true},
+		Y: figure.Axis{Label: "speed-up, times the serial version", Zero: true},
+	}
+	most := 0
+	for _, m := range methods {
+		theirs := figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode)}
+		for i, x := range bench.PublishedDelays {
+			theirs.Points = append(theirs.Points, figure.Point{X: x, Y: bench.PublishedByDelay[m.mode][i]})
+		}
+		here := figure.Series{Name: m.name + ", here", Color: color(m.mode)}
+		for i, g := range groups {
+			if r := e.PaperRuns(g); r != nil {
+				most = r.Most
+				here.Points = append(here.Points, point(seconds[i], r.SpeedUp(r.Of(m.mode, r.Most))))
+			}
+		}
+		if len(here.Points) > 0 {
+			f.Series = append(f.Series, theirs, here)
+		}
+	}
+	f.Caption = fmt.Sprintf("Marks are ours, of %s; curves without marks are the paper's, of 10 threads.", plural(most, "worker"))
+	if len(groups) == 0 {
+		f.Series = nil
+	}
+	return f
+}
+
+// averages is the training loss by passes, and the paper's error.
+func averages(e *bench.Experiment) []figure.Figure {
+	by, hogwild, passes := e.Averages()
+	if by[1] == nil {
+		return nil
+	}
+	here := figure.Figure{
+		Name: "averages-here", Title: "Averages of models, here",
+		Caption: fmt.Sprintf("The first repeat, %d passes of each worker; Hogwild!'s workers make a pass together.", passes),
+		X:       figure.Axis{Label: "passes over the data, of each worker", Zero: true}, Y: figure.Axis{Label: "training loss, mean of an example"},
+	}
+	theirs := figure.Figure{
+		Name: "averages-paper", Title: "Averages of models, in the paper", Caption: "Figure 5b, read off the paths of its drawing.",
+		X: figure.Axis{Label: "passes over the data, of each thread", Zero: true}, Y: figure.Axis{Label: "training error"},
+	}
+	for i, n := range []int{1, 3, 10} {
+		theirs.Series = append(theirs.Series, figure.Series{Name: plural(n, "thread"), Kind: figure.Curve, Color: i, Points: indexed(bench.PublishedAverage[n])})
+		if c := by[n]; c != nil {
+			here.Series = append(here.Series, figure.Series{Name: plural(n, "worker"), Color: i, Points: byPass(c, n)})
+		}
+	}
+	if hogwild != nil {
+		here.Series = append(here.Series, figure.Series{Name: "Hogwild!, " + plural(hogwild.Workers, "worker"), Color: 3, Points: byPass(hogwild, 1)})
+	}
+	return shown(here, theirs)
+}
+
+// byPass is the training loss at the end of each pass, which takes so many epochs.
+func byPass(c *bench.Measured, epochs int) (points []figure.Point) {
+	if len(c.Histories) == 0 {
+		return nil
+	}
+	for i, h := range c.Histories[0] {
+		if (i+1)%epochs == 0 {
+			points = append(points, figure.Point{X: float64((i + 1) / epochs), Y: h.TrainLoss})
+		}
+	}
+	return points
+}
+
+// accuracies is the tutorial's test accuracy by epoch, and ours.
+func accuracies(e *bench.Experiment) figure.Figure {
+	f := figure.Figure{
+		Name: "accuracy-by-epoch", Title: "Test accuracy after each epoch",
+		Caption: "Medians of " + plural(len(e.Seeds), "repeat") + " and their range.",
+		X:       figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "test accuracy, % of the images"},
+	}
+	theirs := figure.Series{Name: "sync, tutorial", Kind: figure.Curve, Color: color("sync")}
+	for i, x := range bench.PublishedTutorial {
+		theirs.Points = append(theirs.Points, figure.Point{X: float64(i + 1), Y: 100 * x})
+	}
+	f.Series = append(f.Series, theirs)
+	for _, c := range e.Cases {
+		s := figure.Series{Name: c.Mode + ", here", Color: color(c.Mode)}
+		for i, a := range c.AccuracyByEpoch() {
+			s.Points = append(s.Points, figure.Point{X: float64(i + 1), Y: 100 * a.Median, Low: 100 * a.Low, High: 100 * a.High})
+		}
+		f.Series = append(f.Series, s)
+	}
+	return f
+}
+
+// allRuns is a line for each case.
+func allRuns(e *bench.Experiment) *Table {
+	t := &Table{Heads: []string{"case", "workers", "examples/s", "training, s", "train loss", "test loss", "accuracy or RMSE", "staleness, mean", "in conflict", "lost updates"}}
+	for _, c := range e.Cases {
+		quality := spreadText(c.TestAccuracy, accuracyText)
+		if quality == absent {
+			quality = spreadText(c.TestRMSE, lossText)
+		}
+		t.Rows = append(t.Rows, []string{c.Name, fmt.Sprint(c.Workers), spreadText(c.ExamplesPerSecond, rateText), spreadText(c.Seconds, shortText),
+			spreadText(c.TrainLoss, lossText), spreadText(c.TestLoss, lossText), quality,
+			spreadText(c.StalenessMean, shortText), spreadText(c.Conflicts, shareText), spreadText(c.LostUpdates, shareText)})
+	}
+	return t
+}

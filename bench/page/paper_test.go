@@ -1,0 +1,100 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hogwild/bench"
+	"hogwild/hogwild"
+)
+
+// repeated is an experiment of a plan with one repeat: a case has as many thousand
+// examples a second as workers.
+func repeated(p bench.Plan) *bench.Experiment {
+	e := &bench.Experiment{Kind: p.Kind, Name: p.Name, Seeds: []uint64{1}, Command: "hogwild reproduce " + p.Name}
+	for _, c := range p.Cases {
+		n, _ := strconv.Atoi(setting(c.Settings, "workers"))
+		epochs, _ := strconv.Atoi(setting(c.Settings, "epochs"))
+		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: hogwild.Default(), Failed: []string{""},
+			ExamplesPerSecond: []bench.Number{bench.Number(1000 * n)}, TestLoss: []bench.Number{0.3}, TrainLoss: []bench.Number{0.25},
+			Histories: [][]hogwild.EpochResult{make([]hogwild.EpochResult, epochs)}}
+		for k := range epochs {
+			accuracy := 0.9
+			m.Histories[0][k] = hogwild.EpochResult{TrainLoss: float64(epochs - k), TestAccuracy: &accuracy}
+		}
+		e.Cases = append(e.Cases, m)
+	}
+	return e
+}
+
+func TestOfPaper(t *testing.T) {
+	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := OfExperiment(repeated(plan))
+	var names []string
+	for _, f := range p.Figures() {
+		names = append(names, f.Name)
+		if f.X.Label == "" || f.Y.Label == "" || f.Caption == "" {
+			t.Errorf("%s: axes %q and %q, caption %q", f.Name, f.X.Label, f.Y.Label, f.Caption)
+		}
+	}
+	want := "[speed-up-rcv1 speed-up-netflix speed-up-jumbo speed-up-abdomen speed-up-dblife slow-gradients averages-here averages-paper]"
+	if got := fmt.Sprint(names); got != want {
+		t.Errorf("figures %s, want %s", got, want)
+	}
+	for _, s := range p.Figures()[0].Series {
+		switch s.Name {
+		case "AIG, here": // 1, 2 and 4 workers, each against one of Hogwild!
+			if fmt.Sprint(s.Points) != "[{1 1 1 1} {2 2 2 2} {4 4 4 4}]" {
+				t.Errorf("%s: %v", s.Name, s.Points)
+			}
+		case "held back, here":
+			if len(s.Points) != 2 {
+				t.Errorf("%s: %v", s.Name, s.Points)
+			}
+		}
+	}
+	for _, s := range p.Figures()[6].Series { // five passes: of ten workers the epochs 10, 20 to 50
+		if s.Name == "10 workers" && fmt.Sprint(s.Points) != "[{1 41 0 0} {2 31 0 0} {3 21 0 0} {4 11 0 0} {5 1 0 0}]" {
+			t.Errorf("%s: %v", s.Name, s.Points)
+		}
+	}
+	var b bytes.Buffer
+	if err := p.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"arXiv:1106.5730", "What holds here", "not as in the paper", "0.339"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+}
+
+// TestOfPaperUnfinished: a page can be made of what there is, be it nothing.
+func TestOfPaperUnfinished(t *testing.T) {
+	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := repeated(plan)
+	all := e.Cases
+	for _, part := range [][]bench.Measured{nil, all[:1], all[1:5], all[len(all)-3:]} {
+		e.Cases = part
+		var b bytes.Buffer
+		if err := OfPaper(e).WriteHTML(&b); err != nil || b.Len() == 0 {
+			t.Errorf("%d cases: %v", len(part), err)
+		}
+	}
+}
+
+func TestOfTutorial(t *testing.T) {
+	p := OfExperiment(repeated(bench.TutorialPlan(bench.TutorialOptions{})))
+	if f := p.Figures(); len(f) != 1 || len(f[0].Series) != 3 || f[0].Series[0].Points[0].Y != 87 || f[0].Series[1].Points[2].Y != 90 {
+		t.Errorf("figures %+v", f)
+	}
+}

@@ -1,0 +1,146 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+const tutorialName = "tutorial"
+
+// TutorialOptions say what the tutorial is repeated on.
+type TutorialOptions struct {
+	Data    string // a folder with MNIST's four files; "": the built-in digits, which are other ones
+	Limit   int    // first images; 0: all
+	Repeat  int    // 3
+	Command string // that repeats it
+}
+
+// TutorialPlan is a published tutorial's synchronous SGD, and the same network without
+// locks: four workers with a quarter of the images each, three epochs.
+func TutorialPlan(o TutorialOptions) Plan {
+	p := Plan{Kind: reproduction, Name: tutorialName, Command: o.Command, Seeds: seedsTo(o.Repeat),
+		About: "A published tutorial's synchronous SGD on one GPU, here by four processes on cores: a quarter of MNIST each, " +
+			"a small convolutional network, momentum, and the mean of all weights after each epoch; and the same without locks."}
+	settings := []Setting{
+		{"data", cmp.Or(o.Data, "digits")}, {"model", "convnet"}, {"optimizer", "momentum"}, {"momentum", "0.5"}, {"lr", "0.01"},
+		{"batch", "64"}, {"epochs", "3"}, {"partition", "contiguous"},
+	}
+	if o.Data != "" {
+		settings = append(settings, Setting{"scale", "0.1307,0.3081"}) // as MNIST is scaled in PyTorch's examples
+	} else {
+		p.Notes = append(p.Notes, notMNIST)
+	}
+	if o.Limit > 0 {
+		settings = append(settings, Setting{"limit", strconv.Itoa(o.Limit)})
+	}
+	p.Cases = []Case{
+		paperCase(tutorialName, "sync", 4, settings, Setting{"average-every", "epoch"}),
+		paperCase(tutorialName, "async", 4, settings),
+	}
+	return p
+}
+
+const notMNIST = "The built-in digits are not MNIST: their accuracies say nothing about the tutorial's. " +
+	"hogwild reproduce tutorial --data mnist/ trains on the four files of MNIST in that folder."
+
+// AccuracyByEpoch is the median test accuracy after each epoch, and its range.
+func (c *Measured) AccuracyByEpoch() (list []Spread) {
+	for k := 0; ; k++ {
+		var at []Number
+		for _, h := range c.Histories {
+			if k < len(h) && h[k].TestAccuracy != nil {
+				at = append(at, Number(*h[k].TestAccuracy))
+			}
+		}
+		s := Summarize(at)
+		if s.N == 0 {
+			return list
+		}
+		list = append(list, s)
+	}
+}
+
+// samePoints is how far accuracies after the last epoch may lie apart and are called the
+// same: the tutorial's first weights are not known, and seeds differ by as much.
+const samePoints = 0.015
+
+func (e *Experiment) tutorialFindings() (list []Finding) {
+	for _, c := range e.of(tutorialName) {
+		if c.Mode != "sync" {
+			continue
+		}
+		f := Finding{About: "synchronous SGD", Theirs: "test accuracy after each epoch: " + accuracies(PublishedTutorial)}
+		var here []float64
+		for _, s := range c.AccuracyByEpoch() {
+			here = append(here, s.Median)
+		}
+		f.Here = accuracies(here)
+		last := len(PublishedTutorial) - 1
+		switch {
+		case len(here) <= last:
+			f.Verdict, f.Here = Missing, string(Missing)
+		case c.value("data") == "digits":
+			f.Verdict, f.Why = Undecided, "the built-in digits are not MNIST"
+		case c.value("limit") != "":
+			f.Verdict, f.Why = Undecided, "only the first images were trained on"
+		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
+			f.Verdict, f.Why = "as in the tutorial", firstEpoch(here)
+		default:
+			f.Verdict = "not as in the tutorial"
+			f.Why = fmt.Sprintf("%.1f points of accuracy apart after the last epoch; first weights, scaling and dropout of the tutorial are not known",
+				100*math.Abs(here[last]-PublishedTutorial[last]))
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// firstEpoch says how far the accuracy after the first epoch is from the tutorial's, if it is.
+func firstEpoch(here []float64) string {
+	switch d := 100 * (here[0] - PublishedTutorial[0]); {
+	case d > 100*samePoints:
+		return fmt.Sprintf("by the last epoch; after the first it is %.1f points higher", d)
+	case d < -100*samePoints:
+		return fmt.Sprintf("by the last epoch; after the first it is %.1f points lower", -d)
+	}
+	return ""
+}
+
+// accuracies is a list of accuracies as text.
+func accuracies(list []float64) string {
+	var words []string
+	for _, x := range list {
+		words = append(words, fmt.Sprintf("%.3g", 100*x))
+	}
+	return strings.Join(words, ", ") + "%"
+}
+
+// TutorialHeads are the heads of TutorialTable.
+var TutorialHeads = []string{"test accuracy", "workers", "epoch 1", "epoch 2", "epoch 3", "training"}
+
+// TutorialTable is the tutorial's accuracies and ours: medians and ranges.
+func (e *Experiment) TutorialTable() (rows [][]string) {
+	for _, c := range e.of(tutorialName) {
+		row := []string{c.Mode + " here", fmt.Sprint(c.Workers)}
+		for _, s := range c.AccuracyByEpoch() {
+			row = append(row, s.text(percentOf))
+		}
+		for len(row) < len(TutorialHeads)-1 {
+			row = append(row, "-")
+		}
+		rows = append(rows, append(row, Summarize(c.Seconds).time()))
+	}
+	if rows == nil {
+		return nil
+	}
+	row := []string{"sync, tutorial", "4"}
+	for _, x := range PublishedTutorial {
+		row = append(row, percentOf(x))
+	}
+	return append([][]string{append(row, "-")}, rows...)
+}
+
+func percentOf(x float64) string { return fmt.Sprintf("%.3g%%", 100*x) }
