@@ -1,10 +1,12 @@
-"""What the PyTorch rivals share: MNIST, the networks, processes of one thread, and what a
-network reaches on the test set, in float64, by which hogwild's weights are judged too.
+"""What the PyTorch rivals share: MNIST, the networks, processes of one thread, and what
+weights reach on the test set, in float64; hogwild's are judged by it too.
 """
 
 import argparse
 import copy
+import functools
 import gzip
+import itertools
 import json
 import os
 import time
@@ -25,6 +27,7 @@ def read_idx(path):
         return torch.from_numpy(np.frombuffer(f.read(), np.uint8).reshape(shape).copy())
 
 
+@functools.cache
 def load(folder, part):
     """The images as bytes, n x 28 x 28, and the labels of train or t10k."""
     return read_idx(f"{folder}/{part}-images-idx3-ubyte.gz"), read_idx(f"{folder}/{part}-labels-idx1-ubyte.gz").long()
@@ -58,7 +61,7 @@ def network(name):
         return ConvNet()
     widths = [784] + [int(w) for w in name.partition(":")[2].split(",") if w] + [10]
     layers = [nn.Flatten()]
-    for i, (a, b) in enumerate(zip(widths, widths[1:])):
+    for i, (a, b) in enumerate(itertools.pairwise(widths)):
         layers += [nn.Linear(a, b)] + ([nn.ReLU()] if i + 2 < len(widths) else [])
     return nn.Sequential(*layers, nn.LogSoftmax(dim=1))
 
@@ -66,8 +69,9 @@ def network(name):
 @torch.no_grad()
 def reached(model, folder, mean=MEAN, std=STD):
     """The mean cross-entropy and the accuracy on the test set, in float64."""
-    raw, y = load(folder, "t10k")
-    judge = copy.deepcopy(model).cpu().double().eval()
+    device = next(model.parameters()).device
+    raw, y = (t.to(device) for t in load(folder, "t10k"))
+    judge = copy.deepcopy(model).double().eval()
     z = torch.cat([judge(inputs(part, mean, std, torch.float64)) for part in raw.split(1000)])
     return F.nll_loss(z, y).item(), (z.argmax(1) == y).double().mean().item()
 

@@ -1,5 +1,5 @@
-"""Sparse rows, as sparse.c has read them, and what linear weights reach on them, in float64:
-by this all rivals and hogwild are judged.
+"""Sparse rows, as sparse.c has read them, and what linear weights reach on them, in float64;
+hogwild's are judged by it too.
 """
 
 import json
@@ -14,6 +14,11 @@ def read(path):
         ptr = np.fromfile(f, np.int64, n + 1)
         idx, val = np.fromfile(f, np.uint32, nnz), np.fromfile(f, np.float32, nnz)
         return np.fromfile(f, np.float32, n), ptr, idx, val, d
+
+
+def count(path):
+    """How many rows PATH.csr has."""
+    return int(np.fromfile(path + ".csr", np.int64, 1)[0])
 
 
 def scores(w, bias, rows):
