@@ -175,7 +175,7 @@ CASES = {
     "w8a": lambda: sparse("w8a", 0.1, 20, 0.05, 2.0),
     "imdb": lambda: sparse("imdb", 1, 10, 0.5, 3.5),
     "rcv1": lambda: sparse("rcv1", 4, 3, 0.5, 5.0, rounds=2),
-    "rcv1-tenth": lambda: sparse("rcv1:0.1", 4, 10, 0.5, 5.0),
+    "rcv1-tenth": lambda: sparse("rcv1:0.1", 1, 5, 0.5, 5.0),
     "paper": paper,
     "exact-a9a": lambda: exact("a9a", 0.05, 8),
     "exact-w8a": lambda: exact("w8a", 0.3, 9),

@@ -205,7 +205,8 @@ def run(names, rounds, path):
         for name in names:
             case = cases.CASES[name]()
             if lacking := sides.missing(case.needs):
-                say(f"  {name} is left out: there is no {' and '.join(lacking)} (make rivals says more)")
+                hint = "make cuda" if lacking[-1].endswith("-cuda") else "make rivals says why"
+                say(f"  {name} is left out: there is no {' and '.join(lacking)} ({hint})")
                 continue
             report["cases"].append(open_case(name, case))
             measure(case, report["cases"][-1], rounds or case.rounds, save)

@@ -16,8 +16,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import rows
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 RIVALS = os.path.abspath(os.environ.get("RIVALS") or os.path.join(ROOT, "build", "rivals"))
@@ -100,6 +98,8 @@ def judged(path, result, flags, set, l2):
         import mnist
 
         return dict(zip(("loss", "accuracy"), mnist.reached_by_file(path, MNIST)))
+    import rows
+
     test = rows.read(files(set)[1])
     w, bias = rows.weights(path)
     got = dict(zip(("loss", "accuracy"), rows.reached(rows.scores(w, bias, test), test[0], "hinge" in flags)))
@@ -132,6 +132,8 @@ def hogwild_cpp(program, set, epochs, step, *flags, against="two workers"):
     """Hogwild! (svm) or Hogwild++ (numasvm), two threads, hinge loss."""
 
     def run(turn):
+        import rows
+
         out = execute([f"{RIVALS}/hogwildpp/bin/{program}", "--epochs", epochs, "--binary", 1, "--splits", 2, "--stepinitial", step,
                        "--step_decay", 0.8, *flags, *[name + ".bin" for name in files(set)]])
         last = re.findall(r"train_time: (\S+) .*test_acc: (\S+)", out)[-1]
