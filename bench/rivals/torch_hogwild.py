@@ -69,7 +69,7 @@ def stepper(model, forward, a):
 
 
 def loader(a, raw, y):
-    """The example's own: an image at a time, from Pillow through transforms."""
+    """The example's own: an image at a time, as torchvision's MNIST gives it."""
     from PIL import Image
     from torchvision import transforms
 
