@@ -111,7 +111,7 @@ gpu-check: gpu-pack ## runs the pack here: on the GPU, else quickly through the 
 bench-go: ## the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...
 
-rivals: build ## build/rivals (or RIVALS=DIR): PyTorch and others, 6 GB, with the data of HOGWILD_DATA; MADE=1: 4 GB of made data too
+rivals: build ## PyTorch and others into build/rivals (RIVALS=DIR), with the data in HOGWILD_DATA; 6 GB; with MADE=1 made data too, 4 GB
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
 
 bench-rivals: build ## hogwild and its rivals in turns: CASES="mlp128 a9a" (none: a quarter of an hour), ROUNDS=3, GPU=0, OUT=FILE
@@ -123,4 +123,4 @@ clean: ## remove bin and build (runs stay)
 	rm -rf bin build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -212,6 +212,9 @@ def run(names, rounds, path):
             measure(case, report["cases"][-1], rounds or case.rounds, save)
     except KeyboardInterrupt:
         status = 130
+    if not report["cases"]:
+        say("nothing was measured")
+        return status or 1
     save()
     print(ratios(report["cases"]))
     say(f"figures in {path}" + (": stopped before the end" if status else ""))

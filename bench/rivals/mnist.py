@@ -9,6 +9,8 @@ import gzip
 import itertools
 import json
 import os
+import sys
+import threading
 import time
 
 import numpy as np
@@ -133,7 +135,7 @@ def guarded(work, gate, *arguments):
     try:
         work(*arguments, gate)
     except BaseException:
-        gate.abort()  # nobody waits for it
+        gate.abort()  # so that nobody waits for it
         raise
 
 
@@ -155,16 +157,19 @@ def run(a, work, prepare=lambda model, x: (model, x), passes=1):
     workers = [mp.Process(target=guarded, args=(work, gate, r, a, model, raw, x, y), daemon=True) for r in range(a.processes)]
     for w in workers:
         w.start()
-    gate.wait()
-    model.load_state_dict(first)
     seconds, found = [], []
-    for _ in range(a.epochs):
+    try:
         gate.wait()
-        began = time.perf_counter()
-        gate.wait()
-        seconds.append(time.perf_counter() - began)
-        found.append(reached(model, a.data))
-        gate.wait()
+        model.load_state_dict(first)
+        for _ in range(a.epochs):
+            gate.wait()
+            began = time.perf_counter()
+            gate.wait()
+            seconds.append(time.perf_counter() - began)
+            found.append(reached(model, a.data))
+            gate.wait()
+    except threading.BrokenBarrierError:
+        sys.exit("a process has failed, or none came to the gate for minutes")
     for w in workers:
         w.join()
     print(json.dumps({"examples_per_second": passes * len(y) * a.epochs / sum(seconds), "test_loss": [f[0] for f in found],
