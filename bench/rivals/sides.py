@@ -159,6 +159,8 @@ def optimum(set, l2):
 def libmf(train, test, k, passes):
     def run(turn):
         r = json.loads(execute([f"{RIVALS}/factor", train, test, k, passes, 2, 0.0, 0.1]))
+        if r["seconds"] <= 0:
+            raise ValueError("its preparation alone took longer than all of it: the machine is busy with other things")
         return {"rate": r["updates_per_second"], "rmse": r["test_rmse"], "seconds": r["seconds"]}
 
     return Side(run, "hogwild", (f"{RIVALS}/factor",))
