@@ -26,9 +26,12 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2), which needs$$missing"; test "$$CI" != true; fi
 
+# The programs that are compared with hogwild.
+RIVALS ?= build/rivals
+
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go clean help
+.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -108,8 +111,16 @@ gpu-check: gpu-pack ## runs the pack here: on the GPU, else quickly through the 
 bench-go: ## the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...
 
+rivals: build ## PyTorch and others into build/rivals (RIVALS=DIR), with the data in HOGWILD_DATA; 6 GB; with MADE=1 made data too, 4 GB
+	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
+
+bench-rivals: build ## hogwild and its rivals in turns: CASES="mlp128 a9a" (none: a quarter of an hour), ROUNDS=3, GPU=0, OUT=FILE
+	@test -x $(RIVALS)/v/bin/python || { echo "there is no $(RIVALS)/v/bin/python: make rivals"; exit 1; }
+	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(GPU),--gpu $(GPU)) $(if $(OUT),--out $(OUT))
+
 clean: ## remove bin and build (runs stay)
 	rm -rf bin build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -15,7 +15,7 @@ strip -o "$pack/bin/hogwild" bin/hogwild
 strip -o "$pack/bin/hogwild-cuda" bin/hogwild-cuda
 strip -o "$pack/bin/cuda.test" bin/cuda.test
 gzip "$pack"/bin/*
-cp bench/pack/run.sh bench/rivals/torch_gpu.py "$pack/"
+cp bench/pack/run.sh bench/rivals/torch_gpu.py bench/rivals/mnist.py "$pack/"
 { git rev-parse HEAD; git diff --quiet HEAD || echo "with changes that are not committed"; } >"$pack/COMMIT"
 
 if [ -d "$data/mnist" ]; then cp -r "$data/mnist" "$pack/data/"; fi

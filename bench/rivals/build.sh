@@ -1,63 +1,125 @@
-#!/bin/sh
-# Fetches and builds the programs that compare.py runs hogwild against, and prepares their
-# data, in build/rivals (or $RIVALS). What is there already is left alone.
+#!/usr/bin/env bash
+# Installs and builds the programs that compare.py runs hogwild against, and prepares their
+# data, in build/rivals (or $RIVALS): make rivals. What is there already is left alone. What
+# cannot be had is named and left out, and compare.py goes on without it.
 #
-#   bench/rivals/build.sh DATA       DATA holds a9a, w8a, imdb and mnist, a folder each
+#   bench/rivals/build.sh [DATA]     DATA (or $HOGWILD_DATA) holds mnist, a9a, w8a and imdb, a
+#                                    folder each, or some of them
 #
-# Needed: git, make, gcc, g++, python3 with venv; on Debian also libnuma-dev and liblinear-dev.
-set -eu
-data=${1:?usage: build.sh DATA}
+# Needed: python3 (3.11 or later, with venv), gcc; for some also g++, make, git, and Debian's
+# libnuma-dev and liblinear-dev. PyTorch comes with CUDA's libraries: 5.4 GB. With MADE=1 it
+# also writes the large made data: 4 GB.
+set -u
 here=$(cd "$(dirname "$0")" && pwd)
-out=${RIVALS:-$here/../../build/rivals}
-mkdir -p "$out/data"
-cd "$out"
+root=$(cd "$here/../.." && pwd)
+hogwild=${HOGWILD:-$root/bin/hogwild}
+data=$(realpath -m "${1:-${HOGWILD_DATA:-$root/../shared/data}}")
+mkdir -p "${RIVALS:=$root/build/rivals}/data" "$RIVALS/log" && cd "$RIVALS" || exit 1
+failed=
+
+# step NAME COMMAND... says what became of it.
+step() {
+	local name=$1
+	shift
+	if "$@" >"log/$name" 2>&1 </dev/null; then
+		echo "  $name: there"
+	else
+		echo "  $name: left out: $(grep . "log/$name" | tail -n 1) ($PWD/log/$name)"
+		failed="$failed $name"
+		return 1
+	fi
+}
+
+# there PROGRAM... fails, and names those that are not there.
+there() {
+	local lacking=
+	for program; do command -v "$program" >/dev/null || lacking="$lacking $program"; done
+	test -z "$lacking" || { echo "there is no$lacking"; return 1; }
+}
+
+# header NAME PACKAGE fails if C does not find it.
+header() {
+	echo "#include <$1>" | gcc -E - >/dev/null 2>&1 || { echo "there is no $1, which Debian has in $2"; return 1; }
+}
 
 # source NAME COMMIT takes a repository as it was at a commit.
 source() {
-	test -d "$(basename "$1")" && return
-	git clone --quiet "https://github.com/$1" && git -C "$(basename "$1")" checkout --quiet "$2"
+	local name=${1#*/}
+	test -d "$name/.git" || git clone --quiet "https://github.com/$1" "$name" && git -C "$name" checkout --quiet "$2"
 }
 
-source huanzhang12/hogwildpp 6aaf9efe6247f83866e2fa82218b1873fd985c46
-sed -i 's/int posn\[\];/int posn[0];/' hogwildpp/hazytl/include/hazy/types/tuple.h # for gcc 12 and later
-make -s -C hogwildpp bin/svm bin/numasvm
-source cjlin1/libmf 1498368bc79f86b59376b39751b3a72757d0624e
-make -s -C libmf mf.o DFLAG='-DUSEAVX -DUSEOMP'
+environment() {
+	there python3 && python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python3 is older than 3.11")' || return
+	test -x v/bin/pip || python3 -m venv v && install numpy safetensors
+}
+install() { # as requirements.txt pins them
+	v/bin/pip install --quiet --disable-pip-version-check --constraint "$here/requirements.txt" "$@"
+}
+plain_c() {
+	there gcc && gcc -O3 -march=native -pthread -o sparse "$here/sparse.c" -lm
+}
+liblinear() {
+	there gcc && header linear.h liblinear-dev && gcc -O2 -o liblinear "$here/liblinear.c" -llinear -lm
+}
+hogwildpp() {
+	there gcc g++ make git && header numa.h libnuma-dev && source huanzhang12/hogwildpp 6aaf9efe6247f83866e2fa82218b1873fd985c46 || return
+	sed -i 's/int posn\[\];/int posn[0];/' hogwildpp/hazytl/include/hazy/types/tuple.h # for gcc 12 and later
+	make -s -C hogwildpp bin/svm bin/numasvm
+}
+libmf() {
+	there g++ make git && source cjlin1/libmf 1498368bc79f86b59376b39751b3a72757d0624e || return
+	make -s -C libmf mf.o DFLAG='-DUSEAVX -DUSEOMP' && g++ -O3 -march=native -fopenmp -I libmf -o factor "$here/libmf.cpp" libmf/mf.o
+}
 
-cc -O3 -march=native -pthread -o sparse "$here/sparse.c" -lm
-cc -O2 -o liblinear "$here/liblinear.c" -llinear -lm
-g++ -O3 -march=native -fopenmp -I libmf -o factor "$here/libmf.cpp" libmf/mf.o
+mnist() {
+	test -d "$data/mnist" || { echo "there is no $data/mnist"; return 1; }
+	ln -sfn "$data/mnist" data/mnist
+}
+# set NAME: one split for all; of w8a, which has none, four fifths and a fifth.
+set_of() {
+	test -e "data/$1" || python3 - "$data" "$1" <<-'END' || return
+		import gzip, os, random, shutil, sys
+		data, name = sys.argv[1:]
+		files = {"a9a": ["a9a", "a9a.t"], "w8a": ["w8a"], "imdb": ["imdb_ltc_train.gz", "imdb_ltc_test.gz"]}[name]
+		for f in files:
+		    os.path.exists(f"{data}/{name}/{f}") or sys.exit(f"there is no {data}/{name}/{f}")
+		rows = []
+		for f in files:
+		    with (gzip.open if f.endswith(".gz") else open)(f"{data}/{name}/{f}", "rt") as g:
+		        rows.append([r for r in g if r.strip()])
+		if len(rows) == 1:
+		    random.Random(1).shuffle(rows[0])
+		    fifth = len(rows[0]) // 5
+		    rows = rows[0][fifth:], rows[0][:fifth]
+		for end, part in zip((".t", ""), reversed(rows)):
+		    with open(f"data/{name}{end}", "w") as g:
+		        g.writelines(part)
+	END
+	binary "data/$1" "data/$1.t"
+}
+binary() { # in Hogwild!'s format, and in that of the plain C loop
+	for file; do test "$file.bin" -nt "$file" || ./sparse "$file" bin="$file.bin" || return; done
+}
+made() { # made NAME FILE
+	test -x "$hogwild" || { echo "there is no $hogwild: make build"; return 1; }
+	test -e "$2" || "$hogwild" data make "$1" "$2" || return
+	case $2 in *.libsvm) binary "$2" "${2%.libsvm}.test.libsvm" ;; esac
+}
 
-if ! test -x v/bin/python; then
-	python3 -m venv v
-	v/bin/pip install --quiet -r "$here/requirements.txt"
+echo "in $PWD, with data of $data:"
+step environment environment || exit 1
+step PyTorch install torch torchvision pillow
+step scikit-learn install scikit-learn
+step "Vowpal Wabbit" install vowpalwabbit
+step "plain C" plain_c
+step liblinear liblinear
+step Hogwild++ hogwildpp
+step LIBMF libmf
+step mnist mnist
+for set in a9a w8a imdb; do step $set set_of $set; done
+step rcv1:0.1 made rcv1:0.1 data/rcv1-0.1.libsvm
+if [ -n "${MADE:-}" ]; then
+	step rcv1 made rcv1 data/rcv1.libsvm
+	step lowrank made lowrank:100000x100000x50000000x10 data/lowrank.npy
 fi
-
-# One split of each set for all: w8a, which has none, into four fifths and a fifth.
-v/bin/python - "$data" <<'END'
-import gzip, random, shutil, sys
-data = sys.argv[1]
-shutil.copyfile(f"{data}/a9a/a9a", "data/a9a")
-shutil.copyfile(f"{data}/a9a/a9a.t", "data/a9a.t")
-rows = [r for r in open(f"{data}/w8a/w8a") if r.strip()]
-random.Random(1).shuffle(rows)
-open("data/w8a", "w").writelines(rows[len(rows) // 5 :])
-open("data/w8a.t", "w").writelines(rows[: len(rows) // 5])
-for part, name in ("train", "imdb"), ("test", "imdb.t"):
-    with gzip.open(f"{data}/imdb/imdb_ltc_{part}.gz") as f, open(f"data/{name}", "wb") as g:
-        shutil.copyfileobj(f, g)
-END
-test -e data/mnist || ln -s "$(cd "$data" && pwd)/mnist" data/mnist
-for set in a9a w8a imdb; do
-	./sparse data/$set bin=data/$set.bin
-	./sparse data/$set.t bin=data/$set.t.bin
-done
-
-# Made data, written by hogwild itself: 4 GB.
-hogwild=$here/../../bin/hogwild
-if test -x "$hogwild" && ! test -e data/rcv1.test.libsvm.bin; then
-	"$hogwild" data make rcv1 data/rcv1.libsvm
-	./sparse data/rcv1.libsvm bin=data/rcv1.libsvm.bin
-	./sparse data/rcv1.test.libsvm bin=data/rcv1.test.libsvm.bin
-	"$hogwild" data make lowrank:100000x100000x50000000x10 data/lowrank.npy
-fi
+test -z "$failed" || echo "without$failed"

@@ -1,17 +1,22 @@
-"""Runs hogwild and its rivals in turns on the same jobs, and writes down the ratios.
+"""Runs hogwild and its rivals in turns on the same jobs, and prints the ratios of their speeds
+with what was reached.
 
-    build/rivals/v/bin/python bench/rivals/compare.py [CASE ...] [--repeats N] [--json FILE]
-    build/rivals/v/bin/python bench/rivals/compare.py --list
-    build/rivals/v/bin/python bench/rivals/compare.py --show FILE ...
+    make rivals                                     # once: the rivals, into build/rivals
+    make bench-rivals [CASES="mlp128 a9a"] [ROUNDS=3] [GPU=0] [OUT=FILE]
+    compare.py [CASE ...] [--rounds N] [--gpu N] [--out FILE]      # the same, by the Python in build/rivals/v
+    compare.py --list
+    compare.py --table FILE ...                     # the table of ratios of such files again
+    compare.py --show FILE ...                      # every side of each case, and what must hold
 
 Every round runs each side of a case once, one after the other, and measures the machine's
-core-to-core ping-pong before and after; a ratio is the median of the rounds' ratios. Needs
-bin/hogwild and what build.sh makes. Prints Markdown; FILE keeps every figure (default:
-build/rivals/results/TIME.json), and --show prints a table of files again.
+core-to-core ping-pong before and after; a ratio is the median of the rounds' ratios. A rival
+that is not there is left out. FILE keeps every figure, with machine, versions and commit
+(default: build/rivals/results-TIME.json); it is written after each round.
 """
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import os
 import platform
@@ -21,53 +26,60 @@ import sys
 
 sys.dont_write_bytecode = True  # the tree stays clean
 
-import cases  # noqa: E402
+import cases
+import sides
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def ping_pong():
     """Nanoseconds in which a cache line goes from a core to its neighbour; None on one core."""
-    try:
-        out = cases.execute([cases.HOGWILD, "bench", "--floors", "--repeat", 0, "--json", "--seconds", 0.3])
-    except RuntimeError as e:
-        sys.exit(str(e))
-    lines = [f["median"] for f in json.loads(out)["floors"] if f["name"].startswith("cache line")]
+    lines = [f["median"] for f in sides.floors(0.3)["floors"] if f["name"].startswith("cache line")]
     return max(lines) if lines else None
 
 
-def measure(name, case, repeats):
-    """The figures of a case: for each side a list over rounds."""
-    figures = {side: [] for side in case.sides}
-    pings, failed = [ping_pong()], {}
-    for turn in range(repeats):
-        for side, run in case.sides.items():
-            if side in failed:
+def open_case(name, case):
+    """The result of a case before the first round: which sides there are, and which not."""
+    absent = {side: sides.missing(s.needs) for side, s in case.sides.items()}
+    left_out = {side: " and ".join(needs) for side, needs in absent.items() if needs}
+    there = {side: s for side, s in case.sides.items() if side not in left_out}
+    for side, needs in left_out.items():
+        say(f"  {name}: {side} is left out: there is no {needs}")
+    return {"case": name, "title": case.title, "unit": case.unit, "ping_pong_ns": [], "figures": {side: [] for side in there},
+            "against": {side: s.against for side, s in there.items() if s.against}, "left_out": left_out, "failed": {}}
+
+
+def measure(case, result, rounds, save):
+    """Fills the result: for each side a list over rounds."""
+    result["ping_pong_ns"].append(ping_pong())
+    for turn in range(rounds):
+        for side, figures in result["figures"].items():
+            if side in result["failed"]:
                 continue
             try:
-                figures[side].append(run(turn))
-                print(f"  {name} {turn + 1}/{repeats} {side}: {number(figures[side][-1].get('rate'))} {case.unit}", file=sys.stderr, flush=True)
-            except (RuntimeError, OSError, subprocess.TimeoutExpired, ValueError, IndexError) as e:
-                failed[side] = str(e)
-                print(f"  {name} {side}: failed: {e}", file=sys.stderr, flush=True)
-        pings.append(ping_pong())
-    return {"case": name, "title": case.title, "unit": case.unit, "ping_pong_ns": pings, "figures": figures, "failed": failed,
-            "claims": [judge(c, figures) for c in case.claims]}
+                figures.append(case.sides[side].run(turn))
+                say(f"  {result['case']} {turn + 1}/{rounds} {side}: {number(figures[-1]['rate'])} {case.unit}")
+            except (RuntimeError, OSError, subprocess.TimeoutExpired, ValueError, LookupError) as e:
+                result["failed"][side] = str(e)
+                say(f"  {result['case']}: {side} failed: {e}")
+        result["ping_pong_ns"].append(ping_pong())
+        result["claims"] = [c for c in (judge(c, result["figures"]) for c in case.claims) if c]
+        save()
 
 
 def judge(claim, figures):
-    """What came of a claim, round by round, and in the median."""
-    ours, theirs = figures[claim.ours], [figures[t] for t in claim.theirs]
-    rounds = min([len(ours)] + [len(t) for t in theirs])
+    """What came of a claim, round by round, and in the median; None if a side of it is not there."""
+    theirs = [figures[t] for t in claim.theirs if figures.get(t)]
+    if not figures.get(claim.ours) or claim.theirs and not theirs:
+        return None
     values = []
-    for i in range(rounds):
-        mine, others = ours[i].get(claim.of), [t[i].get(claim.of) for t in theirs]
-        if mine is None or None in others:
+    for mine, *others in zip(*([r.get(claim.of) for r in side] for side in (figures[claim.ours], *theirs))):
+        if None in (mine, *others):
             continue
-        if not others:
-            values.append(mine)
-        elif claim.of == "rate":
-            values.append(mine / max(others))
-        else:
-            values.append(mine - (min(others) if claim.most else max(others)))
+        best = (min if claim.most else max)(others, default=None)
+        values.append(mine if best is None else mine / best if claim.of == "rate" else mine - best)
     got = statistics.median(values) if values else None
     held = got is not None and (got <= claim.target if claim.most else got >= claim.target)
     return {"text": claim.text, "got": got, "rounds": values, "target": claim.target, "most": claim.most, "of": claim.of, "held": held}
@@ -75,12 +87,15 @@ def judge(claim, figures):
 
 def number(v):
     """Three digits and a k, M or G."""
-    if v is None:
-        return "-"
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(v) >= size:
             return f"{v / size:.3g}{letter}"
     return f"{v:.3g}"
+
+
+def digits(v):
+    """A ratio."""
+    return f"{v:.0f}" if v >= 20 else f"{v:.1f}" if v >= 5 else f"{v:.2f}"
 
 
 def spread(values, show):
@@ -92,71 +107,145 @@ def spread(values, show):
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def table(result):
+def middle(rounds, figure):
+    values = [r[figure] for r in rounds if r.get(figure) is not None]
+    return f"{statistics.median(values):.4f}" if values else "-"
+
+
+def reached(rounds):
+    """What a side has reached, by figure: the medians."""
+    return {f: middle(rounds, f) for f in ("loss", "accuracy", "rmse", "excess") if rounds[0].get(f) is not None}
+
+
+def ratios(results):
+    """The table of ratios in Markdown: a row for each rival in each case."""
+    lines = ["| rival | case | hogwild is faster by, median (range) | loss: hogwild; rival | accuracy: hogwild; rival |", "|---|---|---|---|---|"]
+    for result in results:
+        for rival, side in result["against"].items():
+            mine, theirs = result["figures"][side], result["figures"][rival]
+            if not mine or not theirs:
+                continue
+            values = [m["rate"] / t["rate"] for m, t in zip(mine, theirs)]
+            a, b = reached(mine), reached(theirs)
+            other = next((f for f in ("rmse", "excess") if f in a and f in b), "loss")
+            word = {"rmse": "RMSE ", "excess": "excess "}.get(other, "")
+            loss, accuracy = (f"{a[f]}; {b.get(f, '-')}" if f in a else "" for f in (other, "accuracy"))
+            which = "" if side == "hogwild" else f"; {side}"
+            lines.append(f"| {rival} | {result['title']}{which} | {spread(values, digits)} | {word + loss} | {accuracy} |")
+    return "\n".join(lines)
+
+
+def details(result):
     """One case in Markdown: its sides, then what must hold."""
     pings = [p for p in result["ping_pong_ns"] if p]
     lines = [f"**{result['title']}** (`{result['case']}`; cache line from core to core {spread(pings, lambda v: f'{v:.0f}')} ns)", "",
-             f"| | {result['unit']}, median (range) | seconds | accuracy, RMSE or excess |", "|---|---|---|---|"]
+             f"| | {result['unit']}, median (range) | seconds | reached |", "|---|---|---|---|"]
     for side, rounds in result["figures"].items():
         if side in result["failed"]:
             lines.append(f"| {side} | failed: {result['failed'][side].splitlines()[0][:80]} | | |")
-            continue
-        reached = next((f for f in ("excess", "rmse", "accuracy") if rounds and f in rounds[0]), None)
-        lines.append("| " + " | ".join([
-            side, spread([r["rate"] for r in rounds], number), spread([r.get("seconds") for r in rounds], lambda v: f"{v:.3g}"),
-            spread([r[reached] for r in rounds], lambda v: f"{v:.4f}") if reached else ""]) + " |")
+        elif rounds:
+            found = ", ".join(f"{f} {v}" for f, v in reached(rounds).items())
+            seconds = spread([r.get("seconds") for r in rounds], lambda v: f"{v:.3g}")
+            lines.append(f"| {side} | {spread([r['rate'] for r in rounds], number)} | {seconds} | {found} |")
     lines += ["", "| what must hold | wanted | measured, median (range) | |", "|---|---|---|---|"]
     for c in result["claims"]:
         sign = "≤" if c["most"] else "≥"
-        digits = (lambda v: f"{v:.2f}") if c["of"] in ("rate", "seconds") else (lambda v: f"{v:.4f}")
-        lines.append(f"| {c['text']} | {sign} {c['target']:g} | {spread(c['rounds'], digits)} | {'yes' if c['held'] else 'NO'} |")
+        show = digits if c["of"] in ("rate", "seconds") else (lambda v: f"{v:.4f}")
+        lines.append(f"| {c['text']} | {sign} {c['target']:g} | {spread(c['rounds'], show)} | {'yes' if c['held'] else 'NO'} |")
     return "\n".join(lines) + "\n"
+
+
+def git(folder, *arguments):
+    return subprocess.run(["git", "-C", folder, *arguments], check=False, capture_output=True, text=True).stdout.strip()
 
 
 def about():
     """The machine and the versions."""
-    import torch
+    versions = {"python": platform.python_version()}
+    for package in ("numpy", "torch", "torchvision", "scikit-learn", "vowpalwabbit"):
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    for source in ("hogwildpp", "libmf"):
+        if os.path.exists(f"{sides.RIVALS}/{source}/.git"):
+            versions[source] = git(f"{sides.RIVALS}/{source}", "rev-parse", "--short", "HEAD")
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"time": now, "commit": git(sides.ROOT, "describe", "--always", "--dirty", "--exclude=*"), "command": " ".join(sys.argv[1:]),
+            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0], "machine": sides.floors(3), "versions": versions}
 
-    floors = json.loads(cases.execute([cases.HOGWILD, "bench", "--floors", "--repeat", 0, "--json", "--seconds", 3]))
-    commit = subprocess.run(["git", "-C", cases.ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    return {"time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": commit,
-            "hogwild": cases.execute([cases.HOGWILD, "--version"]).splitlines()[0], "machine": floors,
-            "versions": {"python": platform.python_version(), "torch": torch.__version__, "liblinear": "2.30",
-                         "hogwildpp": "6aaf9ef", "libmf": "1498368",
-                         "gcc": cases.execute(["gcc", "--version"]).splitlines()[0]}}
+
+def read(paths, wanted):
+    """The cases of files that were written before; each has what is wanted."""
+    found = []
+    for path in paths:
+        try:
+            with open(path) as f:
+                found += [r for r in json.load(f)["cases"] if r[wanted] is not None]
+        except OSError as e:
+            sys.exit(f"{path}: {e.strerror}")
+        except (ValueError, TypeError, LookupError):
+            sys.exit(f"{path}: not what compare.py writes, or what an older one wrote: its cases have no {wanted}")
+    return found
+
+
+def run(names, rounds, path):
+    """Runs the cases, prints the ratios; returns the exit status."""
+    report = {**about(), "cases": []}
+    path = path or os.path.join(sides.RIVALS, f"results-{report['time'][:19].replace(':', '').replace('-', '')}.json")
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+
+    def save():
+        with open(path + ".part", "w") as f:
+            json.dump(report, f, indent=1)
+        os.replace(path + ".part", path)
+
+    status = 0
+    try:
+        for name in names:
+            case = cases.CASES[name]()
+            if lacking := sides.missing(case.needs):
+                hint = "make cuda" if lacking[-1].endswith("-cuda") else "make rivals says why"
+                say(f"  {name} is left out: there is no {' and '.join(lacking)} ({hint})")
+                continue
+            report["cases"].append(open_case(name, case))
+            measure(case, report["cases"][-1], rounds or case.rounds, save)
+    except KeyboardInterrupt:
+        status = 130
+    if not report["cases"]:
+        say("nothing was measured")
+        return status or 1
+    save()
+    print(ratios(report["cases"]))
+    say(f"figures in {path}" + (": stopped before the end" if status else ""))
+    return status or int(any(r["failed"] for r in report["cases"]))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("cases", nargs="*", help="of --list; all")
-    p.add_argument("--list", action="store_true")
-    p.add_argument("--show", nargs="+", metavar="FILE")
-    p.add_argument("--repeats", type=int, default=0)
-    p.add_argument("--json", metavar="FILE")
+    p.add_argument("cases", nargs="*", metavar="CASE", help="of --list (default: those with a star there)")
+    p.add_argument("--list", action="store_true", help="the cases")
+    p.add_argument("--table", nargs="+", metavar="FILE", help="print the table of ratios of earlier results")
+    p.add_argument("--show", nargs="+", metavar="FILE", help="print all of earlier results")
+    p.add_argument("--rounds", type=int, default=0, metavar="N", help="how often each side is run (default: by case, 1 to 5)")
+    p.add_argument("--gpu", type=int, metavar="N", help="the cases on this GPU too")
+    p.add_argument("--out", metavar="FILE", help="where the figures go")
     a = p.parse_args()
+    sides.GPU = a.gpu or 0
     if a.list:
         for name, case in cases.CASES.items():
-            print(f"{name:12} {case().title}")
-        return
-    if a.show:
-        for path in a.show:
-            for result in json.load(open(path))["cases"]:
-                print(table(result))
-        return
-    unknown = [c for c in a.cases if c not in cases.CASES]
-    if unknown:
-        sys.exit(f"no case {', '.join(unknown)}; there are {', '.join(cases.CASES)}")
-    report = {**about(), "cases": []}
-    stamp = report["time"].replace(":", "").replace("-", "")[:15]
-    path = a.json or os.path.join(cases.RIVALS, "results", f"{stamp}-{'-'.join(a.cases[:3]) or 'all'}.json")
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    for name in a.cases or cases.CASES:
-        case = cases.CASES[name]()
-        report["cases"].append(measure(name, case, a.repeats or case.repeats))
-        with open(path, "w") as f:  # after every case: a run may be stopped
-            json.dump(report, f, indent=1)
-        print(table(report["cases"][-1]), flush=True)
-    print("figures in", path, file=sys.stderr)
+            print(f"{'*' if name in cases.USUAL else ' '} {name:12} {case().title}")
+    elif a.table:
+        print(ratios(read(a.table, "against")))
+    elif a.show:
+        print("\n".join(details(r) for r in read(a.show, "claims")))
+    else:
+        if unknown := [c for c in a.cases if c not in cases.CASES]:
+            p.error(f"no case {', '.join(unknown)}; there are {', '.join(cases.CASES)}")
+        if not os.access(sides.HOGWILD, os.X_OK):
+            p.error(f"no {sides.HOGWILD}: make build")
+        usual = cases.USUAL + [c for c in cases.CASES if c.startswith("gpu-") and a.gpu is not None]
+        sys.exit(run(a.cases or usual, a.rounds, a.out))
 
 
 if __name__ == "__main__":

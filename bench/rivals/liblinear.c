@@ -79,18 +79,19 @@ static double run(int solver, double eps, double lambda, int times, double *seco
 
 int main(int argc, char **argv) {
 	if (argc < 3) { fprintf(stderr, "usage: liblinear TRAIN LAMBDA [SHARE]\n"); return 2; }
-	double lambda = atof(argv[2]), share = argc > 3 ? atof(argv[3]) : 1e-3, seconds, best = 1e9, best_eps = 0;
+	double lambda = atof(argv[2]), share = argc > 3 ? atof(argv[3]) : 1e-3, seconds, best = 1e9, best_eps = 0, best_value = 0;
 	int best_solver = 0, solvers[] = {L2R_LR, L2R_LR_DUAL};
 	set_print_string_function(quiet);
 	load(argv[1]);
 	double optimum = run(L2R_LR, 1e-9, lambda, 1, &seconds);
 	for (int s = 0; s < 2; s++)
 		for (double eps = 100; eps > 1e-6; eps /= 2) {
-			if (run(solvers[s], eps, lambda, 3, &seconds) > optimum * (1 + share)) continue;
-			if (seconds < best) best = seconds, best_solver = solvers[s], best_eps = eps;
+			double value = run(solvers[s], eps, lambda, 3, &seconds);
+			if (value > optimum * (1 + share)) continue;
+			if (seconds < best) best = seconds, best_solver = solvers[s], best_eps = eps, best_value = value;
 			break;
 		}
-	printf("{\"seconds\": %.6f, \"solver\": %d, \"eps\": %g, \"optimum\": %.9f, \"version\": %d}\n",
-		best, best_solver, best_eps, optimum, liblinear_version);
+	printf("{\"seconds\": %.6f, \"solver\": %d, \"eps\": %g, \"objective\": %.9f, \"optimum\": %.9f, \"version\": %d}\n",
+		best, best_solver, best_eps, best_value, optimum, liblinear_version);
 	return 0;
 }

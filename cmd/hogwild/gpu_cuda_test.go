@@ -41,12 +41,7 @@ func setupGPU(env *testscript.Env) error {
 		env.Setenv(name, os.Getenv(name))
 	}
 	env.Setenv("BIN", os.Getenv("HOGWILD_BIN"))
-	folder, err := filepath.Abs(examples)
-	if err != nil {
-		return err
-	}
-	env.Setenv("EXAMPLES", folder)
-	return hideCUDA(env)
+	return setup(env)
 }
 
 // gpuCondition knows [built]: make has built the programs in $BIN; and [driver]:

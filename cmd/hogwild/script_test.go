@@ -35,7 +35,7 @@ func TestScripts(t *testing.T) {
 		Dir:                "testdata/script",
 		RequireUniqueNames: true,
 		Deadline:           time.Now().Add(time.Minute), // all take a second; a hang must be seen
-		Setup:              hideCUDA,
+		Setup:              setup,
 		Condition:          condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":       exits,
@@ -43,6 +43,16 @@ func TestScripts(t *testing.T) {
 			"sameweights": sameWeights,
 		},
 	})
+}
+
+// setup hides hogwild-cuda, and says where the examples are.
+func setup(env *testscript.Env) error {
+	folder, err := filepath.Abs(examples)
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", folder)
+	return hideCUDA(env)
 }
 
 // hideCUDA takes from PATH the folders with a hogwild-cuda: a script that wants one

@@ -1,0 +1,176 @@
+"""What the PyTorch rivals share: MNIST, the networks, processes of one thread, and what
+weights reach on the test set, in float64; hogwild's are judged by it too.
+"""
+
+import argparse
+import copy
+import functools
+import gzip
+import itertools
+import json
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+import torch
+import torch.multiprocessing as mp
+import torch.nn.functional as F
+from torch import nn
+
+MEAN, STD = 0.1307, 0.3081
+
+
+def read_idx(path):
+    with gzip.open(path) as f:
+        head = f.read(4)
+        shape = np.frombuffer(f.read(4 * head[3]), ">i4")
+        return torch.from_numpy(np.frombuffer(f.read(), np.uint8).reshape(shape).copy())
+
+
+@functools.cache
+def load(folder, part):
+    """The images as bytes, n x 28 x 28, and the labels of train or t10k."""
+    return read_idx(f"{folder}/{part}-images-idx3-ubyte.gz"), read_idx(f"{folder}/{part}-labels-idx1-ubyte.gz").long()
+
+
+def inputs(raw, mean=MEAN, std=STD, dtype=torch.float32):
+    return ((raw.to(dtype) / 255 - mean) / std).unsqueeze(1)
+
+
+class ConvNet(nn.Module):
+    """The network of PyTorch's example mnist_hogwild."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 10, kernel_size=5)
+        self.conv2 = nn.Conv2d(10, 20, kernel_size=5)
+        self.conv2_drop = nn.Dropout2d()
+        self.fc1 = nn.Linear(320, 50)
+        self.fc2 = nn.Linear(50, 10)
+
+    def forward(self, x):
+        x = F.relu(F.max_pool2d(self.conv1(x), 2))
+        x = F.relu(F.max_pool2d(self.conv2_drop(self.conv2(x)), 2))
+        x = F.dropout(F.relu(self.fc1(x.flatten(1))), training=self.training)
+        return F.log_softmax(self.fc2(x), dim=1)
+
+
+def network(name):
+    """softmax, mlp:WIDTHS or convnet; all end in log-probabilities."""
+    if name == "convnet":
+        return ConvNet()
+    widths = [784] + [int(w) for w in name.partition(":")[2].split(",") if w] + [10]
+    layers = [nn.Flatten()]
+    for i, (a, b) in enumerate(itertools.pairwise(widths)):
+        layers += [nn.Linear(a, b)] + ([nn.ReLU()] if i + 2 < len(widths) else [])
+    return nn.Sequential(*layers, nn.LogSoftmax(dim=1))
+
+
+@torch.no_grad()
+def reached(model, folder, mean=MEAN, std=STD):
+    """The mean cross-entropy and the accuracy on the test set, in float64."""
+    device = next(model.parameters()).device
+    raw, y = (t.to(device) for t in load(folder, "t10k"))
+    judge = copy.deepcopy(model).double().eval()
+    z = torch.cat([judge(inputs(part, mean, std, torch.float64)) for part in raw.split(1000)])
+    return F.nll_loss(z, y).item(), (z.argmax(1) == y).double().mean().item()
+
+
+def reached_by_file(path, folder):
+    """The same of a weights.safetensors of hogwild, whose tensors have PyTorch's order and
+    shapes; model and scale are in its metadata."""
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as f:
+        config = json.loads(f.metadata()["hogwild.config"])
+        model = network(config["model"])
+        names = list(model.state_dict())
+        # a Sequential counts its layers from Flatten on, hogwild from the first linear one
+        theirs = sorted(f.keys(), key=lambda name: (name.split(".")[0], name.endswith("bias")))
+        model.load_state_dict(dict(zip(names, (f.get_tensor(name) for name in theirs), strict=True)))
+    mean, std = map(float, config["scale"].split(","))
+    return reached(model, folder, mean, std)
+
+
+def flags(about, ways):
+    """The parser of the flags that all have."""
+    p = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--data", required=True, metavar="DIR", help="folder of MNIST's four files, .gz")
+    p.add_argument("--model", default="mlp:128", help="softmax, mlp:WIDTHS or convnet")
+    p.add_argument("--way", default=ways[0], choices=ways)
+    p.add_argument("--batch", type=int, default=64)
+    p.add_argument("--lr", type=float, default=0.1)
+    p.add_argument("--momentum", type=float, default=0.0)
+    p.add_argument("--epochs", type=int, default=1)
+    p.add_argument("--processes", type=int, default=2)
+    p.add_argument("--limit", type=int, default=0, metavar="N", help="train on the first N rows")
+    return p
+
+
+def pin(rank):
+    torch.set_num_threads(1)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[rank % len(cores)]})
+    torch.manual_seed(1 + rank)
+
+
+def batches(a, rank, epoch, x, y):
+    """The batches of a process in a pass: its part of one order for all."""
+    order = torch.randperm(len(y), generator=torch.Generator().manual_seed(epoch))
+    mine = order.tensor_split(a.processes)[rank]
+    return ((x[i], y[i]) for i in mine.split(a.batch))
+
+
+def warm(a, step, x, y):
+    """Some steps before the first epoch, so that code is loaded, or compiled; run puts the
+    weights back."""
+    for n in {a.batch, len(y) // a.processes % a.batch or a.batch}:
+        for _ in range(3):
+            step(x[:n], y[:n])
+
+
+def guarded(work, gate, *arguments):
+    try:
+        work(*arguments, gate)
+    except BaseException:
+        gate.abort()  # so that nobody waits for it
+        raise
+
+
+def run(a, work, prepare=lambda model, x: (model, x), passes=1):
+    """Starts a.processes processes with work(rank, a, model, raw, x, y, gate), which share the
+    data and the weights, and prints one line of JSON: examples a second in training (passes
+    are those of all processes over the data in an epoch), what is reached after each epoch,
+    the seconds of each. They pass the gate when they are warm, and then thrice an epoch: to
+    begin, when done, and when the weights have been tested."""
+    torch.manual_seed(1)
+    mp.set_start_method("spawn")
+    raw, y = (t[: a.limit or None].clone() for t in load(a.data, "train"))
+    model, x = prepare(network(a.model), inputs(raw))
+    model.share_memory()
+    for t in (raw, x, y):
+        t.share_memory_()
+    gate = mp.Barrier(a.processes + 1, timeout=280)
+    first = copy.deepcopy(model.state_dict())
+    workers = [mp.Process(target=guarded, args=(work, gate, r, a, model, raw, x, y), daemon=True) for r in range(a.processes)]
+    for w in workers:
+        w.start()
+    seconds, found = [], []
+    try:
+        gate.wait()
+        model.load_state_dict(first)
+        for _ in range(a.epochs):
+            gate.wait()
+            began = time.perf_counter()
+            gate.wait()
+            seconds.append(time.perf_counter() - began)
+            found.append(reached(model, a.data))
+            gate.wait()
+    except threading.BrokenBarrierError:
+        sys.exit("a process has failed, or none came to the gate for minutes")
+    for w in workers:
+        w.join()
+    print(json.dumps({"examples_per_second": passes * len(y) * a.epochs / sum(seconds), "test_loss": [f[0] for f in found],
+                      "test_accuracy": [f[1] for f in found], "seconds": seconds, "way": a.way, "torch": torch.__version__}))

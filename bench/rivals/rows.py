@@ -1,0 +1,48 @@
+"""Sparse rows, as sparse.c has read them, and what linear weights reach on them, in float64;
+hogwild's are judged by it too.
+"""
+
+import json
+
+import numpy as np
+
+
+def read(path):
+    """The signs, offsets, indices from 0, and values of the rows of PATH.csr; and how many features."""
+    with open(path + ".csr", "rb") as f:
+        n, d, nnz = map(int, np.fromfile(f, np.int64, 3))
+        ptr = np.fromfile(f, np.int64, n + 1)
+        idx, val = np.fromfile(f, np.uint32, nnz), np.fromfile(f, np.float32, nnz)
+        return np.fromfile(f, np.float32, n), ptr, idx, val, d
+
+
+def count(path):
+    """How many rows PATH.csr has."""
+    return int(np.fromfile(path + ".csr", np.int64, 1)[0])
+
+
+def scores(w, bias, rows):
+    """w'x + bias for each row; features that w does not know count nothing."""
+    _, ptr, idx, val, d = rows
+    w = np.append(w, np.zeros(max(0, d - len(w))))
+    sums = np.append(0, np.cumsum(val.astype(float) * w[idx]))
+    return sums[ptr[1:]] - sums[ptr[:-1]] + bias
+
+
+def mean_loss(z, y, hinge=False):
+    """mean log(1+exp(-y z)), or that of max(0, 1 - y z)."""
+    return float((np.maximum(0, 1 - y * z) if hinge else np.logaddexp(0, -y * z)).mean())
+
+
+def reached(z, y, hinge=False):
+    """The mean loss, and the share of rows whose sign is right."""
+    return mean_loss(z, y, hinge), float((y * z > 0).mean())
+
+
+def weights(path):
+    """The weights and the bias of a weights.safetensors of a linear model."""
+    with open(path, "rb") as f:
+        head = json.loads(f.read(int.from_bytes(f.read(8), "little")))
+        body = f.read()
+    named = {k: np.frombuffer(body[slice(*v["data_offsets"])], "<f4").astype(float) for k, v in head.items() if k != "__metadata__"}
+    return named["0.weight"], float(named["0.bias"][0]) if "0.bias" in named else 0.0
