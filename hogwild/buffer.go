@@ -33,6 +33,9 @@ func (c *Config) flushDense(kind string, w int) int {
 	every := max(8, 128/c.Batch)
 	if c.Law.Knee > 0 { // an eighth of what the rate bears in flight
 		every = min(every, max(1, int(c.Law.Knee/8)))
+		if c.mergesAlone() {
+			every = max(every, 2)
+		}
 	}
 	if c.Law.Hold > 0 {
 		every = min(every, c.Law.Hold)

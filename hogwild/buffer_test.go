@@ -1,6 +1,8 @@
 package hogwild
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"hogwild/hogwild/data"
@@ -47,6 +49,39 @@ func TestHeldBack(t *testing.T) {
 	for _, batch := range []int{1, 16} {
 		if plain, held := loss("1", batch), loss("8", batch); held > 1.2*plain+0.02 {
 			t.Errorf("batch %d: test loss %.4f, without holding back %.4f", batch, held, plain)
+		}
+	}
+}
+
+// TestMergesAlone: a worker that merges with the lock gives it back; one that finds it in
+// the hands of another that does not go on merges all the same, and leaves it there.
+func TestMergesAlone(t *testing.T) {
+	for _, holder := range []uint32{0, 7} {
+		lock := holder
+		h := &hot{shared: []float32{1, 2}, mine: []float32{4, 5}, base: []float32{3, 3}, lock: &lock}
+		h.merge()
+		if lock != holder || !slices.Equal(h.shared, []float32{2, 4}) || !slices.Equal(h.mine, h.shared) {
+			t.Errorf("lock %d: afterwards %d, weights %v, copy %v", holder, lock, h.shared, h.mine)
+		}
+	}
+}
+
+// TestCentredTogether: two workers that merge centred weights learn as well as one. Were
+// updates lost where they merge at once, the bias would run away (see mergesAlone): to a
+// loss of 1 to 100, on cores that are far apart or busy.
+func TestCentredTogether(t *testing.T) {
+	loss := func(workers int, seed uint64) float64 {
+		c := quick(t)
+		c.Data, c.Model, c.Workers, c.Seed, c.Center, c.LR, c.Epochs = "digits:6000", "softmax", workers, seed, "on", 0.1, 8
+		r, err := Run(context.Background(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.TestLoss
+	}
+	for seed := range uint64(3) {
+		if one, two := loss(1, seed+1), loss(2, seed+1); !(two < 1.2*one) {
+			t.Errorf("seed %d: test loss %v with one worker, %v with two", seed+1, one, two)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const worthCentring = 0.8
 // settleCenter decides whether the run centres its inputs, and if so, sets Lambda to
 // that of the centred ones.
 func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
-	if c.Center == "off" || c.Center == "auto" && set.Kind == data.Sparse {
+	if c.Center == "off" || c.Center == "auto" && (set.Kind == data.Sparse || c.loses(set)) {
 		return nil
 	}
 	if set.Kind == data.Sparse && c.GPU != "" {
@@ -34,6 +34,14 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 		l.Center, l.Lambda = true, centred
 	}
 	return nil
+}
+
+// loses tells whether workers of the run write a linear model where it lies, at the same
+// time, all of it at every step: centring does not bear what is lost then (see
+// mergesAlone). Perceptrons, whose steps are longer and whose weights are more, bear it.
+func (c *Config) loses(set *data.Set) bool {
+	held := c.FlushEvery != "1" && set.Features*max(1, len(set.Classes)) <= maxHeldDense
+	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !held && !strings.HasPrefix(c.Model, "mlp")
 }
 
 // centres tells whether the steps of the run are such that centring is exact: plain

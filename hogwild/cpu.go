@@ -46,6 +46,7 @@ type cpu struct {
 	queue  []int32    // those of them whose steps are still to be taken
 	x      []data.Row // the inputs of the step's batch
 	g      model.Gradient
+	sums   []float32 // of a batch: the gradient of the bias, and of what centring keeps
 	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
 	mean   []float32 // barrier mode: this rank's slice of the average
 	steps  int64
@@ -104,7 +105,7 @@ func newCPU(s *Setup, rank int) *cpu {
 	}
 	var copied bool
 	d.step, copied = d.stepper()
-	d.hot = d.holdBack(copied)
+	d.hot = d.holdBack(m, copied)
 	if copied {
 		d.bias = d.holdBias(s.Params)
 	}
@@ -239,16 +240,33 @@ func (d *cpu) push(p *model.Part, a float32) {
 	if p.Bias < 0 {
 		return
 	}
-	step := a * cmp.Or(p.BiasStep, 1)
+	d.pushBias(p, a)
+}
+
+// pushBias adds a times the gradient of the bias, and of what centring keeps. All workers
+// write these few numbers at every step. So the batch is summed first: an update is then
+// overtaken as a whole, in a moment, and not summand by summand. With centring the
+// summands are many times the sum, and a run that lost some of each batch would diverge.
+func (d *cpu) pushBias(p *model.Part, a float32) {
+	if len(d.sums) < 2*p.Out {
+		d.sums = make([]float32, 2*p.Out)
+	}
+	bias, center := d.sums[:p.Out], d.sums[p.Out:2*p.Out]
+	clear(d.sums[:2*p.Out])
+	step := cmp.Or(p.BiasStep, 1)
 	for i := range p.X {
 		delta := p.D[i*p.Out : (i+1)*p.Out]
 		if c := p.Center; c != nil {
-			d.add(c.S, a, delta)
-			d.add(p.Bias, step+a*(c.Norm2-c.M[i]), delta)
+			vec.Axpy(1, delta, center)
+			vec.Axpy(step+c.Norm2-c.M[i], delta, bias)
 			continue
 		}
-		d.add(p.Bias, step, delta)
+		vec.Axpy(step, delta, bias)
 	}
+	if p.Center != nil {
+		d.add(p.Center.S, a, center)
+	}
+	d.add(p.Bias, a, bias)
 }
 
 // add has THE racy line: w[from:] += a u, while others read and write w.

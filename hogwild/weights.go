@@ -19,7 +19,7 @@ type weights struct {
 
 	counts  []uint64 // updates written by each rank, a line each
 	records []record // of each rank's samples
-	locks   []uint32 // locked mode: a line for each block of weights
+	locks   []uint32 // locked mode: a line for each block of weights; async: see mergesAlone
 	turns   []uint64 // ordered mode: see turns
 	bells   []uint32 // ordered mode: each rank's, a line each
 }
@@ -35,10 +35,12 @@ func createWeights(c *Config, p int) (*weights, error) {
 	l.Add("steps", shm.U64, c.optimizers(), lineWords)
 	l.Add("counts", shm.U64, c.Workers, lineWords)
 	l.Add("records", shm.U64, c.Workers, recordWords)
-	switch c.Mode {
-	case "locked":
-		l.Add("locks", shm.U32, lockBlocks(p), 2*lineWords)
-	case "ordered":
+	switch {
+	case c.Mode == "locked":
+		l.Add("locks", shm.U32, lockBlocks(p), lockLine)
+	case c.mergesAlone():
+		l.Add("locks", shm.U32, 1, lockLine)
+	case c.Mode == "ordered":
 		l.Add("turns", shm.U64, turnLines(c.Workers), lineWords)
 		l.Add("bells", shm.U32, c.Workers, 2*lineWords)
 	}
@@ -88,10 +90,10 @@ func (m *weights) openModes(c *Config) error {
 	var records []uint64
 	m.counts, errs[0] = shm.View[uint64](m.seg, "counts")
 	records, errs[1] = shm.View[uint64](m.seg, "records")
-	switch c.Mode {
-	case "locked":
+	switch {
+	case c.Mode == "locked" || c.mergesAlone():
 		m.locks, errs[2] = shm.View[uint32](m.seg, "locks")
-	case "ordered":
+	case c.Mode == "ordered":
 		m.turns, errs[2] = shm.View[uint64](m.seg, "turns")
 		m.bells, errs[3] = shm.View[uint32](m.seg, "bells")
 	}
