@@ -32,6 +32,9 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	if e == nil {
 		return err
 	}
+	if err == nil {
+		err = undone(r, p)
+	}
 	if failed := writeExperiment(folder, e); failed != nil || errors.Is(err, hogwild.ErrUsage) {
 		return errors.Join(err, failed)
 	}
@@ -40,6 +43,18 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	}
 	_, failed := fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
 	return errors.Join(err, failed)
+}
+
+// undone is the error of a plan of which runs failed, other than by diverging.
+func undone(r *bench.Runner, p bench.Plan) error {
+	left, total := 0, len(p.Cases)*len(p.Seeds)
+	for _, done := range r.Done(p) {
+		left += len(p.Seeds) - done
+	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d runs failed, and count nowhere; the same command tries them again: %s", left, total, p.Command)
 }
 
 // experimentFolder refuses a folder in which other things than an experiment lie: files of

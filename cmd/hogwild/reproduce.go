@@ -183,9 +183,13 @@ func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	e, err := (&bench.Runner{Folder: o.out, Progress: stderr, Fresh: o.fresh}).Run(ctx, p)
+	r := &bench.Runner{Folder: o.out, Progress: stderr, Fresh: o.fresh}
+	e, err := r.Run(ctx, p)
 	if e == nil || errors.Is(err, hogwild.ErrUsage) {
 		return err
+	}
+	if err == nil {
+		err = undone(r, p)
 	}
 	err = errors.Join(err, writeExperiment(o.out, e), report(stdout, reproduced{e}, o.json))
 	if !o.json {
