@@ -22,7 +22,7 @@ import (
 // goes to stderr, the table, or the results as JSON, to stdout. Ctrl-C stops it: what was
 // measured so far is written and reported too.
 func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJSON bool) error {
-	if err := experimentFolder(folder); err != nil {
+	if err := folderFor(folder, p); err != nil {
 		return err
 	}
 	ctx, stop := untilSignal()
@@ -55,6 +55,22 @@ func undone(r *bench.Runner, p bench.Plan) error {
 		return nil
 	}
 	return fmt.Errorf("%d of %d runs failed, and count nowhere; the same command tries them again: %s", left, total, p.Command)
+}
+
+// folderFor refuses a folder in which other things lie than this experiment: they would be
+// lost.
+func folderFor(folder string, p bench.Plan) error {
+	if err := experimentFolder(folder); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(folder, "results.json")); err != nil {
+		return nil // nothing, or it was stopped in its first turn
+	}
+	e, err := bench.ReadExperiment(folder)
+	if err == nil && (e.Kind != p.Kind || e.Name != p.Name) {
+		err = usagef("%s holds another experiment, %s %s; name another folder with --out", folder, e.Kind, e.Name)
+	}
+	return err
 }
 
 // experimentFolder refuses a folder in which other things than an experiment lie: files of

@@ -175,8 +175,11 @@ func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
 	if o.dryRun {
 		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
 	}
+	err := folderFor(o.out, p)
+	if err != nil {
+		return err
+	}
 	if p.Name != "tutorial" {
-		var err error
 		if p.Floors, err = o.floors(stderr); err != nil {
 			return err
 		}
