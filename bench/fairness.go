@@ -172,6 +172,7 @@ func (e *Experiment) averages() (notes []string) {
 		for _, c := range of {
 			switch {
 			case c.Mode != "sync" || c.Workers == 1 || c.Config.GlobalBatch > 0:
+			case c.runs() == 0: // only a run knows all its settings
 			case c.Config.Average == "gradients" || c.Config.AverageEvery == 1:
 				common = append(common, c)
 			default:

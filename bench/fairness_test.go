@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild"
 )
 
 // TestFairness: of an experiment without fault nothing is said; each fault alone has its
@@ -59,6 +61,20 @@ func TestFairness(t *testing.T) {
 }
 
 // TestBatchesAskedFor: steps of other sizes are no surprise where they were asked for.
+// TestAveragesNotRun: what a case would average is known when it has run.
+func TestAveragesNotRun(t *testing.T) {
+	e := handmade()
+	e.Cases = e.Cases[:2]
+	e.Cases[1].Mode, e.Cases[1].Config.Average = "sync", "weights"
+	if notes := e.averages(); len(notes) != 1 {
+		t.Errorf("of a case in sync: %q", notes)
+	}
+	e.Cases[1].Config, e.Cases[1].Failed = hogwild.Config{}, []string{notRun, notRun, notRun}
+	if notes := e.averages(); notes != nil {
+		t.Errorf("of a case that was not run: %q", notes)
+	}
+}
+
 func TestBatchesAskedFor(t *testing.T) {
 	e := handmade()
 	e.Cases[1].Config.Batch = 8

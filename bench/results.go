@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/hogwild"
 )
 
 // Results is what run.sh of make gpu-pack has left in a folder.
@@ -98,7 +100,7 @@ type Rival struct {
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
 	if _, err := os.Stat(filepath.Join(folder, "sections.tsv")); err != nil {
-		return nil, fmt.Errorf("bench: %s has no results of run.sh: %w", folder, err)
+		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("%s has no results of run.sh, which make gpu-pack packs: %v", folder, err)}
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(folder, name))

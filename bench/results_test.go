@@ -3,12 +3,15 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -66,7 +69,7 @@ func TestPageOfStandIn(t *testing.T) {
 
 func TestCollectErrors(t *testing.T) {
 	folder := t.TempDir()
-	if _, err := Collect(folder); err == nil || !strings.Contains(err.Error(), "no results of run.sh") {
+	if _, err := Collect(folder); !errors.Is(err, hogwild.ErrUsage) || !strings.Contains(err.Error(), "no results of run.sh") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	for name, text := range map[string]string{"sections.tsv": "", "probes.json": "{"} {

@@ -39,7 +39,7 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	}
 	runs := filepath.Join(r.Folder, "runs")
 	if err := os.MkdirAll(runs, 0o777); err != nil {
-		return nil, err
+		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("the folder of the results: %v; name another one with --out", err)}
 	}
 	lock, err := lockFolder(r.Folder)
 	if err != nil {

@@ -108,12 +108,16 @@ func waited(c *bench.Measured) []bench.Number {
 	return c.BarrierWait
 }
 
-// toTarget is a list that runs have which reached the target.
+// toTarget is a list that runs have which reached the target, and how many did if not all.
 func toTarget(c *bench.Measured, list []bench.Number, text func(float64) string) string {
-	if finite(float64(c.Target)) && c.Target != 0 && bench.Summarize(c.TestLoss).N > 0 && bench.Summarize(list).N == 0 {
+	ended, there := bench.Summarize(c.TestLoss).N, bench.Summarize(list).N
+	switch {
+	case !finite(float64(c.Target)) || c.Target == 0 || there >= ended:
+		return spreadText(list, text)
+	case there == 0:
 		return "not reached"
 	}
-	return spreadText(list, text)
+	return fmt.Sprintf("%s, %d of %d", spreadText(list, text), there, ended)
 }
 
 // shareOf is what a case reaches of the floor that it is nearest to.

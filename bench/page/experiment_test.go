@@ -160,6 +160,10 @@ func TestTargetNotReached(t *testing.T) {
 	if got := cell(t, p, "Results", "sync-1", "s to loss 0.5000"); got != "not reached" {
 		t.Errorf("%q, want not reached", got)
 	}
+	e.Cases[0].SecondsToTarget[1] = bench.Number(nan)
+	if got := cell(t, OfExperiment(e), "Results", "async-1", "s to loss 0.5000"); got != "0.825 (0.750 to 0.900), 2 of 3" {
+		t.Errorf("%q, want how many got there", got)
+	}
 	if got := len(drawing(t, p, "time-to-target").Series); got != 2 {
 		t.Errorf("%d modes have bars, want both: sync got there with more workers", got)
 	}
@@ -318,6 +322,44 @@ func TestSweepOverFields(t *testing.T) {
 	}
 	if got := len(series(t, drawing(t, p, "loss-by-batch"), "lr 0.1").Points); got != 2 {
 		t.Errorf("%d points by batch, want 2", got)
+	}
+}
+
+// TestSweepOfDependentFields: only sync has an average-every, and it has a line in the
+// figures over lr and workers all the same; over average-every there is nothing to see.
+func TestSweepOfDependentFields(t *testing.T) {
+	e := &bench.Experiment{Kind: "sweep", Name: "lr", Seeds: []uint64{1}}
+	for _, mode := range []string{"async", "sync"} {
+		for _, lr := range []string{"0.01", "0.1"} {
+			for _, workers := range []int{1, 2} {
+				c := measured(mode, workers, 1)
+				c.Name, c.Settings = "", append(c.Settings, bench.Setting{Flag: "lr", Value: lr})
+				if mode == "sync" {
+					c.Settings = append(c.Settings, bench.Setting{Flag: "average-every", Value: "1"})
+					c.Config.AverageEvery = 1
+				}
+				e.Cases = append(e.Cases, c)
+			}
+		}
+	}
+	p := OfExperiment(e)
+	for _, name := range []string{"loss-by-lr", "loss-by-workers"} {
+		f := drawing(t, p, name)
+		for _, s := range f.Series {
+			if len(s.Points) != 2 {
+				t.Errorf("%s: %s has %d points, want 2", name, s.Name, len(s.Points))
+			}
+		}
+		if len(f.Series) != 4 {
+			t.Errorf("%s: %d lines, want 4", name, len(f.Series))
+		}
+	}
+	series(t, drawing(t, p, "loss-by-lr"), "mode sync, workers 2, average-every 1")
+	series(t, drawing(t, p, "loss-by-workers"), "mode async, lr 0.1")
+	for _, f := range p.Figures() {
+		if strings.HasSuffix(f.Name, "by-average-every") {
+			t.Errorf("a figure %s", f.Name)
+		}
 	}
 }
 

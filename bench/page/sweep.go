@@ -26,26 +26,59 @@ var finals = []final{
 	{"rate", "Examples a second", "examples trained, 1/s", func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }},
 }
 
-// swept is the finals over each field of numbers that was swept, a series for each value
-// of the next field. Fields besides these two are held at the values of the best case.
+// swept is the finals over each field of numbers that was swept, a series for each choice of
+// the others. Where these are more than can be told apart, a series is a value of the next
+// field, and the rest is held at the values of the best case.
 func (g *group) swept() (all []figure.Figure) {
 	for i, field := range g.fields {
 		if !numbers(g.cases, field) {
 			continue
 		}
-		next := ""
-		if len(g.fields) > 1 {
-			next = g.fields[(i+1)%len(g.fields)]
+		by := without(g.fields, field)
+		cases, held := g.cases, ""
+		if choices(cases, by) > tellApart {
+			by = []string{g.fields[(i+1)%len(g.fields)]}
+			cases, held = g.slice(field, by[0])
 		}
-		cases, held := g.slice(field, next)
+		if choices(cases, by) == len(cases) {
+			continue // a point each: nothing goes along this field
+		}
 		for _, f := range finals {
-			all = append(all, over(cases, f, field, next, g.part(), held))
+			all = append(all, over(cases, f, field, by, g.part(), held))
 		}
 	}
 	if len(all) == 0 && len(g.cases) <= 16 {
 		all = append(all, g.byCase(finals[0]), g.byCase(finals[1]))
 	}
 	return shown(all...)
+}
+
+func without(fields []string, field string) []string {
+	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == field })
+}
+
+// choice is what a case says itself of some fields, in words; if that is nothing, what it has.
+func choice(c *bench.Measured, fields []string) string {
+	var said, has []string
+	for _, f := range fields {
+		if v := setting(c.Settings, f); v != "" {
+			said = append(said, f+" "+v)
+		}
+		has = append(has, f+" "+valueOf(c, f))
+	}
+	if len(said) == 0 {
+		said = has
+	}
+	return strings.Join(said, ", ")
+}
+
+// choices is how many different ones the cases make.
+func choices(cases []*bench.Measured, fields []string) int {
+	different := map[string]bool{}
+	for _, c := range cases {
+		different[choice(c, fields)] = true
+	}
+	return len(different)
 }
 
 // numbers says whether a field has numbers in all cases, and several.
@@ -109,8 +142,8 @@ func (g *group) slice(field, next string) (cases []*bench.Measured, held string)
 	return cases, held
 }
 
-// over is a figure of what cases come to, over one field, by another.
-func over(cases []*bench.Measured, what final, field, next, part, held string) figure.Figure {
+// over is a figure of what cases come to, over one field, by others.
+func over(cases []*bench.Measured, what final, field string, by []string, part, held string) figure.Figure {
 	f := figure.Figure{
 		Name: anchor(part + " " + what.name + " by " + field), Title: within(what.title+" by "+field, part),
 		Caption: "Median of the repeats; a thin line is the range." + held,
@@ -121,17 +154,14 @@ func over(cases []*bench.Measured, what final, field, next, part, held string) f
 	for _, c := range cases {
 		x := number(valueOf(c, field))
 		low, high = min(low, x), max(high, x)
-		name := ""
-		if next != "" {
-			name = next + " " + valueOf(c, next)
-		}
+		name := choice(c, by)
 		at := slices.Index(names, name)
 		if at < 0 {
 			at = len(names)
 			names = append(names, name)
 			color := at
-			if next == "mode" {
-				color = max(0, ofMode(valueOf(c, next)))
+			if len(by) == 1 && by[0] == "mode" {
+				color = max(0, ofMode(c.Mode))
 			}
 			f.Series = append(f.Series, figure.Series{Name: name, Color: color})
 		}
@@ -140,7 +170,7 @@ func over(cases []*bench.Measured, what final, field, next, part, held string) f
 	for _, s := range f.Series {
 		slices.SortFunc(s.Points, func(a, b figure.Point) int { return int(math.Copysign(1, a.X-b.X)) })
 	}
-	f.X.Log = low > 0 && high >= 20*low
+	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
 	f.Y.Log = what.name == "loss" && decades(f) >= 1.5
 	return f
 }

@@ -48,9 +48,11 @@ func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
 		return nil, err
 	}
 	for _, was := range before.Cases {
-		if !slices.ContainsFunc(p.Cases, func(c bench.Case) bool {
-			return c.Name == was.Name && slices.Equal(c.Settings, was.Settings)
-		}) {
+		at := slices.IndexFunc(p.Cases, func(c bench.Case) bool { return c.Name == was.Name })
+		switch {
+		case at < 0:
+			return nil, usagef("--out %s: it holds the case %s, which is not among these; name another folder", o.out, was.Name)
+		case !slices.Equal(p.Cases[at].Settings, was.Settings):
 			return nil, usagef("--out %s: it holds the case %s with other settings than these; name another folder", o.out, was.Name)
 		}
 	}

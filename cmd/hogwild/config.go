@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -39,6 +41,9 @@ func (s *settings) file(path string) error {
 
 // mapping parses the text of a file: one list of "key: value".
 func mapping(path string, text []byte) ([]*ast.MappingValueNode, error) {
+	if !utf8.Valid(text) || bytes.ContainsRune(text, 0) { // parts of it would reach the terminal
+		return nil, usagef("%s: it is not a text file", path)
+	}
 	f, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		var y yaml.Error

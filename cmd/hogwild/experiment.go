@@ -22,7 +22,7 @@ import (
 // goes to stderr, the table, or the results as JSON, to stdout. Ctrl-C stops it: what was
 // measured so far is written and reported too.
 func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJSON bool) error {
-	if err := experimentFolder(folder); err != nil {
+	if err := folderFor(folder, p); err != nil {
 		return err
 	}
 	ctx, stop := untilSignal()
@@ -32,6 +32,9 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	if e == nil {
 		return err
 	}
+	if err == nil {
+		err = undone(r, p)
+	}
 	if failed := writeExperiment(folder, e); failed != nil || errors.Is(err, hogwild.ErrUsage) {
 		return errors.Join(err, failed)
 	}
@@ -40,6 +43,34 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	}
 	_, failed := fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
 	return errors.Join(err, failed)
+}
+
+// undone is the error of a plan of which runs failed, other than by diverging.
+func undone(r *bench.Runner, p bench.Plan) error {
+	left, total := 0, len(p.Cases)*len(p.Seeds)
+	for _, done := range r.Done(p) {
+		left += len(p.Seeds) - done
+	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d runs failed, and count nowhere; the same command tries them again: %s", left, total, p.Command)
+}
+
+// folderFor refuses a folder in which other things lie than this experiment: they would be
+// lost.
+func folderFor(folder string, p bench.Plan) error {
+	if err := experimentFolder(folder); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(folder, "results.json")); err != nil {
+		return nil // nothing, or it was stopped in its first turn
+	}
+	e, err := bench.ReadExperiment(folder)
+	if err == nil && (e.Kind != p.Kind || e.Name != p.Name) {
+		err = usagef("%s holds another experiment, %s %s; name another folder with --out", folder, e.Kind, e.Name)
+	}
+	return err
 }
 
 // experimentFolder refuses a folder in which other things than an experiment lie: files of

@@ -190,6 +190,7 @@ var ours = map[string]string{
 	"save-every": "an experiment keeps no snapshots; leave it out",
 	"json":       "leave it out: `hogwild sweep --json` prints the results",
 	"quiet":      "leave it out: runs of an experiment are quiet",
+	"dashboard":  "nobody would be told its address; leave it out",
 	"cpuprofile": "all runs would write the same file; leave it out",
 	"trace":      "all runs would write the same file; leave it out",
 }

@@ -128,6 +128,9 @@ type written struct {
 
 // write writes the page and, if asked, its figures.
 func (o *reportOptions) write(p *page.Page) (*written, error) {
+	if info, err := os.Stat(o.out); err == nil && info.IsDir() {
+		return nil, usagef("--out %s: it is a folder; name a file, as %s", o.out, filepath.Join(o.out, "report.html"))
+	}
 	w := &written{Report: o.out}
 	if err := bench.WriteFile(o.out, p.WriteHTML); err != nil {
 		return nil, o.failed(err)

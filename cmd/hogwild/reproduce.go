@@ -175,17 +175,24 @@ func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
 	if o.dryRun {
 		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
 	}
+	err := folderFor(o.out, p)
+	if err != nil {
+		return err
+	}
 	if p.Name != "tutorial" {
-		var err error
 		if p.Floors, err = o.floors(stderr); err != nil {
 			return err
 		}
 	}
 	ctx, stop := untilSignal()
 	defer stop()
-	e, err := (&bench.Runner{Folder: o.out, Progress: stderr, Fresh: o.fresh}).Run(ctx, p)
+	r := &bench.Runner{Folder: o.out, Progress: stderr, Fresh: o.fresh}
+	e, err := r.Run(ctx, p)
 	if e == nil || errors.Is(err, hogwild.ErrUsage) {
 		return err
+	}
+	if err == nil {
+		err = undone(r, p)
 	}
 	err = errors.Join(err, writeExperiment(o.out, e), report(stdout, reproduced{e}, o.json))
 	if !o.json {

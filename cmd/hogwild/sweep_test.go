@@ -142,6 +142,23 @@ func untimed(t *testing.T, folder string) *bench.Experiment {
 	return e
 }
 
+// TestRunsThatFailed: they make the command fail, those that diverged do not.
+func TestRunsThatFailed(t *testing.T) {
+	p := bench.Plan{Kind: "sweep", Name: "s", Command: "hogwild sweep s.yaml", Seeds: []uint64{1, 2}, Cases: []bench.Case{{Name: "a"}, {Name: "b"}}}
+	r := &bench.Runner{Folder: t.TempDir(), Program: []string{"sh", "-c", `echo "$@" | grep -q b.2 || exit 4; echo "hogwild: the numbers diverged" >&2; exit 3`, "sh"}}
+	if _, err := r.Run(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	err := undone(r, p) // that b diverged with seed 2 is a result
+	if err == nil || !strings.Contains(err.Error(), "3 of 4 runs failed") || !strings.Contains(err.Error(), p.Command) {
+		t.Errorf("%v, want how many failed, and the command", err)
+	}
+	p.Cases, p.Seeds = p.Cases[1:], p.Seeds[1:]
+	if err := undone(r, p); err != nil {
+		t.Errorf("of a run that diverged: %v", err)
+	}
+}
+
 // TestSweepInterrupted: what is done is reported, and kept; the run under way is not.
 func TestSweepInterrupted(t *testing.T) {
 	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
