@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"math"
+
+	"hogwild/internal/human"
 )
 
 // Finding is a statement of a publication beside what was measured here.
@@ -75,7 +77,7 @@ func agreement(way int, ok bool) Agreement {
 // times is a list's median as a factor; "not measured" of nothing.
 func times(list []Number) string {
 	if s := Summarize(list); s.N > 0 {
-		return s.text(factor)
+		return s.Text(human.Factor)
 	}
 	return string(Missing)
 }

@@ -7,7 +7,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 	"time"
@@ -139,8 +138,4 @@ func (m *meter) repeat(members []int, loop func(i, n int), figure func(n int, d 
 func nanoseconds(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
 
 // WriteJSON writes the floors as one JSON object.
-func (f *Floors) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(f)
-}
+func (f *Floors) WriteJSON(w io.Writer) error { return writeJSON(w, f) }

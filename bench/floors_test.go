@@ -91,14 +91,6 @@ func TestCrew(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.1234: "0.12", 7: "7.00", 45.67: "45.7", 1234.5: "1234", -51.3: "-51.3"} {
-		if got := short(v); got != want {
-			t.Errorf("short(%v) = %q, want %q", v, got, want)
-		}
-	}
-}
-
 func TestProgramThatFails(t *testing.T) {
 	m := &meter{}
 	if err := m.start([]string{"-test.nonsense"}); err == nil || !strings.Contains(err.Error(), "nonsense") {

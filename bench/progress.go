@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/human"
 )
 
 // progress says how far a plan has come: on a terminal by one live line about the run
@@ -140,7 +142,7 @@ func (p *progress) line(n int, what, figures string, left float64, end string) {
 		parts = append(parts, figures)
 	}
 	if left > 0 {
-		parts = append(parts, clock(left)+" left")
+		parts = append(parts, human.Clock(left)+" left")
 	}
 	text := strings.Join(parts, "   ")
 	if p.columns != nil {
@@ -224,19 +226,10 @@ func latest(folder string) (rate, loss float64) {
 func figures(rate, testLoss float64) string {
 	var parts []string
 	if finite(rate) {
-		parts = append(parts, strings.TrimSpace(Summarize([]Number{Number(rate)}).rate())+"/s")
+		parts = append(parts, human.Rate(rate)+"/s")
 	}
 	if finite(testLoss) {
-		parts = append(parts, "loss "+loss(testLoss))
+		parts = append(parts, "loss "+human.Loss(testLoss))
 	}
 	return strings.Join(parts, "  ")
-}
-
-// clock is a duration as 0:42 or 1:02:33, rounded up.
-func clock(seconds float64) string {
-	s := int(math.Ceil(seconds))
-	if s < 3600 {
-		return fmt.Sprintf("%d:%02d", s/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
