@@ -10,6 +10,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // final is what a case comes to, for figures over the fields that were swept.
@@ -141,6 +142,7 @@ func over(cases []*bench.Measured, what final, field, next, part, held string) f
 		slices.SortFunc(s.Points, func(a, b figure.Point) int { return int(math.Copysign(1, a.X-b.X)) })
 	}
 	f.X.Log = low > 0 && high >= 20*low
+	what.calm(&f)
 	f.Y.Log = what.name == "loss" && decades(f) >= 1.5
 	return f
 }
@@ -176,7 +178,37 @@ func (g *group) byCase(what final) figure.Figure {
 		f.X.Names = append(f.X.Names, c.Name)
 		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.list(c)))
 	}
+	what.calm(&f)
 	return f
+}
+
+// calm leaves out of a figure what is beyond so many times the median of its points, as the
+// losses of runs are that diverge, and says so: no axis shows them and the others too.
+func (what final) calm(f *figure.Figure) {
+	const wild = 100
+	var sizes []bench.Number
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			sizes = append(sizes, bench.Number(math.Abs(p.Y)))
+		}
+	}
+	most := wild * bench.Summarize(sizes).Median
+	if what.name == "accuracy" || what.name == "rate" || !(most > 0) {
+		return
+	}
+	out := 0
+	for _, s := range f.Series {
+		for i, p := range s.Points {
+			if math.Abs(p.Y) > most {
+				s.Points[i], out = point(p.X, nil), out+1
+				continue
+			}
+			s.Points[i].Low, s.Points[i].High = max(p.Low, -most), min(p.High, most)
+		}
+	}
+	if out > 0 {
+		f.Caption += fmt.Sprintf(" Left out: %s beyond %d times the median, as of runs that diverge.", human.Plural(out, "case"), wild)
+	}
 }
 
 // leading is how the cases learned that ended with the least test loss.
