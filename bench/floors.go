@@ -1,9 +1,3 @@
-// Package bench measures the machine and the program on it. An Experiment is what came of
-// cases that were trained in turns, and says what may be said of them. Floors finds out
-// what this machine does at best, on the spot, with loops as plain as those that training
-// needs; rivals/ holds other programs for the same jobs, and the script that runs them
-// and this one in turns. It knows nothing of gradients: it starts the program and reads
-// what that reports.
 package bench
 
 import (
