@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild"
 	"hogwild/internal/human"
 )
 
@@ -204,19 +204,11 @@ func latest(folder string) (rate, loss float64) {
 	}
 	text, _ := io.ReadAll(f)
 	for line := range bytes.Lines(text) {
-		var v struct {
-			Kind string
-			Rate *float64 `json:"examples_per_second"`
-			Loss *float64 `json:"test_loss"`
-		}
-		if json.Unmarshal(line, &v) != nil { // the first or the last, cut off
-			continue
-		}
-		if v.Kind == "second" && v.Rate != nil {
-			rate = *v.Rate
-		}
-		if v.Kind == "epoch" && v.Loss != nil {
-			loss = *v.Loss
+		switch e, s, _ := hogwild.ReadMetric(line); { // none of the first or the last, cut off
+		case e != nil:
+			loss = e.TestLoss
+		case s != nil:
+			rate = s.Rate
 		}
 	}
 	return rate, loss

@@ -37,14 +37,14 @@ func publishedDelays(at int) string {
 	return strings.Join(words, ", ")
 }
 
+// delayFinding is a finding on the three methods at a delay, without its verdict.
+func (r *PaperRuns) delayFinding(theirs string) Finding {
+	return Finding{About: "delay of " + strings.TrimPrefix(r.Group, delayGroup), Theirs: theirs, Here: r.here(methodHogwild, methodAIG, methodRR)}
+}
+
 // shortGradients: with the shortest delay RR is far behind.
 func (e *Experiment) shortGradients(r *PaperRuns) Finding {
-	delay := strings.TrimPrefix(r.Group, delayGroup)
-	f := Finding{
-		About:  "delay of " + delay,
-		Theirs: "speed-up, short gradients put RR behind Hogwild!: " + publishedDelays(2) + " at 100ns, with 10 threads",
-		Here:   r.here(methodHogwild, methodAIG, methodRR),
-	}
+	f := r.delayFinding("speed-up, short gradients put RR behind Hogwild!: " + publishedDelays(2) + " at 100ns, with 10 threads")
 	f.Verdict = agreement(larger(r.most(methodHogwild), r.most(methodRR)))
 	if f.Verdict == Differs || f.Verdict == Undecided {
 		f.Why = e.cost(r)
@@ -58,12 +58,7 @@ const onPar = 0.95
 
 // longGradients: where gradients take a millisecond, turns cost nothing.
 func (e *Experiment) longGradients(r *PaperRuns) Finding {
-	delay := strings.TrimPrefix(r.Group, delayGroup)
-	f := Finding{
-		About:  "delay of " + delay,
-		Theirs: "RR is on par with Hogwild! where a gradient takes a millisecond: " + publishedDelays(6) + ", with 10 threads",
-		Here:   r.here(methodHogwild, methodAIG, methodRR),
-	}
+	f := r.delayFinding("RR is on par with Hogwild! where a gradient takes a millisecond: " + publishedDelays(6) + ", with 10 threads")
 	v := Compare(r.most(methodRR), r.most(methodHogwild))
 	switch {
 	case !finite(v.Ratio):
