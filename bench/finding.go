@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"math"
 
 	"hogwild/internal/human"
@@ -26,14 +25,6 @@ const (
 	Undecided Agreement = "cannot be told" // the ranges of the repeats overlap
 	Missing   Agreement = "not measured"   // runs failed, or have not been made yet
 )
-
-// String is the verdict with the reason.
-func (f Finding) String() string {
-	if f.Why == "" {
-		return string(f.Verdict)
-	}
-	return fmt.Sprintf("%s: %s", f.Verdict, f.Why)
-}
 
 // Findings compares an experiment of PaperPlan or TutorialPlan with what is published.
 func (e *Experiment) Findings() []Finding {

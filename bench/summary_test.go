@@ -168,19 +168,19 @@ func TestBaseline(t *testing.T) {
 		}
 		return m.Name
 	}
-	if got := name(e.Baseline(&e.Cases[3])); got != "sync-1" {
+	if got := name(e.baseline(&e.Cases[3])); got != "sync-1" {
 		t.Errorf("sync-2 is measured against %q", got)
 	}
 	e.Cases[2].Group = "another"
-	if got := name(e.Baseline(&e.Cases[3])); got != "async-1" {
+	if got := name(e.baseline(&e.Cases[3])); got != "async-1" {
 		t.Errorf("without sync-1, sync-2 is measured against %q", got)
 	}
 	e.Cases[3].Settings = append(e.Cases[3].Settings, Setting{"average-every", "1"})
-	if got := name(e.Baseline(&e.Cases[3])); got != "async-1" {
+	if got := name(e.baseline(&e.Cases[3])); got != "async-1" {
 		t.Errorf("with a flag of sync, sync-2 is measured against %q", got)
 	}
 	e.Cases[3].Settings = append(e.Cases[3].Settings, Setting{"lr", "1"})
-	if got := name(e.Baseline(&e.Cases[3])); got != "" || e.SpeedUp(&e.Cases[3]) != nil {
+	if got := name(e.baseline(&e.Cases[3])); got != "" || e.SpeedUp(&e.Cases[3]) != nil {
 		t.Errorf("with another learning rate, sync-2 is measured against %q", got)
 	}
 	if got := name(e.Rival(&e.Cases[1])); got != "" {

@@ -14,24 +14,14 @@ type column struct {
 	cell func(*bench.Measured) string
 }
 
-// table is all cases of the group, a line each; columns without any figure are left out.
+// table is all cases of the group, a line each.
 func (g *group) table() *Table {
 	t := &Table{Heads: []string{"case"}}
 	for _, c := range g.cases {
 		t.Rows = append(t.Rows, []string{c.Name})
 	}
 	for _, column := range g.columns() {
-		cells := make([]string, len(g.cases))
-		for i, c := range g.cases {
-			cells[i] = column.cell(c)
-		}
-		if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
-			continue
-		}
-		t.Heads = append(t.Heads, column.head)
-		for i, cell := range cells {
-			t.Rows[i] = append(t.Rows[i], cell)
-		}
+		t.add(column.head, func(i int) string { return column.cell(g.cases[i]) })
 	}
 	return t
 }

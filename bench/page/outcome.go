@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"slices"
 
 	"hogwild/hogwild"
 	"hogwild/internal/human"
@@ -16,17 +15,7 @@ func results(all []*run) Section {
 		t.Rows = append(t.Rows, []string{r.name})
 	}
 	for _, c := range outcomes {
-		cells := make([]string, len(all))
-		for i, r := range all {
-			cells[i] = c.cell(r)
-		}
-		if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
-			continue
-		}
-		t.Heads = append(t.Heads, c.head)
-		for i, cell := range cells {
-			t.Rows[i] = append(t.Rows[i], cell)
-		}
+		t.add(c.head, func(i int) string { return c.cell(all[i]) })
 	}
 	if len(all) == 1 {
 		t = t.upright()
