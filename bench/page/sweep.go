@@ -196,18 +196,23 @@ func (what final) calm(f *figure.Figure) {
 	if what.name == "accuracy" || what.name == "rate" || !(most > 0) {
 		return
 	}
-	out := 0
+	out, cut := 0, 0
 	for _, s := range f.Series {
 		for i, p := range s.Points {
 			if math.Abs(p.Y) > most {
 				s.Points[i], out = point(p.X, nil), out+1
 				continue
 			}
-			s.Points[i].Low, s.Points[i].High = max(p.Low, -most), min(p.High, most)
+			if p.Low < -most || p.High > most {
+				s.Points[i].Low, s.Points[i].High, cut = max(p.Low, -most), min(p.High, most), cut+1
+			}
 		}
 	}
 	if out > 0 {
 		f.Caption += fmt.Sprintf(" Left out: %s beyond %d times the median, as of runs that diverge.", human.Plural(out, "case"), wild)
+	}
+	if cut > 0 {
+		f.Caption += fmt.Sprintf(" Cut off at %d times the median: %s.", wild, human.Plural(cut, "range"))
 	}
 }
 
