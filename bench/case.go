@@ -1,3 +1,24 @@
+// Package bench measures the machine and the program on it. It starts the program and reads
+// what that reports; of gradients and weights it knows nothing, of the folders of runs what
+// package hogwild says.
+//
+// An experiment, in reading order:
+//
+//	case.go                       what is to be measured: a Plan of Cases
+//	runner.go process.go trial.go each case with each seed, in turns, by fresh processes
+//	progress.go                   how far it is
+//	experiment.go assemble.go     what was measured: results.json
+//	spread.go speedup.go target.go shares.go fairness.go   what may be said of it
+//	summary.go csv.go gobench.go  in tables, for people, spreadsheets and benchstat
+//	paper.go tutorial.go          the plans of hogwild reproduce; published.go what is published,
+//	                              finding.go, paperfindings.go, slowfindings.go, papertable.go the two side by side
+//
+// What this machine does at best, by loops as plain as those that training needs: floors.go,
+// with memory.go and meet.go, by the threads of crew.go. What make gpu-pack has measured
+// elsewhere: pack.go, packpage.go and packflight.go.
+//
+// Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
+// on, rivals has other programs for the same jobs and a script that runs them in turns.
 package bench
 
 // Case is one way to train: settings of hogwild train, by the names of its flags.

@@ -89,8 +89,4 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 }
 
 // WriteJSON writes results.json.
-func (e *Experiment) WriteJSON(w io.Writer) error {
-	j := json.NewEncoder(w)
-	j.SetIndent("", "  ")
-	return j.Encode(e)
-}
+func (e *Experiment) WriteJSON(w io.Writer) error { return writeJSON(w, e) }

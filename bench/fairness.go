@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 const (
@@ -60,12 +62,12 @@ func (e *Experiment) failures() (notes []string) {
 	for _, c := range e.Cases {
 		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
 		if len(why) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), plural(c.runs(), "run"), why[0]))
+			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), human.Plural(c.runs(), "run"), why[0]))
 		}
 		missing += len(c.Failed) - c.runs()
 	}
 	if missing > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %s are missing: they were not run yet", missing, plural(len(e.Cases)*len(e.Seeds), "run")))
+		notes = append(notes, fmt.Sprintf("%d of %s are missing: they were not run yet", missing, human.Plural(len(e.Cases)*len(e.Seeds), "run")))
 	}
 	return notes
 }
@@ -84,7 +86,7 @@ func (e *Experiment) crowds() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: more workers than the %s, so that they take turns: this says what such a run does, not what more cores would do",
-		e.called(crowd), plural(cores, "core"))}
+		e.called(crowd), human.Plural(cores, "core"))}
 }
 
 // taking are workers on one GPU that take turns: what the device had to say.
@@ -193,7 +195,7 @@ func (e *Experiment) averages() (notes []string) {
 func (e *Experiment) brief() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && apart(n) > mostChance {
 		notes = append(notes, fmt.Sprintf("%s each: ranges of so few lie apart by chance alone, of two equal cases in %.0f of 100 comparisons; --repeat 5 makes that one",
-			plural(n, "run"), 100*apart(n)))
+			human.Plural(n, "run"), 100*apart(n)))
 	}
 	var widths []Number
 	for _, c := range e.Cases {
@@ -202,7 +204,7 @@ func (e *Experiment) brief() (notes []string) {
 		}
 	}
 	if w := Summarize(widths); w.Median > busy {
-		notes = append(notes, fmt.Sprintf("of one case the fastest run is %s times as fast as the slowest, in the median of the cases: the machine had other work, and a quiet one tells more cases apart", factor(w.Median)))
+		notes = append(notes, fmt.Sprintf("of one case the fastest run is %s times as fast as the slowest, in the median of the cases: the machine had other work, and a quiet one tells more cases apart", human.Factor(w.Median)))
 	}
 	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
 	if len(quick) > 0 {

@@ -1,8 +1,9 @@
 package bench
 
 import (
-	"fmt"
 	"math"
+
+	"hogwild/internal/human"
 )
 
 // Finding is a statement of a publication beside what was measured here.
@@ -24,14 +25,6 @@ const (
 	Undecided Agreement = "cannot be told" // the ranges of the repeats overlap
 	Missing   Agreement = "not measured"   // runs failed, or have not been made yet
 )
-
-// String is the verdict with the reason.
-func (f Finding) String() string {
-	if f.Why == "" {
-		return string(f.Verdict)
-	}
-	return fmt.Sprintf("%s: %s", f.Verdict, f.Why)
-}
 
 // Findings compares an experiment of PaperPlan or TutorialPlan with what is published.
 func (e *Experiment) Findings() []Finding {
@@ -75,7 +68,7 @@ func agreement(way int, ok bool) Agreement {
 // times is a list's median as a factor; "not measured" of nothing.
 func times(list []Number) string {
 	if s := Summarize(list); s.N > 0 {
-		return s.text(factor)
+		return s.Text(human.Factor)
 	}
 	return string(Missing)
 }

@@ -1,13 +1,6 @@
-// Package bench measures the machine and the program on it. An Experiment is what came of
-// cases that were trained in turns, and says what may be said of them. Floors finds out
-// what this machine does at best, on the spot, with loops as plain as those that training
-// needs; rivals/ holds other programs for the same jobs, and the script that runs them
-// and this one in turns. It knows nothing of gradients: it starts the program and reads
-// what that reports.
 package bench
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
 	"time"
@@ -139,8 +132,4 @@ func (m *meter) repeat(members []int, loop func(i, n int), figure func(n int, d 
 func nanoseconds(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
 
 // WriteJSON writes the floors as one JSON object.
-func (f *Floors) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(f)
-}
+func (f *Floors) WriteJSON(w io.Writer) error { return writeJSON(w, f) }

@@ -3,16 +3,17 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 // TestFloors holds every figure to what must be true of it on any machine, and the
-// JSON to the figures. All cores together may be slower than one where they write the
-// same words, and where others use the machine meanwhile; by twenty times, the figures
-// are of different units.
+// JSON to the figures. How fast all cores are together it does not: where others use the
+// machine meanwhile, threads that wait for each other in loops may be any slower.
 func TestFloors(t *testing.T) {
 	seconds := 2.0
 	if testing.Short() {
@@ -22,7 +23,7 @@ func TestFloors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := map[string]float64{}
+	one := map[string]bool{}
 	for _, v := range f.Floors {
 		lost := v.Unit == "%"
 		if !(v.Min <= v.Median && v.Median <= v.Max) || math.IsInf(v.Max, 0) || !lost && v.Min <= 0 {
@@ -35,13 +36,11 @@ func TestFloors(t *testing.T) {
 			t.Errorf("%s: no unit, or nothing of what it bounds", v.Name)
 		}
 		if v.Cores == 1 {
-			one[v.Name] = v.Max
-		} else if single, ok := one[v.Name]; ok && !strings.Contains(v.Name, "w[") && v.Max < single/20 {
-			t.Errorf("%s: %v on one core, %v on %d together", v.Name, single, v.Max, v.Cores)
+			one[v.Name] = true
 		}
 	}
 	for _, name := range []string{"multiply-add", "memory, read", "memory, copy", "w[j] += x", "w[0] += 1", "process"} {
-		if !strings.Contains(strings.Join(keys(one), "\n"), name) {
+		if !strings.Contains(strings.Join(slices.Collect(maps.Keys(one)), "\n"), name) {
 			t.Errorf("no floor of %q on one core", name)
 		}
 	}
@@ -59,13 +58,6 @@ func TestFloors(t *testing.T) {
 	if lines := strings.Count(text.String(), "\n"); lines > len(f.Floors)+3 {
 		t.Errorf("%d floors take %d lines:\n%s", len(f.Floors), lines, text.String())
 	}
-}
-
-func keys(m map[string]float64) (all []string) {
-	for k := range m {
-		all = append(all, k)
-	}
-	return all
 }
 
 // TestCrew: its members really run at the same time, and each on one core.
@@ -88,14 +80,6 @@ func TestCrew(t *testing.T) {
 	}
 	if d < time.Millisecond {
 		t.Errorf("a run of 1 ms took %v", d)
-	}
-}
-
-func TestShort(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.1234: "0.12", 7: "7.00", 45.67: "45.7", 1234.5: "1234", -51.3: "-51.3"} {
-		if got := short(v); got != want {
-			t.Errorf("short(%v) = %q, want %q", v, got, want)
-		}
 	}
 }
 

@@ -292,11 +292,21 @@ func TestTutorialFindings(t *testing.T) {
 			e.Cases = append(e.Cases, m)
 		}
 		list := e.Findings()
-		if len(list) != 1 || !strings.HasPrefix(list[0].String(), c.want) {
+		if len(list) != 1 || !strings.HasPrefix(fmt.Sprintf("%s: %s", list[0].Verdict, list[0].Why), c.want) {
 			t.Errorf("%q, %v: %v, want %q", c.data, c.last, list, c.want)
 		}
 		if rows := e.TutorialTable(); len(rows) != 3 || rows[1][2] != "85%" || len(rows[2]) != len(TutorialHeads) {
 			t.Errorf("rows %q", rows)
 		}
 	}
+}
+
+// publishedSet is the set of a name; nil: the paper has none.
+func publishedSet(name string) *PublishedSet {
+	for i := range PublishedSets {
+		if PublishedSets[i].Name == name {
+			return &PublishedSets[i]
+		}
+	}
+	return nil
 }

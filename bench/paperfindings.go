@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // PaperRuns is the runs of one group of PaperPlan, by the paper's methods. The speed-up of
@@ -88,7 +90,7 @@ func (r *PaperRuns) theirs(s *PublishedSet, modes ...string) string {
 		var words []string
 		for _, m := range modes {
 			if x := s.at(m, threads); finite(x) {
-				words = append(words, paperMethods[m]+" "+factor(x))
+				words = append(words, paperMethods[m]+" "+human.Factor(x))
 			}
 		}
 		return strings.Join(words, ", ")
@@ -193,7 +195,7 @@ func (e *Experiment) sameErrors(r *PaperRuns, s *PublishedSet) Finding {
 		if most == nil || x > Summarize(most.TestLoss).Median {
 			most = c
 		}
-		words = append(words, paperMethods[m]+" "+loss(x))
+		words = append(words, paperMethods[m]+" "+human.Loss(x))
 	}
 	f.Here = "test loss: " + strings.Join(words, ", ")
 	switch v := Compare(most.TestLoss, least.TestLoss); {
@@ -204,7 +206,7 @@ func (e *Experiment) sameErrors(r *PaperRuns, s *PublishedSet) Finding {
 	default:
 		f.Verdict = Differs
 		f.Why = fmt.Sprintf("the loss of %s is %s times that of %s; between a worker's reading and writing come %s updates by others on average",
-			paperMethods[most.Mode], factor(v.Ratio), paperMethods[least.Mode], median(most.StalenessMean, short))
+			paperMethods[most.Mode], human.Factor(v.Ratio), paperMethods[least.Mode], median(most.StalenessMean, human.Short))
 	}
 	return f
 }
@@ -231,11 +233,11 @@ func (e *Experiment) cost(r *PaperRuns) string {
 		}
 		if more := each(r.Of(methodRR, r.Most)) - each(r.Of(methodHogwild, r.Most)); more > 0 {
 			text += fmt.Sprintf("; turns cost %s an update: %s times the way of a line, %s times a waking",
-				nanoseconds3(more), factor(more/line), factor(more/wake))
+				nanoseconds3(more), human.Factor(more/line), human.Factor(more/wake))
 		}
 	}
 	if e.Machine.Cores > 0 && r.Most > e.Machine.Cores {
-		text += fmt.Sprintf("; there are more workers than the %s", plural(e.Machine.Cores, "core"))
+		text += fmt.Sprintf("; there are more workers than the %s", human.Plural(e.Machine.Cores, "core"))
 	}
 	return text
 }
@@ -259,7 +261,7 @@ func nanoseconds3(ns float64) string {
 	case !finite(ns):
 		return string(Missing)
 	case ns >= 1e4:
-		return short(ns/1e3) + " us"
+		return human.Short(ns/1e3) + " us"
 	}
-	return short(ns) + " ns"
+	return human.Short(ns) + " ns"
 }

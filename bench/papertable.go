@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"hogwild/internal/human"
 )
 
 // PublishedHeads are the heads of PublishedTable: behind each figure of the paper is ours.
@@ -35,8 +37,8 @@ func (e *Experiment) PublishedTable() (rows [][]string) {
 func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	var theirs [5]string
 	run := map[string]PublishedRun{methodHogwild: s.Hogwild, methodRR: s.RoundRobin, methodAIG: {none, none, none}}[method]
-	theirs[0] = ifFinite(s.Examples*paperPasses/run.Seconds, shortRate)
-	theirs[1] = ifFinite(s.at(method, r.Most), factor)
+	theirs[0] = ifFinite(s.Examples*paperPasses/run.Seconds, human.Rate)
+	theirs[1] = ifFinite(s.at(method, r.Most), human.Factor)
 	theirs[2] = ifFinite(run.Seconds, shortTime)
 	theirs[3], theirs[4] = ifFinite(run.Train, plainNumber), ifFinite(run.Test, plainNumber)
 	return append([]string{s.Name, paperMethods[method]}, beside(r.ours(r.Of(method, r.Most)), theirs)...)
@@ -48,7 +50,7 @@ func (r *PaperRuns) ours(c *Measured) (cells [5]string) {
 		return cells
 	}
 	for i, list := range [][]Number{c.ExamplesPerSecond, r.SpeedUp(c), c.Seconds, c.TrainLoss, c.TestLoss} {
-		format := []func(float64) string{shortRate, factor, shortTime, loss, loss}[i]
+		format := []func(float64) string{human.Rate, human.Factor, shortTime, human.Loss, human.Loss}[i]
 		cells[i] = median(list, format)
 	}
 	return cells
@@ -73,9 +75,6 @@ func ifFinite(x float64, text func(float64) string) string {
 	}
 	return text(x)
 }
-
-// shortRate is a rate of three digits, in thousands or millions.
-func shortRate(x float64) string { return Spread{x, x, x, 1}.rate() }
 
 func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
 
@@ -115,7 +114,7 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%s: %s\n", f.About, f.Verdict)
 		for _, line := range [][2]string{{"published", f.Theirs}, {"here", f.Here}, {"because", f.Why}} {
 			if line[1] != "" {
-				fmt.Fprintf(&b, "  %-11s%s\n", line[0], strings.Join(wrap(line[1], summaryWidth-13), "\n"+strings.Repeat(" ", 13)))
+				fmt.Fprintf(&b, "  %-11s%s\n", line[0], strings.Join(human.Wrap(line[1], summaryWidth-13), "\n"+strings.Repeat(" ", 13)))
 			}
 		}
 	}
@@ -131,7 +130,7 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 
 func paragraph(b *bytes.Buffer, before, text string) {
 	indent := "\n" + strings.Repeat(" ", len(strings.TrimLeft(before, "\n")))
-	fmt.Fprintf(b, "%s%s\n", before, strings.Join(wrap(text, summaryWidth), indent))
+	fmt.Fprintf(b, "%s%s\n", before, strings.Join(human.Wrap(text, summaryWidth), indent))
 }
 
 func writeTable(b *bytes.Buffer, heads []string, rows [][]string) {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // progress says how far a plan has come: on a terminal by one live line about the run
@@ -140,7 +142,7 @@ func (p *progress) line(n int, what, figures string, left float64, end string) {
 		parts = append(parts, figures)
 	}
 	if left > 0 {
-		parts = append(parts, clock(left)+" left")
+		parts = append(parts, human.Clock(left)+" left")
 	}
 	text := strings.Join(parts, "   ")
 	if p.columns != nil {
@@ -202,19 +204,11 @@ func latest(folder string) (rate, loss float64) {
 	}
 	text, _ := io.ReadAll(f)
 	for line := range bytes.Lines(text) {
-		var v struct {
-			Kind string
-			Rate *float64 `json:"examples_per_second"`
-			Loss *float64 `json:"test_loss"`
-		}
-		if json.Unmarshal(line, &v) != nil { // the first or the last, cut off
-			continue
-		}
-		if v.Kind == "second" && v.Rate != nil {
-			rate = *v.Rate
-		}
-		if v.Kind == "epoch" && v.Loss != nil {
-			loss = *v.Loss
+		switch e, s, _ := hogwild.ReadMetric(line); { // none of the first or the last, cut off
+		case e != nil:
+			loss = e.TestLoss
+		case s != nil:
+			rate = s.Rate
 		}
 	}
 	return rate, loss
@@ -224,19 +218,10 @@ func latest(folder string) (rate, loss float64) {
 func figures(rate, testLoss float64) string {
 	var parts []string
 	if finite(rate) {
-		parts = append(parts, strings.TrimSpace(Summarize([]Number{Number(rate)}).rate())+"/s")
+		parts = append(parts, human.Rate(rate)+"/s")
 	}
 	if finite(testLoss) {
-		parts = append(parts, "loss "+loss(testLoss))
+		parts = append(parts, "loss "+human.Loss(testLoss))
 	}
 	return strings.Join(parts, "  ")
-}
-
-// clock is a duration as 0:42 or 1:02:33, rounded up.
-func clock(seconds float64) string {
-	s := int(math.Ceil(seconds))
-	if s < 3600 {
-		return fmt.Sprintf("%d:%02d", s/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }

@@ -12,8 +12,6 @@ const PaperSource = "Feng Niu, Benjamin Recht, Christopher Ré, Stephen J. Wrigh
 // on 10 cores of two Xeons of six cores each. NaN: not there.
 type PublishedSet struct {
 	Name       string
-	Gigabytes  float64
-	Rho, Delta float64
 	Examples   float64 // of one pass; NaN where the paper does not say it
 	Hogwild    PublishedRun
 	RoundRobin PublishedRun
@@ -38,26 +36,26 @@ var none = math.NaN()
 
 // PublishedSets are the sets of the paper that are made here too, which are all but KDD Cup 2011.
 var PublishedSets = []PublishedSet{
-	{"rcv1", 0.9, 0.44, 1.0, 781265, PublishedRun{9.5, 0.297, 0.339}, PublishedRun{61.8, 0.297, 0.339}, map[string][]float64{ // figure 3a
+	{"rcv1", 781265, PublishedRun{9.5, 0.297, 0.339}, PublishedRun{61.8, 0.297, 0.339}, map[string][]float64{ // figure 3a
 		methodHogwild: {1.00, 1.06, 1.63, 2.14, 2.71, 3.16, 3.47, 3.89, 4.14, 4.47},
 		methodAIG:     {0.80, 0.77, 1.11, 1.43, 1.74, 2.16, 2.42, 2.74, 2.99, 3.17},
 		methodRR:      {1.04, 0.76, 0.82, 0.79, 0.81, 0.79, 0.76, 0.73, 0.71, 0.69},
 	}},
-	{"netflix", 1.5, 2.5e-3, 2.3e-3, 100198805, PublishedRun{301.0, 0.754, 0.928}, PublishedRun{2569.1, 0.754, 0.927}, map[string][]float64{ // 4a
+	{"netflix", 100198805, PublishedRun{301.0, 0.754, 0.928}, PublishedRun{2569.1, 0.754, 0.927}, map[string][]float64{ // 4a
 		methodHogwild: {1.00, 1.29, 1.74, 2.47, 2.70, 3.58, 4.10, 4.28, 5.01, 5.29},
 		methodAIG:     {0.97, 1.25, 1.67, 2.29, 2.92, 3.25, 3.85, 4.01, 4.63, 5.00},
 		methodRR:      {none, 0.74, 0.75, 0.76, 0.71, 0.69, 0.65, 0.63, 0.61, 0.62},
 	}},
-	{"jumbo", 30, 2.6e-7, 1.4e-7, 2e9, PublishedRun{9453.5, 0.031, 0.013}, PublishedRun{none, none, none}, map[string][]float64{ // 4c
+	{"jumbo", 2e9, PublishedRun{9453.5, 0.031, 0.013}, PublishedRun{none, none, none}, map[string][]float64{ // 4c
 		methodHogwild: {1.00, 1.50, 2.48, 3.36, 4.29, 5.04, 5.77, 6.17, 7.16, 6.77},
 		methodAIG:     {0.92, 1.44, 2.30, 3.14, 4.09, 4.73, 5.41, 5.74, 6.83, 6.86},
 	}},
-	{"abdomen", 18, 9.2e-4, 9.2e-4, none, PublishedRun{1181.4, 3.99, none}, PublishedRun{7467.25, 3.99, none}, map[string][]float64{ // 3b
+	{"abdomen", none, PublishedRun{1181.4, 3.99, none}, PublishedRun{7467.25, 3.99, none}, map[string][]float64{ // 3b
 		methodHogwild: {1.00, 1.93, 2.74, 3.59, 3.82, 3.89, 3.98, 4.03, 4.07, 4.08},
 		methodAIG:     {0.59, 1.08, 1.47, 1.79, 2.06, 2.23, 2.24, 2.28, 2.29, 2.32},
 		methodRR:      {0.81, 1.01, 0.88, 0.83, 0.82, 0.78, 0.75, 0.69, 0.68, 0.65},
 	}},
-	{"dblife", 3e-3, 8.6e-3, 4.3e-3, none, PublishedRun{230.0, 10.6, none}, PublishedRun{413.5, 10.5, none}, map[string][]float64{ // 3c
+	{"dblife", none, PublishedRun{230.0, 10.6, none}, PublishedRun{413.5, 10.5, none}, map[string][]float64{ // 3c
 		methodHogwild: {1.00, 1.62, 2.64, 3.68, 4.61, 5.47, 6.48, 7.03, 8.11, 8.80},
 		methodAIG:     {0.88, 1.58, 2.68, 3.61, 4.46, 5.42, 6.18, 7.12, 8.01, 8.90},
 		methodRR:      {0.85, 1.37, 2.11, 2.56, 3.22, 3.61, 3.99, 4.34, 4.61, 4.90},
@@ -91,16 +89,6 @@ var PublishedAverage = map[int][]float64{
 // on one GPU: four workers, a quarter of MNIST each, a small convolutional network, momentum
 // SGD, and the mean of all weights after each epoch. Its first weights are not known.
 var PublishedTutorial = []float64{0.87, 0.92, 0.93}
-
-// publishedSet is the set of a name; nil: the paper has none.
-func publishedSet(name string) *PublishedSet {
-	for i := range PublishedSets {
-		if PublishedSets[i].Name == name {
-			return &PublishedSets[i]
-		}
-	}
-	return nil
-}
 
 // at is the speed-up that the paper has with some threads; NaN: none.
 func (s *PublishedSet) at(method string, threads int) float64 {

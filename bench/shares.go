@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // Share is what a case reaches of a floor: of what this machine does at best, on as many
@@ -145,7 +147,7 @@ func (e *Experiment) floorLines(cases []*Measured) []string {
 		if !slices.Contains(names, s.Floor) {
 			names = append(names, s.Floor)
 		}
-		text := fmt.Sprintf("%s %s on %s", short(s.Best), s.Unit, plural(s.Cores, "core"))
+		text := fmt.Sprintf("%s %s on %s", human.Short(s.Best), s.Unit, human.Plural(s.Cores, "core"))
 		if !slices.Contains(said[s.Floor], text) {
 			said[s.Floor] = append(said[s.Floor], text)
 		}

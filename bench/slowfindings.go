@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hogwild/internal/human"
 )
 
 // DelayGroups are the groups with delayed gradients and their delays in seconds.
@@ -30,19 +32,19 @@ func (e *Experiment) delayEnds() (shortest, longest *PaperRuns) {
 func publishedDelays(at int) string {
 	var words []string
 	for _, m := range []string{methodHogwild, methodAIG, methodRR} {
-		words = append(words, paperMethods[m]+" "+factor(PublishedByDelay[m][at]))
+		words = append(words, paperMethods[m]+" "+human.Factor(PublishedByDelay[m][at]))
 	}
 	return strings.Join(words, ", ")
 }
 
+// delayFinding is a finding on the three methods at a delay, without its verdict.
+func (r *PaperRuns) delayFinding(theirs string) Finding {
+	return Finding{About: "delay of " + strings.TrimPrefix(r.Group, delayGroup), Theirs: theirs, Here: r.here(methodHogwild, methodAIG, methodRR)}
+}
+
 // shortGradients: with the shortest delay RR is far behind.
 func (e *Experiment) shortGradients(r *PaperRuns) Finding {
-	delay := strings.TrimPrefix(r.Group, delayGroup)
-	f := Finding{
-		About:  "delay of " + delay,
-		Theirs: "speed-up, short gradients put RR behind Hogwild!: " + publishedDelays(2) + " at 100ns, with 10 threads",
-		Here:   r.here(methodHogwild, methodAIG, methodRR),
-	}
+	f := r.delayFinding("speed-up, short gradients put RR behind Hogwild!: " + publishedDelays(2) + " at 100ns, with 10 threads")
 	f.Verdict = agreement(larger(r.most(methodHogwild), r.most(methodRR)))
 	if f.Verdict == Differs || f.Verdict == Undecided {
 		f.Why = e.cost(r)
@@ -56,12 +58,7 @@ const onPar = 0.95
 
 // longGradients: where gradients take a millisecond, turns cost nothing.
 func (e *Experiment) longGradients(r *PaperRuns) Finding {
-	delay := strings.TrimPrefix(r.Group, delayGroup)
-	f := Finding{
-		About:  "delay of " + delay,
-		Theirs: "RR is on par with Hogwild! where a gradient takes a millisecond: " + publishedDelays(6) + ", with 10 threads",
-		Here:   r.here(methodHogwild, methodAIG, methodRR),
-	}
+	f := r.delayFinding("RR is on par with Hogwild! where a gradient takes a millisecond: " + publishedDelays(6) + ", with 10 threads")
 	v := Compare(r.most(methodRR), r.most(methodHogwild))
 	switch {
 	case !finite(v.Ratio):
@@ -111,7 +108,7 @@ func (e *Experiment) averaging() (list []Finding) {
 				passesText(passes), lossOrNot(one.TrainLoss), n, lossOrNot(by[n].TrainLoss), lossOrNot(together)),
 		}
 		if hogwild != nil {
-			f.Here += fmt.Sprintf("; of Hogwild! with %s after as many of all together: %s", plural(hogwild.Workers, "worker"), lossOrNot(hogwild.TrainLoss))
+			f.Here += fmt.Sprintf("; of Hogwild! with %s after as many of all together: %s", human.Plural(hogwild.Workers, "worker"), lossOrNot(hogwild.TrainLoss))
 		}
 		switch ratio := Compare(by[n].TrainLoss, one.TrainLoss).Ratio; {
 		case !finite(ratio):
@@ -120,7 +117,7 @@ func (e *Experiment) averaging() (list []Finding) {
 			f.Verdict = Differs
 			f.Why = "here models go on from their mean after each epoch, and learn from the work of all; the paper's meet at the end only"
 			if v := Compare(together, one.TrainLoss); v.Ratio > 1 {
-				f.Why += fmt.Sprintf("; for as much work as one model's their loss is %s times its, so that averaging has no advantage here either", factor(v.Ratio))
+				f.Why += fmt.Sprintf("; for as much work as one model's their loss is %s times its, so that averaging has no advantage here either", human.Factor(v.Ratio))
 			}
 		default:
 			f.Verdict = Agrees
@@ -145,7 +142,7 @@ func lossOrNot(list []Number) string {
 	if Summarize(list).N == 0 {
 		return string(Missing)
 	}
-	return median(list, loss)
+	return median(list, human.Loss)
 }
 
 func passesText(n int) string {

@@ -33,9 +33,9 @@ func (e *Experiment) like(c *Measured, mode string, workers int, but ...string) 
 	return nil
 }
 
-// Baseline is the case that a case's speed-up is measured against: of its group and
+// baseline is the case that a case's speed-up is measured against: of its group and
 // settings, one worker of the same mode, else one worker of async; nil: there is none.
-func (e *Experiment) Baseline(c *Measured) *Measured {
+func (e *Experiment) baseline(c *Measured) *Measured {
 	if b := e.like(c, c.Mode, 1, "workers", "cpu-workers"); b != nil {
 		return b
 	}
@@ -59,7 +59,7 @@ func (e *Experiment) Rival(c *Measured) *Measured {
 // SpeedUp is how many times faster a case is than its baseline, repeat by repeat, each
 // against the baseline's run of the same turn.
 func (e *Experiment) SpeedUp(c *Measured) []Number {
-	b := e.Baseline(c)
+	b := e.baseline(c)
 	if b == nil {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"hogwild/internal/human"
 )
 
 // Spread is the median of repeats and their range; N is how many there are, without
@@ -63,15 +65,7 @@ func (v Verdict) String() string {
 	case v.Equal:
 		return "equal"
 	case v.Low == v.High || !finite(v.Low):
-		return factor(v.Ratio)
+		return human.Factor(v.Ratio)
 	}
-	return fmt.Sprintf("%s (%s to %s)", factor(v.Ratio), factor(v.Low), factor(v.High))
-}
-
-// factor is a ratio, of which two digits behind the point mean something at most.
-func factor(x float64) string {
-	if x < 0.1 {
-		return fmt.Sprintf("%.2g", x)
-	}
-	return short(x)
+	return fmt.Sprintf("%s (%s to %s)", human.Factor(v.Ratio), human.Factor(v.Low), human.Factor(v.High))
 }

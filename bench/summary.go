@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
+
+	"hogwild/internal/human"
 )
 
 // How wide things are on the terminal.
@@ -40,7 +42,7 @@ func (e *Experiment) WriteText(w io.Writer) error {
 	if notes := append(slices.Clone(e.Notes), e.Fairness()...); len(notes) > 0 {
 		fmt.Fprintf(&b, "\nTo mind:\n")
 		for _, n := range notes {
-			fmt.Fprintf(&b, "- %s\n", strings.Join(wrap(n, summaryWidth), "\n  "))
+			fmt.Fprintf(&b, "- %s\n", strings.Join(human.Wrap(n, summaryWidth), "\n  "))
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -49,18 +51,18 @@ func (e *Experiment) WriteText(w io.Writer) error {
 
 // head says what was measured where, and how to read it.
 func (e *Experiment) head(b *bytes.Buffer) {
-	where := []string{e.Machine.CPU, plural(e.Machine.Cores, "core")}
+	where := []string{e.Machine.CPU, human.Plural(e.Machine.Cores, "core")}
 	where = append(where, e.Machine.GPUs...)
 	where = append(where, e.Machine.Kernel, e.Machine.Go, "hogwild "+e.Version)
 	if e.Commit != "" {
 		where = append(where, "commit "+e.Commit)
 	}
 	if e.About != "" {
-		fmt.Fprintf(b, "%s\n", strings.Join(wrap(e.About, summaryWidth), "\n"))
+		fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap(e.About, summaryWidth), "\n"))
 	}
 	where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
-	fmt.Fprintf(b, "%s\n", strings.Join(wrap(strings.Join(where, ", "), summaryWidth), "\n"))
-	fmt.Fprintf(b, "%s, %s each, in turns", plural(len(e.Cases), "case"), plural(len(e.Seeds), "run"))
+	fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap(strings.Join(where, ", "), summaryWidth), "\n"))
+	fmt.Fprintf(b, "%s, %s each, in turns", human.Plural(len(e.Cases), "case"), human.Plural(len(e.Seeds), "run"))
 	if len(e.Seeds) > 1 {
 		b.WriteString("; medians (smallest to largest)")
 	}
@@ -92,7 +94,7 @@ func title(cases []*Measured) string {
 			return fmt.Sprintf("batch %d", m.Config.Batch)
 		}),
 		shared(func(m *Measured) string { return fmt.Sprintf("lr %.4g", m.Config.LR) }),
-		shared(func(m *Measured) string { return plural(m.Config.Epochs, "epoch") }),
+		shared(func(m *Measured) string { return human.Plural(m.Config.Epochs, "epoch") }),
 	}
 	if words[0] == "" {
 		words[0] = c.Data
@@ -174,17 +176,17 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 			return "failed"
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
-		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).text(factor) }},
+		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).Text(human.Factor) }},
 		column{"OF FLOOR", func(c *Measured) string {
 			if s, ok := e.Share(c); ok {
-				return percentage(s.Share)
+				return human.Share(s.Share)
 			}
 			return ""
 		}},
 		column{"STALENESS", func(c *Measured) string {
 			return median(c.StalenessMean, func(x float64) string { return fmt.Sprintf("%.3g", x) })
 		}},
-		column{"LOST", func(c *Measured) string { return median(c.LostUpdates, percentage) }},
+		column{"LOST", func(c *Measured) string { return median(c.LostUpdates, human.Share) }},
 	)
 }
 
@@ -209,19 +211,19 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 			}
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.SecondsToTarget })},
-		column{"EPOCHS", func(c *Measured) string { return median(c.EpochsToTarget, short) }},
+		column{"EPOCHS", func(c *Measured) string { return median(c.EpochsToTarget, human.Short) }},
 	), endColumns()...)
 }
 
 // endColumns are what is reached at the end.
 func endColumns() []column {
 	return []column{
-		{"TEST LOSS", func(c *Measured) string { return Summarize(c.TestLoss).text(loss) }},
+		{"TEST LOSS", func(c *Measured) string { return Summarize(c.TestLoss).Text(human.Loss) }},
 		{"ACCURACY", func(c *Measured) string {
-			return median(c.TestAccuracy, func(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) })
+			return median(c.TestAccuracy, human.Accuracy)
 		}},
-		{"RMSE", func(c *Measured) string { return median(c.TestRMSE, loss) }},
-		{"R2", func(c *Measured) string { return median(c.TestR2, loss) }},
+		{"RMSE", func(c *Measured) string { return median(c.TestRMSE, human.Loss) }},
+		{"R2", func(c *Measured) string { return median(c.TestR2, human.Loss) }},
 	}
 }
 

@@ -86,11 +86,11 @@ func TestSummary(t *testing.T) {
 		"async 1 1.10 M (1.00 to 1.20) 1.00",
 		"async 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
 		"sync 1 1.10 M (1.05 to 1.15) equal 1.00",
-		"sync 2 1.00 M (0.99 to 1.08) 0.51 (0.50 to 0.60) 0.94 (0.90 to 0.95)",
+		"sync 2 1.00 M (0.990 to 1.08) 0.51 (0.50 to 0.60) 0.94 (0.90 to 0.95)",
 		"MODE WORKERS TIME TO 0.42 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
-		"async 2 0.25 s (0.20 to 0.30) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
-		"sync 1 0.50 s (0.40 to 0.60) equal 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
-		"sync 2 0.85 s, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
+		"async 2 0.250 s (0.200 to 0.300) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
+		"sync 1 0.500 s (0.400 to 0.600) equal 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
+		"sync 2 0.850 s, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
 	} {
 		if !contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, got)
@@ -152,7 +152,7 @@ func TestSummaryOfPart(t *testing.T) {
 	e.Cases[3].Failed[0], e.Cases[3].ExamplesPerSecond[0], e.Cases[3].SecondsToTarget[0] = notRun, missing, missing
 	got := summary(t, e)
 	for want, there := range map[string]bool{
-		"4 of 12 runs are missing": true, "\nsync   1 ": false, "0.80 s, 1 of 2": true, "failed": false,
+		"4 of 12 runs are missing": true, "\nsync   1 ": false, "0.800 s, 1 of 2": true, "failed": false,
 	} {
 		if strings.Contains(got, want) != there {
 			t.Errorf("%q is there: %v, in\n%s", want, !there, got)
@@ -168,19 +168,19 @@ func TestBaseline(t *testing.T) {
 		}
 		return m.Name
 	}
-	if got := name(e.Baseline(&e.Cases[3])); got != "sync-1" {
+	if got := name(e.baseline(&e.Cases[3])); got != "sync-1" {
 		t.Errorf("sync-2 is measured against %q", got)
 	}
 	e.Cases[2].Group = "another"
-	if got := name(e.Baseline(&e.Cases[3])); got != "async-1" {
+	if got := name(e.baseline(&e.Cases[3])); got != "async-1" {
 		t.Errorf("without sync-1, sync-2 is measured against %q", got)
 	}
 	e.Cases[3].Settings = append(e.Cases[3].Settings, Setting{"average-every", "1"})
-	if got := name(e.Baseline(&e.Cases[3])); got != "async-1" {
+	if got := name(e.baseline(&e.Cases[3])); got != "async-1" {
 		t.Errorf("with a flag of sync, sync-2 is measured against %q", got)
 	}
 	e.Cases[3].Settings = append(e.Cases[3].Settings, Setting{"lr", "1"})
-	if got := name(e.Baseline(&e.Cases[3])); got != "" || e.SpeedUp(&e.Cases[3]) != nil {
+	if got := name(e.baseline(&e.Cases[3])); got != "" || e.SpeedUp(&e.Cases[3]) != nil {
 		t.Errorf("with another learning rate, sync-2 is measured against %q", got)
 	}
 	if got := name(e.Rival(&e.Cases[1])); got != "" {

@@ -126,7 +126,7 @@ func (e *Experiment) TutorialTable() (rows [][]string) {
 	for _, c := range e.of(tutorialName) {
 		row := []string{c.Mode + " here", fmt.Sprint(c.Workers)}
 		for _, s := range c.AccuracyByEpoch() {
-			row = append(row, s.text(percentOf))
+			row = append(row, s.Text(percentOf))
 		}
 		for len(row) < len(TutorialHeads)-1 {
 			row = append(row, "-")

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // choose finds the GPUs, by CUDA's indices, that a configuration means: those named, as
@@ -114,7 +115,7 @@ func pick(text string, all []candidate, n int, least int64) (indices []int, note
 			advice = fmt.Sprintf("ask for %d at most", len(all))
 		}
 		return nil, "", fmt.Errorf("gpu %s: %d of %s can be used, with %s of memory free: %s; %s (hogwild devices lists them)",
-			text, len(chosen), plural(len(all), "GPU"), size(least), strings.Join(append(chosen, others...), ", "), advice)
+			text, len(chosen), human.Plural(len(all), "GPU"), size(least), strings.Join(append(chosen, others...), ", "), advice)
 	}
 	note = fmt.Sprintf("gpu %s: %s", text, strings.Join(chosen, ", "))
 	if len(others) > 0 {

@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/human"
 )
 
 // owner is the coordinator's side of a run: it makes the two allocations, exports
@@ -140,7 +141,7 @@ func (o *owner) Where(rank int) string {
 func (o *owner) Notes() []string {
 	c, ctas, teams := o.setup.Config, o.idle.ctas, int(o.idle.job.Teams)
 	on := c.Workers - c.CPUWorkers
-	each := plural(ctas, "CTA")
+	each := human.Plural(ctas, "CTA")
 	if teams > 1 {
 		each += fmt.Sprintf(" of %d teams", teams)
 	}
@@ -152,7 +153,7 @@ func (o *owner) Notes() []string {
 		who = fmt.Sprintf("each of %d workers", on)
 	}
 	notes := append(found, fmt.Sprintf("%s of %s in flight: %s in %s",
-		plural(ctas*teams*on, "step"), plural(c.Batch, "example"), each, who))
+		human.Plural(ctas*teams*on, "step"), human.Plural(c.Batch, "example"), each, who))
 	if c.InFlight/on/teams > o.idle.step.most {
 		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.InFlight, ctas, o.idle.step.name))
 	}
@@ -169,14 +170,6 @@ func (o *owner) Notes() []string {
 		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
 	}
 	return notes
-}
-
-// plural is a number of things: 1 step, 2 steps.
-func plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // Handle is what workers open the memory by.

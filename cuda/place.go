@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // Which rank is where, and how it reaches the weights. The weights, with all that
@@ -27,7 +28,7 @@ const (
 // enough refuses more GPUs than there are workers for them.
 func (b backend) enough(c *hogwild.Config, gpus []int) error {
 	if on := c.Workers - c.CPUWorkers; len(gpus) > on+b.shift {
-		return fmt.Errorf("gpu %s: %s for %s on GPUs: each needs one at least; raise --workers", c.GPU, plural(len(gpus), "GPU"), plural(on, "worker"))
+		return fmt.Errorf("gpu %s: %s for %s on GPUs: each needs one at least; raise --workers", c.GPU, human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
 	}
 	return nil
 }

@@ -6,11 +6,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/human"
 )
 
 // display shows a run on stderr while it goes on. On a terminal it keeps a live
@@ -75,7 +76,7 @@ func (d *display) epoch(e EpochResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.quiet {
-		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, lossText(e.TrainLoss), scores(e)))
+		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), scores(e)))
 	}
 }
 
@@ -143,7 +144,7 @@ func block(s Status, size func() (columns, rows int)) []string {
 		lines = append(lines, workerLine(w, fastest))
 	}
 	if more := len(s.Workers) - shown; more > 0 && room > 0 {
-		lines = append(lines, fmt.Sprintf("... %d more %s", more, plural(more, "worker")))
+		lines = append(lines, "... "+human.Plural(more, "more worker"))
 	}
 	lines = append(lines, totalLine(s))
 	for i, line := range lines { // plain ASCII: a byte is a column
@@ -158,9 +159,9 @@ func workerLine(w WorkerStatus, fastest float64) string {
 	if share := w.Rate / fastest; share > 0 && share <= 1 { // neither 0/0 nor infinite
 		bar = int(math.Round(10 * share))
 	}
-	line := fmt.Sprintf("worker %2d  pid %-7d  %9s  %-10s  %s", w.Rank, w.PID, rateText(w.Rate), strings.Repeat("#", bar), w.State)
+	line := fmt.Sprintf("worker %2d  pid %-7d  %9s  %-10s  %s", w.Rank, w.PID, human.Rate(w.Rate)+"/s", strings.Repeat("#", bar), w.State)
 	if w.Restarts > 0 {
-		line += fmt.Sprintf(", %d %s", w.Restarts, plural(w.Restarts, "restart"))
+		line += ", " + human.Plural(w.Restarts, "restart")
 	}
 	return line
 }
@@ -171,9 +172,9 @@ func totalLine(s Status) string {
 	if s.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%3d%%", 100*s.Examples/s.Total))
 	}
-	parts = append(parts, fmt.Sprintf("%9s", rateText(s.Rate)))
+	parts = append(parts, fmt.Sprintf("%9s", human.Rate(s.Rate)+"/s"))
 	if s.Examples > 0 && s.Total >= s.Examples {
-		parts = append(parts, clock(s.Seconds/float64(s.Examples)*float64(s.Total-s.Examples))+" left")
+		parts = append(parts, human.Clock(s.Seconds/float64(s.Examples)*float64(s.Total-s.Examples))+" left")
 	}
 	if s.Last != nil {
 		parts = append(parts, scores(*s.Last))
@@ -183,62 +184,15 @@ func totalLine(s Status) string {
 
 // scores is how well the test set is predicted.
 func scores(e EpochResult) string {
-	text := "test loss " + lossText(e.TestLoss)
+	text := "test loss " + human.Loss(e.TestLoss)
 	if e.TestAccuracy != nil {
-		text += fmt.Sprintf("  accuracy %.2f%%", 100**e.TestAccuracy)
+		text += "  accuracy " + human.Accuracy(*e.TestAccuracy)
 	}
 	if e.TestRMSE != nil {
-		text += "  RMSE " + lossText(*e.TestRMSE)
+		text += "  RMSE " + human.Loss(*e.TestRMSE)
 	}
 	if e.TestR2 != nil {
 		text += fmt.Sprintf("  R2 %.4f", *e.TestR2)
-	}
-	return text
-}
-
-// rateText is a speed in examples a second.
-func rateText(x float64) string { return threeDigits(x) + "/s" }
-
-// threeDigits is a count from 0 on, rounded: 512, 84.2 k, 1.43 M.
-func threeDigits(x float64) string {
-	unit, digits := "", 0
-	for _, next := range []string{" k", " M", " G"} {
-		if x >= 999.5 {
-			x, unit = x/1000, next
-		}
-	}
-	switch {
-	case unit == "":
-	case x < 9.995:
-		digits = 2
-	case x < 99.95:
-		digits = 1
-	}
-	return strconv.FormatFloat(x, 'f', digits, 64) + unit
-}
-
-// lossText has four decimals where they say enough, else an exponent.
-func lossText(x float64) string {
-	if a := math.Abs(x); x == 0 || a >= 0.001 && a < 1e5 {
-		return strconv.FormatFloat(x, 'f', 4, 64)
-	}
-	return strconv.FormatFloat(x, 'e', 3, 64)
-}
-
-// clock is a duration as 0:42 or 1:02:33, rounded up.
-func clock(seconds float64) string {
-	s := int(math.Ceil(seconds))
-	if s < 3600 {
-		return fmt.Sprintf("%d:%02d", s/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-}
-
-// thousands is n with a comma at every third digit.
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
 	}
 	return text
 }

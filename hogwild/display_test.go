@@ -235,20 +235,6 @@ func TestDisplayOfOddNumbers(t *testing.T) {
 	}
 }
 
-func TestNumbersForPeople(t *testing.T) {
-	for want, got := range map[string]string{
-		"0/s": rateText(0), "512/s": rateText(512.4), "999/s": rateText(999.4), "1.00 k/s": rateText(999.6), "84.2 k/s": rateText(84211),
-		"100 k/s": rateText(99960), "1.43 M/s": rateText(1.43e6), "10.0 M/s": rateText(9.996e6), "2500 G/s": rateText(2.5e12), "NaN/s": rateText(math.NaN()),
-		"0.0000": lossText(0), "0.4123": lossText(0.41234), "3.200e-04": lossText(0.00032), "1.000e+05": lossText(1e5), "NaN": lossText(math.NaN()),
-		"0:00": clock(0), "0:42": clock(41.2), "59:59": clock(3599), "1:02:33": clock(3753), "30:00:00": clock(108000),
-		"999": thousands(999), "1,000": thousands(1000), "-123,456": thousands(-123456), "12,345,678": thousands(12345678),
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestDisplayNowhere(t *testing.T) {
 	show(newDisplay(nil, false), 4, func(string) {})
 }

@@ -88,6 +88,18 @@ func TestWeightHistogram(t *testing.T) {
 	}
 }
 
+// TestWeightsThatDiverged: what is not finite is not counted, be it all.
+func TestWeightsThatDiverged(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	h := weightHistogram("w", []float32{nan, inf, -inf, 1, -nan})
+	if h.n != 1 || h.sum != 1 || h.min != 1 || h.max != 1 {
+		t.Errorf("one of five is finite: %+v", h)
+	}
+	if h := weightHistogram("w", []float32{nan, inf}); h.n != 0 || h.min != 0 || h.max != 0 || len(h.limits) != 0 {
+		t.Errorf("none is finite: %+v", h)
+	}
+}
+
 // tensorBoard reads a run folder with TensorBoard's own reader: of each tag the steps and
 // what stands there.
 const tensorBoard = `

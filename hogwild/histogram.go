@@ -41,11 +41,11 @@ func (in *Instruments) histogram() (h histogram) {
 }
 
 // The buckets of weights: each power of two has four, of numbers of either sign. What is
-// nearer to zero than 2^-20 is zero.
+// nearer to zero than 2^-20 is zero; what is not finite is in none.
 const (
 	weightShift = 23 - 2
 	weightLeast = (127 - 20) << 2 // the bucket of 2^-20
-	weightMost  = 255 << 2        // that of infinity
+	weightMost  = 255 << 2        // that of infinity: there is none
 )
 
 // weightHistograms is how the weights of each tensor lie. It takes some 4 nanoseconds
@@ -59,20 +59,26 @@ func weightHistograms(ps []model.Param, w []float32) (all []histogram) {
 
 func weightHistogram(tag string, w []float32) histogram {
 	var counts [2][weightMost]uint32 // of positive and of negative numbers; those nearer to zero than the least in the first
-	h := histogram{tag: tag, min: math.Inf(1), max: math.Inf(-1), n: float64(len(w))}
+	h := histogram{tag: tag}
 	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
 	for _, v := range w {
 		bits := math.Float32bits(v)
 		b := bits << 1 >> 1 >> weightShift
+		if b >= weightMost {
+			continue
+		}
 		if b < weightLeast {
 			b, bits = weightLeast-1, 0
 		}
+		h.n++
 		counts[bits>>31][b]++
 		h.sum += float64(v)
 		h.sum2 += float64(v) * float64(v)
 		low, high = min(low, v), max(high, v)
 	}
-	h.min, h.max = float64(low), float64(high)
+	if h.n > 0 {
+		h.min, h.max = float64(low), float64(high)
+	}
 	edge := func(b int) float64 { return math.Ldexp(1+float64(b&3)/4, b>>2-127) }
 	for b := weightMost - 1; b >= weightLeast; b-- {
 		if n := counts[1][b]; n > 0 {

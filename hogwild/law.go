@@ -9,6 +9,7 @@ import (
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/human"
 )
 
 // Law is how much asynchrony a problem bears, and what a run makes of it. The
@@ -194,12 +195,12 @@ func (l Law) lasts(c *Config) (lines []string) {
 
 // bears compares the knee with the steps in flight.
 func (l Law) bears(c *Config) string {
-	who, are, they := fmt.Sprintf("%d", l.InFlight), "are", "within it"
+	who, are, they := strconv.Itoa(l.InFlight), "are", "within it"
 	switch {
 	case c.GPU != "":
-		who += " " + plural(l.InFlight, "step")
+		who = human.Plural(l.InFlight, "step")
 	case l.InFlight == c.Workers:
-		who += " " + plural(c.Workers, "worker")
+		who = human.Plural(c.Workers, "worker")
 	}
 	if l.InFlight == 1 {
 		are = "is"

@@ -84,27 +84,37 @@ func (r *Recorded) readMetrics() error {
 // add takes in a line, and forgets those of the same time or later: the run was resumed
 // from before them.
 func (r *Recorded) add(line []byte) error {
+	e, s, err := ReadMetric(line)
+	switch {
+	case e != nil:
+		r.Epochs = append(before(r.Epochs, func(o EpochResult) bool { return o.Epoch < e.Epoch }), *e)
+	case s != nil:
+		r.Seconds = append(before(r.Seconds, func(o Status) bool { return o.Examples <= s.Examples }), *s)
+	}
+	return err
+}
+
+// ReadMetric reads a line of metrics.jsonl: an epoch, or a moment.
+func ReadMetric(line []byte) (*EpochResult, *Status, error) {
 	var is struct{ Kind string }
 	if err := json.Unmarshal(line, &is); err != nil {
-		return err
+		return nil, nil, err
 	}
 	switch is.Kind {
 	case "epoch":
-		var e EpochResult
-		if err := json.Unmarshal(line, &e); err != nil {
-			return err
+		e := &EpochResult{}
+		if err := json.Unmarshal(line, e); err != nil {
+			return nil, nil, err
 		}
-		r.Epochs = append(before(r.Epochs, func(o EpochResult) bool { return o.Epoch < e.Epoch }), e)
+		return e, nil, nil
 	case "second":
-		var s Status
-		if err := json.Unmarshal(line, &s); err != nil {
-			return err
+		s := &Status{}
+		if err := json.Unmarshal(line, s); err != nil {
+			return nil, nil, err
 		}
-		r.Seconds = append(before(r.Seconds, func(o Status) bool { return o.Examples <= s.Examples }), s)
-	default:
-		return fmt.Errorf("of kind %q", is.Kind)
+		return nil, s, nil
 	}
-	return nil
+	return nil, nil, fmt.Errorf("of kind %q", is.Kind)
 }
 
 // before is a list without those at its end that do not come before what is added.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hogwild/internal/human"
 )
 
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
@@ -154,24 +156,24 @@ func writeJSON(w io.Writer, v any) error {
 // happened to workers on the way, and what to type next.
 func (r Result) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s on %s: %d %s, %s, batch %d, %s\n\n", r.Model, r.Data, r.Workers, plural(r.Workers, "worker"), r.Mode, r.Batch, r.Device)
+	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", r.Model, r.Data, human.Plural(r.Workers, "worker"), r.Mode, r.Batch, r.Device)
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}
 
-	row("epochs", "%d, %s examples", r.Epochs, thousands(r.Examples))
-	row("training", "%.2f s, %s examples/s", r.Seconds, threeDigits(r.ExamplesPerSecond))
+	row("epochs", "%d, %s examples", r.Epochs, human.Count(r.Examples))
+	row("training", "%.2f s, %s examples/s", r.Seconds, human.Rate(r.ExamplesPerSecond))
 	if r.Shares != nil {
 		row("shares", "%s of the examples", r.sharesText())
 	}
 	row("start-up", "%.3f s", r.StartupSeconds)
-	row("train loss", "%s", lossText(r.TrainLoss))
-	row("test loss", "%s", lossText(r.TestLoss))
+	row("train loss", "%s", human.Loss(r.TrainLoss))
+	row("test loss", "%s", human.Loss(r.TestLoss))
 	if r.TestAccuracy != nil {
-		row("accuracy", "%.2f%%", 100**r.TestAccuracy)
+		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
 	}
 	if r.TestRMSE != nil {
-		row("RMSE", "%s", lossText(*r.TestRMSE))
+		row("RMSE", "%s", human.Loss(*r.TestRMSE))
 	}
 	if r.TestR2 != nil {
 		row("R2", "%.4f", *r.TestR2)
@@ -183,7 +185,7 @@ func (r Result) WriteText(w io.Writer) error {
 		row("rate", "%s", r.Rate)
 	}
 	if r.Restarts > 0 || r.LostExamples > 0 {
-		row("restarts", "%d, %s examples lost", r.Restarts, thousands(r.LostExamples))
+		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
 	}
 	for _, list := range []struct {
 		label string
@@ -209,43 +211,16 @@ func (r Result) WriteText(w io.Writer) error {
 func (r Result) stalenessText() string {
 	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by others", r.StalenessMean, r.StalenessP99, r.StalenessMax)
 	if r.Conflicts > 0 || r.LostUpdates > 0 {
-		text += fmt.Sprintf("; %s in conflict, %s lost", percent(r.Conflicts), percent(r.LostUpdates))
+		text += fmt.Sprintf("; %s in conflict, %s lost", human.Share(r.Conflicts), human.Share(r.LostUpdates))
 	}
 	return text
 }
 
-// percent is a share with two digits, or all in front of the point: 0.05%, 1.3%, 100%.
-func percent(share float64) string {
-	x := 100 * share
-	if x >= 9.95 {
-		return fmt.Sprintf("%.0f%%", x)
-	}
-	return fmt.Sprintf("%.2g%%", x)
-}
-
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	next := []string{fmt.Sprintf("hogwild eval %s --data %s", shellWord(r.Run), shellWord(r.Data))}
+	next := []string{fmt.Sprintf("hogwild eval %s --data %s", human.ShellWord(r.Run), human.ShellWord(r.Data))}
 	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
-		next = append(next, "hogwild train --resume "+shellWord(r.Run))
+		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}
 	return next
-}
-
-// shellWord quotes s where a shell would not take it as it is.
-func shellWord(s string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-+:,=@%", c)
-	}
-	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return noun
-	}
-	return noun + "s"
 }

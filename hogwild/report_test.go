@@ -89,21 +89,3 @@ func TestReportJSON(t *testing.T) {
 		}
 	}
 }
-
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{
-		"runs/2025-01-02T03:04:05": "runs/2025-01-02T03:04:05", "": "''", "my run": "'my run'", "it's": `'it'\''s'`, "$x": "'$x'",
-	} {
-		if got := shellWord(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}
-
-func TestPercent(t *testing.T) {
-	for share, want := range map[float64]string{0: "0%", .0005: "0.05%", .0132: "1.3%", .0994: "9.9%", .0996: "10%", .25: "25%", .9951: "100%", 1: "100%"} {
-		if got := percent(share); got != want {
-			t.Errorf("percent(%v) = %s, want %s", share, got, want)
-		}
-	}
-}

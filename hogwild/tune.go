@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"hogwild/internal/human"
 )
 
 // Tuning: short runs, by the same processes in the same mode as the run to come, each
@@ -88,7 +90,7 @@ func (t *tuner) shorten() {
 	c.Epochs = min(c.Epochs, ceilDiv(want, c.Sample))
 	c.Progress, c.SaveEvery, c.TargetLoss, c.TargetAccuracy = nil, "0", 0, 0
 	c.Timing, c.CPUProfile, c.Trace = false, "", ""
-	t.say("tuning: short runs of %s examples, %d %s, %s", thousands(int64(c.Sample*c.Epochs)), c.Workers, plural(c.Workers, "worker"), c.Mode)
+	t.say("tuning: short runs of %s examples, %s, %s", human.Count(int64(c.Sample*c.Epochs)), human.Plural(c.Workers, "worker"), c.Mode)
 }
 
 func (t *tuner) say(format string, args ...any) { t.data.display.event(fmt.Sprintf(format, args...)) }
@@ -192,7 +194,7 @@ func (t *tuner) try(lr, momentum float64) error {
 	t.trials = append(t.trials, tr)
 	loss := "diverged"
 	if !math.IsInf(tr.Loss, 1) {
-		loss = "loss " + lossText(tr.Loss)
+		loss = "loss " + human.Loss(tr.Loss)
 	}
 	t.say("  lr %-8g%s  %-12s %6.2f s", lr, t.momentum(tr), loss, tr.Seconds)
 	return os.RemoveAll(c.Run)

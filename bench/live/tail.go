@@ -3,7 +3,6 @@ package live
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -57,26 +56,16 @@ func (t *tail) same(f *os.File) bool {
 	return len(again) == 0 || err == nil && bytes.Equal(again, t.line)
 }
 
-// take adds a line. One of a kind that is not known is left out: a later version may write it.
+// take adds a line. One that cannot be read is left out: a later version may write other kinds.
 func (t *tail) take(line []byte) {
 	t.offset += int64(len(line))
 	t.line = line
 	t.lines++
-	var of struct{ Kind string }
-	if json.Unmarshal(line, &of) != nil {
-		return
-	}
-	switch of.Kind {
-	case "epoch":
-		var e hogwild.EpochResult
-		if json.Unmarshal(line, &e) == nil {
-			t.epoch(e)
-		}
-	case "second":
-		var s hogwild.Status
-		if json.Unmarshal(line, &s) == nil {
-			t.second(s)
-		}
+	switch e, s, _ := hogwild.ReadMetric(line); {
+	case e != nil:
+		t.epoch(*e)
+	case s != nil:
+		t.second(*s)
 	}
 }
 

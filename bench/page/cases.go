@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hogwild/bench"
+	"hogwild/internal/human"
 )
 
 // column is a column of the table of cases.
@@ -13,24 +14,14 @@ type column struct {
 	cell func(*bench.Measured) string
 }
 
-// table is all cases of the group, a line each; columns without any figure are left out.
+// table is all cases of the group, a line each.
 func (g *group) table() *Table {
 	t := &Table{Heads: []string{"case"}}
 	for _, c := range g.cases {
 		t.Rows = append(t.Rows, []string{c.Name})
 	}
 	for _, column := range g.columns() {
-		cells := make([]string, len(g.cases))
-		for i, c := range g.cases {
-			cells[i] = column.cell(c)
-		}
-		if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
-			continue
-		}
-		t.Heads = append(t.Heads, column.head)
-		for i, cell := range cells {
-			t.Rows[i] = append(t.Rows[i], cell)
-		}
+		t.add(column.head, func(i int) string { return column.cell(g.cases[i]) })
 	}
 	return t
 }
@@ -45,12 +36,12 @@ func (g *group) columns() []column {
 		all = append(append(all, g.speeds()...), qualities()...)
 	}
 	return append(all, []column{
-		lists("staleness, mean", shortText, func(c *bench.Measured) []bench.Number { return c.StalenessMean }),
-		lists("staleness, p99", shortText, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
-		lists("in conflict", shareText, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
-		lists("lost updates", shareText, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
-		lists("waiting, s", shortText, waited),
-		lists("start-up, s", shortText, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
+		lists("staleness, mean", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessMean }),
+		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
+		lists("in conflict", human.Share, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
+		lists("lost updates", human.Share, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
+		lists("waiting, s", human.Short, waited),
+		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
 		{"of the machine's best", func(c *bench.Measured) string { return shareOf(g.e, c) }},
 		{"failed", failed},
 	}...)
@@ -65,23 +56,23 @@ func (g *group) speeds() []column {
 	seconds := func(c *bench.Measured) []bench.Number { return c.SecondsToTarget }
 	first := g.cases[0].Mode
 	return []column{
-		lists("examples/s", rateText, rate),
-		lists("speed-up", factorText, g.e.SpeedUp),
+		lists("examples/s", human.Rate, rate),
+		lists("speed-up", human.Factor, g.e.SpeedUp),
 		{"speed against " + first, g.against(rate)},
-		{"s to loss " + lossText(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, shortText) }},
+		{"s to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
 		{"time against " + first, g.against(seconds)},
-		lists("epochs to it", shortText, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
-		lists("training, s", shortText, func(c *bench.Measured) []bench.Number { return c.Seconds }),
+		lists("epochs to it", human.Short, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
+		lists("training, s", human.Short, func(c *bench.Measured) []bench.Number { return c.Seconds }),
 	}
 }
 
 func qualities() []column {
 	return []column{
-		lists("test loss", lossText, func(c *bench.Measured) []bench.Number { return c.TestLoss }),
-		lists("accuracy", accuracyText, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }),
-		lists("RMSE", lossText, func(c *bench.Measured) []bench.Number { return c.TestRMSE }),
-		lists("R²", lossText, func(c *bench.Measured) []bench.Number { return c.TestR2 }),
-		lists("train loss", lossText, func(c *bench.Measured) []bench.Number { return c.TrainLoss }),
+		lists("test loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestLoss }),
+		lists("accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }),
+		lists("RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }),
+		lists("R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }),
+		lists("train loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TrainLoss }),
 	}
 }
 
@@ -126,7 +117,7 @@ func shareOf(e *bench.Experiment, c *bench.Measured) string {
 	if !ok {
 		return absent
 	}
-	return shareText(s.Share) + " of " + s.Floor
+	return human.Share(s.Share) + " of " + s.Floor
 }
 
 func failed(c *bench.Measured) string {
@@ -144,7 +135,7 @@ func failed(c *bench.Measured) string {
 
 // how says what the table's figures are.
 func (g *group) how() string {
-	text := "Medians of " + plural(len(g.e.Seeds), "repeat") + "; the smallest and the largest in brackets."
+	text := "Medians of " + human.Plural(len(g.e.Seeds), "repeat") + "; the smallest and the largest in brackets."
 	if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return g.e.Rival(c) != nil }) {
 		text += fmt.Sprintf(" Against %s: the factor to its figure with as many workers; equal where the ranges overlap.", g.cases[0].Mode)
 	}

@@ -92,14 +92,14 @@ func apart(a axis, tracks []track) bool {
 	return low > 0 && high >= 10*low
 }
 
-// decades is over how many powers of ten the values of a figure range; 0 if not all are
-// positive.
+// decades is over how many powers of ten the values of a figure range, and the ends of their
+// ranges; 0 if not all values are positive.
 func decades(f figure.Figure) float64 {
 	low, high := math.Inf(1), 0.0
 	for _, s := range f.Series {
 		for _, p := range s.Points {
 			if finite(p.Y) {
-				low, high = min(low, p.Y), max(high, p.Y)
+				low, high = min(low, p.Y), max(high, p.Y, p.High)
 			}
 		}
 	}

@@ -6,20 +6,21 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // OfExperiment is the report of a bench, a sweep or a reproduction.
 func OfExperiment(e *bench.Experiment) *Page {
-	if e.Kind == "reproduce" {
-		return OfPaper(e)
-	}
 	p := &Page{Title: strings.Trim("hogwild "+e.Kind+": "+e.Name, ": "), About: e.About}
 	p.experimentFacts(e)
 	p.note(e.Notes...)
 	p.note(e.Fairness()...)
-	all := groups(e)
-	for _, g := range all {
-		g.sections(p)
+	if e.Kind == "reproduce" {
+		p.reproduction(e)
+	} else {
+		for _, g := range groups(e) {
+			g.sections(p)
+		}
 	}
 	p.failures(e)
 	p.floors(e)
@@ -60,7 +61,7 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 		version = strings.TrimSpace(version + ", commit " + e.Commit)
 	}
 	p.fact("hogwild", version)
-	p.fact("measured", plural(len(e.Cases), "case")+", "+plural(len(e.Seeds), "repeat")+" each, in turns")
+	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+" each, in turns")
 	p.fact("command", e.Command)
 }
 
@@ -68,7 +69,7 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 func (p *Page) machine(m hogwild.Machine) {
 	cpu := m.CPU
 	if m.Cores > 0 {
-		cpu = strings.TrimPrefix(cpu+", "+plural(m.Cores, "core"), ", ")
+		cpu = strings.TrimPrefix(cpu+", "+human.Plural(m.Cores, "core"), ", ")
 	}
 	p.fact("processor", cpu)
 	if m.Memory > 0 {
@@ -101,7 +102,7 @@ func (p *Page) floors(e *bench.Experiment) {
 	t := &Table{Heads: []string{"floor", "unit", "cores", "median (range)", "what it bounds"}}
 	for _, f := range e.Floors.Floors {
 		list := []bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}
-		t.Rows = append(t.Rows, []string{f.Name, f.Unit, fmt.Sprint(f.Cores), spreadText(list, shortText), f.Means})
+		t.Rows = append(t.Rows, []string{f.Name, f.Unit, fmt.Sprint(f.Cores), spreadText(list, human.Short), f.Means})
 	}
 	p.section(Section{Title: "Floors of the machine", Text: "What it does at best, measured by plain loops.", Table: t})
 }
@@ -131,7 +132,7 @@ func again(e *bench.Experiment) string {
 			if s.Value == "true" || s.Value == "false" {
 				fmt.Fprintf(&b, " --%s=%s", s.Flag, s.Value)
 			} else {
-				fmt.Fprintf(&b, " --%s %s", s.Flag, word(s.Value))
+				fmt.Fprintf(&b, " --%s %s", s.Flag, human.ShellWord(s.Value))
 			}
 		}
 		b.WriteString("\n")

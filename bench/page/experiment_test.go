@@ -323,6 +323,13 @@ func TestSweepOverFields(t *testing.T) {
 	if got := len(series(t, drawing(t, p, "loss-by-batch"), "lr 0.1").Points); got != 2 {
 		t.Errorf("%d points by batch, want 2", got)
 	}
+	e.Cases[5].TestLoss = []bench.Number{1e28}          // lr 1, batch 64
+	e.Cases[1].TestLoss = []bench.Number{4.5, 4.5, 1e9} // one repeat of lr 0.01, batch 64
+	f = drawing(t, OfExperiment(e), "loss-by-lr")
+	points := series(t, f, "batch 64").Points
+	if !math.IsNaN(points[2].Y) || points[0].Y != 4.5 || points[0].High != 375 || !f.Y.Log || !strings.Contains(f.Caption, "Left out: 1 case beyond 100 times") || !strings.HasSuffix(f.Caption, "Cut off at 100 times the median: 1 range.") {
+		t.Errorf("with a case that diverged: %v, %q", points, f.Caption)
+	}
 }
 
 // TestSweepOfDependentFields: only sync has an average-every, and it has a line in the

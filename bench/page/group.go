@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hogwild/bench"
+	"hogwild/internal/human"
 )
 
 // group is the cases of an experiment that are compared: they learn the same from the
@@ -175,14 +176,14 @@ func (g *group) panels() (all []panel) {
 	if len(g.variants) == 1 {
 		p := panel{part: g.part()}
 		for _, c := range g.cases {
-			p.cases = append(p.cases, entry{plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
+			p.cases = append(p.cases, entry{human.Plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
 		}
 		return []panel{p}
 	}
 	for _, n := range g.counts() {
 		p := panel{part: g.part()}
 		if len(g.workers) > 1 {
-			p.part = g.part(plural(n, "worker"))
+			p.part = g.part(human.Plural(n, "worker"))
 		}
 		for _, c := range g.cases {
 			if v := g.variant(c); c.Workers == n {

@@ -4,6 +4,7 @@ import (
 	"hogwild/bench"
 	"hogwild/hogwild"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 const medians = "At the end of each epoch: the medians of the repeats' times and scores."
@@ -79,7 +80,7 @@ func (g *group) toTarget() []figure.Figure {
 		return nil
 	}
 	caption := g.repeats() + " A case that did not get there has no bar."
-	to := " to a test loss of " + lossText(loss)
+	to := " to a test loss of " + human.Loss(loss)
 	return shown(
 		g.bars(figure.Figure{
 			Name: "time-to-target", Title: within("Training time"+to, g.name), Caption: caption,

@@ -2,9 +2,9 @@ package page
 
 import (
 	"fmt"
-	"slices"
 
 	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // results is the table of what runs came to: a line each, or of one run a line for each
@@ -15,17 +15,7 @@ func results(all []*run) Section {
 		t.Rows = append(t.Rows, []string{r.name})
 	}
 	for _, c := range outcomes {
-		cells := make([]string, len(all))
-		for i, r := range all {
-			cells[i] = c.cell(r)
-		}
-		if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
-			continue
-		}
-		t.Heads = append(t.Heads, c.head)
-		for i, cell := range cells {
-			t.Rows[i] = append(t.Rows[i], cell)
-		}
+		t.add(c.head, func(i int) string { return c.cell(all[i]) })
 	}
 	if len(all) == 1 {
 		t = t.upright()
@@ -62,28 +52,28 @@ var outcomes = []struct {
 		return fmt.Sprintf("%g", r.Config.LR)
 	}},
 	{"epochs", func(r *run) string { return fmt.Sprint(r.last().Epoch) }},
-	{"examples", func(r *run) string { return countText(max(r.last().Examples, r.now().Examples)) }},
-	{"training, s", func(r *run) string { return shortText(max(r.last().Seconds, r.now().Seconds)) }},
+	{"examples", func(r *run) string { return human.Count(max(r.last().Examples, r.now().Examples)) }},
+	{"training, s", func(r *run) string { return human.Short(max(r.last().Seconds, r.now().Seconds)) }},
 	{"examples/s", func(r *run) string {
 		seconds := max(r.last().Seconds, r.now().Seconds)
-		return numberText(float64(max(r.last().Examples, r.now().Examples))/seconds, rateText)
+		return numberText(float64(max(r.last().Examples, r.now().Examples))/seconds, human.Rate)
 	}},
-	{"start-up, s", ofResult(func(r *hogwild.Result) string { return shortText(r.StartupSeconds) })},
-	{"train loss", func(r *run) string { return numberText(r.last().TrainLoss, lossText) }},
-	{"test loss", func(r *run) string { return numberText(r.last().TestLoss, lossText) }},
-	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), accuracyText) }},
-	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), lossText) }},
-	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), lossText) }},
-	{"staleness, mean", sampled(func(in *hogwild.Instruments) string { return shortText(in.StalenessMean) })},
-	{"staleness, p99", sampled(func(in *hogwild.Instruments) string { return countText(in.StalenessP99) })},
-	{"staleness, max", sampled(func(in *hogwild.Instruments) string { return countText(in.StalenessMax) })},
-	{"in conflict", sampled(func(in *hogwild.Instruments) string { return shareText(in.Conflicts) })},
-	{"lost updates", sampled(func(in *hogwild.Instruments) string { return shareText(in.LostUpdates) })},
+	{"start-up, s", ofResult(func(r *hogwild.Result) string { return human.Short(r.StartupSeconds) })},
+	{"train loss", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
+	{"test loss", func(r *run) string { return numberText(r.last().TestLoss, human.Loss) }},
+	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), human.Accuracy) }},
+	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},
+	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), human.Loss) }},
+	{"staleness, mean", sampled(func(in *hogwild.Instruments) string { return human.Short(in.StalenessMean) })},
+	{"staleness, p99", sampled(func(in *hogwild.Instruments) string { return human.Count(in.StalenessP99) })},
+	{"staleness, max", sampled(func(in *hogwild.Instruments) string { return human.Count(in.StalenessMax) })},
+	{"in conflict", sampled(func(in *hogwild.Instruments) string { return human.Share(in.Conflicts) })},
+	{"lost updates", sampled(func(in *hogwild.Instruments) string { return human.Share(in.LostUpdates) })},
 	{"weights", ofResult(func(r *hogwild.Result) string {
 		if r.Parameters == 0 {
 			return absent
 		}
-		return countText(r.Parameters)
+		return human.Count(r.Parameters)
 	})},
 }
 
@@ -123,7 +113,7 @@ func workersOf(all []*run) *Table {
 	t := &Table{Heads: []string{"worker", "examples", "examples/s", "restarts"}}
 	for _, w := range list {
 		t.Rows = append(t.Rows, []string{
-			fmt.Sprint(w.Rank), countText(w.Examples), numberText(float64(w.Examples)/seconds, rateText), fmt.Sprint(w.Restarts),
+			fmt.Sprint(w.Rank), human.Count(w.Examples), numberText(float64(w.Examples)/seconds, human.Rate), fmt.Sprint(w.Restarts),
 		})
 	}
 	if all[0].Result == nil { // else they are gone

@@ -33,6 +33,21 @@ type Table struct {
 	Rows  [][]string
 }
 
+// add adds a column, if there is anything in it: a cell for each row.
+func (t *Table) add(head string, cell func(row int) string) {
+	cells := make([]string, len(t.Rows))
+	for i := range cells {
+		cells[i] = cell(i)
+	}
+	if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
+		return
+	}
+	t.Heads = append(t.Heads, head)
+	for i, c := range cells {
+		t.Rows[i] = append(t.Rows[i], c)
+	}
+}
+
 // Figures is all figures of the page.
 func (p *Page) Figures() []figure.Figure {
 	var all []figure.Figure

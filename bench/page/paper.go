@@ -6,15 +6,13 @@ import (
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
-// OfPaper is the report of a reproduction: what the publication says beside what was
-// measured here, with a verdict on each statement.
-func OfPaper(e *bench.Experiment) *Page {
-	p := &Page{Title: "The Hogwild! paper, repeated", About: e.About}
-	p.experimentFacts(e)
-	p.note(e.Notes...)
-	p.note(e.Fairness()...)
+// reproduction adds what the publication says beside what was measured here, with a
+// verdict on each statement.
+func (p *Page) reproduction(e *bench.Experiment) {
+	p.Title = "The Hogwild! paper, repeated"
 	if rows := e.TutorialTable(); rows != nil {
 		p.Title = "A tutorial's synchronous SGD, repeated"
 		p.verdicts(e)
@@ -27,15 +25,7 @@ func OfPaper(e *bench.Experiment) *Page {
 		p.section(Section{Title: "What if gradients are slow?", Text: aboutDelays, Figures: shown(delays(e))})
 		p.section(Section{Title: "Averages of models", Text: aboutAverages, Figures: averages(e)})
 	}
-	p.section(Section{Title: "All runs", Text: "Medians of " + plural(len(e.Seeds), "repeat") + "; the smallest and the largest in brackets.", Table: allRuns(e)})
-	p.failures(e)
-	p.floors(e)
-	p.caseSettings(e)
-	p.section(Section{
-		Title: "How to repeat it", Text: "The command below measures all of it again. One case alone is a run of hogwild train:",
-		Code: again(e),
-	})
-	return p
+	p.section(Section{Title: "All runs", Text: "Medians of " + human.Plural(len(e.Seeds), "repeat") + "; the smallest and the largest in brackets.", Table: allRuns(e)})
 }
 
 const (
@@ -79,7 +69,7 @@ func speedUps(e *bench.Experiment) (all []figure.Figure) {
 		}
 		f := figure.Figure{
 			Name: anchor("speed-up-" + s.Name), Title: "Speed-up on " + s.Name,
-			Caption: "Marks are ours, medians of " + plural(len(e.Seeds), "repeat") + " with their range, each against the serial run of the same turn; curves without marks are the paper's.",
+			Caption: "Marks are ours, medians of " + human.Plural(len(e.Seeds), "repeat") + " with their range, each against the serial run of the same turn; curves without marks are the paper's.",
 			X:       figure.Axis{Label: "workers, here processes and there threads"},
 			Y:       figure.Axis{Label: "speed-up, times the serial version", Zero: true},
 			Series:  []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: 10, Y: 10}}}},
@@ -140,7 +130,7 @@ func delays(e *bench.Experiment) figure.Figure {
 			f.Series = append(f.Series, theirs, here)
 		}
 	}
-	f.Caption = fmt.Sprintf("Marks are ours, of %s; curves without marks are the paper's, of 10 threads.", plural(most, "worker"))
+	f.Caption = fmt.Sprintf("Marks are ours, of %s; curves without marks are the paper's, of 10 threads.", human.Plural(most, "worker"))
 	if len(groups) == 0 {
 		f.Series = nil
 	}
@@ -163,13 +153,13 @@ func averages(e *bench.Experiment) []figure.Figure {
 		X: figure.Axis{Label: "passes over the data, of each thread", Zero: true}, Y: figure.Axis{Label: "training error"},
 	}
 	for i, n := range []int{1, 3, 10} {
-		theirs.Series = append(theirs.Series, figure.Series{Name: plural(n, "thread"), Kind: figure.Curve, Color: i, Points: indexed(bench.PublishedAverage[n])})
+		theirs.Series = append(theirs.Series, figure.Series{Name: human.Plural(n, "thread"), Kind: figure.Curve, Color: i, Points: indexed(bench.PublishedAverage[n])})
 		if c := by[n]; c != nil {
-			here.Series = append(here.Series, figure.Series{Name: plural(n, "worker"), Color: i, Points: byPass(c, n)})
+			here.Series = append(here.Series, figure.Series{Name: human.Plural(n, "worker"), Color: i, Points: byPass(c, n)})
 		}
 	}
 	if hogwild != nil {
-		here.Series = append(here.Series, figure.Series{Name: "Hogwild!, " + plural(hogwild.Workers, "worker"), Color: 3, Points: byPass(hogwild, 1)})
+		here.Series = append(here.Series, figure.Series{Name: "Hogwild!, " + human.Plural(hogwild.Workers, "worker"), Color: 3, Points: byPass(hogwild, 1)})
 	}
 	return shown(here, theirs)
 }
@@ -191,7 +181,7 @@ func byPass(c *bench.Measured, epochs int) (points []figure.Point) {
 func accuracies(e *bench.Experiment) figure.Figure {
 	f := figure.Figure{
 		Name: "accuracy-by-epoch", Title: "Test accuracy after each epoch",
-		Caption: "Medians of " + plural(len(e.Seeds), "repeat") + " and their range.",
+		Caption: "Medians of " + human.Plural(len(e.Seeds), "repeat") + " and their range.",
 		X:       figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "test accuracy, % of the images"},
 	}
 	theirs := figure.Series{Name: "sync, tutorial", Kind: figure.Curve, Color: color("sync")}
@@ -213,13 +203,13 @@ func accuracies(e *bench.Experiment) figure.Figure {
 func allRuns(e *bench.Experiment) *Table {
 	t := &Table{Heads: []string{"case", "workers", "examples/s", "training, s", "train loss", "test loss", "accuracy or RMSE", "staleness, mean", "in conflict", "lost updates"}}
 	for _, c := range e.Cases {
-		quality := spreadText(c.TestAccuracy, accuracyText)
+		quality := spreadText(c.TestAccuracy, human.Accuracy)
 		if quality == absent {
-			quality = spreadText(c.TestRMSE, lossText)
+			quality = spreadText(c.TestRMSE, human.Loss)
 		}
-		t.Rows = append(t.Rows, []string{c.Name, fmt.Sprint(c.Workers), spreadText(c.ExamplesPerSecond, rateText), spreadText(c.Seconds, shortText),
-			spreadText(c.TrainLoss, lossText), spreadText(c.TestLoss, lossText), quality,
-			spreadText(c.StalenessMean, shortText), spreadText(c.Conflicts, shareText), spreadText(c.LostUpdates, shareText)})
+		t.Rows = append(t.Rows, []string{c.Name, fmt.Sprint(c.Workers), spreadText(c.ExamplesPerSecond, human.Rate), spreadText(c.Seconds, human.Short),
+			spreadText(c.TrainLoss, human.Loss), spreadText(c.TestLoss, human.Loss), quality,
+			spreadText(c.StalenessMean, human.Short), spreadText(c.Conflicts, human.Share), spreadText(c.LostUpdates, human.Share)})
 	}
 	return t
 }

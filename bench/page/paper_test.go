@@ -30,7 +30,7 @@ func repeated(p bench.Plan) *bench.Experiment {
 	return e
 }
 
-func TestOfPaper(t *testing.T) {
+func TestReproduction(t *testing.T) {
 	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2, 4}})
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +75,8 @@ func TestOfPaper(t *testing.T) {
 	}
 }
 
-// TestOfPaperUnfinished: a page can be made of what there is, be it nothing.
-func TestOfPaperUnfinished(t *testing.T) {
+// TestReproductionUnfinished: a page can be made of what there is, be it nothing.
+func TestReproductionUnfinished(t *testing.T) {
 	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2}})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestOfPaperUnfinished(t *testing.T) {
 	for _, part := range [][]bench.Measured{nil, all[:1], all[1:5], all[len(all)-3:]} {
 		e.Cases = part
 		var b bytes.Buffer
-		if err := OfPaper(e).WriteHTML(&b); err != nil || b.Len() == 0 {
+		if err := OfExperiment(e).WriteHTML(&b); err != nil || b.Len() == 0 {
 			t.Errorf("%d cases: %v", len(part), err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // OfRuns is the report of runs, beside each other if there are several.
@@ -16,7 +17,7 @@ func OfRuns(runs []*hogwild.Recorded) *Page {
 		all = append(all, &run{Recorded: r, name: name(runs, i), color: i})
 	}
 	byMode(all)
-	p := &Page{Title: plural(len(all), "run")}
+	p := &Page{Title: human.Plural(len(all), "run")}
 	if len(all) == 1 {
 		p.Title = all[0].title()
 	}
@@ -69,7 +70,7 @@ func byMode(all []*run) {
 
 // title is what was trained on what.
 func (r *run) title() string {
-	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), filepath.Base(r.Config.Data), plural(r.Config.Workers, "worker"), r.Config.Mode)
+	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), filepath.Base(r.Config.Data), human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
 }
 
 func modelOf(r *run) string {
@@ -168,7 +169,7 @@ func (r *run) events() (notes []string) {
 		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g for the steps in flight.", r.Config.LR, r.Result.LRUsed))
 	}
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
-		notes = append(notes, fmt.Sprintf("%s of workers, %s examples lost.", plural(r.Result.Restarts, "restart"), countText(r.Result.LostExamples)))
+		notes = append(notes, fmt.Sprintf("%s of workers, %s examples lost.", human.Plural(r.Result.Restarts, "restart"), human.Count(r.Result.LostExamples)))
 	}
 	if r.Result.Stopped != "" {
 		notes = append(notes, "It ended early: "+r.Result.Stopped+".")
@@ -201,7 +202,7 @@ func repeat(all []*run) string {
 	var b strings.Builder
 	for _, r := range all {
 		config := filepath.Join(r.Folder, "config.yaml")
-		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", word(config), word(filepath.Clean(r.Folder)+"-again"))
+		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", human.ShellWord(config), human.ShellWord(filepath.Clean(r.Folder)+"-again"))
 	}
 	return b.String()
 }

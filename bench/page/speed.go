@@ -6,6 +6,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // byWorkers is a figure of a value of each case over the number of workers, a line for each
@@ -62,7 +63,7 @@ func (g *group) repeats() string {
 	if len(g.e.Seeds) < 2 {
 		return "One run each."
 	}
-	return "Median of " + plural(len(g.e.Seeds), "repeat") + "; a thin line is the range."
+	return "Median of " + human.Plural(len(g.e.Seeds), "repeat") + "; a thin line is the range."
 }
 
 // speedUp is nothing where one number of workers was measured: it is 1 then, or unknown.
@@ -79,7 +80,7 @@ func (g *group) speedUp() figure.Figure {
 	top := most
 	if cores := g.e.Machine.Cores; cores >= 1 && float64(cores) < most && g.cases[0].Config.GPU == "" {
 		top = float64(cores)
-		f.Caption += fmt.Sprintf(" The ideal ends at %s: there are no more.", plural(cores, "core"))
+		f.Caption += fmt.Sprintf(" The ideal ends at %s: there are no more.", human.Plural(cores, "core"))
 	}
 	ideal := figure.Series{Name: "ideal", Kind: figure.Ideal, Color: len(modes)}
 	for _, n := range slices.Compact([]float64{1, top, most}) {

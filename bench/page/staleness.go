@@ -3,6 +3,7 @@ package page
 import (
 	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // asynchrony is how stale updates were, how many met others or were lost, how long
@@ -110,7 +111,7 @@ func ranks(p panel) figure.Figure {
 		for rank := range c.Workers {
 			s.Points = append(s.Points, point(float64(rank), ofRank(c.WorkerRate, rank)))
 			if rank == len(f.X.Names) {
-				f.X.Names = append(f.X.Names, countText(int64(rank)))
+				f.X.Names = append(f.X.Names, human.Count(int64(rank)))
 			}
 		}
 		f.Series = append(f.Series, s)

@@ -10,6 +10,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // final is what a case comes to, for figures over the fields that were swept.
@@ -171,6 +172,7 @@ func over(cases []*bench.Measured, what final, field string, by []string, part, 
 		slices.SortFunc(s.Points, func(a, b figure.Point) int { return int(math.Copysign(1, a.X-b.X)) })
 	}
 	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
+	what.calm(&f)
 	f.Y.Log = what.name == "loss" && decades(f) >= 1.5
 	return f
 }
@@ -206,7 +208,42 @@ func (g *group) byCase(what final) figure.Figure {
 		f.X.Names = append(f.X.Names, c.Name)
 		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.list(c)))
 	}
+	what.calm(&f)
 	return f
+}
+
+// calm leaves out of a figure what is beyond so many times the median of its points, as the
+// losses of runs are that diverge, and says so: no axis shows them and the others too.
+func (what final) calm(f *figure.Figure) {
+	const wild = 100
+	var sizes []bench.Number
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			sizes = append(sizes, bench.Number(math.Abs(p.Y)))
+		}
+	}
+	most := wild * bench.Summarize(sizes).Median
+	if what.name == "accuracy" || what.name == "rate" || !(most > 0) {
+		return
+	}
+	out, cut := 0, 0
+	for _, s := range f.Series {
+		for i, p := range s.Points {
+			if math.Abs(p.Y) > most {
+				s.Points[i], out = point(p.X, nil), out+1
+				continue
+			}
+			if p.Low < -most || p.High > most {
+				s.Points[i].Low, s.Points[i].High, cut = max(p.Low, -most), min(p.High, most), cut+1
+			}
+		}
+	}
+	if out > 0 {
+		f.Caption += fmt.Sprintf(" Left out: %s beyond %d times the median, as of runs that diverge.", human.Plural(out, "case"), wild)
+	}
+	if cut > 0 {
+		f.Caption += fmt.Sprintf(" Cut off at %d times the median: %s.", wild, human.Plural(cut, "range"))
+	}
 }
 
 // leading is how the cases learned that ended with the least test loss.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -58,9 +57,7 @@ func devicesCommand() *cli.Command {
 
 // WriteJSON writes the list as one JSON object.
 func (d devices) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(d)
+	return writeJSON(w, d)
 }
 
 // WriteText writes a block for the CPU, and one for each GPU.

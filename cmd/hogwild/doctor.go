@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -118,9 +117,7 @@ func echoCommand() *cli.Command {
 
 // WriteJSON writes the findings as one JSON object.
 func (e examination) WriteJSON(w io.Writer) error {
-	j := json.NewEncoder(w)
-	j.SetIndent("", "  ")
-	return j.Encode(e)
+	return writeJSON(w, e)
 }
 
 // WriteText writes a line a finding.

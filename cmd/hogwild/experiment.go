@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 
 	"hogwild/bench"
 	"hogwild/bench/page"
 	"hogwild/hogwild"
+	"hogwild/internal/human"
 )
 
 // carryOut measures a plan in a folder: what is missing there, or all if fresh. Progress
@@ -38,7 +38,11 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	if failed := writeExperiment(folder, e); failed != nil || errors.Is(err, hogwild.ErrUsage) {
 		return errors.Join(err, failed)
 	}
-	if failed := report(stdout, e, asJSON); failed != nil || asJSON {
+	var a answer = e
+	if p.Kind == "reproduce" {
+		a = reproduced{e}
+	}
+	if failed := report(stdout, a, asJSON); failed != nil || asJSON {
 		return errors.Join(err, failed)
 	}
 	_, failed := fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
@@ -136,14 +140,10 @@ func untilSignal() (ctx context.Context, stop func()) {
 	}
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+:=,@%-]+$`)
-
 // commandLine is a command as a shell takes it.
 func commandLine(words ...string) string {
 	for i, w := range words {
-		if !plainWord.MatchString(w) {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		words[i] = human.ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }

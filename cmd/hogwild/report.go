@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -179,7 +178,5 @@ func (w *written) WriteText(out io.Writer) error {
 
 // WriteJSON writes the names as one JSON object.
 func (w *written) WriteJSON(out io.Writer) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(w)
+	return writeJSON(out, w)
 }

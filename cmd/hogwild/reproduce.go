@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
 )
 
 const reproduceHelp = `Usage: hogwild reproduce paper [--quick] [flags]
@@ -170,7 +167,7 @@ func (o *reproduceOptions) tutorial(*settings) (bench.Plan, error) {
 	return bench.TutorialPlan(bench.TutorialOptions{Data: o.data, Limit: o.limit, Repeat: o.Repeat, Command: o.Command}), nil
 }
 
-// run measures a plan and reports. An interrupted one is reported too, as far as it got.
+// run measures a plan and reports.
 func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
 	if o.dryRun {
 		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
@@ -184,21 +181,7 @@ func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
 			return err
 		}
 	}
-	ctx, stop := untilSignal()
-	defer stop()
-	r := &bench.Runner{Folder: o.out, Progress: stderr, Fresh: o.fresh}
-	e, err := r.Run(ctx, p)
-	if e == nil || errors.Is(err, hogwild.ErrUsage) {
-		return err
-	}
-	if err == nil {
-		err = undone(r, p)
-	}
-	err = errors.Join(err, writeExperiment(o.out, e), report(stdout, reproduced{e}, o.json))
-	if !o.json {
-		fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", o.out)
-	}
-	return err
+	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
 }
 
 // floors are those of this machine: as they were measured when the experiment began, if it
@@ -224,9 +207,7 @@ func (r reproduced) WriteText(w io.Writer) error { return r.WriteReproduction(w)
 
 // WriteJSON writes the results and the verdicts as one JSON object.
 func (r reproduced) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
+	return writeJSON(w, struct {
 		*bench.Experiment
 		Findings []bench.Finding `json:"findings"`
 	}{r.Experiment, r.Findings()})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -140,7 +139,5 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 
 // WriteJSON writes it as one JSON object.
 func (r *rehearsal) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return writeJSON(w, r)
 }

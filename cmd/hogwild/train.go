@@ -135,14 +135,3 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	}
 	return errors.Join(err, report(stdout, result, o.json))
 }
-
-// report writes a result to stdout: for people, or as one JSON object.
-func report(stdout io.Writer, result interface {
-	WriteText(io.Writer) error
-	WriteJSON(io.Writer) error
-}, asJSON bool) error {
-	if asJSON {
-		return result.WriteJSON(stdout)
-	}
-	return result.WriteText(stdout)
-}

@@ -149,6 +149,7 @@ func (l *layout) drawLine(p *pen, d *drawn) {
 		points := make([]vg.Point, len(run))
 		for i, s := range run {
 			points[i] = l.at(s)
+			points[i].X += d.beside
 		}
 		switch line := thin(points); {
 		case len(run) == 1 && d.Kind == Curve:

@@ -141,6 +141,36 @@ func TestPointsStandWhereTheLabelsSay(t *testing.T) {
 	}
 }
 
+// TestRangesStandBesideEachOther: lines with ranges at one place are drawn to both sides of
+// it, as far apart as can be seen and less than the next place is; the tick stays there.
+func TestRangesStandBesideEachOther(t *testing.T) {
+	three := func(color int) Series {
+		s := Series{Name: strconv.Itoa(color), Color: color}
+		for _, x := range []float64{1, 2, 4} {
+			s.Points = append(s.Points, Point{X: x, Y: x, Low: 0.9 * x, High: 1.1 * x})
+		}
+		return s
+	}
+	f := &Figure{X: Axis{Label: "workers"}, Y: Axis{Label: "speed-up", Log: true}, Series: []Series{three(0), three(1), three(2)}}
+	_, all := parsed(t, f)
+	x := scaleOf(t, all, "middle", 0, false)
+	ranges := paths(all, "stroke-width:1.3")
+	if len(ranges) != 9 {
+		t.Fatalf("%d ranges, want 9", len(ranges))
+	}
+	for i, e := range ranges {
+		want := []float64{-4, 0, 4}[i/3]
+		if got := corners(t, e)[0][0] - x([]float64{1, 2, 4}[i%3]); math.Abs(got-want) > 0.05 {
+			t.Errorf("range %d is %.2f pixels beside its place, want %v", i, got, want)
+		}
+	}
+	f.Series = f.Series[:1]
+	_, all = parsed(t, f)
+	if got := corners(t, paths(all, "stroke-width:1.3")[0])[0][0] - scaleOf(t, all, "middle", 0, false)(1); math.Abs(got) > 0.05 {
+		t.Errorf("a range alone is %.2f pixels beside its place", got)
+	}
+}
+
 // TestBarsAreAsHighAsTheirValues holds heights, ranges and sides of bars to each other.
 func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 	f := &Figure{

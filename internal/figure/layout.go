@@ -59,6 +59,7 @@ func (f *Figure) layout() *layout {
 	left := edge + tickLength + widest(l.yTicks)
 	l.plot.Min.X, l.plot.Max.X = left, l.width-12
 	l.fitX()
+	l.dodge()
 	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-l.plot.Min.X, 2)
 	l.legend = l.rows()
 

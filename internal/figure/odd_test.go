@@ -102,7 +102,7 @@ func TestOddPNG(t *testing.T) {
 // logarithmic axis, and another series of the same colour looks different.
 func TestTwoPoints(t *testing.T) {
 	points := []Point{{X: 1e-320, Y: 1, Low: 0, High: 2}, {X: 1, Y: 0.1}}
-	_, all := parsed(t, &Figure{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{Points: points}, {Color: 8, Points: points}}})
+	_, all := parsed(t, &Figure{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{Points: points}, {Color: 8, Points: []Point{{X: 1e-320, Y: 1}, points[1]}}}})
 	lines := paths(all, "stroke-width:1.8")
 	if len(lines) < 2 || lines[0].attr["d"] != lines[1].attr["d"] || lines[0].attr["style"] == lines[1].attr["style"] {
 		t.Fatalf("two series of one colour are %v", lines)

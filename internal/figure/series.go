@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/plot/vg"
 )
 
 // spot is a point by its places on the axes; low and high are NaN without a range.
@@ -23,7 +25,8 @@ type drawn struct {
 	*Series
 	look
 	points []spot
-	extent float64 // of a bar's slot to both sides, and of the last step to the right
+	extent float64   // of a bar's slot to both sides, and of the last step to the right
+	beside vg.Length // how far a line is drawn beside its places: see dodge
 }
 
 // prepare finds the places and looks of all series.
@@ -131,6 +134,43 @@ func (l *layout) bars() int {
 		}
 	}
 	return n
+}
+
+// dodge sets lines a few pixels apart whose ranges stand at the same places and would hide
+// each other, by less than a third of the way to the next place.
+func (l *layout) dodge() {
+	const apart, most = 4, 16 // pixels, from one to the next and of all
+	var lines []*drawn
+	var places []vg.Length
+	at, shared := map[float64]bool{}, false
+	for _, d := range l.drawn {
+		if d.Kind != Line || !slices.ContainsFunc(d.points, spot.ranged) {
+			continue
+		}
+		lines = append(lines, d)
+		for _, p := range d.points {
+			switch {
+			case !p.ranged():
+			case at[p.x]:
+				shared = true
+			default:
+				at[p.x] = true
+				places = append(places, l.atX(p.x))
+			}
+		}
+	}
+	if !shared {
+		return
+	}
+	slices.Sort(places)
+	n := vg.Length(len(lines))
+	step := min(apart, most/n)
+	for i := 1; i < len(places); i++ {
+		step = min(step, (places[i]-places[i-1])/3/n)
+	}
+	for i, d := range lines {
+		d.beside = (vg.Length(i) - (n-1)/2) * step
+	}
 }
 
 // runs are the parts of a series between points that cannot be drawn.

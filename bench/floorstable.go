@@ -3,8 +3,9 @@ package bench
 import (
 	"fmt"
 	"io"
-	"math"
 	"text/tabwriter"
+
+	"hogwild/internal/human"
 )
 
 // WriteText writes the floors as a table, a line each: the median, and in brackets the
@@ -29,16 +30,5 @@ func (f *Floors) WriteText(out io.Writer) error {
 }
 
 func (f *Floor) cell() string {
-	return fmt.Sprintf("%s (%s to %s)", short(f.Median), short(f.Min), short(f.Max))
-}
-
-// short is a number of about three digits.
-func short(v float64) string {
-	switch a := math.Abs(v); {
-	case a >= 100 || a == 0:
-		return fmt.Sprintf("%.0f", v)
-	case a >= 10:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
+	return fmt.Sprintf("%s (%s to %s)", human.Short(f.Median), human.Short(f.Min), human.Short(f.Max))
 }

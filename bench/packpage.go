@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // page is a Markdown text under way.
@@ -63,13 +65,7 @@ func (p *page) ended(seconds float64, why string) string {
 }
 
 func (p *page) rate(v float64) string {
-	switch {
-	case v >= 1e6:
-		return p.timed(short(v/1e6) + " M")
-	case v >= 1e3:
-		return p.timed(short(v/1e3) + " k")
-	}
-	return p.timed(short(v))
+	return p.timed(human.Rate(v))
 }
 
 func number4(v *float64) string {
@@ -122,7 +118,7 @@ func (p *page) outcomes(r *Results) {
 func (p *page) probes(r *Results) {
 	var rows [][]string
 	for _, f := range r.Probes {
-		rows = append(rows, []string{f.Name, p.timed(short(f.Value)), f.Unit, f.Means})
+		rows = append(rows, []string{f.Name, p.timed(human.Short(f.Value)), f.Unit, f.Means})
 	}
 	p.table("Probes", "What the GPU does at best.", []string{"probe", "value", "unit", "what it decides"}, rows)
 }
@@ -148,7 +144,7 @@ func (p *page) latency(r *Results) {
 	for _, v := range r.group("latency") {
 		model, _, _ := strings.Cut(v.Name, ".")
 		us := v.Seconds / float64(max(v.Examples, 1)) * float64(v.Batch) * 1e6
-		rows = append(rows, []string{model, fmt.Sprint(v.Batch), p.timed(short(us))})
+		rows = append(rows, []string{model, fmt.Sprint(v.Batch), p.timed(human.Short(us))})
 	}
 	p.table("One step", "With one step in flight: the time of a step, launches and all.", []string{"model", "batch", "us"}, rows)
 }

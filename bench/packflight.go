@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // The part of the page that decides how many steps a run has in flight.
@@ -69,7 +71,7 @@ func (p *page) flight(r *Results) {
 			continue
 		}
 		rows = append(rows, []string{model, c, limit, fmt.Sprintf("%.3g", v.LR), number4(v.TrainLoss), number4(v.TestLoss), percent(v.TestAccuracy),
-			p.rate(v.ExamplesPerSecond), p.reached(v, goal[model]), short(v.StalenessMean), fmt.Sprint(v.StalenessP99), v.none()})
+			p.rate(v.ExamplesPerSecond), p.reached(v, goal[model]), human.Short(v.StalenessMean), fmt.Sprint(v.StalenessP99), v.none()})
 	}
 	p.table("Steps in flight", fmt.Sprintf(`The same learning rate and as many passes in each run of a model. Free: the rate stays as it is (--lr-cap off), so
 the loss shows what the steps in flight do. Capped: hogwild lowers it when they are too many (--lr-cap auto); where the rate

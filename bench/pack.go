@@ -226,8 +226,4 @@ func fields(text string, n int) (all [][]string) {
 }
 
 // WriteJSON writes the results as one JSON object.
-func (r *Results) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
-}
+func (r *Results) WriteJSON(w io.Writer) error { return writeJSON(w, r) }

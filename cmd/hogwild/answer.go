@@ -1,0 +1,26 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// answer is what a command comes to.
+type answer interface {
+	WriteText(io.Writer) error
+	WriteJSON(io.Writer) error
+}
+
+// report writes an answer to stdout: for people, or as one JSON object.
+func report(stdout io.Writer, a answer, asJSON bool) error {
+	if asJSON {
+		return a.WriteJSON(stdout)
+	}
+	return a.WriteText(stdout)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,41 @@
+package human
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Short(0), "0"}, {Short(0.1234), "0.123"}, {Short(0.0123), "0.0123"}, {Short(7), "7.00"}, {Short(9.996), "10.0"},
+		{Short(45.67), "45.7"}, {Short(99.96), "100"}, {Short(1234.5), "1234"}, {Short(-51.3), "-51.3"}, {Short(2.5e-6), "2.5e-06"},
+		{Rate(0), "0"}, {Rate(5.126), "5.13"}, {Rate(512.4), "512"}, {Rate(999.4), "999"}, {Rate(999.6), "1.00 k"}, {Rate(84211), "84.2 k"},
+		{Rate(99960), "100 k"}, {Rate(1.43e6), "1.43 M"}, {Rate(9.996e6), "10.0 M"}, {Rate(2.5e12), "2500 G"}, {Rate(math.NaN()), "NaN"},
+		{Loss(0), "0.0000"}, {Loss(0.41234), "0.4123"}, {Loss(0.00032), "3.200e-04"}, {Loss(1e5), "1.000e+05"}, {Loss(math.NaN()), "NaN"},
+		{Factor(0.0123), "0.012"}, {Factor(0.456), "0.46"}, {Factor(9.996), "10.0"}, {Factor(123), "123"},
+		{Accuracy(0.88236), "88.24%"}, {Accuracy(1), "100.00%"},
+		{Share(0), "0%"}, {Share(.0005), "0.05%"}, {Share(.0132), "1.3%"}, {Share(.0994), "9.9%"}, {Share(.0996), "10%"},
+		{Share(.25), "25%"}, {Share(.9951), "100%"}, {Share(1), "100%"},
+		{Count(999), "999"}, {Count(1000), "1,000"}, {Count(-123456), "-123,456"}, {Count(12345678), "12,345,678"},
+		{Clock(0), "0:00"}, {Clock(0.2), "0:01"}, {Clock(41.2), "0:42"}, {Clock(3599), "59:59"}, {Clock(3599.5), "1:00:00"},
+		{Clock(3753), "1:02:33"}, {Clock(108000), "30:00:00"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Plural(0, "core"), "0 cores"}, {Plural(1, "core"), "1 core"}, {Plural(2, "core"), "2 cores"},
+		{ShellWord("runs/2025-01-02T03:04:05"), "runs/2025-01-02T03:04:05"}, {ShellWord(""), "''"},
+		{strings.Join(Wrap("one two  three four", 7), "|"), "one two|three|four"}, {strings.Join(Wrap("", 7), "|"), ""},
+		{ShellWord("my run"), "'my run'"}, {ShellWord("it's"), `'it'\''s'`}, {ShellWord("$x"), "'$x'"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
+		}
+	}
+}

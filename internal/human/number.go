@@ -1,0 +1,86 @@
+// Package human writes numbers and words for people to read, the same way on the terminal
+// and in reports. It knows nothing of what they mean.
+package human
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Short is a number of about three digits: 804, 84.2, 1.43, 0.0123.
+func Short(x float64) string {
+	digits := 0
+	switch a := math.Abs(x); {
+	case a >= 99.95 || a == 0:
+	case a >= 9.995:
+		digits = 1
+	case a >= 0.995:
+		digits = 2
+	case a >= 0.001:
+		digits = 2 - int(math.Floor(math.Log10(a)))
+	default:
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}
+
+// Rate is a number from 0 on of three digits, with a prefix where it is large: 512, 84.2 k, 1.43 M.
+func Rate(x float64) string {
+	unit := ""
+	for _, next := range []string{" k", " M", " G"} {
+		if x >= 999.5 {
+			x, unit = x/1000, next
+		}
+	}
+	return Short(x) + unit
+}
+
+// Loss has four decimals where they say enough, else an exponent.
+func Loss(x float64) string {
+	if a := math.Abs(x); x == 0 || a >= 0.001 && a < 1e5 {
+		return strconv.FormatFloat(x, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(x, 'e', 3, 64)
+}
+
+// Factor is a ratio, of which two decimals mean something at most.
+func Factor(x float64) string {
+	switch {
+	case x < 0.1:
+		return fmt.Sprintf("%.2g", x)
+	case x < 9.995:
+		return fmt.Sprintf("%.2f", x)
+	}
+	return Short(x)
+}
+
+// Accuracy is a share in percent with two decimals: 88.24%.
+func Accuracy(share float64) string { return fmt.Sprintf("%.2f%%", 100*share) }
+
+// Share is a share in percent with two digits, or all in front of the point: 0.05%, 1.3%, 100%.
+func Share(share float64) string {
+	x := 100 * share
+	if x >= 9.95 {
+		return fmt.Sprintf("%.0f%%", x)
+	}
+	return fmt.Sprintf("%.2g%%", x)
+}
+
+// Count is n with a comma at every third digit.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Clock is a duration as 0:42 or 1:02:33, rounded up.
+func Clock(seconds float64) string {
+	s := int(math.Ceil(seconds))
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
