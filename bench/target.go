@@ -6,11 +6,11 @@ import (
 	"hogwild/hogwild"
 )
 
-// A target that is made from the results: within slack of the largest loss with which a
-// case ends, so that the repeats of that case reach it too, by and large. A case that ends
-// with more than outside times the median of its group did not learn what the others did
-// (its learning rate is too large or too small), and a target that it reaches too would be
-// reached by the others at once: it is left out, and reaches the target on the way or not at all.
+// A target that is made from the results: slack above the largest loss with which a run
+// ends, so that all reach it. Runs that end with more than outside times the median of
+// their group's cases did not learn what the others did (the learning rate is too large or
+// too small), and a target that they reach too would be reached by the others at once:
+// they are left out, and reach the target on the way or not at all.
 const (
 	slack   = 1.02
 	outside = 1.5
@@ -52,10 +52,12 @@ func goalOf(cases []*Measured) float64 {
 	if middle.N == 0 {
 		return math.NaN()
 	}
-	goal := math.Inf(-1)
-	for _, end := range ends {
-		if float64(end) <= outside*middle.Median || middle.Median <= 0 {
-			goal = max(goal, float64(end))
+	goal := middle.Median
+	for _, c := range cases {
+		for _, end := range c.TestLoss {
+			if float64(end) <= outside*middle.Median || middle.Median <= 0 && finite(float64(end)) {
+				goal = max(goal, float64(end))
+			}
 		}
 	}
 	return goal + (slack-1)*math.Abs(goal)
