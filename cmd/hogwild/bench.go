@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -29,8 +30,8 @@ memory, random updates of shared weights, a word that all cores write, a cache l
 core to core, waking a thread, starting a process), then the cases as shares of it. No training
 is faster than these. It takes 200 MB. Of GPUs it knows nothing: --probes does.
 
-With --probes: what a GPU does at best: additions to few and many weights, loads, launches, its
-clock. With --report: the page of what run.sh of make gpu-pack has left in a folder.
+With --probes: what a GPU does at best: additions to few and many weights, loads, copies, launches,
+its clock. With --report: the page of what run.sh of make gpu-pack has left in a folder.
 
 FLAGS
 
@@ -133,6 +134,9 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 		f, err := o.measureFloors()
 		if err != nil {
 			return err
+		}
+		if o.train.GPU != "" {
+			fmt.Fprintln(stderr, "these are the cores' floors; hogwild bench --probes --gpu 0 measures what a GPU does at best")
 		}
 		return report(stdout, f, o.asJSON)
 	}
