@@ -20,7 +20,7 @@ const (
 // equal where they are compared.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.failures, e.crowds, e.playing, e.taking, e.caps, e.batches, e.misses, e.averages, e.brief,
+		e.failures, e.crowds, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
 	}
@@ -106,6 +106,15 @@ func (e *Experiment) playing() []string {
 		return nil
 	}
 	return []string{"the GPU is played by the stand-in driver: what is computed is right, times are those of an interpreter"}
+}
+
+// unbounded are cases on a GPU, of which floors of the cores say nothing.
+func (e *Experiment) unbounded() []string {
+	on := e.which(func(c *Measured) bool { return c.Config.GPU != "" })
+	if e.Floors == nil || len(on) == 0 {
+		return nil
+	}
+	return []string{e.called(on) + ": floors are those of the cores, of which a case on a GPU has no share; hogwild bench --probes --gpu 0 measures what a GPU does at best"}
 }
 
 // batches are steps of other sizes than those of a group's first case, where the program

@@ -242,7 +242,8 @@ func caseColumns(cases []*Measured) []column {
 	}}}
 }
 
-// byMode tells whether no two cases of a group have the same mode and workers.
+// byMode tells whether no two cases of a group have the same mode and workers, and all are
+// on the same GPUs or on none.
 func byMode(cases []*Measured) bool {
 	type key struct {
 		mode          string
@@ -251,7 +252,7 @@ func byMode(cases []*Measured) bool {
 	seen := map[key]bool{}
 	for _, c := range cases {
 		k := key{c.Mode, c.Workers, c.Config.CPUWorkers}
-		if seen[k] {
+		if seen[k] || c.Config.GPU != cases[0].Config.GPU {
 			return false
 		}
 		seen[k] = true

@@ -124,6 +124,15 @@ func TestSummaryOfLongNames(t *testing.T) {
 	}
 }
 
+// TestSummaryOfDevices: a case on a GPU and one on as many cores are told apart by their names.
+func TestSummaryOfDevices(t *testing.T) {
+	e := handmade()
+	e.Cases[0].Name, e.Cases[1].Name, e.Cases[1].Config.GPU = "cores", "board", "0"
+	if got := summary(t, e); !regexp.MustCompile(`(?m)^board +2 `).MatchString(got) {
+		t.Errorf("no row of the case board in\n%s", got)
+	}
+}
+
 // TestSummaryOfFailures: what has no figures is said, and leaves no NaN.
 func TestSummaryOfFailures(t *testing.T) {
 	e := handmade()

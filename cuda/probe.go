@@ -82,7 +82,7 @@ func Probe(index int, quick bool) (found *Probes, err error) {
 	if err := p.prepare(); err != nil {
 		return nil, err
 	}
-	for _, part := range []func() error{p.launches, p.additions, p.latencies, p.bandwidths, p.arithmetic, p.stores} {
+	for _, part := range []func() error{p.launches, p.additions, p.latencies, p.bandwidths, p.copies, p.arithmetic, p.stores} {
 		if err := part(); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func TestProbesRun(t *testing.T) {
 		}
 		seen[f.Name] = true
 	}
-	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp", "load: latency, memory", "clock under load"} {
+	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp", "load: latency, memory", "copy: host to GPU", "clock under load"} {
 		if !seen[name] {
 			t.Errorf("there is no probe %q", name)
 		}

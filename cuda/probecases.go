@@ -141,6 +141,49 @@ func (p *prober) bandwidths() error {
 	return nil
 }
 
+// copies measures the copy engines, which carry what streams and what is saved.
+func (p *prober) copies() (err error) {
+	bytes, times := min(p.bytes/2, 64<<20), 8
+	if p.quick {
+		times = 1
+	}
+	host, err := pin(int(bytes))
+	if err != nil {
+		return err
+	}
+	defer func() { err = keep(err, unpin(host)) }()
+	at, half := unsafe.Pointer(&host[0]), p.memory+cu.DevicePtr(bytes)
+	for _, c := range []struct {
+		name, means string
+		copy        func() error
+	}{
+		{"host to GPU", "sets that stream", func() error { return cu.MemcpyHtoDAsync(p.memory, at, bytes, cu.NoStream) }},
+		{"GPU to host", "snapshots", func() error { return cu.MemcpyDtoHAsync(at, p.memory, bytes, cu.NoStream) }},
+		{"GPU to itself", "replicas that are taken and averaged", func() error { return cu.MemcpyDtoDAsync(half, p.memory, bytes, cu.NoStream) }},
+	} {
+		took, err := p.copy(c.copy, times)
+		if err != nil {
+			return failed(err, "copying %d bytes %d times, %s", bytes, times, c.name)
+		}
+		p.add("copy: "+c.name, "GB/s", float64(bytes)*float64(times)/took.Seconds()/1e9, c.means)
+	}
+	return nil
+}
+
+// copy is how long a copy takes so many times, after one to start with.
+func (p *prober) copy(once func() error, times int) (time.Duration, error) {
+	err := keep(once(), p.begin.Record(cu.NoStream))
+	for range times {
+		err = keep(err, once())
+	}
+	err = keep(keep(err, p.end.Record(cu.NoStream)), p.end.Synchronize())
+	if err != nil {
+		return 0, err
+	}
+	ms, err := p.begin.Elapsed(p.end)
+	return max(time.Nanosecond, time.Duration(ms*float64(time.Millisecond))), err
+}
+
 // arithmetic measures conversions and multiplications, and the clock meanwhile.
 func (p *prober) arithmetic() error {
 	turns, took, err := p.measure("probe_bytes", probe{})

@@ -178,6 +178,18 @@ flight() { # a fixed rate, more and more steps in flight; those first that decid
 		done
 	done
 }
+against() { # the GPU, the cores, and both together, in turns: hogwild bench, with its page
+	local cores folder=$OUT/bench
+	cores=$(nproc)
+	printf '%s\n' "name: gpu-and-cores" "base: {model: 'mlp:128', batch: 8, lr: 0.02, epochs: $(quick 3 1)}" "cases:" \
+		"  - {name: cores, mode: async, workers: $cores}" \
+		"  - {name: gpu, mode: async, workers: 1, gpu: '$GPU'}" \
+		"  - {name: both, mode: async, workers: 'gpu:1,cpu:$((cores > 2 ? cores - 2 : 1))', gpu: '$GPU'}" >"$OUT/bench.yaml"
+	# Stopped, it writes what there is.
+	timeout -k 4 25 hogwild bench --config "$OUT/bench.yaml" $(images) --repeat $(quick 3 1) --out "$folder" >"$OUT/bench.txt" 2>"$OUT/bench.err"
+	if [ -s "$folder/report.html" ]; then note "GPU and cores" ok "bench/report.html has the figures, bench.txt the table"
+	else note "GPU and cores" FAIL "$(tail -n 1 "$OUT/bench.err")"; fi
+}
 latency() { # one step in flight: the time of a step
 	for model in softmax mlp:128; do
 		for batch in 1 8; do
@@ -207,7 +219,7 @@ if ! hogwild bench --probes --quick --gpu "$GPU" >"$OUT/stderr" 2>&1; then
 fi
 cp "$here/COMMIT" "$OUT/commit.txt"
 date -u +%Y-%m-%dT%H:%M:%SZ >"$OUT/date.txt"
-for of in machine:10 doctor:20 probes:25 twins:65 sanitizer:40 processes:40 kills:30 mps:30 latency:12 flight:75 speed:60 rivals:50; do # 457 s
+for of in machine:10 doctor:20 probes:25 twins:65 sanitizer:40 processes:40 kills:30 mps:30 latency:12 against:32 flight:60 speed:60 rivals:50; do # 474 s
 	name=${of%:*} limit=${of#*:} began=$(date +%s%N)
 	echo "== $name"
 	timeout -k 5 "$limit" bash "$here/run.sh" --section "$name" 2>&1 | tail -n 12 # its status is the section's, by pipefail

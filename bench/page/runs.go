@@ -29,6 +29,7 @@ func OfRuns(runs []*hogwild.Recorded) *Page {
 	p.section(Section{Title: "Learning", Figures: learned(all)})
 	p.section(Section{Title: "Speed", Figures: rates(all)})
 	p.section(Section{Title: "Asynchrony", Figures: asynchronyOf(all)})
+	p.section(Section{Title: "Devices", Table: devicesOf(all)})
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
 	p.runSettings(all)
 	p.section(Section{Title: "How to repeat it", Text: "A run in a new folder, with the same settings:", Code: repeat(all)})

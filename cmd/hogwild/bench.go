@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -27,10 +28,10 @@ and report.html. The same command with the same folder goes on where it was stop
 With --floors: first what this machine does at best, on one core and on all (multiply-adds,
 memory, random updates of shared weights, a word that all cores write, a cache line's way from
 core to core, waking a thread, starting a process), then the cases as shares of it. No training
-is faster than these. It takes 200 MB.
+is faster than these. It takes 200 MB. Of GPUs it knows nothing: --probes does.
 
-With --probes: what a GPU does at best: additions to few and many weights, loads, launches, its
-clock. With --report: the page of what run.sh of make gpu-pack has left in a folder.
+With --probes: what a GPU does at best: additions to few and many weights, loads, copies, launches,
+its clock. With --report: the page of what run.sh of make gpu-pack has left in a folder.
 
 FLAGS
 
@@ -81,7 +82,7 @@ func benchCommand() *cli.Command {
 func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
 	l.string(&o.modes, "modes", "`LIST` of modes, as async,sync (default: all five)")
-	l.string(&o.workers, "workers", "`LIST` of numbers of workers, as 1,2,4 (default: up to the cores); with --gpu also gpu:4,cpu:2")
+	l.string(&o.workers, "workers", "`LIST` of numbers of workers, as 1,2,4 (default: up to the cores; on GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
 	l.int(&o.repeat, "repeat", "`N` runs of each case, each with another seed")
 	l.float(&o.target, "target-loss", "`X` test loss to take times to (default: one that every case reaches)")
 	l.string(&o.out, "out", "`DIR` folder of the results (default: runs/bench-<time>-<name>)")
@@ -133,6 +134,9 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 		f, err := o.measureFloors()
 		if err != nil {
 			return err
+		}
+		if o.train.GPU != "" {
+			fmt.Fprintln(stderr, "these are the cores' floors; hogwild bench --probes --gpu 0 measures what a GPU does at best")
 		}
 		return report(stdout, f, o.asJSON)
 	}

@@ -44,15 +44,19 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	if err != nil {
 		return p, err
 	}
-	modes, err := o.modeList(s)
-	if err != nil {
-		return p, err
-	}
-	workers, err := o.workerList(s)
-	if err != nil {
-		return p, err
-	}
 	for _, b := range bases {
+		gpus, err := gpusOf(b)
+		if err != nil {
+			return p, err
+		}
+		modes, err := o.modeList(s, gpus)
+		if err != nil {
+			return p, err
+		}
+		workers, err := o.workerList(s, gpus)
+		if err != nil {
+			return p, err
+		}
 		cases, err := o.cross(b, modes, workers, len(bases) > 1)
 		if err != nil {
 			return p, err
@@ -146,6 +150,16 @@ func (o *benchOptions) fileBases(given []bench.Setting, p *bench.Plan) ([]bench.
 	return bases, nil
 }
 
+// gpusOf is how many GPUs a base is to train on.
+func gpusOf(b bench.Case) (int, error) {
+	i := slices.IndexFunc(b.Settings, func(s bench.Setting) bool { return s.Flag == "gpu" })
+	if i < 0 || b.Settings[i].Value == "" {
+		return 0, nil
+	}
+	indices, choose, err := hogwild.ReadGPUs(b.Settings[i].Value)
+	return max(len(indices), choose), err
+}
+
 func has(c bench.Case, flag string) bool {
 	return slices.ContainsFunc(c.Settings, func(s bench.Setting) bool { return s.Flag == flag })
 }
@@ -213,14 +227,18 @@ func checkCase(c bench.Case) error {
 	if err := o.Validate(); err != nil {
 		return usagef("case %s: %v", c.Name, err)
 	}
-	return nil
+	gpus, err := gpusOf(c)
+	if on := o.Workers - o.CPUWorkers; err == nil && on < gpus {
+		return usagef("case %s: gpu %s: each GPU needs a worker at least; choose --workers from %d on", c.Name, o.GPU, gpus)
+	}
+	return err
 }
 
 // modeList reads --modes. On a GPU those are left out by default that it has with one
 // worker only, or that are the same there as another.
-func (o *benchOptions) modeList(s *settings) ([]string, error) {
+func (o *benchOptions) modeList(s *settings, gpus int) ([]string, error) {
 	if !s.given["modes"] {
-		if o.train.GPU != "" {
+		if gpus > 0 {
 			return []string{"async", "sync"}, nil
 		}
 		return hogwild.Modes, nil
@@ -228,9 +246,13 @@ func (o *benchOptions) modeList(s *settings) ([]string, error) {
 	return distinct("modes", strings.Split(o.modes, ","))
 }
 
-// workerList reads --workers: gpu:4,cpu:2 is one entry.
-func (o *benchOptions) workerList(s *settings) ([]string, error) {
+// workerList reads --workers: gpu:4,cpu:2 is one entry. GPUs have 1, 2 and 4 workers each by
+// default, however many cores there are.
+func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	if !s.given["workers"] {
+		if gpus > 0 {
+			return []string{fmt.Sprint(gpus), fmt.Sprint(2 * gpus), fmt.Sprint(4 * gpus)}, nil
+		}
 		return upTo(runtime.NumCPU()), nil
 	}
 	var all []string

@@ -43,10 +43,17 @@ func TestBenchPlan(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	gpu := filepath.Join(t.TempDir(), "gpu.yaml")
+	if err := os.WriteFile(gpu, []byte("base: {data: 'digits:200'}\ncases: [{name: a, gpu: '0'}, {name: b, mode: locked}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, names string }{
 		{"--modes async,sync --workers 1,2 --data digits:9", "async-1 async-2 sync-1 sync-2"},
 		{"--modes sync --workers 3", "digits.sync-3 sparse.sync-3"},
 		{"--gpu 0 --workers gpu:4,cpu:2,1 --model softmax", "async-gpu:4,cpu:2 async-1 sync-gpu:4,cpu:2 sync-1"},
+		{"--gpu 0 --modes async --model softmax", "async-1 async-2 async-4"},
+		{"--gpu auto:2 --model softmax", "async-2 async-4 async-8 sync-2 sync-4 sync-8"},
+		{"--workers 1,2 --config " + gpu, "a.async-1 a.async-2 a.sync-1 a.sync-2 b-1 b-2"},
 		{"--modes async,delayed:3 --workers 2 --model softmax", "async-2 delayed:3-1"},
 		{"--workers 2 --config " + file, "a-2 b.async-2 b.atomic-2 b.locked-2 b.ordered-2 b.sync-2"},
 	} {
@@ -61,6 +68,9 @@ func TestBenchPlan(t *testing.T) {
 	}
 	if _, err := planOf("--config", file, "--modes", "sync"); err == nil || !strings.Contains(err.Error(), "sets mode already") {
 		t.Errorf("a mode twice: %v", err)
+	}
+	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil || !strings.Contains(err.Error(), "choose --workers from 2 on") {
+		t.Errorf("two GPUs for a worker: %v", err)
 	}
 }
 
