@@ -1,6 +1,10 @@
 package page
 
-import "slices"
+import (
+	"slices"
+
+	"hogwild/internal/human"
+)
 
 // devicesOf is what each device has trained, of runs on several; nil if there are none.
 func devicesOf(all []*run) *Table {
@@ -11,7 +15,7 @@ func devicesOf(all []*run) *Table {
 		}
 		seconds := max(r.last().Seconds, r.now().Seconds)
 		for _, s := range r.Result.Shares {
-			row := []string{s.Device, countText(s.Examples), numberText(float64(s.Examples)/seconds, rateText), shareText(s.Share)}
+			row := []string{s.Device, human.Count(s.Examples), numberText(float64(s.Examples)/seconds, human.Rate), human.Share(s.Share)}
 			if len(all) > 1 {
 				row = slices.Insert(row, 0, r.name)
 			}

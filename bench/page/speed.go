@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,7 @@ func (g *group) byWorkers(f figure.Figure, list func(*bench.Measured) []bench.Nu
 				s.Points = append(s.Points, point(float64(c.Workers), list(c)))
 			}
 		}
+		slices.SortStableFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
 		f.Series = append(f.Series, s)
 	}
 	return f
