@@ -25,6 +25,9 @@ func TestFlushDense(t *testing.T) {
 		{"a large model", func(c *Config) {}, data.Bytes, 1 << 20, 1},
 		{"another optimizer", func(c *Config) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"a perceptron", func(c *Config) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
+		{"a small one of four, centred", func(c *Config) { c.Model, c.Workers, c.Law.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
+		{"one of four, centred", func(c *Config) { c.Model, c.Workers, c.Law.Center = "mlp:128", 4, true }, data.Bytes, 101770, 1},
+		{"near the knee, centred", func(c *Config) { c.Law.Knee, c.Law.Center = 9, true }, data.Bytes, 7850, 2},
 		{"many perceptrons", func(c *Config) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
 		{"many perceptrons, as told", func(c *Config) { c.Model, c.Workers, c.FlushEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
 	} {

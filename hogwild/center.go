@@ -38,7 +38,7 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 
 // loses tells whether workers of the run write a linear model where it lies, at the same
 // time, all of it at every step: centring does not bear what is lost then (see
-// mergesAlone). Perceptrons, whose steps are longer and whose weights are more, bear it.
+// mergesAlone). Perceptrons that are not small, whose steps are longer, bear it.
 func (c *Config) loses(set *data.Set) bool {
 	held := c.FlushEvery != "1" && set.Features*max(1, len(set.Classes)) <= maxHeldDense
 	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !held && !strings.HasPrefix(c.Model, "mlp")
