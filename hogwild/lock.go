@@ -10,7 +10,7 @@ import (
 )
 
 // locks are those of locked mode: one for each block of weights, held around an
-// update and not around the gradient, as AIG does (Hogwild!, section 5: "locks all of
+// update and not around the gradient, as AIG does (Hogwild!, section 7: "locks all of
 // the variables" of an update). A worker takes those of its update in ascending order,
 // so that no two can wait for each other.
 //

@@ -7,7 +7,7 @@ import (
 	"hogwild/shm"
 )
 
-// turns are those of ordered mode, the paper's round robin (Hogwild!, section 5, after
+// turns are those of ordered mode, the paper's round robin (Hogwild!, section 7, after
 // Langford, Smola, Zinkevich 2009): gradients are computed in parallel, and their
 // updates written one after the other, in the order in which the gradients were begun.
 //
