@@ -47,6 +47,7 @@ func TestSyncIsSerialWithALargeBatch(t *testing.T) {
 
 // TestSyncRepeats: the same seed and number of workers give the same bits.
 func TestSyncRepeats(t *testing.T) {
+	inFull(t)
 	for _, c := range []struct {
 		name string
 		edit func(*Config)

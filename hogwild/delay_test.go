@@ -75,6 +75,7 @@ func TestDelayedIsLateByK(t *testing.T) {
 // A simulation can be repeated bit for bit, and goes on after an epoch as if it had
 // not been stopped, with every optimizer and regularizer.
 func TestDelayedIsRepeatable(t *testing.T) {
+	inFull(t)
 	for _, mode := range []string{"delayed:5", "delayed:geometric:5"} {
 		for _, optimizer := range []string{"sgd", "momentum"} {
 			c := quick(t)

@@ -13,6 +13,7 @@ import (
 // TestGradientDelay: in every mode a run takes at least as long as the delays of its
 // steps, and comes to the same weights, bit for bit.
 func TestGradientDelay(t *testing.T) {
+	inFull(t)
 	const delay, steps = time.Millisecond, 32 // 2,000 rows, 64 at a time
 	for _, mode := range append(Modes, "sync gradients") {
 		t.Run(mode, func(t *testing.T) {

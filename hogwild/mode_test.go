@@ -81,6 +81,7 @@ func stepsTaken(t *testing.T, run string) int {
 // Where updates cannot be lost, none is: not one of thousands that four processes
 // make at the same time, and the samples say so.
 func TestNoUpdateIsLost(t *testing.T) {
+	inFull(t)
 	for _, mode := range []string{"atomic", "locked", "ordered", "sync", "delayed:7"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
@@ -144,6 +145,7 @@ func TestModesLearnAlike(t *testing.T) {
 
 // Every optimizer goes with every mode, or is refused.
 func TestModesWithOptimizers(t *testing.T) {
+	inFull(t)
 	for _, optimizer := range []string{"momentum", "adam", "adagrad"} {
 		alone := quick(t)
 		alone.Optimizer, alone.LR, alone.Epochs, alone.Batch = optimizer, 0.01, 6, 16

@@ -53,6 +53,7 @@ var repeatable = []struct {
 
 // TestResumeIsExact: a run that was cut, twice, ends with the bits of one left alone.
 func TestResumeIsExact(t *testing.T) {
+	inFull(t)
 	for _, c := range repeatable {
 		t.Run(c.name, func(t *testing.T) {
 			whole := quick(t)

@@ -120,6 +120,7 @@ func TestBuckets(t *testing.T) {
 // Workers that do nothing but wait are as many updates late as there are others; one
 // alone, and the replica of a barrier mode, are never late.
 func TestStalenessOfRuns(t *testing.T) {
+	inFull(t)
 	for _, c := range []struct {
 		mode     string
 		workers  int

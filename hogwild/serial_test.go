@@ -211,6 +211,7 @@ func savedWeights(t *testing.T, dir string) []float32 {
 }
 
 func TestOneWorkerIsSerial(t *testing.T) {
+	inFull(t)
 	for _, c := range []struct {
 		name string
 		edit func(*Config)

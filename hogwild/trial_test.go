@@ -41,6 +41,15 @@ func defaults() Config {
 	return c
 }
 
+// inFull skips a test of many runs when tests are to be short, as under the race
+// detector: these compare what runs come to, in which it has no say.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("only without -short")
+	}
+}
+
 // quick is a run of half a second at most, whose steps are those of the textbook.
 func quick(t *testing.T) Config {
 	c := defaults()

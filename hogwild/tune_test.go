@@ -14,6 +14,7 @@ import (
 // TestTune: the learning rate that tuning finds does not diverge, and trains further
 // in as many epochs than the default.
 func TestTune(t *testing.T) {
+	inFull(t)
 	for _, c := range []struct {
 		name, data string
 		edit       func(*Config)
