@@ -1,7 +1,6 @@
 package hogwild
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -29,21 +28,22 @@ func (c *Config) flushDense(kind string, w int) int {
 	if n, err := strconv.Atoi(c.FlushEvery); err == nil {
 		return n
 	}
-	if c.Workers > 2 && strings.HasPrefix(c.Model, "mlp") {
-		if c.mergesAlone() && w <= maxHeldDense/4 {
-			return max(2, min(4, cmp.Or(c.Law.Hold, 4)))
-		}
+	every := max(8, 128/c.Batch)
+	switch {
+	case c.Workers <= 2 || !strings.HasPrefix(c.Model, "mlp"):
+	case c.mergesAlone() && w <= maxHeldDense/4:
+		every = 4
+	default:
 		return 1
 	}
-	every := max(8, 128/c.Batch)
 	if c.Law.Knee > 0 { // an eighth of what the rate bears in flight
 		every = min(every, max(1, int(c.Law.Knee/8)))
-		if c.mergesAlone() {
-			every = max(every, 2)
-		}
 	}
 	if c.Law.Hold > 0 {
 		every = min(every, c.Law.Hold)
+	}
+	if c.mergesAlone() { // or all would be written in place
+		every = max(every, 2)
 	}
 	return every
 }

@@ -40,8 +40,8 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 // time, all of it at every step: centring does not bear what is lost then (see
 // mergesAlone). Perceptrons that are not small, whose steps are longer, bear it.
 func (c *Config) loses(set *data.Set) bool {
-	held := c.FlushEvery != "1" && set.Features*max(1, len(set.Classes)) <= maxHeldDense
-	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !held && !strings.HasPrefix(c.Model, "mlp")
+	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !strings.HasPrefix(c.Model, "mlp") &&
+		c.flushDense(set.Kind, set.Features*max(1, len(set.Classes))) <= 1
 }
 
 // centres tells whether the steps of the run are such that centring is exact: plain

@@ -11,12 +11,11 @@ import (
 // to be written by hand; the numbers of the fields are those of TensorFlow's event.proto
 // and summary.proto.
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // maskedCRC is the checksum of a TFRecord. It is masked, since a checksum of data that
-// hold checksums of themselves is a weak one.
+// hold checksums of themselves is a weak one. The table is made by the first call, and not
+// at the start of each worker, which has no use for it.
 func maskedCRC(data []byte) uint32 {
-	crc := crc32.Checksum(data, castagnoli)
+	crc := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
