@@ -2,9 +2,20 @@
 hogwild's are judged by it too.
 """
 
+import argparse
 import json
 
 import numpy as np
+
+
+def arguments(doc):
+    """The command line of a script that trains on a set."""
+    p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("train")
+    p.add_argument("test")
+    p.add_argument("--lr", type=float, required=True)
+    p.add_argument("--epochs", type=int, required=True)
+    return p.parse_args()
 
 
 def read(path):

@@ -9,7 +9,6 @@ slower, and reaches the same. Prints one line of JSON; seconds are those of fit,
 the rows in each pass.
 """
 
-import argparse
 import json
 import os
 import time
@@ -23,12 +22,7 @@ import rows
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("train")
-    p.add_argument("test")
-    p.add_argument("--lr", type=float, required=True)
-    p.add_argument("--epochs", type=int, required=True)
-    a = p.parse_args()
+    a = rows.arguments(__doc__)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     y, ptr, idx, val, d = rows.read(a.train)
     x = csr_matrix((val, idx.astype(np.int32), ptr.astype(np.int32)), (len(y), d))

@@ -9,7 +9,6 @@ step t is 5 lr / t^0.25. Prints one line of JSON; seconds are those of all passe
 the cache, in the order of the file: that is how Vowpal Wabbit trains.
 """
 
-import argparse
 import json
 import os
 import tempfile
@@ -41,12 +40,7 @@ def rewrite(path):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("train")
-    p.add_argument("test")
-    p.add_argument("--lr", type=float, required=True)
-    p.add_argument("--epochs", type=int, required=True)
-    a = p.parse_args()
+    a = rows.arguments(__doc__)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     y, d = rows.read(a.test)[0], rows.read(a.train)[4]
     bits = max(10, d.bit_length())  # every feature has a weight of its own
