@@ -47,3 +47,12 @@ type Plan struct {
 	Floors     *Floors // what the machine can do, if it was measured
 	Notes      []string
 }
+
+// FirstSeeds are 1 to n: the seeds of n repeats.
+func FirstSeeds(n int) []uint64 {
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = uint64(i) + 1
+	}
+	return seeds
+}

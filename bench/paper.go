@@ -60,7 +60,7 @@ func PaperPlan(o PaperOptions) (Plan, error) {
 	if o.Workers == nil {
 		o.Workers = paperWorkers(runtime.NumCPU())
 	}
-	p := Plan{Kind: reproduction, Name: "paper", Command: o.Command, Seeds: seedsTo(o.Repeat),
+	p := Plan{Kind: reproduction, Name: "paper", Command: o.Command, Seeds: FirstSeeds(cmp.Or(o.Repeat, 3)),
 		About: "The experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) on this machine, on made data of the same shapes."}
 	if o.Quick {
 		p.Name = "paper-quick"
@@ -136,14 +136,6 @@ func (j *paperJob) cases(o PaperOptions) (list []Case) {
 func paperCase(group, mode string, workers int, base []Setting, more ...Setting) Case {
 	settings := append(slices.Clone(base), Setting{"mode", mode}, Setting{"workers", strconv.Itoa(workers)})
 	return Case{Name: fmt.Sprintf("%s-%s-%d", group, mode, workers), Group: group, Settings: append(settings, more...)}
-}
-
-// seedsTo are 1 to n, a repeat each; three where n is 0.
-func seedsTo(n int) (seeds []uint64) {
-	for i := range cmp.Or(n, 3) {
-		seeds = append(seeds, uint64(i)+1)
-	}
-	return seeds
 }
 
 // delays is RCV1's shape with gradients that take longer by a delay. Each has as many

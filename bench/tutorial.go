@@ -21,7 +21,7 @@ type TutorialOptions struct {
 // TutorialPlan is a published tutorial's synchronous SGD, and the same network without
 // locks: four workers with a quarter of the images each, three epochs.
 func TutorialPlan(o TutorialOptions) Plan {
-	p := Plan{Kind: reproduction, Name: tutorialName, Command: o.Command, Seeds: seedsTo(o.Repeat),
+	p := Plan{Kind: reproduction, Name: tutorialName, Command: o.Command, Seeds: FirstSeeds(cmp.Or(o.Repeat, 3)),
 		About: "A published tutorial's synchronous SGD on one GPU, here by four processes on cores: a quarter of MNIST each, " +
 			"a small convolutional network, momentum, and the mean of all weights after each epoch; and the same without locks."}
 	settings := []Setting{

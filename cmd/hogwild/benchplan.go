@@ -86,7 +86,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 		p.TargetLoss = o.target
 	}
 	if len(p.Seeds) < 2 || s.given["repeat"] || o.quick {
-		p.Seeds = firstSeeds(o.repeat)
+		p.Seeds = bench.FirstSeeds(o.repeat)
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (f *planFile) readSeeds(p *bench.Plan) error {
 		if err != nil || count < 1 || count > mostSeeds {
 			return f.errorf(t, "seeds: want a list, as [1, 2, 3], or how many, from 1 to %d", mostSeeds)
 		}
-		p.Seeds = firstSeeds(count)
+		p.Seeds = bench.FirstSeeds(count)
 		return nil
 	}
 	if len(list.Values) == 0 {
@@ -157,15 +157,6 @@ func (f *planFile) readSeeds(p *bench.Plan) error {
 		p.Seeds = append(p.Seeds, seed)
 	}
 	return nil
-}
-
-// firstSeeds are 1 to n.
-func firstSeeds(n int) []uint64 {
-	seeds := make([]uint64, n)
-	for i := range seeds {
-		seeds[i] = uint64(i) + 1
-	}
-	return seeds
 }
 
 // read is the choice that one line makes.

@@ -100,7 +100,7 @@ func (o *sweepOptions) sweep(stdout, stderr io.Writer, path string) error {
 	}
 	if o.repeat > 0 {
 		words = append(words, "--repeat", fmt.Sprint(o.repeat))
-		p.Seeds = firstSeeds(o.repeat)
+		p.Seeds = bench.FirstSeeds(o.repeat)
 	}
 	p.Command = commandLine(words...)
 	if o.dryRun {
