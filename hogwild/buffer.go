@@ -19,8 +19,8 @@ const maxHeldDense = 1 << 17
 // in flight together. Two workers bear it: on MNIST at batch 64, rate 0.1, and at batch 1,
 // rate 0.005, accuracies are the same with 1, 16 and 128 updates held back. With eight,
 // perceptrons diverge at 16 (simulated with exact delays), so that beyond two workers they
-// hold nothing back unless told to, but for small ones on centred inputs: these bear four
-// updates late better than some lost (see mergesAlone), and train faster.
+// hold nothing back unless told to, but on centred inputs: there four updates late are
+// borne better than some lost (see mergesAlone).
 func (c *Config) flushDense(kind string, w int) int {
 	if c.Optimizer != "sgd" || kind == data.Sparse || !layered(c.Model) || w > maxHeldDense {
 		return 1
@@ -31,7 +31,7 @@ func (c *Config) flushDense(kind string, w int) int {
 	every := max(8, 128/c.Batch)
 	switch {
 	case c.Workers <= 2 || !strings.HasPrefix(c.Model, "mlp"):
-	case c.mergesAlone() && w <= maxHeldDense/4:
+	case c.mergesAlone():
 		every = 4
 	default:
 		return 1

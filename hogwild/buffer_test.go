@@ -26,7 +26,7 @@ func TestFlushDense(t *testing.T) {
 		{"another optimizer", func(c *Config) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"a perceptron", func(c *Config) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
 		{"a small one of four, centred", func(c *Config) { c.Model, c.Workers, c.Law.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
-		{"one of four, centred", func(c *Config) { c.Model, c.Workers, c.Law.Center = "mlp:128", 4, true }, data.Bytes, 101770, 1},
+		{"one of four, centred", func(c *Config) { c.Model, c.Workers, c.Law.Center = "mlp:128", 4, true }, data.Bytes, 101770, 4},
 		{"held to one, centred", func(c *Config) { c.Law.Hold, c.Law.Center = 1, true }, data.Bytes, 7850, 2},
 		{"near the knee, centred", func(c *Config) { c.Law.Knee, c.Law.Center = 9, true }, data.Bytes, 7850, 2},
 		{"many perceptrons", func(c *Config) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},

@@ -38,7 +38,7 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 
 // loses tells whether workers of the run write a linear model where it lies, at the same
 // time, all of it at every step: centring does not bear what is lost then (see
-// mergesAlone). Perceptrons that are not small, whose steps are longer, bear it.
+// mergesAlone). Perceptrons that are too large to be held back, whose steps are longer, bear it.
 func (c *Config) loses(set *data.Set) bool {
 	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !strings.HasPrefix(c.Model, "mlp") &&
 		c.flushDense(set.Kind, set.Features*max(1, len(set.Classes))) <= 1
