@@ -228,7 +228,7 @@ func (s isa) gemv() {
 				if u == 0 {
 					load(Mem{Base: z, Disp: at}, a, n)
 				} else {
-					VXORPS(a.AsX(), a.AsX(), a.AsX())
+					VXORPS(a, a, a)
 				}
 				at += 4 * n
 			}
@@ -345,7 +345,7 @@ func (s isa) outer() {
 		sum := make([]VecVirtual, len(widths))
 		for v := range widths {
 			sum[v] = s.vector()
-			VXORPS(sum[v].AsX(), sum[v].AsX(), sum[v].AsX())
+			VXORPS(sum[v], sum[v], sum[v])
 		}
 		Label("entry" + name)
 		at, x := GP64(), s.vector()
