@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild"
+	"hogwild/internal/vec"
 )
 
 // patience is how long a run that was asked to stop may take to do so.
@@ -101,7 +102,7 @@ func lastWords(said string) (line string, own bool) {
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES"}, name)
+		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable, vec.OffVariable}, name)
 		return strings.HasPrefix(name, "HOGWILD_") && !keep && !strings.HasPrefix(name, "HOGWILD_FAKE_")
 	})
 }

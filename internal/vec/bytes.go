@@ -10,8 +10,8 @@ const Spare = 64
 // in them from n on has no meaning.
 func Nonzeros(x []uint8, mul float32, idx []uint32, val []float32) int {
 	idx, val = idx[:len(x)+Spare:len(idx)], val[:len(x)+Spare:len(val)]
-	if vbmi2 && len(x) > 0 {
-		return nonzerosVBMI2(&x[0], len(x), mul, &idx[0], &val[0])
+	if use[LoopNonzeros] != Plain && len(x) > 0 {
+		return nonzerosFast(x, mul, idx, val)
 	}
 	return nonzerosGo(x, mul, idx, val)
 }
@@ -48,13 +48,8 @@ func nonzerosGo(x []uint8, mul float32, idx []uint32, val []float32) int {
 func Widen(x []uint8, mul, add, y []float32) {
 	mul, add, y = mul[:len(x):len(mul)], add[:len(x):len(add)], y[:len(x):len(y)]
 	n := 0
-	switch {
-	case avx512 && len(x) >= 16:
-		n = len(x) &^ 15
-		widenAVX512(&x[0], &mul[0], &add[0], &y[0], n)
-	case avx2 && len(x) >= 8:
-		n = len(x) &^ 7
-		widenAVX2(&x[0], &mul[0], &add[0], &y[0], n)
+	if use[LoopWiden] != Plain {
+		n = widenFast(x, mul, add, y)
 	}
 	for j := n; j < len(x); j++ {
 		y[j] = float32(float32(x[j])*mul[j]) + add[j]
@@ -64,7 +59,7 @@ func Widen(x []uint8, mul, add, y []float32) {
 // Prefetch asks for x to be brought into the cache, where the processor can be asked,
 // and does not wait.
 func Prefetch(x []uint8) {
-	if avx2 && len(x) > 0 {
-		prefetch(&x[0], len(x))
+	if use[LoopFetch] != Plain && len(x) > 0 {
+		prefetch(x)
 	}
 }

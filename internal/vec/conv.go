@@ -50,18 +50,10 @@ func ConvRow(c []float32, ldc int, a, start, b []float32, off Offsets, n int) {
 	if start != nil {
 		start = start[:Tile:len(start)]
 	}
-	if !avx2 {
+	if use[LoopConvRow] == Plain {
 		convRowGo(c, ldc, a, start, b, off.at, n)
-		return
-	}
-	var from *float32
-	if start != nil {
-		from = &start[0]
-	}
-	if avx512 {
-		convRow512(&c[0], 4*ldc, &a[0], from, &b[0], &off.at[0], k, n)
 	} else {
-		convRow256(&c[0], 4*ldc, &a[0], from, &b[0], &off.at[0], k, n)
+		convRowFast(c, ldc, a, start, b, off.at, n)
 	}
 }
 
@@ -90,13 +82,10 @@ func ConvGrad(g, d []float32, ldd int, b []float32, off Offsets, first, n, rows,
 	d = d[: (Tile-1)*ldd+(rows-1)*dRow+n*Lanes : len(d)]
 	b = b[: off.largest+(rows-1)*bRow+n*Lanes : len(b)]
 	at := off.at[first : first+Tile]
-	switch {
-	case avx512:
-		convGrad512(&g[0], &d[0], 4*ldd, &b[0], &at[0], n, rows, 4*dRow, 4*bRow)
-	case avx2:
-		convGrad256(&g[0], &d[0], 4*ldd, &b[0], &at[0], n, rows, 4*dRow, 4*bRow)
-	default:
+	if use[LoopConvGrad] == Plain {
 		convGradGo(g, d, ldd, b, at, n, rows, dRow, bRow)
+	} else {
+		convGradFast(g, d, ldd, b, at, n, rows, dRow, bRow)
 	}
 }
 

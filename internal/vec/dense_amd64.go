@@ -4,10 +4,10 @@
 
 package vec
 
-// fetch asks for the n > 0 numbers at x, to have them in the cache later.
+// fetchLines asks for the n > 0 numbers at x, to have them in the cache later.
 //
 //go:noescape
-func fetch(x *float32, n int)
+func fetchLines(x *float32, n int)
 
 // dotAVX2 is dotGo.
 //

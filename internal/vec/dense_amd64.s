@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func fetch(x *float32, n int)
+// func fetchLines(x *float32, n int)
 // Requires: MMX+
-TEXT ·fetch(SB), NOSPLIT, $0-16
+TEXT ·fetchLines(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), AX
 	MOVQ n+8(FP), CX
 

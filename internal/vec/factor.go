@@ -44,8 +44,8 @@ type FactorRate struct{ Keep, Rate float32 }
 func (f *Factors) Steps(rows []int32, idx []uint32, y []float32, s FactorRate) (sum float64) {
 	idx = idx[:2*len(y)]
 	f.check()
-	if loop := factorLoop(f.K); loop != nil {
-		return f.run(loop, rows, idx, y, s)
+	if use[LoopFactor] != Plain && f.K <= factorWidest && len(rows) > 0 {
+		return f.stepsFast(rows, idx, y, s)
 	}
 	for _, r := range rows {
 		sum += f.step(idx[2*r], idx[2*r+1], y[r], s)

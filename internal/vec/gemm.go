@@ -31,21 +31,21 @@ func (g grid) from(i, j int) grid { return grid{g.v[i*g.row+j*g.col:], g.row, g.
 type tiles struct {
 	x     []float32 // rows of X, gathered
 	panel [depth * 32]float32
-	edge  [6 * 16]float32 // a tile of AVX2 that sticks out
+	edge  [8 * 32]float32 // a tile that sticks out
 }
 
-// tileSize is the largest tile, in rows and columns, that the registers hold.
-func tileSize() (rows, columns int) {
-	if avx512 {
-		return 14, 32
-	}
-	return 6, 16
+// shape is what tiles a set of instructions has.
+type shape struct {
+	rows, columns int  // the largest tile that the registers hold
+	lanes         int  // of a vector
+	anyWidth      bool // a tile ends at any column; else after half of the columns, or all
 }
 
 // product is C += alpha A B: A is m x k, B is k x n, C the first n of ldc columns.
 func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc int) {
-	rows, columns := tileSize()
-	blocks, bands := ceilDiv(k, depth), ceilDiv(m, rows)
+	t := gemmShape()
+	columns := t.columns
+	blocks, bands := ceilDiv(k, depth), ceilDiv(m, t.rows)
 	for block := range blocks {
 		k0, k1 := block*k/blocks, (block+1)*k/blocks
 		for j := 0; j < n; j += columns {
@@ -54,10 +54,10 @@ func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc 
 			if width <= columns/2 {
 				nr = columns / 2
 			}
-			s.pack(k1-k0, width, nr, b.from(k0, j))
+			s.pack(t, k1-k0, width, nr, b.from(k0, j))
 			for band := range bands { // of equal height, or one less
 				i0, i1 := band*m/bands, (band+1)*m/bands
-				s.tile(i1-i0, width, nr, k1-k0, alpha, a.from(i0, k0), c[i0*ldc+j:], ldc)
+				s.tile(t, i1-i0, width, nr, k1-k0, alpha, a.from(i0, k0), c[i0*ldc+j:], ldc)
 			}
 		}
 	}
@@ -65,35 +65,24 @@ func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc 
 
 // pack copies n columns of b to the panel: k rows of nr, of which those beyond n are
 // not defined.
-func (s *tiles) pack(k, n, nr int, b grid) {
+func (s *tiles) pack(t shape, k, n, nr int, b grid) {
 	_ = b.v[(k-1)*b.row+(n-1)*b.col]
 	switch {
-	case b.col == 1 && avx512:
-		packAVX512(n, k, &b.v[0], b.row, &s.panel[0])
-	case b.col == 1 && n == nr:
-		packAVX2(n, k, &b.v[0], b.row, &s.panel[0])
+	case b.col == 1 && (t.anyWidth || n == nr):
+		packFast(n, k, b.v, b.row, s.panel[:])
 	case b.col == 1:
 		packGo(n, k, b.v, b.row, s.panel[:], nr)
 	default:
-		s.packT(k, n, nr, b.v, b.col)
+		s.packT(t.lanes, k, n, nr, b.v, b.col)
 	}
 }
 
 // packT packs b whose columns are the rows of v.
-func (s *tiles) packT(k, n, nr int, v []float32, ld int) {
+func (s *tiles) packT(lanes, k, n, nr int, v []float32, ld int) {
 	j, k4 := 0, k&^3
-	switch {
-	case k4 == 0:
-	case avx512:
-		for ; j+16 <= n; j += 16 {
-			packTAVX512(k4, &v[j*ld], ld, &s.panel[j], nr)
-			packTGo(16, k4, k, v[j*ld:], ld, s.panel[j:], nr)
-		}
-	default:
-		for ; j+8 <= n; j += 8 {
-			packTAVX2(k4, &v[j*ld], ld, &s.panel[j], nr)
-			packTGo(8, k4, k, v[j*ld:], ld, s.panel[j:], nr)
-		}
+	for ; k4 > 0 && j+lanes <= n; j += lanes {
+		packTFast(k4, v[j*ld:], ld, s.panel[j:], nr)
+		packTGo(lanes, k4, k, v[j*ld:], ld, s.panel[j:], nr)
 	}
 	if j < n {
 		packTGo(n-j, 0, k, v[j*ld:], ld, s.panel[j:], nr)
@@ -117,19 +106,16 @@ func packTGo(n, from, k int, src []float32, ld int, dst []float32, nr int) {
 }
 
 // tile adds one tile, by the panel, to c.
-func (s *tiles) tile(m, n, nr, k int, alpha float32, a grid, c []float32, ldc int) {
+func (s *tiles) tile(t shape, m, n, nr, k int, alpha float32, a grid, c []float32, ldc int) {
 	_, _ = a.v[(m-1)*a.row+(k-1)*a.col], c[(m-1)*ldc+n-1]
-	switch {
-	case avx512:
-		tileAVX512(m, n, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &c[0], ldc)
-	case n == nr:
-		tileAVX2(m, n, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &c[0], ldc)
-	default:
-		clear(s.edge[:m*nr])
-		tileAVX2(m, nr, k, alpha, &a.v[0], a.row, a.col, &s.panel[0], &s.edge[0], nr)
-		for i := range m {
-			Axpy(1, s.edge[i*nr:i*nr+n], c[i*ldc:])
-		}
+	if t.anyWidth || n == nr {
+		tileFast(m, n, k, alpha, a, s.panel[:], c, ldc)
+		return
+	}
+	clear(s.edge[:m*nr])
+	tileFast(m, nr, k, alpha, a, s.panel[:], s.edge[:], nr)
+	for i := range m {
+		Axpy(1, s.edge[i*nr:i*nr+n], c[i*ldc:])
 	}
 }
 
@@ -142,7 +128,7 @@ func (s *tiles) gather(x []Row, from, to int) grid {
 	}
 	for i, r := range x {
 		if ahead := i + rowsAhead; ahead < len(x) {
-			fetch(&x[ahead].Val[from], to-from)
+			fetch(x[ahead].Val[from:to])
 		}
 		copy(s.x[i*ld:i*ld+to-from], r.Val[from:to:len(r.Val)])
 	}

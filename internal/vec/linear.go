@@ -90,15 +90,10 @@ func (l *Linear) look(rows []int32) {
 
 // few takes up to few steps. The loss is sum - log(product).
 func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
-	if !avx2 || l.Soften != nil || len(l.Idx) == 0 || len(w) == 0 {
+	if use[LoopLinear] == Plain || l.Soften != nil || len(l.Idx) == 0 || len(w) == 0 {
 		return l.fewGo(w, bias, rows, lr)
 	}
-	if l.Shrink != nil {
-		return linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
-	}
-	return linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-		&w[0], bias, nil, lr, l.BiasStep)
+	return l.fewFast(w, bias, rows, lr)
 }
 
 func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {

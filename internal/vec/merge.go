@@ -12,12 +12,10 @@ func Merge(shared, mine, base []float32) {
 	mine, base = mine[:n:len(mine)], base[:n:len(base)]
 	switch {
 	case n == 0:
-	case avx512:
-		mergeAVX512(&shared[0], &mine[0], &base[0], n)
-	case avx2:
-		mergeAVX2(&shared[0], &mine[0], &base[0], n)
-	default:
+	case use[LoopMerge] == Plain:
 		mergeGo(shared, mine, base)
+	default:
+		mergeFast(shared, mine, base)
 	}
 }
 

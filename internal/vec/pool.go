@@ -12,13 +12,10 @@ func Pool(out, win, z, scale []float32, n, p, row int) {
 	out, win = out[:n*Lanes:len(out)], win[:n*Lanes:len(win)]
 	z = z[: (p-1)*row+n*p*Lanes : len(z)]
 	scale = scale[:Lanes:len(scale)]
-	switch {
-	case avx512:
-		pool512(&out[0], &win[0], &z[0], &scale[0], n, p, 4*row)
-	case avx2:
-		pool256(&out[0], &win[0], &z[0], &scale[0], n, p, 4*row)
-	default:
+	if use[LoopPool] == Plain {
 		poolGo(out, win, z, scale, p, row)
+	} else {
+		poolFast(out, win, z, scale, n, p, row)
 	}
 }
 
@@ -47,13 +44,10 @@ func Unpool(dz, d, win, scale, sum []float32, n, p, row int) {
 	d, win = d[:n*Lanes:len(d)], win[:n*Lanes:len(win)]
 	dz = dz[: (p-1)*row+n*p*Lanes : len(dz)]
 	scale, sum = scale[:Lanes:len(scale)], sum[:Lanes:len(sum)]
-	switch {
-	case avx512:
-		unpool512(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, 4*row)
-	case avx2:
-		unpool256(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, 4*row)
-	default:
+	if use[LoopUnpool] == Plain {
 		unpoolGo(dz, d, win, scale, sum, p, row)
+	} else {
+		unpoolFast(dz, d, win, scale, sum, n, p, row)
 	}
 }
 

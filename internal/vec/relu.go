@@ -4,15 +4,10 @@ package vec
 func ReLU(z, h []float32) {
 	n := len(z)
 	h = h[:n:len(h)]
-	switch {
-	case avx512 && n > 0:
-		reluAVX512(&z[0], &h[0], n)
-	case avx2 && n >= 8:
-		n &^= 7
-		reluAVX2(&z[0], &h[0], n)
-		reluGo(z[n:], h[n:])
-	default:
+	if use[LoopReLU] == Plain || n == 0 {
 		reluGo(z, h)
+	} else {
+		reluFast(z, h)
 	}
 }
 
@@ -28,15 +23,10 @@ func reluGo(z, h []float32) {
 func ReLUMask(h, d []float32) {
 	n := len(h)
 	d = d[:n:len(d)]
-	switch {
-	case avx512 && n > 0:
-		reluMaskAVX512(&h[0], &d[0], n)
-	case avx2 && n >= 8:
-		n &^= 7
-		reluMaskAVX2(&h[0], &d[0], n)
-		reluMaskGo(h[n:], d[n:])
-	default:
+	if use[LoopReLUMask] == Plain || n == 0 {
 		reluMaskGo(h, d)
+	} else {
+		reluMaskFast(h, d)
 	}
 }
 

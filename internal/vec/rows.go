@@ -40,7 +40,7 @@ func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
 // MulT is dX = D W': D is b x k, W d x k, dX b x d.
 func (s *Workspace) MulT(d, w []float32, k int, dx []float32) {
 	n := len(w) / k
-	if avx2 && len(d) > k {
+	if use[LoopGemm] != Plain && len(d) > k {
 		clear(dx)
 		s.dense.product(len(d)/k, n, k, 1, grid{d, k, 1}, grid{w, 1, k}, dx, n)
 		return

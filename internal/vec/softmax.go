@@ -19,15 +19,10 @@ func Softmax(z []float32) float64 {
 
 // expSum is z[i] = exp(z[i]-m), and returns their sum.
 func expSum(z []float32, m float32) float64 {
-	n := len(z)
-	switch {
-	case avx512 && n > 0:
-		return expSumAVX512(&z[0], n, m)
-	case avx2 && n >= 4:
-		n &^= 3
-		return expSumAVX2(&z[0], n, m) + expSumGo(z[n:], m)
+	if use[LoopExpSum] == Plain || len(z) == 0 {
+		return expSumGo(z, m)
 	}
-	return expSumGo(z, m)
+	return expSumFast(z, m)
 }
 
 func expSumGo(z []float32, m float32) (sum float64) {

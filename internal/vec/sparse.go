@@ -45,11 +45,8 @@ func checkRows(idx []uint32, w []float32, k int) {
 
 // largest is the largest of idx, which is not empty.
 func largest(idx []uint32) uint32 {
-	switch {
-	case avx512:
-		return largestAVX512(&idx[0], len(idx))
-	case avx2:
-		return largestAVX2(&idx[0], len(idx))
+	if use[LoopLargest] != Plain {
+		return largestFast(idx)
 	}
 	most := idx[0]
 	for _, j := range idx {
@@ -61,16 +58,13 @@ func largest(idx []uint32) uint32 {
 // sparseGemv is SparseGemv of checked slices, with the rows of W before end. It returns
 // how many of idx name one.
 func sparseGemv(idx []uint32, val []float32, end uint32, w, z []float32) int {
-	n, k := len(idx), len(z)
 	switch {
-	case n == 0 || k == 0:
+	case len(idx) == 0 || len(z) == 0:
 		return 0
-	case avx512:
-		return sparseGemvAVX512(&idx[0], &val[0], n, end, &w[0], 4*k, &z[0], k)
-	case avx2:
-		return sparseGemvAVX2(&idx[0], &val[0], n, end, &w[0], 4*k, &z[0], k)
+	case use[LoopSparseGemv] == Plain:
+		return sparseGemvGo(idx, val, end, w, z)
 	}
-	return sparseGemvGo(idx, val, end, w, z)
+	return sparseGemvFast(idx, val, end, w, z)
 }
 
 // sparseGemvGo takes four rows at a time, so that z is loaded and stored once for
@@ -97,15 +91,12 @@ func sparseGemvGo(idx []uint32, val []float32, end uint32, w, z []float32) int {
 
 // sparseGer is SparseGer of checked slices.
 func sparseGer(a float32, idx []uint32, val, d, w []float32) {
-	n, k := len(idx), len(d)
 	switch {
-	case n == 0 || k == 0:
-	case avx512:
-		sparseGerAVX512(a, &idx[0], &val[0], n, &d[0], &w[0], 4*k, k)
-	case avx2:
-		sparseGerAVX2(a, &idx[0], &val[0], n, &d[0], &w[0], 4*k, k)
-	default:
+	case len(idx) == 0 || len(d) == 0:
+	case use[LoopSparseGer] == Plain:
 		sparseGerGo(a, idx, val, d, w)
+	default:
+		sparseGerFast(a, idx, val, d, w)
 	}
 }
 

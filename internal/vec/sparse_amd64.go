@@ -8,7 +8,7 @@ package vec
 func nonzerosVBMI2(x *uint8, n int, mul float32, idx *uint32, val *float32) int
 
 //go:noescape
-func prefetch(x *uint8, n int)
+func prefetchLines(x *uint8, n int)
 
 //go:noescape
 func mergeAVX512(shared *float32, mine *float32, base *float32, n int)

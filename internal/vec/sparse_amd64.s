@@ -150,9 +150,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func prefetch(x *uint8, n int)
+// func prefetchLines(x *uint8, n int)
 // Requires: MMX+
-TEXT ·prefetch(SB), NOSPLIT, $0-16
+TEXT ·prefetchLines(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), AX
 	MOVQ n+8(FP), CX
 

@@ -62,14 +62,10 @@ func (l *lists) fill(x []Row, rows, k int) {
 
 // addOuter is W += a X'D of the rows X listed.
 func (l *lists) addOuter(a float32, d []float32, k int, w []float32) {
-	rows := len(w) / k
-	switch {
-	case avx512:
-		sparseOuterAVX512(a, &l.from[0], rows, &l.entry[0], &d[0], &w[0], 4*k, k)
-	case avx2:
-		sparseOuterAVX2(a, &l.from[0], rows, &l.entry[0], &d[0], &w[0], 4*k, k)
-	default:
+	if use[LoopSparseOuter] == Plain {
 		l.addOuterGo(a, d, k, w)
+	} else {
+		l.addOuterFast(a, d, k, w)
 	}
 }
 

@@ -12,14 +12,10 @@ package vec
 func Dot(x, y []float32) float32 {
 	n := len(x)
 	y = y[:n:len(y)]
-	switch {
-	case avx512 && n > 0:
-		return dotAVX512(&x[0], &y[0], n)
-	case avx2 && n >= 8:
-		n &^= 7
-		return dotAVX2(&x[0], &y[0], n) + dotGo(x[n:], y[n:])
+	if use[LoopDot] == Plain || n == 0 {
+		return dotGo(x, y)
 	}
-	return dotGo(x, y)
+	return dotFast(x, y)
 }
 
 // An addition takes four cycles and two can start in each, so one running sum
@@ -44,15 +40,10 @@ func dotGo(x, y []float32) float32 {
 func Axpy(a float32, x, y []float32) {
 	n := len(x)
 	y = y[:n:len(y)]
-	switch {
-	case avx512 && n > 0:
-		axpyAVX512(a, &x[0], &y[0], n)
-	case avx2 && n >= 8:
-		n &^= 7
-		axpyAVX2(a, &x[0], &y[0], n)
-		axpyGo(a, x[n:], y[n:])
-	default:
+	if use[LoopAxpy] == Plain || n == 0 {
 		axpyGo(a, x, y)
+	} else {
+		axpyFast(a, x, y)
 	}
 }
 
@@ -72,16 +63,10 @@ func axpyGo(a float32, x, y []float32) {
 
 // Scale is x[i] *= a.
 func Scale(a float32, x []float32) {
-	n := len(x)
-	switch {
-	case avx512 && n > 0:
-		scaleAVX512(a, &x[0], n)
-	case avx2 && n >= 8:
-		n &^= 7
-		scaleAVX2(a, &x[0], n)
-		scaleGo(a, x[n:])
-	default:
+	if use[LoopScale] == Plain || len(x) == 0 {
 		scaleGo(a, x)
+	} else {
+		scaleFast(a, x)
 	}
 }
 

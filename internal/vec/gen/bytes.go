@@ -72,9 +72,9 @@ func nonzeros() {
 	RET()
 }
 
-// prefetch is Prefetch of n bytes, n > 0.
+// prefetch makes prefetchLines, which is Prefetch of n bytes, n > 0.
 func prefetch() {
-	TEXT("prefetch", NOSPLIT, "func(x *uint8, n int)")
+	TEXT("prefetchLines", NOSPLIT, "func(x *uint8, n int)")
 	Pragma("noescape")
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	Label("line")

@@ -23,9 +23,9 @@ func dense() {
 
 // fetch makes the loop that asks for the n floats at x, a cache line at a time.
 func fetch() {
-	TEXT("fetch", NOSPLIT, "func(x *float32, n int)")
+	TEXT("fetchLines", NOSPLIT, "func(x *float32, n int)")
 	Pragma("noescape")
-	Doc("fetch asks for the n > 0 numbers at x, to have them in the cache later.")
+	Doc("fetchLines asks for the n > 0 numbers at x, to have them in the cache later.")
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	Label("line")
 	PREFETCHT0(Mem{Base: x})

@@ -1,0 +1,88 @@
+package vec
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Loop is one of the inner loops that have versions in assembly. Each can be switched
+// off, and its twin in plain Go runs then.
+type Loop uint8
+
+// The loops, by the functions that are made of them.
+const (
+	LoopDot         Loop = iota
+	LoopAxpy             // y += a x
+	LoopScale            // x *= a
+	LoopReLU             // ReLU
+	LoopReLUMask         // ReLUMask
+	LoopExpSum           // Softmax
+	LoopGemm             // products of dense batches: Mul, MulT, AddOuter
+	LoopLinear           // Linear.Steps
+	LoopFactor           // Factors.Steps
+	LoopConvRow          // ConvRow
+	LoopConvGrad         // ConvGrad
+	LoopPool             // Pool
+	LoopUnpool           // Unpool
+	LoopMerge            // Merge
+	LoopLargest          // the check of indices
+	LoopSparseGemv       // SparseGemv, Mul of sparse rows
+	LoopSparseGer        // SparseGer
+	LoopSparseOuter      // AddOuter of sparse rows
+	LoopNonzeros         // Nonzeros
+	LoopWiden            // Widen
+	LoopFetch            // asks for memory ahead of its use
+	loopCount
+)
+
+var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear", "factor", "convrow",
+	"convgrad", "pool", "unpool", "merge", "largest", "sparsegemv", "sparseger", "sparseouter", "nonzeros", "widen", "fetch"}
+
+// String is the name that HOGWILD_LOOPS_OFF takes.
+func (l Loop) String() string { return loopNames[l] }
+
+// Loops are all of them.
+func Loops() []Loop {
+	all := make([]Loop, loopCount)
+	for l := range all {
+		all[l] = Loop(l)
+	}
+	return all
+}
+
+// use is the set of instructions that each loop takes. It is written before any loop
+// runs, and by tests.
+var use [loopCount]ISA
+
+// SwitchOff has loops run in plain Go from now on. Nothing else may run meanwhile. The names
+// are those of Loop.String; one that is not among them is an error, after the others.
+func SwitchOff(names ...string) error {
+	var err error
+	for _, name := range names {
+		l := slices.Index(loopNames[:], name)
+		if l < 0 {
+			err = fmt.Errorf("there is no loop %q", name)
+			continue
+		}
+		use[l] = Plain
+	}
+	return err
+}
+
+// switchOff obeys HOGWILD_LOOPS_OFF.
+func switchOff(names []string) {
+	if err := SwitchOff(names...); err != nil && envErr == nil {
+		envErr = fmt.Errorf("%s: %w; there are %v", OffVariable, err, loopNames)
+	}
+}
+
+// Off are the names of the loops that run in plain Go though there is a better version for
+// this processor.
+func Off() (names []string) {
+	for l, s := range use {
+		if s == Plain && atMost(Loop(l), set) != Plain {
+			names = append(names, loopNames[l])
+		}
+	}
+	return names
+}

@@ -1,0 +1,291 @@
+//go:build !noasm
+
+package vec
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate sh -c "cd gen && go run . dense -out ../dense_amd64.s -stubs ../dense_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . sparse -out ../sparse_amd64.s -stubs ../sparse_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . gemm -out ../gemm_amd64.s -stubs ../gemm_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . linear -out ../linear_amd64.s -stubs ../linear_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . conv -out ../conv_amd64.s -stubs ../conv_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . factor -out ../factor_amd64.s -stubs ../factor_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . peak -out ../peak_amd64.s -stubs ../peak_amd64.go -pkg vec"
+
+// This file is the way from a loop to its assembly on x86-64. Each function is called
+// only where use names a set other than Plain, with slices that are checked and not empty.
+
+// best is the best set of this processor.
+func best() ISA {
+	x := &cpu.X86
+	switch {
+	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI1 || !x.HasBMI2:
+		return Plain
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+		return AVX2
+	case !x.HasAVX512VBMI2:
+		return AVX512
+	}
+	return VBMI2
+}
+
+// has tells whether this processor has the set.
+func has(s ISA) bool { return s <= best() && s != NEON }
+
+// atMost is the best set, up to s, that there is a version of the loop for.
+func atMost(l Loop, s ISA) ISA {
+	switch l {
+	case LoopFactor:
+		if s < AVX512 {
+			return Plain
+		}
+		return AVX512
+	case LoopNonzeros:
+		if s < VBMI2 {
+			return Plain
+		}
+		return s
+	case LoopLinear, LoopFetch:
+		return min(s, AVX2)
+	}
+	return min(s, AVX512)
+}
+
+func dotFast(x, y []float32) float32 {
+	if use[LoopDot] == AVX512 {
+		return dotAVX512(&x[0], &y[0], len(x))
+	}
+	n := len(x) &^ 7
+	return dotAVX2(&x[0], &y[0], n) + dotGo(x[n:], y[n:])
+}
+
+func axpyFast(a float32, x, y []float32) {
+	if use[LoopAxpy] == AVX512 {
+		axpyAVX512(a, &x[0], &y[0], len(x))
+		return
+	}
+	n := len(x) &^ 7
+	axpyAVX2(a, &x[0], &y[0], n)
+	axpyGo(a, x[n:], y[n:])
+}
+
+func scaleFast(a float32, x []float32) {
+	if use[LoopScale] == AVX512 {
+		scaleAVX512(a, &x[0], len(x))
+		return
+	}
+	n := len(x) &^ 7
+	scaleAVX2(a, &x[0], n)
+	scaleGo(a, x[n:])
+}
+
+func reluFast(z, h []float32) {
+	if use[LoopReLU] == AVX512 {
+		reluAVX512(&z[0], &h[0], len(z))
+		return
+	}
+	n := len(z) &^ 7
+	reluAVX2(&z[0], &h[0], n)
+	reluGo(z[n:], h[n:])
+}
+
+func reluMaskFast(h, d []float32) {
+	if use[LoopReLUMask] == AVX512 {
+		reluMaskAVX512(&h[0], &d[0], len(h))
+		return
+	}
+	n := len(h) &^ 7
+	reluMaskAVX2(&h[0], &d[0], n)
+	reluMaskGo(h[n:], d[n:])
+}
+
+func expSumFast(z []float32, m float32) float64 {
+	if use[LoopExpSum] == AVX512 {
+		return expSumAVX512(&z[0], len(z), m)
+	}
+	n := len(z) &^ 3
+	return expSumAVX2(&z[0], n, m) + expSumGo(z[n:], m)
+}
+
+func fetch(x []float32) { fetchLines(&x[0], len(x)) }
+
+func prefetch(x []uint8) { prefetchLines(&x[0], len(x)) }
+
+// gemmShape: with AVX-512 masks end a tile at any column.
+func gemmShape() shape {
+	if use[LoopGemm] == AVX512 {
+		return shape{rows: 14, columns: 32, lanes: 16, anyWidth: true}
+	}
+	return shape{rows: 6, columns: 16, lanes: 8}
+}
+
+func packFast(n, k int, src []float32, ld int, dst []float32) {
+	if use[LoopGemm] == AVX512 {
+		packAVX512(n, k, &src[0], ld, &dst[0])
+	} else {
+		packAVX2(n, k, &src[0], ld, &dst[0])
+	}
+}
+
+func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
+	if use[LoopGemm] == AVX512 {
+		packTAVX512(k, &src[0], ld, &dst[0], nr)
+	} else {
+		packTAVX2(k, &src[0], ld, &dst[0], nr)
+	}
+}
+
+func tileFast(m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
+	if use[LoopGemm] == AVX512 {
+		tileAVX512(m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+	} else {
+		tileAVX2(m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+	}
+}
+
+// fewFast: the loops are the same for all levels of AVX.
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+	if l.Shrink != nil {
+		return linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
+	}
+	return linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		&w[0], bias, nil, lr, l.BiasStep)
+}
+
+// factorWidest is the widest row of factors that a loop takes.
+const factorWidest = 64
+
+// stepsFast is Factors.Steps of K up to factorWidest.
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate) float64 {
+	loop := factorAVX512x1
+	switch {
+	case f.K > 48:
+		loop = factorAVX512x4
+	case f.K > 32:
+		loop = factorAVX512x3
+	case f.K > 16:
+		loop = factorAVX512x2
+	}
+	var bias *float32
+	if f.Bias != nil {
+		bias = &f.Bias[0]
+	}
+	mask := uint32(1)<<((f.K-1)%16+1) - 1
+	n, loss := loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, mask, f.Mean, s.Keep, s.Rate)
+	if n < len(rows) {
+		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), len(f.W)/f.K))
+	}
+	return loss
+}
+
+func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) {
+	var from *float32
+	if start != nil {
+		from = &start[0]
+	}
+	if use[LoopConvRow] == AVX512 {
+		convRow512(&c[0], 4*ldc, &a[0], from, &b[0], &off[0], len(off), n)
+	} else {
+		convRow256(&c[0], 4*ldc, &a[0], from, &b[0], &off[0], len(off), n)
+	}
+}
+
+func convGradFast(g, d []float32, ldd int, b []float32, off []int32, n, rows, dRow, bRow int) {
+	if use[LoopConvGrad] == AVX512 {
+		convGrad512(&g[0], &d[0], 4*ldd, &b[0], &off[0], n, rows, 4*dRow, 4*bRow)
+	} else {
+		convGrad256(&g[0], &d[0], 4*ldd, &b[0], &off[0], n, rows, 4*dRow, 4*bRow)
+	}
+}
+
+func poolFast(out, win, z, scale []float32, n, p, row int) {
+	if use[LoopPool] == AVX512 {
+		pool512(&out[0], &win[0], &z[0], &scale[0], n, p, 4*row)
+	} else {
+		pool256(&out[0], &win[0], &z[0], &scale[0], n, p, 4*row)
+	}
+}
+
+func unpoolFast(dz, d, win, scale, sum []float32, n, p, row int) {
+	if use[LoopUnpool] == AVX512 {
+		unpool512(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, 4*row)
+	} else {
+		unpool256(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, 4*row)
+	}
+}
+
+func mergeFast(shared, mine, base []float32) {
+	if use[LoopMerge] == AVX512 {
+		mergeAVX512(&shared[0], &mine[0], &base[0], len(shared))
+	} else {
+		mergeAVX2(&shared[0], &mine[0], &base[0], len(shared))
+	}
+}
+
+func largestFast(idx []uint32) uint32 {
+	if use[LoopLargest] == AVX512 {
+		return largestAVX512(&idx[0], len(idx))
+	}
+	return largestAVX2(&idx[0], len(idx))
+}
+
+func sparseGemvFast(idx []uint32, val []float32, end uint32, w, z []float32) int {
+	k := len(z)
+	if use[LoopSparseGemv] == AVX512 {
+		return sparseGemvAVX512(&idx[0], &val[0], len(idx), end, &w[0], 4*k, &z[0], k)
+	}
+	return sparseGemvAVX2(&idx[0], &val[0], len(idx), end, &w[0], 4*k, &z[0], k)
+}
+
+func sparseGerFast(a float32, idx []uint32, val, d, w []float32) {
+	k := len(d)
+	if use[LoopSparseGer] == AVX512 {
+		sparseGerAVX512(a, &idx[0], &val[0], len(idx), &d[0], &w[0], 4*k, k)
+	} else {
+		sparseGerAVX2(a, &idx[0], &val[0], len(idx), &d[0], &w[0], 4*k, k)
+	}
+}
+
+func (l *lists) addOuterFast(a float32, d []float32, k int, w []float32) {
+	rows := len(w) / k
+	if use[LoopSparseOuter] == AVX512 {
+		sparseOuterAVX512(a, &l.from[0], rows, &l.entry[0], &d[0], &w[0], 4*k, k)
+	} else {
+		sparseOuterAVX2(a, &l.from[0], rows, &l.entry[0], &d[0], &w[0], 4*k, k)
+	}
+}
+
+func nonzerosFast(x []uint8, mul float32, idx []uint32, val []float32) int {
+	return nonzerosVBMI2(&x[0], len(x), mul, &idx[0], &val[0])
+}
+
+// widenFast is Widen of whole vectors; it returns how many numbers it did.
+func widenFast(x []uint8, mul, add, y []float32) (n int) {
+	switch {
+	case use[LoopWiden] == AVX512 && len(x) >= 16:
+		n = len(x) &^ 15
+		widenAVX512(&x[0], &mul[0], &add[0], &y[0], n)
+	case len(x) >= 8:
+		n = len(x) &^ 7
+		widenAVX2(&x[0], &mul[0], &add[0], &y[0], n)
+	}
+	return n
+}
+
+// chains is the number of running sums of peak_amd64.s.
+const chains = 12
+
+func vectorPeaks() (all []Peak) {
+	if set >= AVX512 {
+		all = append(all, Peak{Name: "AVX-512", Flops: 2 * 16 * chains, Run: peakAVX512})
+	}
+	if set >= AVX2 {
+		all = append(all, Peak{Name: "AVX2", Flops: 2 * 8 * chains, Run: peakAVX2})
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+//go:build !amd64 || noasm
+
+package vec
+
+// There is no assembly here: use is Plain for every loop, and none of these is called.
+
+const none = "vec: a loop in assembly where there is none"
+
+func best() ISA                   { return Plain }
+func has(s ISA) bool              { return s == Plain }
+func atMost(Loop, ISA) ISA        { return Plain }
+func vectorPeaks() []Peak         { return nil }
+func gemmShape() shape            { panic(none) }
+func fetch([]float32)             { panic(none) }
+func prefetch([]uint8)            { panic(none) }
+func largestFast([]uint32) uint32 { panic(none) }
+
+func dotFast(x, y []float32) float32                 { panic(none) }
+func axpyFast(a float32, x, y []float32)             { panic(none) }
+func scaleFast(a float32, x []float32)               { panic(none) }
+func reluFast(z, h []float32)                        { panic(none) }
+func reluMaskFast(h, d []float32)                    { panic(none) }
+func expSumFast(z []float32, m float32) float64      { panic(none) }
+func mergeFast(shared, mine, base []float32)         { panic(none) }
+func widenFast(x []uint8, mul, add, y []float32) int { panic(none) }
+
+func packFast(n, k int, src []float32, ld int, dst []float32)                  { panic(none) }
+func packTFast(k int, src []float32, ld int, dst []float32, nr int)            { panic(none) }
+func tileFast(m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) { panic(none) }
+
+const factorWidest = 0
+
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+	panic(none)
+}
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate) float64 {
+	panic(none)
+}
+func (l *lists) addOuterFast(a float32, d []float32, k int, w []float32)          { panic(none) }
+func sparseGemvFast(idx []uint32, val []float32, end uint32, w, z []float32) int  { panic(none) }
+func sparseGerFast(a float32, idx []uint32, val, d, w []float32)                  { panic(none) }
+func nonzerosFast(x []uint8, mul float32, idx []uint32, val []float32) int        { panic(none) }
+func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) { panic(none) }
+func convGradFast(g, d []float32, ldd int, b []float32, off []int32, n, rows, dRow, bRow int) {
+	panic(none)
+}
+func poolFast(out, win, z, scale []float32, n, p, row int)       { panic(none) }
+func unpoolFast(dz, d, win, scale, sum []float32, n, p, row int) { panic(none) }

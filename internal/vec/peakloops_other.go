@@ -1,5 +1,0 @@
-//go:build !amd64 || noasm
-
-package vec
-
-func vectorPeaks() []Peak { return nil }
