@@ -88,6 +88,9 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		path = filepath.Join(path, weightsFile)
 	}
 	r := EvalResult{Weights: path, Data: dataPath}
+	if err := ready(); err != nil {
+		return r, err
+	}
 	saved, err := readSaved(path)
 	if err != nil {
 		return r, usage("%w", err)

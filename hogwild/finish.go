@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
 )
 
 // finish ends a run: the workers, a round that was under way, the last snapshot,
@@ -146,7 +148,7 @@ func (r *coordinator) result() Result {
 		Epochs: int(r.pos.Epoch) - 1, Examples: r.pos.Examples, Seconds: r.pos.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.pos.Restarts, LostExamples: r.pos.Lost, Seed: c.Seed,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
-		Time: time.Now().UTC().Truncate(time.Second), Machine: ThisMachine(), Version: Version, Commit: Commit(), Run: r.dir, Stopped: r.stopped, Notes: append(r.train.Notes, r.owner.Notes()...), History: r.pos.History, Events: r.events}
+		Time: time.Now().UTC().Truncate(time.Second), Machine: ThisMachine(), Version: Version, Commit: Commit(), Run: r.dir, Stopped: r.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.pos.History, Events: r.events}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
@@ -211,6 +213,11 @@ func (r *coordinator) timing() []string {
 	return lines
 }
 
+// notes are what the user should know of the data, the device and the processor.
+func (r *coordinator) notes() []string {
+	return slices.Concat(r.train.Notes, r.owner.Notes(), faultNotes(VerifyLoops(false)))
+}
+
 // header is what the display shows at the top.
 func (r *coordinator) header() []string {
 	c, m := &r.cfg, r.train.Meta
@@ -220,7 +227,7 @@ func (r *coordinator) header() []string {
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
 		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
-	for _, note := range append(m.Notes, r.owner.Notes()...) {
+	for _, note := range r.notes() {
 		head = append(head, "note: "+note)
 	}
 	return head

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	registerSlow("slowest", 100*time.Millisecond)
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	if faults := os.Getenv(faultVariable); faults != "" {
+		spoilChecks(faults)
+	}
 	if IsWorker() {
 		os.Exit(WorkerMain())
 	}

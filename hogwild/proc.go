@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/vec"
 )
 
 // process is one worker process as the coordinator sees it.
@@ -60,7 +62,8 @@ func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 	// The name of this program, not of the link: a program that looks at its own
 	// name to decide what it is decides the same in the worker.
 	p.cmd.Args = []string{os.Args[0], "worker", fmt.Sprint(rank)}
-	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1")
+	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1",
+		vec.OffVariable+"="+strings.Join(vec.Off(), ","))
 	p.cmd.ExtraFiles = files
 	p.cmd.Stderr = p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -16,6 +16,7 @@ import (
 type Result struct {
 	Mode              string   `json:"mode"`
 	Device            string   `json:"device"`
+	CPU               string   `json:"cpu"`            // what the loops ran on: avx512, avx2, neon, go; see HOGWILD_CPU
 	GPUs              []string `json:"gpus,omitempty"` // UUIDs of those that were used; the configuration may say "auto"
 	Workers           int      `json:"workers"`
 	Model             string   `json:"model"`
@@ -167,6 +168,9 @@ func (r Result) WriteText(w io.Writer) error {
 		row("shares", "%s of the examples", r.sharesText())
 	}
 	row("start-up", "%.3f s", r.StartupSeconds)
+	if r.CPU != "" { // not of results before it was written down
+		row("cpu", "%s", r.CPU)
+	}
 	row("train loss", "%s", human.Loss(r.TrainLoss))
 	row("test loss", "%s", human.Loss(r.TestLoss))
 	if r.TestAccuracy != nil {

@@ -38,7 +38,7 @@ func golden(t *testing.T, name, got string) {
 func results() map[string]Result {
 	accuracy, rmse, r2, nan := 0.91234, 4.48123, 0.71299, math.NaN()
 	classes := Result{
-		Mode: "async", Device: "cpu", Workers: 8, Model: "softmax", Data: "digits", Batch: 64, Epochs: 10, Examples: 600000,
+		Mode: "async", Device: "cpu", CPU: "avx2", Workers: 8, Model: "softmax", Data: "digits", Batch: 64, Epochs: 10, Examples: 600000,
 		Seconds: 4.2134, ExamplesPerSecond: 142402.8, StartupSeconds: 0.0341, TrainLoss: 0.41234, TestLoss: 0.39871,
 		TestAccuracy: &accuracy, Seed: 1, Version: "0.1.0", Run: "runs/2025-01-02T03-04-05-digits",
 	}

@@ -29,10 +29,13 @@ const (
 // IsWorker tells whether this process was started by Run as a worker. A program
 // that calls Run asks it first thing in main, after registering its models, and
 // leaves the process to WorkerMain if so.
-func IsWorker() bool { return os.Getenv(rankVariable) != "" }
+func IsWorker() bool { return os.Getenv(rankVariable) != "" || os.Getenv(checkVariable) != "" }
 
 // WorkerMain is a worker process's main. It returns the exit status.
 func WorkerMain() int {
+	if first := os.Getenv(checkVariable); first != "" {
+		return checkLoops(first)
+	}
 	// Ctrl-C on a terminal reaches the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT)
 	w, header, err := joinRun()

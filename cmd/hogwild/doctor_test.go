@@ -39,7 +39,7 @@ func played(files map[string]string) host {
 		}
 	}
 	return host{
-		root: root, cores: func() int { return 2 }, memfd: func() error { return nil },
+		root: root, cores: func() int { return 2 }, memfd: func() error { return nil }, loops: func() map[string]string { return nil },
 		limit:  func(int) uint64 { return math.MaxUint64 },
 		getenv: func(string) string { return "" }, uid: 1000,
 	}
@@ -77,6 +77,12 @@ func TestHostChecks(t *testing.T) {
 		{"memfd forbidden", host.memfdCheck, nil, denied(unix.EPERM), cuda.Fails, "seccomp"},
 		{"memfd executable", host.memfdCheck, map[string]string{"proc/sys/vm/memfd_noexec": "2\n"}, denied(unix.EACCES), cuda.Fails, "sysctl vm.memfd_noexec=1"},
 		{"memfd unknown", host.memfdCheck, nil, denied(unix.ENOSYS), cuda.Fails, "function not implemented"},
+		{"loops", host.loopsCheck, nil, nil, cuda.Fine, "what plain Go does"},
+		{"loops wrong", host.loopsCheck, nil, func(h *host) {
+			h.loops = func() map[string]string {
+				return map[string]string{"gemm": "SIGILL: illegal instruction", "dot": "number 3"}
+			}
+		}, cuda.Advice, "slower: dot (number 3), gemm (SIGILL: illegal instruction);"},
 		{"files", host.filesCheck, nil, nil, cuda.Fine, "enough for 128"},
 		{"few files", host.filesCheck, nil, func(h *host) { h.limit = func(int) uint64 { return 62 } }, cuda.Advice, "at most 62, enough for about 10 workers"},
 		{"namespace", host.namespaceCheck, nil, nil, cuda.Fine, "the machine's own"},

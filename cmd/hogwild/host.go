@@ -23,12 +23,13 @@ type host struct {
 	cores  func() int                // that this process may use
 	limit  func(resource int) uint64 // of this process; math.MaxUint64 is none
 	memfd  func() error              // makes a segment of shared memory
+	loops  func() map[string]string  // what is wrong with the loops in assembly, by their names
 	getenv func(string) string
 	uid    int
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, trySegment, os.Getenv, os.Getuid()}
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, trySegment, func() map[string]string { return hogwild.VerifyLoops(true) }, os.Getenv, os.Getuid()}
 }
 
 func softLimit(resource int) uint64 {
@@ -54,7 +55,7 @@ type processor struct {
 	Name   string `json:"name"`
 	Cores  int    `json:"cores"`        // that this process may use
 	Online int    `json:"cores_online"` // that the machine has
-	SIMD   string `json:"simd"`         // the widest instructions that hogwild uses: AVX-512, AVX2 or plain Go
+	SIMD   string `json:"simd"`         // the instructions that hogwild uses: avx512, avx2, neon or go
 	Total  int64  `json:"memory_total"` // bytes; 0: unknown
 	Free   int64  `json:"memory_free"`  // bytes that a new program can have
 }
@@ -62,7 +63,7 @@ type processor struct {
 func (h host) processor() processor {
 	m := hogwild.MachineAt(h.root)
 	return processor{
-		Name: m.CPU, Cores: h.cores(), Online: h.online(), SIMD: vec.Peaks()[0].Name,
+		Name: m.CPU, Cores: h.cores(), Online: h.online(), SIMD: vec.InstructionSet(),
 		Total: m.Memory, Free: hogwild.ProcBytes(h.root, "MemAvailable"),
 	}
 }

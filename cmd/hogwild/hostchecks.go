@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 
 	"hogwild/cuda"
 	"hogwild/hogwild"
+	"hogwild/internal/vec"
 )
 
 // hostChecks are what the doctor looks at beside the GPUs, a function each; some of
@@ -25,6 +28,7 @@ var hostChecks = []struct {
 	{false, host.quotaCheck},
 	{false, host.memoryCheck},
 	{false, host.memfdCheck},
+	{false, host.loopsCheck},
 	{false, host.filesCheck},
 	{true, host.namespaceCheck},
 	{true, host.wslCheck},
@@ -74,6 +78,18 @@ func (h host) memfdCheck() cuda.Finding {
 		return cuda.Found("shared memory", cuda.Fails, "%v: the container forbids memfd_create; let its seccomp profile allow it", err)
 	}
 	return cuda.Found("shared memory", cuda.Fails, "%v", err)
+}
+
+func (h host) loopsCheck() cuda.Finding {
+	faulty := h.loops()
+	if len(faulty) == 0 {
+		return cuda.Found("loops", cuda.Fine, "on %s, and each computes what plain Go does", vec.InstructionSet())
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(faulty)) {
+		all = append(all, name+" ("+faulty[name]+")")
+	}
+	return cuda.Found("loops", cuda.Advice, "wrong on this processor, so that runs use plain Go for them, slower: %s; please report it with the processor's name", strings.Join(all, ", "))
 }
 
 // Files that the coordinator holds: some for itself, and for each worker a descriptor of

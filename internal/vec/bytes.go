@@ -63,3 +63,10 @@ func Prefetch(x []uint8) {
 		prefetch(x)
 	}
 }
+
+// fetchAhead is Prefetch of numbers.
+func fetchAhead(x []float32) {
+	if use[LoopFetch] != Plain && len(x) > 0 {
+		fetch(x)
+	}
+}

@@ -42,11 +42,12 @@ func init() {
 	if name := os.Getenv(CPUVariable); name != "" {
 		limit(name)
 	}
-	for l := range use {
-		use[l] = atMost(Loop(l), set)
-	}
+	var off []string
 	if names := os.Getenv(OffVariable); names != "" {
-		switchOff(strings.Split(names, ","))
+		off = strings.Split(names, ",")
+	}
+	if err := SwitchOff(off...); err != nil && envErr == nil {
+		envErr = fmt.Errorf("%s: %w; there are %s", OffVariable, err, strings.Join(loopNames[:], ", "))
 	}
 }
 
@@ -74,6 +75,9 @@ func sets() (names []string) {
 // EnvironmentError is not nil when HOGWILD_CPU names a set that this processor does not have,
 // or HOGWILD_LOOPS_OFF a loop that there is not; the value is ignored then.
 func EnvironmentError() error { return envErr }
+
+// BestSet is the best set in use.
+func BestSet() ISA { return set }
 
 // InstructionSet says what the loops run on: the best set in use, and which loops do
 // without it, as in "avx2" or "avx2, but gemm in plain Go".

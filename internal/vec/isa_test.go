@@ -46,4 +46,7 @@ func TestSwitchOff(t *testing.T) {
 	if got := InstructionSet(); got != want {
 		t.Errorf("runs on %q, want %q", got, want)
 	}
+	if err := SwitchOff("relu"); err != nil || use[LoopDot] != atMost(LoopDot, set) || use[LoopReLU] != Plain {
+		t.Errorf("then relu alone: %v, dot on %v, relu on %v", err, use[LoopDot], use[LoopReLU])
+	}
 }

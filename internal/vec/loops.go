@@ -54,9 +54,13 @@ func Loops() []Loop {
 // runs, and by tests.
 var use [loopCount]ISA
 
-// SwitchOff has loops run in plain Go from now on. Nothing else may run meanwhile. The names
-// are those of Loop.String; one that is not among them is an error, after the others.
+// SwitchOff has the loops named, and only those, run in plain Go. Nothing else may run
+// meanwhile. The names are those of Loop.String; one that is not among them is an error,
+// after the others.
 func SwitchOff(names ...string) error {
+	for l := range use {
+		use[l] = atMost(Loop(l), set)
+	}
 	var err error
 	for _, name := range names {
 		l := slices.Index(loopNames[:], name)
@@ -67,13 +71,6 @@ func SwitchOff(names ...string) error {
 		use[l] = Plain
 	}
 	return err
-}
-
-// switchOff obeys HOGWILD_LOOPS_OFF.
-func switchOff(names []string) {
-	if err := SwitchOff(names...); err != nil && envErr == nil {
-		envErr = fmt.Errorf("%s: %w; there are %v", OffVariable, err, loopNames)
-	}
 }
 
 // Off are the names of the loops that run in plain Go though there is a better version for
