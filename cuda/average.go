@@ -59,7 +59,7 @@ func (a averager) average(r hogwild.Round) error {
 		return err
 	}
 	from, to := a.setup.Slice(a.rank)
-	cfg := a.setup.Config
+	cfg := a.setup.Job
 	m := mean{Dst: uint64(a.memory.weights), Src: uint64(a.memory.slot(0)), Share: uint64(a.share),
 		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Workers), Stride: stride(a.memory.layout.Slots)}
 	if a.gradients {
@@ -85,7 +85,7 @@ func stride(offsets []int64) int64 {
 
 // averageState does to this rank's slice of all states' vectors what --average-state says.
 func (a averager) averageState(m mean, from, to int) error {
-	if a.setup.Config.Optimizer == "sgd" || a.setup.Config.AverageState == "keep" {
+	if a.setup.Job.Optimizer == "sgd" || a.setup.Job.AverageState == "keep" {
 		return nil
 	}
 	p := a.memory.layout.P
@@ -94,7 +94,7 @@ func (a averager) averageState(m mean, from, to int) error {
 			return err
 		}
 	}
-	if a.setup.Config.AverageState == "reset" {
+	if a.setup.Job.AverageState == "reset" {
 		return zero(a.memory.steps(a.rank), 2)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (a averager) averageVector(m mean, first, from, to int) error {
 	states := a.memory.layout.States
 	vector := func(rank int) cu.DevicePtr { return a.memory.state(rank) + cu.DevicePtr(4*first) }
 	at := func(rank int) cu.DevicePtr { return vector(rank) + cu.DevicePtr(4*from) }
-	if a.setup.Config.AverageState == "average" {
+	if a.setup.Job.AverageState == "average" {
 		// The mean goes to this rank's own state, of which the kernel reads each
 		// number before it writes it, and from there to the others.
 		m.Dst, m.Src, m.Stride = uint64(vector(a.rank)), uint64(vector(0)), stride(states)

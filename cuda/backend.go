@@ -22,9 +22,9 @@ type backend struct {
 // Own makes and exports the run's memory on the first of the GPUs that the configuration
 // names, puts the set on the others too, and tries the kernels on all.
 func (b backend) Own(s *hogwild.Setup) (hogwild.Owner, error) {
-	indices, note, err := choose(s.Config.GPU, max(s.Config.LeastFree(), newLayout(s).Size))
+	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size))
 	if err == nil {
-		err = b.enough(s.Config, indices)
+		err = b.enough(s.Job, indices)
 	}
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func open(s *hogwild.Setup, index int, uuid string) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.attached(s.Config); err != nil {
+	if err := c.attached(s.Job); err != nil {
 		_ = c.close() // the error that counts is the first
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (o *owner) extend(index int) error {
 	}
 	o.away = append(o.away, a)
 	t := a.ticket.GPUs[0]
-	if t.Way, err = wayFrom(a.device, o.device, o.setup.Config); err != nil {
+	if t.Way, err = wayFrom(a.device, o.device, o.setup.Job); err != nil {
 		return err
 	}
 	o.ticket.GPUs = append(o.ticket.GPUs, t)
@@ -105,7 +105,7 @@ func (o *owner) dropWeights() error {
 
 // refuse says what replicas cannot do, if there are any.
 func (o *owner) refuse() error {
-	c, who := o.setup.Config, ""
+	c, who := o.setup.Job, ""
 	if c.CPUWorkers > 0 {
 		who = "a worker on a core"
 	}
@@ -135,8 +135,8 @@ func (b backend) Join(s *hogwild.Setup, rank int, text []byte) (hogwild.Device, 
 		return nil, fmt.Errorf("the GPU memory is laid out otherwise (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
-	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(s.Config, &h)}
-	if s.Config.OnHost(rank) {
+	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(s.Job, &h)}
+	if s.Job.OnHost(rank) {
 		return r, r.join(&h, nil)
 	}
 	g := &h.GPUs[b.gpuOf(rank, len(h.GPUs))]

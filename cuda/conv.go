@@ -140,7 +140,7 @@ func fillConv(j *job, s *hogwild.Setup, _ *memory) error {
 	text := p.encode()
 	at, err := cu.MemAlloc(int64(len(text)))
 	if err != nil {
-		return failed(err, "allocating %d bytes for the shape of %s", len(text), s.Config.Model)
+		return failed(err, "allocating %d bytes for the shape of %s", len(text), s.Job.Model)
 	}
 	j.Plan = uint64(at)
 	return upload(at, text)
@@ -168,7 +168,7 @@ func (j *job) sizeConv(p *planner) {
 
 // refuseConv says what the kernels cannot do.
 func refuseConv(s *hogwild.Setup) error {
-	n, c := s.Spec.Net, s.Config
+	n, c := s.Spec.Net, s.Job
 	switch {
 	case s.Set.Kind == data.Sparse:
 		return fmt.Errorf("gpu: the model %s on sparse rows trains in host memory only; leave --gpu out", c.Model)

@@ -67,7 +67,7 @@ func (r *remote) atHome() (err error) {
 		what  string
 	}{
 		{&b.job, int64(len(encode(r.job))), "a job"}, {&b.updates, 8, "a count"}, {&b.shares, 8, "shares"},
-		{&b.share, 4 * int64(r.setup.Config.Workers), "shares"}, {&b.record, 8 * hogwild.RecordWords, "samples"},
+		{&b.share, 4 * int64(r.setup.Job.Workers), "shares"}, {&b.record, 8 * hogwild.RecordWords, "samples"},
 		{&b.mine, 4 * p, "a replica that comes home"}, {&b.first, 4 * p, "a replica as it was"},
 	} {
 		if *a.p, err = r.home.allocate(a.bytes, a.what); err != nil {
@@ -76,7 +76,7 @@ func (r *remote) atHome() (err error) {
 	}
 	m := r.memory
 	r.job = job{W: uint64(b.mine), Out: uint64(m.weights), First: uint64(b.first), Updates: uint64(b.updates),
-		Counts: uint64(m.weights) + uint64(m.layout.Counts), Weights: p, Rank: int64(r.rank), Ranks: int64(r.setup.Config.Workers)}
+		Counts: uint64(m.weights) + uint64(m.layout.Counts), Weights: p, Rank: int64(r.rank), Ranks: int64(r.setup.Job.Workers)}
 	if r.setup.Samples() {
 		r.job.Record = uint64(b.record)
 	}
@@ -105,14 +105,14 @@ func (r *remote) giveState() error {
 
 // hold is for how many updates a worker may be away within the law (hogwild.Law); where
 // that says nothing, for as many as two cores hold back of a small model.
-func (r *remote) hold() int { return cmp.Or(r.setup.Config.Law.Hold, 256) }
+func (r *remote) hold() int { return cmp.Or(r.setup.Job.Law.Hold, 256) }
 
 // share is how much of a difference goes home from a worker that was away for longer.
 // Then each replica, and whoever trains at home, may have
 // gone all the way that there was to go: all of these ways together would be too far,
 // and these shares of them are less than one way more.
 func (r *remote) share() float32 {
-	if r.setup.Config.Workers == 1 {
+	if r.setup.Job.Workers == 1 {
 		return 1
 	}
 	return 1 / float32(r.replicas+1)
@@ -143,7 +143,7 @@ func (r *remote) pull() error {
 		return err
 	}
 	err = r.take(r.trained, r.private.first)
-	if r.barrier() && r.setup.Config.AverageState != "keep" {
+	if r.barrier() && r.setup.Job.AverageState != "keep" {
 		err = keep(err, r.takeState())
 	}
 	return keep(err, failed(cu.Synchronize(), "copying the weights to a replica"))

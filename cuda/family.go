@@ -30,7 +30,7 @@ type family struct {
 
 // familyOf is the one that trains the model on the set.
 func familyOf(s *hogwild.Setup) (*family, error) {
-	spec, name := s.Spec, s.Config.Model
+	spec, name := s.Spec, s.Job.Model
 	switch {
 	case spec.Outputs == 0:
 		return nil, fmt.Errorf("gpu: the model %s is the program's own: it trains in host memory only", name)
@@ -41,14 +41,14 @@ func familyOf(s *hogwild.Setup) (*family, error) {
 	case strings.HasPrefix(name, "cut"):
 		return &cut, nil
 	case s.Set.Kind == data.Sparse:
-		return sparseFamily(s.Config), nil
+		return sparseFamily(s.Job), nil
 	}
 	return &dense, nil
 }
 
 // notYet refuses what has no kernel.
 func notYet(_ *job, s *hogwild.Setup, _ *memory) error {
-	return fmt.Errorf("gpu: the model %s on %s rows trains in host memory only; leave --gpu out", s.Config.Model, s.Set.Kind)
+	return fmt.Errorf("gpu: the model %s on %s rows trains in host memory only; leave --gpu out", s.Job.Model, s.Set.Kind)
 }
 
 // file is the name of the PTX of a kernel, without its architecture.

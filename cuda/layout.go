@@ -54,7 +54,7 @@ func newLayout(s *hogwild.Setup) layout {
 		l.States = append(l.States, place(&l.Size, 4*len(v)))
 	}
 	l.Steps = place(&l.Size, countLine*max(1, len(s.States)))
-	l.Counts = place(&l.Size, countLine*s.Config.Workers)
+	l.Counts = place(&l.Size, countLine*s.Job.Workers)
 	l.Size = roundUp(l.Size, block)
 	l.Data = newDataPart(s.Set, false, hotCount(s))
 	return l
@@ -67,7 +67,7 @@ func (l *layout) words(s *hogwild.Setup) string {
 		text += fmt.Sprintf(", %d replicas", n)
 	}
 	if n := len(s.States); n > 0 && len(s.States[0]) > 0 {
-		text += fmt.Sprintf(", %d states of %s", n, s.Config.Optimizer)
+		text += fmt.Sprintf(", %d states of %s", n, s.Job.Optimizer)
 	}
 	return text
 }

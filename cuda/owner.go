@@ -38,7 +38,7 @@ func (o *owner) allocateRun() (err error) {
 	if o.memory.weights, err = o.allocate(l.Size, l.words(o.setup)); err != nil {
 		return err
 	}
-	piece, why, err := o.fits("training", l.Data.Size, 1+o.setup.Config.Workers)
+	piece, why, err := o.fits("training", l.Data.Size, 1+o.setup.Job.Workers)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (o *owner) allocateRun() (err error) {
 		o.notes = append(o.notes, why)
 		o.memory.stream(o.setup.Set, piece)
 	}
-	o.memory.data, err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Config.Data))
+	o.memory.data, err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Job.Data))
 	return err
 }
 
@@ -118,7 +118,7 @@ func (o *owner) Name() string {
 		list += fmt.Sprintf(",%d", a.device)
 	}
 	name := fmt.Sprintf("cuda:%s (%s)", list, o.name)
-	if o.setup.Config.CPUWorkers > 0 {
+	if o.setup.Job.CPUWorkers > 0 {
 		name += " and cpu"
 	}
 	return name
@@ -126,7 +126,7 @@ func (o *owner) Name() string {
 
 // Where is the device of a rank.
 func (o *owner) Where(rank int) string {
-	c := o.setup.Config
+	c := o.setup.Job
 	if c.OnHost(rank) {
 		return "cpu"
 	}
@@ -139,7 +139,7 @@ func (o *owner) Where(rank int) string {
 // Notes say how many steps are in flight, how workers that are not at home reach the
 // weights, and that processes take turns.
 func (o *owner) Notes() []string {
-	c, ctas, teams := o.setup.Config, o.idle.ctas, int(o.idle.job.Teams)
+	c, ctas, teams := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams)
 	on := c.Workers - c.CPUWorkers
 	each := human.Plural(ctas, "CTA")
 	if teams > 1 {

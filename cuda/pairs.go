@@ -35,7 +35,7 @@ const (
 )
 
 func fillFactor(j *job, s *hogwild.Setup, _ *memory) error {
-	c := s.Config
+	c := s.Job
 	j.Width[0], j.Bias = int64(s.Spec.Widths[0]), 0
 	if s.Spec.Options.Biases {
 		j.Bias = 1
@@ -53,7 +53,7 @@ func fillFactor(j *job, s *hogwild.Setup, _ *memory) error {
 }
 
 func fillCut(j *job, s *hogwild.Setup, _ *memory) error {
-	c := s.Config
+	c := s.Job
 	j.Width[0] = int64(s.Spec.Outputs)
 	if c.Batch == 1 && j.Width[0] <= cutShort {
 		j.Teams = threads / warp

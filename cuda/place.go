@@ -106,7 +106,7 @@ func (l layout) alone(s *hogwild.Setup) layout {
 		return at
 	}
 	slot, state := int64(0), int64(0)
-	if s.Config.Average == "gradients" && len(l.Slots) > 0 {
+	if s.Job.Average == "gradients" && len(l.Slots) > 0 {
 		slot = place(4 * int64(l.P))
 	}
 	if len(s.States) > 0 {
@@ -119,7 +119,7 @@ func (l layout) alone(s *hogwild.Setup) layout {
 		a.States = append(a.States, state)
 	}
 	a.Steps = place(countLine * int64(max(1, len(l.States))))
-	a.Counts = place(countLine * int64(s.Config.Workers))
+	a.Counts = place(countLine * int64(s.Job.Workers))
 	a.Size = roundUp(a.Size, block)
 	return a
 }

@@ -127,11 +127,11 @@ func (r *remote) onGPU(g *ticketOfGPU) (err error) {
 }
 
 func (r *remote) gradients() bool {
-	c := r.setup.Config
+	c := r.setup.Job
 	return r.barrier() && c.Average == "gradients"
 }
 
-func (r *remote) barrier() bool { return r.setup.Config.Mode == "sync" }
+func (r *remote) barrier() bool { return r.setup.Job.Mode == "sync" }
 
 // Appetite is what the device here wants, and so much that an exchange is a small part.
 func (r *remote) Appetite() int { return max(r.chunks, r.Device.Appetite()) }
@@ -195,7 +195,7 @@ const away = 9
 func (r *remote) adapt(chunks, steps int, trained, exchanged time.Duration) {
 	short := time.Duration(r.hold()) * trained / time.Duration(steps)
 	r.every = 0
-	if r.setup.Config.Workers > 1 && exchanged <= time.Duration(r.replicas)*short {
+	if r.setup.Job.Workers > 1 && exchanged <= time.Duration(r.replicas)*short {
 		r.every = r.hold()
 		return
 	}

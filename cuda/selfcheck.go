@@ -44,7 +44,7 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	for i := range w {
 		w[i] = float32(r.NormFloat64()) / 16
 	}
-	rows := make([]int32, min(o.setup.Config.Batch, o.setup.Set.Rows, 64))
+	rows := make([]int32, min(o.setup.Job.Batch, o.setup.Set.Rows, 64))
 	for i := range rows {
 		rows[i] = int32(i)
 	}
@@ -72,7 +72,7 @@ func (o *owner) apart(w, got, want []float32) int {
 	for i := range w {
 		largest = max(largest, math.Abs(float64(want[i]-w[i])))
 	}
-	if c := o.setup.Config; c.Optimizer == "adagrad" || c.Optimizer == "adam" {
+	if c := o.setup.Job; c.Optimizer == "adagrad" || c.Optimizer == "adam" {
 		few = len(w) / 50
 	}
 	for i := range want {

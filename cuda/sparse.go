@@ -42,7 +42,7 @@ func sparseKernels(step string) func(*job) (string, string) {
 }
 
 func fillSparse(j *job, s *hogwild.Setup, m *memory) error {
-	spec, c := s.Spec, s.Config
+	spec, c := s.Spec, s.Job
 	switch {
 	case len(spec.Widths) > 0:
 		return fmt.Errorf("gpu: %s on sparse rows trains in host memory only; leave --gpu out, or choose a linear model", c.Model)
@@ -86,7 +86,7 @@ const (
 // CTAs of the run hold back together are to be at most half of the steps in flight that the
 // learning rate bears; where that is too little to gain by, or not known, nothing is held back.
 func flushEvery(s *hogwild.Setup) int {
-	c := s.Config
+	c := s.Job
 	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(c) {
 		return 1
 	}
@@ -118,7 +118,7 @@ func hotCount(s *hogwild.Setup) int {
 // notHeld says that nothing is held back, if somebody asked for it in vain; else it is
 // empty.
 func notHeld(s *hogwild.Setup, j *job) string {
-	n, err := strconv.Atoi(s.Config.FlushEvery)
+	n, err := strconv.Atoi(s.Job.FlushEvery)
 	switch {
 	case err != nil || n <= 1 || j.Hot > 0:
 		return ""

@@ -162,7 +162,7 @@ func TestHotColumns(t *testing.T) {
 			t.Errorf("column %d is in slot %d with frequency %g; the least of these is %g", j, i, f, least)
 		}
 	}
-	if s.Config.Mode = "atomic"; hotCount(s) != 0 {
+	if s.Job.Mode = "atomic"; hotCount(s) != 0 {
 		t.Errorf("mode atomic holds %d columns back", hotCount(s))
 	}
 }

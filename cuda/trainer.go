@@ -63,7 +63,7 @@ func newTrainer(s *hogwild.Setup, c *gpu, m *memory, rank int) (*trainer, error)
 	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
 	}
-	t.job.MaxBatch = int64(s.Config.Batch)
+	t.job.MaxBatch = int64(s.Job.Batch)
 	step, evaluate := t.family.kernels(&t.job)
 	if t.kernels, err = loadKernels(c, "average", file(step), file(evaluate)); err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func newTrainer(s *hogwild.Setup, c *gpu, m *memory, rank int) (*trainer, error)
 		return nil, err
 	}
 	t.line = line{gpu: c, kernel: t.step, ended: t.took}
-	return t, t.line.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Config.Batch))))
+	return t, t.line.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Job.Batch))))
 }
 
 // aim says what the launches read and write: the weights, in barrier mode this rank's
 // replica or gradient, and the state that is this rank's.
 func (t *trainer) aim() {
-	cfg, m, j := t.setup.Config, t.memory, &t.job
+	cfg, m, j := t.setup.Job, t.memory, &t.job
 	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(t.rank)
 	switch {
 	case cfg.Mode == "sync" && cfg.Average == "gradients":
@@ -101,7 +101,7 @@ func (t *trainer) aim() {
 
 // share is this rank's part of the steps in flight: so many CTAs, with so many teams.
 func (t *trainer) share() {
-	cfg := t.setup.Config
+	cfg := t.setup.Job
 	mine := max(1, cfg.InFlight/(cfg.Workers-cfg.CPUWorkers))
 	t.job.Teams = int64(min(mine, max(t.family.teams, int(t.job.Teams))))
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
@@ -110,7 +110,7 @@ func (t *trainer) share() {
 // once makes the buffers.
 func (t *trainer) once() (err error) {
 	b := &t.private
-	ranks := t.setup.Config.Workers
+	ranks := t.setup.Job.Workers
 	for _, a := range []struct {
 		p     *cu.DevicePtr
 		bytes int64

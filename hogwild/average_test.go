@@ -77,7 +77,7 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 	for workers := 1; workers <= 40; workers++ {
 		at := 0
 		for rank := range workers {
-			d := cpu{rank: rank, weights: make([]float32, 25), cfg: &Config{Workers: workers}}
+			d := cpu{rank: rank, weights: make([]float32, 25), cfg: &Job{Config: Config{Workers: workers}}}
 			from, to := sliceOf(len(d.weights), d.rank, d.cfg.Workers)
 			if from != at || to < from || to-from > 25/workers+1 {
 				t.Fatalf("rank %d of %d has %d to %d, the one before ended at %d", rank, workers, from, to, at)

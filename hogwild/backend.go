@@ -14,7 +14,7 @@ import (
 // that memory is their mirror: what is uploaded at the start, and downloaded to be
 // evaluated and saved.
 type Setup struct {
-	Config *Config
+	Job    *Job
 	Set    *data.Set   // the training data
 	Spec   model.Spec  // zero for a model that the program registered itself
 	Model  model.Model // of this process, as it is trained
@@ -30,9 +30,9 @@ type Setup struct {
 	plain model.Model // as it is evaluated: without centring
 }
 
-func newSetup(c *Config, m *weights, set *data.Set) (*Setup, error) {
-	s := &Setup{Config: c, Set: set, Weights: m.w, Slots: m.slots,
-		mem: m, plan: newPlan(c, set.Rows), rate: newSchedule(c, set.Rows)}
+func newSetup(c *Job, m *weights, set *data.Set) (*Setup, error) {
+	s := &Setup{Job: c, Set: set, Weights: m.w, Slots: m.slots,
+		mem: m, plan: newPlan(&c.Config, set.Rows), rate: newSchedule(c, set.Rows)}
 	var err error
 	if s.Model, err = model.New(c.trained(set), set.Meta); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Setup) Order(rank int) data.Order { return s.plan.share(max(rank, 0)) }
 func (s *Setup) Rate(seen int64) float64 { return s.rate.at(s.rate.block(seen)) }
 
 // Momentum is that of the momentum optimizer.
-func (s *Setup) Momentum() float64 { return s.Config.momentum() }
+func (s *Setup) Momentum() float64 { return s.Job.momentum() }
 
 // ChunkRows is the most examples that a chunk has.
 func (s *Setup) ChunkRows() int { return s.plan.chunk }
@@ -75,7 +75,7 @@ func (s *Setup) Taken(state int) *uint64 { return s.mem.opts[state].steps }
 const RecordWords = recordWords
 
 // Samples tells whether a device is to sample its steps.
-func (s *Setup) Samples() bool { return os.Getenv(sampleVariable) != "off" && s.Config.Mode != "sync" }
+func (s *Setup) Samples() bool { return os.Getenv(sampleVariable) != "off" && s.Job.Mode != "sync" }
 
 // Sampled adds to a rank's record what its device has sampled.
 func (s *Setup) Sampled(rank int, words []uint64) { s.mem.records[rank].plus(words) }
@@ -89,7 +89,7 @@ func (s *Setup) Host(rank int, w []float32) Device { return newCPU(s, rank).onto
 // touched; what another device computes is to be the same. (Where gradients are averaged,
 // a rank only computes one, and the step is a plain one.)
 func (s *Setup) Try(w []float32, rows []int32, rate float64) (loss float64) {
-	d, c := newCPU(s, 0).onto(w), s.Config
+	d, c := newCPU(s, 0).onto(w), s.Job
 	d.dense = make([]float32, len(w))
 	d.opt = &optimizer{kind: c.Optimizer, mu: float32(c.momentum()), beta1: c.Beta1, beta2: c.Beta2, steps: new(uint64)}
 	if c.averagesGradients() { // the whole gradient, of which a first step with momentum is a plain one
@@ -112,7 +112,7 @@ func (s *Setup) Try(w []float32, rows []int32, rate float64) (loss float64) {
 
 // Slice are the weights that a rank averages, [from, to).
 func (s *Setup) Slice(rank int) (from, to int) {
-	return sliceOf(len(s.Weights), rank, s.Config.Workers)
+	return sliceOf(len(s.Weights), rank, s.Job.Workers)
 }
 
 // Backend is a kind of place where weights can be. Host memory is built in.
@@ -170,11 +170,11 @@ type hostOwner struct {
 func (host) Own(s *Setup) (Owner, error) {
 	o := hostOwner{s, []model.Model{s.plain}}
 	cores := runtime.NumCPU()
-	if s.Config.Workers < cores {
-		cores -= s.Config.Workers // workers train meanwhile
+	if s.Job.Workers < cores {
+		cores -= s.Job.Workers // workers train meanwhile
 	}
 	for len(o.judges) < cores {
-		m, err := model.New(s.Config.modelOptions(), s.Set.Meta)
+		m, err := model.New(s.Job.modelOptions(), s.Set.Meta)
 		if err != nil {
 			return nil, err
 		}

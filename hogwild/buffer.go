@@ -21,7 +21,7 @@ const maxHeldDense = 1 << 17
 // perceptrons diverge at 16 (simulated with exact delays), so that beyond two workers they
 // hold nothing back unless told to, but on centred inputs: there four updates late are
 // borne better than some lost (see mergesAlone).
-func (c *Config) flushDense(kind string, w int) int {
+func (c *Job) flushDense(kind string, w int) int {
 	if c.Optimizer != "sgd" || kind == data.Sparse || !layered(c.Model) || w > maxHeldDense {
 		return 1
 	}

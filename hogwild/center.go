@@ -19,7 +19,7 @@ const worthCentring = 0.8
 
 // settleCenter decides whether the run centres its inputs, and if so, sets Lambda to
 // that of the centred ones.
-func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
+func (c *Job) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 	if c.Center == "off" || c.Center == "auto" && (set.Kind == data.Sparse || c.loses(set)) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (c *Config) settleCenter(l *Law, set *data.Set, sample []data.Row) error {
 // loses tells whether workers of the run write a linear model where it lies, at the same
 // time, all of it at every step: centring does not bear what is lost then (see
 // mergesAlone). Perceptrons that are too large to be held back, whose steps are longer, bear it.
-func (c *Config) loses(set *data.Set) bool {
+func (c *Job) loses(set *data.Set) bool {
 	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !strings.HasPrefix(c.Model, "mlp") &&
 		c.flushDense(set.Kind, set.Features*max(1, len(set.Classes))) <= 1
 }
@@ -67,7 +67,7 @@ func (c *Config) mayCenter(without string, can bool) error {
 
 // trained are the options of the model that the run trains; those of the model that
 // it leaves behind are modelOptions.
-func (c *Config) trained(set *data.Set) model.Options {
+func (c *Job) trained(set *data.Set) model.Options {
 	o := c.modelOptions()
 	o.BiasStep = float32(c.Law.BiasStep)
 	if c.Law.Center {

@@ -46,7 +46,7 @@ type position struct {
 
 // snapshot is a consistent copy of a run, made while no worker was within a chunk.
 type snapshot struct {
-	config Config
+	config Job
 	meta   data.Meta
 	mean   []float32 // of the inputs
 	pos    position
@@ -98,7 +98,7 @@ func (s *snapshot) restore(m *weights, w *world) error {
 }
 
 // mayResume refuses a configuration with which the run could not go on where it stopped.
-func (s *snapshot) mayResume(c *Config, meta data.Meta) error {
+func (s *snapshot) mayResume(c *Job, meta data.Meta) error {
 	was := s.config
 	type field struct {
 		name     string
@@ -195,7 +195,7 @@ func weightTensors(params []model.Param, w []float32) []Tensor {
 // saved is a file with weights, read back.
 type saved struct {
 	path    string
-	config  Config
+	config  Job
 	meta    data.Meta
 	pos     *position
 	tensors map[string]Tensor
@@ -296,7 +296,7 @@ func SavedConfig(dir string) (Config, error) {
 		return Config{}, err
 	}
 	f.config.Resume, f.config.Run = dir, dir
-	return f.config, nil
+	return f.config.Config, nil
 }
 
 func uint64Tensor(name string, v []uint64) Tensor {

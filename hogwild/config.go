@@ -83,8 +83,6 @@ type Config struct {
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to go on from
 	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker
 
-	// Law is worked out from all this and the data, before the workers start.
-	Law Law `yaml:"-" json:"law"`
 	// Sample, when not 0, is how many examples an epoch of a short run has: see Tune.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 

@@ -26,7 +26,7 @@ type cpu struct {
 	opt     *optimizer  // the one that this worker uses
 
 	// this worker's own
-	cfg    *Config
+	cfg    *Job
 	rank   int
 	plan   plan
 	rate   schedule
@@ -70,7 +70,7 @@ type span struct{ from, to int }
 
 // newCPU makes the device of one rank.
 func newCPU(s *Setup, rank int) *cpu {
-	c, m := s.Config, s.mem
+	c, m := s.Job, s.mem
 	d := &cpu{
 		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
 		cfg: c, rank: rank, plan: s.plan, rate: s.rate,

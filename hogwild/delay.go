@@ -64,7 +64,7 @@ func (c *Config) delay() (k int, random, ok bool) {
 // delayed tells whether asynchrony is simulated.
 func (c *Config) delayed() bool { return strings.HasPrefix(c.Mode, "delayed") }
 
-func newDelay(c *Config) *delay {
+func newDelay(c *Job) *delay {
 	k, random, ok := c.delay()
 	if !ok {
 		return nil

@@ -80,7 +80,7 @@ func devices(t *testing.T, c *Config, set *data.Set) ([]*cpu, *weights) {
 		t.Fatal(err)
 	}
 	p := model.Size(m.Params())
-	shared, err := createWeights(c, p)
+	shared, err := createWeights(&Job{Config: *c}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func devices(t *testing.T, c *Config, set *data.Set) ([]*cpu, *weights) {
 	}
 	var all []*cpu
 	for rank := range c.Workers {
-		setup, err := newSetup(c, shared, set)
+		setup, err := newSetup(&Job{Config: *c}, shared, set)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ const maxHot = 1 << 18
 // takes longer than training; too many, and each of the workers goes most of the way
 // alone, so that they overshoot together (docs/asynchrony.md): the product with the
 // number of workers counts.
-func (c *Config) flushEvery(w int) int {
+func (c *Job) flushEvery(w int) int {
 	if n, err := strconv.Atoi(c.FlushEvery); err == nil {
 		return n
 	}
@@ -139,7 +139,7 @@ func (h *hot) merge() {
 // not of k's, the bias of the centred model is left with 1 - e (1 + |mu|^2) of its steps.
 // On MNIST that is less than nothing from 2.6% on, and the run diverges: cores that are far
 // apart, or busy with other programs, lose more.
-func (c *Config) mergesAlone() bool { return c.Mode == "async" && c.GPU == "" && c.Law.Center }
+func (c *Job) mergesAlone() bool { return c.Mode == "async" && c.GPU == "" && c.Law.Center }
 
 // mergePatience is how long a worker waits for one that merges, which takes microseconds:
 // one that was stopped in between must not stop all.

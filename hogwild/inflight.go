@@ -14,7 +14,7 @@ import (
 
 // inFlight is how many steps are under way at once: a step is computed on weights
 // that lack all others' steps under way.
-func (c *Config) inFlight() int {
+func (c *Job) inFlight() int {
 	k, _, delayed := c.delay()
 	switch {
 	case c.Mode == "sync":
@@ -35,7 +35,7 @@ func (c *Config) inFlight() int {
 //	C = M (pi/2) / -log(1-2/w)
 //
 // is at the bound. Two workers never go further than to the other side.
-func (c *Config) heldBack() int {
+func (c *Job) heldBack() int {
 	m, err := strconv.Atoi(c.FlushEvery)
 	if err != nil || c.Mode != "async" || c.Batch != 1 {
 		return c.Workers
@@ -57,7 +57,7 @@ const wavesAnEpoch = 8
 
 // fillGPU sets for a run on GPUs what nobody did: how many steps are under way at once,
 // and of how many examples. More of either converge slower than they compute faster.
-func (c *Config) fillGPU(l *Law, set *data.Set) {
+func (c *Job) fillGPU(l *Law, set *data.Set) {
 	if c.GPU == "" {
 		return
 	}
@@ -80,7 +80,7 @@ func (c *Config) fillGPU(l *Law, set *data.Set) {
 //
 // Past the knee a step of eight examples takes the weights no further than one of one.
 // Kappa is low by about two for centred inputs, and so is the knee.
-func (c *Config) onGPU(l *Law, set *data.Set) (flight, batch int) {
+func (c *Job) onGPU(l *Law, set *data.Set) (flight, batch int) {
 	mlp := strings.HasPrefix(c.Model, "mlp")
 	knee := l.knee(c)
 	switch short := c.short(set.Kind); {

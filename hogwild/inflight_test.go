@@ -102,7 +102,9 @@ func TestFillGPU(t *testing.T) {
 			set := &data.Set{Meta: x.meta}
 			set.Rows = rows
 			c.fillBatch(set.Kind)
-			c.fillGPU(&x.law, set)
+			j := Job{Config: c}
+			j.fillGPU(&x.law, set)
+			c = j.Config
 			if c.InFlight != x.flight || c.Batch != x.batch {
 				t.Errorf("%d steps of %d examples, want %d of %d", c.InFlight, c.Batch, x.flight, x.batch)
 			}

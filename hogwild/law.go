@@ -38,9 +38,16 @@ type Law struct {
 	Capped   bool    `json:"capped"`    // LR is less than was asked for
 }
 
+// Job is a run as all its processes know it: what the user asked for, and what the run makes
+// of it. Its JSON form is one object, with the law beside the settings.
+type Job struct {
+	Config
+	Law Law `json:"law"`
+}
+
 // law works out the Law of a run on a set, and what a GPU makes of it: see fillGPU. Model
 // and loss are resolved.
-func (c *Config) law(set *data.Set) (Law, error) {
+func (c *Job) law(set *data.Set) (Law, error) {
 	l := Law{LR: c.LR, Momentum: c.Momentum, BiasStep: 1}
 	settle := c.settle
 	if !layered(c.Model) || set.Kind == data.Pairs {
@@ -67,7 +74,7 @@ func (c *Config) law(set *data.Set) (Law, error) {
 
 // knee is how many steps in flight the learning rate asked for bears; 0: the law does
 // not say.
-func (l *Law) knee(c *Config) float64 {
+func (l *Law) knee(c *Job) float64 {
 	rate := c.LR
 	if c.Optimizer == "momentum" { // in the long run a gradient moves the weights so much
 		rate /= 1 - l.Momentum
@@ -79,7 +86,7 @@ func (l *Law) knee(c *Config) float64 {
 }
 
 // settle settles centring and the bias's step, and finds lambda.
-func (c *Config) settle(l *Law, set *data.Set) error {
+func (c *Job) settle(l *Law, set *data.Set) error {
 	sample := sampleRows(set)
 	if err := c.settleBias(l, set, sample); err != nil {
 		return err
@@ -94,21 +101,21 @@ func (c *Config) settle(l *Law, set *data.Set) error {
 }
 
 // settleNothing refuses what was asked for, where the law does not speak.
-func (c *Config) settleNothing(*Law, *data.Set) error {
+func (c *Job) settleNothing(*Law, *data.Set) error {
 	if x, err := strconv.ParseFloat(c.BiasStep, 64); err == nil && x != 1 {
 		return c.noBiasStep()
 	}
 	return c.mayCenter("the model "+c.Model, false)
 }
 
-func (c *Config) noBiasStep() error {
+func (c *Job) noBiasStep() error {
 	return usage("bias-step %s: it is for plain sgd on a linear model with a bias; leave it at auto", c.BiasStep)
 }
 
 // settleBias decides the step of the bias. Where rows are sparse and short (words of
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps in flight are borne.
-func (c *Config) settleBias(l *Law, set *data.Set, sample []data.Row) error {
+func (c *Job) settleBias(l *Law, set *data.Set, sample []data.Row) error {
 	linear := !strings.HasPrefix(c.Model, "mlp")
 	plain := c.Bias && c.Optimizer == "sgd" && !c.averagesGradients()
 	if c.BiasStep != "auto" {
@@ -138,7 +145,7 @@ func layered(name string) bool {
 // those at which the best rates lay when C was large (docs/asynchrony.md), but for
 // the squared loss, whose curvature is 2 and does not fall: there it is the bound
 // itself, (pi/2)/2, less a third. The l1 loss has no curvature.
-func (c *Config) kappa() float64 {
+func (c *Job) kappa() float64 {
 	if c.Optimizer != "sgd" && c.Optimizer != "momentum" {
 		return 0
 	}
@@ -167,7 +174,7 @@ func explicitMomentum(mu float64, w int) float64 { return max(0, 1-(1-mu)*float6
 
 // header is what the user should know before the run: whether the steps in flight are
 // borne, and what centring has done for it.
-func (l Law) header(c *Config) (lines []string) {
+func (l Law) header(c *Job) (lines []string) {
 	if l.Center {
 		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", l.Raw, l.Lambda))
 	}
@@ -181,7 +188,7 @@ func (l Law) header(c *Config) (lines []string) {
 // then sums that lack nothing diverge at any learning rate, as decay acts on what was
 // read. A velocity is stored, not added to, so that of two steps on the same one the
 // later wins; that is stable (simulated: docs/asynchrony.md).
-func (l Law) lasts(c *Config) (lines []string) {
+func (l Law) lasts(c *Job) (lines []string) {
 	each := float64(l.InFlight)
 	if c.OptimizerState == "private" {
 		each /= float64(c.Workers)
@@ -194,7 +201,7 @@ func (l Law) lasts(c *Config) (lines []string) {
 }
 
 // bears compares the knee with the steps in flight.
-func (l Law) bears(c *Config) string {
+func (l Law) bears(c *Job) string {
 	who, are, they := strconv.Itoa(l.InFlight), "are", "within it"
 	switch {
 	case c.GPU != "":
@@ -211,7 +218,7 @@ func (l Law) bears(c *Config) string {
 }
 
 // changes is what of the user's settings the run changes, for whoever watches.
-func (l Law) changes(c *Config) (lines []string) {
+func (l Law) changes(c *Job) (lines []string) {
 	if l.Capped {
 		lines = append(lines, fmt.Sprintf("lr %.3g -> %.2g: %d steps in flight", c.LR, l.LR, l.InFlight))
 	}
@@ -222,7 +229,7 @@ func (l Law) changes(c *Config) (lines []string) {
 }
 
 // tell writes to the result what the law has made of the run.
-func (l Law) tell(r *Result, c *Config) {
+func (l Law) tell(r *Result, c *Job) {
 	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
 	r.LRCapped = l.Capped
 	if c.Optimizer == "momentum" {

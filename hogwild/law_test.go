@@ -128,7 +128,7 @@ func TestLaw(t *testing.T) {
 			func(l Law) bool { return l.Momentum == .9 }, "momentum 0.9, 32 steps in flight on one velocity: stable"},
 		{"velocity of 15 steps", func(c *Config) { digits(c); c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30, "momentum", .001 },
 			func(l Law) bool {
-				return l.lasts(&Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}) == nil
+				return l.lasts(&Job{Config: Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}}) == nil
 			}, "30 steps are within it"},
 		{"l2", func(c *Config) { digits(c); c.L2 = 1e-4 }, func(l Law) bool { return !l.Center }, ""},
 		{"no law", func(c *Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Law) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
@@ -141,7 +141,8 @@ func TestLaw(t *testing.T) {
 			if !c.check(l) {
 				t.Errorf("the law is %+v", l)
 			}
-			if says := strings.Join(append(l.header(&config), l.changes(&config)...), "; "); !strings.Contains(says, c.says) {
+			job := Job{Config: config}
+			if says := strings.Join(append(l.header(&job), l.changes(&job)...), "; "); !strings.Contains(says, c.says) {
 				t.Errorf("it says %q, want %q", says, c.says)
 			}
 		})
@@ -156,7 +157,7 @@ func lawOf(t *testing.T, c Config) Law {
 	}
 	defer set.Close()
 	defer test.Close()
-	l, err := c.law(set)
+	l, err := (&Job{Config: c}).law(set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestLawRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.law(set); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), want) {
+		if _, err := (&Job{Config: c}).law(set); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		set.Close()

@@ -212,7 +212,7 @@ func sharedWeights(t *testing.T, c Config) *weights {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := openWeights(seg, &c)
+		m, err := openWeights(seg, &Job{Config: c})
 		if err != nil { // of an earlier run, in another mode
 			seg.Close()
 			continue

@@ -125,7 +125,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 	} {
 		config := defaults()
 		config.Workers, config.Optimizer, config.Mode, config.Average, config.OptimizerState = 3, "adam", c.mode, c.average, c.state
-		m, err := createWeights(&config, 10)
+		m, err := createWeights(&Job{Config: config}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 
 func newCoordinator(c Config) *coordinator {
 	n := c.Workers
-	return &coordinator{cfg: c, launch: newLauncher(), display: newDisplay(c.Progress, c.Quiet),
+	return &coordinator{cfg: Job{Config: c}, launch: newLauncher(), display: newDisplay(c.Progress, c.Quiet),
 		procs: make([]*process, n), restarts: make([]int, n), gone: make([]bool, n), rates: make([]int64, n),
 		evaluated: make(chan evaluation, 1), respawn: make(chan int, n)}
 }
@@ -42,7 +42,7 @@ func (r *coordinator) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.world, err = createWorld(worldHeader{Version: Version, Config: r.cfg, Rows: r.train.Rows,
+	r.world, err = createWorld(worldHeader{Version: Version, Job: r.cfg, Rows: r.train.Rows,
 		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
 		CPUProfile: r.cfg.CPUProfile, Trace: r.cfg.Trace})
 	if err != nil {
@@ -172,7 +172,7 @@ func FreshRun(c Config) string {
 
 // openFolder makes the run folder: the one to resume, or a new one.
 func (r *coordinator) openFolder() error {
-	r.dir = FreshRun(r.cfg)
+	r.dir = FreshRun(r.cfg.Config)
 	r.cfg.Run = r.dir
 	if r.cfg.Resume != r.dir {
 		if _, err := os.Stat(filepath.Join(r.dir, snapshotFile)); err == nil {
@@ -187,7 +187,7 @@ func (r *coordinator) openFolder() error {
 	if err := os.Remove(filepath.Join(r.dir, resultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	text, err := yaml.Marshal(r.cfg)
+	text, err := yaml.Marshal(r.cfg.Config)
 	if err != nil {
 		return err
 	}

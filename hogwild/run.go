@@ -20,7 +20,7 @@ import (
 // coordinator runs one job: it makes the shared memory, starts the workers,
 // watches them, and collects. It trains nothing itself.
 type coordinator struct {
-	cfg         Config
+	cfg         Job
 	train, test *data.Set
 	lent        bool          // the sets are the caller's
 	owner       Owner         // of the device memory

@@ -69,7 +69,7 @@ const sampleVariable = "HOGWILD_SAMPLES"
 
 // newSampler makes the sampler of a rank. In barrier mode a worker trains a replica
 // that no other writes.
-func newSampler(m *weights, c *Config, rank int) *sampler {
+func newSampler(m *weights, c *Job, rank int) *sampler {
 	s := &sampler{counts: m.counts, own: &m.counts[rank*lineWords], record: m.records[rank],
 		rank: rank, gap: 1, left: 1, seed: uint64(rank) + 1, last: time.Now(), probes: c.Mode != "atomic"}
 	s.written = *s.own // of the process before this one

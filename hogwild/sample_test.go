@@ -16,7 +16,7 @@ import (
 func TestSamplerCountsOthers(t *testing.T) {
 	c := Config{Workers: 3, Mode: "async", Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
-	mine, other, third := newSampler(m, &c, 1), newSampler(m, &c, 0), newSampler(m, &c, 2)
+	mine, other, third := newSampler(m, &Job{Config: c}, 1), newSampler(m, &Job{Config: c}, 0), newSampler(m, &Job{Config: c}, 2)
 	other.wrote(5)
 	mine.read()
 	other.wrote(2)
@@ -26,14 +26,14 @@ func TestSamplerCountsOthers(t *testing.T) {
 	if in.StalenessSamples != 1 || in.StalenessMean != 302 || in.StalenessMax != 302 || in.StalenessP50 != 288 {
 		t.Errorf("%+v, want one sample of 302, in the bucket from 288", in)
 	}
-	if again := newSampler(m, &c, 1); again.written != 1 {
+	if again := newSampler(m, &Job{Config: c}, 1); again.written != 1 {
 		t.Errorf("a new process goes on from %d updates, want 1", again.written)
 	}
 }
 
 func newTestWeights(t *testing.T, c *Config, p int) *weights {
 	t.Helper()
-	m, err := createWeights(c, p)
+	m, err := createWeights(&Job{Config: *c}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func newTestWeights(t *testing.T, c *Config, p int) *weights {
 func TestSamplerSeesConflicts(t *testing.T) {
 	c := Config{Workers: 2, Mode: "async", Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
-	s, bits := newSampler(m, &c, 0), shm.Bits(m.w)
+	s, bits := newSampler(m, &Job{Config: c}, 0), shm.Bits(m.w)
 	s.read()
 	for at := range 30 { // of which it notes 16
 		s.note(bits, at)
@@ -70,7 +70,7 @@ func TestSamplerSeesLosses(t *testing.T) {
 	bits := shm.Bits(m.w)
 	for _, locked := range []bool{false, true} {
 		clear(m.records[0])
-		s := newSampler(m, &c, 0)
+		s := newSampler(m, &Job{Config: c}, 0)
 		var stop atomic.Bool
 		var busy sync.WaitGroup
 		with := func(rank int, f func()) {
@@ -149,12 +149,12 @@ func TestStalenessOfRuns(t *testing.T) {
 // What a step pays for the instruments: each of them, and one that is sampled.
 func BenchmarkSampler(b *testing.B) {
 	c := Config{Workers: 8, Mode: "async", Optimizer: "sgd"}
-	m, err := createWeights(&c, 100000)
+	m, err := createWeights(&Job{Config: c}, 100000)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer m.seg.Close()
-	s, bits := newSampler(m, &c, 0), shm.Bits(m.w)
+	s, bits := newSampler(m, &Job{Config: c}, 0), shm.Bits(m.w)
 	b.Run("step", func(b *testing.B) {
 		for b.Loop() {
 			s.left = math.MaxInt

@@ -23,7 +23,7 @@ const rateBlock = 64
 // block is the first example of the block that seen is in.
 func (s schedule) block(seen int64) int64 { return seen &^ (rateBlock - 1) }
 
-func newSchedule(c *Config, n int) schedule {
+func newSchedule(c *Job, n int) schedule {
 	n = c.part(n)
 	lr := cmp.Or(c.Law.LR, c.LR) // without a Law: what was asked for
 	return schedule{kind: c.Schedule, lr: lr, min: min(lr, c.LRMin), decay: c.Decay,

@@ -25,7 +25,7 @@ type weights struct {
 }
 
 // createWeights makes the segment for p weights, all zero.
-func createWeights(c *Config, p int) (*weights, error) {
+func createWeights(c *Job, p int) (*weights, error) {
 	var l shm.Layout
 	l.Add("weights", shm.F32, p)
 	if c.Mode == "sync" {
@@ -52,7 +52,7 @@ func createWeights(c *Config, p int) (*weights, error) {
 }
 
 // openWeights finds the arrays in a mapped segment.
-func openWeights(seg *shm.Segment, c *Config) (*weights, error) {
+func openWeights(seg *shm.Segment, c *Job) (*weights, error) {
 	m := &weights{seg: seg}
 	var errs [4]error
 	var slots []float32
@@ -85,7 +85,7 @@ func openWeights(seg *shm.Segment, c *Config) (*weights, error) {
 }
 
 // openModes finds what the modes and the samples need beside the weights.
-func (m *weights) openModes(c *Config) error {
+func (m *weights) openModes(c *Job) error {
 	var errs [4]error
 	var records []uint64
 	m.counts, errs[0] = shm.View[uint64](m.seg, "counts")
@@ -110,7 +110,7 @@ func (m *weights) openModes(c *Config) error {
 }
 
 // momentum is the one that the run uses; without a Law, the one asked for.
-func (c *Config) momentum() float64 {
+func (c *Job) momentum() float64 {
 	if c.Law.LR == 0 {
 		return c.Momentum
 	}

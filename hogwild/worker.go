@@ -76,8 +76,8 @@ func joinRun() (*worker, *worldHeader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if rank < 0 || rank >= header.Config.Workers {
-		return nil, nil, fmt.Errorf("rank %d of %d workers", rank, header.Config.Workers)
+	if rank < 0 || rank >= header.Job.Workers {
+		return nil, nil, fmt.Errorf("rank %d of %d workers", rank, header.Job.Workers)
 	}
 	if seg, err = mapInherited(weightsFD, "weights", true); err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func joinRun() (*worker, *worldHeader, error) {
 	if sum, err := seg.Checksum(); err != nil || sum != header.Weights {
 		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum, header.Weights, err)
 	}
-	m, err := openWeights(seg, &header.Config)
+	m, err := openWeights(seg, &header.Job)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,16 +97,16 @@ func joinRun() (*worker, *worldHeader, error) {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
 	}
 	device, err := joinDevice(&header, rank, m, set)
-	return &worker{rank: rank, world: world, device: device, delayed: header.Config.delayed()}, &header, err
+	return &worker{rank: rank, world: world, device: device, delayed: header.Job.delayed()}, &header, err
 }
 
 // joinDevice makes the device of a rank, where the configuration says.
 func joinDevice(h *worldHeader, rank int, m *weights, set *data.Set) (Device, error) {
-	setup, err := newSetup(&h.Config, m, set)
+	setup, err := newSetup(&h.Job, m, set)
 	if err != nil {
 		return nil, err
 	}
-	b, err := h.Config.backend()
+	b, err := h.Job.backend()
 	if err != nil {
 		return nil, err
 	}

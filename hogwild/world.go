@@ -93,7 +93,7 @@ const (
 // worldHeader travels with the world: what a worker needs to know beyond its rank.
 type worldHeader struct {
 	Version string `json:"version"`
-	Config  Config `json:"config"`
+	Job     Job    `json:"job"`
 	Rows    int    `json:"rows"`
 	Weights uint64 `json:"weights"` // checksum of the layout of the weights' segment
 	Data    string `json:"data"`    // checksum of the data
@@ -109,13 +109,13 @@ func createWorld(h worldHeader) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPlan(&h.Config, h.Rows)
+	p := newPlan(&h.Job.Config, h.Rows)
 	var l shm.Layout
 	l.Add("control", shm.U64, controlWords)
 	l.Add("bells", shm.U32, bellWords)
-	l.Add("lines", shm.U64, h.Config.Workers, lineWords)
+	l.Add("lines", shm.U64, h.Job.Workers, lineWords)
 	l.Add("chunks", shm.U64, p.chunks(), 2)
-	l.AddBarrier("barrier", h.Config.Workers)
+	l.AddBarrier("barrier", h.Job.Workers)
 	l.Add("header", shm.U8, len(text))
 	seg, err := l.Create("world")
 	if err != nil {
@@ -147,7 +147,7 @@ func openWorld(seg *shm.Segment) (*world, worldHeader, error) {
 	if h.Version != Version {
 		return nil, h, fmt.Errorf("the coordinator is hogwild %s, this worker is %s: start both from one binary", h.Version, Version)
 	}
-	w := &world{seg: seg, plan: newPlan(&h.Config, h.Rows)}
+	w := &world{seg: seg, plan: newPlan(&h.Job.Config, h.Rows)}
 	var errs [5]error
 	w.control, errs[0] = shm.View[uint64](seg, "control")
 	w.bells, errs[1] = shm.View[uint32](seg, "bells")
@@ -158,7 +158,7 @@ func openWorld(seg *shm.Segment) (*world, worldHeader, error) {
 		return nil, h, err
 	}
 	if len(w.control) != controlWords || len(w.bells) != bellWords ||
-		len(w.lines) != h.Config.Workers*lineWords || len(w.chunks) != 2*w.plan.chunks() {
+		len(w.lines) != h.Job.Workers*lineWords || len(w.chunks) != 2*w.plan.chunks() {
 		return nil, h, errors.New("the control block has another shape than this program gives it")
 	}
 	return w, h, nil

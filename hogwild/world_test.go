@@ -21,7 +21,7 @@ func freshWorld(t *testing.T, n int, edit func(*Config)) *world {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w, err := createWorld(worldHeader{Version: Version, Config: c, Rows: n})
+	w, err := createWorld(worldHeader{Version: Version, Job: Job{Config: c}, Rows: n})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestProgressSums(t *testing.T) {
 func TestOpenWorldRefuses(t *testing.T) {
 	c := defaults()
 	c.Workers = 2
-	_, err := createWorld(worldHeader{Version: "0.0.0", Config: c, Rows: 100})
+	_, err := createWorld(worldHeader{Version: "0.0.0", Job: Job{Config: c}, Rows: 100})
 	wantError(t, err, "hogwild 0.0.0", Version, "start both from one binary")
 
 	segment := func(edit func(l *shm.Layout), header string) *shm.Segment {
@@ -381,7 +381,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 func weightsOnly(t *testing.T) *shm.Segment {
 	c := defaults()
 	c.Workers = 2
-	m, err := createWeights(&c, 10)
+	m, err := createWeights(&Job{Config: c}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
