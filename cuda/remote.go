@@ -74,7 +74,7 @@ func (r *remote) join(h *ticketOfRun, g *ticketOfGPU) (err error) {
 func (r *remote) onCore() {
 	s, w := r.setup, make([]float32, r.memory.layout.P)
 	i := r.rank % len(s.States)
-	r.Device = s.Host(r.rank, w)
+	r.Device = hogwild.Replica(s, r.rank, w)
 	r.trained = hostVector(w)
 	r.result = r.trained
 	if r.gradients() {

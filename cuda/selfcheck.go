@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"hogwild/hogwild"
 	"math"
 	"math/rand/v2"
 )
@@ -50,7 +51,7 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	}
 	const rate = 0.5
 	want := append([]float32(nil), w...)
-	loss := o.setup.Try(want, rows, rate)
+	loss := hogwild.TryStep(o.setup, want, rows, rate)
 	got, lossThere, err := o.oneStep(w, rows, rate)
 	if err != nil {
 		return "", err

@@ -39,26 +39,6 @@ func (d *cpu) Average(r Round) error {
 	return nil
 }
 
-// Shares is the weight of each rank in the mean: its part of the round's examples.
-// Nil: nobody trained any.
-func (r Round) Shares() []float32 {
-	total := 0
-	for _, n := range r.Examples {
-		total += n
-	}
-	if total == 0 {
-		return nil
-	}
-	share := make([]float32, len(r.Examples))
-	for i, n := range r.Examples {
-		share[i] = float32(float64(n) / float64(total))
-	}
-	return share
-}
-
-// sliceOf is a rank's part of n weights, [from, to).
-func sliceOf(n, rank, ranks int) (from, to int) { return rank * n / ranks, (rank + 1) * n / ranks }
-
 // stepTogether takes the round's one step on this rank's slice, with the mean
 // gradient. The optimizer's state is one for all, and each rank owns a slice of it.
 func (d *cpu) stepTogether(r Round, from int) {

@@ -3,7 +3,6 @@ package hogwild
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -32,7 +31,7 @@ type Setup struct {
 
 func newSetup(c *Job, m *weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Job: c, Set: set, Weights: m.w, Slots: m.slots,
-		mem: m, plan: newPlan(&c.Config, set.Rows), rate: newSchedule(c, set.Rows)}
+		mem: m, plan: newPlan(&c.Config, set.Rows), rate: newSchedule(&c.Config, c.Law.LR, set.Rows)}
 	var err error
 	if s.Model, err = model.New(c.trained(set), set.Meta); err != nil {
 		return nil, err
@@ -80,36 +79,6 @@ func (s *Setup) Samples() bool { return os.Getenv(sampleVariable) != "off" && s.
 // Sampled adds to a rank's record what its device has sampled.
 func (s *Setup) Sampled(rank int, words []uint64) { s.mem.records[rank].plus(words) }
 
-// Host is a device in host memory that trains w, as long as the weights, in a rank's
-// place: a replica that nobody else writes.
-func (s *Setup) Host(rank int, w []float32) Device { return newCPU(s, rank).onto(w) }
-
-// Try takes the run's first step, of a given rate, on rows of its data: w becomes what the
-// weights w would be after it. It returns the summed loss. Nothing that is shared is
-// touched; what another device computes is to be the same. (Where gradients are averaged,
-// a rank only computes one, and the step is a plain one.)
-func (s *Setup) Try(w []float32, rows []int32, rate float64) (loss float64) {
-	d, c := newCPU(s, 0).onto(w), s.Job
-	d.dense = make([]float32, len(w))
-	d.opt = &optimizer{kind: c.Optimizer, mu: float32(c.momentum()), beta1: c.Beta1, beta2: c.Beta2, steps: new(uint64)}
-	if c.averagesGradients() { // the whole gradient, of which a first step with momentum is a plain one
-		d.opt.kind = "momentum"
-	}
-	for range optimizerSlots(d.opt.kind) {
-		d.opt.slots = append(d.opt.slots, make([]float32, len(w)))
-	}
-	b := d.reader.Batch(rows)
-	if d.x = b.Rows; s.Set.Kind != data.Sparse {
-		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see shrink
-	}
-	loss = d.model.Grad(w, b, &d.g)
-	if d.opt.kind != "sgd" {
-		d.flatten()
-	}
-	d.put(rate)
-	return loss
-}
-
 // Slice are the weights that a rank averages, [from, to).
 func (s *Setup) Slice(rank int) (from, to int) {
 	return sliceOf(len(s.Weights), rank, s.Job.Workers)
@@ -147,54 +116,9 @@ var backends = map[string]Backend{}
 // it. The GPU's is "cuda". It is called first thing in main.
 func RegisterBackend(name string, b Backend) { backends[name] = b }
 
-// backend is the one that the configuration asks for.
-func (c *Config) backend() (Backend, error) {
-	if c.GPU == "" {
-		return host{}, nil
-	}
-	if b, ok := backends["cuda"]; ok {
-		return b, nil
-	}
-	return nil, usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda", c.GPU)
-}
+// registered is the backend of a name; nil if the program has none of it.
+func registered(name string) Backend { return backends[name] }
 
-// host is the backend of the weights' own segment: there is nothing to move.
-type host struct{}
-
-// hostOwner is a run in host memory, as the coordinator holds it.
-type hostOwner struct {
-	s      *Setup
-	judges []model.Model // for Score: one for each core that it may take
-}
-
-func (host) Own(s *Setup) (Owner, error) {
-	o := hostOwner{s, []model.Model{s.plain}}
-	cores := runtime.NumCPU()
-	if s.Job.Workers < cores {
-		cores -= s.Job.Workers // workers train meanwhile
-	}
-	for len(o.judges) < cores {
-		m, err := model.New(s.Job.modelOptions(), s.Set.Meta)
-		if err != nil {
-			return nil, err
-		}
-		o.judges = append(o.judges, m)
-	}
-	return o, nil
-}
-
-func (host) Join(s *Setup, rank int, _ []byte) (Device, error) { return newCPU(s, rank), nil }
-
-func (hostOwner) Name() string                      { return "cpu" }
-func (hostOwner) Notes() []string                   { return nil }
-func (hostOwner) Where(int) string                  { return "cpu" }
-func (hostOwner) Handle() []byte                    { return nil }
-func (hostOwner) Upload() error                     { return nil }
-func (hostOwner) Download() error                   { return nil }
-func (hostOwner) Refresh() error                    { return nil }
-func (hostOwner) Close() error                      { return nil }
-func (o hostOwner) Device(rank int) (Device, error) { return newCPU(o.s, rank), nil }
-
-func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
-	return evaluate(o.judges, w, set), nil
-}
+// sampleVariable set to "off" in the environment switches the samples off, to measure
+// what they cost.
+const sampleVariable = "HOGWILD_SAMPLES"

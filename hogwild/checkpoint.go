@@ -74,15 +74,15 @@ func (s *snapshot) capture(m *weights, w *world) {
 }
 
 // restore writes the copy back, into segments made for the same configuration.
-func (s *snapshot) restore(m *weights, w *world) error {
+func (s *snapshot) restore(m *weights, w *world, optimizer string) error {
 	copy(m.w, s.w)
-	same := s.config.Optimizer == m.opts[0].kind && len(s.steps) == len(m.steps)
+	same := s.config.Optimizer == optimizer && len(s.steps) == len(m.steps)
 	if same && len(s.state) == len(m.state) {
 		copy(m.state, s.state)
 		copy(m.steps, s.steps)
 	} else if len(s.state) > 0 && len(m.state) > 0 {
 		return usage("resume: the snapshot holds the state of %d optimizers (%s), this run needs %d (%s): keep workers, optimizer and optimizer-state",
-			len(s.steps)/lineWords, s.config.Optimizer, len(m.opts), m.opts[0].kind)
+			len(s.steps)/lineWords, s.config.Optimizer, len(m.opts), optimizer)
 	}
 	if !s.pos.Within {
 		return nil

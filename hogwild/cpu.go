@@ -19,11 +19,11 @@ import (
 // is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
 type cpu struct {
 	// shared with other processes
-	weights []float32   // what the run is about
-	w       []float32   // what this worker trains: the weights, or its replica of them
-	slots   [][]float32 // barrier mode: every rank's replica, or gradient
-	opts    []optimizer // one a rank, or one for all
-	opt     *optimizer  // the one that this worker uses
+	weights []float32    // what the run is about
+	w       []float32    // what this worker trains: the weights, or its replica of them
+	slots   [][]float32  // barrier mode: every rank's replica, or gradient
+	opts    []*optimizer // one a rank, or one for all
+	opt     *optimizer   // the one that this worker uses
 
 	// this worker's own
 	cfg    *Job
@@ -72,10 +72,14 @@ type span struct{ from, to int }
 func newCPU(s *Setup, rank int) *cpu {
 	c, m := s.Job, s.mem
 	d := &cpu{
-		weights: m.w, w: m.w, slots: m.slots, opts: m.opts, opt: &m.opts[rank%len(m.opts)],
+		weights: m.w, w: m.w, slots: m.slots,
 		cfg: c, rank: rank, plan: s.plan, rate: s.rate,
-		model: c.slowed(s.Model), set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
+		model: slowed(&c.Config, s.Model), set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.plan.chunk),
 	}
+	for _, state := range m.opts {
+		d.opts = append(d.opts, newOptimizer(c, state))
+	}
+	d.opt = d.opts[rank%len(d.opts)]
 	for r := range c.Workers {
 		d.orders = append(d.orders, s.Order(r))
 	}

@@ -2,8 +2,6 @@ package hogwild
 
 import (
 	"math/rand/v2"
-	"strconv"
-	"strings"
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -46,23 +44,6 @@ type pending struct {
 	rows  []data.Row
 	mid   []model.Center
 }
-
-// maxDelay bounds K: every update in flight holds a gradient.
-const maxDelay = 1<<16 - 1
-
-// delay reads a mode of the form delayed:K or delayed:geometric:K.
-func (c *Config) delay() (k int, random, ok bool) {
-	text, ok := strings.CutPrefix(c.Mode, "delayed:")
-	if !ok {
-		return 0, false, false
-	}
-	text, random = strings.CutPrefix(text, "geometric:")
-	k, err := strconv.Atoi(text)
-	return k, random, err == nil && k >= 0 && k <= maxDelay
-}
-
-// delayed tells whether asynchrony is simulated.
-func (c *Config) delayed() bool { return strings.HasPrefix(c.Mode, "delayed") }
 
 func newDelay(c *Job) *delay {
 	k, random, ok := c.delay()

@@ -5,43 +5,6 @@ import (
 	"fmt"
 )
 
-// Chunk is the work that a worker takes at once: steps of Batch examples each, at
-// positions First, First+Stride, ... of the epoch's order, Count examples in all.
-// The last step has what is left over.
-type Chunk struct {
-	Index  int // into the epoch's table of chunks
-	Epoch  int // from 0
-	Rank   int // whose share of the data this is; -1 when all share one order
-	First  int
-	Count  int
-	Batch  int
-	Stride int
-	Seen   int64 // examples of the whole run before this chunk, trained by all workers
-	Weight int   // examples of all workers that go by while this chunk trains one
-}
-
-// Split cuts off the first steps: so many, or all that there are.
-func (c Chunk) Split(steps int) (first, rest Chunk) {
-	first, rest = c, c
-	first.Count = min(steps*c.Batch, c.Count)
-	rest.Count -= first.Count
-	rest.First += steps * c.Stride
-	rest.Seen += int64(first.Count * c.Weight)
-	return first, rest
-}
-
-// Tally is what training a chunk came to.
-type Tally struct {
-	Examples int
-	Steps    int
-	Loss     float64 // summed over the examples, each at the weights it was trained on
-}
-
-// Plus is both together.
-func (t Tally) Plus(o Tally) Tally {
-	return Tally{t.Examples + o.Examples, t.Steps + o.Steps, t.Loss + o.Loss}
-}
-
 // Device is what a worker needs from the place where the weights are. Only the
 // device touches them; a worker sees chunks and tallies.
 type Device interface {
@@ -58,13 +21,6 @@ type Device interface {
 	Average(r Round) error
 	// Close gives back what the device holds; the weights stay.
 	Close() error
-}
-
-// Round is what a rank must know to average.
-type Round struct {
-	Number   int   // of the run, from 1
-	Seen     int64 // examples of the run before this round
-	Examples []int // trained by each rank in this round
 }
 
 // ErrNotFinite is matched by errors that report a loss of NaN or infinity.

@@ -6,43 +6,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
-
-const evalBatch = 256 // rows; the result does not depend on it
-
-// evaluate adds up loss and errors of weights w over a whole set, by as many goroutines as
-// there are models. The sum does not depend on their number.
-func evaluate(models []model.Model, w []float32, set *data.Set) (sum model.Score) {
-	scores := make([]model.Score, ceilDiv(set.Rows, evalBatch))
-	var busy sync.WaitGroup
-	for first, m := range models {
-		busy.Go(func() {
-			reader := set.NewReader()
-			rows := make([]int32, 0, evalBatch)
-			for i := first; i < len(scores); i += len(models) {
-				rows = rows[:0]
-				for j := i * evalBatch; j < min((i+1)*evalBatch, set.Rows); j++ {
-					rows = append(rows, int32(j))
-				}
-				scores[i] = m.Eval(w, reader.Batch(rows))
-			}
-		})
-	}
-	busy.Wait()
-	for _, s := range scores {
-		sum.N += s.N
-		sum.Loss += s.Loss
-		sum.Correct += s.Correct
-		sum.SqErr += s.SqErr
-		sum.Y += s.Y
-		sum.Y2 += s.Y2
-	}
-	return sum
-}
 
 // score is what is told of an evaluation: accuracy for classes, RMSE and R2 for values,
 // nothing but the loss where nothing is predicted, as by a graph cut.

@@ -85,7 +85,7 @@ func (e *eventFile) epoch(r EpochResult, in *Instruments, weights []histogram) e
 	s.optional("test/rmse", r.TestRMSE)
 	s.optional("test/r2", r.TestR2)
 	if in.StalenessSamples > 0 {
-		s.histogram(in.histogram())
+		s.histogram(stalenessHistogram(in))
 	}
 	for _, h := range weights {
 		s.histogram(h)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"hogwild/hogwild/model"
@@ -159,7 +160,7 @@ func (r *coordinator) result() Result {
 	}); ok { // not in host memory
 		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
-	c.Law.tell(&res, c)
+	tell(&res, c)
 	res.Instruments = r.instruments()
 	res.PerWorker = r.workers()
 	res.Shares = r.shares(res.PerWorker)
@@ -239,7 +240,7 @@ func (r *coordinator) show() {
 	r.display.status(s)
 	if time.Since(r.second) >= time.Second {
 		r.second = time.Now()
-		lr := newSchedule(&r.cfg, r.train.Rows).at(s.Examples)
+		lr := newSchedule(&r.cfg.Config, r.cfg.Law.LR, r.train.Rows).at(s.Examples)
 		err := errors.Join(r.metrics.second(s), r.board.second(s, r.instruments(), lr))
 		if err != nil && r.ended == nil {
 			r.ended = err
@@ -297,3 +298,44 @@ func (r *coordinator) instruments() *Instruments {
 }
 
 func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }
+
+// tell writes to the result what the law has made of the run.
+func tell(r *Result, c *Job) {
+	l := c.Law
+	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
+	r.LRCapped = l.Capped
+	if c.Optimizer == "momentum" {
+		r.MomentumUsed = l.Momentum
+	}
+	r.Rate = strings.Join(l.changes(c), "; ")
+}
+
+// shares adds up the workers of each device, in the order of ranks; nil if there is one
+// device only.
+func (r *coordinator) shares(workers []WorkerStatus) (all []Share) {
+	total := int64(0)
+	for _, w := range workers {
+		device := r.owner.Where(w.Rank)
+		i := slices.IndexFunc(all, func(s Share) bool { return s.Device == device })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Share{Device: device})
+		}
+		all[i].Examples += w.Examples
+		total += w.Examples
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	for i := range all {
+		all[i].Share = float64(all[i].Examples) / float64(max(total, 1))
+	}
+	return all
+}
+
+// release gives back what a dead worker had: its chunks, its locks, its turn.
+func (r *coordinator) release(rank int) {
+	r.mem.freeLocks(rank)
+	r.mem.pass(rank)
+	r.world.release(rank)
+}

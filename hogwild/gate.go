@@ -44,7 +44,7 @@ func (r *coordinator) gate() {
 	if r.ended != nil {
 		return
 	}
-	rate := newSchedule(&r.cfg, r.train.Rows)
+	rate := newSchedule(&r.cfg.Config, r.cfg.Law.LR, r.train.Rows)
 	e := EpochResult{Kind: "epoch", Epoch: int(r.pos.Epoch), Seconds: r.pos.Seconds, Examples: r.pos.Examples,
 		LR: rate.at(int64(r.pos.Epoch) * int64(r.world.plan.n)), TrainLoss: loss / float64(max(done, 1))}
 	r.pos.Epoch++

@@ -41,10 +41,6 @@ type spin struct {
 // be little of it.
 const clocked = time.Microsecond
 
-// maxGradientDelay keeps a chunk of 1,024 such steps within what a run that is stopped
-// waits for.
-const maxGradientDelay = 5 * time.Millisecond
-
 func newSpin(d time.Duration) spin {
 	s := spin{turns: int(math.Round(float64(d.Nanoseconds()) / turnTime()))}
 	if d >= clocked {
@@ -91,23 +87,9 @@ func turn(x uint64, n int) uint64 {
 }
 
 // slowed makes a model as slow as the configuration says.
-func (c *Config) slowed(m model.Model) model.Model {
+func slowed(c *Config, m model.Model) model.Model {
 	if c.GradientDelay == 0 {
 		return m
 	}
 	return &slowModel{m, newSpin(c.GradientDelay)}
-}
-
-// checkGradientDelay refuses delays that cannot be had.
-func (c *Config) checkGradientDelay() error {
-	d := c.GradientDelay
-	switch {
-	case d < 0 || d > maxGradientDelay:
-		return usage("gradient-delay %v: must be from 0 to %v", d, maxGradientDelay)
-	case d > 0 && c.GPU != "":
-		return usage("gradient-delay %v with gpu: it keeps a core busy; leave one of them out", d)
-	case d > 0 && c.delayed():
-		return usage("gradient-delay %v with mode %s: there a delay is counted in updates, not in time; leave gradient-delay out", d, c.Mode)
-	}
-	return nil
 }

@@ -24,7 +24,7 @@ func (h *histogram) add(low, high, count float64) {
 
 // histogram is the staleness of all samples. Of a bucket with several delays it knows the
 // least only.
-func (in *Instruments) histogram() (h histogram) {
+func stalenessHistogram(in *Instruments) (h histogram) {
 	for i, b := range in.StalenessHistogram {
 		from, n := float64(b[0]), float64(b[1])
 		if i == 0 {

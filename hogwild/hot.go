@@ -1,7 +1,6 @@
 package hogwild
 
 import (
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -25,30 +24,6 @@ type hot struct {
 	made       int     // since the last
 	lock       *uint32 // the rank, plus one, of the worker that merges: see mergesAlone; else nil
 	rank       int
-}
-
-// maxHot is the largest model that is copied whole, a megabyte of it: copy and base
-// then stay in a core's cache. In a larger one most weights are rare, and two workers seldom
-// meet at one: at its bias alone, which is copied by itself (see holdBias).
-const maxHot = 1 << 18
-
-// flushEvery is how many updates of w weights a worker holds back. Too few, and merging
-// takes longer than training; too many, and each of the workers goes most of the way
-// alone, so that they overshoot together (docs/asynchrony.md): the product with the
-// number of workers counts.
-func (c *Job) flushEvery(w int) int {
-	if n, err := strconv.Atoi(c.FlushEvery); err == nil {
-		return n
-	}
-	every := 512
-	if w > 1<<14 {
-		every = 4096 // merging all of so many takes as long as a hundred steps
-	}
-	every /= c.Workers
-	if c.Law.Hold > 0 {
-		every = min(every, c.Law.Hold)
-	}
-	return max(16, every)
 }
 
 // holdBack makes the copy of a worker of a run that needs one; else nil. copied is the
@@ -132,14 +107,6 @@ func (h *hot) merge() {
 		atomic.CompareAndSwapUint32(h.lock, uint32(h.rank+1), 0)
 	}
 }
-
-// mergesAlone tells whether workers merge one after the other. Two that merge at once lose
-// updates where they meet, which plain weights bear. With centring they do not: V, s and
-// k hold one function together (model.Center), and when a share e of V's updates is lost, but
-// not of k's, the bias of the centred model is left with 1 - e (1 + |mu|^2) of its steps.
-// On MNIST that is less than nothing from 2.6% on, and the run diverges: cores that are far
-// apart, or busy with other programs, lose more.
-func (c *Job) mergesAlone() bool { return c.Mode == "async" && c.GPU == "" && c.Law.Center }
 
 // mergePatience is how long a worker waits for one that merges, which takes microseconds:
 // one that was stopped in between must not stop all.

@@ -228,16 +228,6 @@ func (l Law) changes(c *Job) (lines []string) {
 	return lines
 }
 
-// tell writes to the result what the law has made of the run.
-func (l Law) tell(r *Result, c *Job) {
-	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
-	r.LRCapped = l.Capped
-	if c.Optimizer == "momentum" {
-		r.MomentumUsed = l.Momentum
-	}
-	r.Rate = strings.Join(l.changes(c), "; ")
-}
-
 // rounded is a count of which two digits mean something.
 func rounded(x float64) string {
 	unit := math.Pow(10, math.Floor(math.Log10(math.Max(x, 1)))-1)

@@ -6,28 +6,20 @@ import (
 )
 
 // optimizer turns a gradient into a step for the rules that keep state. Plain SGD
-// needs none of this: see cpu.apply. The state lies in shared memory, private to a
-// rank or one for all, so that it is part of every snapshot.
+// needs none of this: see cpu.apply.
 type optimizer struct {
 	kind         string
 	mu           float32 // momentum
 	beta1, beta2 float64
-	slots        [][]float32 // each as long as the weights: velocity; sum of squares; first and second moment
-	steps        *uint64     // taken with this state
+	optimizerState
+}
+
+// newOptimizer is the optimizer of a run with a state.
+func newOptimizer(c *Job, s optimizerState) *optimizer {
+	return &optimizer{kind: c.Optimizer, mu: float32(c.momentum()), beta1: c.Beta1, beta2: c.Beta2, optimizerState: s}
 }
 
 const epsilon = 1e-8 // keeps the divisor from zero, as in PyTorch
-
-// optimizerSlots is how many numbers the rule keeps for each weight.
-func optimizerSlots(kind string) int {
-	switch kind {
-	case "momentum", "adagrad":
-		return 1
-	case "adam":
-		return 2
-	}
-	return 0
-}
 
 // begin counts a step and returns its number, from 1. All ranks of a shared state
 // count together, as the bias correction of Adam needs it.

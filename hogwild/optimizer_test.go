@@ -35,9 +35,9 @@ func (e *exact) step(g, lr float64) float64 {
 	return lr * g
 }
 
-// newOptimizer has a state for p weights, in private memory.
-func newOptimizer(kind string, p int) *optimizer {
-	o := &optimizer{kind: kind, mu: 0.9, beta1: 0.9, beta2: 0.999, steps: new(uint64)}
+// privateOptimizer has a state for p weights, in private memory.
+func privateOptimizer(kind string, p int) *optimizer {
+	o := newOptimizer(&Job{Config: Config{Optimizer: kind, Beta1: 0.9, Beta2: 0.999, Momentum: 0.9}}, optimizerState{steps: new(uint64)})
 	for range optimizerSlots(kind) {
 		o.slots = append(o.slots, make([]float32, p))
 	}
@@ -59,7 +59,7 @@ func TestOptimizersFollowTheirPapers(t *testing.T) {
 	const p, steps = 37, 400
 	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
 		r := rand.New(rand.NewPCG(rand.Uint64(), 1))
-		o := newOptimizer(kind, p)
+		o := privateOptimizer(kind, p)
 		twins := make([]exact, p)
 		for i := range twins {
 			twins[i] = exact{kind: kind, mu: 0.9, b1: 0.9, b2: 0.999}
@@ -90,7 +90,7 @@ func TestOptimizersFollowTheirPapers(t *testing.T) {
 func TestOptimizerTurnsASlice(t *testing.T) {
 	const p, from, to = 23, 5, 17
 	for _, kind := range []string{"momentum", "adagrad", "adam"} {
-		whole, part := newOptimizer(kind, p), newOptimizer(kind, p)
+		whole, part := privateOptimizer(kind, p), privateOptimizer(kind, p)
 		r := rand.New(rand.NewPCG(rand.Uint64(), 1))
 		for step := range uint64(5) {
 			g := gradientsOf(r, p)
@@ -135,7 +135,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 		}
 		for i, o := range m.opts {
 			o.slots[1][9] = float32(i + 1)
-			o.begin()
+			*o.steps++
 		}
 		for i, o := range m.opts {
 			if o.slots[1][9] != float32(i+1) || *o.steps != 1 {

@@ -125,6 +125,3 @@ func (p *plan) at(epoch, i int) Chunk {
 	}
 	return c
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
-func roundUp(a, b int) int { return ceilDiv(a, b) * b }

@@ -62,7 +62,7 @@ func (r *coordinator) prepare() error {
 
 // own makes the memory of the place where the weights are to be.
 func (r *coordinator) own() error {
-	b, err := r.cfg.backend()
+	b, err := backend(&r.cfg.Config)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *coordinator) load() error {
 	c := &r.cfg
 	if r.train == nil {
 		var err error
-		if r.train, r.test, err = c.read(); err != nil {
+		if r.train, r.test, err = readData(&c.Config); err != nil {
 			return err
 		}
 	}
@@ -119,8 +119,8 @@ func (r *coordinator) load() error {
 	return nil
 }
 
-// read reads the training and the test set.
-func (c *Config) read() (train, test *data.Set, err error) {
+// readData reads the training and the test set.
+func readData(c *Config) (train, test *data.Set, err error) {
 	task, err := model.Task(c.Model, c.Loss)
 	if err != nil {
 		return nil, nil, usage("%w", err)
@@ -158,7 +158,7 @@ func (r *coordinator) begin() error {
 	if n := len(r.pos.History); n > 0 {
 		r.last = &r.pos.History[n-1]
 	}
-	return s.restore(r.mem, r.world)
+	return s.restore(r.mem, r.world, r.cfg.Optimizer)
 }
 
 // FreshRun is the run folder that Run would choose for c now. (Where the model is chosen

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,29 +70,6 @@ type Share struct {
 	Device   string  `json:"device"` // cuda:0, cpu
 	Examples int64   `json:"examples"`
 	Share    float64 `json:"share"` // of all; they add up to 1
-}
-
-// shares adds up the workers of each device, in the order of ranks; nil if there is one
-// device only.
-func (r *coordinator) shares(workers []WorkerStatus) (all []Share) {
-	total := int64(0)
-	for _, w := range workers {
-		device := r.owner.Where(w.Rank)
-		i := slices.IndexFunc(all, func(s Share) bool { return s.Device == device })
-		if i < 0 {
-			i = len(all)
-			all = append(all, Share{Device: device})
-		}
-		all[i].Examples += w.Examples
-		total += w.Examples
-	}
-	if len(all) < 2 {
-		return nil
-	}
-	for i := range all {
-		all[i].Share = float64(all[i].Examples) / float64(max(total, 1))
-	}
-	return all
 }
 
 // sharesText is the shares in a line.

@@ -343,3 +343,14 @@ func (r *coordinator) halt() {
 		}
 	}
 }
+
+// backend is the one that the configuration asks for.
+func backend(c *Config) (Backend, error) {
+	if c.GPU == "" {
+		return host{}, nil
+	}
+	if b := registered("cuda"); b != nil {
+		return b, nil
+	}
+	return nil, usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda", c.GPU)
+}

@@ -63,10 +63,6 @@ const (
 	sampleEvery = 500 * time.Microsecond
 )
 
-// sampleVariable set to "off" in the environment switches the samples off, to measure
-// what they cost.
-const sampleVariable = "HOGWILD_SAMPLES"
-
 // newSampler makes the sampler of a rank. In barrier mode a worker trains a replica
 // that no other writes.
 func newSampler(m *weights, c *Job, rank int) *sampler {

@@ -23,9 +23,10 @@ const rateBlock = 64
 // block is the first example of the block that seen is in.
 func (s schedule) block(seen int64) int64 { return seen &^ (rateBlock - 1) }
 
-func newSchedule(c *Job, n int) schedule {
+// newSchedule is that of a run at the learning rate lr, or, if that is 0, at the one asked for.
+func newSchedule(c *Config, lr float64, n int) schedule {
 	n = c.part(n)
-	lr := cmp.Or(c.Law.LR, c.LR) // without a Law: what was asked for
+	lr = cmp.Or(lr, c.LR)
 	return schedule{kind: c.Schedule, lr: lr, min: min(lr, c.LRMin), decay: c.Decay,
 		n: float64(n), total: float64(n) * float64(c.Epochs)}
 }

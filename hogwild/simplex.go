@@ -1,8 +1,6 @@
 package hogwild
 
 import (
-	"strings"
-
 	"hogwild/hogwild/model"
 )
 
@@ -24,21 +22,4 @@ func (d *cpu) project(p *model.Part, a float32) {
 		x[c] -= was[c]
 	}
 	d.add(p.Offset, 1, x)
-}
-
-// checkSimplex refuses what would leave the simplex: only a step of plain SGD ends with
-// a projection. And models of pairs know no l1.
-func (c *Config) checkSimplex() error {
-	if strings.HasPrefix(c.Model, "cut") || strings.HasPrefix(c.Model, "factor") {
-		if c.L1 != 0 {
-			return usage("l1 %g: the model %s has none; leave it out, or use l2", c.L1, c.Model)
-		}
-	}
-	if !strings.HasPrefix(c.Model, "cut") || c.Optimizer == "sgd" && !c.averagesGradients() {
-		return nil
-	}
-	if c.averagesGradients() {
-		return usage("average gradients: model %s projects after each step of a worker; average weights instead", c.Model)
-	}
-	return usage("optimizer %s: model %s projects after each step of plain SGD; use sgd", c.Optimizer, c.Model)
 }

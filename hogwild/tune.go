@@ -223,11 +223,3 @@ func (r *coordinator) lateLoss() float64 {
 	}
 	return sum / float64(n)
 }
-
-// part is how many of n training rows an epoch has: in a short run not all.
-func (c *Config) part(n int) int {
-	if c.Sample > 0 {
-		return min(n, c.Sample)
-	}
-	return n
-}

@@ -11,17 +11,24 @@ import (
 // them. All of it together is what a snapshot saves.
 type weights struct {
 	seg   *shm.Segment
-	w     []float32   // p weights
-	slots [][]float32 // barrier mode: each rank's replica or gradient, p numbers
-	opts  []optimizer // one a rank, or one for all
-	state []float32   // of all optimizers, as it lies in memory
-	steps []uint64    // taken with each optimizer's state, a line each
+	w     []float32        // p weights
+	slots [][]float32      // barrier mode: each rank's replica or gradient, p numbers
+	opts  []optimizerState // one a rank, or one for all
+	state []float32        // of all optimizers, as it lies in memory
+	steps []uint64         // taken with each optimizer's state, a line each
 
 	counts  []uint64 // updates written by each rank, a line each
 	records []record // of each rank's samples
 	locks   []uint32 // locked mode: a line for each block of weights; async: see mergesAlone
 	turns   []uint64 // ordered mode: see turns
 	bells   []uint32 // ordered mode: each rank's, a line each
+}
+
+// optimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
+// all, so that it is part of every snapshot.
+type optimizerState struct {
+	slots [][]float32 // each as long as the weights: velocity; sum of squares; first and second moment
+	steps *uint64     // taken with this state
 }
 
 // createWeights makes the segment for p weights, all zero.
@@ -74,8 +81,7 @@ func openWeights(seg *shm.Segment, c *Job) (*weights, error) {
 		m.slots = append(m.slots, slots[r*p:(r+1)*p])
 	}
 	for i := range c.optimizers() {
-		o := optimizer{kind: c.Optimizer, mu: float32(c.momentum()), beta1: c.Beta1, beta2: c.Beta2,
-			steps: &m.steps[i*lineWords]}
+		o := optimizerState{steps: &m.steps[i*lineWords]}
 		for j := range k {
 			o.slots = append(o.slots, m.state[(i*k+j)*p:(i*k+j+1)*p])
 		}
@@ -108,22 +114,3 @@ func (m *weights) openModes(c *Job) error {
 	}
 	return nil
 }
-
-// momentum is the one that the run uses; without a Law, the one asked for.
-func (c *Job) momentum() float64 {
-	if c.Law.LR == 0 {
-		return c.Momentum
-	}
-	return c.Law.Momentum
-}
-
-// optimizers is the number of optimizer states: one a rank when they are private.
-// With averaged gradients all ranks take one step together, with one state.
-func (c *Config) optimizers() int {
-	if c.OptimizerState == "shared" || c.averagesGradients() {
-		return 1
-	}
-	return c.Workers
-}
-
-func (c *Config) averagesGradients() bool { return c.Mode == "sync" && c.Average == "gradients" }

@@ -346,10 +346,10 @@ func (w *world) mayRun(rank int) error {
 }
 
 // fail reports a loss that is not finite, and stops everybody.
-func (w *world) fail(rank int, e *notFinite) {
-	w.setLine(rank, lineFailLoss, math.Float64bits(e.loss))
-	w.setLine(rank, lineFailRate, math.Float64bits(e.lr))
-	w.setLine(rank, lineFailStep, uint64(e.step))
+func (w *world) fail(rank int, step int64, loss, lr float64) {
+	w.setLine(rank, lineFailLoss, math.Float64bits(loss))
+	w.setLine(rank, lineFailRate, math.Float64bits(lr))
+	w.setLine(rank, lineFailStep, uint64(step))
 	w.stop()
 }
 

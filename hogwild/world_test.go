@@ -292,7 +292,7 @@ func TestStopIsNotMissed(t *testing.T) {
 
 func TestFailReachesTheCoordinator(t *testing.T) {
 	w := freshWorld(t, 64, async4)
-	w.fail(2, &notFinite{step: 17, loss: math.Inf(1), lr: 0.25})
+	w.fail(2, 17, math.Inf(1), 0.25)
 	if !w.stopped() {
 		t.Error("the others go on")
 	}

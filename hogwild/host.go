@@ -1,0 +1,86 @@
+package hogwild
+
+import (
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"runtime"
+)
+
+// Replica is a device in host memory that trains w, as long as the weights, in a rank's
+// place: a replica that nobody else writes.
+func Replica(s *Setup, rank int, w []float32) Device { return newCPU(s, rank).onto(w) }
+
+// TryStep takes the run's first step, of a given rate, on rows of its data: w becomes what the
+// weights w would be after it. It returns the summed loss. Nothing that is shared is
+// touched; what another device computes is to be the same. (Where gradients are averaged,
+// a rank only computes one, and the step is a plain one.)
+func TryStep(s *Setup, w []float32, rows []int32, rate float64) (loss float64) {
+	d, c := newCPU(s, 0).onto(w), s.Job
+	d.dense = make([]float32, len(w))
+	d.opt = newOptimizer(c, optimizerState{steps: new(uint64)})
+	if c.averagesGradients() { // the whole gradient, of which a first step with momentum is a plain one
+		d.opt.kind = "momentum"
+	}
+	for range optimizerSlots(d.opt.kind) {
+		d.opt.slots = append(d.opt.slots, make([]float32, len(w)))
+	}
+	b := d.reader.Batch(rows)
+	if d.x = b.Rows; s.Set.Kind != data.Sparse {
+		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see shrink
+	}
+	loss = d.model.Grad(w, b, &d.g)
+	if d.opt.kind != "sgd" {
+		d.flatten()
+	}
+	d.put(rate)
+	return loss
+}
+
+// host is the backend of the weights' own segment: there is nothing to move.
+type host struct{}
+
+// hostOwner is a run in host memory, as the coordinator holds it.
+type hostOwner struct {
+	s      *Setup
+	judges []model.Model // for Score: one for each core that it may take
+}
+
+func (host) Own(s *Setup) (Owner, error) {
+	o := hostOwner{s, []model.Model{s.plain}}
+	cores := runtime.NumCPU()
+	if s.Job.Workers < cores {
+		cores -= s.Job.Workers // workers train meanwhile
+	}
+	for len(o.judges) < cores {
+		m, err := model.New(s.Job.modelOptions(), s.Set.Meta)
+		if err != nil {
+			return nil, err
+		}
+		o.judges = append(o.judges, m)
+	}
+	return o, nil
+}
+
+func (host) Join(s *Setup, rank int, _ []byte) (Device, error) { return newCPU(s, rank), nil }
+
+func (hostOwner) Name() string { return "cpu" }
+
+func (hostOwner) Notes() []string { return nil }
+
+func (hostOwner) Where(int) string { return "cpu" }
+
+func (hostOwner) Handle() []byte { return nil }
+
+func (hostOwner) Upload() error { return nil }
+
+func (hostOwner) Download() error { return nil }
+
+func (hostOwner) Refresh() error { return nil }
+
+func (hostOwner) Close() error { return nil }
+
+func (o hostOwner) Device(rank int) (Device, error) { return newCPU(o.s, rank), nil }
+
+func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
+	return evaluate(o.judges, w, set), nil
+}
