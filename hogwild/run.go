@@ -84,6 +84,9 @@ func Run(ctx context.Context, c Config) (Result, error) {
 // run is Run of a valid configuration.
 func (r *coordinator) run(ctx context.Context) (Result, error) {
 	defer r.close()
+	if err := ready(); err != nil {
+		return Result{}, usage("%w", err)
+	}
 	if err := r.prepare(); err != nil {
 		return Result{}, err
 	}
