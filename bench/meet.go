@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hogwild/hogwild"
 	"hogwild/shm"
 )
 
@@ -93,9 +94,13 @@ func doze(turn *uint32, side uint32, n int) {
 
 // start is the time from the start of a process of this same program to its end.
 func (m *meter) start(args []string) error {
+	program, err := hogwild.Executable()
+	if err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
 	values := make([]float64, repeats)
 	for i := range values {
-		c := exec.Command("/proc/self/exe", args...)
+		c := exec.Command(program, args...)
 		c.Args[0] = os.Args[0] // where the name decides what a program does
 		began := time.Now()
 		if out, err := c.CombinedOutput(); err != nil {

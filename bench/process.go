@@ -41,7 +41,9 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
 	cmd := exec.CommandContext(ctx, program[0], args...)
 	if r.Program == nil { // the very file that runs, even if it has been replaced
-		cmd.Path, cmd.Err = "/proc/self/exe", nil
+		if cmd.Path, cmd.Err = hogwild.Executable(); cmd.Err != nil {
+			return outcome{}, cmd.Err
+		}
 	}
 	var said bytes.Buffer
 	cmd.Stderr = &said

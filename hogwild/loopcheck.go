@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"hogwild/internal/vec"
+	"hogwild/shm"
 )
 
 // Before its first run on a machine the program checks its loops in assembly against their
@@ -190,10 +191,16 @@ func faultNotes(faulty map[string]string) []string {
 	return []string{"on this processor these loops are wrong, and run in plain Go, slower: " + strings.Join(all, ", ")}
 }
 
-// ready is what comes before anything that computes: the loops are as this processor needs
-// them. The error is the user's: a variable of the environment that says what cannot be.
+// ready is what comes before anything that computes. It tells what would keep every run on
+// this machine from starting, and has the loops as this processor needs them.
 func ready() error {
 	if err := vec.EnvironmentError(); err != nil {
+		return usage("%w", err)
+	}
+	if err := shm.Check(); err != nil {
+		return usage("%w", err)
+	}
+	if _, err := Executable(); err != nil {
 		return usage("%w", err)
 	}
 	VerifyLoops(false)

@@ -58,7 +58,11 @@ func (l *launcher) close() { close(l.jobs) }
 // when it ends, however it ends.
 func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 	p := &process{rank: rank, stderr: &head{}}
-	p.cmd = exec.Command("/proc/self/exe")
+	program, err := Executable()
+	if err != nil {
+		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
+	}
+	p.cmd = exec.Command(program)
 	// The name of this program, not of the link: a program that looks at its own
 	// name to decide what it is decides the same in the worker.
 	p.cmd.Args = []string{os.Args[0], "worker", fmt.Sprint(rank)}

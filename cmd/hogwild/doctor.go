@@ -93,8 +93,12 @@ func examine() examination {
 func gpuFindings() []cuda.Finding {
 	ctx, cancel := context.WithTimeout(context.Background(), echoTime)
 	defer cancel()
+	program, err := hogwild.Executable()
+	if err != nil {
+		return []cuda.Finding{cuda.Found("gpu", cuda.Fails, "%v", err)}
+	}
 	found, err := examineGPUs(func() *exec.Cmd {
-		c := exec.CommandContext(ctx, "/proc/self/exe", "doctor-echo")
+		c := exec.CommandContext(ctx, program, "doctor-echo")
 		c.Args[0] = os.Args[0] // a program may look at its name to decide what it is
 		return c
 	})
