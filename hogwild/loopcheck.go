@@ -2,17 +2,18 @@ package hogwild
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
 
@@ -135,8 +136,7 @@ func checkInChild() (map[string]string, error) {
 // all are done, last is the loop that it was at, else -1, and the error says how it ended.
 func checkFrom(first vec.Loop, faulty map[string]string) (last int, err error) {
 	var out, trace bytes.Buffer
-	child := exec.Command("/proc/self/exe", "worker")
-	child.Args[0] = os.Args[0]
+	child := self.Command(context.Background(), "worker")
 	child.Env = append(os.Environ(), checkVariable+"="+first.String())
 	child.Stdout, child.Stderr = &out, &trace
 	err = child.Run()
