@@ -1,13 +1,12 @@
 package bench
 
 import (
+	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"sync/atomic"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/internal/self"
 	"hogwild/shm"
 )
 
@@ -94,14 +93,9 @@ func doze(turn *uint32, side uint32, n int) {
 
 // start is the time from the start of a process of this same program to its end.
 func (m *meter) start(args []string) error {
-	program, err := hogwild.Executable()
-	if err != nil {
-		return fmt.Errorf("bench: %w", err)
-	}
 	values := make([]float64, repeats)
 	for i := range values {
-		c := exec.Command(program, args...)
-		c.Args[0] = os.Args[0] // where the name decides what a program does
+		c := self.Command(context.Background(), args...)
 		began := time.Now()
 		if out, err := c.CombinedOutput(); err != nil {
 			return fmt.Errorf("bench: starting this program with %q: %w: %s", args, err, out)

@@ -2,17 +2,18 @@ package hogwild
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"hogwild/internal/self"
 	"hogwild/internal/vec"
 	"hogwild/shm"
 )
@@ -51,7 +52,7 @@ func VerifyLoops(again bool) map[string]string {
 
 func verifyLoops(again bool) map[string]string {
 	want := loopFindings{CPU: ThisMachine().CPU, Set: vec.InstructionSet(), Program: programStamp()}
-	if vec.BestSet() == vec.Plain {
+	if vec.BestSet() == vec.Plain || IsWorker() { // a child that checked in a child would never end
 		return nil
 	}
 	file := want.file()
@@ -136,8 +137,7 @@ func checkInChild() (map[string]string, error) {
 // all are done, last is the loop that it was at, else -1, and the error says how it ended.
 func checkFrom(first vec.Loop, faulty map[string]string) (last int, err error) {
 	var out, trace bytes.Buffer
-	child := exec.Command("/proc/self/exe", "worker")
-	child.Args[0] = os.Args[0]
+	child := self.Command(context.Background(), "worker")
 	child.Env = append(os.Environ(), checkVariable+"="+first.String())
 	child.Stdout, child.Stderr = &out, &trace
 	err = child.Run()
@@ -194,13 +194,16 @@ func faultNotes(faulty map[string]string) []string {
 // ready is what comes before anything that computes. It tells what would keep every run on
 // this machine from starting, and has the loops as this processor needs them.
 func ready() error {
+	if IsWorker() { // or each of its workers would begin a run, and so on
+		return errors.New("this process was started by a run, and begins one itself: a program that calls Run asks IsWorker first thing in main, and leaves the process to WorkerMain if so")
+	}
 	if err := vec.EnvironmentError(); err != nil {
 		return usage("%w", err)
 	}
 	if err := shm.Check(); err != nil {
 		return usage("%w", err)
 	}
-	if _, err := Executable(); err != nil {
+	if _, err := self.Path(); err != nil {
 		return usage("%w", err)
 	}
 	VerifyLoops(false)

@@ -110,3 +110,19 @@ func TestTrainsWithoutFaultyLoops(t *testing.T) {
 		t.Errorf("test loss %v, with all loops %v; notes %q", got.TestLoss, want.TestLoss, want.Notes)
 	}
 }
+
+// TestRunWithinWorker: a program that forgets to ask IsWorker is told so, where it would
+// start itself again without end.
+func TestRunWithinWorker(t *testing.T) {
+	for _, name := range []string{rankVariable, checkVariable} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "dot")
+			if _, err := Run(t.Context(), quick(t)); err == nil || !strings.Contains(err.Error(), "asks IsWorker first") {
+				t.Errorf("%v", err)
+			}
+			if faulty := verifyLoops(true); faulty != nil {
+				t.Errorf("it checked its loops: %v", faulty)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"hogwild/cuda"
 	"hogwild/hogwild"
+	"hogwild/internal/self"
 )
 
 const doctorHelp = `Usage: hogwild doctor [--json]
@@ -93,14 +94,8 @@ func examine() examination {
 func gpuFindings() []cuda.Finding {
 	ctx, cancel := context.WithTimeout(context.Background(), echoTime)
 	defer cancel()
-	program, err := hogwild.Executable()
-	if err != nil {
-		return []cuda.Finding{cuda.Found("gpu", cuda.Fails, "%v", err)}
-	}
 	found, err := examineGPUs(func() *exec.Cmd {
-		c := exec.CommandContext(ctx, program, "doctor-echo")
-		c.Args[0] = os.Args[0] // a program may look at its name to decide what it is
-		return c
+		return self.Command(ctx, "doctor-echo")
 	})
 	if err != nil {
 		found = append(found, cuda.Found("gpu", cuda.Fails, "%v", err))
