@@ -479,235 +479,209 @@ TEXT ·expSumNEON(SB), NOSPLIT, $0-40
 
 TEXT expSumNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
-	WORD $0xd503201f // nop, for stp d9, d8, [sp, #-16]!
+	WORD $0xd503201f // nop, for str d14, [sp, #-64]!
+	WORD $0xd503201f // nop, for stp d13, d12, [sp, #16]
 	WORD $0xaa0203e8 // mov x8, x2
-	WORD $0x91004049 // add x9, x2, #16
 	WORD $0x1e22c000 // fcvt d0, s0
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0xf100103f // cmp x1, #4
-	WORD $0x4ddfcd10 // ld1r { v16.2d }, [x8], #8
-	WORD $0x4d40cd31 // ld1r { v17.2d }, [x9]
-	WORD $0x9100a049 // add x9, x2, #40
-	WORD $0x6d41e059 // ldp d25, d24, [x2, #24]
-	WORD $0xfd40445b // ldr d27, [x2, #136]
-	WORD $0x4d40cd22 // ld1r { v2.2d }, [x9]
-	WORD $0x9100c049 // add x9, x2, #48
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x4e08041c // dup v28.2d, v0.d[0]
-	WORD $0x4d40cd23 // ld1r { v3.2d }, [x9]
-	WORD $0x9100e049 // add x9, x2, #56
+	WORD $0xd503201f // nop, for stp d11, d10, [sp, #32]
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
-	WORD $0xfd400117 // ldr d23, [x8]
-	WORD $0x91018048 // add x8, x2, #96
-	WORD $0x4d40cd13 // ld1r { v19.2d }, [x8]
-	WORD $0x9101a048 // add x8, x2, #104
-	WORD $0x4d40cd24 // ld1r { v4.2d }, [x9]
-	WORD $0x91010049 // add x9, x2, #64
+	WORD $0xd503201f // nop, for stp d9, d8, [sp, #48]
+	WORD $0x4ddfcd11 // ld1r { v17.2d }, [x8], #8
+	WORD $0xfd400110 // ldr d16, [x8]
+	WORD $0x91004048 // add x8, x2, #16
+	WORD $0x6d41d456 // ldp d22, d21, [x2, #24]
+	WORD $0xfd401845 // ldr d5, [x2, #48]
+	WORD $0xfd402046 // ldr d6, [x2, #64]
+	WORD $0x4d40cd12 // ld1r { v18.2d }, [x8]
+	WORD $0x9100a048 // add x8, x2, #40
+	WORD $0x4d40cd02 // ld1r { v2.2d }, [x8]
+	WORD $0x9100e048 // add x8, x2, #56
+	WORD $0x4d40cd03 // ld1r { v3.2d }, [x8]
+	WORD $0x91012048 // add x8, x2, #72
+	WORD $0xfd402853 // ldr d19, [x2, #80]
+	WORD $0xfd403057 // ldr d23, [x2, #96]
+	WORD $0x4d40cd04 // ld1r { v4.2d }, [x8]
+	WORD $0x91016048 // add x8, x2, #88
+	WORD $0xfd403859 // ldr d25, [x2, #112]
 	WORD $0x4d40cd14 // ld1r { v20.2d }, [x8]
-	WORD $0x9101c048 // add x8, x2, #112
-	WORD $0x4d40cd25 // ld1r { v5.2d }, [x9]
-	WORD $0x91012049 // add x9, x2, #72
-	WORD $0x4d40cd15 // ld1r { v21.2d }, [x8]
+	WORD $0x9101a048 // add x8, x2, #104
+	WORD $0x4d40cd07 // ld1r { v7.2d }, [x8]
 	WORD $0x9101e048 // add x8, x2, #120
-	WORD $0x4d40cd26 // ld1r { v6.2d }, [x9]
-	WORD $0x91014049 // add x9, x2, #80
-	WORD $0x4d40cd16 // ld1r { v22.2d }, [x8]
-	WORD $0x91020048 // add x8, x2, #128
-	WORD $0x4d40cd27 // ld1r { v7.2d }, [x9]
-	WORD $0x91016049 // add x9, x2, #88
-	WORD $0x4d40cd1a // ld1r { v26.2d }, [x8]
-	WORD $0x4d40cd32 // ld1r { v18.2d }, [x9]
-	WORD $0x54000aeb // b.lt BB6_4
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0x4d40cd18 // ld1r { v24.2d }, [x8]
+	WORD $0x6d48685b // ldp d27, d26, [x2, #128]
+	WORD $0x5400098b // b.lt BB6_3
 	// BB6_1:
 	WORD $0x3dc0001d // ldr q29, [x0]
-	WORD $0x4eb11e3f // mov v31.16b, v17.16b
-	WORD $0x4eb61ec9 // mov v9.16b, v22.16b
+	WORD $0x4eb21e5f // mov v31.16b, v18.16b
+	WORD $0x4ea21c4b // mov v11.16b, v2.16b
 	WORD $0xd1001028 // sub x8, x1, #4
 	WORD $0xf1001c3f // cmp x1, #7
 	WORD $0xaa0803e1 // mov x1, x8
+	WORD $0x4ea31c6c // mov v12.16b, v3.16b
+	WORD $0x4eb41e8d // mov v13.16b, v20.16b
+	WORD $0x4eb81f0e // mov v14.16b, v24.16b
 	WORD $0x0e617bbe // fcvtl v30.2d, v29.2s
 	WORD $0x4e617bbd // fcvtl2 v29.2d, v29.4s
 	WORD $0x4efcd7de // fsub v30.2d, v30.2d, v28.2d
 	WORD $0x4efcd7bd // fsub v29.2d, v29.2d, v28.2d
-	WORD $0x4e70f7de // fmax v30.2d, v30.2d, v16.2d
-	WORD $0x4e70f7bd // fmax v29.2d, v29.2d, v16.2d
-	WORD $0x4fd713df // fmla v31.2d, v30.2d, v23.d[0]
-	WORD $0x4ef1d7e8 // fsub v8.2d, v31.2d, v17.2d
-	WORD $0x4fd9511e // fmls v30.2d, v8.2d, v25.d[0]
-	WORD $0x4fd8511e // fmls v30.2d, v8.2d, v24.d[0]
-	WORD $0x4eba1f48 // mov v8.16b, v26.16b
-	WORD $0x4fdb13c8 // fmla v8.2d, v30.2d, v27.d[0]
-	WORD $0x4e68cfc9 // fmla v9.2d, v30.2d, v8.2d
-	WORD $0x4eb51ea8 // mov v8.16b, v21.16b
-	WORD $0x4e69cfc8 // fmla v8.2d, v30.2d, v9.2d
-	WORD $0x4eb41e89 // mov v9.16b, v20.16b
-	WORD $0x4e68cfc9 // fmla v9.2d, v30.2d, v8.2d
-	WORD $0x4eb31e68 // mov v8.16b, v19.16b
-	WORD $0x4e69cfc8 // fmla v8.2d, v30.2d, v9.2d
-	WORD $0x4eb21e49 // mov v9.16b, v18.16b
-	WORD $0x4e68cfc9 // fmla v9.2d, v30.2d, v8.2d
-	WORD $0x4ea71ce8 // mov v8.16b, v7.16b
-	WORD $0x4e69cfc8 // fmla v8.2d, v30.2d, v9.2d
-	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
-	WORD $0x4e68cfc9 // fmla v9.2d, v30.2d, v8.2d
-	WORD $0x4ea51ca8 // mov v8.16b, v5.16b
-	WORD $0x4e69cfc8 // fmla v8.2d, v30.2d, v9.2d
-	WORD $0x4ea41c89 // mov v9.16b, v4.16b
-	WORD $0x4e68cfc9 // fmla v9.2d, v30.2d, v8.2d
-	WORD $0x4ea31c68 // mov v8.16b, v3.16b
-	WORD $0x4e69cfc8 // fmla v8.2d, v30.2d, v9.2d
-	WORD $0x4ea21c49 // mov v9.16b, v2.16b
-	WORD $0x4e68cfc9 // fmla v9.2d, v30.2d, v8.2d
+	WORD $0x4e71f7de // fmax v30.2d, v30.2d, v17.2d
+	WORD $0x4e71f7bd // fmax v29.2d, v29.2d, v17.2d
+	WORD $0x4fd013df // fmla v31.2d, v30.2d, v16.d[0]
+	WORD $0x4ef2d7e8 // fsub v8.2d, v31.2d, v18.2d
+	WORD $0x4fd6511e // fmls v30.2d, v8.2d, v22.d[0]
+	WORD $0x4fd5511e // fmls v30.2d, v8.2d, v21.d[0]
+	WORD $0x4fc513cb // fmla v11.2d, v30.2d, v5.d[0]
+	WORD $0x4fc613cc // fmla v12.2d, v30.2d, v6.d[0]
+	WORD $0x6e7edfc8 // fmul v8.2d, v30.2d, v30.2d
+	WORD $0x4fd713cd // fmla v13.2d, v30.2d, v23.d[0]
+	WORD $0x4fdb13ce // fmla v14.2d, v30.2d, v27.d[0]
+	WORD $0x6e68dd09 // fmul v9.2d, v8.2d, v8.2d
+	WORD $0x4e6ccd0b // fmla v11.2d, v8.2d, v12.2d
+	WORD $0x4ea41c8c // mov v12.16b, v4.16b
+	WORD $0x4fd313cc // fmla v12.2d, v30.2d, v19.d[0]
+	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
+	WORD $0x4e6dcd0c // fmla v12.2d, v8.2d, v13.2d
+	WORD $0x4ea71ced // mov v13.16b, v7.16b
+	WORD $0x4fd913cd // fmla v13.2d, v30.2d, v25.d[0]
 	WORD $0x4f7457fe // shl v30.2d, v31.2d, #52
-	WORD $0x4eb11e3f // mov v31.16b, v17.16b
-	WORD $0x4fd713bf // fmla v31.2d, v29.2d, v23.d[0]
-	WORD $0x4ee987de // add v30.2d, v30.2d, v9.2d
-	WORD $0x4eb61ec9 // mov v9.16b, v22.16b
-	WORD $0x4ef1d7e8 // fsub v8.2d, v31.2d, v17.2d
+	WORD $0x4eb21e5f // mov v31.16b, v18.16b
+	WORD $0x4fd013bf // fmla v31.2d, v29.2d, v16.d[0]
+	WORD $0x4e6ccd2b // fmla v11.2d, v9.2d, v12.2d
+	WORD $0x4ea31c6c // mov v12.16b, v3.16b
+	WORD $0x4e6ecd0d // fmla v13.2d, v8.2d, v14.2d
+	WORD $0x4eb81f0e // mov v14.16b, v24.16b
+	WORD $0x4ef2d7e8 // fsub v8.2d, v31.2d, v18.2d
+	WORD $0x4fda112d // fmla v13.2d, v9.2d, v26.d[0]
+	WORD $0x4fd6511d // fmls v29.2d, v8.2d, v22.d[0]
+	WORD $0x4e6dcd4b // fmla v11.2d, v10.2d, v13.2d
+	WORD $0x4fd5511d // fmls v29.2d, v8.2d, v21.d[0]
+	WORD $0x4eb41e8d // mov v13.16b, v20.16b
+	WORD $0x4eeb87de // add v30.2d, v30.2d, v11.2d
+	WORD $0x4ea21c4b // mov v11.16b, v2.16b
+	WORD $0x4fc613ac // fmla v12.2d, v29.2d, v6.d[0]
+	WORD $0x6e7ddfa8 // fmul v8.2d, v29.2d, v29.2d
+	WORD $0x4fd713ad // fmla v13.2d, v29.2d, v23.d[0]
+	WORD $0x4fdb13ae // fmla v14.2d, v29.2d, v27.d[0]
+	WORD $0x4fc513ab // fmla v11.2d, v29.2d, v5.d[0]
 	WORD $0x4e7ed421 // fadd v1.2d, v1.2d, v30.2d
-	WORD $0x4fd9511d // fmls v29.2d, v8.2d, v25.d[0]
-	WORD $0x4fd8511d // fmls v29.2d, v8.2d, v24.d[0]
-	WORD $0x4eba1f48 // mov v8.16b, v26.16b
-	WORD $0x4fdb13a8 // fmla v8.2d, v29.2d, v27.d[0]
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4eb51ea8 // mov v8.16b, v21.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4eb41e89 // mov v9.16b, v20.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4eb31e68 // mov v8.16b, v19.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4eb21e49 // mov v9.16b, v18.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4ea71ce8 // mov v8.16b, v7.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4ea51ca8 // mov v8.16b, v5.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4ea41c89 // mov v9.16b, v4.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4ea31c68 // mov v8.16b, v3.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4ea21c49 // mov v9.16b, v2.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
+	WORD $0x6e68dd09 // fmul v9.2d, v8.2d, v8.2d
+	WORD $0x4e6ccd0b // fmla v11.2d, v8.2d, v12.2d
+	WORD $0x4ea41c8c // mov v12.16b, v4.16b
+	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
+	WORD $0x4fd313ac // fmla v12.2d, v29.2d, v19.d[0]
+	WORD $0x4e6dcd0c // fmla v12.2d, v8.2d, v13.2d
+	WORD $0x4ea71ced // mov v13.16b, v7.16b
+	WORD $0x4fd913ad // fmla v13.2d, v29.2d, v25.d[0]
 	WORD $0x4f7457fd // shl v29.2d, v31.2d, #52
 	WORD $0x0e616bdf // fcvtn v31.2s, v30.2d
-	WORD $0x4ee987bd // add v29.2d, v29.2d, v9.2d
+	WORD $0x4e6ccd2b // fmla v11.2d, v9.2d, v12.2d
+	WORD $0x4e6ecd0d // fmla v13.2d, v8.2d, v14.2d
+	WORD $0x4fda112d // fmla v13.2d, v9.2d, v26.d[0]
+	WORD $0x4e6dcd4b // fmla v11.2d, v10.2d, v13.2d
+	WORD $0x4eeb87bd // add v29.2d, v29.2d, v11.2d
 	WORD $0x4e616bbf // fcvtn2 v31.4s, v29.2d
 	WORD $0x4e7dd400 // fadd v0.2d, v0.2d, v29.2d
 	WORD $0x3c81041f // str q31, [x0], #16
-	WORD $0x54fff668 // b.hi BB6_1
+	WORD $0x54fff728 // b.hi BB6_1
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400010a // b.ge BB6_5
+	WORD $0x540000aa // b.ge BB6_4
+	WORD $0x1400005f // b BB6_15
 	// BB6_3:
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	WORD $0x7e70d800 // faddp d0, v0.2d
-	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #16
-	WORD $0xd65f03c0 // ret
-	// BB6_4:
 	WORD $0xaa0103e8 // mov x8, x1
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x54ffff4b // b.lt BB6_3
-	// BB6_5:
+	WORD $0x54000b8b // b.lt BB6_15
+	// BB6_4:
 	WORD $0x71000d1f // cmp w8, #3
-	WORD $0x540000a0 // b.eq BB6_8
+	WORD $0x540000a0 // b.eq BB6_7
 	WORD $0x7100091f // cmp w8, #2
-	WORD $0x540000e1 // b.ne BB6_9
+	WORD $0x540000e1 // b.ne BB6_8
 	WORD $0xfd40001e // ldr d30, [x0]
-	WORD $0x14000006 // b BB6_10
-	// BB6_8:
+	WORD $0x14000006 // b BB6_9
+	// BB6_7:
 	WORD $0xfd40001e // ldr d30, [x0]
 	WORD $0xbd40081d // ldr s29, [x0, #8]
 	WORD $0x6e1807be // mov v30.d[1], v29.d[0]
-	WORD $0x14000002 // b BB6_10
-	// BB6_9:
+	WORD $0x14000002 // b BB6_9
+	// BB6_8:
 	WORD $0xbd40001e // ldr s30, [x0]
-	// BB6_10:
+	// BB6_9:
 	WORD $0x0e617bdd // fcvtl v29.2d, v30.2s
-	WORD $0x4eb11e3f // mov v31.16b, v17.16b
-	WORD $0x4eb61ec9 // mov v9.16b, v22.16b
+	WORD $0x4eb21e5f // mov v31.16b, v18.16b
+	WORD $0x4ea21c4b // mov v11.16b, v2.16b
 	WORD $0x71000d1f // cmp w8, #3
+	WORD $0x4ea31c6c // mov v12.16b, v3.16b
+	WORD $0x4eb41e8d // mov v13.16b, v20.16b
+	WORD $0x4eb81f0e // mov v14.16b, v24.16b
 	WORD $0x4efcd7bd // fsub v29.2d, v29.2d, v28.2d
-	WORD $0x4e70f7bd // fmax v29.2d, v29.2d, v16.2d
-	WORD $0x4fd713bf // fmla v31.2d, v29.2d, v23.d[0]
-	WORD $0x4ef1d7e8 // fsub v8.2d, v31.2d, v17.2d
-	WORD $0x4fd9511d // fmls v29.2d, v8.2d, v25.d[0]
-	WORD $0x4fd8511d // fmls v29.2d, v8.2d, v24.d[0]
-	WORD $0x4eba1f48 // mov v8.16b, v26.16b
-	WORD $0x4fdb13a8 // fmla v8.2d, v29.2d, v27.d[0]
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4eb51ea8 // mov v8.16b, v21.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4eb41e89 // mov v9.16b, v20.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4eb31e68 // mov v8.16b, v19.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4eb21e49 // mov v9.16b, v18.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4ea71ce8 // mov v8.16b, v7.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4ea51ca8 // mov v8.16b, v5.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4ea41c89 // mov v9.16b, v4.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
-	WORD $0x4ea31c68 // mov v8.16b, v3.16b
-	WORD $0x4e69cfa8 // fmla v8.2d, v29.2d, v9.2d
-	WORD $0x4ea21c49 // mov v9.16b, v2.16b
-	WORD $0x4e68cfa9 // fmla v9.2d, v29.2d, v8.2d
+	WORD $0x4e71f7bd // fmax v29.2d, v29.2d, v17.2d
+	WORD $0x4fd013bf // fmla v31.2d, v29.2d, v16.d[0]
+	WORD $0x4ef2d7e8 // fsub v8.2d, v31.2d, v18.2d
+	WORD $0x4fd6511d // fmls v29.2d, v8.2d, v22.d[0]
+	WORD $0x4fd5511d // fmls v29.2d, v8.2d, v21.d[0]
+	WORD $0x4fc513ab // fmla v11.2d, v29.2d, v5.d[0]
+	WORD $0x4fc613ac // fmla v12.2d, v29.2d, v6.d[0]
+	WORD $0x6e7ddfa8 // fmul v8.2d, v29.2d, v29.2d
+	WORD $0x4fd713ad // fmla v13.2d, v29.2d, v23.d[0]
+	WORD $0x4fdb13ae // fmla v14.2d, v29.2d, v27.d[0]
+	WORD $0x6e68dd09 // fmul v9.2d, v8.2d, v8.2d
+	WORD $0x4e6ccd0b // fmla v11.2d, v8.2d, v12.2d
+	WORD $0x4ea41c8c // mov v12.16b, v4.16b
+	WORD $0x4fd313ac // fmla v12.2d, v29.2d, v19.d[0]
+	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
+	WORD $0x4e6dcd0c // fmla v12.2d, v8.2d, v13.2d
+	WORD $0x4ea71ced // mov v13.16b, v7.16b
+	WORD $0x4fd913ad // fmla v13.2d, v29.2d, v25.d[0]
 	WORD $0x4f7457fd // shl v29.2d, v31.2d, #52
-	WORD $0x4ee987bd // add v29.2d, v29.2d, v9.2d
+	WORD $0x4e6ccd2b // fmla v11.2d, v9.2d, v12.2d
+	WORD $0x4e6ecd0d // fmla v13.2d, v8.2d, v14.2d
+	WORD $0x4fda112d // fmla v13.2d, v9.2d, v26.d[0]
+	WORD $0x4e6dcd4b // fmla v11.2d, v10.2d, v13.2d
+	WORD $0x4eeb87bd // add v29.2d, v29.2d, v11.2d
 	WORD $0x0e616bbf // fcvtn v31.2s, v29.2d
-	WORD $0x540000a0 // b.eq BB6_13
+	WORD $0x540000a0 // b.eq BB6_12
 	WORD $0x7100091f // cmp w8, #2
-	WORD $0x54000541 // b.ne BB6_14
+	WORD $0x54000461 // b.ne BB6_13
 	WORD $0xfd00001f // str d31, [x0]
-	WORD $0x14000029 // b BB6_15
-	// BB6_13:
+	WORD $0x14000022 // b BB6_14
+	// BB6_12:
 	WORD $0x4e617bde // fcvtl2 v30.2d, v30.4s
 	WORD $0xfd00001f // str d31, [x0]
 	WORD $0x4e7dd421 // fadd v1.2d, v1.2d, v29.2d
 	WORD $0x4efcd7dc // fsub v28.2d, v30.2d, v28.2d
-	WORD $0x4e70f790 // fmax v16.2d, v28.2d, v16.2d
-	WORD $0x4eb11e3c // mov v28.16b, v17.16b
-	WORD $0x4fd7121c // fmla v28.2d, v16.2d, v23.d[0]
-	WORD $0x4ef1d791 // fsub v17.2d, v28.2d, v17.2d
-	WORD $0x4f745797 // shl v23.2d, v28.2d, #52
-	WORD $0x4fd95230 // fmls v16.2d, v17.2d, v25.d[0]
-	WORD $0x4fd85230 // fmls v16.2d, v17.2d, v24.d[0]
-	WORD $0x4fdb121a // fmla v26.2d, v16.2d, v27.d[0]
-	WORD $0x4e7ace16 // fmla v22.2d, v16.2d, v26.2d
-	WORD $0x4e76ce15 // fmla v21.2d, v16.2d, v22.2d
-	WORD $0x4e75ce14 // fmla v20.2d, v16.2d, v21.2d
-	WORD $0x4e74ce13 // fmla v19.2d, v16.2d, v20.2d
-	WORD $0x4e73ce12 // fmla v18.2d, v16.2d, v19.2d
-	WORD $0x4e72ce07 // fmla v7.2d, v16.2d, v18.2d
-	WORD $0x4e67ce06 // fmla v6.2d, v16.2d, v7.2d
-	WORD $0x4e66ce05 // fmla v5.2d, v16.2d, v6.2d
-	WORD $0x4e65ce04 // fmla v4.2d, v16.2d, v5.2d
-	WORD $0x4e64ce03 // fmla v3.2d, v16.2d, v4.2d
-	WORD $0x4e63ce02 // fmla v2.2d, v16.2d, v3.2d
-	WORD $0x4ee286e2 // add v2.2d, v23.2d, v2.2d
+	WORD $0x4e71f791 // fmax v17.2d, v28.2d, v17.2d
+	WORD $0x4eb21e5c // mov v28.16b, v18.16b
+	WORD $0x4fd0123c // fmla v28.2d, v17.2d, v16.d[0]
+	WORD $0x4ef2d792 // fsub v18.2d, v28.2d, v18.2d
+	WORD $0x4f745790 // shl v16.2d, v28.2d, #52
+	WORD $0x4fd65251 // fmls v17.2d, v18.2d, v22.d[0]
+	WORD $0x4fd55251 // fmls v17.2d, v18.2d, v21.d[0]
+	WORD $0x4fdb1238 // fmla v24.2d, v17.2d, v27.d[0]
+	WORD $0x4fd91227 // fmla v7.2d, v17.2d, v25.d[0]
+	WORD $0x4fd71234 // fmla v20.2d, v17.2d, v23.d[0]
+	WORD $0x4fd31224 // fmla v4.2d, v17.2d, v19.d[0]
+	WORD $0x4fc61223 // fmla v3.2d, v17.2d, v6.d[0]
+	WORD $0x4fc51222 // fmla v2.2d, v17.2d, v5.d[0]
+	WORD $0x6e71de32 // fmul v18.2d, v17.2d, v17.2d
+	WORD $0x6e72de55 // fmul v21.2d, v18.2d, v18.2d
+	WORD $0x4e78ce47 // fmla v7.2d, v18.2d, v24.2d
+	WORD $0x4e74ce44 // fmla v4.2d, v18.2d, v20.2d
+	WORD $0x4e63ce42 // fmla v2.2d, v18.2d, v3.2d
+	WORD $0x6e75deb6 // fmul v22.2d, v21.2d, v21.2d
+	WORD $0x4fda12a7 // fmla v7.2d, v21.2d, v26.d[0]
+	WORD $0x4e64cea2 // fmla v2.2d, v21.2d, v4.2d
+	WORD $0x4e67cec2 // fmla v2.2d, v22.2d, v7.2d
+	WORD $0x4ee28602 // add v2.2d, v16.2d, v2.2d
 	WORD $0x1e624043 // fcvt s3, d2
-	WORD $0xbd000803 // str s3, [x0, #8]
-	WORD $0x9e670103 // fmov d3, x8
-	WORD $0x52800068 // mov w8, #3
-	WORD $0x9e670104 // fmov d4, x8
-	WORD $0x6ee48c63 // cmeq v3.2d, v3.2d, v4.2d
-	WORD $0x4ea21c44 // mov v4.16b, v2.16b
-	WORD $0x4e181fe4 // mov v4.d[1], xzr
-	WORD $0x4e080463 // dup v3.2d, v3.d[0]
-	WORD $0x6ea31c82 // bit v2.16b, v4.16b, v3.16b
+	WORD $0x4e181fe2 // mov v2.d[1], xzr
 	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	WORD $0x7e70d800 // faddp d0, v0.2d
-	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #16
-	WORD $0xd65f03c0 // ret
-	// BB6_14:
+	WORD $0xbd000803 // str s3, [x0, #8]
+	WORD $0x1400000b // b BB6_15
+	// BB6_13:
 	WORD $0xbd00001f // str s31, [x0]
-	// BB6_15:
+	// BB6_14:
 	WORD $0x9e670102 // fmov d2, x8
 	WORD $0x52800028 // mov w8, #1
 	WORD $0x9e670103 // fmov d3, x8
@@ -717,7 +691,11 @@ TEXT expSumNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e080442 // dup v2.2d, v2.d[0]
 	WORD $0x6e7d1c62 // bsl v2.16b, v3.16b, v29.16b
 	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	// BB6_15:
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp, #48]
 	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
 	WORD $0x7e70d800 // faddp d0, v0.2d
-	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #16
+	WORD $0xd503201f // nop, for ldp d11, d10, [sp, #32]
+	WORD $0xd503201f // nop, for ldp d13, d12, [sp, #16]
+	WORD $0xd503201f // nop, for ldr d14, [sp], #64
 	WORD $0xd65f03c0 // ret

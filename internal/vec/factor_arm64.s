@@ -23,27 +23,27 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf100151f // cmp x8, #5
 	WORD $0x5400050d // b.le BB0_16
 	WORD $0xf100191f // cmp x8, #6
-	WORD $0x54008460 // b.eq BB0_198
+	WORD $0x54007de0 // b.eq BB0_168
 	WORD $0xf1001d1f // cmp x8, #7
-	WORD $0x5400b340 // b.eq BB0_260
+	WORD $0x5400ab00 // b.eq BB0_220
 	WORD $0xf100211f // cmp x8, #8
-	WORD $0x5400cc81 // b.ne BB0_291
+	WORD $0x5400c381 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400cd2b // b.lt BB0_293
+	WORD $0x5400c42b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000213 // b BB0_109
+	WORD $0x140001f9 // b BB0_94
 	// BB0_7:
 	WORD $0xf100051f // cmp x8, #1
 	WORD $0x5400018c // b.gt BB0_12
-	WORD $0xb4005b28 // cbz x8, BB0_136
+	WORD $0xb4005728 // cbz x8, BB0_116
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400cae1 // b.ne BB0_291
+	WORD $0x5400c1e1 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400cb8b // b.lt BB0_293
+	WORD $0x5400c28b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
@@ -52,30 +52,30 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x14000022 // b BB0_22
 	// BB0_12:
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x54006c80 // b.eq BB0_167
+	WORD $0x54006780 // b.eq BB0_142
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x5400c961 // b.ne BB0_291
+	WORD $0x5400c061 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400ca0b // b.lt BB0_293
+	WORD $0x5400c10b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x140000a5 // b BB0_51
+	WORD $0x1400009b // b BB0_46
 	// BB0_16:
 	WORD $0xf100111f // cmp x8, #4
-	WORD $0x54009800 // b.eq BB0_229
+	WORD $0x540090c0 // b.eq BB0_194
 	WORD $0xf100151f // cmp x8, #5
-	WORD $0x5400c7e1 // b.ne BB0_291
+	WORD $0x5400bee1 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c88b // b.lt BB0_293
+	WORD $0x5400bf8b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400013b // b BB0_80
+	WORD $0x14000127 // b BB0_70
 	// BB0_20:
 	WORD $0xbd0011c7 // str s7, [x14, #16]
 	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
@@ -84,9 +84,9 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_21:
 	WORD $0x1e22c0a5 // fcvt d5, s5
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400e180 // b.eq BB0_333
+	WORD $0x5400d780 // b.eq BB0_283
 	// BB0_22:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -99,68 +99,58 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_24
+	WORD $0x54000108 // b.hi BB0_25
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001c8 // b.hi BB0_26
+	// BB0_24:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000328 // b.hi BB0_27
+	WORD $0x140005dc // b BB0_249
+	// BB0_25:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_24:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x540003a9 // b.ls BB0_31
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400034b // b.lt BB0_31
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe89 // b.ls BB0_24
+	// BB0_26:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	WORD $0xd503201f // nop
-	// BB0_27:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_27
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_31
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_30:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_30
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_31:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400c069 // b.ls BB0_294
+	WORD $0x5400b8a9 // b.ls BB0_249
+	// BB0_27:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400bf89 // b.ls BB0_294
+	WORD $0x5400b7c9 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_35
+	WORD $0xb40000ab // cbz x11, BB0_30
 	WORD $0xbc707966 // ldr s6, [x11, x16, lsl #2]
 	WORD $0x1e2628a5 // fadd s5, s5, s6
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_35:
+	// BB0_30:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
@@ -168,28 +158,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400024c // cbz w12, BB0_42
+	WORD $0x3400024c // cbz w12, BB0_37
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_39
+	WORD $0x540000c0 // b.eq BB0_34
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_40
+	WORD $0x540000e1 // b.ne BB0_35
 	WORD $0xfd4009c3 // ldr d3, [x14, #16]
 	WORD $0xfd4009a4 // ldr d4, [x13, #16]
-	WORD $0x1400000a // b BB0_41
-	// BB0_39:
+	WORD $0x1400000a // b BB0_36
+	// BB0_34:
 	WORD $0xbd4011c3 // ldr s3, [x14, #16]
 	WORD $0xbd4011a4 // ldr s4, [x13, #16]
-	WORD $0x14000007 // b BB0_41
-	// BB0_40:
+	WORD $0x14000007 // b BB0_36
+	// BB0_35:
 	WORD $0xfd4009c3 // ldr d3, [x14, #16]
 	WORD $0xbd4019c4 // ldr s4, [x14, #24]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4009a4 // ldr d4, [x13, #16]
 	WORD $0xbd4019a7 // ldr s7, [x13, #24]
 	WORD $0x6e1804e4 // mov v4.d[1], v7.d[0]
-	// BB0_41:
+	// BB0_36:
 	WORD $0x4e23cc91 // fmla v17.4s, v4.4s, v3.4s
-	// BB0_42:
+	// BB0_37:
 	WORD $0x3dc001c7 // ldr q7, [x14]
 	WORD $0x3dc001b0 // ldr q16, [x13]
 	WORD $0x4e27ce06 // fmla v6.4s, v16.4s, v7.4s
@@ -198,33 +188,33 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30d8c6 // faddp s6, v6.2s
 	WORD $0x1e2628a5 // fadd s5, s5, s6
 	WORD $0x1e250826 // fmul s6, s1, s5
-	WORD $0xb40000eb // cbz x11, BB0_44
+	WORD $0xb40000eb // cbz x11, BB0_39
 	WORD $0xbc707971 // ldr s17, [x11, x16, lsl #2]
 	WORD $0x1e3128d1 // fadd s17, s6, s17
 	WORD $0xbc307971 // str s17, [x11, x16, lsl #2]
 	WORD $0xbc6f7971 // ldr s17, [x11, x15, lsl #2]
 	WORD $0x1e3128d1 // fadd s17, s6, s17
 	WORD $0xbc2f7971 // str s17, [x11, x15, lsl #2]
-	// BB0_44:
+	// BB0_39:
 	WORD $0x6e27dc51 // fmul v17.4s, v2.4s, v7.4s
 	WORD $0x4f861211 // fmla v17.4s, v16.4s, v6.s[0]
 	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
 	WORD $0x4f8610f0 // fmla v16.4s, v7.4s, v6.s[0]
 	WORD $0x3d8001d1 // str q17, [x14]
 	WORD $0x3d8001b0 // str q16, [x13]
-	WORD $0x34fff12c // cbz w12, BB0_21
+	WORD $0x34fff26c // cbz w12, BB0_21
 	WORD $0x6e23dc47 // fmul v7.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
-	WORD $0x54fff020 // b.eq BB0_20
+	WORD $0x54fff160 // b.eq BB0_20
 	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_48
+	WORD $0x540000a1 // b.ne BB0_43
 	WORD $0x4f861070 // fmla v16.4s, v3.4s, v6.s[0]
 	WORD $0xfd0009c7 // str d7, [x14, #16]
 	WORD $0xfd0009b0 // str d16, [x13, #16]
-	WORD $0x17ffff7e // b BB0_21
-	// BB0_48:
+	WORD $0x17ffff88 // b BB0_21
+	// BB0_43:
 	WORD $0x4f861070 // fmla v16.4s, v3.4s, v6.s[0]
 	WORD $0xfd0009c7 // str d7, [x14, #16]
 	WORD $0x910061ce // add x14, x14, #24
@@ -232,19 +222,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0009b0 // str d16, [x13, #16]
 	WORD $0x910061ad // add x13, x13, #24
 	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff76 // b BB0_21
-	// BB0_49:
+	WORD $0x17ffff80 // b BB0_21
+	// BB0_44:
 	WORD $0xbd0031c5 // str s5, [x14, #48]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
 	WORD $0xbd0031a5 // str s5, [x13, #48]
-	// BB0_50:
+	// BB0_45:
 	WORD $0x1e22c0e5 // fcvt d5, s7
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400cfa0 // b.eq BB0_333
-	// BB0_51:
+	WORD $0x5400c6e0 // b.eq BB0_283
+	// BB0_46:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -256,69 +246,59 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_53
+	WORD $0x54000128 // b.hi BB0_49
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001e8 // b.hi BB0_50
+	// BB0_48:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000348 // b.hi BB0_51
+	WORD $0x14000557 // b BB0_249
+	WORD $0xd503201f // nop
+	// BB0_49:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_53:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x540003c9 // b.ls BB0_60
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400036b // b.lt BB0_60
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe69 // b.ls BB0_48
+	// BB0_50:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_56:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_56
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_60
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_59:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_59
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_60:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400ae69 // b.ls BB0_294
+	WORD $0x5400a7e9 // b.ls BB0_249
+	// BB0_51:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400ad89 // b.ls BB0_294
+	WORD $0x5400a709 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638a7 // fsub s7, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_64
+	WORD $0xb40000ab // cbz x11, BB0_54
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e2528e5 // fadd s5, s7, s5
 	WORD $0x1e2628a7 // fadd s7, s5, s6
-	// BB0_64:
+	// BB0_54:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
@@ -328,28 +308,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc005c5 // ldr q5, [x14, #16]
 	WORD $0x3dc005a6 // ldr q6, [x13, #16]
 	WORD $0x4e25ccd0 // fmla v16.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_71
+	WORD $0x3400024c // cbz w12, BB0_61
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_68
+	WORD $0x540000c0 // b.eq BB0_58
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_69
+	WORD $0x540000e1 // b.ne BB0_59
 	WORD $0xfd4019c3 // ldr d3, [x14, #48]
 	WORD $0xfd4019a4 // ldr d4, [x13, #48]
-	WORD $0x1400000a // b BB0_70
-	// BB0_68:
+	WORD $0x1400000a // b BB0_60
+	// BB0_58:
 	WORD $0xbd4031c3 // ldr s3, [x14, #48]
 	WORD $0xbd4031a4 // ldr s4, [x13, #48]
-	WORD $0x14000007 // b BB0_70
-	// BB0_69:
+	WORD $0x14000007 // b BB0_60
+	// BB0_59:
 	WORD $0xfd4019c3 // ldr d3, [x14, #48]
 	WORD $0xbd4039c4 // ldr s4, [x14, #56]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4019a4 // ldr d4, [x13, #48]
 	WORD $0xbd4039b1 // ldr s17, [x13, #56]
 	WORD $0x6e180624 // mov v4.d[1], v17.d[0]
-	// BB0_70:
+	// BB0_60:
 	WORD $0x4e23cc90 // fmla v16.4s, v4.4s, v3.4s
-	// BB0_71:
+	// BB0_61:
 	WORD $0x3dc001d3 // ldr q19, [x14]
 	WORD $0x3dc001b4 // ldr q20, [x13]
 	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
@@ -362,14 +342,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30da10 // faddp s16, v16.2s
 	WORD $0x1e3028e7 // fadd s7, s7, s16
 	WORD $0x1e270830 // fmul s16, s1, s7
-	WORD $0xb40000eb // cbz x11, BB0_73
+	WORD $0xb40000eb // cbz x11, BB0_63
 	WORD $0xbc707975 // ldr s21, [x11, x16, lsl #2]
 	WORD $0x1e352a15 // fadd s21, s16, s21
 	WORD $0xbc307975 // str s21, [x11, x16, lsl #2]
 	WORD $0xbc6f7975 // ldr s21, [x11, x15, lsl #2]
 	WORD $0x1e352a15 // fadd s21, s16, s21
 	WORD $0xbc2f7975 // str s21, [x11, x15, lsl #2]
-	// BB0_73:
+	// BB0_63:
 	WORD $0x6e33dc55 // fmul v21.4s, v2.4s, v19.4s
 	WORD $0x4f901295 // fmla v21.4s, v20.4s, v16.s[0]
 	WORD $0x6e34dc54 // fmul v20.4s, v2.4s, v20.4s
@@ -388,19 +368,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e32dc45 // fmul v5.4s, v2.4s, v18.4s
 	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
 	WORD $0x3d8009a5 // str q5, [x13, #32]
-	WORD $0x34ffeecc // cbz w12, BB0_50
+	WORD $0x34fff00c // cbz w12, BB0_45
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f901085 // fmla v5.4s, v4.4s, v16.s[0]
-	WORD $0x54ffedc0 // b.eq BB0_49
+	WORD $0x54ffef00 // b.eq BB0_44
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_77
+	WORD $0x540000a1 // b.ne BB0_67
 	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
 	WORD $0xfd0019c5 // str d5, [x14, #48]
 	WORD $0xfd0019a6 // str d6, [x13, #48]
-	WORD $0x17ffff6b // b BB0_50
-	// BB0_77:
+	WORD $0x17ffff75 // b BB0_45
+	// BB0_67:
 	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
 	WORD $0xfd0019c5 // str d5, [x14, #48]
 	WORD $0x9100e1ce // add x14, x14, #56
@@ -408,19 +388,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0019a6 // str d6, [x13, #48]
 	WORD $0x9100e1ad // add x13, x13, #56
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff63 // b BB0_50
-	// BB0_78:
+	WORD $0x17ffff6d // b BB0_45
+	// BB0_68:
 	WORD $0xbd0051c5 // str s5, [x14, #80]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
 	WORD $0xbd0051a5 // str s5, [x13, #80]
-	// BB0_79:
+	// BB0_69:
 	WORD $0x1e22c225 // fcvt d5, s17
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400bb60 // b.eq BB0_333
-	// BB0_80:
+	WORD $0x5400b3e0 // b.eq BB0_283
+	// BB0_70:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -432,67 +412,61 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_82
+	WORD $0x54000128 // b.hi BB0_73
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001e8 // b.hi BB0_74
+	// BB0_72:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000388 // b.hi BB0_75
+	WORD $0x140004bf // b BB0_249
+	WORD $0xd503201f // nop
+	// BB0_73:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_82:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x54000389 // b.ls BB0_89
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400032b // b.lt BB0_89
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe69 // b.ls BB0_72
+	// BB0_74:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	// BB0_85:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_85
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_89
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_88:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_88
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_89:
+	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54009a69 // b.ls BB0_294
+	WORD $0x540094a9 // b.ls BB0_249
+	// BB0_75:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54009989 // b.ls BB0_294
+	WORD $0x540093c9 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638b1 // fsub s17, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_93
+	WORD $0xb40000ab // cbz x11, BB0_78
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e252a25 // fadd s5, s17, s5
 	WORD $0x1e2628b1 // fadd s17, s5, s6
-	// BB0_93:
+	// BB0_78:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
@@ -505,28 +479,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc00da6 // ldr q6, [x13, #48]
 	WORD $0x4e27ce12 // fmla v18.4s, v16.4s, v7.4s
 	WORD $0x4e25ccd2 // fmla v18.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_100
+	WORD $0x3400024c // cbz w12, BB0_85
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_97
+	WORD $0x540000c0 // b.eq BB0_82
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_98
+	WORD $0x540000e1 // b.ne BB0_83
 	WORD $0xfd4029c3 // ldr d3, [x14, #80]
 	WORD $0xfd4029a4 // ldr d4, [x13, #80]
-	WORD $0x1400000a // b BB0_99
-	// BB0_97:
+	WORD $0x1400000a // b BB0_84
+	// BB0_82:
 	WORD $0xbd4051c3 // ldr s3, [x14, #80]
 	WORD $0xbd4051a4 // ldr s4, [x13, #80]
-	WORD $0x14000007 // b BB0_99
-	// BB0_98:
+	WORD $0x14000007 // b BB0_84
+	// BB0_83:
 	WORD $0xfd4029c3 // ldr d3, [x14, #80]
 	WORD $0xbd4059c4 // ldr s4, [x14, #88]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4029a4 // ldr d4, [x13, #80]
 	WORD $0xbd4059b3 // ldr s19, [x13, #88]
 	WORD $0x6e180664 // mov v4.d[1], v19.d[0]
-	// BB0_99:
+	// BB0_84:
 	WORD $0x4e23cc92 // fmla v18.4s, v4.4s, v3.4s
-	// BB0_100:
+	// BB0_85:
 	WORD $0x3dc001d7 // ldr q23, [x14]
 	WORD $0x3dc001b8 // ldr q24, [x13]
 	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
@@ -542,14 +516,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30da52 // faddp s18, v18.2s
 	WORD $0x1e322a31 // fadd s17, s17, s18
 	WORD $0x1e310832 // fmul s18, s1, s17
-	WORD $0xb40000eb // cbz x11, BB0_102
+	WORD $0xb40000eb // cbz x11, BB0_87
 	WORD $0xbc707979 // ldr s25, [x11, x16, lsl #2]
 	WORD $0x1e392a59 // fadd s25, s18, s25
 	WORD $0xbc307979 // str s25, [x11, x16, lsl #2]
 	WORD $0xbc6f7979 // ldr s25, [x11, x15, lsl #2]
 	WORD $0x1e392a59 // fadd s25, s18, s25
 	WORD $0xbc2f7979 // str s25, [x11, x15, lsl #2]
-	// BB0_102:
+	// BB0_87:
 	WORD $0x6e37dc59 // fmul v25.4s, v2.4s, v23.4s
 	WORD $0x4f921319 // fmla v25.4s, v24.4s, v18.s[0]
 	WORD $0x6e38dc58 // fmul v24.4s, v2.4s, v24.4s
@@ -580,19 +554,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e34dc45 // fmul v5.4s, v2.4s, v20.4s
 	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
 	WORD $0x3d8011a5 // str q5, [x13, #64]
-	WORD $0x34ffeccc // cbz w12, BB0_79
+	WORD $0x34ffed8c // cbz w12, BB0_69
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
-	WORD $0x54ffebc0 // b.eq BB0_78
+	WORD $0x54ffec80 // b.eq BB0_68
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_106
+	WORD $0x540000c1 // b.ne BB0_91
 	WORD $0xfd0029c5 // str d5, [x14, #80]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
 	WORD $0xfd0029a5 // str d5, [x13, #80]
-	WORD $0x17ffff5b // b BB0_79
-	// BB0_106:
+	WORD $0x17ffff61 // b BB0_69
+	// BB0_91:
 	WORD $0xfd0029c5 // str d5, [x14, #80]
 	WORD $0x910161ce // add x14, x14, #88
 	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
@@ -601,19 +575,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0029a5 // str d5, [x13, #80]
 	WORD $0x910161ad // add x13, x13, #88
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff52 // b BB0_79
-	// BB0_107:
+	WORD $0x17ffff58 // b BB0_69
+	// BB0_92:
 	WORD $0xbd0081c5 // str s5, [x14, #128]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f961065 // fmla v5.4s, v3.4s, v22.s[0]
 	WORD $0xbd0081a5 // str s5, [x13, #128]
-	// BB0_108:
+	// BB0_93:
 	WORD $0x1e22c265 // fcvt d5, s19
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400a500 // b.eq BB0_333
-	// BB0_109:
+	WORD $0x54009e40 // b.eq BB0_283
+	// BB0_94:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -625,72 +599,66 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_111
+	WORD $0x54000188 // b.hi BB0_97
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54000248 // b.hi BB0_98
+	// BB0_96:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000428 // b.hi BB0_99
+	WORD $0x14000412 // b BB0_249
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_97:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_111:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x54000429 // b.ls BB0_118
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x540003cb // b.lt BB0_118
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe09 // b.ls BB0_96
+	// BB0_98:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	// BB0_114:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_114
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400020b // b.lt BB0_118
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_117:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
+	WORD $0xf9804220 // prfm pldl1keep, [x17, #128]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_117
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_118:
+	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
+	WORD $0xf98041e0 // prfm pldl1keep, [x15, #128]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54008369 // b.ls BB0_294
+	WORD $0x54007e69 // b.ls BB0_249
+	// BB0_99:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54008289 // b.ls BB0_294
+	WORD $0x54007d89 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638b3 // fsub s19, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_122
+	WORD $0xb40000ab // cbz x11, BB0_102
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e252a65 // fadd s5, s19, s5
 	WORD $0x1e2628b3 // fadd s19, s5, s6
-	// BB0_122:
+	// BB0_102:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
@@ -709,28 +677,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e31ce56 // fmla v22.4s, v18.4s, v17.4s
 	WORD $0x4e27ce16 // fmla v22.4s, v16.4s, v7.4s
 	WORD $0x4e25ccd6 // fmla v22.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_129
+	WORD $0x3400024c // cbz w12, BB0_109
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_126
+	WORD $0x540000c0 // b.eq BB0_106
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_127
+	WORD $0x540000e1 // b.ne BB0_107
 	WORD $0xfd4041c3 // ldr d3, [x14, #128]
 	WORD $0xfd4041a4 // ldr d4, [x13, #128]
-	WORD $0x1400000a // b BB0_128
-	// BB0_126:
+	WORD $0x1400000a // b BB0_108
+	// BB0_106:
 	WORD $0xbd4081c3 // ldr s3, [x14, #128]
 	WORD $0xbd4081a4 // ldr s4, [x13, #128]
-	WORD $0x14000007 // b BB0_128
-	// BB0_127:
+	WORD $0x14000007 // b BB0_108
+	// BB0_107:
 	WORD $0xfd4041c3 // ldr d3, [x14, #128]
 	WORD $0xbd4089c4 // ldr s4, [x14, #136]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4041a4 // ldr d4, [x13, #128]
 	WORD $0xbd4089b7 // ldr s23, [x13, #136]
 	WORD $0x6e1806e4 // mov v4.d[1], v23.d[0]
-	// BB0_128:
+	// BB0_108:
 	WORD $0x4e23cc96 // fmla v22.4s, v4.4s, v3.4s
-	// BB0_129:
+	// BB0_109:
 	WORD $0x3dc005dd // ldr q29, [x14, #16]
 	WORD $0x3dc005be // ldr q30, [x13, #16]
 	WORD $0x6f00e41f // movi v31.2d, #0000000000000000
@@ -749,14 +717,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30dad6 // faddp s22, v22.2s
 	WORD $0x1e362a73 // fadd s19, s19, s22
 	WORD $0x1e330836 // fmul s22, s1, s19
-	WORD $0xb40000eb // cbz x11, BB0_131
+	WORD $0xb40000eb // cbz x11, BB0_111
 	WORD $0xbc70797f // ldr s31, [x11, x16, lsl #2]
 	WORD $0x1e3f2adf // fadd s31, s22, s31
 	WORD $0xbc30797f // str s31, [x11, x16, lsl #2]
 	WORD $0xbc6f797f // ldr s31, [x11, x15, lsl #2]
 	WORD $0x1e3f2adf // fadd s31, s22, s31
 	WORD $0xbc2f797f // str s31, [x11, x15, lsl #2]
-	// BB0_131:
+	// BB0_111:
 	WORD $0x6e34dc5f // fmul v31.4s, v2.4s, v20.4s
 	WORD $0x4f9612bf // fmla v31.4s, v21.4s, v22.s[0]
 	WORD $0x6e35dc55 // fmul v21.4s, v2.4s, v21.4s
@@ -805,19 +773,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e38dc45 // fmul v5.4s, v2.4s, v24.4s
 	WORD $0x4f9612e5 // fmla v5.4s, v23.4s, v22.s[0]
 	WORD $0x3d801da5 // str q5, [x13, #112]
-	WORD $0x34ffe8cc // cbz w12, BB0_108
+	WORD $0x34ffe98c // cbz w12, BB0_93
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f961085 // fmla v5.4s, v4.4s, v22.s[0]
-	WORD $0x54ffe7c0 // b.eq BB0_107
+	WORD $0x54ffe880 // b.eq BB0_92
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_135
+	WORD $0x540000a1 // b.ne BB0_115
 	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
 	WORD $0xfd0041c5 // str d5, [x14, #128]
 	WORD $0xfd0041a6 // str d6, [x13, #128]
-	WORD $0x17ffff3b // b BB0_108
-	// BB0_135:
+	WORD $0x17ffff41 // b BB0_93
+	// BB0_115:
 	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
 	WORD $0xfd0041c5 // str d5, [x14, #128]
 	WORD $0x910221ce // add x14, x14, #136
@@ -825,29 +793,29 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0041a6 // str d6, [x13, #128]
 	WORD $0x910221ad // add x13, x13, #136
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff33 // b BB0_108
-	// BB0_136:
+	WORD $0x17ffff39 // b BB0_93
+	// BB0_116:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540070cb // b.lt BB0_293
+	WORD $0x54006bcb // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_140
-	// BB0_138:
+	WORD $0x1400000a // b BB0_120
+	// BB0_118:
 	WORD $0xbd0001f0 // str s16, [x15]
 	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xbd0001b0 // str s16, [x13]
-	// BB0_139:
+	// BB0_119:
 	WORD $0x1e22c0c6 // fcvt d6, s6
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4600c0 // fmadd d0, d6, d6, d0
-	WORD $0x540089a0 // b.eq BB0_333
-	// BB0_140:
+	WORD $0x540083a0 // b.eq BB0_283
+	// BB0_120:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -859,103 +827,95 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_142
+	WORD $0x54000108 // b.hi BB0_123
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001c8 // b.hi BB0_124
+	// BB0_122:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000328 // b.hi BB0_125
+	WORD $0x1400033d // b BB0_249
+	// BB0_123:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_142:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x540003c9 // b.ls BB0_149
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400036b // b.lt BB0_149
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe89 // b.ls BB0_122
+	// BB0_124:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_145:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_145
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_149
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_148:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_148
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_149:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54006869 // b.ls BB0_294
+	WORD $0x540064c9 // b.ls BB0_249
+	// BB0_125:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0xf9401c0f // ldr x15, [x0, #56]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x294039d0 // ldp w16, w14, [x14]
 	WORD $0xeb1001ff // cmp x15, x16
 	WORD $0xfa4e81e0 // ccmp x15, x14, #0, hi
-	WORD $0x54006789 // b.ls BB0_294
+	WORD $0x540063e9 // b.ls BB0_249
 	WORD $0xf940100f // ldr x15, [x0, #32]
 	WORD $0xbd405006 // ldr s6, [x0, #80]
 	WORD $0xbc6d79e7 // ldr s7, [x15, x13, lsl #2]
 	WORD $0x1e2738c6 // fsub s6, s6, s7
-	WORD $0xb40000ab // cbz x11, BB0_153
+	WORD $0xb40000ab // cbz x11, BB0_128
 	WORD $0xbc707967 // ldr s7, [x11, x16, lsl #2]
 	WORD $0x1e2728c6 // fadd s6, s6, s7
 	WORD $0xbc6e7967 // ldr s7, [x11, x14, lsl #2]
 	WORD $0x1e2728c6 // fadd s6, s6, s7
-	// BB0_153:
+	// BB0_128:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2f // mul x15, x9, x16
 	WORD $0x8b0f09af // add x15, x13, x15, lsl #2
 	WORD $0x9b0e7d31 // mul x17, x9, x14
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400010c // cbz w12, BB0_157
+	WORD $0x3400016c // cbz w12, BB0_132
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540001c0 // b.eq BB0_158
+	WORD $0x54000220 // b.eq BB0_133
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540001e1 // b.ne BB0_159
+	WORD $0x54000241 // b.ne BB0_134
 	WORD $0xfd4001e4 // ldr d4, [x15]
 	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0x14000012 // b BB0_160
-	// BB0_157:
+	WORD $0x14000015 // b BB0_135
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_132:
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
 	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
 	WORD $0x7e30d8e7 // faddp s7, v7.2s
 	WORD $0x1e2728c6 // fadd s6, s6, s7
 	WORD $0x1e260827 // fmul s7, s1, s6
-	WORD $0xb500026b // cbnz x11, BB0_161
-	WORD $0x14000018 // b BB0_162
-	// BB0_158:
+	WORD $0xb500026b // cbnz x11, BB0_136
+	WORD $0x14000018 // b BB0_137
+	// BB0_133:
 	WORD $0xbd4001e4 // ldr s4, [x15]
 	WORD $0xbd4001a5 // ldr s5, [x13]
-	WORD $0x14000007 // b BB0_160
-	// BB0_159:
+	WORD $0x14000007 // b BB0_135
+	// BB0_134:
 	WORD $0xfd4001e4 // ldr d4, [x15]
 	WORD $0xbd4009e5 // ldr s5, [x15, #8]
 	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xbd4009a7 // ldr s7, [x13, #8]
 	WORD $0x6e1804e5 // mov v5.d[1], v7.d[0]
-	// BB0_160:
+	// BB0_135:
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x4e24cca7 // fmla v7.4s, v5.4s, v4.4s
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
@@ -963,28 +923,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30d8e7 // faddp s7, v7.2s
 	WORD $0x1e2728c6 // fadd s6, s6, s7
 	WORD $0x1e260827 // fmul s7, s1, s6
-	WORD $0xb40000eb // cbz x11, BB0_162
-	// BB0_161:
+	WORD $0xb40000eb // cbz x11, BB0_137
+	// BB0_136:
 	WORD $0xbc707970 // ldr s16, [x11, x16, lsl #2]
 	WORD $0x1e3028f0 // fadd s16, s7, s16
 	WORD $0xbc307970 // str s16, [x11, x16, lsl #2]
 	WORD $0xbc6e7970 // ldr s16, [x11, x14, lsl #2]
 	WORD $0x1e3028f0 // fadd s16, s7, s16
 	WORD $0xbc2e7970 // str s16, [x11, x14, lsl #2]
-	// BB0_162:
-	WORD $0x34fff14c // cbz w12, BB0_139
+	// BB0_137:
+	WORD $0x34fff24c // cbz w12, BB0_119
 	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f8710b0 // fmla v16.4s, v5.4s, v7.s[0]
-	WORD $0x54fff040 // b.eq BB0_138
+	WORD $0x54fff140 // b.eq BB0_118
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_166
+	WORD $0x540000c1 // b.ne BB0_141
 	WORD $0xfd0001f0 // str d16, [x15]
 	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xfd0001b0 // str d16, [x13]
-	WORD $0x17ffff7f // b BB0_139
-	// BB0_166:
+	WORD $0x17ffff87 // b BB0_119
+	// BB0_141:
 	WORD $0x910021ee // add x14, x15, #8
 	WORD $0xfd0001f0 // str d16, [x15]
 	WORD $0x4d0081d0 // st1 { v16.s }[2], [x14]
@@ -992,28 +952,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xfc0085b0 // str d16, [x13], #8
 	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff77 // b BB0_139
-	// BB0_167:
+	WORD $0x17ffff7f // b BB0_119
+	// BB0_142:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54005deb // b.lt BB0_293
+	WORD $0x540059eb // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_171
-	// BB0_169:
+	WORD $0x1400000a // b BB0_146
+	// BB0_144:
 	WORD $0xbd0021c5 // str s5, [x14, #32]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
 	WORD $0xbd0021a5 // str s5, [x13, #32]
-	// BB0_170:
+	// BB0_145:
 	WORD $0x1e22c0e5 // fcvt d5, s7
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x540076e0 // b.eq BB0_333
-	// BB0_171:
+	WORD $0x540071e0 // b.eq BB0_283
+	// BB0_146:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1025,71 +985,59 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_173
+	WORD $0x54000128 // b.hi BB0_149
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001e8 // b.hi BB0_150
+	// BB0_148:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000348 // b.hi BB0_151
+	WORD $0x140002af // b BB0_249
+	WORD $0xd503201f // nop
+	// BB0_149:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_173:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x54000409 // b.ls BB0_180
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x540003ab // b.lt BB0_180
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe69 // b.ls BB0_148
+	// BB0_150:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_176:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_176
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_180
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_179:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_179
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_180:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54005569 // b.ls BB0_294
+	WORD $0x540052e9 // b.ls BB0_249
+	// BB0_151:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54005489 // b.ls BB0_294
+	WORD $0x54005209 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638a7 // fsub s7, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_184
+	WORD $0xb40000ab // cbz x11, BB0_154
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e2528e5 // fadd s5, s7, s5
 	WORD $0x1e2628a7 // fadd s7, s5, s6
-	// BB0_184:
+	// BB0_154:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
@@ -1099,28 +1047,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc001c5 // ldr q5, [x14]
 	WORD $0x3dc001a6 // ldr q6, [x13]
 	WORD $0x4e25ccd0 // fmla v16.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_191
+	WORD $0x3400024c // cbz w12, BB0_161
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_188
+	WORD $0x540000c0 // b.eq BB0_158
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_189
+	WORD $0x540000e1 // b.ne BB0_159
 	WORD $0xfd4011c3 // ldr d3, [x14, #32]
 	WORD $0xfd4011a4 // ldr d4, [x13, #32]
-	WORD $0x1400000a // b BB0_190
-	// BB0_188:
+	WORD $0x1400000a // b BB0_160
+	// BB0_158:
 	WORD $0xbd4021c3 // ldr s3, [x14, #32]
 	WORD $0xbd4021a4 // ldr s4, [x13, #32]
-	WORD $0x14000007 // b BB0_190
-	// BB0_189:
+	WORD $0x14000007 // b BB0_160
+	// BB0_159:
 	WORD $0xfd4011c3 // ldr d3, [x14, #32]
 	WORD $0xbd4029c4 // ldr s4, [x14, #40]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4011a4 // ldr d4, [x13, #32]
 	WORD $0xbd4029b1 // ldr s17, [x13, #40]
 	WORD $0x6e180624 // mov v4.d[1], v17.d[0]
-	// BB0_190:
+	// BB0_160:
 	WORD $0x4e23cc90 // fmla v16.4s, v4.4s, v3.4s
-	// BB0_191:
+	// BB0_161:
 	WORD $0x3dc005d1 // ldr q17, [x14, #16]
 	WORD $0x3dc005b2 // ldr q18, [x13, #16]
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
@@ -1130,14 +1078,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30da10 // faddp s16, v16.2s
 	WORD $0x1e3028e7 // fadd s7, s7, s16
 	WORD $0x1e270830 // fmul s16, s1, s7
-	WORD $0xb40000eb // cbz x11, BB0_193
+	WORD $0xb40000eb // cbz x11, BB0_163
 	WORD $0xbc707973 // ldr s19, [x11, x16, lsl #2]
 	WORD $0x1e332a13 // fadd s19, s16, s19
 	WORD $0xbc307973 // str s19, [x11, x16, lsl #2]
 	WORD $0xbc6f7973 // ldr s19, [x11, x15, lsl #2]
 	WORD $0x1e332a13 // fadd s19, s16, s19
 	WORD $0xbc2f7973 // str s19, [x11, x15, lsl #2]
-	// BB0_193:
+	// BB0_163:
 	WORD $0x6e26dc54 // fmul v20.4s, v2.4s, v6.4s
 	WORD $0x6e25dc53 // fmul v19.4s, v2.4s, v5.4s
 	WORD $0x6e31dc55 // fmul v21.4s, v2.4s, v17.4s
@@ -1150,19 +1098,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3d8001b4 // str q20, [x13]
 	WORD $0x3d8005d5 // str q21, [x14, #16]
 	WORD $0x3d8005a5 // str q5, [x13, #16]
-	WORD $0x34ffefac // cbz w12, BB0_170
+	WORD $0x34fff12c // cbz w12, BB0_145
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f901085 // fmla v5.4s, v4.4s, v16.s[0]
-	WORD $0x54ffeea0 // b.eq BB0_169
+	WORD $0x54fff020 // b.eq BB0_144
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_197
+	WORD $0x540000c1 // b.ne BB0_167
 	WORD $0xfd0011c5 // str d5, [x14, #32]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
 	WORD $0xfd0011a5 // str d5, [x13, #32]
-	WORD $0x17ffff72 // b BB0_170
-	// BB0_197:
+	WORD $0x17ffff7e // b BB0_145
+	// BB0_167:
 	WORD $0xfd0011c5 // str d5, [x14, #32]
 	WORD $0x9100a1ce // add x14, x14, #40
 	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
@@ -1171,28 +1119,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0011a5 // str d5, [x13, #32]
 	WORD $0x9100a1ad // add x13, x13, #40
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff69 // b BB0_170
-	// BB0_198:
+	WORD $0x17ffff75 // b BB0_145
+	// BB0_168:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400496b // b.lt BB0_293
+	WORD $0x540046eb // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_202
-	// BB0_200:
+	WORD $0x1400000a // b BB0_172
+	// BB0_170:
 	WORD $0xbd0061c5 // str s5, [x14, #96]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
 	WORD $0xbd0061a5 // str s5, [x13, #96]
-	// BB0_201:
+	// BB0_171:
 	WORD $0x1e22c225 // fcvt d5, s17
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54006260 // b.eq BB0_333
-	// BB0_202:
+	WORD $0x54005ee0 // b.eq BB0_283
+	// BB0_172:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1204,67 +1152,61 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_204
+	WORD $0x54000128 // b.hi BB0_175
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001e8 // b.hi BB0_176
+	// BB0_174:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000388 // b.hi BB0_177
+	WORD $0x14000217 // b BB0_249
+	WORD $0xd503201f // nop
+	// BB0_175:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_204:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x54000389 // b.ls BB0_211
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400032b // b.lt BB0_211
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe69 // b.ls BB0_174
+	// BB0_176:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	// BB0_207:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_207
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_211
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_210:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_210
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_211:
+	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54004169 // b.ls BB0_294
+	WORD $0x54003fa9 // b.ls BB0_249
+	// BB0_177:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54004089 // b.ls BB0_294
+	WORD $0x54003ec9 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638b1 // fsub s17, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_215
+	WORD $0xb40000ab // cbz x11, BB0_180
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e252a25 // fadd s5, s17, s5
 	WORD $0x1e2628b1 // fadd s17, s5, s6
-	// BB0_215:
+	// BB0_180:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
@@ -1280,28 +1222,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
 	WORD $0x4e27ce14 // fmla v20.4s, v16.4s, v7.4s
 	WORD $0x4e25ccd4 // fmla v20.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_222
+	WORD $0x3400024c // cbz w12, BB0_187
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_219
+	WORD $0x540000c0 // b.eq BB0_184
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_220
+	WORD $0x540000e1 // b.ne BB0_185
 	WORD $0xfd4031c3 // ldr d3, [x14, #96]
 	WORD $0xfd4031a4 // ldr d4, [x13, #96]
-	WORD $0x1400000a // b BB0_221
-	// BB0_219:
+	WORD $0x1400000a // b BB0_186
+	// BB0_184:
 	WORD $0xbd4061c3 // ldr s3, [x14, #96]
 	WORD $0xbd4061a4 // ldr s4, [x13, #96]
-	WORD $0x14000007 // b BB0_221
-	// BB0_220:
+	WORD $0x14000007 // b BB0_186
+	// BB0_185:
 	WORD $0xfd4031c3 // ldr d3, [x14, #96]
 	WORD $0xbd4069c4 // ldr s4, [x14, #104]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4031a4 // ldr d4, [x13, #96]
 	WORD $0xbd4069b5 // ldr s21, [x13, #104]
 	WORD $0x6e1806a4 // mov v4.d[1], v21.d[0]
-	// BB0_221:
+	// BB0_186:
 	WORD $0x4e23cc94 // fmla v20.4s, v4.4s, v3.4s
-	// BB0_222:
+	// BB0_187:
 	WORD $0x3dc005d9 // ldr q25, [x14, #16]
 	WORD $0x3dc005ba // ldr q26, [x13, #16]
 	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
@@ -1317,14 +1259,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30da94 // faddp s20, v20.2s
 	WORD $0x1e342a31 // fadd s17, s17, s20
 	WORD $0x1e310834 // fmul s20, s1, s17
-	WORD $0xb40000eb // cbz x11, BB0_224
+	WORD $0xb40000eb // cbz x11, BB0_189
 	WORD $0xbc70797b // ldr s27, [x11, x16, lsl #2]
 	WORD $0x1e3b2a9b // fadd s27, s20, s27
 	WORD $0xbc30797b // str s27, [x11, x16, lsl #2]
 	WORD $0xbc6f797b // ldr s27, [x11, x15, lsl #2]
 	WORD $0x1e3b2a9b // fadd s27, s20, s27
 	WORD $0xbc2f797b // str s27, [x11, x15, lsl #2]
-	// BB0_224:
+	// BB0_189:
 	WORD $0x6e32dc5b // fmul v27.4s, v2.4s, v18.4s
 	WORD $0x4f94127b // fmla v27.4s, v19.4s, v20.s[0]
 	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
@@ -1361,19 +1303,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e36dc45 // fmul v5.4s, v2.4s, v22.4s
 	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
 	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x34ffebac // cbz w12, BB0_201
+	WORD $0x34ffec6c // cbz w12, BB0_171
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f941085 // fmla v5.4s, v4.4s, v20.s[0]
-	WORD $0x54ffeaa0 // b.eq BB0_200
+	WORD $0x54ffeb60 // b.eq BB0_170
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_228
+	WORD $0x540000c1 // b.ne BB0_193
 	WORD $0xfd0031c5 // str d5, [x14, #96]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
 	WORD $0xfd0031a5 // str d5, [x13, #96]
-	WORD $0x17ffff52 // b BB0_201
-	// BB0_228:
+	WORD $0x17ffff58 // b BB0_171
+	// BB0_193:
 	WORD $0xfd0031c5 // str d5, [x14, #96]
 	WORD $0x9101a1ce // add x14, x14, #104
 	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
@@ -1382,28 +1324,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0031a5 // str d5, [x13, #96]
 	WORD $0x9101a1ad // add x13, x13, #104
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff49 // b BB0_201
-	// BB0_229:
+	WORD $0x17ffff4f // b BB0_171
+	// BB0_194:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540030eb // b.lt BB0_293
+	WORD $0x54002f2b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_233
-	// BB0_231:
+	WORD $0x1400000a // b BB0_198
+	// BB0_196:
 	WORD $0xbd0041c5 // str s5, [x14, #64]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
 	WORD $0xbd0041a5 // str s5, [x13, #64]
-	// BB0_232:
+	// BB0_197:
 	WORD $0x1e22c205 // fcvt d5, s16
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x540049e0 // b.eq BB0_333
-	// BB0_233:
+	WORD $0x54004720 // b.eq BB0_283
+	// BB0_198:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1415,71 +1357,63 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_235
+	WORD $0x54000168 // b.hi BB0_201
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54000228 // b.hi BB0_202
+	// BB0_200:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x540003c8 // b.hi BB0_203
+	WORD $0x14000159 // b BB0_249
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_201:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_235:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x54000409 // b.ls BB0_242
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x540003ab // b.lt BB0_242
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe29 // b.ls BB0_200
+	// BB0_202:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_238:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_238
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400016b // b.lt BB0_242
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_241:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_241
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_242:
+	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54002869 // b.ls BB0_294
+	WORD $0x540027a9 // b.ls BB0_249
+	// BB0_203:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54002789 // b.ls BB0_294
+	WORD $0x540026c9 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638b0 // fsub s16, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_246
+	WORD $0xb40000ab // cbz x11, BB0_206
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e252a05 // fadd s5, s16, s5
 	WORD $0x1e2628b0 // fadd s16, s5, s6
-	// BB0_246:
+	// BB0_206:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
@@ -1492,28 +1426,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc009a6 // ldr q6, [x13, #32]
 	WORD $0x4e27ce32 // fmla v18.4s, v17.4s, v7.4s
 	WORD $0x4e25ccd2 // fmla v18.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_253
+	WORD $0x3400024c // cbz w12, BB0_213
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_250
+	WORD $0x540000c0 // b.eq BB0_210
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_251
+	WORD $0x540000e1 // b.ne BB0_211
 	WORD $0xfd4021c3 // ldr d3, [x14, #64]
 	WORD $0xfd4021a4 // ldr d4, [x13, #64]
-	WORD $0x1400000a // b BB0_252
-	// BB0_250:
+	WORD $0x1400000a // b BB0_212
+	// BB0_210:
 	WORD $0xbd4041c3 // ldr s3, [x14, #64]
 	WORD $0xbd4041a4 // ldr s4, [x13, #64]
-	WORD $0x14000007 // b BB0_252
-	// BB0_251:
+	WORD $0x14000007 // b BB0_212
+	// BB0_211:
 	WORD $0xfd4021c3 // ldr d3, [x14, #64]
 	WORD $0xbd4049c4 // ldr s4, [x14, #72]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4021a4 // ldr d4, [x13, #64]
 	WORD $0xbd4049b3 // ldr s19, [x13, #72]
 	WORD $0x6e180664 // mov v4.d[1], v19.d[0]
-	// BB0_252:
+	// BB0_212:
 	WORD $0x4e23cc92 // fmla v18.4s, v4.4s, v3.4s
-	// BB0_253:
+	// BB0_213:
 	WORD $0x3dc005d5 // ldr q21, [x14, #16]
 	WORD $0x3dc005b6 // ldr q22, [x13, #16]
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
@@ -1526,14 +1460,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30da52 // faddp s18, v18.2s
 	WORD $0x1e322a10 // fadd s16, s16, s18
 	WORD $0x1e300832 // fmul s18, s1, s16
-	WORD $0xb40000eb // cbz x11, BB0_255
+	WORD $0xb40000eb // cbz x11, BB0_215
 	WORD $0xbc707977 // ldr s23, [x11, x16, lsl #2]
 	WORD $0x1e372a57 // fadd s23, s18, s23
 	WORD $0xbc307977 // str s23, [x11, x16, lsl #2]
 	WORD $0xbc6f7977 // ldr s23, [x11, x15, lsl #2]
 	WORD $0x1e372a57 // fadd s23, s18, s23
 	WORD $0xbc2f7977 // str s23, [x11, x15, lsl #2]
-	// BB0_255:
+	// BB0_215:
 	WORD $0x6e27dc57 // fmul v23.4s, v2.4s, v7.4s
 	WORD $0x4f921237 // fmla v23.4s, v17.4s, v18.s[0]
 	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
@@ -1558,19 +1492,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e34dc45 // fmul v5.4s, v2.4s, v20.4s
 	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
 	WORD $0x3d800da5 // str q5, [x13, #48]
-	WORD $0x34ffed6c // cbz w12, BB0_232
+	WORD $0x34ffee6c // cbz w12, BB0_197
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
-	WORD $0x54ffec60 // b.eq BB0_231
+	WORD $0x54ffed60 // b.eq BB0_196
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_259
+	WORD $0x540000a1 // b.ne BB0_219
 	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
 	WORD $0xfd0021c5 // str d5, [x14, #64]
 	WORD $0xfd0021a6 // str d6, [x13, #64]
-	WORD $0x17ffff60 // b BB0_232
-	// BB0_259:
+	WORD $0x17ffff68 // b BB0_197
+	// BB0_219:
 	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
 	WORD $0xfd0021c5 // str d5, [x14, #64]
 	WORD $0x910121ce // add x14, x14, #72
@@ -1578,28 +1512,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0021a6 // str d6, [x13, #64]
 	WORD $0x910121ad // add x13, x13, #72
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff58 // b BB0_232
-	// BB0_260:
+	WORD $0x17ffff60 // b BB0_197
+	// BB0_220:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54001a4b // b.lt BB0_293
+	WORD $0x5400198b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_264
-	// BB0_262:
+	WORD $0x1400000a // b BB0_224
+	// BB0_222:
 	WORD $0xbd0071c5 // str s5, [x14, #112]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
 	WORD $0xbd0071a5 // str s5, [x13, #112]
-	// BB0_263:
+	// BB0_223:
 	WORD $0x1e22c245 // fcvt d5, s18
 	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
+	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54003340 // b.eq BB0_333
-	// BB0_264:
+	WORD $0x54003180 // b.eq BB0_283
+	// BB0_224:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1611,66 +1545,60 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x540000e9 // b.ls BB0_266
+	WORD $0x54000108 // b.hi BB0_227
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001c8 // b.hi BB0_228
+	// BB0_226:
+	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54000368 // b.hi BB0_229
+	WORD $0x140000ac // b BB0_249
+	// BB0_227:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9401011 // ldr x17, [x0, #32]
 	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	// BB0_266:
-	WORD $0xb86f79a1 // ldr w1, [x13, x15, lsl #2]
-	WORD $0xeb0101df // cmp x14, x1
-	WORD $0x54000369 // b.ls BB0_273
-	WORD $0xf940240f // ldr x15, [x0, #72]
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400030b // b.lt BB0_273
-	WORD $0xf9400c02 // ldr x2, [x0, #24]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe89 // b.ls BB0_226
+	// BB0_228:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0xd37ef5f1 // lsl x17, x15, #2
-	WORD $0x8b010c41 // add x1, x2, x1, lsl #3
-	WORD $0xb9400022 // ldr w2, [x1]
-	WORD $0x9b027de2 // mul x2, x15, x2
-	WORD $0x8b020a02 // add x2, x16, x2, lsl #2
-	WORD $0x8b0f0843 // add x3, x2, x15, lsl #2
-	// BB0_269:
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xeb03005f // cmp x2, x3
-	WORD $0x54ffffa3 // b.lo BB0_269
-	WORD $0xf10005ff // cmp x15, #1
-	WORD $0x5400014b // b.lt BB0_273
-	WORD $0xb9400421 // ldr w1, [x1, #4]
-	WORD $0x9b017def // mul x15, x15, x1
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b1101f0 // add x16, x15, x17
-	// BB0_272:
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0x910101ef // add x15, x15, #64
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0x54ffffa3 // b.lo BB0_272
-	WORD $0xd503201f // nop
-	// BB0_273:
+	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54001269 // b.ls BB0_294
+	WORD $0x54001269 // b.ls BB0_249
+	// BB0_229:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54001189 // b.ls BB0_294
+	WORD $0x54001189 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638b2 // fsub s18, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_277
+	WORD $0xb40000ab // cbz x11, BB0_232
 	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
 	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
 	WORD $0x1e252a45 // fadd s5, s18, s5
 	WORD $0x1e2628b2 // fadd s18, s5, s6
-	// BB0_277:
+	// BB0_232:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
@@ -1686,28 +1614,28 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e31ce74 // fmla v20.4s, v19.4s, v17.4s
 	WORD $0x4e27ce14 // fmla v20.4s, v16.4s, v7.4s
 	WORD $0x4e25ccd4 // fmla v20.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_284
+	WORD $0x3400024c // cbz w12, BB0_239
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_281
+	WORD $0x540000c0 // b.eq BB0_236
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_282
+	WORD $0x540000e1 // b.ne BB0_237
 	WORD $0xfd4039c3 // ldr d3, [x14, #112]
 	WORD $0xfd4039a4 // ldr d4, [x13, #112]
-	WORD $0x1400000a // b BB0_283
-	// BB0_281:
+	WORD $0x1400000a // b BB0_238
+	// BB0_236:
 	WORD $0xbd4071c3 // ldr s3, [x14, #112]
 	WORD $0xbd4071a4 // ldr s4, [x13, #112]
-	WORD $0x14000007 // b BB0_283
-	// BB0_282:
+	WORD $0x14000007 // b BB0_238
+	// BB0_237:
 	WORD $0xfd4039c3 // ldr d3, [x14, #112]
 	WORD $0xbd4079c4 // ldr s4, [x14, #120]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4039a4 // ldr d4, [x13, #112]
 	WORD $0xbd4079b5 // ldr s21, [x13, #120]
 	WORD $0x6e1806a4 // mov v4.d[1], v21.d[0]
-	// BB0_283:
+	// BB0_238:
 	WORD $0x4e23cc94 // fmla v20.4s, v4.4s, v3.4s
-	// BB0_284:
+	// BB0_239:
 	WORD $0x3dc001db // ldr q27, [x14]
 	WORD $0x3dc001bc // ldr q28, [x13]
 	WORD $0x6f00e41d // movi v29.2d, #0000000000000000
@@ -1726,14 +1654,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30da94 // faddp s20, v20.2s
 	WORD $0x1e342a52 // fadd s18, s18, s20
 	WORD $0x1e320834 // fmul s20, s1, s18
-	WORD $0xb40000eb // cbz x11, BB0_286
+	WORD $0xb40000eb // cbz x11, BB0_241
 	WORD $0xbc70797d // ldr s29, [x11, x16, lsl #2]
 	WORD $0x1e3d2a9d // fadd s29, s20, s29
 	WORD $0xbc30797d // str s29, [x11, x16, lsl #2]
 	WORD $0xbc6f797d // ldr s29, [x11, x15, lsl #2]
 	WORD $0x1e3d2a9d // fadd s29, s20, s29
 	WORD $0xbc2f797d // str s29, [x11, x15, lsl #2]
-	// BB0_286:
+	// BB0_241:
 	WORD $0x6e3bdc5d // fmul v29.4s, v2.4s, v27.4s
 	WORD $0x4f94139d // fmla v29.4s, v28.4s, v20.s[0]
 	WORD $0x6e3cdc5c // fmul v28.4s, v2.4s, v28.4s
@@ -1776,19 +1704,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e36dc45 // fmul v5.4s, v2.4s, v22.4s
 	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
 	WORD $0x3d8019a5 // str q5, [x13, #96]
-	WORD $0x34ffeaac // cbz w12, BB0_263
+	WORD $0x34ffeb6c // cbz w12, BB0_223
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f941085 // fmla v5.4s, v4.4s, v20.s[0]
-	WORD $0x54ffe9a0 // b.eq BB0_262
+	WORD $0x54ffea60 // b.eq BB0_222
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_290
+	WORD $0x540000c1 // b.ne BB0_245
 	WORD $0xfd0039c5 // str d5, [x14, #112]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
 	WORD $0xfd0039a5 // str d5, [x13, #112]
-	WORD $0x17ffff4a // b BB0_263
-	// BB0_290:
+	WORD $0x17ffff50 // b BB0_223
+	// BB0_245:
 	WORD $0xfd0039c5 // str d5, [x14, #112]
 	WORD $0x9101e1ce // add x14, x14, #120
 	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
@@ -1797,23 +1725,23 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0039a5 // str d5, [x13, #112]
 	WORD $0x9101e1ad // add x13, x13, #120
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff41 // b BB0_263
-	// BB0_291:
+	WORD $0x17ffff47 // b BB0_223
+	// BB0_246:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540000cb // b.lt BB0_293
+	WORD $0x540000cb // b.lt BB0_248
 	WORD $0x9101500c // add x12, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
-	WORD $0x14000013 // b BB0_297
-	// BB0_293:
+	WORD $0x14000013 // b BB0_252
+	// BB0_248:
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x2f00e400 // movi d0, #0000000000000000
-	// BB0_294:
+	// BB0_249:
 	WORD $0xf9003008 // str x8, [x0, #96]
 	WORD $0xfd003400 // str d0, [x0, #104]
 	WORD $0xd65f03c0 // ret
-	// BB0_295:
+	// BB0_250:
 	WORD $0xbd4001a5 // ldr s5, [x13]
 	WORD $0xbd400186 // ldr s6, [x12]
 	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
@@ -1822,13 +1750,13 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0xbd0001a7 // str s7, [x13]
 	WORD $0xbd000186 // str s6, [x12]
-	// BB0_296:
+	// BB0_251:
 	WORD $0x1e22c063 // fcvt d3, s3
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb0a011f // cmp x8, x10
 	WORD $0x1f430060 // fmadd d0, d3, d3, d0
-	WORD $0x540018c0 // b.eq BB0_333
-	// BB0_297:
+	WORD $0x540017c0 // b.eq BB0_283
+	// BB0_252:
 	WORD $0xf940080d // ldr x13, [x0, #16]
 	WORD $0x9101010c // add x12, x8, #64
 	WORD $0xeb0d019f // cmp x12, x13
@@ -1840,70 +1768,64 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000c // ldr x12, [x0]
 	WORD $0xb86f798f // ldr w15, [x12, x15, lsl #2]
 	WORD $0xeb0f01bf // cmp x13, x15
-	WORD $0x540000e9 // b.ls BB0_299
+	WORD $0x54000108 // b.hi BB0_255
+	WORD $0xb86e798e // ldr w14, [x12, x14, lsl #2]
+	WORD $0xeb0e01bf // cmp x13, x14
+	WORD $0x540001c8 // b.hi BB0_256
+	// BB0_254:
+	WORD $0xb868798c // ldr w12, [x12, x8, lsl #2]
+	WORD $0xeb0c01bf // cmp x13, x12
+	WORD $0x540003e8 // b.hi BB0_257
+	WORD $0x17ffffde // b BB0_249
+	// BB0_255:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
 	WORD $0x8b0f0e10 // add x16, x16, x15, lsl #3
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xf9401010 // ldr x16, [x0, #32]
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	// BB0_299:
-	WORD $0xb86e7991 // ldr w17, [x12, x14, lsl #2]
-	WORD $0xeb1101bf // cmp x13, x17
-	WORD $0x540003e9 // b.ls BB0_306
-	WORD $0xf940240e // ldr x14, [x0, #72]
-	WORD $0xf10005df // cmp x14, #1
-	WORD $0x5400038b // b.lt BB0_306
-	WORD $0xf9400c01 // ldr x1, [x0, #24]
+	WORD $0xb86e798e // ldr w14, [x12, x14, lsl #2]
+	WORD $0xeb0e01bf // cmp x13, x14
+	WORD $0x54fffe89 // b.ls BB0_254
+	// BB0_256:
+	WORD $0xf9400c10 // ldr x16, [x0, #24]
+	WORD $0xf9402411 // ldr x17, [x0, #72]
+	WORD $0x8b0e0e0e // add x14, x16, x14, lsl #3
 	WORD $0xf940180f // ldr x15, [x0, #48]
-	WORD $0xd37ef5d0 // lsl x16, x14, #2
-	WORD $0x8b110c31 // add x17, x1, x17, lsl #3
-	WORD $0xb9400221 // ldr w1, [x17]
-	WORD $0x9b017dc1 // mul x1, x14, x1
-	WORD $0x8b0109e1 // add x1, x15, x1, lsl #2
-	WORD $0x8b0e0822 // add x2, x1, x14, lsl #2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_302:
-	WORD $0xf9800020 // prfm pldl1keep, [x1]
-	WORD $0x91010021 // add x1, x1, #64
-	WORD $0xeb02003f // cmp x1, x2
-	WORD $0x54ffffa3 // b.lo BB0_302
-	WORD $0xf10005df // cmp x14, #1
-	WORD $0x5400016b // b.lt BB0_306
-	WORD $0xb9400631 // ldr w17, [x17, #4]
-	WORD $0x9b117dce // mul x14, x14, x17
+	WORD $0x294039d0 // ldp w16, w14, [x14]
+	WORD $0x9b0e7e2e // mul x14, x17, x14
+	WORD $0x9b107e30 // mul x16, x17, x16
 	WORD $0x8b0e09ee // add x14, x15, x14, lsl #2
-	WORD $0x8b1001cf // add x15, x14, x16
-	// BB0_305:
+	WORD $0x8b1009f0 // add x16, x15, x16, lsl #2
+	WORD $0xf9800200 // prfm pldl1keep, [x16]
+	WORD $0xf9802200 // prfm pldl1keep, [x16, #64]
+	WORD $0xf9804200 // prfm pldl1keep, [x16, #128]
+	WORD $0xf9806200 // prfm pldl1keep, [x16, #192]
 	WORD $0xf98001c0 // prfm pldl1keep, [x14]
-	WORD $0x910101ce // add x14, x14, #64
-	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54ffffa3 // b.lo BB0_305
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_306:
+	WORD $0xf98021c0 // prfm pldl1keep, [x14, #64]
+	WORD $0xf98041c0 // prfm pldl1keep, [x14, #128]
+	WORD $0xf98061c0 // prfm pldl1keep, [x14, #192]
 	WORD $0xb868798c // ldr w12, [x12, x8, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54fff769 // b.ls BB0_294
+	WORD $0x54fff829 // b.ls BB0_249
+	// BB0_257:
 	WORD $0xf9400c0d // ldr x13, [x0, #24]
 	WORD $0x8b0c0dad // add x13, x13, x12, lsl #3
 	WORD $0x294039af // ldp w15, w14, [x13]
 	WORD $0xf9401c0d // ldr x13, [x0, #56]
 	WORD $0xeb0f01bf // cmp x13, x15
 	WORD $0xfa4e81a0 // ccmp x13, x14, #0, hi
-	WORD $0x54fff689 // b.ls BB0_294
+	WORD $0x54fff749 // b.ls BB0_249
 	WORD $0xf940100d // ldr x13, [x0, #32]
 	WORD $0xbd405003 // ldr s3, [x0, #80]
 	WORD $0xbc6c79a4 // ldr s4, [x13, x12, lsl #2]
 	WORD $0x1e243863 // fsub s3, s3, s4
-	WORD $0xb40000ab // cbz x11, BB0_310
+	WORD $0xb40000ab // cbz x11, BB0_260
 	WORD $0xbc6f7964 // ldr s4, [x11, x15, lsl #2]
 	WORD $0x1e242863 // fadd s3, s3, s4
 	WORD $0xbc6e7964 // ldr s4, [x11, x14, lsl #2]
 	WORD $0x1e242863 // fadd s3, s3, s4
-	// BB0_310:
+	// BB0_260:
 	WORD $0xf940180c // ldr x12, [x0, #48]
 	WORD $0x9b0f7d2d // mul x13, x9, x15
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
@@ -1917,15 +1839,13 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b10098c // add x12, x12, x16, lsl #2
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0d03f1 // mov x17, x13
-	WORD $0x540002cb // b.lt BB0_313
+	WORD $0x5400028b // b.lt BB0_263
 	WORD $0xaa0d03f1 // mov x17, x13
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0903e2 // mov x2, x9
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_312:
+	// BB0_262:
 	WORD $0xad404630 // ldp q16, q17, [x17]
 	WORD $0xd1004041 // sub x1, x2, #16
 	WORD $0xf1007c5f // cmp x2, #31
@@ -1939,41 +1859,41 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91010231 // add x17, x17, #64
 	WORD $0x4e32cea7 // fmla v7.4s, v21.4s, v18.4s
 	WORD $0x4e30ce86 // fmla v6.4s, v20.4s, v16.4s
-	WORD $0x54fffe68 // b.hi BB0_312
-	// BB0_313:
+	WORD $0x54fffe68 // b.hi BB0_262
+	// BB0_263:
 	WORD $0xf100103f // cmp x1, #4
-	WORD $0x540000eb // b.lt BB0_315
-	// BB0_314:
+	WORD $0x540000eb // b.lt BB0_265
+	// BB0_264:
 	WORD $0x3cc10630 // ldr q16, [x17], #16
 	WORD $0x3cc10611 // ldr q17, [x16], #16
 	WORD $0xf1001c3f // cmp x1, #7
 	WORD $0xd1001021 // sub x1, x1, #4
 	WORD $0x4e30ce24 // fmla v4.4s, v17.4s, v16.4s
-	WORD $0x54ffff68 // b.hi BB0_314
-	// BB0_315:
+	WORD $0x54ffff68 // b.hi BB0_264
+	// BB0_265:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400024b // b.lt BB0_322
+	WORD $0x5400024b // b.lt BB0_272
 	WORD $0x7100043f // cmp w1, #1
-	WORD $0x540000c0 // b.eq BB0_319
+	WORD $0x540000c0 // b.eq BB0_269
 	WORD $0x7100083f // cmp w1, #2
-	WORD $0x540000e1 // b.ne BB0_320
+	WORD $0x540000e1 // b.ne BB0_270
 	WORD $0xfd400230 // ldr d16, [x17]
 	WORD $0xfd400211 // ldr d17, [x16]
-	WORD $0x1400000a // b BB0_321
-	// BB0_319:
+	WORD $0x1400000a // b BB0_271
+	// BB0_269:
 	WORD $0xbd400230 // ldr s16, [x17]
 	WORD $0xbd400211 // ldr s17, [x16]
-	WORD $0x14000007 // b BB0_321
-	// BB0_320:
+	WORD $0x14000007 // b BB0_271
+	// BB0_270:
 	WORD $0xfd400230 // ldr d16, [x17]
 	WORD $0xbd400a31 // ldr s17, [x17, #8]
 	WORD $0x6e180630 // mov v16.d[1], v17.d[0]
 	WORD $0xfd400211 // ldr d17, [x16]
 	WORD $0xbd400a12 // ldr s18, [x16, #8]
 	WORD $0x6e180651 // mov v17.d[1], v18.d[0]
-	// BB0_321:
+	// BB0_271:
 	WORD $0x4e30ce25 // fmla v5.4s, v17.4s, v16.4s
-	// BB0_322:
+	// BB0_272:
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
 	WORD $0x4e27d4c5 // fadd v5.4s, v6.4s, v7.4s
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
@@ -1981,18 +1901,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x7e30d884 // faddp s4, v4.2s
 	WORD $0x1e242863 // fadd s3, s3, s4
 	WORD $0x1e230824 // fmul s4, s1, s3
-	WORD $0xb40000eb // cbz x11, BB0_324
+	WORD $0xb40000eb // cbz x11, BB0_274
 	WORD $0xbc6f7965 // ldr s5, [x11, x15, lsl #2]
 	WORD $0x1e252885 // fadd s5, s4, s5
 	WORD $0xbc2f7965 // str s5, [x11, x15, lsl #2]
 	WORD $0xbc6e7965 // ldr s5, [x11, x14, lsl #2]
 	WORD $0x1e252885 // fadd s5, s4, s5
 	WORD $0xbc2e7965 // str s5, [x11, x14, lsl #2]
-	// BB0_324:
+	// BB0_274:
 	WORD $0xf100113f // cmp x9, #4
-	WORD $0x5400022b // b.lt BB0_328
+	WORD $0x5400022b // b.lt BB0_278
 	WORD $0xaa0903ef // mov x15, x9
-	// BB0_326:
+	// BB0_276:
 	WORD $0x3dc001a5 // ldr q5, [x13]
 	WORD $0x3dc00186 // ldr q6, [x12]
 	WORD $0xd10011ee // sub x14, x15, #4
@@ -2004,19 +1924,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0x3c8105a7 // str q7, [x13], #16
 	WORD $0x3c810586 // str q6, [x12], #16
-	WORD $0x54fffea8 // b.hi BB0_326
+	WORD $0x54fffea8 // b.hi BB0_276
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x540000aa // b.ge BB0_329
-	WORD $0x17ffff58 // b BB0_296
-	// BB0_328:
+	WORD $0x540000aa // b.ge BB0_279
+	WORD $0x17ffff60 // b BB0_251
+	// BB0_278:
 	WORD $0xaa0903ee // mov x14, x9
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0x54ffeaab // b.lt BB0_296
-	// BB0_329:
+	WORD $0x54ffebab // b.lt BB0_251
+	// BB0_279:
 	WORD $0x710005df // cmp w14, #1
-	WORD $0x54ffe960 // b.eq BB0_295
+	WORD $0x54ffea60 // b.eq BB0_250
 	WORD $0x710009df // cmp w14, #2
-	WORD $0x54000141 // b.ne BB0_332
+	WORD $0x54000141 // b.ne BB0_282
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xfd400186 // ldr d6, [x12]
 	WORD $0x2e25dc47 // fmul v7.2s, v2.2s, v5.2s
@@ -2025,8 +1945,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x0f8410a6 // fmla v6.2s, v5.2s, v4.s[0]
 	WORD $0xfd0001a7 // str d7, [x13]
 	WORD $0xfd000186 // str d6, [x12]
-	WORD $0x17ffff48 // b BB0_296
-	// BB0_332:
+	WORD $0x17ffff50 // b BB0_251
+	// BB0_282:
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xbd4009a6 // ldr s6, [x13, #8]
 	WORD $0x910021ae // add x14, x13, #8
@@ -2043,8 +1963,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0xfd000186 // str d6, [x12]
 	WORD $0x4d0081e6 // st1 { v6.s }[2], [x15]
-	WORD $0x17ffff37 // b BB0_296
-	// BB0_333:
+	WORD $0x17ffff3f // b BB0_251
+	// BB0_283:
 	WORD $0xf900300a // str x10, [x0, #96]
 	WORD $0xfd003400 // str d0, [x0, #104]
 	WORD $0xd65f03c0 // ret

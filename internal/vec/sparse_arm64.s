@@ -151,117 +151,41 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xaa0603ea // mov x10, x6
 	// BB1_8:
 	WORD $0xf1008149 // subs x9, x10, #32
-	WORD $0x54000aea // b.ge BB1_24
+	WORD $0x540001ea // b.ge BB1_16
 	WORD $0xf1004149 // subs x9, x10, #16
-	WORD $0x54000fca // b.ge BB1_29
+	WORD $0x540006ca // b.ge BB1_21
 	// BB1_10:
 	WORD $0xf1002949 // subs x9, x10, #10
-	WORD $0x54001f0a // b.ge BB1_40
+	WORD $0x5400160a // b.ge BB1_32
 	// BB1_11:
-	WORD $0xf100115f // cmp x10, #4
-	WORD $0x54002c8b // b.lt BB1_51
+	WORD $0xf1002149 // subs x9, x10, #8
+	WORD $0x5400238a // b.ge BB1_43
 	// BB1_12:
-	WORD $0x9100300b // add x11, x0, #12
-	WORD $0x9100202c // add x12, x1, #8
-	WORD $0x1400000b // b BB1_15
+	WORD $0xf1001149 // subs x9, x10, #4
+	WORD $0x54002e4a // b.ge BB1_54
 	// BB1_13:
-	WORD $0xaa0203e8 // mov x8, x2
+	WORD $0xf100055f // cmp x10, #1
+	WORD $0x5400374c // b.gt BB1_65
 	// BB1_14:
-	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
-	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	WORD $0xd1001149 // sub x9, x10, #4
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0xf1001d5f // cmp x10, #7
-	WORD $0xaa0903ea // mov x10, x9
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x3c8104a0 // str q0, [x5], #16
-	WORD $0x54002b0d // b.le BB1_52
+	WORD $0xf100055f // cmp x10, #1
+	WORD $0x5400406a // b.ge BB1_76
 	// BB1_15:
-	WORD $0x3dc000a0 // ldr q0, [x5]
-	WORD $0xf100105f // cmp x2, #4
-	WORD $0x5400014a // b.ge BB1_17
+	WORD $0xaa0803e0 // mov x0, x8
+	WORD $0xd65f03c0 // ret
+	// BB1_16:
+	WORD $0xad4004a0 // ldp q0, q1, [x5]
+	WORD $0xf100045f // cmp x2, #1
 	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0xeb0203ff // cmp xzr, x2
-	WORD $0x540005eb // b.lt BB1_22
-	WORD $0x17ffffee // b BB1_14
+	WORD $0xad410ca2 // ldp q2, q3, [x5, #32]
+	WORD $0xad4214a4 // ldp q4, q5, [x5, #64]
+	WORD $0xad4318a7 // ldp q7, q6, [x5, #96]
+	WORD $0x5400034b // b.lt BB1_20
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB1_17:
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0xaa1f03e9 // mov x9, xzr
-	WORD $0xaa0c03ed // mov x13, x12
-	WORD $0xaa0b03ee // mov x14, x11
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB1_18:
-	WORD $0xb94001c8 // ldr w8, [x14]
-	WORD $0x6b03011f // cmp w8, w3
-	WORD $0x540003c2 // b.hs BB1_21
-	WORD $0x297ebdc8 // ldp w8, w15, [x14, #-12]
-	WORD $0x2d7f19a5 // ldp s5, s6, [x13, #-8]
-	WORD $0x9b067d08 // mul x8, x8, x6
-	WORD $0xd37ef508 // lsl x8, x8, #2
-	WORD $0x3ce86884 // ldr q4, [x4, x8]
-	WORD $0x9b067de8 // mul x8, x15, x6
-	WORD $0xd37ef508 // lsl x8, x8, #2
-	WORD $0x3ce86887 // ldr q7, [x4, x8]
-	WORD $0xb85fc1c8 // ldur w8, [x14, #-4]
-	WORD $0x4f851080 // fmla v0.4s, v4.4s, v5.s[0]
-	WORD $0x9b067d08 // mul x8, x8, x6
-	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
-	WORD $0x2cc219a5 // ldp s5, s6, [x13], #16
-	WORD $0xd37ef508 // lsl x8, x8, #2
-	WORD $0x3ce86884 // ldr q4, [x4, x8]
-	WORD $0xb84105c8 // ldr w8, [x14], #16
-	WORD $0x9b067d08 // mul x8, x8, x6
-	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
-	WORD $0xd37ef508 // lsl x8, x8, #2
-	WORD $0x3ce86887 // ldr q7, [x4, x8]
-	WORD $0x91001128 // add x8, x9, #4
-	WORD $0x91002129 // add x9, x9, #8
-	WORD $0xeb02013f // cmp x9, x2
-	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
-	WORD $0x54fffc8d // b.le BB1_18
-	WORD $0xeb02011f // cmp x8, x2
-	WORD $0x540000ab // b.lt BB1_22
-	WORD $0x17ffffc4 // b BB1_14
-	// BB1_21:
-	WORD $0xaa0903e8 // mov x8, x9
-	WORD $0xeb02013f // cmp x9, x2
-	WORD $0x54fff82a // b.ge BB1_14
-	// BB1_22:
-	WORD $0xb8687809 // ldr w9, [x0, x8, lsl #2]
-	WORD $0x6b03013f // cmp w9, w3
-	WORD $0x54fff7c2 // b.hs BB1_14
-	WORD $0x9b067d29 // mul x9, x9, x6
-	WORD $0xbc687824 // ldr s4, [x1, x8, lsl #2]
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08005f // cmp x2, x8
-	WORD $0xd37ef529 // lsl x9, x9, #2
-	WORD $0x3ce96885 // ldr q5, [x4, x9]
-	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
-	WORD $0x54fffec1 // b.ne BB1_22
-	WORD $0x17ffffb4 // b BB1_13
-	// BB1_24:
-	WORD $0xad4008a3 // ldp q3, q2, [x5]
-	WORD $0xf100045f // cmp x2, #1
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0xad4100a1 // ldp q1, q0, [x5, #32]
-	WORD $0xad4214a4 // ldp q4, q5, [x5, #64]
-	WORD $0xad4318a7 // ldp q7, q6, [x5, #96]
-	WORD $0x5400034b // b.lt BB1_28
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB1_25:
 	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
 	WORD $0x6b03015f // cmp w10, w3
-	WORD $0x540002a2 // b.hs BB1_28
+	WORD $0x540002a2 // b.hs BB1_20
 	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
 	WORD $0xbc687830 // ldr s16, [x1, x8, lsl #2]
 	WORD $0x91000508 // add x8, x8, #1
@@ -269,34 +193,34 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9b067d4a // mul x10, x10, x6
 	WORD $0x8b0a088a // add x10, x4, x10, lsl #2
 	WORD $0xad404951 // ldp q17, q18, [x10]
-	WORD $0x4f901242 // fmla v2.4s, v18.4s, v16.s[0]
-	WORD $0x4f901223 // fmla v3.4s, v17.4s, v16.s[0]
+	WORD $0x4f901241 // fmla v1.4s, v18.4s, v16.s[0]
+	WORD $0x4f901220 // fmla v0.4s, v17.4s, v16.s[0]
 	WORD $0xad414951 // ldp q17, q18, [x10, #32]
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f901221 // fmla v1.4s, v17.4s, v16.s[0]
+	WORD $0x4f901243 // fmla v3.4s, v18.4s, v16.s[0]
+	WORD $0x4f901222 // fmla v2.4s, v17.4s, v16.s[0]
 	WORD $0xad424951 // ldp q17, q18, [x10, #64]
 	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
 	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
 	WORD $0xad434951 // ldp q17, q18, [x10, #96]
 	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
 	WORD $0x4f901227 // fmla v7.4s, v17.4s, v16.s[0]
-	WORD $0x54fffd61 // b.ne BB1_25
+	WORD $0x54fffd61 // b.ne BB1_17
 	WORD $0xaa0203e8 // mov x8, x2
-	// BB1_28:
-	WORD $0xad0008a3 // stp q3, q2, [x5]
+	// BB1_20:
+	WORD $0xad0004a0 // stp q0, q1, [x5]
 	WORD $0x91020084 // add x4, x4, #128
 	WORD $0xaa0903ea // mov x10, x9
-	WORD $0xad0100a1 // stp q1, q0, [x5, #32]
+	WORD $0xad010ca2 // stp q2, q3, [x5, #32]
 	WORD $0xad0214a4 // stp q4, q5, [x5, #64]
 	WORD $0xad0318a7 // stp q7, q6, [x5, #96]
 	WORD $0x910200a5 // add x5, x5, #128
 	WORD $0xf1004129 // subs x9, x9, #16
-	WORD $0x54fff08b // b.lt BB1_10
-	// BB1_29:
+	WORD $0x54fff98b // b.lt BB1_10
+	// BB1_21:
 	WORD $0xad4008a3 // ldp q3, q2, [x5]
 	WORD $0xf100105f // cmp x2, #4
 	WORD $0xad4100a1 // ldp q1, q0, [x5, #32]
-	WORD $0x5400022a // b.ge BB1_31
+	WORD $0x5400022a // b.ge BB1_23
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
@@ -311,9 +235,9 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0xeb0203ff // cmp xzr, x2
-	WORD $0x540008eb // b.lt BB1_36
-	WORD $0x14000056 // b BB1_39
-	// BB1_31:
+	WORD $0x540008eb // b.lt BB1_28
+	WORD $0x14000056 // b BB1_31
+	// BB1_23:
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0xaa1f03ea // mov x10, xzr
@@ -329,10 +253,10 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
 	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
-	// BB1_32:
+	// BB1_24:
 	WORD $0xb9400168 // ldr w8, [x11]
 	WORD $0x6b03011f // cmp w8, w3
-	WORD $0x54000622 // b.hs BB1_35
+	WORD $0x54000622 // b.hs BB1_27
 	WORD $0x297eb568 // ldp w8, w13, [x11, #-12]
 	WORD $0x2d7f6d9a // ldp s26, s27, [x12, #-8]
 	WORD $0x9b067d08 // mul x8, x8, x6
@@ -377,18 +301,18 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xaa0803ea // mov x10, x8
 	WORD $0x4f981344 // fmla v4.4s, v26.4s, v24.s[0]
 	WORD $0x4f981325 // fmla v5.4s, v25.4s, v24.s[0]
-	WORD $0x54fffa2d // b.le BB1_32
+	WORD $0x54fffa2d // b.le BB1_24
 	WORD $0xeb02011f // cmp x8, x2
-	WORD $0x540000ab // b.lt BB1_36
-	WORD $0x14000014 // b BB1_39
-	// BB1_35:
+	WORD $0x540000ab // b.lt BB1_28
+	WORD $0x14000014 // b BB1_31
+	// BB1_27:
 	WORD $0xaa0a03e8 // mov x8, x10
 	WORD $0xeb02015f // cmp x10, x2
-	WORD $0x5400022a // b.ge BB1_39
-	// BB1_36:
+	WORD $0x5400022a // b.ge BB1_31
+	// BB1_28:
 	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
 	WORD $0x6b03015f // cmp w10, w3
-	WORD $0x540001c2 // b.hs BB1_39
+	WORD $0x540001c2 // b.hs BB1_31
 	WORD $0x9b067d4a // mul x10, x10, x6
 	WORD $0xbc687838 // ldr s24, [x1, x8, lsl #2]
 	WORD $0x91000508 // add x8, x8, #1
@@ -400,9 +324,9 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xad416959 // ldp q25, q26, [x10, #32]
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981321 // fmla v1.4s, v25.4s, v24.s[0]
-	WORD $0x54fffe41 // b.ne BB1_36
+	WORD $0x54fffe41 // b.ne BB1_28
 	WORD $0xaa0203e8 // mov x8, x2
-	// BB1_39:
+	// BB1_31:
 	WORD $0x4e37d463 // fadd v3.4s, v3.4s, v23.4s
 	WORD $0x4e32d6b2 // fadd v18.4s, v21.4s, v18.4s
 	WORD $0x91010084 // add x4, x4, #64
@@ -421,12 +345,12 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xad0100a1 // stp q1, q0, [x5, #32]
 	WORD $0x910100a5 // add x5, x5, #64
 	WORD $0xf1002929 // subs x9, x9, #10
-	WORD $0x54ffe14b // b.lt BB1_11
-	// BB1_40:
+	WORD $0x54ffea4b // b.lt BB1_11
+	// BB1_32:
 	WORD $0xad4004a2 // ldp q2, q1, [x5]
 	WORD $0xf100105f // cmp x2, #4
 	WORD $0xfd4010a0 // ldr d0, [x5, #32]
-	WORD $0x540001ca // b.ge BB1_42
+	WORD $0x540001ca // b.ge BB1_34
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
@@ -438,9 +362,9 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	WORD $0xeb0203ff // cmp xzr, x2
-	WORD $0x5400080b // b.lt BB1_47
-	WORD $0x1400004e // b BB1_50
-	// BB1_42:
+	WORD $0x5400080b // b.lt BB1_39
+	WORD $0x1400004e // b BB1_42
+	// BB1_34:
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0xaa1f03ea // mov x10, xzr
@@ -453,10 +377,10 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
-	// BB1_43:
+	// BB1_35:
 	WORD $0xb9400168 // ldr w8, [x11]
 	WORD $0x6b03011f // cmp w8, w3
-	WORD $0x540005a2 // b.hs BB1_46
+	WORD $0x540005a2 // b.hs BB1_38
 	WORD $0x297eb568 // ldp w8, w13, [x11, #-12]
 	WORD $0x2d7f5d96 // ldp s22, s23, [x12, #-8]
 	WORD $0x9b067d08 // mul x8, x8, x6
@@ -497,18 +421,18 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xeb02015f // cmp x10, x2
 	WORD $0xaa0803ea // mov x10, x8
 	WORD $0x4f9412a3 // fmla v3.4s, v21.4s, v20.s[0]
-	WORD $0x54fffaad // b.le BB1_43
+	WORD $0x54fffaad // b.le BB1_35
 	WORD $0xeb02011f // cmp x8, x2
-	WORD $0x540000ab // b.lt BB1_47
-	WORD $0x14000013 // b BB1_50
-	// BB1_46:
+	WORD $0x540000ab // b.lt BB1_39
+	WORD $0x14000013 // b BB1_42
+	// BB1_38:
 	WORD $0xaa0a03e8 // mov x8, x10
 	WORD $0xeb02015f // cmp x10, x2
-	WORD $0x5400020a // b.ge BB1_50
-	// BB1_47:
+	WORD $0x5400020a // b.ge BB1_42
+	// BB1_39:
 	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
 	WORD $0x6b03015f // cmp w10, w3
-	WORD $0x540001a2 // b.hs BB1_50
+	WORD $0x540001a2 // b.hs BB1_42
 	WORD $0x9b067d4a // mul x10, x10, x6
 	WORD $0xbc687834 // ldr s20, [x1, x8, lsl #2]
 	WORD $0x91000508 // add x8, x8, #1
@@ -519,9 +443,9 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f9412a2 // fmla v2.4s, v21.4s, v20.s[0]
 	WORD $0xfd401155 // ldr d21, [x10, #32]
 	WORD $0x4f9412a0 // fmla v0.4s, v21.4s, v20.s[0]
-	WORD $0x54fffe61 // b.ne BB1_47
+	WORD $0x54fffe61 // b.ne BB1_39
 	WORD $0xaa0203e8 // mov x8, x2
-	// BB1_50:
+	// BB1_42:
 	WORD $0x0e23d4a3 // fadd v3.2s, v5.2s, v3.2s
 	WORD $0x0e26d400 // fadd v0.2s, v0.2s, v6.2s
 	WORD $0x9100a084 // add x4, x4, #40
@@ -536,38 +460,209 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e24d420 // fadd v0.4s, v1.4s, v4.4s
 	WORD $0xad0000a2 // stp q2, q0, [x5]
 	WORD $0x9100a0a5 // add x5, x5, #40
-	WORD $0xf100113f // cmp x9, #4
-	WORD $0x54ffd3ca // b.ge BB1_12
-	// BB1_51:
-	WORD $0xaa0a03e9 // mov x9, x10
-	// BB1_52:
+	WORD $0xf1002129 // subs x9, x9, #8
+	WORD $0x54ffdccb // b.lt BB1_12
+	// BB1_43:
+	WORD $0xad4000a1 // ldp q1, q0, [x5]
+	WORD $0xf100105f // cmp x2, #4
+	WORD $0x5400016a // b.ge BB1_45
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0xeb0203ff // cmp xzr, x2
+	WORD $0x540006ab // b.lt BB1_50
+	WORD $0x14000041 // b BB1_53
+	// BB1_45:
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0xaa1f03ea // mov x10, xzr
+	WORD $0x9100300b // add x11, x0, #12
+	WORD $0x9100202c // add x12, x1, #8
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	// BB1_46:
+	WORD $0xb9400168 // ldr w8, [x11]
+	WORD $0x6b03011f // cmp w8, w3
+	WORD $0x540004a2 // b.hs BB1_49
+	WORD $0x297eb568 // ldp w8, w13, [x11, #-12]
+	WORD $0x2d7f4d92 // ldp s18, s19, [x12, #-8]
+	WORD $0x9b067d08 // mul x8, x8, x6
+	WORD $0x8b080888 // add x8, x4, x8, lsl #2
+	WORD $0xad404510 // ldp q16, q17, [x8]
+	WORD $0x9b067da8 // mul x8, x13, x6
+	WORD $0xaa0c03ed // mov x13, x12
+	WORD $0x9100418c // add x12, x12, #16
+	WORD $0x8b080888 // add x8, x4, x8, lsl #2
+	WORD $0x4f921220 // fmla v0.4s, v17.4s, v18.s[0]
+	WORD $0x4f921201 // fmla v1.4s, v16.4s, v18.s[0]
+	WORD $0xad404510 // ldp q16, q17, [x8]
+	WORD $0xb85fc168 // ldur w8, [x11, #-4]
+	WORD $0x9b067d08 // mul x8, x8, x6
+	WORD $0x4f931225 // fmla v5.4s, v17.4s, v19.s[0]
+	WORD $0x4f931207 // fmla v7.4s, v16.4s, v19.s[0]
+	WORD $0x4ddfc9b0 // ld1r { v16.4s }, [x13], #4
+	WORD $0x8b080888 // add x8, x4, x8, lsl #2
+	WORD $0xad404911 // ldp q17, q18, [x8]
+	WORD $0x4e32ce03 // fmla v3.4s, v16.4s, v18.4s
+	WORD $0xb8410568 // ldr w8, [x11], #16
+	WORD $0x9b067d08 // mul x8, x8, x6
+	WORD $0x4e31ce06 // fmla v6.4s, v16.4s, v17.4s
+	WORD $0xbd4001b0 // ldr s16, [x13]
+	WORD $0x8b080888 // add x8, x4, x8, lsl #2
+	WORD $0xad404911 // ldp q17, q18, [x8]
+	WORD $0x91001148 // add x8, x10, #4
+	WORD $0x9100214a // add x10, x10, #8
+	WORD $0xeb02015f // cmp x10, x2
+	WORD $0xaa0803ea // mov x10, x8
+	WORD $0x4f901242 // fmla v2.4s, v18.4s, v16.s[0]
+	WORD $0x4f901224 // fmla v4.4s, v17.4s, v16.s[0]
+	WORD $0x54fffbad // b.le BB1_46
+	WORD $0xeb02011f // cmp x8, x2
+	WORD $0x540000ab // b.lt BB1_50
+	WORD $0x14000011 // b BB1_53
+	// BB1_49:
+	WORD $0xaa0a03e8 // mov x8, x10
+	WORD $0xeb02015f // cmp x10, x2
+	WORD $0x540001ca // b.ge BB1_53
+	// BB1_50:
+	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
+	WORD $0x6b03015f // cmp w10, w3
+	WORD $0x54000162 // b.hs BB1_53
+	WORD $0x9b067d4a // mul x10, x10, x6
+	WORD $0xbc687830 // ldr s16, [x1, x8, lsl #2]
+	WORD $0x91000508 // add x8, x8, #1
+	WORD $0xeb08005f // cmp x2, x8
+	WORD $0x8b0a088a // add x10, x4, x10, lsl #2
+	WORD $0xad404951 // ldp q17, q18, [x10]
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901221 // fmla v1.4s, v17.4s, v16.s[0]
+	WORD $0x54fffea1 // b.ne BB1_50
+	WORD $0xaa0203e8 // mov x8, x2
+	// BB1_53:
+	WORD $0x4e27d421 // fadd v1.4s, v1.4s, v7.4s
+	WORD $0x4e24d4c4 // fadd v4.4s, v6.4s, v4.4s
+	WORD $0x91008084 // add x4, x4, #32
+	WORD $0xaa0903ea // mov x10, x9
+	WORD $0x4e25d400 // fadd v0.4s, v0.4s, v5.4s
+	WORD $0x4e22d462 // fadd v2.4s, v3.4s, v2.4s
+	WORD $0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0xac8100a1 // stp q1, q0, [x5], #32
+	WORD $0xf1001129 // subs x9, x9, #4
+	WORD $0x54ffd20b // b.lt BB1_13
+	// BB1_54:
+	WORD $0x3dc000a0 // ldr q0, [x5]
+	WORD $0xf100105f // cmp x2, #4
+	WORD $0x5400010a // b.ge BB1_56
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0xeb0203ff // cmp xzr, x2
+	WORD $0x540005cb // b.lt BB1_61
+	WORD $0x14000039 // b BB1_64
+	// BB1_56:
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x9100300a // add x10, x0, #12
+	WORD $0x9100202c // add x12, x1, #8
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	// BB1_57:
+	WORD $0xb9400148 // ldr w8, [x10]
+	WORD $0x6b03011f // cmp w8, w3
+	WORD $0x540003c2 // b.hs BB1_60
+	WORD $0x297eb548 // ldp w8, w13, [x10, #-12]
+	WORD $0x2d7f1985 // ldp s5, s6, [x12, #-8]
+	WORD $0x9b067d08 // mul x8, x8, x6
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86884 // ldr q4, [x4, x8]
+	WORD $0x9b067da8 // mul x8, x13, x6
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86887 // ldr q7, [x4, x8]
+	WORD $0xb85fc148 // ldur w8, [x10, #-4]
+	WORD $0x4f851080 // fmla v0.4s, v4.4s, v5.s[0]
+	WORD $0x9b067d08 // mul x8, x8, x6
+	WORD $0x4f8610e3 // fmla v3.4s, v7.4s, v6.s[0]
+	WORD $0x2cc21985 // ldp s5, s6, [x12], #16
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86884 // ldr q4, [x4, x8]
+	WORD $0xb8410548 // ldr w8, [x10], #16
+	WORD $0x9b067d08 // mul x8, x8, x6
+	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86887 // ldr q7, [x4, x8]
+	WORD $0x91001168 // add x8, x11, #4
+	WORD $0x9100216b // add x11, x11, #8
+	WORD $0xeb02017f // cmp x11, x2
+	WORD $0xaa0803eb // mov x11, x8
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
+	WORD $0x54fffc8d // b.le BB1_57
+	WORD $0xeb02011f // cmp x8, x2
+	WORD $0x5400010b // b.lt BB1_61
+	WORD $0x14000013 // b BB1_64
+	// BB1_60:
+	WORD $0xaa0b03e8 // mov x8, x11
+	WORD $0xeb02017f // cmp x11, x2
+	WORD $0x5400020a // b.ge BB1_64
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_61:
+	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
+	WORD $0x6b03015f // cmp w10, w3
+	WORD $0x54000142 // b.hs BB1_64
+	WORD $0x9b067d4a // mul x10, x10, x6
+	WORD $0xbc687824 // ldr s4, [x1, x8, lsl #2]
+	WORD $0x91000508 // add x8, x8, #1
+	WORD $0xeb08005f // cmp x2, x8
+	WORD $0xd37ef54a // lsl x10, x10, #2
+	WORD $0x3cea6885 // ldr q5, [x4, x10]
+	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
+	WORD $0x54fffec1 // b.ne BB1_61
+	WORD $0xaa0203e8 // mov x8, x2
+	// BB1_64:
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
+	WORD $0x91004084 // add x4, x4, #16
+	WORD $0xaa0903ea // mov x10, x9
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3c8104a0 // str q0, [x5], #16
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0x5400092d // b.le BB1_64
+	WORD $0x54ffc90d // b.le BB1_14
+	// BB1_65:
 	WORD $0xfd4000a0 // ldr d0, [x5]
 	WORD $0xf100105f // cmp x2, #4
-	WORD $0x5400010a // b.ge BB1_55
+	WORD $0x5400010a // b.ge BB1_67
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0xeb0203ff // cmp xzr, x2
-	WORD $0x540005cb // b.lt BB1_60
-	WORD $0x14000039 // b BB1_63
-	// BB1_55:
+	WORD $0x540005eb // b.lt BB1_72
+	WORD $0x1400003a // b BB1_75
+	// BB1_67:
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0xaa1f03eb // mov x11, xzr
-	WORD $0x9100300a // add x10, x0, #12
+	WORD $0x91003009 // add x9, x0, #12
 	WORD $0x9100202c // add x12, x1, #8
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB1_56:
-	WORD $0xb9400148 // ldr w8, [x10]
+	WORD $0xd503201f // nop
+	// BB1_68:
+	WORD $0xb9400128 // ldr w8, [x9]
 	WORD $0x6b03011f // cmp w8, w3
-	WORD $0x540003c2 // b.hs BB1_59
-	WORD $0x297eb548 // ldp w8, w13, [x10, #-12]
+	WORD $0x540003c2 // b.hs BB1_71
+	WORD $0x297eb528 // ldp w8, w13, [x9, #-12]
 	WORD $0x2d7f1985 // ldp s5, s6, [x12, #-8]
 	WORD $0x9b067d08 // mul x8, x8, x6
 	WORD $0xd37ef508 // lsl x8, x8, #2
@@ -575,14 +670,14 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9b067da8 // mul x8, x13, x6
 	WORD $0xd37ef508 // lsl x8, x8, #2
 	WORD $0xfc686887 // ldr d7, [x4, x8]
-	WORD $0xb85fc148 // ldur w8, [x10, #-4]
+	WORD $0xb85fc128 // ldur w8, [x9, #-4]
 	WORD $0x4f851080 // fmla v0.4s, v4.4s, v5.s[0]
 	WORD $0x9b067d08 // mul x8, x8, x6
 	WORD $0x4f8610e2 // fmla v2.4s, v7.4s, v6.s[0]
 	WORD $0x2cc21985 // ldp s5, s6, [x12], #16
 	WORD $0xd37ef508 // lsl x8, x8, #2
 	WORD $0xfc686884 // ldr d4, [x4, x8]
-	WORD $0xb8410548 // ldr w8, [x10], #16
+	WORD $0xb8410528 // ldr w8, [x9], #16
 	WORD $0x9b067d08 // mul x8, x8, x6
 	WORD $0x4f851083 // fmla v3.4s, v4.4s, v5.s[0]
 	WORD $0xd37ef508 // lsl x8, x8, #2
@@ -592,48 +687,48 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xeb02017f // cmp x11, x2
 	WORD $0xaa0803eb // mov x11, x8
 	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
-	WORD $0x54fffc8d // b.le BB1_56
+	WORD $0x54fffc8d // b.le BB1_68
 	WORD $0xeb02011f // cmp x8, x2
-	WORD $0x540000ab // b.lt BB1_60
-	WORD $0x14000010 // b BB1_63
-	// BB1_59:
+	WORD $0x540000ab // b.lt BB1_72
+	WORD $0x14000010 // b BB1_75
+	// BB1_71:
 	WORD $0xaa0b03e8 // mov x8, x11
 	WORD $0xeb02017f // cmp x11, x2
-	WORD $0x540001aa // b.ge BB1_63
-	// BB1_60:
-	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
-	WORD $0x6b03015f // cmp w10, w3
-	WORD $0x54000142 // b.hs BB1_63
-	WORD $0x9b067d4a // mul x10, x10, x6
+	WORD $0x540001aa // b.ge BB1_75
+	// BB1_72:
+	WORD $0xb8687809 // ldr w9, [x0, x8, lsl #2]
+	WORD $0x6b03013f // cmp w9, w3
+	WORD $0x54000142 // b.hs BB1_75
+	WORD $0x9b067d29 // mul x9, x9, x6
 	WORD $0xbc687824 // ldr s4, [x1, x8, lsl #2]
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08005f // cmp x2, x8
-	WORD $0xd37ef54a // lsl x10, x10, #2
-	WORD $0xfc6a6885 // ldr d5, [x4, x10]
+	WORD $0xd37ef529 // lsl x9, x9, #2
+	WORD $0xfc696885 // ldr d5, [x4, x9]
 	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
-	WORD $0x54fffec1 // b.ne BB1_60
+	WORD $0x54fffec1 // b.ne BB1_72
 	WORD $0xaa0203e8 // mov x8, x2
-	// BB1_63:
+	// BB1_75:
 	WORD $0x0e21d461 // fadd v1.2s, v3.2s, v1.2s
 	WORD $0x0e22d400 // fadd v0.2s, v0.2s, v2.2s
 	WORD $0x91002084 // add x4, x4, #8
-	WORD $0xd1000929 // sub x9, x9, #2
+	WORD $0xd100094a // sub x10, x10, #2
 	WORD $0x0e21d400 // fadd v0.2s, v0.2s, v1.2s
 	WORD $0xfc0084a0 // str d0, [x5], #8
-	// BB1_64:
-	WORD $0xf100053f // cmp x9, #1
-	WORD $0x540008ab // b.lt BB1_76
+	WORD $0xf100055f // cmp x10, #1
+	WORD $0x54ffbfeb // b.lt BB1_15
+	// BB1_76:
 	WORD $0xbd4000a0 // ldr s0, [x5]
 	WORD $0xf100105f // cmp x2, #4
-	WORD $0x5400010a // b.ge BB1_67
+	WORD $0x5400010a // b.ge BB1_78
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0xeb0203ff // cmp xzr, x2
-	WORD $0x5400058b // b.lt BB1_72
-	WORD $0x14000037 // b BB1_75
-	// BB1_67:
+	WORD $0x5400062b // b.lt BB1_84
+	WORD $0x14000027 // b BB1_82
+	// BB1_78:
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0xaa1f03ea // mov x10, xzr
@@ -641,10 +736,10 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100202b // add x11, x1, #8
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0xd503201f // nop
-	// BB1_68:
+	// BB1_79:
 	WORD $0xb9400128 // ldr w8, [x9]
 	WORD $0x6b03011f // cmp w8, w3
-	WORD $0x540003c2 // b.hs BB1_71
+	WORD $0x54000462 // b.hs BB1_83
 	WORD $0x297eb128 // ldp w8, w12, [x9, #-12]
 	WORD $0x2d7f1965 // ldp s5, s6, [x11, #-8]
 	WORD $0x9b067d08 // mul x8, x8, x6
@@ -670,18 +765,24 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xeb02015f // cmp x10, x2
 	WORD $0xaa0803ea // mov x10, x8
 	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
-	WORD $0x54fffc8d // b.le BB1_68
+	WORD $0x54fffc8d // b.le BB1_79
 	WORD $0xeb02011f // cmp x8, x2
-	WORD $0x540000ab // b.lt BB1_72
-	WORD $0x14000010 // b BB1_75
-	// BB1_71:
+	WORD $0x5400014b // b.lt BB1_84
+	// BB1_82:
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0xbd0000a0 // str s0, [x5]
+	WORD $0xaa0803e0 // mov x0, x8
+	WORD $0xd65f03c0 // ret
+	// BB1_83:
 	WORD $0xaa0a03e8 // mov x8, x10
 	WORD $0xeb02015f // cmp x10, x2
-	WORD $0x540001aa // b.ge BB1_75
-	// BB1_72:
+	WORD $0x54ffff0a // b.ge BB1_82
+	// BB1_84:
 	WORD $0xb8687809 // ldr w9, [x0, x8, lsl #2]
 	WORD $0x6b03013f // cmp w9, w3
-	WORD $0x54000142 // b.hs BB1_75
+	WORD $0x54fffea2 // b.hs BB1_82
 	WORD $0x9b067d29 // mul x9, x9, x6
 	WORD $0xbc687824 // ldr s4, [x1, x8, lsl #2]
 	WORD $0x91000508 // add x8, x8, #1
@@ -689,14 +790,12 @@ TEXT sparseGemvNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b090889 // add x9, x4, x9, lsl #2
 	WORD $0xbd400125 // ldr s5, [x9]
 	WORD $0x4f8410a0 // fmla v0.4s, v5.4s, v4.s[0]
-	WORD $0x54fffec1 // b.ne BB1_72
+	WORD $0x54fffec1 // b.ne BB1_84
 	WORD $0xaa0203e8 // mov x8, x2
-	// BB1_75:
 	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
 	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	WORD $0xbd0000a0 // str s0, [x5]
-	// BB1_76:
 	WORD $0xaa0803e0 // mov x0, x8
 	WORD $0xd65f03c0 // ret
 
@@ -825,59 +924,28 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xaa0503e9 // mov x9, x5
 	// BB2_7:
 	WORD $0xf1008128 // subs x8, x9, #32
-	WORD $0x5400058a // b.ge BB2_16
+	WORD $0x540001ca // b.ge BB2_14
 	WORD $0xf1004128 // subs x8, x9, #16
-	WORD $0x54000c2a // b.ge BB2_20
+	WORD $0x5400086a // b.ge BB2_18
 	// BB2_9:
 	WORD $0xf1002928 // subs x8, x9, #10
-	WORD $0x5400104a // b.ge BB2_24
+	WORD $0x54000c8a // b.ge BB2_22
 	// BB2_10:
-	WORD $0xf100113f // cmp x9, #4
-	WORD $0x540013eb // b.lt BB2_28
+	WORD $0xf1002128 // subs x8, x9, #8
+	WORD $0x5400108a // b.ge BB2_26
 	// BB2_11:
-	WORD $0xf100005f // cmp x2, #0
-	WORD $0x540003ad // b.le BB2_15
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0xf1001128 // subs x8, x9, #4
+	WORD $0x540013ca // b.ge BB2_30
 	// BB2_12:
-	WORD $0x3dc00061 // ldr q1, [x3]
-	WORD $0xaa0003e8 // mov x8, x0
-	WORD $0xaa0103ea // mov x10, x1
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0xaa0203eb // mov x11, x2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0x5400162c // b.gt BB2_34
 	// BB2_13:
-	WORD $0xb840450c // ldr w12, [x8], #4
-	WORD $0xbc404543 // ldr s3, [x10], #4
-	WORD $0xf100056b // subs x11, x11, #1
-	WORD $0x9b057d8c // mul x12, x12, x5
-	WORD $0xd37ef58c // lsl x12, x12, #2
-	WORD $0x3cec6882 // ldr q2, [x4, x12]
-	WORD $0x4f831022 // fmla v2.4s, v1.4s, v3.s[0]
-	WORD $0x3cac6882 // str q2, [x4, x12]
-	WORD $0x54ffff01 // b.ne BB2_13
-	WORD $0xd1001128 // sub x8, x9, #4
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0x91004063 // add x3, x3, #16
-	WORD $0xf1001d3f // cmp x9, #7
-	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0x54fffd4c // b.gt BB2_12
-	WORD $0x14000082 // b BB2_29
-	// BB2_15:
-	WORD $0xd1001128 // sub x8, x9, #4
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0x91004063 // add x3, x3, #16
-	WORD $0xf1001d3f // cmp x9, #7
-	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0x54ffff68 // b.hi BB2_15
-	WORD $0x1400007b // b BB2_29
-	// BB2_16:
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0x540018ea // b.ge BB2_38
+	WORD $0x140000d3 // b BB2_41
+	// BB2_14:
 	WORD $0xf100045f // cmp x2, #1
-	WORD $0x5400062b // b.lt BB2_19
+	WORD $0x5400062b // b.lt BB2_17
 	WORD $0xad400861 // ldp q1, q2, [x3]
 	WORD $0xaa0103e9 // mov x9, x1
 	WORD $0xaa0203ea // mov x10, x2
@@ -893,7 +961,7 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
 	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
 	WORD $0x4f809210 // fmul v16.4s, v16.4s, v0.s[0]
-	// BB2_18:
+	// BB2_16:
 	WORD $0xb840456c // ldr w12, [x11], #4
 	WORD $0xbd400131 // ldr s17, [x9]
 	WORD $0xf100054a // subs x10, x10, #1
@@ -926,16 +994,16 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc404531 // ldr s17, [x9], #4
 	WORD $0x4f911213 // fmla v19.4s, v16.4s, v17.s[0]
 	WORD $0x3d801d93 // str q19, [x12, #112]
-	WORD $0x54fffc01 // b.ne BB2_18
-	// BB2_19:
+	WORD $0x54fffc01 // b.ne BB2_16
+	// BB2_17:
 	WORD $0x91020084 // add x4, x4, #128
 	WORD $0x91020063 // add x3, x3, #128
 	WORD $0xaa0803e9 // mov x9, x8
 	WORD $0xf1004108 // subs x8, x8, #16
-	WORD $0x54fff42b // b.lt BB2_9
-	// BB2_20:
+	WORD $0x54fff7eb // b.lt BB2_9
+	// BB2_18:
 	WORD $0xf100045f // cmp x2, #1
-	WORD $0x540003ab // b.lt BB2_23
+	WORD $0x540003ab // b.lt BB2_21
 	WORD $0xad400861 // ldp q1, q2, [x3]
 	WORD $0xaa0103e9 // mov x9, x1
 	WORD $0xaa0203ea // mov x10, x2
@@ -945,7 +1013,7 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xad411063 // ldp q3, q4, [x3, #32]
 	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
 	WORD $0x4f809084 // fmul v4.4s, v4.4s, v0.s[0]
-	// BB2_22:
+	// BB2_20:
 	WORD $0xb840456c // ldr w12, [x11], #4
 	WORD $0xbd400125 // ldr s5, [x9]
 	WORD $0xf100054a // subs x10, x10, #1
@@ -964,16 +1032,16 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc404525 // ldr s5, [x9], #4
 	WORD $0x4f851087 // fmla v7.4s, v4.4s, v5.s[0]
 	WORD $0x3d800d87 // str q7, [x12, #48]
-	WORD $0x54fffdc1 // b.ne BB2_22
-	// BB2_23:
+	WORD $0x54fffdc1 // b.ne BB2_20
+	// BB2_21:
 	WORD $0x91010084 // add x4, x4, #64
 	WORD $0x91010063 // add x3, x3, #64
 	WORD $0xaa0803e9 // mov x9, x8
 	WORD $0xf1002908 // subs x8, x8, #10
-	WORD $0x54fff00b // b.lt BB2_10
-	// BB2_24:
+	WORD $0x54fff3cb // b.lt BB2_10
+	// BB2_22:
 	WORD $0xf100045f // cmp x2, #1
-	WORD $0x5400032b // b.lt BB2_27
+	WORD $0x5400038b // b.lt BB2_25
 	WORD $0xad400861 // ldp q1, q2, [x3]
 	WORD $0xaa0103e9 // mov x9, x1
 	WORD $0xaa0203ea // mov x10, x2
@@ -982,7 +1050,10 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
 	WORD $0xfd401063 // ldr d3, [x3, #32]
 	WORD $0x0f809063 // fmul v3.2s, v3.2s, v0.s[0]
-	// BB2_26:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB2_24:
 	WORD $0xb840456c // ldr w12, [x11], #4
 	WORD $0xbd400124 // ldr s4, [x9]
 	WORD $0xf100054a // subs x10, x10, #1
@@ -998,24 +1069,51 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc404525 // ldr s5, [x9], #4
 	WORD $0x0f851064 // fmla v4.2s, v3.2s, v5.s[0]
 	WORD $0xfd001184 // str d4, [x12, #32]
-	WORD $0x54fffe21 // b.ne BB2_26
-	// BB2_27:
+	WORD $0x54fffe21 // b.ne BB2_24
+	// BB2_25:
 	WORD $0x9100a084 // add x4, x4, #40
 	WORD $0x9100a063 // add x3, x3, #40
 	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0xf100111f // cmp x8, #4
-	WORD $0x54ffec6a // b.ge BB2_11
-	// BB2_28:
-	WORD $0xaa0903e8 // mov x8, x9
-	// BB2_29:
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400028d // b.le BB2_34
+	WORD $0xf1002108 // subs x8, x8, #8
+	WORD $0x54ffefcb // b.lt BB2_11
+	// BB2_26:
 	WORD $0xf100045f // cmp x2, #1
-	WORD $0x540001eb // b.lt BB2_33
-	WORD $0xfd400061 // ldr d1, [x3]
+	WORD $0x540002cb // b.lt BB2_29
+	WORD $0xad400861 // ldp q1, q2, [x3]
 	WORD $0xaa0103e9 // mov x9, x1
 	WORD $0xaa0203ea // mov x10, x2
-	WORD $0x0f809021 // fmul v1.2s, v1.2s, v0.s[0]
+	WORD $0xaa0003eb // mov x11, x0
+	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB2_28:
+	WORD $0xb840456c // ldr w12, [x11], #4
+	WORD $0xbd400123 // ldr s3, [x9]
+	WORD $0xf100054a // subs x10, x10, #1
+	WORD $0x9b057d8c // mul x12, x12, x5
+	WORD $0x8b0c088c // add x12, x4, x12, lsl #2
+	WORD $0xad401584 // ldp q4, q5, [x12]
+	WORD $0x4f831024 // fmla v4.4s, v1.4s, v3.s[0]
+	WORD $0x3d800184 // str q4, [x12]
+	WORD $0xbc404523 // ldr s3, [x9], #4
+	WORD $0x4f831045 // fmla v5.4s, v2.4s, v3.s[0]
+	WORD $0x3d800585 // str q5, [x12, #16]
+	WORD $0x54fffea1 // b.ne BB2_28
+	// BB2_29:
+	WORD $0x91008084 // add x4, x4, #32
+	WORD $0x91008063 // add x3, x3, #32
+	WORD $0xaa0803e9 // mov x9, x8
+	WORD $0xf1001108 // subs x8, x8, #4
+	WORD $0x54ffec8b // b.lt BB2_12
+	// BB2_30:
+	WORD $0xf100045f // cmp x2, #1
+	WORD $0x540001eb // b.lt BB2_33
+	WORD $0x3dc00061 // ldr q1, [x3]
+	WORD $0xaa0103e9 // mov x9, x1
+	WORD $0xaa0203ea // mov x10, x2
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
 	WORD $0xaa0003eb // mov x11, x0
 	// BB2_32:
 	WORD $0xb840456c // ldr w12, [x11], #4
@@ -1023,26 +1121,49 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf100054a // subs x10, x10, #1
 	WORD $0x9b057d8c // mul x12, x12, x5
 	WORD $0xd37ef58c // lsl x12, x12, #2
+	WORD $0x3cec6882 // ldr q2, [x4, x12]
+	WORD $0x4f831022 // fmla v2.4s, v1.4s, v3.s[0]
+	WORD $0x3cac6882 // str q2, [x4, x12]
+	WORD $0x54ffff01 // b.ne BB2_32
+	// BB2_33:
+	WORD $0x91004084 // add x4, x4, #16
+	WORD $0x91004063 // add x3, x3, #16
+	WORD $0xaa0803e9 // mov x9, x8
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x54ffea2d // b.le BB2_13
+	// BB2_34:
+	WORD $0xf100045f // cmp x2, #1
+	WORD $0x5400024b // b.lt BB2_37
+	WORD $0xfd400061 // ldr d1, [x3]
+	WORD $0xaa0103e8 // mov x8, x1
+	WORD $0xaa0203ea // mov x10, x2
+	WORD $0x0f809021 // fmul v1.2s, v1.2s, v0.s[0]
+	WORD $0xaa0003eb // mov x11, x0
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB2_36:
+	WORD $0xb840456c // ldr w12, [x11], #4
+	WORD $0xbc404503 // ldr s3, [x8], #4
+	WORD $0xf100054a // subs x10, x10, #1
+	WORD $0x9b057d8c // mul x12, x12, x5
+	WORD $0xd37ef58c // lsl x12, x12, #2
 	WORD $0xfc6c6882 // ldr d2, [x4, x12]
 	WORD $0x0f831022 // fmla v2.2s, v1.2s, v3.s[0]
 	WORD $0xfc2c6882 // str d2, [x4, x12]
-	WORD $0x54ffff01 // b.ne BB2_32
-	// BB2_33:
+	WORD $0x54ffff01 // b.ne BB2_36
+	// BB2_37:
 	WORD $0x91002084 // add x4, x4, #8
 	WORD $0x91002063 // add x3, x3, #8
-	WORD $0xd1000908 // sub x8, x8, #2
-	// BB2_34:
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400024b // b.lt BB2_38
+	WORD $0xd1000929 // sub x9, x9, #2
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0x540001cb // b.lt BB2_41
+	// BB2_38:
 	WORD $0xf100045f // cmp x2, #1
-	WORD $0x5400020b // b.lt BB2_38
+	WORD $0x5400018b // b.lt BB2_41
 	WORD $0xbd400061 // ldr s1, [x3]
 	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB2_37:
+	// BB2_40:
 	WORD $0xb8404408 // ldr w8, [x0], #4
 	WORD $0xbc404422 // ldr s2, [x1], #4
 	WORD $0xf1000442 // subs x2, x2, #1
@@ -1051,8 +1172,8 @@ TEXT sparseGerNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400121 // ldr s1, [x9]
 	WORD $0x4f821001 // fmla v1.4s, v0.4s, v2.s[0]
 	WORD $0xbc287881 // str s1, [x4, x8, lsl #2]
-	WORD $0x54ffff01 // b.ne BB2_37
-	// BB2_38:
+	WORD $0x54ffff01 // b.ne BB2_40
+	// BB2_41:
 	WORD $0xd65f03c0 // ret
 
 // func sparseOuterNEON(a float32, from *uint32, rows int, list *uint64, d, w *float32, k int)
@@ -1071,7 +1192,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf10100bf // cmp x5, #64
 	WORD $0x54000d0b // b.lt BB3_10
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400142b // b.lt BB3_24
+	WORD $0x54000ecb // b.lt BB3_18
 	WORD $0xaa0503e8 // mov x8, x5
 	WORD $0x14000009 // b BB3_4
 	WORD $0xd503201f // nop
@@ -1100,7 +1221,6 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xeb0c015f // cmp x10, x12
 	WORD $0x54ffff22 // b.hs BB3_5
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
@@ -1110,6 +1230,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
@@ -1133,11 +1254,11 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4fba1371 // fmla v17.4s, v27.4s, v26.s[1]
 	WORD $0x4fba1332 // fmla v18.4s, v25.4s, v26.s[1]
 	WORD $0xad446db9 // ldp q25, q27, [x13, #128]
-	WORD $0x4fba1365 // fmla v5.4s, v27.4s, v26.s[1]
-	WORD $0x4fba1327 // fmla v7.4s, v25.4s, v26.s[1]
+	WORD $0x4fba1370 // fmla v16.4s, v27.4s, v26.s[1]
+	WORD $0x4fba1325 // fmla v5.4s, v25.4s, v26.s[1]
 	WORD $0xad4571b9 // ldp q25, q28, [x13, #160]
 	WORD $0x4fba1386 // fmla v6.4s, v28.4s, v26.s[1]
-	WORD $0x4fba1330 // fmla v16.4s, v25.4s, v26.s[1]
+	WORD $0x4fba1327 // fmla v7.4s, v25.4s, v26.s[1]
 	WORD $0xad466db9 // ldp q25, q27, [x13, #192]
 	WORD $0x4fba1363 // fmla v3.4s, v27.4s, v26.s[1]
 	WORD $0x4fba1324 // fmla v4.4s, v25.4s, v26.s[1]
@@ -1160,95 +1281,49 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f801234 // fmla v20.4s, v17.4s, v0.s[0]
 	WORD $0x4f801253 // fmla v19.4s, v18.4s, v0.s[0]
 	WORD $0xad444971 // ldp q17, q18, [x11, #128]
-	WORD $0x4f8010b2 // fmla v18.4s, v5.4s, v0.s[0]
-	WORD $0x4f8010f1 // fmla v17.4s, v7.4s, v0.s[0]
-	WORD $0xad451d65 // ldp q5, q7, [x11, #160]
+	WORD $0x4f801212 // fmla v18.4s, v16.4s, v0.s[0]
+	WORD $0x4f8010b1 // fmla v17.4s, v5.4s, v0.s[0]
+	WORD $0xad454165 // ldp q5, q16, [x11, #160]
 	WORD $0xad025975 // stp q21, q22, [x11, #64]
-	WORD $0x4f8010c7 // fmla v7.4s, v6.4s, v0.s[0]
-	WORD $0x4f801205 // fmla v5.4s, v16.4s, v0.s[0]
-	WORD $0xad464166 // ldp q6, q16, [x11, #192]
-	WORD $0x4f801070 // fmla v16.4s, v3.4s, v0.s[0]
+	WORD $0x4f8010d0 // fmla v16.4s, v6.4s, v0.s[0]
+	WORD $0x4f8010e5 // fmla v5.4s, v7.4s, v0.s[0]
+	WORD $0xad461d66 // ldp q6, q7, [x11, #192]
+	WORD $0x4f801067 // fmla v7.4s, v3.4s, v0.s[0]
 	WORD $0x4f801086 // fmla v6.4s, v4.4s, v0.s[0]
 	WORD $0xad471163 // ldp q3, q4, [x11, #224]
 	WORD $0xad035173 // stp q19, q20, [x11, #96]
 	WORD $0x4f801024 // fmla v4.4s, v1.4s, v0.s[0]
 	WORD $0x4f801043 // fmla v3.4s, v2.4s, v0.s[0]
 	WORD $0xad044971 // stp q17, q18, [x11, #128]
-	WORD $0xad051d65 // stp q5, q7, [x11, #160]
-	WORD $0xad064166 // stp q6, q16, [x11, #192]
+	WORD $0xad054165 // stp q5, q16, [x11, #160]
+	WORD $0xad061d66 // stp q6, q7, [x11, #192]
 	WORD $0xad071163 // stp q3, q4, [x11, #224]
 	WORD $0x17ffffab // b BB3_5
 	// BB3_10:
 	WORD $0xaa0503e9 // mov x9, x5
 	// BB3_11:
 	WORD $0xf1008128 // subs x8, x9, #32
-	WORD $0x540008ca // b.ge BB3_25
+	WORD $0x5400036a // b.ge BB3_19
 	// BB3_12:
 	WORD $0xf1004128 // subs x8, x9, #16
-	WORD $0x5400104a // b.ge BB3_33
+	WORD $0x54000b4a // b.ge BB3_27
 	// BB3_13:
 	WORD $0xf1002928 // subs x8, x9, #10
-	WORD $0x5400164a // b.ge BB3_41
+	WORD $0x5400114a // b.ge BB3_35
 	// BB3_14:
-	WORD $0xf100113f // cmp x9, #4
-	WORD $0x54001b2b // b.lt BB3_49
+	WORD $0xf1002128 // subs x8, x9, #8
+	WORD $0x5400162a // b.ge BB3_43
 	// BB3_15:
-	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400026a // b.ge BB3_18
-	WORD $0xf1001d28 // subs x8, x9, #7
-	WORD $0x9a8833e8 // csel x8, xzr, x8, lo
-	WORD $0x91000d08 // add x8, x8, #3
-	WORD $0xd37ef50a // lsl x10, x8, #2
-	WORD $0x927ef508 // and x8, x8, #0xfffffffffffffffc
-	WORD $0x927ced4a // and x10, x10, #0xfffffffffffffff0
-	WORD $0xcb080128 // sub x8, x9, x8
-	WORD $0x9100414a // add x10, x10, #16
-	WORD $0xd1001108 // sub x8, x8, #4
-	WORD $0x8b0a0063 // add x3, x3, x10
-	WORD $0x8b0a0084 // add x4, x4, x10
-	WORD $0x140000cc // b BB3_50
+	WORD $0xf1001128 // subs x8, x9, #4
+	WORD $0x54001a4a // b.ge BB3_51
+	// BB3_16:
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0x54001eac // b.gt BB3_59
 	// BB3_17:
-	WORD $0xd1001128 // sub x8, x9, #4
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0x91004063 // add x3, x3, #16
-	WORD $0xf1001d3f // cmp x9, #7
-	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0x540018cd // b.le BB3_50
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0x5400228a // b.ge BB3_67
+	WORD $0x1400012d // b BB3_74
 	// BB3_18:
-	WORD $0xb940000a // ldr w10, [x0]
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0xaa0403eb // mov x11, x4
-	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
-	WORD $0x14000004 // b BB3_20
-	// BB3_19:
-	WORD $0x8b05096b // add x11, x11, x5, lsl #2
-	WORD $0xeb01011f // cmp x8, x1
-	WORD $0x54fffe60 // b.eq BB3_17
-	// BB3_20:
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xb868780c // ldr w12, [x0, x8, lsl #2]
-	WORD $0x8b0c0c4c // add x12, x2, x12, lsl #3
-	WORD $0xeb0c015f // cmp x10, x12
-	WORD $0x54ffff22 // b.hs BB3_19
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB3_22:
-	WORD $0xf840854d // ldr x13, [x10], #8
-	WORD $0xeb0c015f // cmp x10, x12
-	WORD $0x2a0d03ee // mov w14, w13
-	WORD $0x9e6701a2 // fmov d2, x13
-	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0x3cee6863 // ldr q3, [x3, x14]
-	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
-	WORD $0x54ffff23 // b.lo BB3_22
-	WORD $0x3dc00162 // ldr q2, [x11]
-	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
-	WORD $0x3d800162 // str q2, [x11]
-	WORD $0x17ffffe8 // b BB3_19
-	// BB3_24:
 	WORD $0xf101fca8 // subs x8, x5, #127
 	WORD $0x9a8833e8 // csel x8, xzr, x8, lo
 	WORD $0x9100fd08 // add x8, x8, #63
@@ -1261,25 +1336,28 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b090084 // add x4, x4, x9
 	WORD $0xd1010109 // sub x9, x8, #64
 	WORD $0xf1008128 // subs x8, x9, #32
-	WORD $0x54fff78b // b.lt BB3_12
-	// BB3_25:
+	WORD $0x54fffceb // b.lt BB3_12
+	// BB3_19:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400070b // b.lt BB3_32
+	WORD $0x5400076b // b.lt BB3_26
 	WORD $0xb940000a // ldr w10, [x0]
 	WORD $0xaa1f03e9 // mov x9, xzr
 	WORD $0xaa0403eb // mov x11, x4
 	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
-	WORD $0x14000004 // b BB3_28
-	// BB3_27:
+	WORD $0x14000007 // b BB3_22
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_21:
 	WORD $0x8b05096b // add x11, x11, x5, lsl #2
 	WORD $0xeb01013f // cmp x9, x1
-	WORD $0x54000600 // b.eq BB3_32
-	// BB3_28:
+	WORD $0x54000600 // b.eq BB3_26
+	// BB3_22:
 	WORD $0x91000529 // add x9, x9, #1
 	WORD $0xb869780c // ldr w12, [x0, x9, lsl #2]
 	WORD $0x8b0c0c4c // add x12, x2, x12, lsl #3
 	WORD $0xeb0c015f // cmp x10, x12
-	WORD $0x54ffff22 // b.hs BB3_27
+	WORD $0x54ffff22 // b.hs BB3_21
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
@@ -1288,7 +1366,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
-	// BB3_30:
+	// BB3_24:
 	WORD $0xf840854d // ldr x13, [x10], #8
 	WORD $0xeb0c015f // cmp x10, x12
 	WORD $0x8b2d486e // add x14, x3, w13, uxtw #2
@@ -1305,7 +1383,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xad434dd1 // ldp q17, q19, [x14, #96]
 	WORD $0x4fb21261 // fmla v1.4s, v19.4s, v18.s[1]
 	WORD $0x4fb21222 // fmla v2.4s, v17.4s, v18.s[1]
-	WORD $0x54fffe03 // b.lo BB3_30
+	WORD $0x54fffe03 // b.lo BB3_24
 	WORD $0xad404971 // ldp q17, q18, [x11]
 	WORD $0x4f8010f2 // fmla v18.4s, v7.4s, v0.s[0]
 	WORD $0x4f801211 // fmla v17.4s, v16.4s, v0.s[0]
@@ -1322,33 +1400,33 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f801043 // fmla v3.4s, v2.4s, v0.s[0]
 	WORD $0xad021965 // stp q5, q6, [x11, #64]
 	WORD $0xad031163 // stp q3, q4, [x11, #96]
-	WORD $0x17ffffcf // b BB3_27
-	// BB3_32:
+	WORD $0x17ffffcf // b BB3_21
+	// BB3_26:
 	WORD $0x91020084 // add x4, x4, #128
 	WORD $0x91020063 // add x3, x3, #128
 	WORD $0xaa0803e9 // mov x9, x8
 	WORD $0xf1004108 // subs x8, x8, #16
-	WORD $0x54fff00b // b.lt BB3_13
-	// BB3_33:
+	WORD $0x54fff50b // b.lt BB3_13
+	// BB3_27:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400058b // b.lt BB3_40
+	WORD $0x5400058b // b.lt BB3_34
 	WORD $0xb940000a // ldr w10, [x0]
 	WORD $0xaa1f03e9 // mov x9, xzr
 	WORD $0xaa0403eb // mov x11, x4
 	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
-	WORD $0x14000006 // b BB3_36
+	WORD $0x14000006 // b BB3_30
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB3_35:
+	// BB3_29:
 	WORD $0x8b05096b // add x11, x11, x5, lsl #2
 	WORD $0xeb01013f // cmp x9, x1
-	WORD $0x54000440 // b.eq BB3_40
-	// BB3_36:
+	WORD $0x54000440 // b.eq BB3_34
+	// BB3_30:
 	WORD $0x91000529 // add x9, x9, #1
 	WORD $0xb869780c // ldr w12, [x0, x9, lsl #2]
 	WORD $0x8b0c0c4c // add x12, x2, x12, lsl #3
 	WORD $0xeb0c015f // cmp x10, x12
-	WORD $0x54ffff22 // b.hs BB3_35
+	WORD $0x54ffff22 // b.hs BB3_29
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
@@ -1357,7 +1435,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB3_38:
+	// BB3_32:
 	WORD $0xf840854d // ldr x13, [x10], #8
 	WORD $0xeb0c015f // cmp x10, x12
 	WORD $0x8b2d486e // add x14, x3, w13, uxtw #2
@@ -1368,7 +1446,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xad411dc6 // ldp q6, q7, [x14, #32]
 	WORD $0x4fa510e1 // fmla v1.4s, v7.4s, v5.s[1]
 	WORD $0x4fa510c2 // fmla v2.4s, v6.4s, v5.s[1]
-	WORD $0x54fffec3 // b.lo BB3_38
+	WORD $0x54fffec3 // b.lo BB3_32
 	WORD $0xad401965 // ldp q5, q6, [x11]
 	WORD $0x4f801066 // fmla v6.4s, v3.4s, v0.s[0]
 	WORD $0x4f801085 // fmla v5.4s, v4.4s, v0.s[0]
@@ -1377,35 +1455,35 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xad001965 // stp q5, q6, [x11]
 	WORD $0x4f801043 // fmla v3.4s, v2.4s, v0.s[0]
 	WORD $0xad011163 // stp q3, q4, [x11, #32]
-	WORD $0x17ffffdd // b BB3_35
-	// BB3_40:
+	WORD $0x17ffffdd // b BB3_29
+	// BB3_34:
 	WORD $0x91010084 // add x4, x4, #64
 	WORD $0x91010063 // add x3, x3, #64
 	WORD $0xaa0803e9 // mov x9, x8
 	WORD $0xf1002908 // subs x8, x8, #10
-	WORD $0x54ffea0b // b.lt BB3_14
-	// BB3_41:
+	WORD $0x54ffef0b // b.lt BB3_14
+	// BB3_35:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400046b // b.lt BB3_48
+	WORD $0x5400046b // b.lt BB3_42
 	WORD $0xb940000a // ldr w10, [x0]
 	WORD $0xaa1f03e9 // mov x9, xzr
 	WORD $0xaa0403eb // mov x11, x4
 	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
-	WORD $0x14000004 // b BB3_44
-	// BB3_43:
+	WORD $0x14000004 // b BB3_38
+	// BB3_37:
 	WORD $0x8b05096b // add x11, x11, x5, lsl #2
 	WORD $0xeb01013f // cmp x9, x1
-	WORD $0x54000360 // b.eq BB3_48
-	// BB3_44:
+	WORD $0x54000360 // b.eq BB3_42
+	// BB3_38:
 	WORD $0x91000529 // add x9, x9, #1
 	WORD $0xb869780c // ldr w12, [x0, x9, lsl #2]
 	WORD $0x8b0c0c4c // add x12, x2, x12, lsl #3
 	WORD $0xeb0c015f // cmp x10, x12
-	WORD $0x54ffff22 // b.hs BB3_43
+	WORD $0x54ffff22 // b.hs BB3_37
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	// BB3_46:
+	// BB3_40:
 	WORD $0xf840854d // ldr x13, [x10], #8
 	WORD $0xeb0c015f // cmp x10, x12
 	WORD $0x8b2d486e // add x14, x3, w13, uxtw #2
@@ -1415,7 +1493,7 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4fa410a3 // fmla v3.4s, v5.4s, v4.s[1]
 	WORD $0xfd4011c5 // ldr d5, [x14, #32]
 	WORD $0x4fa410a1 // fmla v1.4s, v5.4s, v4.s[1]
-	WORD $0x54fffee3 // b.lo BB3_46
+	WORD $0x54fffee3 // b.lo BB3_40
 	WORD $0xad401564 // ldp q4, q5, [x11]
 	WORD $0x4f801045 // fmla v5.4s, v2.4s, v0.s[0]
 	WORD $0xfd401162 // ldr d2, [x11, #32]
@@ -1423,18 +1501,54 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
 	WORD $0xad001564 // stp q4, q5, [x11]
 	WORD $0xfd001162 // str d2, [x11, #32]
-	WORD $0x17ffffe4 // b BB3_43
-	// BB3_48:
+	WORD $0x17ffffe4 // b BB3_37
+	// BB3_42:
 	WORD $0x9100a084 // add x4, x4, #40
 	WORD $0x9100a063 // add x3, x3, #40
 	WORD $0xaa0803e9 // mov x9, x8
-	WORD $0xf100111f // cmp x8, #4
-	WORD $0x54ffe52a // b.ge BB3_15
-	// BB3_49:
-	WORD $0xaa0903e8 // mov x8, x9
+	WORD $0xf1002108 // subs x8, x8, #8
+	WORD $0x54ffea2b // b.lt BB3_15
+	// BB3_43:
+	WORD $0xf100043f // cmp x1, #1
+	WORD $0x540003ab // b.lt BB3_50
+	WORD $0xb940000a // ldr w10, [x0]
+	WORD $0xaa1f03e9 // mov x9, xzr
+	WORD $0xaa0403eb // mov x11, x4
+	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
+	WORD $0x14000004 // b BB3_46
+	// BB3_45:
+	WORD $0x8b05096b // add x11, x11, x5, lsl #2
+	WORD $0xeb01013f // cmp x9, x1
+	WORD $0x540002a0 // b.eq BB3_50
+	// BB3_46:
+	WORD $0x91000529 // add x9, x9, #1
+	WORD $0xb869780c // ldr w12, [x0, x9, lsl #2]
+	WORD $0x8b0c0c4c // add x12, x2, x12, lsl #3
+	WORD $0xeb0c015f // cmp x10, x12
+	WORD $0x54ffff22 // b.hs BB3_45
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	// BB3_48:
+	WORD $0xf840854d // ldr x13, [x10], #8
+	WORD $0xeb0c015f // cmp x10, x12
+	WORD $0x8b2d486e // add x14, x3, w13, uxtw #2
+	WORD $0x9e6701a3 // fmov d3, x13
+	WORD $0xad4015c4 // ldp q4, q5, [x14]
+	WORD $0x4fa310a1 // fmla v1.4s, v5.4s, v3.s[1]
+	WORD $0x4fa31082 // fmla v2.4s, v4.4s, v3.s[1]
+	WORD $0x54ffff23 // b.lo BB3_48
+	WORD $0xad401163 // ldp q3, q4, [x11]
+	WORD $0x4f801024 // fmla v4.4s, v1.4s, v0.s[0]
+	WORD $0x4f801043 // fmla v3.4s, v2.4s, v0.s[0]
+	WORD $0xad001163 // stp q3, q4, [x11]
+	WORD $0x17ffffea // b BB3_45
 	// BB3_50:
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400048d // b.le BB3_59
+	WORD $0x91008084 // add x4, x4, #32
+	WORD $0x91008063 // add x3, x3, #32
+	WORD $0xaa0803e9 // mov x9, x8
+	WORD $0xf1001108 // subs x8, x8, #4
+	WORD $0x54ffe60b // b.lt BB3_16
+	// BB3_51:
 	WORD $0xf100043f // cmp x1, #1
 	WORD $0x540003eb // b.lt BB3_58
 	WORD $0xb940000a // ldr w10, [x0]
@@ -1463,48 +1577,86 @@ TEXT sparseOuterNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x2a0d03ee // mov w14, w13
 	WORD $0x9e6701a2 // fmov d2, x13
 	WORD $0xd37ef5ce // lsl x14, x14, #2
-	WORD $0xfc6e6863 // ldr d3, [x3, x14]
+	WORD $0x3cee6863 // ldr q3, [x3, x14]
 	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
 	WORD $0x54ffff23 // b.lo BB3_56
+	WORD $0x3dc00162 // ldr q2, [x11]
+	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
+	WORD $0x3d800162 // str q2, [x11]
+	WORD $0x17ffffec // b BB3_53
+	// BB3_58:
+	WORD $0x91004084 // add x4, x4, #16
+	WORD $0x91004063 // add x3, x3, #16
+	WORD $0xaa0803e9 // mov x9, x8
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x54ffe1ad // b.le BB3_17
+	// BB3_59:
+	WORD $0xf100043f // cmp x1, #1
+	WORD $0x5400036b // b.lt BB3_66
+	WORD $0xb940000a // ldr w10, [x0]
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0xaa0403eb // mov x11, x4
+	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
+	WORD $0x14000004 // b BB3_62
+	// BB3_61:
+	WORD $0x8b05096b // add x11, x11, x5, lsl #2
+	WORD $0xeb01011f // cmp x8, x1
+	WORD $0x54000260 // b.eq BB3_66
+	// BB3_62:
+	WORD $0x91000508 // add x8, x8, #1
+	WORD $0xb868780c // ldr w12, [x0, x8, lsl #2]
+	WORD $0x8b0c0c4c // add x12, x2, x12, lsl #3
+	WORD $0xeb0c015f // cmp x10, x12
+	WORD $0x54ffff22 // b.hs BB3_61
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	// BB3_64:
+	WORD $0xf840854d // ldr x13, [x10], #8
+	WORD $0xeb0c015f // cmp x10, x12
+	WORD $0x2a0d03ee // mov w14, w13
+	WORD $0x9e6701a2 // fmov d2, x13
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0xfc6e6863 // ldr d3, [x3, x14]
+	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
+	WORD $0x54ffff23 // b.lo BB3_64
 	WORD $0xfd400162 // ldr d2, [x11]
 	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
 	WORD $0xfd000162 // str d2, [x11]
-	WORD $0x17ffffec // b BB3_53
-	// BB3_58:
+	WORD $0x17ffffec // b BB3_61
+	// BB3_66:
 	WORD $0x91002084 // add x4, x4, #8
 	WORD $0x91002063 // add x3, x3, #8
-	WORD $0xd1000908 // sub x8, x8, #2
-	// BB3_59:
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400036b // b.lt BB3_67
+	WORD $0xd1000929 // sub x9, x9, #2
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0x5400036b // b.lt BB3_74
+	// BB3_67:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400032b // b.lt BB3_67
+	WORD $0x5400032b // b.lt BB3_74
 	WORD $0xb9400009 // ldr w9, [x0]
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x8b090c49 // add x9, x2, x9, lsl #3
-	WORD $0x14000004 // b BB3_63
-	// BB3_62:
+	WORD $0x14000004 // b BB3_70
+	// BB3_69:
 	WORD $0x8b050884 // add x4, x4, x5, lsl #2
 	WORD $0xeb01011f // cmp x8, x1
-	WORD $0x54000240 // b.eq BB3_67
-	// BB3_63:
+	WORD $0x54000240 // b.eq BB3_74
+	// BB3_70:
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xb868780a // ldr w10, [x0, x8, lsl #2]
 	WORD $0x8b0a0c4a // add x10, x2, x10, lsl #3
 	WORD $0xeb0a013f // cmp x9, x10
-	WORD $0x54ffff22 // b.hs BB3_62
+	WORD $0x54ffff22 // b.hs BB3_69
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	// BB3_65:
+	// BB3_72:
 	WORD $0xf840852b // ldr x11, [x9], #8
 	WORD $0xeb0a013f // cmp x9, x10
 	WORD $0x8b2b486c // add x12, x3, w11, uxtw #2
 	WORD $0x9e670162 // fmov d2, x11
 	WORD $0xbd400183 // ldr s3, [x12]
 	WORD $0x4fa21061 // fmla v1.4s, v3.4s, v2.s[1]
-	WORD $0x54ffff43 // b.lo BB3_65
+	WORD $0x54ffff43 // b.lo BB3_72
 	WORD $0xbd400082 // ldr s2, [x4]
 	WORD $0x4f801022 // fmla v2.4s, v1.4s, v0.s[0]
 	WORD $0xbd000082 // str s2, [x4]
-	WORD $0x17ffffed // b BB3_62
-	// BB3_67:
+	WORD $0x17ffffed // b BB3_69
+	// BB3_74:
 	WORD $0xd65f03c0 // ret

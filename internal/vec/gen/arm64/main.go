@@ -41,7 +41,9 @@ func run(source, out string, table bool) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if table {
-			printLoops(os.Stdout, functions)
+			if err := printLoops(os.Stdout, functions); err != nil {
+				return err
+			}
 			continue
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".c") + "_arm64"

@@ -118,14 +118,20 @@ inline struct exponential constants(double *table) {
 	return e;
 }
 
-// exponent is exp(x), and exp(-700) for any smaller x.
+// pair is the two terms of the series from k on: c[k] + c[k+1] x.
+inline float64x2_t pair(struct exponential *e, int k, float64x2_t x) { return vfmaq_f64(e->series[k], e->series[k + 1], x); }
+
+// exponent is exp(x), and exp(-700) for any smaller x. The terms are added in pairs, and those in
+// pairs: one after the other would each wait four cycles for the one before.
 inline float64x2_t exponent(struct exponential *e, float64x2_t x) {
 	x = vmaxq_f64(x, e->lowest); // NaN stays
 	float64x2_t t = vfmaq_f64(e->round, x, e->perTwo), n = vsubq_f64(t, e->round);
 	x = vfmsq_f64(vfmsq_f64(x, n, e->ln2hi), n, e->ln2lo);
-	float64x2_t y = e->series[12];
-	unrolled for (int k = 11; k >= 0; k--)
-		y = vfmaq_f64(e->series[k], y, x);
+	float64x2_t x2 = vmulq_f64(x, x), x4 = vmulq_f64(x2, x2), x8 = vmulq_f64(x4, x4);
+	float64x2_t y0 = vfmaq_f64(pair(e, 0, x), pair(e, 2, x), x2);
+	float64x2_t y4 = vfmaq_f64(pair(e, 4, x), pair(e, 6, x), x2);
+	float64x2_t y8 = vfmaq_f64(pair(e, 8, x), pair(e, 10, x), x2);
+	float64x2_t y = vfmaq_f64(vfmaq_f64(y0, y4, x4), vfmaq_f64(y8, e->series[12], x4), x8);
 	int64x2_t power = vshlq_n_s64(vreinterpretq_s64_f64(t), 52);
 	return vreinterpretq_f64_s64(vaddq_s64(vreinterpretq_s64_f64(y), power));
 }

@@ -67,7 +67,7 @@ inline void longMove(float *pu, float *pv, long k, float keep, float step) {
 
 // ahead asks memory for the entry that comes far entries later, and for the factors of that which
 // is near; where none comes, for this one's.
-inline void ahead(struct factorNEON *s, long i) {
+inline void ahead(int vectors, struct factorNEON *s, long i) {
 	long later = i + far < s->known ? i + far : i, soon = i + near < s->known ? i + near : i;
 	uint64_t r = (uint32_t)s->rows[later];
 	if (r < (uint64_t)s->entries) {
@@ -78,9 +78,9 @@ inline void ahead(struct factorNEON *s, long i) {
 	if (r >= (uint64_t)s->entries)
 		return;
 	unrolled for (int end = 0; end < 2; end++) {
-		char *row = (char *)(s->w + s->idx[2 * r + end] * s->k);
-		for (char *stop = row + 4 * s->k; row < stop; row += 64)
-			__builtin_prefetch(row);
+		float *row = s->w + s->idx[2 * r + end] * s->k;
+		unrolled for (int line = 0; line < (vectors > held ? 64 : 4 * vectors + 3); line += 16)
+			__builtin_prefetch(row + line);
 	}
 }
 
@@ -90,7 +90,7 @@ inline void steps(int vectors, struct factorNEON *s) {
 	float keep = s->keep, rate = s->rate, *bias = s->bias;
 	double loss = 0;
 	for (; i < n; i++) {
-		ahead(s, i);
+		ahead(vectors, s, i);
 		uint64_t r = (uint32_t)s->rows[i];
 		if (r >= (uint64_t)s->entries)
 			break;

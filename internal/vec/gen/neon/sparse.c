@@ -33,8 +33,14 @@ uint32_t largestNEON(uint32_t *idx, long n) {
 		panel(2, 2, 10, __VA_ARGS__);    \
 		k -= 10;                         \
 	}                                        \
-	for (; k >= 4; k -= 4)                   \
+	if (k >= 8) {                            \
+		panel(2, 0, 8, __VA_ARGS__);     \
+		k -= 8;                          \
+	}                                        \
+	if (k >= 4) {                            \
 		panel(1, 0, 4, __VA_ARGS__);     \
+		k -= 4;                          \
+	}                                        \
 	if (k >= 2) {                            \
 		panel(0, 2, 2, __VA_ARGS__);     \
 		k -= 2;                          \
