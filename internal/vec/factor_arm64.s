@@ -23,27 +23,27 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf100151f // cmp x8, #5
 	WORD $0x5400050d // b.le BB0_16
 	WORD $0xf100191f // cmp x8, #6
-	WORD $0x54007de0 // b.eq BB0_168
+	WORD $0x54007f60 // b.eq BB0_168
 	WORD $0xf1001d1f // cmp x8, #7
-	WORD $0x5400ab00 // b.eq BB0_220
+	WORD $0x5400ad40 // b.eq BB0_220
 	WORD $0xf100211f // cmp x8, #8
-	WORD $0x5400c381 // b.ne BB0_246
+	WORD $0x5400c6c1 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c42b // b.lt BB0_248
+	WORD $0x5400c76b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x140001f9 // b BB0_94
+	WORD $0x14000205 // b BB0_94
 	// BB0_7:
 	WORD $0xf100051f // cmp x8, #1
 	WORD $0x5400018c // b.gt BB0_12
-	WORD $0xb4005728 // cbz x8, BB0_116
+	WORD $0xb4005868 // cbz x8, BB0_116
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400c1e1 // b.ne BB0_246
+	WORD $0x5400c521 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c28b // b.lt BB0_248
+	WORD $0x5400c5cb // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
@@ -52,30 +52,30 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x14000022 // b BB0_22
 	// BB0_12:
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x54006780 // b.eq BB0_142
+	WORD $0x540068a0 // b.eq BB0_142
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x5400c061 // b.ne BB0_246
+	WORD $0x5400c3a1 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c10b // b.lt BB0_248
+	WORD $0x5400c44b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400009b // b BB0_46
+	WORD $0x1400009f // b BB0_46
 	// BB0_16:
 	WORD $0xf100111f // cmp x8, #4
-	WORD $0x540090c0 // b.eq BB0_194
+	WORD $0x540092a0 // b.eq BB0_194
 	WORD $0xf100151f // cmp x8, #5
-	WORD $0x5400bee1 // b.ne BB0_246
+	WORD $0x5400c221 // b.ne BB0_246
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400bf8b // b.lt BB0_248
+	WORD $0x5400c2cb // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000127 // b BB0_70
+	WORD $0x1400012e // b BB0_70
 	// BB0_20:
 	WORD $0xbd0011c7 // str s7, [x14, #16]
 	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
@@ -86,7 +86,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400d780 // b.eq BB0_283
+	WORD $0x5400db60 // b.eq BB0_283
 	// BB0_22:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -106,8 +106,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_24:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000328 // b.hi BB0_27
-	WORD $0x140005dc // b BB0_249
+	WORD $0x540003a8 // b.hi BB0_27
+	WORD $0x140005f6 // b BB0_249
 	// BB0_25:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -129,10 +129,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400b8a9 // b.ls BB0_249
+	WORD $0x5400bb69 // b.ls BB0_249
 	// BB0_27:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -140,7 +144,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400b7c9 // b.ls BB0_249
+	WORD $0x5400ba89 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -202,18 +206,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8610f0 // fmla v16.4s, v7.4s, v6.s[0]
 	WORD $0x3d8001d1 // str q17, [x14]
 	WORD $0x3d8001b0 // str q16, [x13]
-	WORD $0x34fff26c // cbz w12, BB0_21
+	WORD $0x34fff1ec // cbz w12, BB0_21
 	WORD $0x6e23dc47 // fmul v7.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
-	WORD $0x54fff160 // b.eq BB0_20
+	WORD $0x54fff0e0 // b.eq BB0_20
 	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000a1 // b.ne BB0_43
 	WORD $0x4f861070 // fmla v16.4s, v3.4s, v6.s[0]
 	WORD $0xfd0009c7 // str d7, [x14, #16]
 	WORD $0xfd0009b0 // str d16, [x13, #16]
-	WORD $0x17ffff88 // b BB0_21
+	WORD $0x17ffff84 // b BB0_21
 	// BB0_43:
 	WORD $0x4f861070 // fmla v16.4s, v3.4s, v6.s[0]
 	WORD $0xfd0009c7 // str d7, [x14, #16]
@@ -222,7 +226,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0009b0 // str d16, [x13, #16]
 	WORD $0x910061ad // add x13, x13, #24
 	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff80 // b BB0_21
+	WORD $0x17ffff7c // b BB0_21
 	// BB0_44:
 	WORD $0xbd0031c5 // str s5, [x14, #48]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
@@ -233,7 +237,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400c6e0 // b.eq BB0_283
+	WORD $0x5400ca40 // b.eq BB0_283
 	// BB0_46:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -246,16 +250,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000128 // b.hi BB0_49
+	WORD $0x54000108 // b.hi BB0_49
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001e8 // b.hi BB0_50
+	WORD $0x540001c8 // b.hi BB0_50
 	// BB0_48:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000348 // b.hi BB0_51
-	WORD $0x14000557 // b BB0_249
-	WORD $0xd503201f // nop
+	WORD $0x540003a8 // b.hi BB0_51
+	WORD $0x1400056d // b BB0_249
 	// BB0_49:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -265,7 +268,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe69 // b.ls BB0_48
+	WORD $0x54fffe89 // b.ls BB0_48
 	// BB0_50:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -277,10 +280,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400a7e9 // b.ls BB0_249
+	WORD $0x5400aa49 // b.ls BB0_249
 	// BB0_51:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -288,7 +295,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400a709 // b.ls BB0_249
+	WORD $0x5400a969 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -368,18 +375,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e32dc45 // fmul v5.4s, v2.4s, v18.4s
 	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
 	WORD $0x3d8009a5 // str q5, [x13, #32]
-	WORD $0x34fff00c // cbz w12, BB0_45
+	WORD $0x34ffefac // cbz w12, BB0_45
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f901085 // fmla v5.4s, v4.4s, v16.s[0]
-	WORD $0x54ffef00 // b.eq BB0_44
+	WORD $0x54ffeea0 // b.eq BB0_44
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000a1 // b.ne BB0_67
 	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
 	WORD $0xfd0019c5 // str d5, [x14, #48]
 	WORD $0xfd0019a6 // str d6, [x13, #48]
-	WORD $0x17ffff75 // b BB0_45
+	WORD $0x17ffff72 // b BB0_45
 	// BB0_67:
 	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
 	WORD $0xfd0019c5 // str d5, [x14, #48]
@@ -388,7 +395,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0019a6 // str d6, [x13, #48]
 	WORD $0x9100e1ad // add x13, x13, #56
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff6d // b BB0_45
+	WORD $0x17ffff6a // b BB0_45
 	// BB0_68:
 	WORD $0xbd0051c5 // str s5, [x14, #80]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
@@ -399,7 +406,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400b3e0 // b.eq BB0_283
+	WORD $0x5400b6e0 // b.eq BB0_283
 	// BB0_70:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -412,15 +419,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000128 // b.hi BB0_73
+	WORD $0x54000148 // b.hi BB0_73
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001e8 // b.hi BB0_74
+	WORD $0x54000208 // b.hi BB0_74
 	// BB0_72:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000388 // b.hi BB0_75
-	WORD $0x140004bf // b BB0_249
+	WORD $0x54000428 // b.hi BB0_75
+	WORD $0x140004d2 // b BB0_249
+	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB0_73:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
@@ -431,7 +439,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe69 // b.ls BB0_72
+	WORD $0x54fffe49 // b.ls BB0_72
 	// BB0_74:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -444,11 +452,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540094a9 // b.ls BB0_249
+	WORD $0x54009669 // b.ls BB0_249
 	// BB0_75:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -456,7 +468,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x540093c9 // b.ls BB0_249
+	WORD $0x54009589 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -554,18 +566,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e34dc45 // fmul v5.4s, v2.4s, v20.4s
 	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
 	WORD $0x3d8011a5 // str q5, [x13, #64]
-	WORD $0x34ffed8c // cbz w12, BB0_69
+	WORD $0x34ffecec // cbz w12, BB0_69
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
-	WORD $0x54ffec80 // b.eq BB0_68
+	WORD $0x54ffebe0 // b.eq BB0_68
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000c1 // b.ne BB0_91
 	WORD $0xfd0029c5 // str d5, [x14, #80]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
 	WORD $0xfd0029a5 // str d5, [x13, #80]
-	WORD $0x17ffff61 // b BB0_69
+	WORD $0x17ffff5c // b BB0_69
 	// BB0_91:
 	WORD $0xfd0029c5 // str d5, [x14, #80]
 	WORD $0x910161ce // add x14, x14, #88
@@ -575,7 +587,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0029a5 // str d5, [x13, #80]
 	WORD $0x910161ad // add x13, x13, #88
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff58 // b BB0_69
+	WORD $0x17ffff53 // b BB0_69
 	// BB0_92:
 	WORD $0xbd0081c5 // str s5, [x14, #128]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
@@ -586,7 +598,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54009e40 // b.eq BB0_283
+	WORD $0x5400a0a0 // b.eq BB0_283
 	// BB0_94:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -599,19 +611,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000188 // b.hi BB0_97
+	WORD $0x54000108 // b.hi BB0_97
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54000248 // b.hi BB0_98
+	WORD $0x540001c8 // b.hi BB0_98
 	// BB0_96:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000428 // b.hi BB0_99
-	WORD $0x14000412 // b BB0_249
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0x540003e8 // b.hi BB0_99
+	WORD $0x14000420 // b BB0_249
 	// BB0_97:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -621,7 +629,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe09 // b.ls BB0_96
+	WORD $0x54fffe89 // b.ls BB0_96
 	// BB0_98:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -634,13 +642,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
-	WORD $0xf9804220 // prfm pldl1keep, [x17, #128]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
-	WORD $0xf98041e0 // prfm pldl1keep, [x15, #128]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54007e69 // b.ls BB0_249
+	WORD $0x54008069 // b.ls BB0_249
 	// BB0_99:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -648,7 +658,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54007d89 // b.ls BB0_249
+	WORD $0x54007f89 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -773,18 +783,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e38dc45 // fmul v5.4s, v2.4s, v24.4s
 	WORD $0x4f9612e5 // fmla v5.4s, v23.4s, v22.s[0]
 	WORD $0x3d801da5 // str q5, [x13, #112]
-	WORD $0x34ffe98c // cbz w12, BB0_93
+	WORD $0x34ffe9cc // cbz w12, BB0_93
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f961085 // fmla v5.4s, v4.4s, v22.s[0]
-	WORD $0x54ffe880 // b.eq BB0_92
+	WORD $0x54ffe8c0 // b.eq BB0_92
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000a1 // b.ne BB0_115
 	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
 	WORD $0xfd0041c5 // str d5, [x14, #128]
 	WORD $0xfd0041a6 // str d6, [x13, #128]
-	WORD $0x17ffff41 // b BB0_93
+	WORD $0x17ffff43 // b BB0_93
 	// BB0_115:
 	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
 	WORD $0xfd0041c5 // str d5, [x14, #128]
@@ -793,10 +803,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0041a6 // str d6, [x13, #128]
 	WORD $0x910221ad // add x13, x13, #136
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff39 // b BB0_93
+	WORD $0x17ffff3b // b BB0_93
 	// BB0_116:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54006bcb // b.lt BB0_248
+	WORD $0x54006dcb // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
@@ -814,7 +824,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4600c0 // fmadd d0, d6, d6, d0
-	WORD $0x540083a0 // b.eq BB0_283
+	WORD $0x54008640 // b.eq BB0_283
 	// BB0_120:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -834,8 +844,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_122:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000328 // b.hi BB0_125
-	WORD $0x1400033d // b BB0_249
+	WORD $0x54000368 // b.hi BB0_125
+	WORD $0x1400034d // b BB0_249
 	// BB0_123:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -851,8 +861,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
 	WORD $0xf9401810 // ldr x16, [x0, #48]
+	WORD $0x8b010a10 // add x16, x16, x1, lsl #2
 	WORD $0x29403df1 // ldp w17, w15, [x15]
 	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0xd1001210 // sub x16, x16, #4
 	WORD $0x9b117c31 // mul x17, x1, x17
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
@@ -860,7 +872,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540064c9 // b.ls BB0_249
+	WORD $0x54006689 // b.ls BB0_249
 	// BB0_125:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0xf9401c0f // ldr x15, [x0, #56]
@@ -868,7 +880,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x294039d0 // ldp w16, w14, [x14]
 	WORD $0xeb1001ff // cmp x15, x16
 	WORD $0xfa4e81e0 // ccmp x15, x14, #0, hi
-	WORD $0x540063e9 // b.ls BB0_249
+	WORD $0x540065a9 // b.ls BB0_249
 	WORD $0xf940100f // ldr x15, [x0, #32]
 	WORD $0xbd405006 // ldr s6, [x0, #80]
 	WORD $0xbc6d79e7 // ldr s7, [x15, x13, lsl #2]
@@ -884,17 +896,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0f09af // add x15, x13, x15, lsl #2
 	WORD $0x9b0e7d31 // mul x17, x9, x14
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400016c // cbz w12, BB0_132
+	WORD $0x3400010c // cbz w12, BB0_132
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x54000220 // b.eq BB0_133
+	WORD $0x540001c0 // b.eq BB0_133
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x54000241 // b.ne BB0_134
+	WORD $0x540001e1 // b.ne BB0_134
 	WORD $0xfd4001e4 // ldr d4, [x15]
 	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0x14000015 // b BB0_135
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0x14000012 // b BB0_135
 	// BB0_132:
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
@@ -932,18 +941,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e3028f0 // fadd s16, s7, s16
 	WORD $0xbc2e7970 // str s16, [x11, x14, lsl #2]
 	// BB0_137:
-	WORD $0x34fff24c // cbz w12, BB0_119
+	WORD $0x34fff26c // cbz w12, BB0_119
 	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f8710b0 // fmla v16.4s, v5.4s, v7.s[0]
-	WORD $0x54fff140 // b.eq BB0_118
+	WORD $0x54fff160 // b.eq BB0_118
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000c1 // b.ne BB0_141
 	WORD $0xfd0001f0 // str d16, [x15]
 	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xfd0001b0 // str d16, [x13]
-	WORD $0x17ffff87 // b BB0_119
+	WORD $0x17ffff88 // b BB0_119
 	// BB0_141:
 	WORD $0x910021ee // add x14, x15, #8
 	WORD $0xfd0001f0 // str d16, [x15]
@@ -952,10 +961,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xfc0085b0 // str d16, [x13], #8
 	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff7f // b BB0_119
+	WORD $0x17ffff80 // b BB0_119
 	// BB0_142:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540059eb // b.lt BB0_248
+	WORD $0x54005c0b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
@@ -972,7 +981,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x540071e0 // b.eq BB0_283
+	WORD $0x540074a0 // b.eq BB0_283
 	// BB0_146:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -985,16 +994,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000128 // b.hi BB0_149
+	WORD $0x54000108 // b.hi BB0_149
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001e8 // b.hi BB0_150
+	WORD $0x540001c8 // b.hi BB0_150
 	// BB0_148:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000348 // b.hi BB0_151
-	WORD $0x140002af // b BB0_249
-	WORD $0xd503201f // nop
+	WORD $0x540003a8 // b.hi BB0_151
+	WORD $0x140002c0 // b BB0_249
 	// BB0_149:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -1004,7 +1012,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe69 // b.ls BB0_148
+	WORD $0x54fffe89 // b.ls BB0_148
 	// BB0_150:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -1016,10 +1024,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540052e9 // b.ls BB0_249
+	WORD $0x540054a9 // b.ls BB0_249
 	// BB0_151:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -1027,7 +1039,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54005209 // b.ls BB0_249
+	WORD $0x540053c9 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -1098,18 +1110,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3d8001b4 // str q20, [x13]
 	WORD $0x3d8005d5 // str q21, [x14, #16]
 	WORD $0x3d8005a5 // str q5, [x13, #16]
-	WORD $0x34fff12c // cbz w12, BB0_145
+	WORD $0x34fff0cc // cbz w12, BB0_145
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f901085 // fmla v5.4s, v4.4s, v16.s[0]
-	WORD $0x54fff020 // b.eq BB0_144
+	WORD $0x54ffefc0 // b.eq BB0_144
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000c1 // b.ne BB0_167
 	WORD $0xfd0011c5 // str d5, [x14, #32]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
 	WORD $0xfd0011a5 // str d5, [x13, #32]
-	WORD $0x17ffff7e // b BB0_145
+	WORD $0x17ffff7b // b BB0_145
 	// BB0_167:
 	WORD $0xfd0011c5 // str d5, [x14, #32]
 	WORD $0x9100a1ce // add x14, x14, #40
@@ -1119,10 +1131,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0011a5 // str d5, [x13, #32]
 	WORD $0x9100a1ad // add x13, x13, #40
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff75 // b BB0_145
+	WORD $0x17ffff72 // b BB0_145
 	// BB0_168:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540046eb // b.lt BB0_248
+	WORD $0x540048ab // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
@@ -1139,7 +1151,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54005ee0 // b.eq BB0_283
+	WORD $0x54006140 // b.eq BB0_283
 	// BB0_172:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -1152,16 +1164,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000128 // b.hi BB0_175
+	WORD $0x54000108 // b.hi BB0_175
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001e8 // b.hi BB0_176
+	WORD $0x540001c8 // b.hi BB0_176
 	// BB0_174:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000388 // b.hi BB0_177
-	WORD $0x14000217 // b BB0_249
-	WORD $0xd503201f // nop
+	WORD $0x540003e8 // b.hi BB0_177
+	WORD $0x14000225 // b BB0_249
 	// BB0_175:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -1171,7 +1182,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe69 // b.ls BB0_174
+	WORD $0x54fffe89 // b.ls BB0_174
 	// BB0_176:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -1184,11 +1195,15 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54003fa9 // b.ls BB0_249
+	WORD $0x54004109 // b.ls BB0_249
 	// BB0_177:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -1196,7 +1211,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54003ec9 // b.ls BB0_249
+	WORD $0x54004029 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -1303,18 +1318,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e36dc45 // fmul v5.4s, v2.4s, v22.4s
 	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
 	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x34ffec6c // cbz w12, BB0_171
+	WORD $0x34ffec0c // cbz w12, BB0_171
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f941085 // fmla v5.4s, v4.4s, v20.s[0]
-	WORD $0x54ffeb60 // b.eq BB0_170
+	WORD $0x54ffeb00 // b.eq BB0_170
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000c1 // b.ne BB0_193
 	WORD $0xfd0031c5 // str d5, [x14, #96]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
 	WORD $0xfd0031a5 // str d5, [x13, #96]
-	WORD $0x17ffff58 // b BB0_171
+	WORD $0x17ffff55 // b BB0_171
 	// BB0_193:
 	WORD $0xfd0031c5 // str d5, [x14, #96]
 	WORD $0x9101a1ce // add x14, x14, #104
@@ -1324,10 +1339,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0031a5 // str d5, [x13, #96]
 	WORD $0x9101a1ad // add x13, x13, #104
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff4f // b BB0_171
+	WORD $0x17ffff4c // b BB0_171
 	// BB0_194:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54002f2b // b.lt BB0_248
+	WORD $0x5400308b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
@@ -1344,7 +1359,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54004720 // b.eq BB0_283
+	WORD $0x54004920 // b.eq BB0_283
 	// BB0_198:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -1357,15 +1372,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000168 // b.hi BB0_201
+	WORD $0x54000188 // b.hi BB0_201
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54000228 // b.hi BB0_202
+	WORD $0x54000248 // b.hi BB0_202
 	// BB0_200:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003c8 // b.hi BB0_203
-	WORD $0x14000159 // b BB0_249
+	WORD $0x54000428 // b.hi BB0_203
+	WORD $0x14000164 // b BB0_249
+	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
@@ -1378,7 +1394,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe29 // b.ls BB0_200
+	WORD $0x54fffe09 // b.ls BB0_200
 	// BB0_202:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -1390,12 +1406,14 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
-	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540027a9 // b.ls BB0_249
+	WORD $0x540028a9 // b.ls BB0_249
 	// BB0_203:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
@@ -1403,7 +1421,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x540026c9 // b.ls BB0_249
+	WORD $0x540027c9 // b.ls BB0_249
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
@@ -1492,18 +1510,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e34dc45 // fmul v5.4s, v2.4s, v20.4s
 	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
 	WORD $0x3d800da5 // str q5, [x13, #48]
-	WORD $0x34ffee6c // cbz w12, BB0_197
+	WORD $0x34ffee0c // cbz w12, BB0_197
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
-	WORD $0x54ffed60 // b.eq BB0_196
+	WORD $0x54ffed00 // b.eq BB0_196
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000a1 // b.ne BB0_219
 	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
 	WORD $0xfd0021c5 // str d5, [x14, #64]
 	WORD $0xfd0021a6 // str d6, [x13, #64]
-	WORD $0x17ffff68 // b BB0_197
+	WORD $0x17ffff65 // b BB0_197
 	// BB0_219:
 	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
 	WORD $0xfd0021c5 // str d5, [x14, #64]
@@ -1512,10 +1530,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0021a6 // str d6, [x13, #64]
 	WORD $0x910121ad // add x13, x13, #72
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff60 // b BB0_197
+	WORD $0x17ffff5d // b BB0_197
 	// BB0_220:
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400198b // b.lt BB0_248
+	WORD $0x54001a8b // b.lt BB0_248
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e400 // movi d0, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
@@ -1532,7 +1550,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb08015f // cmp x10, x8
 	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54003180 // b.eq BB0_283
+	WORD $0x54003320 // b.eq BB0_283
 	// BB0_224:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101010d // add x13, x8, #64
@@ -1545,15 +1563,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_227
+	WORD $0x54000188 // b.hi BB0_227
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_228
+	WORD $0x54000248 // b.hi BB0_228
 	// BB0_226:
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000368 // b.hi BB0_229
-	WORD $0x140000ac // b BB0_249
+	WORD $0x54000468 // b.hi BB0_229
+	WORD $0x140000b4 // b BB0_249
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB0_227:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
@@ -1563,7 +1585,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_226
+	WORD $0x54fffe09 // b.ls BB0_226
 	// BB0_228:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
@@ -1576,8 +1598,12 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
 	WORD $0x54001269 // b.ls BB0_249
@@ -1704,18 +1730,18 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6e36dc45 // fmul v5.4s, v2.4s, v22.4s
 	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
 	WORD $0x3d8019a5 // str q5, [x13, #96]
-	WORD $0x34ffeb6c // cbz w12, BB0_223
+	WORD $0x34ffea6c // cbz w12, BB0_223
 	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f941085 // fmla v5.4s, v4.4s, v20.s[0]
-	WORD $0x54ffea60 // b.eq BB0_222
+	WORD $0x54ffe960 // b.eq BB0_222
 	WORD $0x7100099f // cmp w12, #2
 	WORD $0x540000c1 // b.ne BB0_245
 	WORD $0xfd0039c5 // str d5, [x14, #112]
 	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
 	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
 	WORD $0xfd0039a5 // str d5, [x13, #112]
-	WORD $0x17ffff50 // b BB0_223
+	WORD $0x17ffff48 // b BB0_223
 	// BB0_245:
 	WORD $0xfd0039c5 // str d5, [x14, #112]
 	WORD $0x9101e1ce // add x14, x14, #120
@@ -1725,7 +1751,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd0039a5 // str d5, [x13, #112]
 	WORD $0x9101e1ad // add x13, x13, #120
 	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff47 // b BB0_223
+	WORD $0x17ffff3f // b BB0_223
 	// BB0_246:
 	WORD $0xf100055f // cmp x10, #1
 	WORD $0x540000cb // b.lt BB0_248
@@ -1755,7 +1781,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91000508 // add x8, x8, #1
 	WORD $0xeb0a011f // cmp x8, x10
 	WORD $0x1f430060 // fmadd d0, d3, d3, d0
-	WORD $0x540017c0 // b.eq BB0_283
+	WORD $0x54001860 // b.eq BB0_283
 	// BB0_252:
 	WORD $0xf940080d // ldr x13, [x0, #16]
 	WORD $0x9101010c // add x12, x8, #64
@@ -1775,7 +1801,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_254:
 	WORD $0xb868798c // ldr w12, [x12, x8, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x540003e8 // b.hi BB0_257
+	WORD $0x54000428 // b.hi BB0_257
 	WORD $0x17ffffde // b BB0_249
 	// BB0_255:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
@@ -1800,14 +1826,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xf9802200 // prfm pldl1keep, [x16, #64]
 	WORD $0xf9804200 // prfm pldl1keep, [x16, #128]
-	WORD $0xf9806200 // prfm pldl1keep, [x16, #192]
+	WORD $0x8b110a10 // add x16, x16, x17, lsl #2
+	WORD $0xf89fc200 // prfum pldl1keep, [x16, #-4]
 	WORD $0xf98001c0 // prfm pldl1keep, [x14]
 	WORD $0xf98021c0 // prfm pldl1keep, [x14, #64]
 	WORD $0xf98041c0 // prfm pldl1keep, [x14, #128]
-	WORD $0xf98061c0 // prfm pldl1keep, [x14, #192]
+	WORD $0x8b1109ce // add x14, x14, x17, lsl #2
+	WORD $0xf89fc1c0 // prfum pldl1keep, [x14, #-4]
 	WORD $0xb868798c // ldr w12, [x12, x8, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54fff829 // b.ls BB0_249
+	WORD $0x54fff7e9 // b.ls BB0_249
 	// BB0_257:
 	WORD $0xf9400c0d // ldr x13, [x0, #24]
 	WORD $0x8b0c0dad // add x13, x13, x12, lsl #3
@@ -1815,7 +1843,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9401c0d // ldr x13, [x0, #56]
 	WORD $0xeb0f01bf // cmp x13, x15
 	WORD $0xfa4e81a0 // ccmp x13, x14, #0, hi
-	WORD $0x54fff749 // b.ls BB0_249
+	WORD $0x54fff709 // b.ls BB0_249
 	WORD $0xf940100d // ldr x13, [x0, #32]
 	WORD $0xbd405003 // ldr s3, [x0, #80]
 	WORD $0xbc6c79a4 // ldr s4, [x13, x12, lsl #2]
@@ -1839,12 +1867,10 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b10098c // add x12, x12, x16, lsl #2
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0d03f1 // mov x17, x13
-	WORD $0x5400028b // b.lt BB0_263
+	WORD $0x5400024b // b.lt BB0_263
 	WORD $0xaa0d03f1 // mov x17, x13
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0903e2 // mov x2, x9
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	// BB0_262:
 	WORD $0xad404630 // ldp q16, q17, [x17]
 	WORD $0xd1004041 // sub x1, x2, #16
@@ -1910,8 +1936,12 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc2e7965 // str s5, [x11, x14, lsl #2]
 	// BB0_274:
 	WORD $0xf100113f // cmp x9, #4
-	WORD $0x5400022b // b.lt BB0_278
+	WORD $0x540002cb // b.lt BB0_278
 	WORD $0xaa0903ef // mov x15, x9
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB0_276:
 	WORD $0x3dc001a5 // ldr q5, [x13]
 	WORD $0x3dc00186 // ldr q6, [x12]
@@ -1926,15 +1956,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3c810586 // str q6, [x12], #16
 	WORD $0x54fffea8 // b.hi BB0_276
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x540000aa // b.ge BB0_279
-	WORD $0x17ffff60 // b BB0_251
+	WORD $0x540000ca // b.ge BB0_279
+	WORD $0x17ffff5c // b BB0_251
+	WORD $0xd503201f // nop
 	// BB0_278:
 	WORD $0xaa0903ee // mov x14, x9
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0x54ffebab // b.lt BB0_251
+	WORD $0x54ffeb0b // b.lt BB0_251
 	// BB0_279:
 	WORD $0x710005df // cmp w14, #1
-	WORD $0x54ffea60 // b.eq BB0_250
+	WORD $0x54ffe9c0 // b.eq BB0_250
 	WORD $0x710009df // cmp w14, #2
 	WORD $0x54000141 // b.ne BB0_282
 	WORD $0xfd4001a5 // ldr d5, [x13]
@@ -1945,7 +1976,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x0f8410a6 // fmla v6.2s, v5.2s, v4.s[0]
 	WORD $0xfd0001a7 // str d7, [x13]
 	WORD $0xfd000186 // str d6, [x12]
-	WORD $0x17ffff50 // b BB0_251
+	WORD $0x17ffff4b // b BB0_251
 	// BB0_282:
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xbd4009a6 // ldr s6, [x13, #8]
@@ -1963,7 +1994,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0xfd000186 // str d6, [x12]
 	WORD $0x4d0081e6 // st1 { v6.s }[2], [x15]
-	WORD $0x17ffff3f // b BB0_251
+	WORD $0x17ffff3a // b BB0_251
 	// BB0_283:
 	WORD $0xf900300a // str x10, [x0, #96]
 	WORD $0xfd003400 // str d0, [x0, #104]

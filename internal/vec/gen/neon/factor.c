@@ -79,8 +79,9 @@ inline void ahead(int vectors, struct factorNEON *s, long i) {
 		return;
 	unrolled for (int end = 0; end < 2; end++) {
 		float *row = s->w + s->idx[2 * r + end] * s->k;
-		unrolled for (int line = 0; line < (vectors > held ? 64 : 4 * vectors + 3); line += 16)
-			__builtin_prefetch(row + line);
+		unrolled for (int at = 0; at < 4 * vectors; at += 16)
+			__builtin_prefetch(row + at);
+		__builtin_prefetch(row + s->k - 1); // a row may begin anywhere in a line
 	}
 }
 
