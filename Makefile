@@ -31,7 +31,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check race test-cuda test-asan ptx-check sass-table arm64-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -109,6 +109,9 @@ ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS
 
 sass-table: cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in
 	python3 -B cuda/kernels/table.py
+
+arm64-table: ## docs/arm64.md: the inner loops of arm64, counted, and as llvm-mca-19 (Debian: llvm-19) models them
+	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/arm64.md
 
 gpu-pack: build cuda ## build/gpu-pack: what checks and measures a GPU elsewhere, with run.sh
 	bench/pack/make.sh

@@ -484,216 +484,252 @@ TEXT expSumNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xaa0203e8 // mov x8, x2
 	WORD $0x1e22c000 // fcvt d0, s0
 	WORD $0xf100103f // cmp x1, #4
-	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x4e08041c // dup v28.2d, v0.d[0]
 	WORD $0xd503201f // nop, for stp d11, d10, [sp, #32]
-	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0xd503201f // nop, for stp d9, d8, [sp, #48]
-	WORD $0x4ddfcd11 // ld1r { v17.2d }, [x8], #8
-	WORD $0xfd400110 // ldr d16, [x8]
+	WORD $0x4ddfcd07 // ld1r { v7.2d }, [x8], #8
+	WORD $0xfd400106 // ldr d6, [x8]
 	WORD $0x91004048 // add x8, x2, #16
-	WORD $0x6d41d456 // ldp d22, d21, [x2, #24]
-	WORD $0xfd401845 // ldr d5, [x2, #48]
-	WORD $0xfd402046 // ldr d6, [x2, #64]
-	WORD $0x4d40cd12 // ld1r { v18.2d }, [x8]
+	WORD $0xfd401857 // ldr d23, [x2, #48]
+	WORD $0x6d41e45a // ldp d26, d25, [x2, #24]
+	WORD $0x4d40cd10 // ld1r { v16.2d }, [x8]
 	WORD $0x9100a048 // add x8, x2, #40
+	WORD $0xfd402056 // ldr d22, [x2, #64]
 	WORD $0x4d40cd02 // ld1r { v2.2d }, [x8]
 	WORD $0x9100e048 // add x8, x2, #56
-	WORD $0x4d40cd03 // ld1r { v3.2d }, [x8]
+	WORD $0xfd402852 // ldr d18, [x2, #80]
+	WORD $0xfd403054 // ldr d20, [x2, #96]
+	WORD $0x4d40cd05 // ld1r { v5.2d }, [x8]
 	WORD $0x91012048 // add x8, x2, #72
-	WORD $0xfd402853 // ldr d19, [x2, #80]
-	WORD $0xfd403057 // ldr d23, [x2, #96]
-	WORD $0x4d40cd04 // ld1r { v4.2d }, [x8]
+	WORD $0xfd403855 // ldr d21, [x2, #112]
+	WORD $0x4d40cd03 // ld1r { v3.2d }, [x8]
 	WORD $0x91016048 // add x8, x2, #88
-	WORD $0xfd403859 // ldr d25, [x2, #112]
-	WORD $0x4d40cd14 // ld1r { v20.2d }, [x8]
+	WORD $0x4d40cd11 // ld1r { v17.2d }, [x8]
 	WORD $0x9101a048 // add x8, x2, #104
-	WORD $0x4d40cd07 // ld1r { v7.2d }, [x8]
+	WORD $0x4d40cd04 // ld1r { v4.2d }, [x8]
 	WORD $0x9101e048 // add x8, x2, #120
-	WORD $0x4d40cd18 // ld1r { v24.2d }, [x8]
-	WORD $0x6d48685b // ldp d27, d26, [x2, #128]
-	WORD $0x5400098b // b.lt BB6_3
-	// BB6_1:
-	WORD $0x3dc0001d // ldr q29, [x0]
-	WORD $0x4eb21e5f // mov v31.16b, v18.16b
-	WORD $0x4ea21c4b // mov v11.16b, v2.16b
-	WORD $0xd1001028 // sub x8, x1, #4
-	WORD $0xf1001c3f // cmp x1, #7
-	WORD $0xaa0803e1 // mov x1, x8
-	WORD $0x4ea31c6c // mov v12.16b, v3.16b
-	WORD $0x4eb41e8d // mov v13.16b, v20.16b
-	WORD $0x4eb81f0e // mov v14.16b, v24.16b
-	WORD $0x0e617bbe // fcvtl v30.2d, v29.2s
-	WORD $0x4e617bbd // fcvtl2 v29.2d, v29.4s
-	WORD $0x4efcd7de // fsub v30.2d, v30.2d, v28.2d
-	WORD $0x4efcd7bd // fsub v29.2d, v29.2d, v28.2d
-	WORD $0x4e71f7de // fmax v30.2d, v30.2d, v17.2d
-	WORD $0x4e71f7bd // fmax v29.2d, v29.2d, v17.2d
-	WORD $0x4fd013df // fmla v31.2d, v30.2d, v16.d[0]
-	WORD $0x4ef2d7e8 // fsub v8.2d, v31.2d, v18.2d
-	WORD $0x4fd6511e // fmls v30.2d, v8.2d, v22.d[0]
-	WORD $0x4fd5511e // fmls v30.2d, v8.2d, v21.d[0]
-	WORD $0x4fc513cb // fmla v11.2d, v30.2d, v5.d[0]
-	WORD $0x4fc613cc // fmla v12.2d, v30.2d, v6.d[0]
-	WORD $0x6e7edfc8 // fmul v8.2d, v30.2d, v30.2d
-	WORD $0x4fd713cd // fmla v13.2d, v30.2d, v23.d[0]
-	WORD $0x4fdb13ce // fmla v14.2d, v30.2d, v27.d[0]
-	WORD $0x6e68dd09 // fmul v9.2d, v8.2d, v8.2d
-	WORD $0x4e6ccd0b // fmla v11.2d, v8.2d, v12.2d
-	WORD $0x4ea41c8c // mov v12.16b, v4.16b
-	WORD $0x4fd313cc // fmla v12.2d, v30.2d, v19.d[0]
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4e6dcd0c // fmla v12.2d, v8.2d, v13.2d
-	WORD $0x4ea71ced // mov v13.16b, v7.16b
-	WORD $0x4fd913cd // fmla v13.2d, v30.2d, v25.d[0]
-	WORD $0x4f7457fe // shl v30.2d, v31.2d, #52
-	WORD $0x4eb21e5f // mov v31.16b, v18.16b
-	WORD $0x4fd013bf // fmla v31.2d, v29.2d, v16.d[0]
-	WORD $0x4e6ccd2b // fmla v11.2d, v9.2d, v12.2d
-	WORD $0x4ea31c6c // mov v12.16b, v3.16b
-	WORD $0x4e6ecd0d // fmla v13.2d, v8.2d, v14.2d
-	WORD $0x4eb81f0e // mov v14.16b, v24.16b
-	WORD $0x4ef2d7e8 // fsub v8.2d, v31.2d, v18.2d
-	WORD $0x4fda112d // fmla v13.2d, v9.2d, v26.d[0]
-	WORD $0x4fd6511d // fmls v29.2d, v8.2d, v22.d[0]
-	WORD $0x4e6dcd4b // fmla v11.2d, v10.2d, v13.2d
-	WORD $0x4fd5511d // fmls v29.2d, v8.2d, v21.d[0]
-	WORD $0x4eb41e8d // mov v13.16b, v20.16b
-	WORD $0x4eeb87de // add v30.2d, v30.2d, v11.2d
-	WORD $0x4ea21c4b // mov v11.16b, v2.16b
-	WORD $0x4fc613ac // fmla v12.2d, v29.2d, v6.d[0]
-	WORD $0x6e7ddfa8 // fmul v8.2d, v29.2d, v29.2d
-	WORD $0x4fd713ad // fmla v13.2d, v29.2d, v23.d[0]
-	WORD $0x4fdb13ae // fmla v14.2d, v29.2d, v27.d[0]
-	WORD $0x4fc513ab // fmla v11.2d, v29.2d, v5.d[0]
-	WORD $0x4e7ed421 // fadd v1.2d, v1.2d, v30.2d
-	WORD $0x6e68dd09 // fmul v9.2d, v8.2d, v8.2d
-	WORD $0x4e6ccd0b // fmla v11.2d, v8.2d, v12.2d
-	WORD $0x4ea41c8c // mov v12.16b, v4.16b
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x4fd313ac // fmla v12.2d, v29.2d, v19.d[0]
-	WORD $0x4e6dcd0c // fmla v12.2d, v8.2d, v13.2d
-	WORD $0x4ea71ced // mov v13.16b, v7.16b
-	WORD $0x4fd913ad // fmla v13.2d, v29.2d, v25.d[0]
-	WORD $0x4f7457fd // shl v29.2d, v31.2d, #52
-	WORD $0x0e616bdf // fcvtn v31.2s, v30.2d
-	WORD $0x4e6ccd2b // fmla v11.2d, v9.2d, v12.2d
-	WORD $0x4e6ecd0d // fmla v13.2d, v8.2d, v14.2d
-	WORD $0x4fda112d // fmla v13.2d, v9.2d, v26.d[0]
-	WORD $0x4e6dcd4b // fmla v11.2d, v10.2d, v13.2d
-	WORD $0x4eeb87bd // add v29.2d, v29.2d, v11.2d
-	WORD $0x4e616bbf // fcvtn2 v31.4s, v29.2d
-	WORD $0x4e7dd400 // fadd v0.2d, v0.2d, v29.2d
-	WORD $0x3c81041f // str q31, [x0], #16
-	WORD $0x54fff728 // b.hi BB6_1
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540000aa // b.ge BB6_4
-	WORD $0x1400005f // b BB6_15
+	WORD $0x4d40cd13 // ld1r { v19.2d }, [x8]
+	WORD $0x6d48605b // ldp d27, d24, [x2, #128]
+	WORD $0x540000aa // b.ge BB6_2
+	WORD $0xaa1f03ea // mov x10, xzr
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x1400004f // b BB6_4
+	// BB6_2:
+	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
+	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0xd503201f // nop
 	// BB6_3:
-	WORD $0xaa0103e8 // mov x8, x1
-	WORD $0xf100043f // cmp x1, #1
-	WORD $0x54000b8b // b.lt BB6_15
-	// BB6_4:
-	WORD $0x71000d1f // cmp w8, #3
-	WORD $0x540000a0 // b.eq BB6_7
-	WORD $0x7100091f // cmp w8, #2
-	WORD $0x540000e1 // b.ne BB6_8
-	WORD $0xfd40001e // ldr d30, [x0]
-	WORD $0x14000006 // b BB6_9
-	// BB6_7:
-	WORD $0xfd40001e // ldr d30, [x0]
-	WORD $0xbd40081d // ldr s29, [x0, #8]
-	WORD $0x6e1807be // mov v30.d[1], v29.d[0]
-	WORD $0x14000002 // b BB6_9
-	// BB6_8:
-	WORD $0xbd40001e // ldr s30, [x0]
-	// BB6_9:
+	WORD $0xd37ef509 // lsl x9, x8, #2
+	WORD $0x4eb01e08 // mov v8.16b, v16.16b
+	WORD $0x4ea51cab // mov v11.16b, v5.16b
+	WORD $0x9100110a // add x10, x8, #4
+	WORD $0x91002108 // add x8, x8, #8
+	WORD $0x3ce9681e // ldr q30, [x0, x9]
+	WORD $0x4ea31c6c // mov v12.16b, v3.16b
+	WORD $0x4eb11e2d // mov v13.16b, v17.16b
+	WORD $0xeb01011f // cmp x8, x1
+	WORD $0xaa0a03e8 // mov x8, x10
+	WORD $0x4ea51cae // mov v14.16b, v5.16b
 	WORD $0x0e617bdd // fcvtl v29.2d, v30.2s
-	WORD $0x4eb21e5f // mov v31.16b, v18.16b
+	WORD $0x4e617bde // fcvtl2 v30.2d, v30.4s
+	WORD $0x4efcd7bd // fsub v29.2d, v29.2d, v28.2d
+	WORD $0x4efcd7de // fsub v30.2d, v30.2d, v28.2d
+	WORD $0x4e67f7bf // fmax v31.2d, v29.2d, v7.2d
+	WORD $0x4e67f7de // fmax v30.2d, v30.2d, v7.2d
+	WORD $0x4fc613e8 // fmla v8.2d, v31.2d, v6.d[0]
+	WORD $0x4ef0d51d // fsub v29.2d, v8.2d, v16.2d
+	WORD $0x4f745508 // shl v8.2d, v8.2d, #52
+	WORD $0x4fda53bf // fmls v31.2d, v29.2d, v26.d[0]
+	WORD $0x4fd953bf // fmls v31.2d, v29.2d, v25.d[0]
+	WORD $0x4ea21c5d // mov v29.16b, v2.16b
+	WORD $0x4fd713fd // fmla v29.2d, v31.2d, v23.d[0]
+	WORD $0x4fd613eb // fmla v11.2d, v31.2d, v22.d[0]
+	WORD $0x4fd213ec // fmla v12.2d, v31.2d, v18.d[0]
+	WORD $0x4fd413ed // fmla v13.2d, v31.2d, v20.d[0]
+	WORD $0x6e7fdfe9 // fmul v9.2d, v31.2d, v31.2d
+	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
+	WORD $0x4e6bcd3d // fmla v29.2d, v9.2d, v11.2d
+	WORD $0x4e6dcd2c // fmla v12.2d, v9.2d, v13.2d
+	WORD $0x4ea41c8b // mov v11.16b, v4.16b
+	WORD $0x4eb31e6d // mov v13.16b, v19.16b
+	WORD $0x4fd513eb // fmla v11.2d, v31.2d, v21.d[0]
+	WORD $0x4fdb13ed // fmla v13.2d, v31.2d, v27.d[0]
+	WORD $0x6e6add5f // fmul v31.2d, v10.2d, v10.2d
+	WORD $0x4e6ccd5d // fmla v29.2d, v10.2d, v12.2d
+	WORD $0x4e6dcd2b // fmla v11.2d, v9.2d, v13.2d
+	WORD $0x4eb01e09 // mov v9.16b, v16.16b
+	WORD $0x4fc613c9 // fmla v9.2d, v30.2d, v6.d[0]
+	WORD $0x4fd8114b // fmla v11.2d, v10.2d, v24.d[0]
+	WORD $0x4ea31c6a // mov v10.16b, v3.16b
+	WORD $0x4ef0d52d // fsub v13.2d, v9.2d, v16.2d
+	WORD $0x4fda51be // fmls v30.2d, v13.2d, v26.d[0]
+	WORD $0x4e6bcffd // fmla v29.2d, v31.2d, v11.2d
+	WORD $0x4ea41c9f // mov v31.16b, v4.16b
+	WORD $0x4eb31e6b // mov v11.16b, v19.16b
+	WORD $0x4fd951be // fmls v30.2d, v13.2d, v25.d[0]
+	WORD $0x4ea21c4d // mov v13.16b, v2.16b
+	WORD $0x4efd851d // add v29.2d, v8.2d, v29.2d
+	WORD $0x4e7dd400 // fadd v0.2d, v0.2d, v29.2d
+	WORD $0x4fd713cd // fmla v13.2d, v30.2d, v23.d[0]
+	WORD $0x4fd613ce // fmla v14.2d, v30.2d, v22.d[0]
+	WORD $0x6e7edfcc // fmul v12.2d, v30.2d, v30.2d
+	WORD $0x4fd213ca // fmla v10.2d, v30.2d, v18.d[0]
+	WORD $0x4fd513df // fmla v31.2d, v30.2d, v21.d[0]
+	WORD $0x4fdb13cb // fmla v11.2d, v30.2d, v27.d[0]
+	WORD $0x4e6ecd8d // fmla v13.2d, v12.2d, v14.2d
+	WORD $0x4eb11e2e // mov v14.16b, v17.16b
+	WORD $0x4e6bcd9f // fmla v31.2d, v12.2d, v11.2d
+	WORD $0x4fd413ce // fmla v14.2d, v30.2d, v20.d[0]
+	WORD $0x4e6ecd8a // fmla v10.2d, v12.2d, v14.2d
+	WORD $0x6e6cdd8e // fmul v14.2d, v12.2d, v12.2d
+	WORD $0x4fd811df // fmla v31.2d, v14.2d, v24.d[0]
+	WORD $0x6e6eddde // fmul v30.2d, v14.2d, v14.2d
+	WORD $0x4e6acdcd // fmla v13.2d, v14.2d, v10.2d
+	WORD $0x4e7fcfcd // fmla v13.2d, v30.2d, v31.2d
+	WORD $0x4f74553e // shl v30.2d, v9.2d, #52
+	WORD $0x0e616bbf // fcvtn v31.2s, v29.2d
+	WORD $0x4eed87de // add v30.2d, v30.2d, v13.2d
+	WORD $0x4e616bdf // fcvtn2 v31.4s, v30.2d
+	WORD $0x4e7ed421 // fadd v1.2d, v1.2d, v30.2d
+	WORD $0x3ca9681f // str q31, [x0, x9]
+	WORD $0x54fff6ed // b.le BB6_3
+	// BB6_4:
+	WORD $0xeb0a003f // cmp x1, x10
+	WORD $0x54000f2d // b.le BB6_21
+	WORD $0x4b0a0028 // sub w8, w1, w10
+	WORD $0x8b0a0809 // add x9, x0, x10, lsl #2
+	WORD $0x71000d1f // cmp w8, #3
+	WORD $0x54000120 // b.eq BB6_10
+	WORD $0x7100091f // cmp w8, #2
+	WORD $0x540000a0 // b.eq BB6_9
+	WORD $0x7100051f // cmp w8, #1
+	WORD $0x54000121 // b.ne BB6_11
+	WORD $0xbd40013e // ldr s30, [x9]
+	WORD $0x14000008 // b BB6_12
+	// BB6_9:
+	WORD $0xfd40013e // ldr d30, [x9]
+	WORD $0x14000006 // b BB6_12
+	// BB6_10:
+	WORD $0xfd40013e // ldr d30, [x9]
+	WORD $0xbd40093d // ldr s29, [x9, #8]
+	WORD $0x6e1807be // mov v30.d[1], v29.d[0]
+	WORD $0x14000002 // b BB6_12
+	// BB6_11:
+	WORD $0x3dc0013e // ldr q30, [x9]
+	// BB6_12:
+	WORD $0x0e617bdd // fcvtl v29.2d, v30.2s
+	WORD $0x4eb01e1f // mov v31.16b, v16.16b
 	WORD $0x4ea21c4b // mov v11.16b, v2.16b
 	WORD $0x71000d1f // cmp w8, #3
-	WORD $0x4ea31c6c // mov v12.16b, v3.16b
-	WORD $0x4eb41e8d // mov v13.16b, v20.16b
-	WORD $0x4eb81f0e // mov v14.16b, v24.16b
+	WORD $0x4e617bde // fcvtl2 v30.2d, v30.4s
+	WORD $0x4ea51cac // mov v12.16b, v5.16b
+	WORD $0x4eb11e2d // mov v13.16b, v17.16b
+	WORD $0x4eb31e6e // mov v14.16b, v19.16b
 	WORD $0x4efcd7bd // fsub v29.2d, v29.2d, v28.2d
-	WORD $0x4e71f7bd // fmax v29.2d, v29.2d, v17.2d
-	WORD $0x4fd013bf // fmla v31.2d, v29.2d, v16.d[0]
-	WORD $0x4ef2d7e8 // fsub v8.2d, v31.2d, v18.2d
-	WORD $0x4fd6511d // fmls v29.2d, v8.2d, v22.d[0]
-	WORD $0x4fd5511d // fmls v29.2d, v8.2d, v21.d[0]
-	WORD $0x4fc513ab // fmla v11.2d, v29.2d, v5.d[0]
-	WORD $0x4fc613ac // fmla v12.2d, v29.2d, v6.d[0]
+	WORD $0x4efcd7dc // fsub v28.2d, v30.2d, v28.2d
+	WORD $0x4e67f7bd // fmax v29.2d, v29.2d, v7.2d
+	WORD $0x4e67f787 // fmax v7.2d, v28.2d, v7.2d
+	WORD $0x4eb01e1c // mov v28.16b, v16.16b
+	WORD $0x4fc613bf // fmla v31.2d, v29.2d, v6.d[0]
+	WORD $0x4fc610fc // fmla v28.2d, v7.2d, v6.d[0]
+	WORD $0x4ef0d7e8 // fsub v8.2d, v31.2d, v16.2d
+	WORD $0x4ef0d786 // fsub v6.2d, v28.2d, v16.2d
+	WORD $0x4fda511d // fmls v29.2d, v8.2d, v26.d[0]
+	WORD $0x4fda50c7 // fmls v7.2d, v6.2d, v26.d[0]
+	WORD $0x4fd9511d // fmls v29.2d, v8.2d, v25.d[0]
+	WORD $0x4fd950c7 // fmls v7.2d, v6.2d, v25.d[0]
+	WORD $0x4fd713ab // fmla v11.2d, v29.2d, v23.d[0]
+	WORD $0x4fd613ac // fmla v12.2d, v29.2d, v22.d[0]
 	WORD $0x6e7ddfa8 // fmul v8.2d, v29.2d, v29.2d
-	WORD $0x4fd713ad // fmla v13.2d, v29.2d, v23.d[0]
+	WORD $0x4fd413ad // fmla v13.2d, v29.2d, v20.d[0]
 	WORD $0x4fdb13ae // fmla v14.2d, v29.2d, v27.d[0]
+	WORD $0x4fd710e2 // fmla v2.2d, v7.2d, v23.d[0]
+	WORD $0x4fd610e5 // fmla v5.2d, v7.2d, v22.d[0]
+	WORD $0x4fd410f1 // fmla v17.2d, v7.2d, v20.d[0]
+	WORD $0x4fdb10f3 // fmla v19.2d, v7.2d, v27.d[0]
+	WORD $0x6e67dce6 // fmul v6.2d, v7.2d, v7.2d
 	WORD $0x6e68dd09 // fmul v9.2d, v8.2d, v8.2d
+	WORD $0x6e66dcd0 // fmul v16.2d, v6.2d, v6.2d
 	WORD $0x4e6ccd0b // fmla v11.2d, v8.2d, v12.2d
-	WORD $0x4ea41c8c // mov v12.16b, v4.16b
-	WORD $0x4fd313ac // fmla v12.2d, v29.2d, v19.d[0]
+	WORD $0x4ea31c6c // mov v12.16b, v3.16b
+	WORD $0x4fd210e3 // fmla v3.2d, v7.2d, v18.d[0]
+	WORD $0x4e65ccc2 // fmla v2.2d, v6.2d, v5.2d
+	WORD $0x4fd213ac // fmla v12.2d, v29.2d, v18.d[0]
 	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
+	WORD $0x6e70de19 // fmul v25.2d, v16.2d, v16.2d
+	WORD $0x4e71ccc3 // fmla v3.2d, v6.2d, v17.2d
 	WORD $0x4e6dcd0c // fmla v12.2d, v8.2d, v13.2d
-	WORD $0x4ea71ced // mov v13.16b, v7.16b
-	WORD $0x4fd913ad // fmla v13.2d, v29.2d, v25.d[0]
+	WORD $0x4ea41c8d // mov v13.16b, v4.16b
+	WORD $0x4fd510e4 // fmla v4.2d, v7.2d, v21.d[0]
+	WORD $0x4fd513ad // fmla v13.2d, v29.2d, v21.d[0]
+	WORD $0x4e63ce02 // fmla v2.2d, v16.2d, v3.2d
 	WORD $0x4f7457fd // shl v29.2d, v31.2d, #52
+	WORD $0x4f745783 // shl v3.2d, v28.2d, #52
+	WORD $0x4e73ccc4 // fmla v4.2d, v6.2d, v19.2d
 	WORD $0x4e6ccd2b // fmla v11.2d, v9.2d, v12.2d
 	WORD $0x4e6ecd0d // fmla v13.2d, v8.2d, v14.2d
-	WORD $0x4fda112d // fmla v13.2d, v9.2d, v26.d[0]
+	WORD $0x4fd81204 // fmla v4.2d, v16.2d, v24.d[0]
+	WORD $0x4fd8112d // fmla v13.2d, v9.2d, v24.d[0]
+	WORD $0x4e64cf22 // fmla v2.2d, v25.2d, v4.2d
 	WORD $0x4e6dcd4b // fmla v11.2d, v10.2d, v13.2d
+	WORD $0x4ee28462 // add v2.2d, v3.2d, v2.2d
 	WORD $0x4eeb87bd // add v29.2d, v29.2d, v11.2d
-	WORD $0x0e616bbf // fcvtn v31.2s, v29.2d
-	WORD $0x540000a0 // b.eq BB6_12
+	WORD $0x0e616844 // fcvtn v4.2s, v2.2d
+	WORD $0x0e616ba3 // fcvtn v3.2s, v29.2d
+	WORD $0x54000240 // b.eq BB6_18
 	WORD $0x7100091f // cmp w8, #2
-	WORD $0x54000461 // b.ne BB6_13
-	WORD $0xfd00001f // str d31, [x0]
-	WORD $0x14000022 // b BB6_14
-	// BB6_12:
-	WORD $0x4e617bde // fcvtl2 v30.2d, v30.4s
-	WORD $0xfd00001f // str d31, [x0]
-	WORD $0x4e7dd421 // fadd v1.2d, v1.2d, v29.2d
-	WORD $0x4efcd7dc // fsub v28.2d, v30.2d, v28.2d
-	WORD $0x4e71f791 // fmax v17.2d, v28.2d, v17.2d
-	WORD $0x4eb21e5c // mov v28.16b, v18.16b
-	WORD $0x4fd0123c // fmla v28.2d, v17.2d, v16.d[0]
-	WORD $0x4ef2d792 // fsub v18.2d, v28.2d, v18.2d
-	WORD $0x4f745790 // shl v16.2d, v28.2d, #52
-	WORD $0x4fd65251 // fmls v17.2d, v18.2d, v22.d[0]
-	WORD $0x4fd55251 // fmls v17.2d, v18.2d, v21.d[0]
-	WORD $0x4fdb1238 // fmla v24.2d, v17.2d, v27.d[0]
-	WORD $0x4fd91227 // fmla v7.2d, v17.2d, v25.d[0]
-	WORD $0x4fd71234 // fmla v20.2d, v17.2d, v23.d[0]
-	WORD $0x4fd31224 // fmla v4.2d, v17.2d, v19.d[0]
-	WORD $0x4fc61223 // fmla v3.2d, v17.2d, v6.d[0]
-	WORD $0x4fc51222 // fmla v2.2d, v17.2d, v5.d[0]
-	WORD $0x6e71de32 // fmul v18.2d, v17.2d, v17.2d
-	WORD $0x6e72de55 // fmul v21.2d, v18.2d, v18.2d
-	WORD $0x4e78ce47 // fmla v7.2d, v18.2d, v24.2d
-	WORD $0x4e74ce44 // fmla v4.2d, v18.2d, v20.2d
-	WORD $0x4e63ce42 // fmla v2.2d, v18.2d, v3.2d
-	WORD $0x6e75deb6 // fmul v22.2d, v21.2d, v21.2d
-	WORD $0x4fda12a7 // fmla v7.2d, v21.2d, v26.d[0]
-	WORD $0x4e64cea2 // fmla v2.2d, v21.2d, v4.2d
-	WORD $0x4e67cec2 // fmla v2.2d, v22.2d, v7.2d
-	WORD $0x4ee28602 // add v2.2d, v16.2d, v2.2d
-	WORD $0x1e624043 // fcvt s3, d2
-	WORD $0x4e181fe2 // mov v2.d[1], xzr
-	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
-	WORD $0xbd000803 // str s3, [x0, #8]
-	WORD $0x1400000b // b BB6_15
-	// BB6_13:
-	WORD $0xbd00001f // str s31, [x0]
-	// BB6_14:
-	WORD $0x9e670102 // fmov d2, x8
-	WORD $0x52800028 // mov w8, #1
-	WORD $0x9e670103 // fmov d3, x8
-	WORD $0x6ee38c42 // cmeq v2.2d, v2.2d, v3.2d
+	WORD $0x540000a0 // b.eq BB6_16
+	WORD $0x7100051f // cmp w8, #1
+	WORD $0x54000241 // b.ne BB6_19
+	WORD $0xbd000123 // str s3, [x9]
+	WORD $0x14000002 // b BB6_17
+	// BB6_16:
+	WORD $0xfd000123 // str d3, [x9]
+	// BB6_17:
+	WORD $0x1e270102 // fmov s2, w8
+	WORD $0x52800048 // mov w8, #2
+	WORD $0x1e270103 // fmov s3, w8
+	WORD $0x6ea23462 // cmhi v2.4s, v3.4s, v2.4s
 	WORD $0x4ebd1fa3 // mov v3.16b, v29.16b
 	WORD $0x4e181fe3 // mov v3.d[1], xzr
-	WORD $0x4e080442 // dup v2.2d, v2.d[0]
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
 	WORD $0x6e7d1c62 // bsl v2.16b, v3.16b, v29.16b
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x1400001b // b BB6_21
+	// BB6_18:
+	WORD $0x4e7dd400 // fadd v0.2d, v0.2d, v29.2d
+	WORD $0xfd000123 // str d3, [x9]
+	WORD $0xbd000924 // str s4, [x9, #8]
+	WORD $0x1400000e // b BB6_20
+	// BB6_19:
+	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
+	WORD $0x71000d1f // cmp w8, #3
+	WORD $0x3d800123 // str q3, [x9]
+	WORD $0x52800049 // mov w9, #2
+	WORD $0x1e270103 // fmov s3, w8
+	WORD $0x1e270124 // fmov s4, w9
+	WORD $0x4ea33483 // cmgt v3.4s, v4.4s, v3.4s
+	WORD $0x4ebd1fa4 // mov v4.16b, v29.16b
+	WORD $0x4e181fe4 // mov v4.d[1], xzr
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	WORD $0x6e7d1c83 // bsl v3.16b, v4.16b, v29.16b
+	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	WORD $0x5400014b // b.lt BB6_21
+	// BB6_20:
+	WORD $0x52800069 // mov w9, #3
+	WORD $0x1e270104 // fmov s4, w8
+	WORD $0x1e270123 // fmov s3, w9
+	WORD $0x6ea38c83 // cmeq v3.4s, v4.4s, v3.4s
+	WORD $0x4ea21c44 // mov v4.16b, v2.16b
+	WORD $0x4e181fe4 // mov v4.d[1], xzr
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	WORD $0x6ea31c82 // bit v2.16b, v4.16b, v3.16b
 	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	// BB6_15:
+	// BB6_21:
 	WORD $0xd503201f // nop, for ldp d9, d8, [sp, #48]
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
 	WORD $0x7e70d800 // faddp d0, v0.2d
 	WORD $0xd503201f // nop, for ldp d11, d10, [sp, #32]
 	WORD $0xd503201f // nop, for ldp d13, d12, [sp, #16]

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,50 +9,20 @@ import (
 
 // loop is a loop without another one in it, and what one pass through it takes.
 type loop struct {
-	function     string
-	code         []instruction
-	instructions int
-	fmla         int // vector instructions that multiply and add, or scalar ones
-	multiplyAdds int // numbers that they make
-	loads        int // registers loaded
+	function      string
+	code          []instruction
+	instructions  int
+	fmla          int // instructions that multiply and add
+	multiplyAdds  int // numbers that they make
+	loads, stores int // of up to 16 bytes
 }
-
-// core is how much of each a core can start in a cycle, after Arm's Software Optimization
-// Guide for it.
-type core struct {
-	name                      string
-	instructions, fmla, loads float64
-}
-
-var cores = []core{{"neoverse-n1", 4, 2, 2}, {"neoverse-v1", 8, 4, 3}, {"neoverse-v2", 8, 4, 3}}
 
 var (
 	vectorOperation = regexp.MustCompile(`^(?:fmla|fmls) v\d+\.(\d)`)
 	scalarOperation = regexp.MustCompile(`^(?:fmadd|fnmsub|fmsub|fnmadd) `)
-	loadOperation   = regexp.MustCompile(`^(?:ldr|ldp|ldrsw|ldpsw|ld1r?|ldur) (.*?)\[`)
+	memoryOperation = regexp.MustCompile(`^(ld|st)(?:r|p|rsw|psw|1|1r|ur) (.*?)\[`)
 	jump            = regexp.MustCompile(`^(?:b|b\..*|cbz|cbnz|tbz|tbnz) (?:.*, )?(BB\S+)$`)
 )
-
-// printLoops writes a line of a table for each loop that multiplies and adds.
-func printLoops(w io.Writer, functions []function) error {
-	for _, f := range functions {
-		for _, l := range loops(f) {
-			if l.multiplyAdds == 0 {
-				continue
-			}
-			fmt.Fprintf(w, "| %s | %d | %d | %d | %.2f |", l.function, l.multiplyAdds, l.instructions, l.loads, float64(l.instructions)/float64(l.multiplyAdds))
-			for _, c := range cores {
-				cycles, err := l.estimate(c.name)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(w, " %.2f | %.1f |", l.least(c), cycles)
-			}
-			fmt.Fprintln(w)
-		}
-	}
-	return nil
-}
 
 // loops are those of a function, of which no other is a part.
 func loops(f function) (all []loop) {
@@ -84,36 +52,52 @@ func count(name string, code []instruction) loop {
 		if scalarOperation.MatchString(in.text) {
 			l.fmla, l.multiplyAdds = l.fmla+1, l.multiplyAdds+1
 		}
-		if m := loadOperation.FindStringSubmatch(in.text); m != nil {
-			l.loads += strings.Count(m[1], ",")
+		if m := memoryOperation.FindStringSubmatch(in.text); m != nil {
+			n := 1
+			if pair := strings.Count(m[2], ",") == 2; pair && m[2][0] == 'q' {
+				n = 2
+			}
+			if m[1] == "ld" {
+				l.loads += n
+			} else {
+				l.stores += n
+			}
 		}
 	}
 	return l
 }
 
-// least is the cycles that one pass takes at least.
-func (l loop) least(c core) float64 {
-	return max(float64(l.instructions)/c.instructions, float64(l.fmla)/c.fmla, float64(l.loads)/c.loads)
+// core is how much of each a core can start in a cycle.
+type core struct {
+	name                              string
+	instructions, fmla, memory, store float64
 }
 
-var total = regexp.MustCompile(`Total Cycles: +(\d+)`)
-
-// estimate is the cycles that llvm-mca's model of a core gives one pass.
-func (l loop) estimate(core string) (float64, error) {
-	const passes = 1000
-	var text strings.Builder
-	for _, in := range l.code {
-		if !jump.MatchString(in.text) {
-			text.WriteString(strings.Split(in.text, ", for ")[0] + "\n")
+// least is the cycles that one pass takes at least, and what they are spent on.
+func (l loop) least(c core) (cycles float64, on string) {
+	cycles, on = float64(l.fmla)/c.fmla, "multiply-adds"
+	for _, other := range []struct {
+		cycles float64
+		on     string
+	}{
+		{float64(l.instructions) / c.instructions, "instructions"},
+		{float64(l.loads+l.stores) / c.memory, "memory"},
+		{float64(l.stores) / c.store, "stores"},
+	} {
+		if other.cycles > cycles {
+			cycles, on = other.cycles, other.on
 		}
 	}
-	mca := exec.Command("llvm-mca-19", "-mtriple=aarch64", "-mcpu="+core, fmt.Sprint("-iterations=", passes))
-	mca.Stdin = strings.NewReader(text.String())
-	out, err := mca.CombinedOutput()
-	m := total.FindSubmatch(out)
-	if err != nil || m == nil {
-		return 0, fmt.Errorf("llvm-mca-19: %v\n%s", err, out)
+	return cycles, on
+}
+
+// text is the loop for an assembler, without its jumps.
+func (l loop) text() string {
+	var b strings.Builder
+	for _, in := range l.code {
+		if !jump.MatchString(in.text) {
+			fmt.Fprintln(&b, in.text)
+		}
 	}
-	cycles, err := strconv.Atoi(string(m[1]))
-	return float64(cycles) / passes, err
+	return b.String()
 }

@@ -6,7 +6,7 @@
 // A function in C is compiled to run on a goroutine's stack as it is: it uses no stack, calls
 // nothing, has no data beside its code, and leaves alone the registers that Go needs.
 // What breaks one of these rules is an error here. With -table the command writes
-// no files, and prints what the inner loops are made of.
+// no assembly, but the table of inner loops in docs/arm64.md.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 func main() {
 	out := flag.String("out", "..", "folder of the files to write")
 	source := flag.String("source", "neon", "folder of the C files")
-	table := flag.Bool("table", false, "print the inner loops instead")
+	table := flag.String("table", "", "write the table of loops in this file instead")
 	flag.Parse()
 	if err := run(*source, *out, *table); err != nil {
 		fmt.Fprintln(os.Stderr, "arm64:", err)
@@ -30,20 +30,19 @@ func main() {
 	}
 }
 
-func run(source, out string, table bool) error {
+func run(source, out, table string) error {
 	files, err := filepath.Glob(filepath.Join(source, "*.c"))
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no C files in %s (%v)", source, err)
 	}
+	var all []function
 	for _, file := range files {
 		functions, err := compile(file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if table {
-			if err := printLoops(os.Stdout, functions); err != nil {
-				return err
-			}
+		if table != "" {
+			all = append(all, functions...)
 			continue
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".c") + "_arm64"
@@ -57,6 +56,9 @@ func run(source, out string, table bool) error {
 		if err := os.WriteFile(filepath.Join(out, name+".s"), assembly(file, functions), 0o644); err != nil {
 			return err
 		}
+	}
+	if table != "" {
+		return writeTable(table, all)
 	}
 	return nil
 }

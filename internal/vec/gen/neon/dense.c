@@ -158,9 +158,12 @@ double expSumNEON(float *z, long n, float m, double *table) {
 	struct exponential e = constants(table);
 	float64x2_t most = vdupq_n_f64(m);
 	struct sums sum = {vdupq_n_f64(0), vdupq_n_f64(0)};
-	for (; n >= 4; n -= 4, z += 4)
-		expSum(&e, z, most, &sum, 4);
-	if (n > 0)
-		expSum(&e, z, most, &sum, n);
+	long i = 0;
+	for (; i + 4 <= n; i += 4) {
+		asm("" : "+r"(i)); // or the store at the end of a pass moves z, and the next pass waits for it
+		expSum(&e, z + i, most, &sum, 4);
+	}
+	if (i < n)
+		expSum(&e, z + i, most, &sum, n - i);
 	return vaddvq_f64(vaddq_f64(sum.low, sum.high));
 }
