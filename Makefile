@@ -81,6 +81,7 @@ vec-check: ## the assembly of internal/vec is what its generator writes
 	$(call where,clang-19,vec-arm64-check)
 
 vec-arm64-check: # another version of clang may write other instructions
+	cd internal/vec/gen && go test ./arm64
 	@rm -rf build/vec/arm64 && mkdir -p build/vec/arm64 && cd internal/vec/gen && go run ./arm64 -out $(CURDIR)/build/vec/arm64
 	@cd internal/vec && for file in gen/neon/*.c; do for end in s go; do name=$$(basename $$file .c)_arm64.$$end; \
 		diff -q $$name $(CURDIR)/build/vec/arm64/$$name >/dev/null || { echo "internal/vec/$$name is not what clang-19 makes of internal/vec/gen/neon: make vec-arm64"; exit 1; }; done || exit 1; done

@@ -25,9 +25,9 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x52a9680e // mov w14, #1262485504
 	WORD $0x72a7f70b // movk w11, #16312, lsl #16
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
-	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e3e1015 // fmov s21, #-1.00000000
 	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x1e3e1015 // fmov s21, #-1.00000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	WORD $0x72a7f00f // movk w15, #16256, lsl #16
 	WORD $0x1e270181 // fmov s1, w12
@@ -171,8 +171,8 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e225b5a // fmin s26, s26, s2
 	WORD $0x1e3a287b // fadd s27, s3, s26
 	WORD $0x1e214339 // fneg s25, s25
-	WORD $0x1e334b39 // fmax s25, s25, s19
-	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e344b39 // fmax s25, s25, s20
+	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e233b7c // fsub s28, s27, s3
 	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
 	WORD $0x1e3c3b5a // fsub s26, s26, s28
@@ -201,7 +201,7 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e393a59 // fsub s25, s18, s25
 	WORD $0x1e202328 // fcmp s25, #0.0
 	WORD $0x540001e9 // b.ls BB0_21
-	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0x1e202308 // fcmp s24, #0.0
 	WORD $0x54ffefc0 // b.eq BB0_3
@@ -210,7 +210,7 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e3a3b78 // fsub s24, s27, s26
 	WORD $0xf1000a3f // cmp x17, #2
 	WORD $0x54000181 // b.ne BB0_22
-	WORD $0x1f185314 // fmadd s20, s24, s24, s20
+	WORD $0x1f184f13 // fmadd s19, s24, s24, s19
 	WORD $0x1e382b18 // fadd s24, s24, s24
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0x1e202308 // fcmp s24, #0.0
@@ -225,8 +225,8 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_22:
 	WORD $0x1e202308 // fcmp s24, #0.0
 	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e334eb8 // fcsel s24, s21, s19, mi
-	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
+	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0x1e202308 // fcmp s24, #0.0
@@ -274,11 +274,11 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x54ffff28 // b.hi BB0_27
 	WORD $0x17ffff3d // b BB0_2
 	// BB0_28:
-	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	// BB0_29:
 	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #16]
-	WORD $0x2d0c5c14 // stp s20, s23, [x0, #96]
+	WORD $0x2d0c5c13 // stp s19, s23, [x0, #96]
 	WORD $0xd503201f // nop, for ldp x22, x21, [sp], #32
 	WORD $0xd65f03c0 // ret
 
@@ -305,9 +305,9 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x72a7f70c // movk w12, #16312, lsl #16
 	WORD $0xf9400001 // ldr x1, [x0]
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
-	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e3e1015 // fmov s21, #-1.00000000
 	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x1e3e1015 // fmov s21, #-1.00000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	WORD $0x72a7f010 // movk w16, #16256, lsl #16
 	WORD $0x1e270180 // fmov s0, w12
@@ -448,8 +448,8 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e225b5a // fmin s26, s26, s2
 	WORD $0x1e3a287b // fadd s27, s3, s26
 	WORD $0x1e214339 // fneg s25, s25
-	WORD $0x1e334b39 // fmax s25, s25, s19
-	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e344b39 // fmax s25, s25, s20
+	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e233b7c // fsub s28, s27, s3
 	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
 	WORD $0x1e3c3b5a // fsub s26, s26, s28
@@ -478,7 +478,7 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e393a59 // fsub s25, s18, s25
 	WORD $0x1e202328 // fcmp s25, #0.0
 	WORD $0x540001e9 // b.ls BB1_20
-	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0xf10010df // cmp x6, #4
 	WORD $0x5400024a // b.ge BB1_21
@@ -487,7 +487,7 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e3a3b78 // fsub s24, s27, s26
 	WORD $0xf100083f // cmp x1, #2
 	WORD $0x54000861 // b.ne BB1_25
-	WORD $0x1f185314 // fmadd s20, s24, s24, s20
+	WORD $0x1f184f13 // fmadd s19, s24, s24, s19
 	WORD $0x1e382b18 // fadd s24, s24, s24
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0xf10010df // cmp x6, #4
@@ -560,19 +560,19 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB1_25:
 	WORD $0x1e202308 // fcmp s24, #0.0
 	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e334eb8 // fcsel s24, s21, s19, mi
-	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
+	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0xf10010df // cmp x6, #4
 	WORD $0x54fff88a // b.ge BB1_21
 	WORD $0x17ffffe8 // b BB1_22
 	// BB1_26:
-	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	// BB1_27:
 	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
-	WORD $0x2d0c5c14 // stp s20, s23, [x0, #96]
+	WORD $0x2d0c5c13 // stp s19, s23, [x0, #96]
 	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #16]
 	WORD $0xd503201f // nop, for ldr x23, [sp], #48
 	WORD $0xd65f03c0 // ret

@@ -28,8 +28,8 @@ const (
 	nop       = 0xd503201f
 )
 
-// flags: no vectors, fused operations, tables or calls but those that the source has. x18 is the
-// system's, x27 the assembler's and x28 the goroutine's.
+// flags: the compiler makes no vectors, fused operations, tables or calls but those that the source
+// has. x18 is the system's, x27 the assembler's, x28 the goroutine, and x30, lr, the way back.
 var flags = strings.Fields(`--target=aarch64-linux-gnu -mtune=neoverse-n1 -O3 -Wall -Werror -ffreestanding -fno-builtin
 	-fno-pic -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-jump-tables
 	-fno-asynchronous-unwind-tables -ffixed-x18 -ffixed-x27 -ffixed-x28 -Xclang -target-feature -Xclang +reserve-lr-for-ra -mllvm -enable-shrink-wrap=false

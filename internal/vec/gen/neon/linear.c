@@ -131,34 +131,34 @@ inline float derivative(long kind, struct exponential *constant, float z, float 
 	return x > 0 ? 1 : x < 0 ? -1 : 0;
 }
 
-#define steps(name, decay)                                                                   \
-	void name(struct name *s) {                                                          \
-		int32_t *rows = s->rows, *soon = s->soon;                                    \
-		int64_t *ptr = s->ptr;                                                       \
-		float *w = s->w, *shrink = s->shrink, *labels = s->y, *bias = s->bias, lr = s->lr; \
-		struct loss l = {0, 1};                                                      \
-		struct exponential e = constants();                                          \
-		for (long n = s->n; n > 0; n--) {                                            \
-			long i = *rows++, from = ptr[i], numbers = ptr[i + 1] - from;        \
-			uint32_t *idx = s->idx + from;                                       \
-			float *val = s->val + from;                                          \
-			fetchRow(soon++, ptr, s->idx, s->val, labels);                       \
-			float z = dot(idx, val, numbers, w, *bias);                          \
-			float a = lr * derivative(s->loss, &e, z, labels[i], &l);                \
-			if (!decay && a == 0) /* a hinge that is satisfied */                \
-				continue;                                                    \
-			axpy(idx, val, numbers, a, lr, w, shrink, decay);                    \
-			*bias = fma32(a, s->biasStep, *bias);                                \
-		}                                                                            \
-		s->sum = l.sum, s->product = l.product;                                      \
+// steps is the loop over the rows; with decay the weights of each shrink before its step.
+inline void steps(struct linearStepsNEON *s, int decay) {
+	int32_t *rows = s->rows, *soon = s->soon;
+	int64_t *ptr = s->ptr;
+	float *w = s->w, *shrink = s->shrink, *labels = s->y, *bias = s->bias, lr = s->lr;
+	struct loss l = {0, 1};
+	struct exponential e = constants();
+	for (long n = s->n; n > 0; n--) {
+		long i = *rows++, from = ptr[i], numbers = ptr[i + 1] - from;
+		uint32_t *idx = s->idx + from;
+		float *val = s->val + from;
+		fetchRow(soon++, ptr, s->idx, s->val, labels);
+		float z = dot(idx, val, numbers, w, *bias);
+		float a = lr * derivative(s->loss, &e, z, labels[i], &l);
+		if (!decay && a == 0) // a hinge that is satisfied
+			continue;
+		axpy(idx, val, numbers, a, lr, w, shrink, decay);
+		*bias = fma32(a, s->biasStep, *bias);
 	}
+	s->sum = l.sum, s->product = l.product;
+}
 
 // linearStepsNEON is Linear's fewGo without Shrink and Soften; it does not look at shrink.
 //
 //go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)
-steps(linearStepsNEON, 0)
+void linearStepsNEON(struct linearStepsNEON *s) { steps(s, 0); }
 
 // linearDecayNEON is Linear's fewGo with Shrink, and without Soften.
 //
 //go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)
-steps(linearDecayNEON, 1)
+void linearDecayNEON(struct linearDecayNEON *s) { steps((struct linearStepsNEON *)s, 1); } // of the same fields
