@@ -58,7 +58,7 @@ func writeTable(file string, functions []function) error {
 	table := title
 	rule := "|---|---|---|---|---|"
 	for _, c := range cores {
-		table += fmt.Sprintf(" %s: cycles | of the peak | bound | llvm-mca |", c.name)
+		table += fmt.Sprintf(" %s: cycles | of FMLA | bound | llvm-mca |", c.name)
 		rule += "---|---|---|---|"
 	}
 	table += "\n" + rule + "\n"
