@@ -31,7 +31,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda fake vec ptx test check vec-check emulated race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -59,6 +59,7 @@ test: check ## every test that this machine has the tools for; it names those th
 	go test ./...
 	go test -tags noasm ./internal/vec ./hogwild/model
 	$(MAKE) vec-check
+	$(call where,qemu-x86_64 qemu-aarch64,emulated)
 	$(call where,gcc,race)
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
@@ -75,6 +76,9 @@ vec-check: ## the assembly of internal/vec is what its generator writes
 		(cd internal/vec/gen && go run . $$kind -out $(CURDIR)/build/vec/$$kind.s -stubs $(CURDIR)/build/vec/$$kind.go -pkg vec) && \
 		for end in s go; do tail -n +2 internal/vec/$${kind}_amd64.$$end | diff -q - <(tail -n +2 build/vec/$$kind.$$end) >/dev/null || \
 			{ echo "internal/vec/$${kind}_amd64.$$end is not what internal/vec/gen writes: make vec"; exit 1; }; done || exit 1; done
+
+emulated: ## tests and runs on other processors, emulated by qemu-user: AVX2 only, neither, arm64
+	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep -v '^=== '; exit $${PIPESTATUS[0]}
 
 race: ## the tests of shm and hogwild under the race detector
 	CGO_ENABLED=1 go test -race -short $(RACE)
