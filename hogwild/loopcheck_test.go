@@ -110,3 +110,11 @@ func TestTrainsWithoutFaultyLoops(t *testing.T) {
 		t.Errorf("test loss %v, with all loops %v; notes %q", got.TestLoss, want.TestLoss, want.Notes)
 	}
 }
+
+// TestCheckWithinACheck: a child that checks loops starts none itself, whatever its program is.
+func TestCheckWithinACheck(t *testing.T) {
+	t.Setenv(checkVariable, "dot")
+	if found := verifyLoops(true); found != nil {
+		t.Errorf("it checked, and found %v", found)
+	}
+}
