@@ -31,7 +31,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check race test-cuda test-asan ptx-check sass-table arm64-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check sass-table arm64-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -62,6 +62,7 @@ test: check ## every test that this machine has the tools for; it names those th
 	go test ./...
 	go test -tags noasm ./internal/vec ./hogwild/model
 	$(MAKE) vec-check
+	$(call where,qemu-x86_64 qemu-aarch64,emulated)
 	$(call where,gcc,race)
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
@@ -85,6 +86,9 @@ vec-arm64-check: # another version of clang may write other instructions
 	@rm -rf build/vec/arm64 && mkdir -p build/vec/arm64 && cd internal/vec/gen && go run ./arm64 -out $(CURDIR)/build/vec/arm64
 	@cd internal/vec && for file in gen/neon/*.c; do for end in s go; do name=$$(basename $$file .c)_arm64.$$end; \
 		diff -q $$name $(CURDIR)/build/vec/arm64/$$name >/dev/null || { echo "internal/vec/$$name is not what clang-19 makes of internal/vec/gen/neon: make vec-arm64"; exit 1; }; done || exit 1; done
+
+emulated: ## tests and runs on other processors, emulated by qemu-user: AVX2 only, neither, arm64
+	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep -v '^=== '; exit $${PIPESTATUS[0]}
 
 race: ## the tests of shm and hogwild under the race detector
 	CGO_ENABLED=1 go test -race -short $(RACE)

@@ -111,18 +111,24 @@ func TestTrainsWithoutFaultyLoops(t *testing.T) {
 	}
 }
 
-// TestRunWithinWorker: a program that forgets to ask IsWorker is told so, where it would
-// start itself again without end.
-func TestRunWithinWorker(t *testing.T) {
-	for _, name := range []string{rankVariable, checkVariable} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "dot")
-			if _, err := Run(t.Context(), quick(t)); err == nil || !strings.Contains(err.Error(), "asks IsWorker first") {
-				t.Errorf("%v", err)
-			}
-			if faulty := verifyLoops(true); faulty != nil {
-				t.Errorf("it checked its loops: %v", faulty)
-			}
-		})
+// TestRunWithoutAsking: a program whose workers would begin a run each is told so, and its
+// loops are not checked in a child that would do what the program does.
+func TestRunWithoutAsking(t *testing.T) {
+	refuses := func() {
+		t.Helper()
+		if _, err := Run(t.Context(), quick(t)); err == nil || !strings.Contains(err.Error(), "ask hogwild.IsWorker first") {
+			t.Errorf("%v", err)
+		}
+		if found := verifyLoops(true); found != nil {
+			t.Errorf("it checked its loops, and found %v", found)
+		}
 	}
+	for _, name := range []string{rankVariable, checkVariable} {
+		t.Setenv(name, "1")
+		refuses()
+		os.Unsetenv(name)
+	}
+	asked.Store(false)
+	defer asked.Store(true)
+	refuses()
 }
