@@ -1,6 +1,6 @@
 # The builds and tests of hogwild. Go and make are enough for the program on a CPU; gcc
 # is for the race detector and the build for GPUs, g++ for the stand-in driver, and
-# clang-19 for the kernels, which are committed as it compiled them.
+# clang-19 for the kernels and the loops of arm64, which are committed as it compiled them.
 
 export CGO_ENABLED = 0
 
@@ -31,7 +31,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec ptx test check vec-check race test-cuda test-asan ptx-check sass-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check sass-table arm64-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -o bin/hogwild ./cmd/hogwild
@@ -46,6 +46,9 @@ fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets t
 vec: ## internal/vec/*_amd64.s, the fast loops, written by internal/vec/gen
 	cd internal/vec && go generate
 
+vec-arm64: ## internal/vec/*_arm64.s, those of arm64: internal/vec/gen/neon as clang-19 compiles it
+	cd internal/vec/gen && go run ./arm64 -out ..
+
 ptx: ## cuda/ptx, the kernels compiled by clang-19
 	$(MAKE) -C cuda/kernels ptx
 
@@ -59,6 +62,7 @@ test: check ## every test that this machine has the tools for; it names those th
 	go test ./...
 	go test -tags noasm ./internal/vec ./hogwild/model
 	$(MAKE) vec-check
+	$(call where,qemu-x86_64 qemu-aarch64,emulated)
 	$(call where,gcc,race)
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
@@ -75,6 +79,16 @@ vec-check: ## the assembly of internal/vec is what its generator writes
 		(cd internal/vec/gen && go run . $$kind -out $(CURDIR)/build/vec/$$kind.s -stubs $(CURDIR)/build/vec/$$kind.go -pkg vec) && \
 		for end in s go; do tail -n +2 internal/vec/$${kind}_amd64.$$end | diff -q - <(tail -n +2 build/vec/$$kind.$$end) >/dev/null || \
 			{ echo "internal/vec/$${kind}_amd64.$$end is not what internal/vec/gen writes: make vec"; exit 1; }; done || exit 1; done
+	$(call where,clang-19,vec-arm64-check)
+
+vec-arm64-check: # another version of clang may write other instructions
+	cd internal/vec/gen && go test ./arm64
+	@rm -rf build/vec/arm64 && mkdir -p build/vec/arm64 && cd internal/vec/gen && go run ./arm64 -out $(CURDIR)/build/vec/arm64
+	@cd internal/vec && for file in gen/neon/*.c; do for end in s go; do name=$$(basename $$file .c)_arm64.$$end; \
+		diff -q $$name $(CURDIR)/build/vec/arm64/$$name >/dev/null || { echo "internal/vec/$$name is not what clang-19 makes of internal/vec/gen/neon: make vec-arm64"; exit 1; }; done || exit 1; done
+
+emulated: ## tests and runs on other processors, emulated by qemu-user: AVX2 only, neither, arm64
+	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep -v '^=== '; exit $${PIPESTATUS[0]}
 
 race: ## the tests of shm and hogwild under the race detector
 	CGO_ENABLED=1 go test -race -short $(RACE)
@@ -100,6 +114,9 @@ ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS
 
 sass-table: cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in
 	python3 -B cuda/kernels/table.py
+
+arm64-table: ## docs/arm64.md: the inner loops of arm64, counted, and as llvm-mca-19 (Debian: llvm-19) models them
+	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/arm64.md
 
 gpu-pack: build cuda ## build/gpu-pack: what checks and measures a GPU elsewhere, with run.sh
 	bench/pack/make.sh

@@ -1,12 +1,12 @@
 package bench
 
 import (
+	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"sync/atomic"
 	"time"
 
+	"hogwild/internal/self"
 	"hogwild/shm"
 )
 
@@ -95,8 +95,7 @@ func doze(turn *uint32, side uint32, n int) {
 func (m *meter) start(args []string) error {
 	values := make([]float64, repeats)
 	for i := range values {
-		c := exec.Command("/proc/self/exe", args...)
-		c.Args[0] = os.Args[0] // where the name decides what a program does
+		c := self.Command(context.Background(), args...)
 		began := time.Now()
 		if out, err := c.CombinedOutput(); err != nil {
 			return fmt.Errorf("bench: starting this program with %q: %w: %s", args, err, out)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild"
+	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
 
@@ -30,18 +31,14 @@ type outcome struct {
 // train runs the program on a case until it ends. The error is one that concerns all
 // cases: the program is not there, the user made a mistake, ctx is done.
 func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) (outcome, error) {
-	program := r.Program
-	if program == nil {
-		program = []string{os.Args[0], "train"}
-	}
-	args := slices.Clone(program[1:])
+	args := []string{"train"}
 	for _, s := range c.Settings {
 		args = append(args, "--"+s.Flag+"="+s.Value)
 	}
 	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
-	cmd := exec.CommandContext(ctx, program[0], args...)
-	if r.Program == nil { // the very file that runs, even if it has been replaced
-		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	cmd := self.Command(ctx, args...)
+	if len(r.Program) > 0 {
+		cmd = exec.CommandContext(ctx, r.Program[0], slices.Concat(r.Program[1:], args[1:])...)
 	}
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -51,7 +48,7 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {
-		return outcome{}, fmt.Errorf("starting %s: %w", program[0], err)
+		return outcome{}, fmt.Errorf("starting %s: %w", cmd.Args[0], err)
 	}
 	err := cmd.Wait()
 	if ctx.Err() != nil { // however the run took it
@@ -102,7 +99,7 @@ func lastWords(said string) (line string, own bool) {
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable, vec.OffVariable}, name)
+		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable, vec.OffVariable, self.Emulator}, name)
 		return strings.HasPrefix(name, "HOGWILD_") && !keep && !strings.HasPrefix(name, "HOGWILD_FAKE_")
 	})
 }

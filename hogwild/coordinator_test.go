@@ -2,6 +2,7 @@ package hogwild
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"hogwild/internal/self"
 	"hogwild/shm"
 )
 
@@ -33,8 +35,7 @@ func startCoordinator(t *testing.T, c Config) *coordination {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &coordination{t: t, cmd: exec.Command("/proc/self/exe")}
-	p.cmd.Args[0] = os.Args[0]
+	p := &coordination{t: t, cmd: self.Command(context.Background())}
 	p.cmd.Env = append(os.Environ(), configVariable+"="+string(text))
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {

@@ -2,18 +2,20 @@ package hogwild
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"hogwild/internal/self"
 	"hogwild/internal/vec"
+	"hogwild/shm"
 )
 
 // Before its first run on a machine the program checks its loops in assembly against their
@@ -50,7 +52,9 @@ func VerifyLoops(again bool) map[string]string {
 
 func verifyLoops(again bool) map[string]string {
 	want := loopFindings{CPU: ThisMachine().CPU, Set: vec.InstructionSet(), Program: programStamp()}
-	if vec.BestSet() == vec.Plain {
+	// The child of a program that does not ask IsWorker, as one that only calls Eval, would
+	// do what that program does.
+	if vec.BestSet() == vec.Plain || !asked.Load() || isChild() {
 		return nil
 	}
 	file := want.file()
@@ -135,8 +139,7 @@ func checkInChild() (map[string]string, error) {
 // all are done, last is the loop that it was at, else -1, and the error says how it ended.
 func checkFrom(first vec.Loop, faulty map[string]string) (last int, err error) {
 	var out, trace bytes.Buffer
-	child := exec.Command("/proc/self/exe", "worker")
-	child.Args[0] = os.Args[0]
+	child := self.Command(context.Background(), "worker")
 	child.Env = append(os.Environ(), checkVariable+"="+first.String())
 	child.Stdout, child.Stderr = &out, &trace
 	err = child.Run()
@@ -190,10 +193,16 @@ func faultNotes(faulty map[string]string) []string {
 	return []string{"on this processor these loops are wrong, and run in plain Go, slower: " + strings.Join(all, ", ")}
 }
 
-// ready is what comes before anything that computes: the loops are as this processor needs
-// them. The error is the user's: a variable of the environment that says what cannot be.
+// ready is what comes before anything that computes. It tells what would keep every run on
+// this machine from starting, and has the loops as this processor needs them.
 func ready() error {
 	if err := vec.EnvironmentError(); err != nil {
+		return usage("%w", err)
+	}
+	if err := shm.Check(); err != nil {
+		return usage("%w", err)
+	}
+	if _, err := self.Path(); err != nil {
 		return usage("%w", err)
 	}
 	VerifyLoops(false)

@@ -110,3 +110,25 @@ func TestTrainsWithoutFaultyLoops(t *testing.T) {
 		t.Errorf("test loss %v, with all loops %v; notes %q", got.TestLoss, want.TestLoss, want.Notes)
 	}
 }
+
+// TestRunWithoutAsking: a program whose workers would begin a run each is told so, and its
+// loops are not checked in a child that would do what the program does.
+func TestRunWithoutAsking(t *testing.T) {
+	refuses := func() {
+		t.Helper()
+		if _, err := Run(t.Context(), quick(t)); err == nil || !strings.Contains(err.Error(), "ask hogwild.IsWorker first") {
+			t.Errorf("%v", err)
+		}
+		if found := verifyLoops(true); found != nil {
+			t.Errorf("it checked its loops, and found %v", found)
+		}
+	}
+	for _, name := range []string{rankVariable, checkVariable} {
+		t.Setenv(name, "1")
+		refuses()
+		os.Unsetenv(name)
+	}
+	asked.Store(false)
+	defer asked.Store(true)
+	refuses()
+}

@@ -1,6 +1,7 @@
 package hogwild
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
 
@@ -58,10 +60,7 @@ func (l *launcher) close() { close(l.jobs) }
 // when it ends, however it ends.
 func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 	p := &process{rank: rank, stderr: &head{}}
-	p.cmd = exec.Command("/proc/self/exe")
-	// The name of this program, not of the link: a program that looks at its own
-	// name to decide what it is decides the same in the worker.
-	p.cmd.Args = []string{os.Args[0], "worker", fmt.Sprint(rank)}
+	p.cmd = self.Command(context.Background(), "worker", fmt.Sprint(rank))
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1",
 		vec.OffVariable+"="+strings.Join(vec.Off(), ","))
 	p.cmd.ExtraFiles = files

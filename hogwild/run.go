@@ -78,7 +78,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.Validate(); err != nil {
 		return Result{}, err
 	}
-	if err := ready(); err != nil {
+	if err := errors.Join(mayStart(), ready()); err != nil {
 		return Result{}, err
 	}
 	return newCoordinator(c).run(ctx)

@@ -57,7 +57,7 @@ func Tune(ctx context.Context, c Config) (Config, []Trial, error) {
 	if c.Resume != "" {
 		return c, nil, usage("tune with resume %s: a run goes on with the learning rate it has; leave one of them out", c.Resume)
 	}
-	if err := ready(); err != nil {
+	if err := errors.Join(mayStart(), ready()); err != nil {
 		return c, nil, err
 	}
 	if c.LRCap == "auto" {

@@ -2,10 +2,11 @@ package shm
 
 import (
 	"os"
-	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hogwild/internal/self"
 )
 
 func word(t *testing.T) *uint32 {
@@ -63,7 +64,7 @@ func TestAlive(t *testing.T) {
 	if !Alive(os.Getpid()) || !Alive(os.Getppid()) {
 		t.Error("this process, or its parent, is said to be dead")
 	}
-	cmd := exec.Command("/proc/self/exe")
+	cmd := self.Command(t.Context())
 	cmd.Env = append(os.Environ(), jobVariable+"=look") // ends at once: it has no descriptor 3
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

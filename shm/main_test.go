@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/self"
 )
 
 // jobs are what this test binary does when it is started again: the other
@@ -40,7 +42,7 @@ func TestMain(m *testing.M) {
 // error is kept.
 func again(t *testing.T, job string, s *Segment, env ...string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe")
+	cmd := self.Command(t.Context())
 	cmd.Env = append(append(os.Environ(), env...), jobVariable+"="+job,
 		"GORACE=atexit_sleep_ms=0") // the race detector's processes linger for a second
 	cmd.ExtraFiles = []*os.File{s.File()}

@@ -30,12 +30,11 @@ func Create(name string, size int) (*Segment, error) {
 	if size <= 0 {
 		return nil, fmt.Errorf("shm: segment %q of %d bytes: the size must be positive", name, size)
 	}
-	fd, err := unix.MemfdCreate("hogwild-"+name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	f, err := memfd("hogwild-" + name)
 	if err != nil {
-		return nil, fmt.Errorf("shm: memfd_create for %q: %w (Linux 3.17 or later is needed)", name, err)
+		return nil, fmt.Errorf("shm: memfd_create for %q: %w", name, err)
 	}
-	f := os.NewFile(uintptr(fd), "hogwild-"+name)
-	if err := unix.Ftruncate(fd, int64(size)); err != nil {
+	if err := unix.Ftruncate(int(f.Fd()), int64(size)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("shm: %d bytes for segment %q: %w", size, name, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"hogwild/cuda"
 	"hogwild/hogwild"
+	"hogwild/internal/self"
 )
 
 const doctorHelp = `Usage: hogwild doctor [--json]
@@ -94,9 +95,7 @@ func gpuFindings() []cuda.Finding {
 	ctx, cancel := context.WithTimeout(context.Background(), echoTime)
 	defer cancel()
 	found, err := examineGPUs(func() *exec.Cmd {
-		c := exec.CommandContext(ctx, "/proc/self/exe", "doctor-echo")
-		c.Args[0] = os.Args[0] // a program may look at its name to decide what it is
-		return c
+		return self.Command(ctx, "doctor-echo")
 	})
 	if err != nil {
 		found = append(found, cuda.Found("gpu", cuda.Fails, "%v", err))

@@ -73,7 +73,7 @@ func (a absent) Is(target error) bool { return target == errAbsent }
 func findCUDA() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("looking for %s: %w", cudaProgram, err)
+		return "", absent("/proc is not mounted, and the NVIDIA driver needs it: as root, mount -t proc proc /proc; or leave --gpu out to train on the CPU")
 	}
 	folder := filepath.Dir(self)
 	if path, err := exec.LookPath(filepath.Join(folder, cudaProgram)); err == nil {

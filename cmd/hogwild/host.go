@@ -29,7 +29,7 @@ type host struct {
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, trySegment, func() map[string]string { return hogwild.VerifyLoops(true) }, os.Getenv, os.Getuid()}
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, func() map[string]string { return hogwild.VerifyLoops(true) }, os.Getenv, os.Getuid()}
 }
 
 func softLimit(resource int) uint64 {
@@ -38,16 +38,6 @@ func softLimit(resource int) uint64 {
 		return math.MaxUint64
 	}
 	return r.Cur
-}
-
-// trySegment makes what workers share: a memfd whose size is sealed.
-func trySegment() error {
-	s, err := shm.Create("doctor", 1<<20)
-	if err != nil {
-		return err
-	}
-	s.Close()
-	return nil
 }
 
 // processor is what `hogwild devices` says of the CPU.
@@ -154,9 +144,11 @@ func (h host) groups() []string {
 }
 
 // room is the memory in bytes that a run can have: what is free, but no more than the
-// control groups leave.
-func (h host) room() int64 {
-	room := hogwild.ProcBytes(h.root, "MemAvailable")
+// control groups leave. It is not known without /proc.
+func (h host) room() (room int64, known bool) {
+	if room = hogwild.ProcBytes(h.root, "MemAvailable"); room == 0 {
+		return 0, false
+	}
 	for _, folder := range h.groups() {
 		for _, files := range [][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
 			most, err := strconv.ParseInt(h.text(path.Join(folder, files[0])), 10, 64)
@@ -166,5 +158,5 @@ func (h host) room() int64 {
 			}
 		}
 	}
-	return room
+	return room, true
 }

@@ -24,6 +24,7 @@ var hostChecks = []struct {
 	gpu  bool
 	look func(host) cuda.Finding
 }{
+	{false, host.procCheck},
 	{false, host.coresCheck},
 	{false, host.quotaCheck},
 	{false, host.memoryCheck},
@@ -35,6 +36,13 @@ var hostChecks = []struct {
 	{true, host.mpsCheck},
 }
 
+func (h host) procCheck() cuda.Finding {
+	if !h.there("proc/self") {
+		return cuda.Found("proc", cuda.Advice, "/proc is not mounted: limits on memory and cores go unseen, and GPUs are not found; as root: mount -t proc proc /proc")
+	}
+	return cuda.Found("proc", cuda.Fine, "/proc is mounted")
+}
+
 func (h host) coresCheck() cuda.Finding {
 	may, online := h.cores(), h.online()
 	if may < online {
@@ -44,6 +52,9 @@ func (h host) coresCheck() cuda.Finding {
 }
 
 func (h host) quotaCheck() cuda.Finding {
+	if !h.there("proc/self/cgroup") {
+		return cuda.Found("cpu quota", cuda.Fine, "unknown: /proc does not tell")
+	}
 	quota, cores := h.quota(), h.cores()
 	if quota < float64(cores) {
 		return cuda.Found("cpu quota", cuda.Advice, "a control group leaves %.3g cores' time to %d cores: with a worker a core they stand still in turns; take --workers %d",
@@ -60,7 +71,10 @@ func (h host) quotaCheck() cuda.Finding {
 const comfort = 1 << 30
 
 func (h host) memoryCheck() cuda.Finding {
-	room := h.room()
+	room, known := h.room()
+	if !known {
+		return cuda.Found("memory", cuda.Fine, "unknown: /proc does not tell")
+	}
 	if room < comfort {
 		return cuda.Found("memory", cuda.Advice, "%s can be had, the limits of control groups included: large data will not fit; --limit trains on part of it", gib(room))
 	}
@@ -68,16 +82,10 @@ func (h host) memoryCheck() cuda.Finding {
 }
 
 func (h host) memfdCheck() cuda.Finding {
-	err := h.memfd()
-	switch {
-	case err == nil:
-		return cuda.Found("shared memory", cuda.Fine, "a segment can be made and sealed")
-	case errors.Is(err, unix.EACCES) && h.text("proc/sys/vm/memfd_noexec") == "2":
-		return cuda.Found("shared memory", cuda.Fails, "%v: the system allows no memfd that might be executed; as root: sysctl vm.memfd_noexec=1", err)
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return cuda.Found("shared memory", cuda.Fails, "%v: the container forbids memfd_create; let its seccomp profile allow it", err)
+	if err := h.memfd(); err != nil {
+		return cuda.Found("shared memory", cuda.Fails, "%v", err)
 	}
-	return cuda.Found("shared memory", cuda.Fails, "%v", err)
+	return cuda.Found("shared memory", cuda.Fine, "a segment can be made and sealed")
 }
 
 func (h host) loopsCheck() cuda.Finding {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild"
+	"hogwild/internal/self"
 )
 
 // NVIDIA's Multi-Process Service lets kernels of several processes run on one GPU at
@@ -74,16 +76,11 @@ func startMPS(c hogwild.Config) (started bool, err error) {
 
 // startGuard starts the guard, which answers when the daemon runs.
 func startGuard(folder string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	var held [2]int // what the run holds open; no child of it must
 	if err := unix.Pipe2(held[:], unix.O_CLOEXEC); err != nil {
 		return err
 	}
-	guard := exec.Command(self, "mps-guard", folder)
-	guard.Args[0] = os.Args[0]
+	guard := self.Command(context.Background(), "mps-guard", folder)
 	guard.Env = append(os.Environ(), mpsPipes+"="+folder, mpsLogs+"="+folder)
 	guard.Stdin = os.NewFile(uintptr(held[0]), "guard")
 	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is the run's

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if hogwild.IsWorker() {
 		os.Exit(hogwild.WorkerMain())
 	}
-	testscript.Main(m, map[string]func(){"hogwild": main})
+	testscript.Main(m, map[string]func(){"hogwild": main, "sandbox": sandbox})
 }
 
 // TestScripts runs testdata/script/*.txt. Their environment is empty but for PATH
@@ -68,8 +68,12 @@ func hideCUDA(env *testscript.Env) error {
 	return nil
 }
 
-// condition knows [cuda]: the program under test is the one with CUDA.
+// condition knows [cuda], the program under test is the one with CUDA, and those of
+// sandboxes.
 func condition(name string) (bool, error) {
+	if try := sandboxTries[name]; try != nil {
+		return exec.Command(try[0], try[1:]...).Run() == nil, nil
+	}
 	if name != "cuda" {
 		return false, fmt.Errorf("unknown condition %q", name)
 	}

@@ -1,8 +1,6 @@
 // access.cc is ld and st. Each element is one load or store of its width, which on x86
-// is what PTX's relaxed accesses ask for: never torn, nothing ordered. A row of lanes
-// is copied by vector instructions, which do not tear its elements either.
-#include <immintrin.h>
-
+// and arm64 is what PTX's relaxed accesses ask for: never torn, nothing ordered. A row of
+// lanes is copied by vector instructions, which do not tear its elements either.
 #include <cstring>
 
 #include "memory.h"
@@ -19,13 +17,17 @@ void fill(L* d, L value, uint32_t mask) {
 
 // load_fours reads four words a lane, which the compiler would do one by one: as a
 // vector of 16 bytes each, of which four are turned by one transposition.
+typedef uint32_t Four __attribute__((vector_size(16)));
 void load_fours(Warp& w, const Op& op, const Where& where) {
   for (int i = 0; i < kLanes; i += 4) {
-    __m128 row[4];
-    for (int k = 0; k < 4; k++) row[k] = _mm_load_ps(reinterpret_cast<const float*>(where.p[i + k]));
-    _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
+    auto at = [&](int k) { return *reinterpret_cast<const Four*>(where.p[i + k]); };
+    Four a = at(0), b = at(1), c = at(2), d = at(3);
+    Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    Four ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    Four row[4] = {__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+                   __builtin_shufflevector(ab2, cd2, 0, 1, 4, 5), __builtin_shufflevector(ab2, cd2, 2, 3, 6, 7)};
     for (int k = 0; k < 4; k++) {
-      if (op.at[k] != kNowhere) _mm_store_ps(w.out<float>(op.at[k]) + i, row[k]);
+      if (op.at[k] != kNowhere) *reinterpret_cast<Four*>(w.out<uint32_t>(op.at[k]) + i) = row[k];
     }
   }
 }

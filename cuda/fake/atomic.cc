@@ -59,7 +59,7 @@ void atomic(Warp& w, const Op& op, uint32_t mask) {
   });
 }
 
-// Integers that x86 adds in one instruction.
+// Integers that the host adds in one instruction.
 template <class T>
 void atomic_add(Warp& w, const Op& op, uint32_t mask) {
   Where where;

@@ -15,7 +15,6 @@ namespace {
 template <class T> struct LaneOf { using type = T; };
 template <> struct LaneOf<uint8_t> { using type = uint16_t; };
 template <> struct LaneOf<int8_t> { using type = int16_t; };
-template <> struct LaneOf<_Float16> { using type = _Float16; };
 template <class T> using Lane = typename LaneOf<T>::type;
 
 enum class How { kNone, kNearest, kZero, kDown, kUp };
@@ -41,9 +40,9 @@ inline To bounded(F a) {
   return static_cast<To>(a);
 }
 
-// Float16 has no standard functions: it is rounded through float.
-template <class F> using Wide = std::conditional_t<std::is_same_v<F, _Float16>, float, F>;
-template <class T> constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T, _Float16>;
+// Half has no standard functions: it is rounded through float.
+template <class F> using Wide = std::conditional_t<std::is_same_v<F, Half>, float, F>;
+template <class T> constexpr bool is_float = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
 
 template <class To, class From, How how, bool saturate>
 struct Cvt {
@@ -104,7 +103,7 @@ Run chosen(const std::string& how, bool saturate) {
 template <class To>
 Run from(Type type, const std::string& how, bool saturate) {
   if (type.kind == 'f') {
-    return type.bits == 16 ? chosen<To, _Float16>(how, saturate)
+    return type.bits == 16 ? chosen<To, Half>(how, saturate)
          : type.bits == 32 ? chosen<To, float>(how, saturate) : chosen<To, double>(how, saturate);
   }
   bool sign = type.kind == 's';
@@ -141,7 +140,7 @@ Run conversion(Type to, Type type, const std::string& how, bool saturate, bool f
   if (flush && (both ? type.bits != 32 : to.kind == 'f') && to.kind == 'f') return nullptr;
   if (flush && (how == "rmi" || how == "rpi")) return nullptr;
   if (to.kind == 'f') {
-    return to.bits == 16 ? from<_Float16>(type, how, saturate)
+    return to.bits == 16 ? from<Half>(type, how, saturate)
          : to.bits == 32 ? from<float>(type, how, saturate) : from<double>(type, how, saturate);
   }
   bool sign = to.kind == 's';

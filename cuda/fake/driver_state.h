@@ -111,7 +111,7 @@ class Blocks {
 };
 
 constexpr uint64_t kGranule = 2 << 20;   // of device memory, bytes
-constexpr uint64_t kPage = 4096;         // the importers' page, before an allocation's data
+constexpr uint64_t kPage = 64 << 10;     // the importers' page, before an allocation's data: arm64's largest
 inline uint64_t granules(uint64_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
 
 // Maps a memfd's data somewhere at random, aligned to a granule. 0: it cannot.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine_test.h"
+#include "lanes.h"
 
 namespace fake_test {
 
@@ -82,7 +83,7 @@ void test_conversions() {
     return int8_t(a > 127 ? 127 : a < -128 ? -128 : a);
   });
   convert<uint16_t, float>("cvt.rn.f16.f32", "f32", "u16", "%h1", "%f1", [](float a) {
-    _Float16 h = _Float16(a);
+    fake::Half h = fake::Half(a);
     uint16_t r;
     std::memcpy(&r, &h, 2);
     return r;

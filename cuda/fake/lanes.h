@@ -16,6 +16,13 @@ alignas(64) constexpr uint32_t kBit[kLanes] = {
     1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
     1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
 
+// Half is a float of 16 bits; g++ 12 for arm64 has only its older name.
+#if defined(__aarch64__) && __GNUC__ < 13
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
+
 // blend writes the lanes in mask.
 template <class T>
 inline void blend(T* d, const T* from, uint32_t mask) {

@@ -2,6 +2,8 @@ package data
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"runtime"
 	"testing"
 )
@@ -54,6 +56,14 @@ func TestDigitsAreDeterministic(t *testing.T) {
 		if bytes.Equal(a.x8, other.x8) || a.Checksum == other.Checksum {
 			t.Errorf("another %s draws the same images", name)
 		}
+	}
+}
+
+// The images are those that amd64 draws, on every processor: the checksum is of its pixels.
+func TestDigitsAreTheSameEverywhere(t *testing.T) {
+	const want = "8524948f46aad492b70142ceb3dcebe847683ca11b81105bbe111d25cf8d2ff8"
+	if got := fmt.Sprintf("%x", sha256.Sum256(digits(t, "digits:10000", 1, false).x8)); got != want {
+		t.Errorf("the pixels' checksum is %s, want %s", got, want)
 	}
 }
 

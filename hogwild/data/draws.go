@@ -33,7 +33,7 @@ func (d *draws) uniform() float64 { return float64(d.next()>>11) / (1 << 53) }
 func (d *draws) bell() float32 {
 	x := d.next()
 	sum := x&0xffff + x>>16&0xffff + x>>32&0xffff + x>>48
-	return (float32(sum) - 2*0xffff) * (math.Sqrt2 * 1.2247449 / 0xffff)
+	return float32((float32(sum) - 2*0xffff) * (math.Sqrt2 * 1.2247449 / 0xffff))
 }
 
 // zipf draws from 0..n-1 with probabilities that fall as 1/(b+j): the frequencies of

@@ -1,6 +1,9 @@
 package data
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -42,6 +45,25 @@ func TestMadeRepeats(t *testing.T) {
 			t.Errorf("%s: to be evaluated it is another set, %v", path, err)
 		} else {
 			like.Close()
+		}
+	}
+}
+
+// TestMadeIsTheSameEverywhere: the numbers are those that amd64 makes, on every processor.
+func TestMadeIsTheSameEverywhere(t *testing.T) {
+	for path, want := range map[string]string{
+		"made:sparse:20000x300x7": "c9bac7bebca1ff49", "made:dense:20000x9": "b716e3aabee2a9d9", "made:linear:20000x9": "eb56180618d03048",
+		"made:lowrank:60x70x50000x4": "20bee75bda5f5b4c", "made:netflix:0.0005": "44a6fb4349d2332a", "made:dblife:0.1": "1e895f32d426fb9b", "made:abdomen:1e-4": "4e72a4c13cf2916d",
+	} {
+		train, _ := mustLoad(t, Options{Path: path, Seed: 1})
+		sum := sha256.New()
+		for _, numbers := range [][]float32{train.Val, train.X, train.Y} {
+			if err := binary.Write(sum, binary.LittleEndian, numbers); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := fmt.Sprintf("%x", sum.Sum(nil)[:8]); got != want {
+			t.Errorf("the checksum of %s is %s, want %s", path, got, want)
 		}
 	}
 }

@@ -28,12 +28,12 @@ func (k matrixMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 		a, b = place(&d)
 		u, v := truth[int(a)*wide:][:wide], truth[int(b)*wide:][:wide]
 		for c := range k.rank {
-			y += u[c] * v[c]
+			y += float32(u[c] * v[c])
 		}
 		if !k.ratings {
-			return a, b, y + 0.1*d.bell()
+			return a, b, y + float32(0.1*d.bell())
 		}
-		stars := 3.6 + 0.4*u[k.rank] + 0.5*v[k.rank] + 0.5*y + 0.8*d.bell()
+		stars := 3.6 + float32(0.4*u[k.rank]) + 0.5*v[k.rank] + 0.5*y + float32(0.8*d.bell())
 		return a, b, min(5, max(1, float32(math.Round(float64(stars)))))
 	}}
 	return p.store(false, 0)
@@ -93,7 +93,7 @@ func (k mentionMaker) make(m Meta, _ bool, seed uint64) (*Set, error) {
 		if d.below(5) > 0 { // its own kind
 			return uint32(of*kinds + v%kinds), uint32(v), 0.5 + float32(d.uniform())/2
 		}
-		return uint32(of*kinds + d.below(kinds)), uint32(v), 0.1 + 0.4*float32(d.uniform())
+		return uint32(of*kinds + d.below(kinds)), uint32(v), 0.1 + float32(0.4*float32(d.uniform()))
 	}}
 	return p.store(true, seed)
 }
@@ -148,7 +148,7 @@ func (k gridMaker) bright(v int, seed uint64) float32 {
 		x := float32(v%k.x)/float32(k.x) - c[0]
 		y := float32(v/k.x%k.y)/float32(k.y) - c[1]
 		z := float32(v/k.x/k.y)/float32(k.z) - c[2]
-		if x*x+y*y+z*z < c[3]*c[3] {
+		if float32(x*x)+float32(y*y)+float32(z*z) < c[3]*c[3] {
 			side = 1
 		}
 	}

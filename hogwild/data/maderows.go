@@ -110,7 +110,7 @@ func weigh(val []float32, idx []uint32, rarity, truth []float32, d *draws) (marg
 	length := float32(math.Sqrt(squares))
 	for i, j := range idx {
 		val[i] /= length
-		margin += val[i] * truth[j]
+		margin += float32(val[i] * truth[j])
 	}
 	return margin
 }
@@ -152,9 +152,9 @@ func (k denseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 			row := s.X[i*k.columns : (i+1)*k.columns]
 			for j := range row {
 				row[j] = d.bell()
-				margin += row[j] * truth[j]
+				margin += float32(row[j] * truth[j])
 			}
-			if s.Y[i] = margin/root + noise*d.bell(); !k.values {
+			if s.Y[i] = margin/root + float32(noise*d.bell()); !k.values {
 				s.Y[i] = label(s.Y[i], m)
 			}
 		}

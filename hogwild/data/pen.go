@@ -21,7 +21,9 @@ const (
 	strayStrokes = 0.5
 )
 
-// pen draws digits. It serves one goroutine.
+// pen draws digits, on every processor the same: products that are summed are converted, so
+// that Go rounds each by itself. Where there is an instruction for a product and a sum, as
+// on arm64, it would else round both at once. It serves one goroutine.
 type pen struct {
 	seed   uint64
 	source *rand.PCG
@@ -36,7 +38,7 @@ func newPen(seed uint64) *pen {
 }
 
 // within is uniform between -a and a.
-func (p *pen) within(a float32) float32 { return a * (2*p.rng.Float32() - 1) }
+func (p *pen) within(a float32) float32 { return float32(a * (2*p.rng.Float32() - 1)) }
 
 // draw writes image number i, showing a digit, to pixels.
 func (p *pen) draw(pixels []uint8, digit int, i uint64) {
@@ -44,7 +46,7 @@ func (p *pen) draw(pixels []uint8, digit int, i uint64) {
 	clear(p.ink[:])
 	ways := glyphs[digit]
 	place := p.place()
-	half := thinnest + (thickest-thinnest)*p.rng.Float32()
+	half := thinnest + float32((thickest-thinnest)*p.rng.Float32())
 	for _, s := range ways[p.rng.IntN(len(ways))] {
 		p.stroke(s, place, half)
 	}
@@ -62,9 +64,9 @@ func (p *pen) place() func(point) point {
 	height := glyphHeight * (1 + p.within(maxStretch))
 	dx, dy := digitsSide/2+p.within(maxShift), digitsSide/2+p.within(maxShift)
 	return func(a point) point {
-		x, y := (a.x-.5)*width, (a.y-.5)*height
-		x -= slant * y
-		return point{dx + x*float32(cos) - y*float32(sin), dy + x*float32(sin) + y*float32(cos)}
+		x, y := float32((a.x-.5)*width), float32((a.y-.5)*height)
+		x -= float32(slant * y)
+		return point{dx + float32(x*float32(cos)) - float32(y*float32(sin)), dy + float32(x*float32(sin)) + float32(y*float32(cos))}
 	}
 }
 
@@ -72,8 +74,8 @@ func (p *pen) place() func(point) point {
 func (p *pen) stroke(s stroke, place func(point) point, half float32) {
 	var at [16]point
 	for i, a := range s {
-		a.x += jitter * float32(p.rng.NormFloat64())
-		a.y += jitter * float32(p.rng.NormFloat64())
+		a.x += float32(jitter * float32(p.rng.NormFloat64()))
+		a.y += float32(jitter * float32(p.rng.NormFloat64()))
 		at[i] = place(a)
 	}
 	last := len(s) - 1
@@ -92,14 +94,16 @@ func (p *pen) stroke(s stroke, place func(point) point, half float32) {
 // before and after, which set its directions.
 func between(a, b, c, d point, t float32) point {
 	curve := func(a, b, c, d float32) float32 {
-		return b + t/2*(c-a+t*(2*a-5*b+4*c-d+t*(3*(b-c)+d-a)))
+		cubic := float32(3*(b-c)) + d - a
+		square := 2*a - float32(5*b) + 4*c - d + float32(t*cubic)
+		return b + float32(t/2*(c-a+float32(t*square)))
 	}
 	return point{curve(a.x, b.x, c.x, d.x), curve(a.y, b.y, c.y, d.y)}
 }
 
 // stray draws a short line that belongs to no digit.
 func (p *pen) stray(half float32) {
-	a := point{digitsSide * p.rng.Float32(), digitsSide * p.rng.Float32()}
+	a := point{float32(digitsSide * p.rng.Float32()), float32(digitsSide * p.rng.Float32())}
 	p.line(a, point{a.x + p.within(7), a.y + p.within(7)}, half*.8)
 }
 
@@ -110,13 +114,13 @@ func (p *pen) line(a, b point, half float32) {
 	x0, x1 := inside(min(a.x, b.x)-reach), inside(max(a.x, b.x)+reach)
 	y0, y1 := inside(min(a.y, b.y)-reach), inside(max(a.y, b.y)+reach)
 	dx, dy := b.x-a.x, b.y-a.y
-	per := 1 / max(dx*dx+dy*dy, 1e-6)
+	per := 1 / max(float32(dx*dx)+float32(dy*dy), 1e-6)
 	for y := y0; y <= y1; y++ {
 		for x := x0; x <= x1; x++ {
 			px, py := float32(x)-a.x, float32(y)-a.y
-			t := min(max((px*dx+py*dy)*per, 0), 1)
-			px, py = px-t*dx, py-t*dy
-			d2 := px*px + py*py
+			t := min(max((float32(px*dx)+float32(py*dy))*per, 0), 1)
+			px, py = px-float32(t*dx), py-float32(t*dy)
+			d2 := float32(px*px) + float32(py*py)
 			if d2 >= reach*reach {
 				continue
 			}
@@ -131,7 +135,7 @@ func inside(v float32) int { return min(max(int(v+.5), 0), digitsSide-1) }
 
 // develop turns ink into bytes, unevenly, and adds specks.
 func (p *pen) develop(pixels []uint8) {
-	dark := 255 * (.7 + .3*p.rng.Float32())
+	dark := 255 * (.7 + float32(.3*p.rng.Float32()))
 	for i, ink := range p.ink {
 		if ink > 0 {
 			pixels[i] = uint8(dark * ink * (.75 + .25*p.rng.Float32()))

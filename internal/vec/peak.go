@@ -3,7 +3,7 @@ package vec
 // Peak is a loop of multiply-adds that touches no memory: what it reaches is the most
 // that any loop with the same instructions can.
 type Peak struct {
-	Name  string      // the instructions: AVX-512, AVX2 or plain Go
+	Name  string      // the instructions: AVX-512, AVX2, NEON or plain Go
 	Flops float64     // floating-point operations of a round; a multiply-add counts as two
 	Run   func(n int) // n rounds, at least one; 50 million take under a second
 }

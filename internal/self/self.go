@@ -1,0 +1,53 @@
+// Package self starts this very program again: a run's workers, and whatever else is to be
+// a process of its own.
+package self
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// Emulator is the environment variable that names an emulator: the command line of qemu-user
+// up to the program, such as "qemu-x86_64 -cpu Nehalem". It is for tests. Linux would start
+// the program again on the real processor, or not at all where that is of another kind.
+const Emulator = "HOGWILD_EMULATOR"
+
+// Path is a path by which this program is started again: /proc/self/exe, which is the very
+// file that runs, even if it has been replaced since. Without /proc it is the file of the
+// name by which the program was called, as a shell finds it; a worker of another version
+// refuses to work. It is an error if there is none.
+func Path() (string, error) {
+	const link = "/proc/self/exe"
+	if _, err := os.Stat(link); err == nil {
+		return link, nil
+	}
+	path, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return "", fmt.Errorf("this program cannot start itself again without /proc: %w; as root, mount -t proc proc /proc, or call the program by its path", err)
+	}
+	return path, nil
+}
+
+// Command is this program with other arguments, to be started. It keeps the name that it
+// was called by: a program that looks at its own name to decide what it is decides the same
+// again. It is killed when ctx is done. An error of Path is the command's.
+func Command(ctx context.Context, args ...string) *exec.Cmd {
+	if emulator := strings.Fields(os.Getenv(Emulator)); len(emulator) > 0 {
+		file, err := os.Executable() // of the program: /proc/self/exe is the emulator
+		if err != nil {
+			file = os.Args[0]
+		}
+		return exec.CommandContext(ctx, emulator[0], slices.Concat(emulator[1:], []string{"-0", os.Args[0], file}, args)...)
+	}
+	path, err := Path()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Args[0] = os.Args[0]
+	if err != nil {
+		cmd.Err = err
+	}
+	return cmd
+}

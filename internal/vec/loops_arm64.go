@@ -1,0 +1,154 @@
+//go:build !noasm
+
+package vec
+
+import (
+	"fmt"
+	"math"
+)
+
+// This file is the way from a loop to its assembly on arm64, all processors of which have
+// NEON. Each function is called only where use names it, with slices that are checked
+// and not empty.
+
+func best() ISA { return NEON }
+
+// has tells whether this processor has the set.
+func has(s ISA) bool { return s <= NEON }
+
+// atMost is the best set, up to s, that there is a version of the loop for.
+func atMost(_ Loop, s ISA) ISA { return min(s, NEON) }
+
+func dotFast(x, y []float32) float32     { return dotNEON(&x[0], &y[0], len(x)) }
+func axpyFast(a float32, x, y []float32) { axpyNEON(a, &x[0], &y[0], len(x)) }
+func scaleFast(a float32, x []float32)   { scaleNEON(a, &x[0], len(x)) }
+func reluFast(z, h []float32)            { reluNEON(&z[0], &h[0], len(z)) }
+func reluMaskFast(h, d []float32)        { reluMaskNEON(&h[0], &d[0], len(h)) }
+func fetch(x []float32)                  { fetchLines(&x[0], len(x)) }
+func prefetch(x []uint8)                 { prefetchLines(&x[0], len(x)) }
+
+// expTable is what exp is computed from: the lowest x, 1/log 2, what rounds to a whole
+// number, log 2 in two parts, and the series. gen/exp.go says how.
+var expTable = func() (t [5 + 13]float64) {
+	copy(t[:], []float64{-700, math.Log2E, 3 << 51, 6.93147180369123816490e-01, 1.90821492927058770002e-10})
+	f := 1.0
+	for k := range t[5:] {
+		t[5+k] = 1 / f
+		f *= float64(k + 1)
+	}
+	return t
+}()
+
+func expSumFast(z []float32, m float32) float64 { return expSumNEON(&z[0], len(z), m, &expTable[0]) }
+
+// gemmShape is that of AVX2: 24 vectors of sums, 4 of the panel.
+func gemmShape() shape { return shape{rows: 6, columns: 16, lanes: 8} }
+
+func packFast(n, k int, src []float32, ld int, dst []float32) { packNEON(n, k, &src[0], ld, &dst[0]) }
+
+func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
+	packTNEON(k, &src[0], ld, &dst[0], nr)
+}
+
+func tileFast(m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
+	tileNEON(m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+}
+
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+	if l.Shrink != nil {
+		return linearDecayNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
+	}
+	return linearStepsNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		&w[0], bias, nil, lr, l.BiasStep)
+}
+
+// factorWidest is the widest row of factors that the loop takes.
+const factorWidest = 64
+
+// stepsFast is Factors.Steps of K up to factorWidest.
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate) float64 {
+	var bias *float32
+	if f.Bias != nil {
+		bias = &f.Bias[0]
+	}
+	n, loss := factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, f.Mean, s.Keep, s.Rate)
+	if n < len(rows) {
+		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), len(f.W)/f.K))
+	}
+	return loss
+}
+
+func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) {
+	var from *float32
+	if start != nil {
+		from = &start[0]
+	}
+	convRowNEON(&c[0], ldc, &a[0], from, &b[0], &off[0], len(off), n)
+}
+
+func convGradFast(g, d []float32, ldd int, b []float32, off []int32, n, rows, dRow, bRow int) {
+	convGradNEON(&g[0], &d[0], ldd, &b[0], &off[0], n, rows, dRow, bRow)
+}
+
+func poolFast(out, win, z, scale []float32, n, p, row int) {
+	poolNEON(&out[0], &win[0], &z[0], &scale[0], n, p, row)
+}
+
+func unpoolFast(dz, d, win, scale, sum []float32, n, p, row int) {
+	unpoolNEON(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, row)
+}
+
+func mergeFast(shared, mine, base []float32) {
+	mergeNEON(&shared[0], &mine[0], &base[0], len(shared))
+}
+
+func largestFast(idx []uint32) uint32 { return largestNEON(&idx[0], len(idx)) }
+
+func sparseGemvFast(idx []uint32, val []float32, end uint32, w, z []float32) int {
+	return sparseGemvNEON(&idx[0], &val[0], len(idx), end, &w[0], &z[0], len(z))
+}
+
+func sparseGerFast(a float32, idx []uint32, val, d, w []float32) {
+	sparseGerNEON(a, &idx[0], &val[0], len(idx), &d[0], &w[0], len(d))
+}
+
+func (l *lists) addOuterFast(a float32, d []float32, k int, w []float32) {
+	sparseOuterNEON(a, &l.from[0], len(w)/k, &l.entry[0], &d[0], &w[0], k)
+}
+
+// places are, for each byte of eight bits, the numbers of the bits that are set, in order.
+var places = func() (t [256][8]uint8) {
+	for bits := range t {
+		n := 0
+		for i := range 8 {
+			if bits>>i&1 != 0 {
+				t[bits][n] = uint8(i)
+				n++
+			}
+		}
+	}
+	return t
+}()
+
+func nonzerosFast(x []uint8, mul float32, idx []uint32, val []float32) int {
+	return nonzerosNEON(&x[0], len(x), mul, &idx[0], &val[0], &places[0][0])
+}
+
+// widenFast is Widen; it returns how many numbers it did.
+func widenFast(x []uint8, mul, add, y []float32) int {
+	if len(x) > 0 {
+		widenNEON(&x[0], &mul[0], &add[0], &y[0], len(x))
+	}
+	return len(x)
+}
+
+// chains is the number of running sums of peak_arm64.s.
+const chains = 20
+
+func vectorPeaks() (all []Peak) {
+	if set >= NEON {
+		all = append(all, Peak{Name: "NEON", Flops: 2 * 4 * chains, Run: peakNEON})
+	}
+	return all
+}
