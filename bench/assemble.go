@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/rundir"
 )
 
 // resultsFile is what an experiment's folder holds of it.
@@ -22,14 +24,14 @@ const resultsFile = "results.json"
 const notRun = "not run"
 
 // ReadExperiment reads the results.json of a folder, or such a file. Errors match
-// hogwild.ErrUsage.
+// config.ErrUsage.
 func ReadExperiment(path string) (*Experiment, error) {
 	if s, err := os.Stat(path); err == nil && s.IsDir() {
 		path = filepath.Join(path, resultsFile)
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("%s is not there: give the folder of a bench or sweep that has measured something", path)}
+		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s is not there: give the folder of a bench or sweep that has measured something", path)}
 	}
 	e := &Experiment{}
 	if err == nil {
@@ -39,7 +41,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 		err = errors.New("it has no cases")
 	}
 	if err != nil {
-		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("%s: not the results of an experiment: %v", path, err)}
+		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s: not the results of an experiment: %v", path, err)}
 	}
 	return e, nil
 }
@@ -52,8 +54,8 @@ func (w *work) save(e *Experiment) error {
 // experiment is what the trials come to so far; nil if there are none.
 func (w *work) experiment() *Experiment {
 	p := w.plan
-	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: hogwild.Version,
-		Commit: hogwild.Commit(), Machine: hogwild.ThisMachine(), Seeds: p.Seeds, Floors: p.Floors, Notes: p.Notes}
+	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: config.Version,
+		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Floors: p.Floors, Notes: p.Notes}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {
 		e.Cases = append(e.Cases, measured(c, w.trials[i]))
@@ -82,7 +84,7 @@ func (w *work) experiment() *Experiment {
 
 // measured is a case with what its trials, one for each seed, come to.
 func measured(c Case, trials []*trial) Measured {
-	m := Measured{Case: c, Mode: hogwild.Default().Mode}
+	m := Measured{Case: c, Mode: config.Default().Mode}
 	for _, s := range c.Settings { // until a run says so itself
 		switch s.Flag {
 		case "mode":
@@ -93,8 +95,8 @@ func measured(c Case, trials []*trial) Measured {
 	}
 	stale := map[uint64]uint64{}
 	for _, t := range trials {
-		r, failed := &hogwild.Result{}, notRun
-		var history []hogwild.EpochResult
+		r, failed := &rundir.Result{}, notRun
+		var history []rundir.EpochResult
 		if t != nil {
 			failed, history = t.Failed, t.History
 			m.describe(t)
@@ -129,7 +131,7 @@ func (m *Measured) describe(t *trial) {
 }
 
 // add appends the figures of a repeat to the lists, NaN if it is not ok.
-func (m *Measured) add(r *hogwild.Result, ok bool) {
+func (m *Measured) add(r *rundir.Result, ok bool) {
 	put := func(list *[]Number, x float64, exists bool) {
 		if !ok || !exists {
 			x = math.NaN()
@@ -168,9 +170,9 @@ func (m *Measured) add(r *hogwild.Result, ok bool) {
 }
 
 // instruments are those of a result, all zero if it has none.
-func instruments(r *hogwild.Result) *hogwild.Instruments {
+func instruments(r *rundir.Result) *control.Instruments {
 	if r.Instruments == nil {
-		return &hogwild.Instruments{}
+		return &control.Instruments{}
 	}
 	return r.Instruments
 }

@@ -6,38 +6,39 @@ import (
 	"math"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // Experiment is what was measured of a Plan, and results.json of its folder.
 type Experiment struct {
-	Kind    string          `json:"kind"` // bench, sweep or reproduce
-	Name    string          `json:"name"`
-	About   string          `json:"about,omitempty"`
-	Command string          `json:"command"` // that repeats it
-	Time    time.Time       `json:"time"`    // of the start
-	Version string          `json:"version"`
-	Commit  string          `json:"commit"`
-	Machine hogwild.Machine `json:"machine"`
-	Seeds   []uint64        `json:"seeds"`
-	Cases   []Measured      `json:"cases"`
-	Floors  *Floors         `json:"floors,omitempty"`
-	Notes   []string        `json:"notes,omitempty"` // what is not fair or not significant
+	Kind    string         `json:"kind"` // bench, sweep or reproduce
+	Name    string         `json:"name"`
+	About   string         `json:"about,omitempty"`
+	Command string         `json:"command"` // that repeats it
+	Time    time.Time      `json:"time"`    // of the start
+	Version string         `json:"version"`
+	Commit  string         `json:"commit"`
+	Machine rundir.Machine `json:"machine"`
+	Seeds   []uint64       `json:"seeds"`
+	Cases   []Measured     `json:"cases"`
+	Floors  *Floors        `json:"floors,omitempty"`
+	Notes   []string       `json:"notes,omitempty"` // what is not fair or not significant
 }
 
 // Measured is a case and its repeats: each list has one entry a seed, in the order of
 // Experiment.Seeds, NaN (null in JSON) where the run failed or the figure does not exist.
 type Measured struct {
 	Case
-	Mode    string         `json:"mode"`
-	Workers int            `json:"workers"`
-	Device  string         `json:"device"`
-	Config  hogwild.Config `json:"config"`
-	Failed  []string       `json:"failed"`          // why a run failed; "" for those that did not
-	Notes   []string       `json:"notes,omitempty"` // of hogwild.Result, of the last run: what the device has to say
-	LRUsed  []Number       `json:"lr_used"`         // less than Config.LR where it was lowered for the steps in flight
+	Mode    string        `json:"mode"`
+	Workers int           `json:"workers"`
+	Device  string        `json:"device"`
+	Config  config.Config `json:"config"`
+	Failed  []string      `json:"failed"`          // why a run failed; "" for those that did not
+	Notes   []string      `json:"notes,omitempty"` // of rundir.Result, of the last run: what the device has to say
+	LRUsed  []Number      `json:"lr_used"`         // less than Config.LR where it was lowered for the steps in flight
 
-	// What an example costs, as hogwild.Result has it; 0: unknown.
+	// What an example costs, as rundir.Result has it; 0: unknown.
 	Parameters int64  `json:"parameters"`
 	Values     Number `json:"values_per_example"` // stored inputs
 	Flops      Number `json:"flops_per_example"`
@@ -63,9 +64,9 @@ type Measured struct {
 	SecondsToTarget []Number `json:"seconds_to_target"`
 	EpochsToTarget  []Number `json:"epochs_to_target"`
 
-	Histories  [][]hogwild.EpochResult `json:"histories"`                     // of each repeat
-	Staleness  [][2]uint64             `json:"staleness_histogram,omitempty"` // least value, samples; of all repeats
-	WorkerRate [][]Number              `json:"examples_per_second_by_worker"` // of each repeat, by rank
+	Histories  [][]rundir.EpochResult `json:"histories"`                     // of each repeat
+	Staleness  [][2]uint64            `json:"staleness_histogram,omitempty"` // least value, samples; of all repeats
+	WorkerRate [][]Number             `json:"examples_per_second_by_worker"` // of each repeat, by rank
 }
 
 // Number is a float64 whose JSON is null if it is not finite.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // TestFairness: of an experiment without fault nothing is said; each fault alone has its
@@ -70,7 +70,7 @@ func TestAveragesNotRun(t *testing.T) {
 	if notes := e.averages(); len(notes) != 1 {
 		t.Errorf("of a case in sync: %q", notes)
 	}
-	e.Cases[1].Config, e.Cases[1].Failed = hogwild.Config{}, []string{notRun, notRun, notRun}
+	e.Cases[1].Config, e.Cases[1].Failed = config.Config{}, []string{notRun, notRun, notRun}
 	if notes := e.averages(); notes != nil {
 		t.Errorf("of a case that was not run: %q", notes)
 	}

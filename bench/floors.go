@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // Options say how to measure.
@@ -75,7 +75,7 @@ func Measure(o Options) (*Floors, error) {
 	if err := m.start(o.Idle); err != nil {
 		return nil, err
 	}
-	here := hogwild.ThisMachine()
+	here := rundir.ThisMachine()
 	return &Floors{
 		CPU: here.CPU, Cores: len(c.cores), Kernel: here.Kernel, Go: here.Go,
 		Time: time.Now().UTC().Truncate(time.Second), Floors: m.floors,

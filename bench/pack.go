@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // Results is what run.sh of make gpu-pack has left in a folder.
@@ -53,7 +53,7 @@ type Probed struct {
 }
 
 // Run is a report of hogwild train --json, as far as the page shows it. The names of its
-// fields are those of hogwild.Result.
+// fields are those of rundir.Result.
 type Run struct {
 	Group             string      `json:"group"` // speed, flight, latency, mps ...
 	Name              string      `json:"name"`
@@ -100,7 +100,7 @@ type Rival struct {
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
 	if _, err := os.Stat(filepath.Join(folder, "sections.tsv")); err != nil {
-		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("%s has no results of run.sh, which make gpu-pack packs: %v", folder, err)}
+		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s has no results of run.sh, which make gpu-pack packs: %v", folder, err)}
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(folder, name))

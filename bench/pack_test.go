@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -69,7 +69,7 @@ func TestPageOfStandIn(t *testing.T) {
 
 func TestCollectErrors(t *testing.T) {
 	folder := t.TempDir()
-	if _, err := Collect(folder); !errors.Is(err, hogwild.ErrUsage) || !strings.Contains(err.Error(), "no results of run.sh") {
+	if _, err := Collect(folder); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "no results of run.sh") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	for name, text := range map[string]string{"sections.tsv": "", "probes.json": "{"} {

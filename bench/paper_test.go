@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // TestPublishedFiguresAgree holds the table of the paper's figure 2 against its curves,
@@ -86,7 +86,7 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Experiment{Kind: p.Kind, Name: p.Name, Seeds: p.Seeds, Machine: hogwild.Machine{CPU: "Some CPU", Cores: 2},
+	e := &Experiment{Kind: p.Kind, Name: p.Name, Seeds: p.Seeds, Machine: rundir.Machine{CPU: "Some CPU", Cores: 2},
 		Floors: &Floors{Floors: []Floor{{Name: "cache line, core 0 to 1", Median: 60}, {Name: "futex, wake and be woken", Median: 2.5}}}}
 	for _, c := range p.Cases {
 		mode, n := c.value("mode"), 0
@@ -103,7 +103,7 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 			m.TrainLoss = append(m.TrainLoss, Number(wobble*loss(&c, mode, n)))
 			m.StalenessMean = append(m.StalenessMean, 7)
 			epochs, _ := strconv.Atoi(c.value("epochs"))
-			m.Histories = append(m.Histories, make([]hogwild.EpochResult, epochs))
+			m.Histories = append(m.Histories, make([]rundir.EpochResult, epochs))
 			for k := range m.Histories[i] {
 				m.Histories[i][k].TrainLoss = wobble * 2 * loss(&c, mode, n)
 			}
@@ -281,10 +281,10 @@ func TestTutorialFindings(t *testing.T) {
 			m := Measured{Case: k, Mode: k.value("mode"), Workers: 4}
 			for _, last := range c.last {
 				list := []float64{0.85, 0.91, last}
-				var h []hogwild.EpochResult
+				var h []rundir.EpochResult
 				for i := range list {
 					if finite(list[i]) {
-						h = append(h, hogwild.EpochResult{TestAccuracy: &list[i]})
+						h = append(h, rundir.EpochResult{TestAccuracy: &list[i]})
 					}
 				}
 				m.Histories = append(m.Histories, h)

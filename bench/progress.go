@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -204,7 +204,7 @@ func latest(folder string) (rate, loss float64) {
 	}
 	text, _ := io.ReadAll(f)
 	for line := range bytes.Lines(text) {
-		switch e, s, _ := hogwild.ReadMetric(line); { // none of the first or the last, cut off
+		switch e, s, _ := rundir.ReadMetric(line); { // none of the first or the last, cut off
 		case e != nil:
 			loss = e.TestLoss
 		case s != nil:

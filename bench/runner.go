@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // Runner carries out a plan in a folder: every run is a fresh process, and the cases take
@@ -31,15 +31,15 @@ type Runner struct {
 // failed in another way is tried again by the next Run.
 //
 // What was measured is returned with an error too, nil if that is nothing. Errors match
-// hogwild.ErrUsage if a case asks for what cannot be (no such file): no other run is
-// started then; and hogwild.ErrInterrupted, or ErrTerminated if that is the cause of ctx.
+// config.ErrUsage if a case asks for what cannot be (no such file): no other run is
+// started then; and config.ErrInterrupted, or ErrTerminated if that is the cause of ctx.
 func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	runs := filepath.Join(r.Folder, "runs")
 	if err := os.MkdirAll(runs, 0o777); err != nil {
-		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("the folder of the results: %v; name another one with --out", err)}
+		return nil, &ending{config.ErrUsage, fmt.Sprintf("the folder of the results: %v; name another one with --out", err)}
 	}
 	lock, err := lockFolder(r.Folder)
 	if err != nil {
@@ -111,7 +111,7 @@ func lockFolder(folder string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) { // not all file systems have locks
 		f.Close()
-		return nil, &ending{hogwild.ErrUsage, fmt.Sprintf("another hogwild is at work in %s; wait for it, or name another folder", folder)}
+		return nil, &ending{config.ErrUsage, fmt.Sprintf("another hogwild is at work in %s; wait for it, or name another folder", folder)}
 	}
 	return f, nil
 }
@@ -157,9 +157,9 @@ func (w *work) turns(ctx context.Context) error {
 
 // interrupted is the error of a plan that was stopped, and says how to go on.
 func (w *work) interrupted(ctx context.Context) error {
-	kind := hogwild.ErrInterrupted
-	if errors.Is(context.Cause(ctx), hogwild.ErrTerminated) {
-		kind = hogwild.ErrTerminated
+	kind := config.ErrInterrupted
+	if errors.Is(context.Cause(ctx), config.ErrTerminated) {
+		kind = config.ErrTerminated
 	}
 	how := "the same command goes on"
 	if w.plan.Command != "" {
@@ -177,5 +177,5 @@ type ending struct {
 // Error says what happened and what to do.
 func (e *ending) Error() string { return e.text }
 
-// Unwrap is hogwild.ErrUsage, ErrInterrupted or ErrTerminated.
+// Unwrap is config.ErrUsage, ErrInterrupted or ErrTerminated.
 func (e *ending) Unwrap() error { return e.kind }

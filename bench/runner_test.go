@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // A program that ends in the ways that a run may end. What it was started for goes to the
@@ -139,7 +139,7 @@ func TestMeasured(t *testing.T) {
 		t.Errorf("results.json is another experiment:\n%s", diff)
 	}
 	c := back.Cases[0]
-	c.Config, c.Histories = hogwild.Config{}, nil
+	c.Config, c.Histories = config.Config{}, nil
 	none := []Number{missing, missing}
 	want := Measured{Case: Case{Name: "good", Settings: []Setting{{"how", "good"}}}, Mode: "async", Workers: 2, Device: "cpu",
 		Failed: []string{"", ""}, Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8}, Seconds: []Number{4, 4},
@@ -188,7 +188,7 @@ func TestUsageError(t *testing.T) {
 	r := aRunner(t)
 	p := aPlan([]uint64{1, 2, 3}, "good", "usage", "fail")
 	_, err := r.Run(t.Context(), p)
-	if !errors.Is(err, hogwild.ErrUsage) || err.Error() != "case usage: data nowhere: no such file" {
+	if !errors.Is(err, config.ErrUsage) || err.Error() != "case usage: data nowhere: no such file" {
 		t.Errorf("%v", err)
 	}
 	want := []string{}
@@ -223,10 +223,10 @@ func TestInterrupted(t *testing.T) {
 		for !strings.Contains(readFile(filepath.Join(r.Folder, "starts")), "wait.1") {
 			time.Sleep(5 * time.Millisecond)
 		}
-		cancel(hogwild.ErrTerminated)
+		cancel(config.ErrTerminated)
 	}()
 	e, err := r.Run(ctx, p)
-	if !errors.Is(err, hogwild.ErrTerminated) || !strings.HasSuffix(err.Error(), "hogwild sweep ends.yaml goes on") {
+	if !errors.Is(err, config.ErrTerminated) || !strings.HasSuffix(err.Error(), "hogwild sweep ends.yaml goes on") {
 		t.Fatalf("%v", err)
 	}
 	if got := starts(t, r); !slices.Contains(got, "asked") {
@@ -260,7 +260,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	stopped, cancelled := context.WithCancel(t.Context())
 	cancelled()
-	if _, err := r.Run(stopped, aPlan([]uint64{9}, "good")); !errors.Is(err, hogwild.ErrInterrupted) {
+	if _, err := r.Run(stopped, aPlan([]uint64{9}, "good")); !errors.Is(err, config.ErrInterrupted) {
 		t.Errorf("stopped before it began: %v", err)
 	}
 }
@@ -302,7 +302,7 @@ func TestRunAgain(t *testing.T) {
 	run("in another order")
 	edit(`"value": "1"`, `"value": "2"`)
 	run("another value", "good.1")
-	edit(`"version": "`+hogwild.Version, `"version": "0.0.1`)
+	edit(`"version": "`+config.Version, `"version": "0.0.1`)
 	run("another program", "good.1")
 	edit(`"cores": `, `"cores": 9`)
 	run("another machine", "good.1")
@@ -321,7 +321,7 @@ func TestFolderInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "good")); !errors.Is(err, hogwild.ErrUsage) || !strings.Contains(err.Error(), "is at work") {
+	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "good")); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "is at work") {
 		t.Errorf("a second one: %v", err)
 	}
 	f.Close()

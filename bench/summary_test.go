@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // handmade is an experiment of three turns on two cores whose figures are round, so
@@ -21,7 +22,7 @@ func handmade() *Experiment {
 	e := &Experiment{
 		Kind: "bench", Name: "handmade", Command: "hogwild bench", Version: "0.1.0", Commit: "0123456789ab",
 		Time: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), Seeds: []uint64{1, 2, 3},
-		Machine: hogwild.Machine{CPU: "Some CPU", Cores: 2, Kernel: "Linux 6.18", Go: "go1.26"},
+		Machine: rundir.Machine{CPU: "Some CPU", Cores: 2, Kernel: "Linux 6.18", Go: "go1.26"},
 	}
 	for _, c := range []struct {
 		mode    string
@@ -38,7 +39,7 @@ func handmade() *Experiment {
 		m := Measured{
 			Case: Case{Name: fmt.Sprintf("%s-%d", c.mode, c.workers), Group: "digits", Settings: []Setting{
 				{"data", "digits"}, {"model", "softmax"}, {"mode", c.mode}, {"workers", fmt.Sprint(c.workers)}}},
-			Mode: c.mode, Workers: c.workers, Device: "cpu", Config: hogwild.Default(), Failed: make([]string, 3),
+			Mode: c.mode, Workers: c.workers, Device: "cpu", Config: config.Default(), Failed: make([]string, 3),
 			Parameters: 7850, Values: 100, Flops: 2e6, Target: 0.42, SecondsToTarget: c.target,
 		}
 		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Config.Batch, m.Config.LR = "softmax", c.mode, c.workers, 64, 0.1

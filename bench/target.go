@@ -3,7 +3,7 @@ package bench
 import (
 	"math"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // A target that is made from the results: slack above the largest loss with which a run
@@ -67,7 +67,7 @@ func goalOf(cases []*Measured) float64 {
 // from the end of the epoch before to that of the first one below. What the loss was at
 // the start is not known: a goal that the first epoch reaches counts from its end. NaN if
 // it was never reached.
-func reach(history []hogwild.EpochResult, goal float64) (seconds, epochs float64) {
+func reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
 	for i, e := range history {
 		if !(e.TestLoss <= goal) {
 			continue

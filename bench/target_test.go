@@ -9,21 +9,22 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // TestReach compares with answers by hand.
 func TestReach(t *testing.T) {
-	run := func(losses ...float64) (h []hogwild.EpochResult) { // an epoch takes two seconds
+	run := func(losses ...float64) (h []rundir.EpochResult) { // an epoch takes two seconds
 		for i, l := range losses {
-			h = append(h, hogwild.EpochResult{Epoch: i + 1, Seconds: 2 * float64(i+1), TestLoss: l})
+			h = append(h, rundir.EpochResult{Epoch: i + 1, Seconds: 2 * float64(i+1), TestLoss: l})
 		}
 		return h
 	}
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		name            string
-		history         []hogwild.EpochResult
+		history         []rundir.EpochResult
 		goal            float64
 		seconds, epochs float64
 	}{
@@ -76,9 +77,9 @@ func TestGoal(t *testing.T) {
 
 // TestTargets: each group has its own, unless one is given, and a run that failed reaches none.
 func TestTargets(t *testing.T) {
-	history := []hogwild.EpochResult{{Epoch: 1, Seconds: 1, TestLoss: 0.2}}
+	history := []rundir.EpochResult{{Epoch: 1, Seconds: 1, TestLoss: 0.2}}
 	one := func(group string, loss Number, failed string) Measured {
-		return Measured{Case: Case{Group: group}, TestLoss: []Number{loss}, Failed: []string{failed}, Histories: [][]hogwild.EpochResult{history}}
+		return Measured{Case: Case{Group: group}, TestLoss: []Number{loss}, Failed: []string{failed}, Histories: [][]rundir.EpochResult{history}}
 	}
 	e := &Experiment{Cases: []Measured{one("a", 1, ""), one("b", 0.1, ""), one("b", missing, "no")}}
 	e.setTargets(0)
@@ -144,7 +145,7 @@ func TestReadExperimentErrors(t *testing.T) {
 	for name, want := range map[string]string{"": "results.json is not there", "nowhere": "nowhere is not there", "cut.json": "cut.json: not the results",
 		"other.json": "it has no cases", "type.json": "not the results"} {
 		_, err := ReadExperiment(filepath.Join(folder, name))
-		if !errors.Is(err, hogwild.ErrUsage) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", name, err, want)
 		}
 	}

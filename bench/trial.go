@@ -12,7 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // trialFile is what a run's folder holds of it once it has ended.
@@ -20,19 +21,19 @@ const trialFile = "trial.json"
 
 // trial is one run of a case: by what, and what came of it.
 type trial struct {
-	Case     string                `json:"case"`
-	Settings []Setting             `json:"settings"`
-	Seed     uint64                `json:"seed"`
-	Version  string                `json:"version"`
-	Commit   string                `json:"commit"`
-	Machine  hogwild.Machine       `json:"machine"`
-	Time     time.Time             `json:"time"` // of the start
-	Took     float64               `json:"took"` // seconds, starting and saving too
-	Failed   string                `json:"failed,omitempty"`
-	Diverged bool                  `json:"diverged,omitempty"`
-	Config   hogwild.Config        `json:"config"`
-	Result   *hogwild.Result       `json:"result,omitempty"` // nil: it failed
-	History  []hogwild.EpochResult `json:"history"`
+	Case     string               `json:"case"`
+	Settings []Setting            `json:"settings"`
+	Seed     uint64               `json:"seed"`
+	Version  string               `json:"version"`
+	Commit   string               `json:"commit"`
+	Machine  rundir.Machine       `json:"machine"`
+	Time     time.Time            `json:"time"` // of the start
+	Took     float64              `json:"took"` // seconds, starting and saving too
+	Failed   string               `json:"failed,omitempty"`
+	Diverged bool                 `json:"diverged,omitempty"`
+	Config   config.Config        `json:"config"`
+	Result   *rundir.Result       `json:"result,omitempty"` // nil: it failed
+	History  []rundir.EpochResult `json:"history"`
 }
 
 // done tells whether there is nothing to run again: a run that diverged would do so again.
@@ -46,7 +47,7 @@ func (r *Runner) folder(c Case, seed uint64) string {
 // trials are those of a plan that the folder holds, by case and seed; nil: none that is
 // still worth anything.
 func (r *Runner) trials(p Plan) [][]*trial {
-	all, here := make([][]*trial, len(p.Cases)), hogwild.ThisMachine()
+	all, here := make([][]*trial, len(p.Cases)), rundir.ThisMachine()
 	for i, c := range p.Cases {
 		for _, seed := range p.Seeds {
 			t, err := readTrial(r.folder(c, seed))
@@ -60,9 +61,9 @@ func (r *Runner) trials(p Plan) [][]*trial {
 }
 
 // of tells whether a trial is what this program would measure here.
-func (t *trial) of(c Case, seed uint64, here hogwild.Machine) bool {
+func (t *trial) of(c Case, seed uint64, here rundir.Machine) bool {
 	return t.Seed == seed && slices.Equal(sorted(t.Settings), sorted(c.Settings)) &&
-		t.Version == hogwild.Version && t.Commit == hogwild.Commit() &&
+		t.Version == config.Version && t.Commit == rundir.Commit() &&
 		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
 }
 
@@ -86,8 +87,8 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
 	}
-	t := &trial{Case: c.Name, Settings: c.Settings, Seed: seed, Version: hogwild.Version, Commit: hogwild.Commit(),
-		Machine: hogwild.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
+	t := &trial{Case: c.Name, Settings: c.Settings, Seed: seed, Version: config.Version, Commit: rundir.Commit(),
+		Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 	start := time.Now()
 	how, err := w.train(ctx, c, seed, folder)
 	t.Took = time.Since(start).Seconds()
@@ -111,7 +112,7 @@ func (t *trial) collect(folder string) {
 	for _, name := range []string{"weights.safetensors", "snapshot.safetensors"} {
 		_ = os.Remove(filepath.Join(folder, name)) // it is not there if the run failed
 	}
-	left, err := hogwild.ReadRun(folder)
+	left, err := rundir.ReadRun(folder)
 	switch {
 	case err == nil:
 		t.Config, t.History = left.Config, left.Epochs

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 )
 
 // A run apart is one in a process of its own: its coordinator can be killed, and the
@@ -22,11 +24,11 @@ const apartVariable = "HOGWILD_TEST_APART"
 
 // runApart is the main of such a process. It prints the result.
 func runApart(config string) int {
-	var c hogwild.Config
+	var c config.Config
 	err := json.Unmarshal([]byte(config), &c)
 	if err == nil {
-		var r hogwild.Result
-		if r, err = hogwild.Run(context.Background(), c); err == nil {
+		var r rundir.Result
+		if r, err = run.Run(context.Background(), c); err == nil {
 			err = json.NewEncoder(os.Stdout).Encode(r)
 		}
 	}
@@ -43,7 +45,7 @@ type process struct {
 	out, err bytes.Buffer
 }
 
-func apart(t *testing.T, c hogwild.Config, switches ...string) *process {
+func apart(t *testing.T, c config.Config, switches ...string) *process {
 	t.Helper()
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -66,7 +68,7 @@ func apart(t *testing.T, c hogwild.Config, switches ...string) *process {
 }
 
 // result is what the run came to; an error is one that it ended with.
-func (p *process) result(t *testing.T) (r hogwild.Result, err error) {
+func (p *process) result(t *testing.T) (r rundir.Result, err error) {
 	t.Helper()
 	if err := p.Wait(); err != nil {
 		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(p.err.String()))

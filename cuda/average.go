@@ -5,7 +5,8 @@ package cuda
 import (
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
 )
 
 // Barrier mode: the same rounds as in host memory, with the same arithmetic. The
@@ -32,7 +33,7 @@ func (t *trainer) Pull() error {
 // averager ends rounds for a rank, on the GPU that has the weights.
 type averager struct {
 	*gpu
-	setup      *hogwild.Setup
+	setup      *device.Setup
 	memory     *memory
 	rank       int
 	gradients  bool
@@ -41,11 +42,11 @@ type averager struct {
 }
 
 // Average ends a round on this rank's slice of the weights.
-func (t *trainer) Average(r hogwild.Round) error {
+func (t *trainer) Average(r plan.Round) error {
 	return averager{t.gpu, t.setup, t.memory, t.rank, t.job.Gradient != 0, t.kernels, t.private.job, t.private.share}.average(r)
 }
 
-func (a averager) average(r hogwild.Round) error {
+func (a averager) average(r plan.Round) error {
 	share := r.Shares()
 	if share == nil {
 		return nil

@@ -8,11 +8,11 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
 )
 
 // Register makes --gpu known to package hogwild. It is called first thing in main.
-func Register() { hogwild.RegisterBackend("cuda", backend{}) }
+func Register() { device.RegisterBackend("cuda", backend{}) }
 
 // backend is GPU memory as a place for weights.
 type backend struct {
@@ -21,7 +21,7 @@ type backend struct {
 
 // Own makes and exports the run's memory on the first of the GPUs that the configuration
 // names, puts the set on the others too, and tries the kernels on all.
-func (b backend) Own(s *hogwild.Setup) (hogwild.Owner, error) {
+func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size))
 	if err == nil {
 		err = b.enough(s.Job, indices)
@@ -50,7 +50,7 @@ func (b backend) Own(s *hogwild.Setup) (hogwild.Owner, error) {
 }
 
 // open makes the context of a GPU for a run: see openContext.
-func open(s *hogwild.Setup, index int, uuid string) (*gpu, error) {
+func open(s *device.Setup, index int, uuid string) (*gpu, error) {
 	c, err := openContext(index, uuid)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (o *owner) refuse() error {
 }
 
 // Join opens the coordinator's memory in a worker.
-func (b backend) Join(s *hogwild.Setup, rank int, text []byte) (hogwild.Device, error) {
+func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, error) {
 	var h ticketOfRun
 	if err := json.Unmarshal(text, &h); err != nil {
 		return nil, fmt.Errorf("the handle of the GPU memory: %w", err)
@@ -147,7 +147,7 @@ func (b backend) Join(s *hogwild.Setup, rank int, text []byte) (hogwild.Device, 
 }
 
 // joinDirect makes the device of a worker whose kernels reach the weights.
-func joinDirect(s *hogwild.Setup, rank int, h *ticketOfRun, g *ticketOfGPU) (t *trainer, err error) {
+func joinDirect(s *device.Setup, rank int, h *ticketOfRun, g *ticketOfGPU) (t *trainer, err error) {
 	c, err := open(s, 0, g.UUID)
 	if err != nil {
 		return nil, err

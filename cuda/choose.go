@@ -11,7 +11,7 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -20,7 +20,7 @@ import (
 // least so many bytes free and take several processes. The note says what was chosen, and
 // why; it is "" where there was no choice.
 func choose(text string, least int64) (indices []int, note string, err error) {
-	indices, n, err := hogwild.ReadGPUs(text)
+	indices, n, err := config.ReadGPUs(text)
 	if err != nil || n == 0 {
 		return indices, "", err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
 
@@ -131,7 +131,7 @@ func planConv(s *model.Spec) *planner {
 
 // fillConv tells a job of the network. The plan goes to memory of its own, which freePlan
 // gives back.
-func fillConv(j *job, s *hogwild.Setup, _ *memory) error {
+func fillConv(j *job, s *device.Setup, _ *memory) error {
 	if err := refuseConv(s); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (j *job) sizeConv(p *planner) {
 }
 
 // refuseConv says what the kernels cannot do.
-func refuseConv(s *hogwild.Setup) error {
+func refuseConv(s *device.Setup) error {
 	n, c := s.Spec.Net, s.Job
 	switch {
 	case s.Set.Kind == data.Sparse:

@@ -11,7 +11,7 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -295,7 +295,7 @@ func TestConvEvaluate(t *testing.T) {
 func TestConvSameAsCPU(t *testing.T) {
 	for _, shape := range []string{"conv:3@3p2,4@3p2d,8d", "convnet"} {
 		t.Run(shape, func(t *testing.T) {
-			gpu := digits(t, func(c *hogwild.Config) {
+			gpu := digits(t, func(c *config.Config) {
 				c.Model, c.Data, c.Epochs, c.InFlight = shape, "digits:400", 2, 1
 				if shape == "convnet" {
 					c.Data, c.Epochs = "digits:60", 1

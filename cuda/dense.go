@@ -5,7 +5,7 @@ package cuda
 import (
 	"fmt"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
 	"hogwild/internal/vec"
 )
 
@@ -19,7 +19,7 @@ var dense = family{
 	block:   64,
 }
 
-func fillDense(j *job, s *hogwild.Setup, _ *memory) error {
+func fillDense(j *job, s *device.Setup, _ *memory) error {
 	spec := s.Spec
 	if len(spec.Widths) > maxHidden || spec.Outputs > maxOutputs {
 		return fmt.Errorf("gpu: the model %s has %d hidden layers and %d outputs: at most %d and %d",

@@ -8,7 +8,7 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
 )
 
 // vector is a part of the replica.
@@ -67,7 +67,7 @@ func (r *remote) atHome() (err error) {
 		what  string
 	}{
 		{&b.job, int64(len(encode(r.job))), "a job"}, {&b.updates, 8, "a count"}, {&b.shares, 8, "shares"},
-		{&b.share, 4 * int64(r.setup.Job.Workers), "shares"}, {&b.record, 8 * hogwild.RecordWords, "samples"},
+		{&b.share, 4 * int64(r.setup.Job.Workers), "shares"}, {&b.record, 8 * device.RecordWords, "samples"},
 		{&b.mine, 4 * p, "a replica that comes home"}, {&b.first, 4 * p, "a replica as it was"},
 	} {
 		if *a.p, err = r.home.allocate(a.bytes, a.what); err != nil {
@@ -83,7 +83,7 @@ func (r *remote) atHome() (err error) {
 	if err := upload(b.shares, []float32{1, r.share()}); err != nil {
 		return err
 	}
-	return keep(zero(b.record, 2*hogwild.RecordWords), r.takeState())
+	return keep(zero(b.record, 2*device.RecordWords), r.takeState())
 }
 
 // takeState takes the optimizer's state from home, if it has one of its own.
@@ -103,7 +103,7 @@ func (r *remote) giveState() error {
 	return keep(r.give(r.memory.state(i), r.state), r.give(r.memory.steps(i), r.steps))
 }
 
-// hold is for how many updates a worker may be away within the law (hogwild.Law); where
+// hold is for how many updates a worker may be away within the law (tuning.Tuning); where
 // that says nothing, for as many as two cores hold back of a small model.
 func (r *remote) hold() int { return cmp.Or(r.setup.Job.Law.Hold, 256) }
 
@@ -175,10 +175,10 @@ func (r *remote) push(steps int) error {
 
 // sampled adds to the rank's record what the fold has shown.
 func (r *remote) sampled() error {
-	words := make([]uint64, hogwild.RecordWords)
+	words := make([]uint64, device.RecordWords)
 	if err := download(words, r.private.record); err != nil {
 		return err
 	}
 	r.setup.Sampled(r.rank, words)
-	return zero(r.private.record, 2*hogwild.RecordWords)
+	return zero(r.private.record, 2*device.RecordWords)
 }

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 )
 
 // poison breaks the context of this process, as a GPU that fails does: with a kernel whose
@@ -55,16 +57,16 @@ func awaitEpoch(t *testing.T, folder string) {
 // the run can go on from there, or from what was saved before.
 func TestGPUFails(t *testing.T) {
 	for every, says := range map[string]string{"0": "resumes with them, at the beginning of epoch", "1": "resumes from the snapshot before"} {
-		c := digits(t, func(c *hogwild.Config) {
+		c := digits(t, func(c *config.Config) {
 			c.SaveEvery, c.Model, c.Data, c.Epochs = every, "softmax", "digits:1000", 10000
 		})
 		type end struct {
-			hogwild.Result
+			rundir.Result
 			err error
 		}
 		ended := make(chan end)
 		go func() {
-			r, err := hogwild.Run(context.Background(), c)
+			r, err := run.Run(context.Background(), c)
 			ended <- end{r, err}
 		}()
 		awaitEpoch(t, c.Run)
@@ -80,7 +82,7 @@ func TestGPUFails(t *testing.T) {
 		if said := strings.Join(r.Events, "\n"); !strings.Contains(said, "cannot be read back") || !strings.Contains(said, says) {
 			t.Errorf("events %q, want one that says that the run %s", said, says)
 		}
-		score, err := hogwild.Eval(c.Run, c.Data, "", "")
+		score, err := run.Eval(c.Run, c.Data, "", "")
 		if err != nil || !(score.Loss < 2) { // 2.3 untrained
 			t.Errorf("loss %g of the weights that were saved (%v)", score.Loss, err)
 		}
@@ -97,7 +99,7 @@ func TestGivesBack(t *testing.T) {
 	for _, stops := range []bool{false, true} {
 		before := len(trace(t))
 		ctx, stop := context.WithCancel(context.Background())
-		c := digits(t, func(c *hogwild.Config) { c.Workers, c.InFlight, c.Data, c.Model = 2, 4, "digits:1000", "softmax" })
+		c := digits(t, func(c *config.Config) { c.Workers, c.InFlight, c.Data, c.Model = 2, 4, "digits:1000", "softmax" })
 		if stops {
 			c.Epochs = 10000
 			go func() {
@@ -105,7 +107,7 @@ func TestGivesBack(t *testing.T) {
 				stop()
 			}()
 		}
-		if _, err := hogwild.Run(ctx, c); stops != errors.Is(err, hogwild.ErrInterrupted) {
+		if _, err := run.Run(ctx, c); stops != errors.Is(err, config.ErrInterrupted) {
 			t.Error(err)
 		}
 		stop()

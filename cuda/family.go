@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"strings"
 
-	"hogwild/hogwild"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 )
 
 // family is a kind of models: which kernels train and judge it, and what those must be
 // told beside what they all are.
 type family struct {
 	// fill completes a job, or refuses what its kernels cannot do.
-	fill func(j *job, s *hogwild.Setup, m *memory) error
+	fill func(j *job, s *device.Setup, m *memory) error
 	// kernels are the names of those that take steps and evaluate. A kernel KIND_step is in
 	// ptx/KIND.*.ptx.
 	kernels func(j *job) (step, evaluate string)
@@ -29,7 +29,7 @@ type family struct {
 }
 
 // familyOf is the one that trains the model on the set.
-func familyOf(s *hogwild.Setup) (*family, error) {
+func familyOf(s *device.Setup) (*family, error) {
 	spec, name := s.Spec, s.Job.Model
 	switch {
 	case spec.Outputs == 0:
@@ -47,7 +47,7 @@ func familyOf(s *hogwild.Setup) (*family, error) {
 }
 
 // notYet refuses what has no kernel.
-func notYet(_ *job, s *hogwild.Setup, _ *memory) error {
+func notYet(_ *job, s *device.Setup, _ *memory) error {
 	return fmt.Errorf("gpu: the model %s on %s rows trains in host memory only; leave --gpu out", s.Job.Model, s.Set.Kind)
 }
 

@@ -8,7 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
 
@@ -69,7 +69,7 @@ var (
 
 // newJob fills in what is the same for all launches of a run, and refuses what the
 // kernels cannot do.
-func newJob(s *hogwild.Setup, m *memory) (job, *family, error) {
+func newJob(s *device.Setup, m *memory) (job, *family, error) {
 	spec, c := s.Spec, s.Job
 	j := job{Features: int64(spec.Features), Layers: int64(len(spec.Widths) + 1), Outputs: int64(spec.Outputs),
 		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // TestKilledAnytime kills workers and coordinators 50 times in all, at random moments, and
@@ -31,7 +32,7 @@ func TestKilledAnytime(t *testing.T) {
 		{"sync", .01},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
-			config := digits(t, func(config *hogwild.Config) {
+			config := digits(t, func(config *config.Config) {
 				config.Mode, config.Workers, config.Model, config.Data = c.mode, 2, "softmax", "digits:2000"
 				config.Epochs, config.LR, config.SaveEvery, config.MaxRestarts = 60, .1, "50ms", 1000
 				if c.mode == "async" {
@@ -58,14 +59,14 @@ func TestKilledAnytime(t *testing.T) {
 // killer kills processes of a run apart.
 type killer struct {
 	t                              *testing.T
-	config                         hogwild.Config
+	config                         config.Config
 	run                            *process
 	since                          time.Time // when it was started
 	workers, coordinators, resumed int
 }
 
 // play kills so many, and lets the last run end.
-func (k *killer) play(kills int) hogwild.Result {
+func (k *killer) play(kills int) rundir.Result {
 	k.run, k.since = apart(k.t, k.config), time.Now()
 	for k.workers+k.coordinators < kills {
 		if rand.IntN(2) > 0 { // else perhaps while it starts

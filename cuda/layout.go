@@ -9,8 +9,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 )
 
 // layout says where everything is in the two allocations of a run, in bytes. Every
@@ -39,7 +39,7 @@ const (
 	countLine = 256     // from one rank's counter to the next: COUNT_STRIDE words
 )
 
-func newLayout(s *hogwild.Setup) layout {
+func newLayout(s *device.Setup) layout {
 	l := layout{P: len(s.Weights)}
 	l.Size = 4 * int64(l.P)
 	place := func(end *int64, bytes int) int64 {
@@ -61,7 +61,7 @@ func newLayout(s *hogwild.Setup) layout {
 }
 
 // words say what there is beside the weights.
-func (l *layout) words(s *hogwild.Setup) string {
+func (l *layout) words(s *device.Setup) string {
 	text := fmt.Sprintf("%d weights", l.P)
 	if n := len(s.Slots); n > 0 {
 		text += fmt.Sprintf(", %d replicas", n)
@@ -138,7 +138,7 @@ type memory struct {
 }
 
 // newMemory lays it out; the training set streams if piece is not 0.
-func newMemory(s *hogwild.Setup, piece int64) *memory {
+func newMemory(s *device.Setup, piece int64) *memory {
 	m := &memory{layout: newLayout(s)}
 	if piece > 0 {
 		m.stream(s.Set, piece)

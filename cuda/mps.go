@@ -6,12 +6,12 @@ import (
 	"errors"
 	"os"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // attached is an error if the run has asked for a Multi-Process Service and this
 // process's context is not its client.
-func (c *gpu) attached(cfg *hogwild.Config) error {
+func (c *gpu) attached(cfg *config.Config) error {
 	if !cfg.MPS {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
 )
@@ -22,7 +22,7 @@ import (
 type owner struct {
 	*gpu
 	backend
-	setup  *hogwild.Setup
+	setup  *device.Setup
 	memory memory
 	ticket ticketOfRun
 	away   []*owner   // of the set on each of the other GPUs
@@ -233,7 +233,7 @@ func (o *owner) Refresh() error {
 }
 
 // Device is the device of a rank that is gone, in this process.
-func (o *owner) Device(rank int) (t hogwild.Device, err error) {
+func (o *owner) Device(rank int) (t device.Device, err error) {
 	err = o.within(func() error {
 		mine, err := newTrainer(o.setup, o.gpu, &o.memory, rank)
 		if err == nil {

@@ -5,7 +5,7 @@ package cuda
 import (
 	"fmt"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
 )
 
 // factor and cut are the models of pairs: matrix factorization and graph cuts, in
@@ -34,7 +34,7 @@ const (
 	cutShort  = 64 // terminals of which a step of one edge is a warp's
 )
 
-func fillFactor(j *job, s *hogwild.Setup, _ *memory) error {
+func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0], j.Bias = int64(s.Spec.Widths[0]), 0
 	if s.Spec.Options.Biases {
@@ -52,7 +52,7 @@ func fillFactor(j *job, s *hogwild.Setup, _ *memory) error {
 	return nil
 }
 
-func fillCut(j *job, s *hogwild.Setup, _ *memory) error {
+func fillCut(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0] = int64(s.Spec.Outputs)
 	if c.Batch == 1 && j.Width[0] <= cutShort {

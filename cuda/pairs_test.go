@@ -11,7 +11,7 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
 
@@ -128,7 +128,7 @@ func testFactorTeams(t *testing.T, g *gpuUnderTest) {
 			p := drawPairs(pairs{nodes: 12, k: k, optimizer: "sgd", batches: ones(1100), keep: true, biased: i%2 == 0, l2: .1}, uint64(i))
 			t.Run(fmt.Sprintf("k=%d %d teams", k, teams), func(t *testing.T) {
 				p.launch(t, g, "factor_step", func(j *job) {
-					j.Teams, j.Record = min(teams, threads/factorLanes(j)), put(g, make([]uint64, hogwild.RecordWords))
+					j.Teams, j.Record = min(teams, threads/factorLanes(j)), put(g, make([]uint64, device.RecordWords))
 				})
 			})
 		}

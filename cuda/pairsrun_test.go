@@ -7,34 +7,35 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
 )
 
 // madePairs are whole runs on made matrices and graphs.
 var madePairs = []struct {
 	name string
-	edit func(*hogwild.Config)
+	edit func(*config.Config)
 }{
-	{"factor", func(c *hogwild.Config) {
+	{"factor", func(c *config.Config) {
 		c.Model, c.Data, c.Biases, c.L2 = "factor:10", "made:netflix:0.0002", true, .01
 	}},
-	{"factor lowrank", func(c *hogwild.Config) { c.Model, c.Data = "factor:32", "made:lowrank:120x100x8000x4" }},
-	{"factor adagrad", func(c *hogwild.Config) {
+	{"factor lowrank", func(c *config.Config) { c.Model, c.Data = "factor:32", "made:lowrank:120x100x8000x4" }},
+	{"factor adagrad", func(c *config.Config) {
 		c.Model, c.Data, c.Batch, c.Optimizer = "factor:6", "made:lowrank:60x50x4000x3", 8, "adagrad"
 	}},
-	{"factor adam", func(c *hogwild.Config) {
+	{"factor adam", func(c *config.Config) {
 		c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:6", "made:lowrank:60x50x4000x3", 8, "adam", .01
 	}},
-	{"cut", func(c *hogwild.Config) { c.Model, c.Data = "cut:2", "made:abdomen:1e-5" }},
-	{"cut of ten", func(c *hogwild.Config) { c.Model, c.Data = "cut:10", "made:dblife:0.01" }},
-	{"cut of ten, batches", func(c *hogwild.Config) { c.Model, c.Data, c.Batch = "cut:10", "made:dblife:0.005", 5 }},
-	{"factor sync", func(c *hogwild.Config) {
+	{"cut", func(c *config.Config) { c.Model, c.Data = "cut:2", "made:abdomen:1e-5" }},
+	{"cut of ten", func(c *config.Config) { c.Model, c.Data = "cut:10", "made:dblife:0.01" }},
+	{"cut of ten, batches", func(c *config.Config) { c.Model, c.Data, c.Batch = "cut:10", "made:dblife:0.005", 5 }},
+	{"factor sync", func(c *config.Config) {
 		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "made:lowrank:60x50x4000x3", "sync", 2, 50
 	}},
-	{"factor sync gradients", func(c *hogwild.Config) {
+	{"factor sync gradients", func(c *config.Config) {
 		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "made:lowrank:60x50x4000x3", "sync", 2, "gradients", 8
 	}},
-	{"cut sync", func(c *hogwild.Config) {
+	{"cut sync", func(c *config.Config) {
 		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "made:dblife:0.005", "sync", 2, 50
 	}},
 }
@@ -43,7 +44,7 @@ var madePairs = []struct {
 func TestPairsSameAsCPU(t *testing.T) {
 	for _, c := range madePairs {
 		t.Run(c.name, func(t *testing.T) {
-			gpu := digits(t, func(k *hogwild.Config) {
+			gpu := digits(t, func(k *config.Config) {
 				k.Batch = 1
 				if c.edit(k); k.Mode == "async" {
 					k.InFlight = 1
@@ -61,15 +62,15 @@ func TestManyInFlight(t *testing.T) {
 	t.Setenv("HOGWILD_FAKE_SMS", "132")
 	for _, c := range []struct {
 		name string
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
-		{"factor", func(c *hogwild.Config) { c.Model, c.Data, c.Epochs = "factor:8", "made:lowrank:5000x6000x120000x3", 3 }},
-		{"factor racy", func(c *hogwild.Config) {
+		{"factor", func(c *config.Config) { c.Model, c.Data, c.Epochs = "factor:8", "made:lowrank:5000x6000x120000x3", 3 }},
+		{"factor racy", func(c *config.Config) {
 			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "made:lowrank:5000x6000x120000x3", 3, "racy"
 		}},
-		{"cut", func(c *hogwild.Config) { c.Model, c.Data, c.Epochs = "cut:10", "made:dblife:0.05", 3 }},
+		{"cut", func(c *config.Config) { c.Model, c.Data, c.Epochs = "cut:10", "made:dblife:0.05", 3 }},
 	} {
-		gpu := digits(t, func(k *hogwild.Config) { k.Batch, k.InFlight, k.LRCap = 1, 2048, "auto"; c.edit(k) })
+		gpu := digits(t, func(k *config.Config) { k.Batch, k.InFlight, k.LRCap = 1, 2048, "auto"; c.edit(k) })
 		cpu := gpu
 		cpu.GPU, cpu.InFlight, cpu.Write, cpu.Run = "", 0, "auto", t.TempDir()
 		got, want := train(t, gpu), train(t, cpu)
@@ -90,19 +91,19 @@ func TestManyInFlight(t *testing.T) {
 // TestPairsRefuse: what cannot be meant is said before anything starts.
 func TestPairsRefuse(t *testing.T) {
 	for _, c := range []struct {
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 		says string
 	}{
-		{func(c *hogwild.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "made:abdomen:1e-5", "racy", 1 }, "write racy"},
-		{func(c *hogwild.Config) {
+		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "made:abdomen:1e-5", "racy", 1 }, "write racy"},
+		{func(c *config.Config) {
 			c.Model, c.Data, c.Write, c.Batch = "factor:4", "made:lowrank:60x50x4000x3", "racy", 8
 		}, "batch 8"},
-		{func(c *hogwild.Config) {
+		{func(c *config.Config) {
 			c.Model, c.Data, c.Write, c.Mode = "factor:4", "made:lowrank:60x50x4000x3", "racy", "locked"
 		}, "write racy with mode locked"},
-		{func(c *hogwild.Config) { c.Mode, c.Workers = "ordered", 2 }, "mode ordered with gpu"},
+		{func(c *config.Config) { c.Mode, c.Workers = "ordered", 2 }, "mode ordered with gpu"},
 	} {
-		_, err := hogwild.Run(t.Context(), digits(t, c.edit))
+		_, err := run.Run(t.Context(), digits(t, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
 		}

@@ -7,7 +7,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/internal/human"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // enough refuses more GPUs than there are workers for them.
-func (b backend) enough(c *hogwild.Config, gpus []int) error {
+func (b backend) enough(c *config.Config, gpus []int) error {
 	if on := c.Workers - c.CPUWorkers; len(gpus) > on+b.shift {
 		return fmt.Errorf("gpu %s: %s for %s on GPUs: each needs one at least; raise --workers", c.GPU, human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
 	}
@@ -37,7 +38,7 @@ func (b backend) enough(c *hogwild.Config, gpus []int) error {
 func (w way) replica() bool { return w == bySlots || w == byStaging }
 
 // replicas is how many workers of a run do.
-func (b backend) replicas(c *hogwild.Config, h *ticketOfRun) (n int) {
+func (b backend) replicas(c *config.Config, h *ticketOfRun) (n int) {
 	for rank := range c.Workers {
 		if c.OnHost(rank) || h.GPUs[b.gpuOf(rank, len(h.GPUs))].Way.replica() {
 			n++
@@ -51,7 +52,7 @@ func (b backend) gpuOf(rank, n int) int { return (rank + b.shift) % n }
 
 // wayFrom is how a worker on another GPU reaches home. In barrier mode it has a replica
 // in any case, and has it where it trains.
-func wayFrom(here, home cu.Device, c *hogwild.Config) (way, error) {
+func wayFrom(here, home cu.Device, c *config.Config) (way, error) {
 	can, err := here.CanAccessPeer(home)
 	if err != nil || can == 0 {
 		return byStaging, failed(err, "asking whether GPU %d reaches GPU %d", here, home)
@@ -68,7 +69,7 @@ func wayFrom(here, home cu.Device, c *hogwild.Config) (way, error) {
 const nativeAtomics = cu.P2PNativeAomicSupported
 
 // note says how the workers on one of the other GPUs reach the weights.
-func (w way) note(here, home cu.Device, c *hogwild.Config) string {
+func (w way) note(here, home cu.Device, c *config.Config) string {
 	text := fmt.Sprintf("gpu %d: ", here)
 	switch {
 	case w == asPeer:
@@ -89,7 +90,7 @@ func (w way) note(here, home cu.Device, c *hogwild.Config) string {
 
 // refuseReplicas says what replicas cannot do: the state of an optimizer that all
 // share would have to be where all add to it.
-func refuseReplicas(c *hogwild.Config, who string) error {
+func refuseReplicas(c *config.Config, who string) error {
 	if c.OptimizerState == "shared" && c.Optimizer != "sgd" && c.Mode != "sync" {
 		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights, and has a state of its own; use optimizer-state private", who)
 	}
@@ -98,7 +99,7 @@ func refuseReplicas(c *hogwild.Config, who string) error {
 
 // alone is the layout of a replica: the weights, and of slots and states its own. A
 // replica that is averaged is itself what goes to the rank's slot.
-func (l layout) alone(s *hogwild.Setup) layout {
+func (l layout) alone(s *device.Setup) layout {
 	a := layout{P: l.P, Size: 4 * int64(l.P), Data: l.Data}
 	place := func(bytes int64) int64 {
 		at := roundUp(a.Size, alignment)

@@ -13,28 +13,29 @@ import (
 	"testing"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // shiftVariable in the environment puts rank 0 on the GPU of that number in the list.
 const shiftVariable = "HOGWILD_TEST_SHIFT"
 
 // twoApart starts a run apart on a machine with two GPUs.
-func twoApart(t *testing.T, c hogwild.Config, switches ...string) *process {
+func twoApart(t *testing.T, c config.Config, switches ...string) *process {
 	t.Helper()
 	return apart(t, c, append(switches, "HOGWILD_FAKE_DEVICES=2")...)
 }
 
 // trainTwo is what it comes to. On a busy machine a worker may begin when nothing is left:
 // then once more, twice at most.
-func trainTwo(t *testing.T, c hogwild.Config, switches ...string) (r hogwild.Result) {
+func trainTwo(t *testing.T, c config.Config, switches ...string) (r rundir.Result) {
 	t.Helper()
 	for range 3 {
 		var err error
 		if r, err = twoApart(t, c, switches...).result(t); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(r.Shares, func(s hogwild.Share) bool { return s.Examples == 0 }) {
+		if !slices.ContainsFunc(r.Shares, func(s rundir.Share) bool { return s.Examples == 0 }) {
 			return r
 		}
 		c.Run = t.TempDir()
@@ -59,12 +60,12 @@ func TestTwoGPUs(t *testing.T) {
 	needStandIn(t)
 	for _, c := range []struct {
 		name string
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
-		{"softmax", func(c *hogwild.Config) { c.Model = "softmax" }},
-		{"mlp", func(c *hogwild.Config) { c.Model, c.LR, c.Data, c.Batch = "mlp:8", .05, "digits:1500", 4 }},
-		{"sync", func(c *hogwild.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
-		{"sync gradients", func(c *hogwild.Config) { c.Mode, c.Average = "sync", "gradients" }},
+		{"softmax", func(c *config.Config) { c.Model = "softmax" }},
+		{"mlp", func(c *config.Config) { c.Model, c.LR, c.Data, c.Batch = "mlp:8", .05, "digits:1500", 4 }},
+		{"sync", func(c *config.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
+		{"sync gradients", func(c *config.Config) { c.Mode, c.Average = "sync", "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one := digits(t, c.edit)
@@ -94,7 +95,7 @@ func TestTwoGPUs(t *testing.T) {
 }
 
 // addUp: all of a run's examples were trained on these devices, on each of them some.
-func addUp(t *testing.T, r hogwild.Result, devices ...string) {
+func addUp(t *testing.T, r rundir.Result, devices ...string) {
 	t.Helper()
 	sum, n := 0.0, int64(0)
 	for _, s := range r.Shares {
@@ -115,10 +116,10 @@ func TestAway(t *testing.T) {
 	needStandIn(t)
 	for _, c := range []struct {
 		name string
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
-		{"softmax", func(c *hogwild.Config) { c.Model = "softmax" }},
-		{"mlp momentum", func(c *hogwild.Config) {
+		{"softmax", func(c *config.Config) { c.Model = "softmax" }},
+		{"mlp momentum", func(c *config.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data = "mlp:8", "momentum", .01, "digits:1000"
 		}},
 	} {
@@ -144,7 +145,7 @@ func TestWhereMemoryIs(t *testing.T) {
 	needStandIn(t)
 	for _, p2p := range peers {
 		path := filepath.Join(t.TempDir(), "calls.jsonl")
-		c := digits(t, func(c *hogwild.Config) { c.GPU, c.Workers, c.InFlight, c.Epochs = "1,0", 2, 4, 1 })
+		c := digits(t, func(c *config.Config) { c.GPU, c.Workers, c.InFlight, c.Epochs = "1,0", 2, 4, 1 })
 		a := twoApart(t, c, "HOGWILD_FAKE_P2P="+p2p, "HOGWILD_FAKE_TRACE="+path)
 		r, err := a.result(t)
 		if err != nil {
@@ -185,18 +186,18 @@ func TestCores(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		near float64
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
 		// With shares of the rows, lest cores have done all before the stand-in has begun.
-		{"async", .1, func(c *hogwild.Config) { c.InFlight, c.Partition = 4, "contiguous" }},
-		{"mlp momentum", .1, func(c *hogwild.Config) {
+		{"async", .1, func(c *config.Config) { c.InFlight, c.Partition = 4, "contiguous" }},
+		{"mlp momentum", .1, func(c *config.Config) {
 			c.InFlight, c.Partition, c.Model, c.Optimizer, c.LR, c.Epochs = 2, "contiguous", "mlp:12", "momentum", .005, 4
 		}},
-		{"sync", 1e-3, func(c *hogwild.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
-		{"sync averaged state", 1e-3, func(c *hogwild.Config) {
+		{"sync", 1e-3, func(c *config.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
+		{"sync averaged state", 1e-3, func(c *config.Config) {
 			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = "sync", 5, "momentum", .01, "average"
 		}},
-		{"sync gradients", 1e-3, func(c *hogwild.Config) { c.Mode, c.Average = "sync", "gradients" }},
+		{"sync gradients", 1e-3, func(c *config.Config) { c.Mode, c.Average = "sync", "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mixed := digits(t, c.edit)
@@ -221,7 +222,7 @@ func TestCores(t *testing.T) {
 func TestKilledReplicas(t *testing.T) {
 	needStandIn(t)
 	for _, mode := range []string{"async", "sync"} {
-		c := digits(t, func(c *hogwild.Config) {
+		c := digits(t, func(c *config.Config) {
 			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1, mode, 2, 20, 4
 			c.Optimizer, c.LR = "momentum", .01
 		})
@@ -244,7 +245,7 @@ func TestKilledReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)
 		}
-		if want := train(t, digits(t, func(c *hogwild.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples || r.LostExamples != 0 {
+		if want := train(t, digits(t, func(c *config.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples || r.LostExamples != 0 {
 			t.Errorf("%s: %d examples, %d lost, want %d and 0", mode, r.Examples, r.LostExamples, want.Examples)
 		}
 		t.Logf("%s: %d restarts, accuracy %.3f", mode, r.Restarts, *r.TestAccuracy)
@@ -254,7 +255,7 @@ func TestKilledReplicas(t *testing.T) {
 // TestAnyDevice: what was saved on two GPUs goes on on a core, and back on one GPU.
 func TestAnyDevice(t *testing.T) {
 	needStandIn(t)
-	edit := func(c *hogwild.Config) {
+	edit := func(c *config.Config) {
 		c.Optimizer, c.LR, c.Workers, c.Epochs, c.SaveEvery = "momentum", .01, 2, 1, "1"
 	}
 	c := digits(t, edit)
@@ -273,19 +274,19 @@ func TestAnyDevice(t *testing.T) {
 func TestRefusesPlaces(t *testing.T) {
 	needStandIn(t)
 	for _, c := range []struct {
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 		says string
 	}{
-		{func(c *hogwild.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is there twice"},
-		{func(c *hogwild.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
-		{func(c *hogwild.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: there is no such GPU: this machine has 2 GPUs"},
-		{func(c *hogwild.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1: it is for runs on a GPU"},
-		{func(c *hogwild.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "none is left for the GPU"},
-		{func(c *hogwild.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, "locked" }, "mode locked"},
-		{func(c *hogwild.Config) {
+		{func(c *config.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is there twice"},
+		{func(c *config.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
+		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: there is no such GPU: this machine has 2 GPUs"},
+		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1: it is for runs on a GPU"},
+		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "none is left for the GPU"},
+		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, "locked" }, "mode locked"},
+		{func(c *config.Config) {
 			c.Workers, c.CPUWorkers, c.Optimizer, c.OptimizerState = 2, 1, "momentum", "shared"
 		}, "optimizer-state shared: a worker on a core"},
-		{func(c *hogwild.Config) {
+		{func(c *config.Config) {
 			c.GPU, c.Workers, c.Optimizer, c.OptimizerState = "0,1", 2, "momentum", "shared"
 		}, "optimizer-state shared: a worker on GPU 1"},
 	} {

@@ -8,7 +8,9 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
 )
 
 // remote is the Device of a worker that cannot add to the weights itself: it is on a
@@ -29,8 +31,8 @@ import (
 // other the driver stages it through host memory (CUDA C++ programming guide,
 // "Peer-to-Peer Memory Copy").
 type remote struct {
-	hogwild.Device
-	setup   *hogwild.Setup
+	device.Device
+	setup   *device.Setup
 	rank    int
 	here    *gpu // nil: on a core
 	home    *gpu
@@ -48,7 +50,7 @@ type remote struct {
 	replicas int // in the run
 	chunks   int // Appetite
 	every    int // steps to an exchange; 0: all that Train is called for
-	tallies  []hogwild.Tally
+	tallies  []plan.ChunkResult
 }
 
 // join makes the replica, on a GPU, or on a core when g is nil; and what it needs at home.
@@ -74,7 +76,7 @@ func (r *remote) join(h *ticketOfRun, g *ticketOfGPU) (err error) {
 func (r *remote) onCore() {
 	s, w := r.setup, make([]float32, r.memory.layout.P)
 	i := r.rank % len(s.States)
-	r.Device = hogwild.Replica(s, r.rank, w)
+	r.Device = cpu.Replica(s, r.rank, w)
 	r.trained = hostVector(w)
 	r.result = r.trained
 	if r.gradients() {
@@ -138,17 +140,17 @@ func (r *remote) Appetite() int { return max(r.chunks, r.Device.Appetite()) }
 
 // Train trains the replica, and takes home what it has learnt: all at once, or after so
 // many steps each.
-func (r *remote) Train(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
+func (r *remote) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	every := r.every // of this call: each exchange sets it anew
 	if every == 0 {
 		return r.exchange(cs)
 	}
 	r.tallies = r.tallies[:0]
 	for _, left := range cs {
-		var sum hogwild.Tally
+		var sum plan.ChunkResult
 		for left.Count > 0 {
 			c, rest := left.Split(every)
-			ts, err := r.exchange([]hogwild.Chunk{c})
+			ts, err := r.exchange([]plan.Chunk{c})
 			if err != nil {
 				return nil, err
 			}
@@ -160,7 +162,7 @@ func (r *remote) Train(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
 }
 
 // exchange is one time away and back.
-func (r *remote) exchange(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
+func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	began := time.Now()
 	if !r.barrier() {
 		if err := r.pull(); err != nil {
@@ -212,7 +214,7 @@ func (r *remote) Pull() error {
 }
 
 // Average ends a round on this rank's slice, at home.
-func (r *remote) Average(round hogwild.Round) error {
+func (r *remote) Average(round plan.Round) error {
 	b := &r.private
 	return averager{r.home, r.setup, r.memory, r.rank, r.gradients(), r.kernels, b.job, b.share}.average(round)
 }

@@ -19,19 +19,22 @@ import (
 	"testing"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 )
 
 // These tests train through whatever libcuda.so.1 the loader finds: the stand-in
 // (make fake, LD_LIBRARY_PATH=bin/fake), or a driver with a GPU.
 func TestMain(m *testing.M) {
 	shift, _ := strconv.Atoi(os.Getenv(shiftVariable))
-	hogwild.RegisterBackend("cuda", backend{shift})
+	device.RegisterBackend("cuda", backend{shift})
 	if os.Getenv(greedyVariable) != "" {
-		hogwild.RegisterBackend("cuda", greedy{})
+		device.RegisterBackend("cuda", greedy{})
 	}
-	if hogwild.IsWorker() {
-		os.Exit(hogwild.WorkerMain())
+	if run.IsWorker() {
+		os.Exit(run.WorkerMain())
 	}
 	if config := os.Getenv(apartVariable); config != "" {
 		os.Exit(runApart(config))
@@ -83,8 +86,8 @@ type call struct {
 
 // digits is the built-in set, so that the test needs no data; small, because the
 // stand-in interprets every instruction.
-func digits(t *testing.T, edit func(*hogwild.Config)) hogwild.Config {
-	c := hogwild.Default()
+func digits(t *testing.T, edit func(*config.Config)) config.Config {
+	c := config.Default()
 	c.Data, c.Run, c.SaveEvery = "digits:3000", t.TempDir(), "0"
 	c.Workers, c.Batch, c.LR, c.Epochs, c.GPU = 1, 8, .05, 2, "0"
 	c.LRCap = "off" // one step in flight on a GPU, and on the CPU one worker
@@ -92,9 +95,9 @@ func digits(t *testing.T, edit func(*hogwild.Config)) hogwild.Config {
 	return c
 }
 
-func train(t *testing.T, c hogwild.Config) hogwild.Result {
+func train(t *testing.T, c config.Config) rundir.Result {
 	t.Helper()
-	r, err := hogwild.Run(context.Background(), c)
+	r, err := run.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,35 +109,35 @@ func train(t *testing.T, c hogwild.Config) hogwild.Result {
 func TestSameAsCPU(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
-		{"softmax", func(c *hogwild.Config) { c.Model = "softmax" }},
-		{"softmax standard scale", func(c *hogwild.Config) { c.Model, c.Scale, c.LR = "softmax", "0.1307,0.3081", .01 }},
-		{"logistic", func(c *hogwild.Config) { c.Model = "logistic" }},
-		{"hinge l2", func(c *hogwild.Config) { c.Model, c.LR = "hinge", .01 }},
-		{"mlp", func(c *hogwild.Config) { c.Model, c.Batch = "mlp:32", 16 }},
-		{"mlp one example", func(c *hogwild.Config) { c.Model, c.Batch, c.LR, c.Data, c.Epochs = "mlp:40", 1, .01, "digits:600", 1 }},
-		{"mlp two layers momentum", func(c *hogwild.Config) {
+		{"softmax", func(c *config.Config) { c.Model = "softmax" }},
+		{"softmax standard scale", func(c *config.Config) { c.Model, c.Scale, c.LR = "softmax", "0.1307,0.3081", .01 }},
+		{"logistic", func(c *config.Config) { c.Model = "logistic" }},
+		{"hinge l2", func(c *config.Config) { c.Model, c.LR = "hinge", .01 }},
+		{"mlp", func(c *config.Config) { c.Model, c.Batch = "mlp:32", 16 }},
+		{"mlp one example", func(c *config.Config) { c.Model, c.Batch, c.LR, c.Data, c.Epochs = "mlp:40", 1, .01, "digits:600", 1 }},
+		{"mlp two layers momentum", func(c *config.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data = "mlp:24,12", "momentum", .01, "digits:1000"
 		}},
-		{"softmax cosine", func(c *hogwild.Config) { c.Model, c.Schedule = "softmax", "cosine" }},
-		{"softmax raw", func(c *hogwild.Config) { c.Model, c.Center, c.Data, c.Epochs = "softmax", "off", "digits:1000", 1 }},
-		{"softmax adam", func(c *hogwild.Config) {
+		{"softmax cosine", func(c *config.Config) { c.Model, c.Schedule = "softmax", "cosine" }},
+		{"softmax raw", func(c *config.Config) { c.Model, c.Center, c.Data, c.Epochs = "softmax", "off", "digits:1000", 1 }},
+		{"softmax adam", func(c *config.Config) {
 			c.Model, c.Optimizer, c.Batch, c.LR, c.Data, c.Epochs = "softmax", "adam", 20, .002, "digits:1000", 1
 		}},
-		{"logistic adagrad l1", func(c *hogwild.Config) {
+		{"logistic adagrad l1", func(c *config.Config) {
 			c.Model, c.Optimizer, c.L1, c.Data, c.Epochs = "logistic", "adagrad", 1e-4, "digits:1000", 1
 		}},
-		{"softmax l1 bias step", func(c *hogwild.Config) {
+		{"softmax l1 bias step", func(c *config.Config) {
 			c.Model, c.L1, c.BiasStep, c.Data, c.Epochs = "softmax", 1e-3, "0.5", "digits:1000", 1
 		}},
-		{"sync adam", func(c *hogwild.Config) {
+		{"sync adam", func(c *config.Config) {
 			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data, c.Epochs = "sync", 2, 5, "average", "adam", .002, "digits:500", 1
 		}},
-		{"sync momentum", func(c *hogwild.Config) {
+		{"sync momentum", func(c *config.Config) {
 			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = "sync", 2, 5, "momentum", .01, "digits:1000"
 		}},
-		{"sync gradients", func(c *hogwild.Config) { c.Mode, c.Workers, c.Average, c.Data = "sync", 2, "gradients", "digits:1000" }},
+		{"sync gradients", func(c *config.Config) { c.Mode, c.Workers, c.Average, c.Data = "sync", 2, "gradients", "digits:1000" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			gpu := digits(t, c.edit)
@@ -147,7 +150,7 @@ func TestSameAsCPU(t *testing.T) {
 }
 
 // sameAsCPU trains on the GPU and on the CPU, and compares the losses of each epoch.
-func sameAsCPU(t *testing.T, gpu hogwild.Config, within float64) {
+func sameAsCPU(t *testing.T, gpu config.Config, within float64) {
 	t.Helper()
 	cpu := gpu
 	cpu.GPU, cpu.InFlight, cpu.Run = "", 0, t.TempDir()
@@ -171,7 +174,7 @@ func TestMNIST(t *testing.T) {
 		t.Skipf("MNIST is neither in $HOGWILD_DATA nor in ../shared/data")
 	}
 	for model, numbers := range map[string][]int{"softmax": {1, 2, 4}, "logistic": {2}, "mlp:32": {1, 4}} {
-		c := digits(t, func(c *hogwild.Config) {
+		c := digits(t, func(c *config.Config) {
 			c.Data, c.Limit, c.Model, c.LR, c.Epochs, c.Schedule, c.GPU = path, 2000, model, .03, 1, "cosine", ""
 		})
 		want := train(t, c)
@@ -194,7 +197,7 @@ func TestMNIST(t *testing.T) {
 // weights, and the other for the data, once each.
 func TestOneAllocation(t *testing.T) {
 	before := len(trace(t))
-	r := train(t, digits(t, func(c *hogwild.Config) { c.Workers, c.InFlight, c.Epochs = 4, 8, 1 }))
+	r := train(t, digits(t, func(c *config.Config) { c.Workers, c.InFlight, c.Epochs = 4, 8, 1 }))
 	exports, opens := map[int]int{}, map[int]int{}
 	for _, c := range trace(t)[before:] {
 		switch c.Call {
@@ -224,11 +227,11 @@ func TestOneAllocation(t *testing.T) {
 func TestSyncRepeats(t *testing.T) {
 	var saved [2][]byte
 	for i := range saved {
-		c := digits(t, func(c *hogwild.Config) {
+		c := digits(t, func(c *config.Config) {
 			c.Mode, c.Workers, c.AverageEvery, c.Data, c.Epochs = "sync", 3, 4, "digits:1000", 1
 		})
 		train(t, c)
-		_, tensors, err := hogwild.ReadTensors(filepath.Join(c.Run, "weights.safetensors"))
+		_, tensors, err := rundir.ReadTensors(filepath.Join(c.Run, "weights.safetensors"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +247,7 @@ func TestSyncRepeats(t *testing.T) {
 // TestKilledWorkers: a worker that is killed is restarted, and nothing is lost.
 func TestKilledWorkers(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
-		c := digits(t, func(c *hogwild.Config) {
+		c := digits(t, func(c *config.Config) {
 			c.Mode, c.Workers, c.InFlight, c.MaxRestarts, c.Epochs = mode, 2, 2, 20, 3
 		})
 		stop := make(chan bool)
@@ -288,7 +291,7 @@ func childrenOf(pid int) (pids []int) {
 
 // TestResume: a one-worker run that is cut and resumed ends like one left alone.
 func TestResume(t *testing.T) {
-	edit := func(c *hogwild.Config) {
+	edit := func(c *config.Config) {
 		c.InFlight, c.Optimizer, c.LR, c.Schedule, c.Epochs = 1, "momentum", .01, "cosine", 2
 	}
 	whole := train(t, digits(t, edit))
@@ -303,7 +306,7 @@ func TestResume(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	cut, err := hogwild.Run(ctx, c)
+	cut, err := run.Run(ctx, c)
 	cancel()
 	if err == nil {
 		t.Skip("the run was over before it was cut")
@@ -319,15 +322,15 @@ func TestResume(t *testing.T) {
 // TestRefuses: what does not train on a GPU is said before anything starts.
 func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 		says string
 	}{
-		{func(c *hogwild.Config) { c.GPU = "7" }, "gpu 7: there is no such GPU"},
-		{func(c *hogwild.Config) { c.GPU = "x" }, `gpu "x"`},
-		{func(c *hogwild.Config) { c.Optimizer, c.Mode, c.Average = "adam", "sync", "gradients" }, "averaged gradients with optimizer adam"},
-		{func(c *hogwild.Config) { c.L1, c.Mode, c.Average = 1e-4, "sync", "gradients" }, "l1 0.0001"},
+		{func(c *config.Config) { c.GPU = "7" }, "gpu 7: there is no such GPU"},
+		{func(c *config.Config) { c.GPU = "x" }, `gpu "x"`},
+		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", "sync", "gradients" }, "averaged gradients with optimizer adam"},
+		{func(c *config.Config) { c.L1, c.Mode, c.Average = 1e-4, "sync", "gradients" }, "l1 0.0001"},
 	} {
-		_, err := hogwild.Run(context.Background(), digits(t, c.edit))
+		_, err := run.Run(context.Background(), digits(t, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
 		}
@@ -337,7 +340,7 @@ func TestRefuses(t *testing.T) {
 // spoilt makes the kernel regularize where the CPU does not: any wrong step.
 type spoilt struct{ backend }
 
-func (b spoilt) Own(s *hogwild.Setup) (hogwild.Owner, error) {
+func (b spoilt) Own(s *device.Setup) (device.Owner, error) {
 	made, err := b.backend.Own(s)
 	if err != nil {
 		return nil, err
@@ -378,10 +381,10 @@ func TestTried(t *testing.T) {
 
 // TestSelfCheck: a GPU that computes something else than the CPU trains nothing.
 func TestSelfCheck(t *testing.T) {
-	hogwild.RegisterBackend("cuda", spoilt{})
+	device.RegisterBackend("cuda", spoilt{})
 	defer Register()
 	for _, model := range []string{"softmax", "mlp:20", "conv:2@3p2,4"} {
-		_, err := hogwild.Run(context.Background(), digits(t, func(c *hogwild.Config) { c.Model = model }))
+		_, err := run.Run(context.Background(), digits(t, func(c *config.Config) { c.Model = model }))
 		if err == nil || !strings.Contains(err.Error(), "self-check of") || !strings.Contains(err.Error(), "do not trust") {
 			t.Errorf("%s: %v, want the self-check's error", model, err)
 		}

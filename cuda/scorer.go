@@ -8,8 +8,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
 
@@ -41,7 +41,7 @@ func newScorer(o *owner, set *data.Set) (*scorer, error) {
 	return s, nil
 }
 
-func (s *scorer) open(o *owner, setup *hogwild.Setup) error {
+func (s *scorer) open(o *owner, setup *device.Setup) error {
 	set := setup.Set
 	if err := s.load(o, set); err != nil {
 		return err

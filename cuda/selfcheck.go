@@ -4,9 +4,10 @@ package cuda
 
 import (
 	"fmt"
-	"hogwild/hogwild"
 	"math"
 	"math/rand/v2"
+
+	"hogwild/hogwild/cpu"
 )
 
 // selfCheck takes one step of the run's kernel on random weights and the first rows
@@ -51,7 +52,7 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	}
 	const rate = 0.5
 	want := append([]float32(nil), w...)
-	loss := hogwild.TryStep(o.setup, want, rows, rate)
+	loss := cpu.TryStep(o.setup, want, rows, rate)
 	got, lossThere, err := o.oneStep(w, rows, rate)
 	if err != nil {
 		return "", err

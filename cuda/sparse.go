@@ -10,8 +10,9 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 )
 
 // sparse is linear models on sparse rows: kernels/sparse.cu. A step of plain SGD is a
@@ -25,7 +26,7 @@ var (
 const warpsOfCTA = 8
 
 // sparseFamily is the one of the two that takes the steps of a configuration.
-func sparseFamily(c *hogwild.Config) *family {
+func sparseFamily(c *config.Config) *family {
 	if takesWhole(c) {
 		return &whole
 	}
@@ -33,15 +34,15 @@ func sparseFamily(c *hogwild.Config) *family {
 }
 
 // takesWhole tells whether a step needs the gradient of all weights.
-func takesWhole(c *hogwild.Config) bool { return c.Optimizer != "sgd" || averagesGradients(c) }
+func takesWhole(c *config.Config) bool { return c.Optimizer != "sgd" || averagesGradients(c) }
 
-func averagesGradients(c *hogwild.Config) bool { return c.Mode == "sync" && c.Average == "gradients" }
+func averagesGradients(c *config.Config) bool { return c.Mode == "sync" && c.Average == "gradients" }
 
 func sparseKernels(step string) func(*job) (string, string) {
 	return func(*job) (string, string) { return step, "sparse_evaluate" }
 }
 
-func fillSparse(j *job, s *hogwild.Setup, m *memory) error {
+func fillSparse(j *job, s *device.Setup, m *memory) error {
 	spec, c := s.Spec, s.Job
 	switch {
 	case len(spec.Widths) > 0:
@@ -85,7 +86,7 @@ const (
 // flushEvery is how many steps a CTA holds back; 1: none. Where nobody says, all that the
 // CTAs of the run hold back together are to be at most half of the steps in flight that the
 // learning rate bears; where that is too little to gain by, or not known, nothing is held back.
-func flushEvery(s *hogwild.Setup) int {
+func flushEvery(s *device.Setup) int {
 	c := s.Job
 	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(c) {
 		return 1
@@ -104,7 +105,7 @@ func flushEvery(s *hogwild.Setup) int {
 }
 
 // hotCount is how many weights are held back, the bias among them; 0 where nothing is.
-func hotCount(s *hogwild.Setup) int {
+func hotCount(s *device.Setup) int {
 	if flushEvery(s) <= 1 {
 		return 0
 	}
@@ -117,7 +118,7 @@ func hotCount(s *hogwild.Setup) int {
 
 // notHeld says that nothing is held back, if somebody asked for it in vain; else it is
 // empty.
-func notHeld(s *hogwild.Setup, j *job) string {
+func notHeld(s *device.Setup, j *job) string {
 	n, err := strconv.Atoi(s.Job.FlushEvery)
 	switch {
 	case err != nil || n <= 1 || j.Hot > 0:
@@ -129,7 +130,7 @@ func notHeld(s *hogwild.Setup, j *job) string {
 }
 
 // hotColumns are they: the most frequent columns, and the bias last.
-func hotColumns(s *hogwild.Setup) []int64 {
+func hotColumns(s *device.Setup) []int64 {
 	n, freq := hotCount(s), s.Set.Freq
 	if s.Spec.Bias {
 		n--
@@ -160,7 +161,7 @@ func marked(idx, from []uint32, slot map[uint32]uint32) {
 }
 
 // uploadHot marks the hot columns in the training set on the GPU, and lists them there.
-func uploadHot(m *memory, s *hogwild.Setup) error {
+func uploadHot(m *memory, s *device.Setup) error {
 	d := m.layout.Data
 	if d.Hot < 0 {
 		return nil

@@ -16,15 +16,17 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/run"
 )
 
 // Whole runs on sparse rows, against the CPU device.
 
 // sparseRun is a short run on the first rows of one of the real sets.
-func sparseRun(t *testing.T, set string, edit func(*hogwild.Config)) hogwild.Config {
+func sparseRun(t *testing.T, set string, edit func(*config.Config)) config.Config {
 	t.Helper()
-	c := digits(t, func(c *hogwild.Config) {
+	c := digits(t, func(c *config.Config) {
 		c.Limit, c.Batch, c.LR, c.BiasStep = 2000, 1, .03, "1"
 		edit(c)
 	})
@@ -75,19 +77,19 @@ var tests = map[string]string{a9a: "a9a/a9a.t", imdb: "imdb/imdb_ltc_test.gz"}
 func TestSparseSameAsCPU(t *testing.T) {
 	for _, c := range []struct {
 		name, set string
-		edit      func(*hogwild.Config)
+		edit      func(*config.Config)
 	}{
-		{"logistic", a9a, func(*hogwild.Config) {}},
-		{"logistic imdb", imdb, func(c *hogwild.Config) { c.LR, c.Bias = 3, false }},
-		{"logistic l1 l2", a9a, func(c *hogwild.Config) { c.L1, c.L2 = 1e-4, 1e-3 }},
-		{"hinge batch 8", a9a, func(c *hogwild.Config) { c.Model, c.Batch = "hinge", 8 }},
-		{"softmax", a9a, func(c *hogwild.Config) { c.Model, c.Batch, c.Limit = "softmax", 4, 1000 }},
-		{"momentum l2", a9a, func(c *hogwild.Config) { c.Optimizer, c.Batch, c.L2, c.LR = "momentum", 16, 1e-3, .01 }},
-		{"adagrad", a9a, func(c *hogwild.Config) { c.Optimizer, c.Batch, c.LR = "adagrad", 8, .1 }},
-		{"adagrad l1", imdb, func(c *hogwild.Config) { c.Optimizer, c.Batch, c.LR, c.L1, c.Epochs = "adagrad", 8, .1, 1e-5, 1 }},
-		{"adam", a9a, func(c *hogwild.Config) { c.Optimizer, c.Batch, c.Limit = "adam", 16, 1000 }},
-		{"sync", a9a, func(c *hogwild.Config) { c.Mode, c.Workers, c.AverageEvery, c.L2 = "sync", 2, 5, 1e-3 }},
-		{"sync gradients", a9a, func(c *hogwild.Config) {
+		{"logistic", a9a, func(*config.Config) {}},
+		{"logistic imdb", imdb, func(c *config.Config) { c.LR, c.Bias = 3, false }},
+		{"logistic l1 l2", a9a, func(c *config.Config) { c.L1, c.L2 = 1e-4, 1e-3 }},
+		{"hinge batch 8", a9a, func(c *config.Config) { c.Model, c.Batch = "hinge", 8 }},
+		{"softmax", a9a, func(c *config.Config) { c.Model, c.Batch, c.Limit = "softmax", 4, 1000 }},
+		{"momentum l2", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.L2, c.LR = "momentum", 16, 1e-3, .01 }},
+		{"adagrad", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.LR = "adagrad", 8, .1 }},
+		{"adagrad l1", imdb, func(c *config.Config) { c.Optimizer, c.Batch, c.LR, c.L1, c.Epochs = "adagrad", 8, .1, 1e-5, 1 }},
+		{"adam", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.Limit = "adam", 16, 1000 }},
+		{"sync", a9a, func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery, c.L2 = "sync", 2, 5, 1e-3 }},
+		{"sync gradients", a9a, func(c *config.Config) {
 			c.Mode, c.Average, c.Workers, c.Batch, c.L2, c.LR = "sync", "gradients", 2, 8, 1e-3, .1
 		}},
 	} {
@@ -105,17 +107,17 @@ func TestSparseSameAsCPU(t *testing.T) {
 // columns are held back or not, added to or stored.
 func TestSparseInFlight(t *testing.T) {
 	for _, set := range []string{a9a, imdb} {
-		edit := func(c *hogwild.Config) {
+		edit := func(c *config.Config) {
 			c.Limit, c.Epochs, c.Schedule, c.GPU = 5000, 2, "cosine", ""
 			if c.LR = .03; set == imdb {
 				c.LR, c.Bias = 3, false
 			}
 		}
 		want := *train(t, sparseRun(t, set, edit)).TestAccuracy
-		for _, how := range []func(*hogwild.Config){
-			func(c *hogwild.Config) { c.InFlight, c.FlushEvery = 64, "1" },
-			func(c *hogwild.Config) { c.InFlight, c.Workers, c.FlushEvery = 64, 2, "16" },
-			func(c *hogwild.Config) { c.InFlight, c.Write = 64, "racy" },
+		for _, how := range []func(*config.Config){
+			func(c *config.Config) { c.InFlight, c.FlushEvery = 64, "1" },
+			func(c *config.Config) { c.InFlight, c.Workers, c.FlushEvery = 64, 2, "16" },
+			func(c *config.Config) { c.InFlight, c.Write = 64, "racy" },
 		} {
 			c := sparseRun(t, set, edit)
 			c.GPU = "0"
@@ -132,14 +134,14 @@ func TestSparseInFlight(t *testing.T) {
 // TestSparseRefuses: what a GPU does not train on sparse rows is said before anything starts.
 func TestSparseRefuses(t *testing.T) {
 	for _, c := range []struct {
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 		says string
 	}{
-		{func(c *hogwild.Config) { c.Model = "mlp:8" }, "mlp:8 on sparse rows"},
-		{func(c *hogwild.Config) { c.Mode, c.Average, c.L1 = "sync", "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
-		{func(c *hogwild.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with the model mlp:8"},
+		{func(c *config.Config) { c.Model = "mlp:8" }, "mlp:8 on sparse rows"},
+		{func(c *config.Config) { c.Mode, c.Average, c.L1 = "sync", "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
+		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with the model mlp:8"},
 	} {
-		_, err := hogwild.Run(context.Background(), sparseRun(t, a9a, c.edit))
+		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
 		}
@@ -149,7 +151,7 @@ func TestSparseRefuses(t *testing.T) {
 // TestHotColumns: the most frequent ones, and the bias last.
 func TestHotColumns(t *testing.T) {
 	const d = 1500
-	s := &hogwild.Setup{Config: &hogwild.Config{Mode: "async", Optimizer: "sgd", FlushEvery: "16"}, Set: sparseSet(d)}
+	s := &device.Setup{Config: &config.Config{Mode: "async", Optimizer: "sgd", FlushEvery: "16"}, Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
 	got := hotColumns(s)
 	if len(got) != hotSlots || got[hotSlots-1] != d {

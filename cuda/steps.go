@@ -2,7 +2,7 @@
 
 package cuda
 
-import "hogwild/hogwild"
+import "hogwild/hogwild/plan"
 
 // How the chunks of a call of Train become launches: the steps of each, and their rows.
 
@@ -36,7 +36,7 @@ func (t *trainer) take(steps int) bool {
 }
 
 // add lists the steps of a chunk.
-func (t *trainer) add(c hogwild.Chunk) {
+func (t *trainer) add(c plan.Chunk) {
 	order, seen, at := t.setup.Order(c.Rank), c.Seen, len(t.list)
 	t.list = append(t.list, make([]int32, c.Count)...)
 	if c.Stride == c.Batch && c.Count > 0 { // at once, since neighbours in the order share a block

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/rundir"
 )
 
 // cramped are a GPU's memory and what of it is free: beside the weights 33 MiB, of which 32
@@ -21,9 +23,9 @@ type greedy struct{ backend }
 
 const greedyVariable = "HOGWILD_TEST_GREEDY"
 
-type hungry struct{ hogwild.Device }
+type hungry struct{ device.Device }
 
-func (greedy) Join(s *hogwild.Setup, rank int, handle []byte) (hogwild.Device, error) {
+func (greedy) Join(s *device.Setup, rank int, handle []byte) (device.Device, error) {
 	d, err := backend{}.Join(s, rank, handle)
 	return hungry{d}, err
 }
@@ -36,16 +38,16 @@ func TestStreams(t *testing.T) {
 	_ = trace(t) // skips unless the driver is the stand-in
 	for _, c := range []struct {
 		name string
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
-		{"bytes", func(c *hogwild.Config) { c.Model, c.Data = "softmax", "digits:1000" }},
-		{"bytes scaled", func(c *hogwild.Config) { c.Model, c.Scale, c.LR, c.Data = "mlp:20", "standard", .01, "digits:500" }},
-		{"floats", func(c *hogwild.Config) { c.Model, c.Data = "logistic", "made:dense:2000x60" }},
-		{"bytes, dropout", func(c *hogwild.Config) { c.Model, c.Data = "conv:2@5p4d,8d", "digits:100" }}, // drawn by the row's number
-		{"sparse", func(c *hogwild.Config) { c.Model, c.Data = "logistic", "made:sparse:3000x1000x20" }},
-		{"matrix", func(c *hogwild.Config) { c.Model, c.Data = "factor:4", "made:lowrank:60x50x1500x2" }},
-		{"graph", func(c *hogwild.Config) { c.Model, c.Data = "cut", "made:dblife:0.01" }},
-		{"floats, wide", func(c *hogwild.Config) { c.Model, c.Data = "logistic", "made:dense:600x2000" }},
+		{"bytes", func(c *config.Config) { c.Model, c.Data = "softmax", "digits:1000" }},
+		{"bytes scaled", func(c *config.Config) { c.Model, c.Scale, c.LR, c.Data = "mlp:20", "standard", .01, "digits:500" }},
+		{"floats", func(c *config.Config) { c.Model, c.Data = "logistic", "made:dense:2000x60" }},
+		{"bytes, dropout", func(c *config.Config) { c.Model, c.Data = "conv:2@5p4d,8d", "digits:100" }}, // drawn by the row's number
+		{"sparse", func(c *config.Config) { c.Model, c.Data = "logistic", "made:sparse:3000x1000x20" }},
+		{"matrix", func(c *config.Config) { c.Model, c.Data = "factor:4", "made:lowrank:60x50x1500x2" }},
+		{"graph", func(c *config.Config) { c.Model, c.Data = "cut", "made:dblife:0.01" }},
+		{"floats, wide", func(c *config.Config) { c.Model, c.Data = "logistic", "made:dense:600x2000" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := digits(t, c.edit)
@@ -77,7 +79,7 @@ func TestStreams(t *testing.T) {
 // TestStreamsHoldNothing: it is said that columns of a set that streams are not held back.
 func TestStreamsHoldNothing(t *testing.T) {
 	_ = trace(t)
-	config := digits(t, func(c *hogwild.Config) {
+	config := digits(t, func(c *config.Config) {
 		c.Model, c.Data, c.FlushEvery, c.Epochs = "logistic", "made:sparse:1000x1000x20", "16", 1
 	})
 	for _, streams := range []bool{false, true} {
@@ -102,7 +104,7 @@ func abs(v float64) float64 { return max(v, -v) }
 // weightsIn are the bytes of the weights in a run folder.
 func weightsIn(t *testing.T, folder string) (all []byte) {
 	t.Helper()
-	_, tensors, err := hogwild.ReadTensors(filepath.Join(folder, "weights.safetensors"))
+	_, tensors, err := rundir.ReadTensors(filepath.Join(folder, "weights.safetensors"))
 	if err != nil {
 		t.Fatal(err)
 	}

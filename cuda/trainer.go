@@ -9,14 +9,15 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
 )
 
-// trainer is the Device of one rank: hogwild.Device over GPU memory. What it writes
+// trainer is the Device of one rank: device.Device over GPU memory. What it writes
 // to the weights, others are writing too; see kernels/dev.h for the racy line.
 type trainer struct {
 	*gpu
-	setup   *hogwild.Setup
+	setup   *device.Setup
 	memory  *memory
 	kernels kernels
 	family  *family
@@ -30,16 +31,16 @@ type trainer struct {
 	private buffers
 
 	chunks  int // Appetite
-	tallies []hogwild.Tally
+	tallies []plan.ChunkResult
 	steps   int64
 	begun   int64 // steps in all launches so far
 	opened  bool  // the memory is the coordinator's
 
 	// of a call of Train
-	left  []hogwild.Chunk // not yet listed
-	list  []int32         // rows of a launch, step after step
-	start []int32         // of each step in list, and its end
-	lr    []float32       // of all steps
+	left  []plan.Chunk // not yet listed
+	list  []int32      // rows of a launch, step after step
+	start []int32      // of each step in list, and its end
+	lr    []float32    // of all steps
 	loss  []float32
 }
 
@@ -57,7 +58,7 @@ const (
 	mostChunks = 4096
 )
 
-func newTrainer(s *hogwild.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
+func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, chunks: 1, samples: s.Samples(), rows: source{s.Set, m.piece > 0}}
 	var err error
 	if t.job, t.family, err = newJob(s, m); err != nil {
@@ -134,7 +135,7 @@ func (t *trainer) Appetite() int { return t.chunks }
 
 // Train runs the steps of the chunks in launches, one behind the other. What it computes
 // does not depend on where one ends and the next begins.
-func (t *trainer) Train(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
+func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	release, err := t.use()
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (t *trainer) Train(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
 // room is what a launch of that many rows and steps needs in a stage, without the rows
 // themselves.
 func (t *trainer) room(rows, steps int) int {
-	return room(8, jobBytes+ticketBytes+4*rows+12*steps+4+8*hogwild.RecordWords)
+	return room(8, jobBytes+ticketBytes+4*rows+12*steps+4+8*device.RecordWords)
 }
 
 const ticketBytes = 16
@@ -184,7 +185,7 @@ func (t *trainer) launch(rows, start []int32, lr []float32) error {
 	t.rows.put(s, &j, rows)
 	s.comesBack()
 	if t.samples {
-		record, address := place[uint64](s, hogwild.RecordWords)
+		record, address := place[uint64](s, device.RecordWords)
 		clear(record)
 		j.Record = address
 	}
@@ -197,7 +198,7 @@ func (t *trainer) launch(rows, start []int32, lr []float32) error {
 // took takes in what a launch has brought back: samples, and the losses of its steps.
 func (t *trainer) took(back []byte) {
 	if t.samples {
-		n := 8 * hogwild.RecordWords
+		n := 8 * device.RecordWords
 		t.setup.Sampled(t.rank, numbers[uint64](back[:n]))
 		back = back[roundUp(n, alignment):]
 	}
@@ -205,16 +206,16 @@ func (t *trainer) took(back []byte) {
 }
 
 // tally shares the losses out among the chunks.
-func (t *trainer) tally(cs []hogwild.Chunk) ([]hogwild.Tally, error) {
+func (t *trainer) tally(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	t.tallies = t.tallies[:0]
 	step := 0
 	for _, c := range cs {
-		y := hogwild.Tally{Examples: c.Count}
+		y := plan.ChunkResult{Examples: c.Count}
 		for left := c.Count; left > 0; left -= c.Batch {
 			loss := float64(t.loss[step])
 			t.steps++
 			if math.IsNaN(loss) || math.IsInf(loss, 0) {
-				return nil, hogwild.NotFinite(t.steps, loss, float64(t.lr[step]))
+				return nil, device.NotFinite(t.steps, loss, float64(t.lr[step]))
 			}
 			y.Loss += loss
 			y.Steps++

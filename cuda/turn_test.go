@@ -9,7 +9,8 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
 
@@ -27,7 +28,7 @@ func TestSamples(t *testing.T) { onEach(t, testSamples) }
 func testSamples(t *testing.T, g *gpuUnderTest) {
 	s := draw(problem{d: 13, k: 3, loss: model.CrossEntropy, batches: slices.Repeat([]int{1}, 10), ctas: 1}, 1)
 	j := s.job(g)
-	record := put(g, make([]uint64, hogwild.RecordWords))
+	record := put(g, make([]uint64, device.RecordWords))
 	j.Record, j.Weights = record, int64(len(s.w))
 	const launches = 64 * 4 * 2 // of ten steps
 	for n := range launches {
@@ -39,7 +40,7 @@ func testSamples(t *testing.T, g *gpuUnderTest) {
 			t.Fatal(err)
 		}
 	}
-	r := get[uint64](g, hogwild.RecordWords, record)
+	r := get[uint64](g, device.RecordWords, record)
 	late := uint64(0)
 	for _, n := range r[recordHistogram:] {
 		late += n
@@ -64,7 +65,7 @@ func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 			p.y[i] = 30
 		}
 		j := p.job(g)
-		record := put(g, make([]uint64, hogwild.RecordWords))
+		record := put(g, make([]uint64, device.RecordWords))
 		j.Record, j.Teams, j.Racy = record, 8, racy
 		var r []uint64
 		for range 30 { // launches: it is rare that a step is overtaken just while it is a sample
@@ -73,7 +74,7 @@ func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 				t.Fatal(err)
 			}
 			j.Taken += j.Steps
-			if r = get[uint64](g, hogwild.RecordWords, record); r[recordConflicts] > 0 {
+			if r = get[uint64](g, device.RecordWords, record); r[recordConflicts] > 0 {
 				break
 			}
 		}
@@ -91,18 +92,18 @@ func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 func TestGPUModes(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		edit func(*hogwild.Config)
+		edit func(*config.Config)
 	}{
-		{"softmax", func(c *hogwild.Config) { c.Model, c.Data = "softmax", "digits:2000" }},
-		{"factor", func(c *hogwild.Config) { c.Model, c.Data, c.Batch = "factor:8", "made:lowrank:60x50x4000x3", 1 }},
-		{"factor momentum", func(c *hogwild.Config) {
+		{"softmax", func(c *config.Config) { c.Model, c.Data = "softmax", "digits:2000" }},
+		{"factor", func(c *config.Config) { c.Model, c.Data, c.Batch = "factor:8", "made:lowrank:60x50x4000x3", 1 }},
+		{"factor momentum", func(c *config.Config) {
 			c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:8", "made:lowrank:60x50x4000x3", 8, "momentum", .01
 		}},
 	} {
-		serial := train(t, digits(t, func(k *hogwild.Config) { c.edit(k); k.GPU = "" }))
+		serial := train(t, digits(t, func(k *config.Config) { c.edit(k); k.GPU = "" }))
 		for _, mode := range []string{"atomic", "locked", "ordered"} {
 			for _, flight := range []int{1, 4} {
-				r := train(t, digits(t, func(k *hogwild.Config) { c.edit(k); k.Mode, k.InFlight = mode, flight }))
+				r := train(t, digits(t, func(k *config.Config) { c.edit(k); k.Mode, k.InFlight = mode, flight }))
 				near := 1e-3
 				if flight > 1 {
 					near = .05

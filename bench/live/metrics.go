@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // The text format of Prometheus, version 0.0.4:
@@ -64,7 +64,7 @@ func (x *exposition) gauge(name, help string, v float64) {
 }
 
 // workers is a family with a sample of each worker.
-func (x *exposition) workers(name, kind, help string, all []hogwild.WorkerStatus, value func(w hogwild.WorkerStatus) float64) {
+func (x *exposition) workers(name, kind, help string, all []rundir.WorkerStatus, value func(w rundir.WorkerStatus) float64) {
 	x.family(name, kind, help)
 	for _, w := range all {
 		x.sample(name, rankLabel(w.Rank), value(w))
@@ -101,7 +101,7 @@ func (s *server) metrics() []byte {
 }
 
 // scores is the last epoch that was evaluated.
-func (x *exposition) scores(e *hogwild.EpochResult) {
+func (x *exposition) scores(e *rundir.EpochResult) {
 	x.family("loss", "gauge", "Mean loss of the last epoch that was evaluated.")
 	x.sample("loss", `{set="train"}`, e.TrainLoss)
 	x.sample("loss", `{set="test"}`, e.TestLoss)
@@ -120,14 +120,14 @@ func (x *exposition) scores(e *hogwild.EpochResult) {
 }
 
 // moment is the last second.
-func (x *exposition) moment(s *hogwild.Status) {
+func (x *exposition) moment(s *rundir.Status) {
 	x.gauge("epoch", "The epoch under way, from 1.", float64(s.Epoch))
 	x.gauge("epochs", "Epochs that are to be trained.", float64(s.Epochs))
 	x.gauge("examples_per_second", "Speed of all workers over the last moment.", s.Rate)
 	x.workers("worker_examples_total", "counter", "Examples that a worker has trained since the start of the run.", s.Workers,
-		func(w hogwild.WorkerStatus) float64 { return float64(w.Examples) })
+		func(w rundir.WorkerStatus) float64 { return float64(w.Examples) })
 	x.workers("worker_restarts_total", "counter", "Times that a worker died and was started again.", s.Workers,
-		func(w hogwild.WorkerStatus) float64 { return float64(w.Restarts) })
+		func(w rundir.WorkerStatus) float64 { return float64(w.Restarts) })
 	x.workers("worker_up", "gauge", "1 while a worker trains or waits, 0 while it starts or is gone.", s.Workers, up)
 	samples, staleness, lost := 0.0, 0.0, 0.0
 	for _, w := range s.Workers {
@@ -142,7 +142,7 @@ func (x *exposition) moment(s *hogwild.Status) {
 	}
 }
 
-func up(w hogwild.WorkerStatus) float64 {
+func up(w rundir.WorkerStatus) float64 {
 	switch w.State {
 	case "starting", "restarting", "gone":
 		return 0

@@ -18,7 +18,8 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"hogwild/bench/page"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // server is a run as it is shown.
@@ -29,8 +30,8 @@ type server struct {
 	mu        sync.Mutex
 	tail      tail
 	steps     steps
-	config    hogwild.Config
-	result    *hogwild.Result
+	config    config.Config
+	result    *rundir.Result
 	read      stamp // of config.yaml, as it was read
 	listeners int   // to events
 	body      view
@@ -117,7 +118,7 @@ func (s *server) render() (html template.HTML) {
 	} else if err != nil {
 		return sorry(err)
 	}
-	p := page.OfRuns([]*hogwild.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
+	p := page.OfRuns([]*rundir.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
 		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}})
 	if !s.ended { // a report cannot know whether the run goes on; this page does
 		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run has not ended") })
@@ -141,7 +142,7 @@ func (s *server) settings() error {
 		return err
 	}
 	if is := (stamp{info.Size(), info.ModTime()}); is != s.read {
-		c := hogwild.Default()
+		c := config.Default()
 		if err := readFile(filepath.Join(s.folder, "config.yaml"), yaml.Unmarshal, &c); err != nil {
 			return err
 		}
@@ -150,7 +151,7 @@ func (s *server) settings() error {
 	if !s.ended { // a result that is there is that of the run which is resumed
 		return nil
 	}
-	var r hogwild.Result
+	var r rundir.Result
 	switch err := readFile(filepath.Join(s.folder, "result.json"), json.Unmarshal, &r); {
 	case err == nil:
 		s.result = &r

@@ -8,7 +8,7 @@ import (
 	"math"
 	"os"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // tail follows the metrics.jsonl of a run that goes on. It reads on from where it was; a
@@ -18,8 +18,8 @@ type tail struct {
 	offset  int64  // up to here whole lines are read
 	line    []byte // the last of them
 	lines   int    // read so far, which tells whether there is something new
-	epochs  course[hogwild.EpochResult]
-	seconds course[hogwild.Status]
+	epochs  course[rundir.EpochResult]
+	seconds course[rundir.Status]
 }
 
 // read takes in what was written since. A file that is not there yet is empty.
@@ -61,7 +61,7 @@ func (t *tail) take(line []byte) {
 	t.offset += int64(len(line))
 	t.line = line
 	t.lines++
-	switch e, s, _ := hogwild.ReadMetric(line); {
+	switch e, s, _ := rundir.ReadMetric(line); {
 	case e != nil:
 		t.epoch(*e)
 	case s != nil:
@@ -71,20 +71,20 @@ func (t *tail) take(line []byte) {
 
 // epoch adds an epoch. A run that is resumed from before its end repeats epochs: what was
 // after the snapshot is then past.
-func (t *tail) epoch(e hogwild.EpochResult) {
+func (t *tail) epoch(e rundir.EpochResult) {
 	if last := t.epochs.last; last != nil && e.Epoch <= last.Epoch {
-		t.epochs.cut(func(was hogwild.EpochResult) bool { return was.Epoch >= e.Epoch })
-		t.seconds.cut(func(was hogwild.Status) bool { return was.Seconds > e.Seconds })
+		t.epochs.cut(func(was rundir.EpochResult) bool { return was.Epoch >= e.Epoch })
+		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > e.Seconds })
 	}
 	t.epochs.add(e)
 }
 
 // second adds a moment; see epoch. Epochs come later than moments, since they are
 // evaluated first, but time does not go back in a run that goes on.
-func (t *tail) second(s hogwild.Status) {
+func (t *tail) second(s rundir.Status) {
 	if last := t.seconds.last; last != nil && s.Seconds < last.Seconds {
-		t.seconds.cut(func(was hogwild.Status) bool { return was.Seconds > s.Seconds })
-		t.epochs.cut(func(was hogwild.EpochResult) bool { return was.Seconds > s.Seconds })
+		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > s.Seconds })
+		t.epochs.cut(func(was rundir.EpochResult) bool { return was.Seconds > s.Seconds })
 	}
 	t.seconds.add(s)
 }

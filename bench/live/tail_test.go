@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // runFolder is a run's folder that a test fills as a run would.
@@ -191,7 +191,7 @@ func TestCourse(t *testing.T) {
 func TestOneCourseOfMany(t *testing.T) {
 	tail := &tail{}
 	for i := range 10000 {
-		tail.second(hogwild.Status{Seconds: float64(i)})
+		tail.second(rundir.Status{Seconds: float64(i)})
 	}
 	all := tail.seconds.all()
 	if n := len(all); n < maxCourse/2 || n > maxCourse+1 || all[0].Seconds != 0 || all[n-1].Seconds != 9999 {

@@ -3,7 +3,7 @@ package page
 import (
 	"fmt"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
 )
 
@@ -134,7 +134,7 @@ func eachWorker(r *run) figure.Figure {
 	return f
 }
 
-func extremes(seconds []hogwild.Status) []figure.Series {
+func extremes(seconds []rundir.Status) []figure.Series {
 	all := []figure.Series{
 		{Name: "slowest worker", Color: 0, Kind: figure.Curve},
 		{Name: "mean", Color: 1, Kind: figure.Curve},
@@ -200,7 +200,7 @@ func asynchronyOf(all []*run) []figure.Figure {
 }
 
 // stale is the mean staleness of all workers at each moment.
-func stale(seconds []hogwild.Status) (points []figure.Point) {
+func stale(seconds []rundir.Status) (points []figure.Point) {
 	for _, at := range seconds {
 		samples, sum := 0.0, 0.0
 		for _, w := range at.Workers {

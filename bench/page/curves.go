@@ -3,7 +3,7 @@ package page
 import (
 	"math"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
 )
 
@@ -11,34 +11,34 @@ import (
 type track struct {
 	name   string
 	color  int
-	epochs []hogwild.EpochResult
+	epochs []rundir.EpochResult
 }
 
 // score is what tells how well a model does after an epoch. Its value is NaN where the
 // model has no such score.
 type score struct {
 	name, title, label string
-	of                 func(hogwild.EpochResult) float64
+	of                 func(rundir.EpochResult) float64
 }
 
 // axis is what a score is drawn against.
 type axis struct {
 	name, title, label string
-	of                 func(hogwild.EpochResult) float64
+	of                 func(rundir.EpochResult) float64
 }
 
 var (
-	testLoss  = score{"loss", "Test loss", "test loss, mean of an example", func(e hogwild.EpochResult) float64 { return e.TestLoss }}
-	trainLoss = score{"train-loss", "Training loss", "training loss, mean of an example", func(e hogwild.EpochResult) float64 { return e.TrainLoss }}
+	testLoss  = score{"loss", "Test loss", "test loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TestLoss }}
+	trainLoss = score{"train-loss", "Training loss", "training loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TrainLoss }}
 
 	quality = []score{
-		{"accuracy", "Test accuracy", "test accuracy, % of the examples", func(e hogwild.EpochResult) float64 { return 100 * value(e.TestAccuracy) }},
-		{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e hogwild.EpochResult) float64 { return value(e.TestRMSE) }},
-		{"r2", "Test R²", "test R², share of the variance", func(e hogwild.EpochResult) float64 { return value(e.TestR2) }},
+		{"accuracy", "Test accuracy", "test accuracy, % of the examples", func(e rundir.EpochResult) float64 { return 100 * value(e.TestAccuracy) }},
+		{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.TestRMSE) }},
+		{"r2", "Test R²", "test R², share of the variance", func(e rundir.EpochResult) float64 { return value(e.TestR2) }},
 	}
 
-	againstTime     = axis{"time", "training time", "training time, s", func(e hogwild.EpochResult) float64 { return e.Seconds }}
-	againstExamples = axis{"examples", "examples", "examples trained", func(e hogwild.EpochResult) float64 { return float64(e.Examples) }}
+	againstTime     = axis{"time", "training time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
+	againstExamples = axis{"examples", "examples", "examples trained", func(e rundir.EpochResult) float64 { return float64(e.Examples) }}
 )
 
 func value(p *float64) float64 {

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // TestDevices has a run of 3 s in which one GPU trained twice as much as the cores.
 func TestDevices(t *testing.T) {
 	shares := `"shares":[{"device":"cuda:0","examples":80000,"share":0.6666666},{"device":"cpu","examples":40000,"share":0.3333333}],`
 	mixed := folder(t, "mixed", map[string]string{
-		"config.yaml": config, "metrics.jsonl": metrics(), "result.json": strings.Replace(result, "{", "{"+shares, 1),
+		"config.yaml": runConfig, "metrics.jsonl": metrics(), "result.json": strings.Replace(result, "{", "{"+shares, 1),
 	})
-	p := OfRuns([]*hogwild.Recorded{mixed})
+	p := OfRuns([]*rundir.Recorded{mixed})
 	for column, want := range map[string]string{"examples": "80,000", "examples/s": "26.7 k", "share of the examples": "67%"} {
 		if got := cell(t, p, "Devices", "cuda:0", column); got != want {
 			t.Errorf("%s: %q, want %q", column, got, want)
@@ -23,11 +23,11 @@ func TestDevices(t *testing.T) {
 		t.Errorf("share of the cores: %q", got)
 	}
 
-	alone := folder(t, "alone", map[string]string{"config.yaml": config, "metrics.jsonl": metrics(), "result.json": result})
-	if got := cell(t, OfRuns([]*hogwild.Recorded{alone, mixed}), "Devices", "mixed", "device"); got != "cuda:0" {
+	alone := folder(t, "alone", map[string]string{"config.yaml": runConfig, "metrics.jsonl": metrics(), "result.json": result})
+	if got := cell(t, OfRuns([]*rundir.Recorded{alone, mixed}), "Devices", "mixed", "device"); got != "cuda:0" {
 		t.Errorf("first device of the second run: %q", got)
 	}
-	for _, s := range OfRuns([]*hogwild.Recorded{alone}).Sections {
+	for _, s := range OfRuns([]*rundir.Recorded{alone}).Sections {
 		if s.Title == "Devices" {
 			t.Errorf("of a run on one device: %v", s.Table)
 		}

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -66,7 +67,7 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 }
 
 // machine adds what is known of the machine.
-func (p *Page) machine(m hogwild.Machine) {
+func (p *Page) machine(m rundir.Machine) {
 	cpu := m.CPU
 	if m.Cores > 0 {
 		cpu = strings.TrimPrefix(cpu+", "+human.Plural(m.Cores, "core"), ", ")
@@ -110,7 +111,7 @@ func (p *Page) floors(e *bench.Experiment) {
 // caseSettings is what was set: what all cases have in common, then in what they differ.
 func (p *Page) caseSettings(e *bench.Experiment) {
 	var names []string
-	var configs []hogwild.Config
+	var configs []config.Config
 	for _, c := range e.Cases {
 		names, configs = append(names, c.Name), append(configs, c.Config)
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
 )
 
@@ -20,7 +21,7 @@ func handmade() *bench.Experiment {
 	e := &bench.Experiment{
 		Kind: "bench", Name: "modes", Command: "hogwild bench --modes async,sync", Version: "0.1.0", Commit: "0123456789ab",
 		Time: time.Date(2026, 11, 22, 10, 30, 0, 0, time.UTC), Seeds: []uint64{1, 2, 3},
-		Machine: hogwild.Machine{CPU: "A Processor", Cores: 2, Memory: 8 << 30, Kernel: "Linux 6.1", Go: "go1.26"},
+		Machine: rundir.Machine{CPU: "A Processor", Cores: 2, Memory: 8 << 30, Kernel: "Linux 6.1", Go: "go1.26"},
 	}
 	for i, mode := range []string{"async", "sync"} {
 		for j, workers := range []int{1, 2, 4} {
@@ -32,7 +33,7 @@ func handmade() *bench.Experiment {
 
 // measured is a case that is so many times as fast as one worker of async.
 func measured(mode string, workers int, times float64) bench.Measured {
-	config := hogwild.Default()
+	config := config.Default()
 	config.Mode, config.Workers, config.Model = mode, workers, "softmax"
 	c := bench.Measured{
 		Case: bench.Case{Name: fmt.Sprintf("%s-%d", mode, workers), Settings: []bench.Setting{
@@ -58,11 +59,11 @@ func measured(mode string, workers int, times float64) bench.Measured {
 }
 
 // history is two epochs of 60,000 examples at a rate.
-func history(rate float64) (epochs []hogwild.EpochResult) {
+func history(rate float64) (epochs []rundir.EpochResult) {
 	for i, loss := range []float64{0.6, 0.4} {
 		accuracy := 0.8 + float64(i)/10
 		n := int64(i+1) * 60000
-		epochs = append(epochs, hogwild.EpochResult{
+		epochs = append(epochs, rundir.EpochResult{
 			Epoch: i + 1, Seconds: float64(n) / rate, Examples: n, LR: 0.1, TrainLoss: loss, TestLoss: loss, TestAccuracy: &accuracy,
 		})
 	}
@@ -216,9 +217,9 @@ func TestCurvesAreMedians(t *testing.T) {
 	e := handmade()
 	e.Cases[1].Histories = nil
 	for _, repeat := range [][]figure.Point{{{X: 1, Y: 0.9}, {X: 2, Y: 0.3}, {X: 3, Y: 0.2}}, {{X: 1.2, Y: 0.6}, {X: 2.5, Y: 0.5}}, {{X: 3, Y: 0.1}}} {
-		var h []hogwild.EpochResult
+		var h []rundir.EpochResult
 		for _, p := range repeat {
-			h = append(h, hogwild.EpochResult{Seconds: p.X, TestLoss: p.Y})
+			h = append(h, rundir.EpochResult{Seconds: p.X, TestLoss: p.Y})
 		}
 		e.Cases[1].Histories = append(e.Cases[1].Histories, h)
 	}

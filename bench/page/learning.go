@@ -2,7 +2,7 @@ package page
 
 import (
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
 	"hogwild/internal/human"
 )
@@ -35,9 +35,9 @@ func curves(p panel, caption string) (all []figure.Figure) {
 // median is the medians of a case's repeats at the end of each epoch that most of them
 // came to. One repeat of each case would not do: with other seeds other rows are held out,
 // and their losses do not compare.
-func median(c *bench.Measured) (epochs []hogwild.EpochResult) {
+func median(c *bench.Measured) (epochs []rundir.EpochResult) {
 	for i := 0; ; i++ {
-		var at []hogwild.EpochResult
+		var at []rundir.EpochResult
 		for _, h := range c.Histories {
 			if i < len(h) {
 				at = append(at, h[i])
@@ -46,14 +46,14 @@ func median(c *bench.Measured) (epochs []hogwild.EpochResult) {
 		if len(at) == 0 || 2*len(at) < len(c.Histories) {
 			return epochs
 		}
-		of := func(value func(hogwild.EpochResult) float64) float64 {
+		of := func(value func(rundir.EpochResult) float64) float64 {
 			var list []bench.Number
 			for _, e := range at {
 				list = append(list, bench.Number(value(e)))
 			}
 			return bench.Summarize(list).Median
 		}
-		e := hogwild.EpochResult{
+		e := rundir.EpochResult{
 			Epoch: at[0].Epoch, Seconds: of(againstTime.of), Examples: int64(of(againstExamples.of)),
 			TrainLoss: of(trainLoss.of), TestLoss: of(testLoss.of),
 		}

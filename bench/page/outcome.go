@@ -3,7 +3,8 @@ package page
 import (
 	"fmt"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -58,18 +59,18 @@ var outcomes = []struct {
 		seconds := max(r.last().Seconds, r.now().Seconds)
 		return numberText(float64(max(r.last().Examples, r.now().Examples))/seconds, human.Rate)
 	}},
-	{"start-up, s", ofResult(func(r *hogwild.Result) string { return human.Short(r.StartupSeconds) })},
+	{"start-up, s", ofResult(func(r *rundir.Result) string { return human.Short(r.StartupSeconds) })},
 	{"train loss", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
 	{"test loss", func(r *run) string { return numberText(r.last().TestLoss, human.Loss) }},
 	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), human.Accuracy) }},
 	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},
 	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), human.Loss) }},
-	{"staleness, mean", sampled(func(in *hogwild.Instruments) string { return human.Short(in.StalenessMean) })},
-	{"staleness, p99", sampled(func(in *hogwild.Instruments) string { return human.Count(in.StalenessP99) })},
-	{"staleness, max", sampled(func(in *hogwild.Instruments) string { return human.Count(in.StalenessMax) })},
-	{"in conflict", sampled(func(in *hogwild.Instruments) string { return human.Share(in.Conflicts) })},
-	{"lost updates", sampled(func(in *hogwild.Instruments) string { return human.Share(in.LostUpdates) })},
-	{"weights", ofResult(func(r *hogwild.Result) string {
+	{"staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })},
+	{"staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })},
+	{"staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })},
+	{"in conflict", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
+	{"lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })},
+	{"weights", ofResult(func(r *rundir.Result) string {
 		if r.Parameters == 0 {
 			return absent
 		}
@@ -78,7 +79,7 @@ var outcomes = []struct {
 }
 
 // ofResult is a cell that only a run has that has ended.
-func ofResult(text func(*hogwild.Result) string) func(*run) string {
+func ofResult(text func(*rundir.Result) string) func(*run) string {
 	return func(r *run) string {
 		if r.Result == nil {
 			return absent
@@ -88,8 +89,8 @@ func ofResult(text func(*hogwild.Result) string) func(*run) string {
 }
 
 // sampled is a cell of what the instruments of a run have seen.
-func sampled(text func(*hogwild.Instruments) string) func(*run) string {
-	return ofResult(func(r *hogwild.Result) string {
+func sampled(text func(*control.Instruments) string) func(*run) string {
+	return ofResult(func(r *rundir.Result) string {
 		if r.Instruments == nil || r.StalenessSamples == 0 {
 			return absent
 		}

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // repeated is an experiment of a plan with one repeat: a case has as many thousand
@@ -18,12 +19,12 @@ func repeated(p bench.Plan) *bench.Experiment {
 	for _, c := range p.Cases {
 		n, _ := strconv.Atoi(setting(c.Settings, "workers"))
 		epochs, _ := strconv.Atoi(setting(c.Settings, "epochs"))
-		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: hogwild.Default(), Failed: []string{""},
+		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default(), Failed: []string{""},
 			ExamplesPerSecond: []bench.Number{bench.Number(1000 * n)}, TestLoss: []bench.Number{0.3}, TrainLoss: []bench.Number{0.25},
-			Histories: [][]hogwild.EpochResult{make([]hogwild.EpochResult, epochs)}}
+			Histories: [][]rundir.EpochResult{make([]rundir.EpochResult, epochs)}}
 		for k := range epochs {
 			accuracy := 0.9
-			m.Histories[0][k] = hogwild.EpochResult{TrainLoss: float64(epochs - k), TestAccuracy: &accuracy}
+			m.Histories[0][k] = rundir.EpochResult{TrainLoss: float64(epochs - k), TestAccuracy: &accuracy}
 		}
 		e.Cases = append(e.Cases, m)
 	}

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
 // OfRuns is the report of runs, beside each other if there are several.
-func OfRuns(runs []*hogwild.Recorded) *Page {
+func OfRuns(runs []*rundir.Recorded) *Page {
 	var all []*run
 	for i, r := range runs {
 		all = append(all, &run{Recorded: r, name: name(runs, i), color: i})
@@ -38,13 +39,13 @@ func OfRuns(runs []*hogwild.Recorded) *Page {
 
 // run is a run and how a page of several tells it from the others.
 type run struct {
-	*hogwild.Recorded
+	*rundir.Recorded
 	name  string
 	color int
 }
 
 // name is the folder of a run without what leads to it, unless another one is called so.
-func name(runs []*hogwild.Recorded, i int) string {
+func name(runs []*rundir.Recorded, i int) string {
 	short := filepath.Base(runs[i].Folder)
 	for j, o := range runs {
 		if j != i && filepath.Base(o.Folder) == short {
@@ -82,19 +83,19 @@ func modelOf(r *run) string {
 }
 
 // last is the run's last epoch: an empty one before it has ended.
-func (r *run) last() hogwild.EpochResult {
+func (r *run) last() rundir.EpochResult {
 	if n := len(r.Epochs); n > 0 {
 		return r.Epochs[n-1]
 	}
-	return hogwild.EpochResult{TrainLoss: nan, TestLoss: nan}
+	return rundir.EpochResult{TrainLoss: nan, TestLoss: nan}
 }
 
 // now is the run's last moment.
-func (r *run) now() hogwild.Status {
+func (r *run) now() rundir.Status {
 	if n := len(r.Seconds); n > 0 {
 		return r.Seconds[n-1]
 	}
-	return hogwild.Status{}
+	return rundir.Status{}
 }
 
 // state says whether the run has ended, and how.
@@ -182,7 +183,7 @@ func (r *run) events() (notes []string) {
 // several first those in which they differ.
 func (p *Page) runSettings(all []*run) {
 	var names []string
-	var configs []hogwild.Config
+	var configs []config.Config
 	for _, r := range all {
 		names, configs = append(names, r.name), append(configs, r.Config)
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 // folder makes a run folder by hand: two workers, of which each second one trains 10,000
 // and the other 30,000 examples.
-func folder(t *testing.T, name string, files map[string]string) *hogwild.Recorded {
+func folder(t *testing.T, name string, files map[string]string) *rundir.Recorded {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -23,14 +23,14 @@ func folder(t *testing.T, name string, files map[string]string) *hogwild.Recorde
 			t.Fatal(err)
 		}
 	}
-	r, err := hogwild.ReadRun(dir)
+	r, err := rundir.ReadRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-const config = "workers: 2\ndata: digits\nmodel: softmax\nlr: 0.05\nmode: async\nbatch: 64\nepochs: 3\n"
+const runConfig = "workers: 2\ndata: digits\nmodel: softmax\nlr: 0.05\nmode: async\nbatch: 64\nepochs: 3\n"
 
 // metrics is lines of two epochs, and of two seconds.
 func metrics() string {
@@ -52,8 +52,8 @@ const result = `{"mode":"async","device":"cpu","workers":2,"epochs":2,"version":
 "staleness_samples":4,"staleness_mean":1.5,"staleness_p99":3,"staleness_histogram":[[0,1],[2,3]],"conflicts":0.25,"lost_updates":0.001,"notes":["a note"]}`
 
 func TestRunOfOneFolder(t *testing.T) {
-	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{
-		"config.yaml": config, "metrics.jsonl": metrics(), "result.json": result,
+	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{
+		"config.yaml": runConfig, "metrics.jsonl": metrics(), "result.json": result,
 	})})
 	for _, c := range []struct{ row, want string }{
 		{"state", "stopped early: interrupted"},
@@ -98,8 +98,8 @@ func TestRunOfOneFolder(t *testing.T) {
 
 // TestRunUnderWay has no result yet, and a last line that is not whole.
 func TestRunUnderWay(t *testing.T) {
-	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{
-		"config.yaml": config, "metrics.jsonl": metrics() + `{"kind":"epo`,
+	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{
+		"config.yaml": runConfig, "metrics.jsonl": metrics() + `{"kind":"epo`,
 	})})
 	if got := cell(t, p, "Results", "state", ""); got != "not ended: epoch 2 of 3" {
 		t.Errorf("state: %q", got)
@@ -110,14 +110,14 @@ func TestRunUnderWay(t *testing.T) {
 	if text := whole(t, p); !strings.Contains(text, "has not ended, or was killed") {
 		t.Error("the page does not say that the run has not ended")
 	}
-	whole(t, OfRuns([]*hogwild.Recorded{folder(t, "new", map[string]string{"config.yaml": config})}))
+	whole(t, OfRuns([]*rundir.Recorded{folder(t, "new", map[string]string{"config.yaml": runConfig})}))
 	whole(t, OfRuns(nil))
 }
 
 // TestRunThatDiverged has losses that are not numbers, null in JSON.
 func TestRunThatDiverged(t *testing.T) {
 	lines := metrics() + `{"kind":"epoch","epoch":3,"seconds":4.5,"examples":180000,"lr":0.05,"train_loss":null,"test_loss":null}` + "\n"
-	p := OfRuns([]*hogwild.Recorded{folder(t, "mine", map[string]string{"config.yaml": config, "metrics.jsonl": lines})})
+	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
 	if text := whole(t, p); !strings.Contains(text, "The numbers diverged") || strings.Contains(text, ">NaN<") {
 		t.Error("the page does not say that the numbers diverged, or shows NaN")
 	}
@@ -127,16 +127,16 @@ func TestRunThatDiverged(t *testing.T) {
 }
 
 func TestSeveralRuns(t *testing.T) {
-	p := OfRuns([]*hogwild.Recorded{
-		folder(t, "one", map[string]string{"config.yaml": config, "metrics.jsonl": metrics(), "result.json": result}),
-		folder(t, "two", map[string]string{"config.yaml": strings.Replace(config, "async", "sync", 1), "metrics.jsonl": metrics()}),
+	p := OfRuns([]*rundir.Recorded{
+		folder(t, "one", map[string]string{"config.yaml": runConfig, "metrics.jsonl": metrics(), "result.json": result}),
+		folder(t, "two", map[string]string{"config.yaml": strings.Replace(runConfig, "async", "sync", 1), "metrics.jsonl": metrics()}),
 	})
 	if got := cell(t, p, "Settings that differ", "two", "mode"); got != "sync" {
 		t.Errorf("mode of the second run: %q", got)
 	}
 	for _, s := range p.Sections {
 		if s.Title == "Settings that differ" && len(s.Table.Heads) != 2 {
-			t.Errorf("settings that differ: %q, want the mode alone", s.Table.Heads)
+			t.Errorf("runConfig that differ: %q, want the mode alone", s.Table.Heads)
 		}
 	}
 	f := drawing(t, p, "loss-against-examples")
@@ -149,9 +149,9 @@ func TestSeveralRuns(t *testing.T) {
 }
 
 func TestRunsOfOneNameAreToldApart(t *testing.T) {
-	files := map[string]string{"config.yaml": config, "metrics.jsonl": metrics()}
+	files := map[string]string{"config.yaml": runConfig, "metrics.jsonl": metrics()}
 	a, b := folder(t, "mine", files), folder(t, "mine", files)
-	f := drawing(t, OfRuns([]*hogwild.Recorded{a, b}), "loss-against-time")
+	f := drawing(t, OfRuns([]*rundir.Recorded{a, b}), "loss-against-time")
 	series(t, f, a.Folder)
 	series(t, f, b.Folder)
 }

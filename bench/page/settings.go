@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // settings is the names and values of a configuration, in its order, as config.yaml has
 // them.
-func settings(c hogwild.Config) (all []bench.Setting) {
+func settings(c config.Config) (all []bench.Setting) {
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
 		if name := v.Type().Field(i).Tag.Get("yaml"); name != "" && name != "-" {
@@ -38,11 +38,11 @@ var apartFromRun = []string{"run", "seed", "resume", "save-every"}
 
 // changed is the settings that are not the defaults in all of the configurations alike,
 // and the names of those in which the configurations differ.
-func changed(configs []hogwild.Config) (same []bench.Setting, differ []string) {
+func changed(configs []config.Config) (same []bench.Setting, differ []string) {
 	if len(configs) == 0 {
 		return nil, nil
 	}
-	defaults, first := settings(hogwild.Default()), settings(configs[0])
+	defaults, first := settings(config.Default()), settings(configs[0])
 	for i, s := range first {
 		if slices.Contains(apartFromRun, s.Flag) {
 			continue
@@ -62,7 +62,7 @@ func changed(configs []hogwild.Config) (same []bench.Setting, differ []string) {
 }
 
 // differences is a table of the settings in which configurations differ; nil if in none.
-func differences(head string, names []string, configs []hogwild.Config, differ []string) *Table {
+func differences(head string, names []string, configs []config.Config, differ []string) *Table {
 	if len(differ) == 0 {
 		return nil
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
 )
 
 const benchHelp = `Usage: hogwild bench [flags]
@@ -66,7 +67,7 @@ type benchOptions struct {
 var benchTrains = []string{"data", "test", "model", "limit", "scale", "batch", "epochs", "lr", "optimizer", "momentum", "gpu"}
 
 func benchCommand() *cli.Command {
-	o := &benchOptions{train: &trainOptions{Config: hogwild.Default()}, repeat: 5, seconds: 8}
+	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
 	return &cli.Command{
 		Name: "bench", Description: benchHelp, Flags: o.flags(),
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
@@ -148,6 +149,6 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 }
 
 func (o *benchOptions) measureFloors() (*bench.Floors, error) {
-	hogwild.VerifyLoops(false) // some of them are measured
+	run.VerifyLoops(false) // some of them are measured
 	return bench.Measure(bench.Options{Seconds: o.seconds, Idle: []string{"--version"}})
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 const (
@@ -156,7 +156,7 @@ func gpusOf(b bench.Case) (int, error) {
 	if i < 0 || b.Settings[i].Value == "" {
 		return 0, nil
 	}
-	indices, choose, err := hogwild.ReadGPUs(b.Settings[i].Value)
+	indices, choose, err := config.ReadGPUs(b.Settings[i].Value)
 	return max(len(indices), choose), err
 }
 
@@ -241,7 +241,7 @@ func (o *benchOptions) modeList(s *settings, gpus int) ([]string, error) {
 		if gpus > 0 {
 			return []string{"async", "sync"}, nil
 		}
-		return hogwild.Modes, nil
+		return config.Modes, nil
 	}
 	return distinct("modes", strings.Split(o.modes, ","))
 }

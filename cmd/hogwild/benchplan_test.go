@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // planOf is the plan of a command line, without its command.
 func planOf(args ...string) (bench.Plan, error) {
-	o := &benchOptions{train: &trainOptions{Config: hogwild.Default()}, repeat: 5, seconds: 8}
+	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
 	c := benchCommand()
 	c.Flags = o.flags()
 	s, err := newSettings(c)
@@ -86,7 +86,7 @@ func TestBenchPlanRepeats(t *testing.T) {
 // TestBenchDefaults: every mode meets every number of workers, on two problems.
 func TestBenchDefaults(t *testing.T) {
 	p, err := planOf()
-	if want := 2 * len(hogwild.Modes) * len(upTo(runtime.NumCPU())); err != nil || len(p.Cases) != want {
+	if want := 2 * len(config.Modes) * len(upTo(runtime.NumCPU())); err != nil || len(p.Cases) != want {
 		t.Errorf("%d cases (%v), want %d", len(p.Cases), err, want)
 	}
 }

@@ -87,7 +87,7 @@ func TestDashboardPortInUse(t *testing.T) {
 	defer l.Close()
 	folder := filepath.Join(t.TempDir(), "run")
 	var stdout, stderr bytes.Buffer
-	status := run([]string{"train", "--data", "digits:500", "--run", folder, "--dashboard", l.Addr().String()}, &stdout, &stderr)
+	status := execute([]string{"train", "--data", "digits:500", "--run", folder, "--dashboard", l.Addr().String()}, &stdout, &stderr)
 	if text := stderr.String(); status != 2 || stdout.Len() > 0 || strings.Count(text, "\n") != 1 || !strings.Contains(text, "the port is in use") {
 		t.Errorf("status %d, stdout %q, stderr %q; want 2 and one line that says that the port is in use", status, &stdout, text)
 	}

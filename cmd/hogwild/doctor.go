@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/cuda"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/internal/self"
 )
 
@@ -74,7 +74,7 @@ const echoTime = time.Minute
 func examine() examination {
 	h := thisHost()
 	none := handOver()
-	e := examination{Version: hogwild.Version, Healthy: true}
+	e := examination{Version: config.Version, Healthy: true}
 	for _, check := range hostChecks {
 		if !check.gpu || none == nil {
 			e.Findings = append(e.Findings, check.look(h))

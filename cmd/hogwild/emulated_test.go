@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -134,7 +134,7 @@ func (p platform) test(t *testing.T, args string) {
 }
 
 // train runs hogwild train on the processor.
-func (p platform) train(t *testing.T, program, flags string) (r hogwild.Result) {
+func (p platform) train(t *testing.T, program, flags string) (r rundir.Result) {
 	t.Helper()
 	dir := t.TempDir()
 	line := append(strings.Fields(p.emulator), program, "train", "--json", "--quiet", "--run="+filepath.Join(dir, "run"))

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/run"
 )
 
 const evalHelp = `Usage: hogwild eval WEIGHTS|RUN --data PATH [--json]
@@ -34,7 +34,7 @@ func evalCommand() *cli.Command {
 				return usagef("eval takes one file of weights or run folder, and data: " +
 					"hogwild eval runs/digits --data digits")
 			}
-			result, err := hogwild.Eval(args[0], data, format, target)
+			result, err := run.Eval(args[0], data, format, target)
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 )
 
 const examples = "../../examples"
@@ -50,7 +50,7 @@ func TestExamples(t *testing.T) {
 			folder := t.TempDir()
 			var out, progress bytes.Buffer
 			args := []string{"train", "--config", file, "--run", folder, "--json"}
-			if status := run(append(args, strings.Fields(how.flags)...), &out, &progress); status != 0 {
+			if status := execute(append(args, strings.Fields(how.flags)...), &out, &progress); status != 0 {
 				t.Fatalf("status %d\n%s", status, progress.String())
 			}
 			var result map[string]any
@@ -60,7 +60,7 @@ func TestExamples(t *testing.T) {
 			if v, ok := result[how.field].(float64); !ok || v < how.least {
 				t.Errorf("%s is %v, want %v at least", how.field, result[how.field], how.least)
 			}
-			if _, err := hogwild.SavedConfig(folder); err != nil {
+			if _, err := rundir.SavedConfig(folder); err != nil {
 				t.Error(err)
 			}
 		})

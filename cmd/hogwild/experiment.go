@@ -14,7 +14,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/bench/page"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -35,7 +35,7 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	if err == nil {
 		err = undone(r, p)
 	}
-	if failed := writeExperiment(folder, e); failed != nil || errors.Is(err, hogwild.ErrUsage) {
+	if failed := writeExperiment(folder, e); failed != nil || errors.Is(err, config.ErrUsage) {
 		return errors.Join(err, failed)
 	}
 	var a answer = e
@@ -128,9 +128,9 @@ func untilSignal() (ctx context.Context, stop func()) {
 		case s := <-signals:
 			signal.Stop(signals)
 			if s == syscall.SIGTERM {
-				cancel(hogwild.ErrTerminated)
+				cancel(config.ErrTerminated)
 			}
-			cancel(hogwild.ErrInterrupted)
+			cancel(config.ErrInterrupted)
 		case <-ctx.Done():
 		}
 	}()

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hogwild/cuda"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // cudaProgram is this program built with -tags cuda. It is a program of its own
@@ -31,7 +31,7 @@ const driverTime = time.Minute
 // toGPU lets hogwild-cuda take the place of this process if the weights are to be on
 // a GPU: with the same arguments, environment and process number. It returns when
 // they are not; or, with an error that matches ErrUsage, when they cannot be.
-func toGPU(c hogwild.Config, _ bool) error {
+func toGPU(c config.Config, _ bool) error {
 	if c.GPU == "" {
 		return nil
 	}
@@ -110,8 +110,8 @@ func fits(path, text string) error {
 	if v == nil {
 		return fmt.Errorf("%s is not hogwild built with CUDA: build it with `make cuda`", path)
 	}
-	if v[1] != hogwild.Version {
-		return fmt.Errorf("%s is version %s and this is %s: build both with `make build cuda`", path, v[1], hogwild.Version)
+	if v[1] != config.Version {
+		return fmt.Errorf("%s is version %s and this is %s: build both with `make build cuda`", path, v[1], config.Version)
 	}
 	major, _ := strconv.Atoi(v[2]) // digits
 	minor, _ := strconv.Atoi(v[3])

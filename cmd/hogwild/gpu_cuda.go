@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/cuda"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // Before main, because a worker process is one before it is anything else.
@@ -19,7 +19,7 @@ func init() { cuda.Register() }
 
 // toGPU has nothing to do, as this is hogwild-cuda; unless it is to start anew, so that
 // its driver finds what has come into the environment.
-func toGPU(_ hogwild.Config, anew bool) error {
+func toGPU(_ config.Config, anew bool) error {
 	if !anew {
 		return nil
 	}

@@ -11,7 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
 	"hogwild/shm"
 )
@@ -29,7 +30,7 @@ type host struct {
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, func() map[string]string { return hogwild.VerifyLoops(true) }, os.Getenv, os.Getuid()}
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, func() map[string]string { return run.VerifyLoops(true) }, os.Getenv, os.Getuid()}
 }
 
 func softLimit(resource int) uint64 {
@@ -51,10 +52,10 @@ type processor struct {
 }
 
 func (h host) processor() processor {
-	m := hogwild.MachineAt(h.root)
+	m := rundir.MachineAt(h.root)
 	return processor{
 		Name: m.CPU, Cores: h.cores(), Online: h.online(), SIMD: vec.InstructionSet(),
-		Total: m.Memory, Free: hogwild.ProcBytes(h.root, "MemAvailable"),
+		Total: m.Memory, Free: rundir.ProcBytes(h.root, "MemAvailable"),
 	}
 }
 
@@ -146,7 +147,7 @@ func (h host) groups() []string {
 // room is the memory in bytes that a run can have: what is free, but no more than the
 // control groups leave. It is not known without /proc.
 func (h host) room() (room int64, known bool) {
-	if room = hogwild.ProcBytes(h.root, "MemAvailable"); room == 0 {
+	if room = rundir.ProcBytes(h.root, "MemAvailable"); room == 0 {
 		return 0, false
 	}
 	for _, folder := range h.groups() {

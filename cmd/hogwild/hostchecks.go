@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/cuda"
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
 )
 
@@ -168,7 +168,7 @@ func (h host) mpsCheck() cuda.Finding {
 	if pid == "" {
 		return cuda.Found("mps service", cuda.Fine, "one listens in %s", folder)
 	}
-	owner := strings.Fields(hogwild.ProcField(h.root, path.Join("proc", pid, "status"), "Uid"))
+	owner := strings.Fields(rundir.ProcField(h.root, path.Join("proc", pid, "status"), "Uid"))
 	switch {
 	case !h.there(path.Join("proc", pid)):
 		return cuda.Found("mps service", cuda.Advice, "%s is of process %s, which has ended: remove the folder, or the driver may look for it in vain", folder, pid)

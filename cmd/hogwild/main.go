@@ -12,7 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 )
 
 const rootHelp = `hogwild trains one model with many worker processes and no locks.
@@ -43,15 +45,15 @@ const dataHelp = `Usage: hogwild data info PATH [--json]
 `
 
 func main() {
-	if hogwild.IsWorker() { // first of all: a worker starts in milliseconds
-		os.Exit(hogwild.WorkerMain())
+	if run.IsWorker() { // first of all: a worker starts in milliseconds
+		os.Exit(run.WorkerMain())
 	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the whole program: it carries out the command in args, and returns the
+// execute is the whole program: it carries out the command in args, and returns the
 // exit status. Results go to stdout; progress and errors go to stderr.
-func run(args []string, stdout, stderr io.Writer) int {
+func execute(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
@@ -102,13 +104,13 @@ func status(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, hogwild.ErrUsage):
+	case errors.Is(err, config.ErrUsage):
 		return 2
-	case errors.Is(err, hogwild.ErrDiverged):
+	case errors.Is(err, config.ErrDiverged):
 		return 3
-	case errors.Is(err, hogwild.ErrInterrupted):
+	case errors.Is(err, config.ErrInterrupted):
 		return 130
-	case errors.Is(err, hogwild.ErrTerminated):
+	case errors.Is(err, config.ErrTerminated):
 		return 143
 	}
 	return 1
@@ -121,7 +123,7 @@ type usageError string
 func (e usageError) Error() string { return string(e) }
 
 // Is makes the error an ErrUsage, which ends the program with status 2.
-func (e usageError) Is(target error) bool { return target == hogwild.ErrUsage }
+func (e usageError) Is(target error) bool { return target == config.ErrUsage }
 
 func usagef(format string, a ...any) error { return usageError(fmt.Sprintf(format, a...)) }
 
@@ -133,7 +135,7 @@ func group(help string) cli.ActionFunc {
 			fmt.Fprint(c.App.Writer, help)
 			return nil
 		case "-v", "-version", "--version":
-			fmt.Fprintf(c.App.Writer, "hogwild %s%s\n%s", hogwild.Version, revision(), cudaVersion())
+			fmt.Fprintf(c.App.Writer, "hogwild %s%s\n%s", config.Version, revision(), cudaVersion())
 			return nil
 		default:
 			return unknownCommand(arg, c.Command.Subcommands)
@@ -160,7 +162,7 @@ func workerByHand(*cli.Context) error {
 
 // revision is what --version adds to the version: the commit.
 func revision() string {
-	if commit := hogwild.Commit(); commit != "" {
+	if commit := rundir.Commit(); commit != "" {
 		return " (" + commit + ")"
 	}
 	return ""

@@ -17,7 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 	"hogwild/internal/self"
 )
 
@@ -43,7 +43,7 @@ const (
 // startMPS starts the daemon if the run wants one, and sets the environment by which
 // this process's clients find it. It tells whether it did: then a program that has
 // started the driver already must start anew.
-func startMPS(c hogwild.Config) (started bool, err error) {
+func startMPS(c config.Config) (started bool, err error) {
 	if !c.MPS {
 		return false, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // Limits of an experiment file: more is a mistake.
@@ -51,7 +51,7 @@ type draft struct {
 
 // readPlan reads an experiment file: what is common to all cases, a grid or a list of
 // what they differ in, and the seeds. Every case is checked as `hogwild train` would
-// check it. Errors match hogwild.ErrUsage and say file, line and column.
+// check it. Errors match config.ErrUsage and say file, line and column.
 func readPlan(path string, text []byte) (bench.Plan, error) {
 	f := &planFile{path: path, keys: map[string]ast.Node{}}
 	p := bench.Plan{Kind: "sweep", Seeds: []uint64{1}}
@@ -188,7 +188,7 @@ var ours = map[string]string{
 
 // trainSettings are the flags of train, all at their defaults.
 func trainSettings() (*trainOptions, *settings, error) {
-	o := &trainOptions{Config: hogwild.Default()}
+	o := &trainOptions{Config: config.Default()}
 	s, err := newSettings(&cli.Command{Name: "train", Flags: o.flags()})
 	return o, s, err
 }

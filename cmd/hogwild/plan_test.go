@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // TestPlan reads a file with all keys: each case with each point of the grid, the first
@@ -128,7 +128,7 @@ func TestPlanErrors(t *testing.T) {
 		{"base: {data: \"digits", `plan.yaml:1:`},
 	} {
 		_, err := readPlan("plan.yaml", []byte(c.text))
-		if err == nil || !errors.Is(err, hogwild.ErrUsage) || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
 		}
 	}

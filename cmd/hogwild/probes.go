@@ -4,7 +4,7 @@ import (
 	"io"
 	"strconv"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
 )
 
 // probe measures the GPU of that index: in this process if it is hogwild-cuda, which
@@ -14,7 +14,7 @@ func probe(stdout io.Writer, gpu string, quick, asJSON bool) error {
 	if err != nil || index < 0 {
 		return usagef("--probes needs a GPU, counted from 0: --gpu 0")
 	}
-	c := hogwild.Default()
+	c := config.Default()
 	c.GPU = gpu
 	if err := toGPU(c, false); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/bench/page"
-	"hogwild/hogwild"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
 )
 
@@ -69,14 +69,14 @@ func reportCommand() *cli.Command {
 
 // pageOf reads what is to be reported, and says in which folder the report belongs.
 func pageOf(paths []string) (p *page.Page, folder string, err error) {
-	var runs []*hogwild.Recorded
+	var runs []*rundir.Recorded
 	for _, path := range paths {
 		results, err := resultsOf(path)
 		switch {
 		case err != nil:
 			return nil, "", err
 		case results == "":
-			r, err := hogwild.ReadRun(path)
+			r, err := rundir.ReadRun(path)
 			if err != nil {
 				return nil, "", err
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild"
+	"hogwild/hogwild/run"
 )
 
 const reproduceHelp = `Usage: hogwild reproduce paper [--quick] [flags]
@@ -197,7 +197,7 @@ func (o *reproduceOptions) floors(stderr io.Writer) (*bench.Floors, error) {
 	}
 	seconds *= max(0.02, min(1, o.Size))
 	fmt.Fprintf(stderr, "floors of this machine: %.2g s\n", seconds)
-	hogwild.VerifyLoops(false) // some of them are measured
+	run.VerifyLoops(false) // some of them are measured
 	return bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
 }
 

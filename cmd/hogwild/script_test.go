@@ -16,14 +16,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/run"
 )
 
 // TestMain makes the test binary do for the program: the scripts run it as
 // hogwild, and hogwild runs it again as its workers.
 func TestMain(m *testing.M) {
-	if hogwild.IsWorker() {
-		os.Exit(hogwild.WorkerMain())
+	if run.IsWorker() {
+		os.Exit(run.WorkerMain())
 	}
 	testscript.Main(m, map[string]func(){"hogwild": main, "sandbox": sandbox})
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"hogwild/hogwild"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 )
 
 const trainHelp = `Usage: hogwild train [flags]
@@ -19,7 +21,7 @@ averaging (--mode sync). Weights, metrics and settings are saved in a run folder
 FLAGS
 
 Modes:
-` + hogwild.ModeHelp + `
+` + config.ModeHelp + `
 A flag's value comes from the command line, else from the environment (HOGWILD_LR for --lr,
 HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
 else from the run of --resume, else it is the default.
@@ -56,7 +58,7 @@ Examples:
 
 // trainOptions is what the flags of train set.
 type trainOptions struct {
-	hogwild.Config
+	config.Config
 	noBias bool
 	json   bool
 	tune   bool
@@ -67,7 +69,7 @@ type trainOptions struct {
 }
 
 func trainCommand() *cli.Command {
-	o := &trainOptions{Config: hogwild.Default()}
+	o := &trainOptions{Config: config.Default()}
 	return &cli.Command{
 		Name: "train", Description: trainHelp,
 		Flags: o.flags(),
@@ -94,7 +96,7 @@ func (o *trainOptions) files(s *settings) error {
 	if o.Resume == "" {
 		return nil
 	}
-	saved, err := hogwild.SavedConfig(o.Resume)
+	saved, err := rundir.SavedConfig(o.Resume)
 	if err != nil {
 		return err
 	}
@@ -124,12 +126,12 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	defer end()
 	o.Progress, o.Signals = stderr, true
 	if o.tune {
-		if o.Config, _, err = hogwild.Tune(context.Background(), o.Config); err != nil {
+		if o.Config, _, err = run.Tune(context.Background(), o.Config); err != nil {
 			return err
 		}
 	}
-	result, err := hogwild.Run(context.Background(), o.Config)
-	saved := errors.Is(err, hogwild.ErrInterrupted) || errors.Is(err, hogwild.ErrTerminated)
+	result, err := run.Run(context.Background(), o.Config)
+	saved := errors.Is(err, config.ErrInterrupted) || errors.Is(err, config.ErrTerminated)
 	if err != nil && !saved {
 		return err
 	}

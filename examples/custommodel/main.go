@@ -17,7 +17,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hogwild/hogwild"
+	"hogwild"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -31,7 +31,7 @@ const (
 var planted = []float64{2, -1, 0.5, 3, -4}
 
 func main() {
-	model.Register("absolute", newAbsolute)
+	hogwild.Register("absolute", newAbsolute)
 	if hogwild.IsWorker() {
 		os.Exit(hogwild.WorkerMain())
 	}

@@ -1,0 +1,87 @@
+// Package hogwild is the library: a run of Hogwild! stochastic gradient descent, in which
+// several worker processes update one set of weights in shared memory without locks.
+//
+//	func main() {
+//		if hogwild.IsWorker() { // the workers are processes of your own binary
+//			os.Exit(hogwild.WorkerMain())
+//		}
+//		c := hogwild.Default()
+//		c.Workers, c.Data, c.Model = 4, "digits", "mlp:128"
+//		result, err := hogwild.Run(context.Background(), c)
+//		...
+//	}
+//
+// What it consists of are the packages below hogwild/; they make no promises to other
+// programs.
+package hogwild
+
+import (
+	"context"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
+)
+
+// Config is everything that decides a run; Default is what it does when nothing is said.
+type Config = config.Config
+
+// Result is what a run came to, and Epoch one epoch of it.
+type (
+	Result = rundir.Result
+	Epoch  = rundir.EpochResult
+)
+
+// EvalResult is what saved weights come to on a data set.
+type EvalResult = run.EvalResult
+
+// A model of one's own is registered under a name. It computes the loss and the Gradient of a
+// Batch; Param describes its weights.
+type (
+	Model    = model.Model
+	Param    = model.Param
+	Gradient = model.Gradient
+	Batch    = data.Batch
+)
+
+// Why a run ended, for errors.Is.
+var (
+	ErrUsage       = config.ErrUsage       // a wrong setting or file, before any process was started
+	ErrDiverged    = config.ErrDiverged    // a loss was not finite
+	ErrInterrupted = config.ErrInterrupted // by ctx or Ctrl-C; what was trained is saved
+	ErrTerminated  = config.ErrTerminated  // by SIGTERM; what was trained is saved
+)
+
+// Default is a Config of the defaults.
+func Default() Config { return config.Default() }
+
+// IsWorker tells whether this process was started by Run as a worker. A program asks it
+// first thing in main, after registering its models, and leaves the process to WorkerMain
+// if so.
+func IsWorker() bool { return run.IsWorker() }
+
+// WorkerMain is a worker process's main. It returns the exit status.
+func WorkerMain() int { return run.WorkerMain() }
+
+// Run trains c.Model on c.Data with c.Workers processes. What was trained is saved when ctx
+// is cancelled. Errors match those above.
+func Run(ctx context.Context, c Config) (Result, error) { return run.Run(ctx, c) }
+
+// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
+// runs. It returns c with them.
+func Tune(ctx context.Context, c Config) (Config, error) {
+	c, _, err := run.Tune(ctx, c)
+	return c, err
+}
+
+// Eval computes loss and accuracy of saved weights, a weights.safetensors or a run folder, on
+// data. format is auto or the data's format; target is the column of a CSV file.
+func Eval(weights, data, format, target string) (EvalResult, error) {
+	return run.Eval(weights, data, format, target)
+}
+
+// Register adds a model under a name that Config.Model then knows: f makes one for the data
+// that m describes. Workers need it too: call it before IsWorker. A name that is taken panics.
+func Register(name string, f func(m data.Meta) (Model, error)) { model.Register(name, f) }

@@ -1,0 +1,343 @@
+// Package config is what the user asks of a run: its settings, their defaults, and which of
+// them go together. It looks at no data.
+//
+//	config.go  Config, Default, Validate
+//	mode.go    the modes
+//	checks.go  settings that depend on each other
+//	gpus.go    which GPUs
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// Version names the program in checkpoints, in results and between a coordinator
+// and its workers, who refuse another one.
+const Version = "0.1.0"
+
+// Config is everything that decides a run. The yaml names are those of the flags.
+type Config struct {
+	Workers int    `yaml:"workers" json:"workers"` // processes
+	Data    string `yaml:"data" json:"data"`       // digits, a file, or a folder of IDX files
+	Test    string `yaml:"test" json:"test"`       // "" = the set's own test split, else a held-out sixth
+	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy
+	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
+	Limit   int    `yaml:"limit" json:"limit"`     // first rows of the training set; 0 = all
+	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
+
+	Model  string  `yaml:"model" json:"model"` // "" = by the labels
+	Loss   string  `yaml:"loss" json:"loss"`   // "" = by model and labels
+	Bias   bool    `yaml:"bias" json:"bias"`
+	Biases bool    `yaml:"biases" json:"biases"` // factor: a bias for each row and each column
+	L2     float64 `yaml:"l2" json:"l2"`
+	L1     float64 `yaml:"l1" json:"l1"`
+
+	Mode         string `yaml:"mode" json:"mode"`                   // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
+	Average      string `yaml:"average" json:"average"`             // weights, gradients
+	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
+	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
+	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; 0 = by data and model
+	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
+
+	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
+	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // auto, or a factor of the learning rate
+	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the kappa to cap with
+	FlushEvery         string `yaml:"flush-every" json:"flush_every"`                 // auto, or updates between flushes of a worker's hot coordinates; 1 = none are held back
+	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
+
+	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // by which each gradient takes longer to compute: an experiment's; JSON: ns
+
+	GPU        string `yaml:"gpu" json:"gpu"`                   // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
+	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // auto: a GPU must have so much memory free; "" = what the run needs
+	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // of the workers, those on cores while the others are on GPUs: the last ranks
+	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers under way at once; 0 = by model
+	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
+	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: workers run at the same time, by a Multi-Process Service of their own
+
+	Epochs         int     `yaml:"epochs" json:"epochs"`
+	LR             float64 `yaml:"lr" json:"lr"`
+	Optimizer      string  `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
+	Momentum       float64 `yaml:"momentum" json:"momentum"`
+	Beta1          float64 `yaml:"beta1" json:"beta1"`
+	Beta2          float64 `yaml:"beta2" json:"beta2"`
+	OptimizerState string  `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
+	Schedule       string  `yaml:"schedule" json:"schedule"`               // constant, cosine, step, exp, linear
+	LRMin          float64 `yaml:"lr-min" json:"lr_min"`
+	Decay          float64 `yaml:"decay" json:"decay"` // factor an epoch, for step and exp
+	Partition      string  `yaml:"partition" json:"partition"`
+	Seed           uint64  `yaml:"seed" json:"seed"`
+	TargetLoss     float64 `yaml:"target-loss" json:"target_loss"`         // 0 = none
+	TargetAccuracy float64 `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
+
+	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
+	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end
+	Resume      string `yaml:"resume" json:"resume"`             // a run folder to go on from
+	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker
+
+	// Sample, when not 0, is how many examples an epoch of a short run has: see Tune.
+	Sample int `yaml:"-" json:"sample,omitempty"`
+
+	// What follows belongs to one invocation and is not saved.
+	Progress   io.Writer `yaml:"-" json:"-"` // where progress goes; nil: nowhere
+	Quiet      bool      `yaml:"-" json:"-"` // warnings only
+	Dashboard  string    `yaml:"-" json:"-"` // where the run can be watched, to be told before it starts
+	Signals    bool      `yaml:"-" json:"-"` // Ctrl-C and SIGTERM stop the run and save it
+	Timing     bool      `yaml:"-" json:"-"` // the report says where the time went
+	CPUProfile string    `yaml:"-" json:"-"` // a pprof file of worker 0
+	Trace      string    `yaml:"-" json:"-"` // an execution trace of worker 0
+}
+
+// Default is what a run does when nothing is said.
+func Default() Config {
+	return Config{
+		Workers: 0, // as many as there are cores: Validate fills it in
+		Data:    "digits", Format: "auto", Scale: "auto",
+		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", FlushEvery: "auto", Write: "auto",
+		Mode: "async", Average: "weights", AverageState: "keep",
+		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
+		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
+		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
+	}
+}
+
+// Why a run ended, for errors.Is.
+var (
+	ErrUsage       = errors.New("wrong flag or file")
+	ErrDiverged    = errors.New("the numbers diverged")
+	ErrInterrupted = errors.New("interrupted")
+	ErrTerminated  = errors.New("terminated")
+)
+
+const (
+	maxWorkers = 1024     // more processes of one program are a mistake
+	maxBatch   = 1 << 20  // per worker
+	maxShare   = 1 - 1e-6 // of momentum and the betas: nearer to 1, a float32 is 1
+)
+
+// Validate fills in what depends on the machine or on other fields, and refuses
+// what cannot be meant. The error matches ErrUsage and says field, value and cure.
+func (c *Config) Validate() error {
+	if c.Workers == 0 {
+		c.Workers = runtime.NumCPU()
+		if c.Delayed() {
+			c.Workers = 1
+		}
+	}
+	checks := []error{
+		c.checkMode(),
+		c.checkChoices(),
+		between("workers", float64(c.Workers), 1, maxWorkers),
+		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
+		between("limit", float64(c.Limit), 0, math.MaxInt32),
+		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
+		between("batch", float64(c.Batch), 0, maxBatch),
+		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
+		between("in-flight", float64(c.InFlight), 0, 1<<16),
+		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
+		positive("lr", c.LR),
+		between("lr-min", c.LRMin, 0, c.LR),
+		between("l1", c.L1, 0, math.MaxFloat32),
+		between("l2", c.L2, 0, math.MaxFloat32),
+		between("momentum", c.Momentum, 0, maxShare),
+		between("beta1", c.Beta1, 0, maxShare),
+		between("beta2", c.Beta2, 0, maxShare),
+		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
+		between("target-accuracy", c.TargetAccuracy, 0, 1),
+		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
+		between("decay", c.Decay, 1e-12, 1),
+		c.checkFlush(),
+		c.checkGPU(),
+		c.checkGradientDelay(),
+		numberOr("bias-step", c.BiasStep, "auto"),
+		numberOr("lr-cap", c.LRCap, "auto", "off"),
+	}
+	for _, err := range checks {
+		if err != nil {
+			return err
+		}
+	}
+	return c.checkTogether()
+}
+
+// checkChoices refuses a word that is not one of a field's choices.
+func (c *Config) checkChoices() error {
+	for _, f := range []struct{ name, value, choices string }{
+		{"average", c.Average, "weights gradients"},
+		{"average-state", c.AverageState, "keep average reset"},
+		{"optimizer", c.Optimizer, "sgd momentum adam adagrad"},
+		{"optimizer-state", c.OptimizerState, "private shared"},
+		{"schedule", c.Schedule, "constant cosine step exp linear"},
+		{"partition", c.Partition, "ticket contiguous"},
+		{"center", c.Center, "auto on off"},
+		{"write", c.Write, "auto atomic racy"},
+		{"format", c.Format, "auto idx libsvm csv npy ratings"},
+	} {
+		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
+			return Usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
+		}
+	}
+	_, err := model.Task(c.Model, c.Loss)
+	if err != nil {
+		return Usage("%w", err)
+	}
+	_, _, err = c.SavePeriod()
+	return err
+}
+
+// checkFlush refuses a FlushEvery that is no number of updates.
+func (c *Config) checkFlush() error {
+	if n, err := strconv.Atoi(c.FlushEvery); c.FlushEvery != "auto" && (err != nil || n < 1) {
+		return Usage("flush-every %q: give auto, or a number of updates from 1, which holds none back", c.FlushEvery)
+	}
+	return nil
+}
+
+// checkTogether refuses fields that contradict each other.
+func (c *Config) checkTogether() error {
+	if c.GlobalBatch > 0 {
+		if c.GlobalBatch%c.Workers != 0 {
+			return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
+		}
+		c.Batch = c.GlobalBatch / c.Workers
+	}
+	if c.InFlight > 0 && c.GPU == "" {
+		return Usage("in-flight %d: it is for a GPU; in host memory each worker has one step under way", c.InFlight)
+	}
+	if c.CPUWorkers > 0 && c.GPU == "" {
+		return Usage("cpu-workers %d: it is for runs on a GPU, in which some train on cores; add gpu 0, or leave it out", c.CPUWorkers)
+	}
+	if c.CPUWorkers >= c.Workers {
+		return Usage("cpu-workers %d of %d workers: none is left for the GPU; leave gpu out to train on cores alone", c.CPUWorkers, c.Workers)
+	}
+	if err := c.CheckWrite(""); err != nil {
+		return err
+	}
+	if c.MomentumCorrection && c.Optimizer != "momentum" {
+		return Usage("momentum-correction: the optimizer %s has no momentum to correct; add optimizer momentum", c.Optimizer)
+	}
+	if c.Mode != "sync" {
+		return nil
+	}
+	if c.GPU != "" && c.InFlight > c.OnGPUs() {
+		return Usage("in-flight %d with mode sync: each of the %d workers has one step under way, or the run could not be repeated", c.InFlight, c.OnGPUs())
+	}
+	if c.OptimizerState == "shared" && OptimizerSlots(c.Optimizer) > 0 && !c.AveragesGradients() {
+		return Usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
+	}
+	if c.AveragesGradients() {
+		if c.AverageEvery > 1 {
+			return Usage("average-every %d with average gradients: gradients are averaged at every step; leave average-every out", c.AverageEvery)
+		}
+		c.AverageEvery = 1
+	}
+	return nil
+}
+
+// OnGPUs is how many workers of a run on GPUs compute there.
+func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
+
+// CheckWrite refuses racy stores where they cannot be meant, or would lose nearly all
+// updates: kind is that of the set, "" while it is not known. Of a dense model every step
+// rewrites every weight, so that of all steps under way at once one survives.
+func (c *Config) CheckWrite(kind string) error {
+	if c.Write != "racy" {
+		return nil
+	}
+	name := cmp.Or(c.Model, "by data")
+	short := kind == data.Sparse && !strings.HasPrefix(name, "mlp") && !model.Registered(name) ||
+		kind == data.Pairs && strings.HasPrefix(name, "factor")
+	switch {
+	case c.GPU == "":
+		return Usage("write racy: it is for a GPU; in host memory the mode says how weights are written")
+	case c.Mode == "atomic":
+		return Usage("write racy with mode atomic: the one loses updates, the other must not; leave one of them out")
+	case c.Mode != "async":
+		return Usage("write racy with mode %s: nobody else writes meanwhile, or must lose nothing; leave write at auto", c.Mode)
+	case c.Optimizer != "sgd":
+		return Usage("write racy with optimizer %s: it is for plain sgd; leave write at auto", c.Optimizer)
+	case kind != "" && !short:
+		return Usage("write racy with the model %s on %s rows: each step would overwrite all others under way (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", name, kind)
+	}
+	return nil
+}
+
+// OnHost tells whether a rank of a run on GPUs computes on a core.
+func (c *Config) OnHost(rank int) bool { return c.GPU == "" || rank >= c.Workers-c.CPUWorkers }
+
+// ModelOptions are what the configuration says of the model.
+func (c *Config) ModelOptions() model.Options {
+	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
+}
+
+// FillBatch sets the examples of a step where nobody did, but for GPUs: see fillGPU. A
+// step of plain SGD that touches a few weights only is taken example by example: more of
+// them converge slower and gain nothing.
+func (c *Config) FillBatch(kind string) {
+	switch {
+	case c.Batch > 0 || c.GPU != "":
+	case c.Short(kind) && c.Optimizer == "sgd" && !c.AveragesGradients():
+		c.Batch = 1
+	default:
+		c.Batch = 64
+	}
+}
+
+// Short tells whether an example is about a few weights only.
+func (c *Config) Short(kind string) bool {
+	return kind == data.Pairs || kind == data.Sparse && !strings.HasPrefix(c.Model, "mlp")
+}
+
+// SavePeriod reads SaveEvery: a number of epochs, or a duration.
+func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {
+	if n, err := strconv.Atoi(c.SaveEvery); err == nil && n >= 0 {
+		return n, 0, nil
+	}
+	if d, err := time.ParseDuration(c.SaveEvery); err == nil && d > 0 {
+		return 0, d, nil
+	}
+	return 0, 0, Usage("save-every %q: give a number of epochs (1) or a time (30s, 5m); 0 saves at the end only", c.SaveEvery)
+}
+
+// usageError is what the user can mend: a flag or a file.
+type usageError struct{ error }
+
+func (e usageError) Is(target error) bool { return target == ErrUsage }
+func (e usageError) Unwrap() error        { return e.error }
+
+// Usage is an error that matches ErrUsage: what the user can mend.
+func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func between(name string, v, lo, hi float64) error {
+	if !(v >= lo && v <= hi) {
+		return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
+	}
+	return nil
+}
+
+// numberOr accepts one of the words, or a positive number.
+func numberOr(name, text string, words ...string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if slices.Contains(words, text) || err == nil && v > 0 && v <= math.MaxFloat32 {
+		return nil
+	}
+	return Usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))
+}
+
+func positive(name string, v float64) error {
+	if !(v > 0 && v <= math.MaxFloat32) {
+		return Usage("%s %v: must be a positive number", name, v)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// wantError checks that an error is there and says each of the words.
+func wantError(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error that speaks of %q", words)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("the error %q does not say %q", err, w)
+		}
+	}
+}
+
+func TestDefaultIsValid(t *testing.T) {
+	c := defaults()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if c.Workers != runtime.NumCPU() {
+		t.Errorf("%d workers on %d cores", c.Workers, runtime.NumCPU())
+	}
+	again := c
+	if err := again.Validate(); err != nil || again != c {
+		t.Errorf("a second Validate changes %+v to %+v (%v)", c, again, err)
+	}
+}
+
+// Each refusal names the field as the flag is called, the value, and the cure.
+func TestValidateRefuses(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		edit func(c *Config)
+		says string
+	}{
+		{func(c *Config) { c.Workers = -1 }, "workers -1: must be from 1 to 1024"},
+		{func(c *Config) { c.Workers = 1025 }, "workers 1025: must be from 1 to 1024"},
+		{func(c *Config) { c.Limit = -5 }, "limit -5: must be from 0 to 2147483647"},
+		{func(c *Config) { c.Epochs = 0 }, "epochs 0: must be from 1 to 2147483647"},
+		{func(c *Config) { c.Batch = -1 }, "batch -1: must be from 0 to 1048576"},
+		{func(c *Config) { c.Batch = 1<<20 + 1 }, "batch 1048577: must be from 0 to 1048576"},
+		{func(c *Config) { c.GlobalBatch = -8 }, "global-batch -8: must be from 0 to 4194304"},
+		{func(c *Config) { c.GlobalBatch = 1 << 23 }, "global-batch 8388608: must be from 0 to 4194304"},
+		{func(c *Config) { c.GlobalBatch = 66 }, "global-batch 66 cannot be split over 4 workers: choose a multiple of 4"},
+		{func(c *Config) { c.AverageEvery = -1 }, "average-every -1: must be from 0"},
+		{func(c *Config) { c.LR = 0 }, "lr 0: must be a positive number"},
+		{func(c *Config) { c.LR = nan }, "lr NaN: must be a positive number"},
+		{func(c *Config) { c.LR = math.Inf(1) }, "lr +Inf: must be a positive number"},
+		{func(c *Config) { c.LRMin = 0.02 }, "lr-min 0.02: must be from 0 to 0.01"},
+		{func(c *Config) { c.LRMin = -1 }, "lr-min -1: must be from 0 to 0.01"},
+		{func(c *Config) { c.L1 = -1e-5 }, "l1 -1e-05: must be from 0"},
+		{func(c *Config) { c.L2 = nan }, "l2 NaN: must be from 0"},
+		{func(c *Config) { c.Momentum = 1 }, "momentum 1: must be from 0 to 0.999999"},
+		{func(c *Config) { c.Beta1 = 1.5 }, "beta1 1.5: must be from 0 to 0.999999"},
+		{func(c *Config) { c.Beta2 = 0.9999999 }, "beta2 0.9999999: must be from 0 to 0.999999"},
+		{func(c *Config) { c.Decay = 0 }, "decay 0: must be from 1e-12 to 1"},
+		{func(c *Config) { c.Schedule, c.Decay = "exp", 1.1 }, "decay 1.1: must be from 1e-12 to 1"},
+		{func(c *Config) { c.TargetLoss = -1 }, "target-loss -1: must be from 0"},
+		{func(c *Config) { c.TargetAccuracy = 95 }, "target-accuracy 95: must be from 0 to 1"},
+		{func(c *Config) { c.MaxRestarts = -1 }, "max-restarts -1: must be from 0"},
+		{func(c *Config) { c.Write = "racy" }, "write racy: it is for a GPU"},
+		{func(c *Config) { c.GPU, c.Write, c.Mode = "0", "racy", "atomic" }, "write racy with mode atomic"},
+		{func(c *Config) { c.GPU, c.Write, c.Optimizer = "0", "racy", "adam" }, "write racy with optimizer adam"},
+		{func(c *Config) { c.Mode = "hogwild" }, `mode "hogwild": choose one of async, atomic, locked, ordered, sync`},
+		{func(c *Config) { c.Average = "all" }, `average "all": choose one of weights, gradients`},
+		{func(c *Config) { c.AverageState = "" }, `average-state "": choose one of keep, average, reset`},
+		{func(c *Config) { c.Optimizer = "Adam" }, `optimizer "Adam": choose one of sgd, momentum, adam, adagrad`},
+		{func(c *Config) { c.OptimizerState = "own" }, `optimizer-state "own": choose one of private, shared`},
+		{func(c *Config) { c.Schedule = "cos" }, `schedule "cos": choose one of constant, cosine, step, exp, linear`},
+		{func(c *Config) { c.Partition = "fixed" }, `partition "fixed": choose one of ticket, contiguous`},
+		{func(c *Config) { c.Format = "json" }, `format "json": choose one of auto, idx, libsvm, csv, npy`},
+		{func(c *Config) { c.Model = "cnn" }, `unknown model "cnn": the models are softmax`},
+		{func(c *Config) { c.Loss = "mse" }, `unknown loss "mse": the losses are`},
+		{func(c *Config) { c.SaveEvery = "" }, `save-every "": give a number of epochs (1) or a time (30s, 5m)`},
+		{func(c *Config) { c.SaveEvery = "-1" }, `save-every "-1": give`},
+		{func(c *Config) { c.SaveEvery = "0s" }, `save-every "0s": give`},
+		{func(c *Config) { c.SaveEvery = "1.5" }, `save-every "1.5": give`},
+		{func(c *Config) { c.Mode, c.Optimizer, c.OptimizerState = "sync", "adam", "shared" },
+			"optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state"},
+		{func(c *Config) { c.Mode, c.Average, c.AverageEvery = "sync", "gradients", 5 },
+			"average-every 5 with average gradients: gradients are averaged at every step; leave average-every out"},
+	} {
+		config := defaults()
+		config.Workers = 4
+		c.edit(&config)
+		err := config.Validate()
+		wantError(t, err, c.says)
+		if !errors.Is(err, ErrUsage) {
+			t.Errorf("%v is not ErrUsage", err)
+		}
+	}
+}
+
+func TestValidateFillsIn(t *testing.T) {
+	for _, c := range []struct{ edit, want func(c *Config) }{
+		{func(c *Config) { c.GlobalBatch = 128 }, func(c *Config) { c.GlobalBatch, c.Batch = 128, 32 }},
+		{func(c *Config) { c.Mode, c.Average = "sync", "gradients" },
+			func(c *Config) { c.Mode, c.Average, c.AverageEvery = "sync", "gradients", 1 }},
+		{func(c *Config) {
+			c.Mode, c.Average, c.Optimizer, c.OptimizerState = "sync", "gradients", "adam", "shared"
+		},
+			func(c *Config) {
+				c.Mode, c.Average, c.Optimizer, c.OptimizerState, c.AverageEvery = "sync", "gradients", "adam", "shared", 1
+			}},
+		{func(c *Config) { c.Mode, c.AverageEvery = "sync", 7 }, func(c *Config) { c.Mode, c.AverageEvery = "sync", 7 }},
+		{func(c *Config) { c.LRMin = c.LR }, func(c *Config) { c.LRMin = c.LR }},
+	} {
+		got, want := Default(), Default()
+		got.Workers, want.Workers = 4, 4
+		c.edit(&got)
+		c.want(&want)
+		if err := got.Validate(); err != nil || got != want {
+			t.Errorf("%v\ngot  %+v\nwant %+v", err, got, want)
+		}
+	}
+}
+
+func TestSaveEvery(t *testing.T) {
+	for text, want := range map[string]struct{ epochs, seconds float64 }{
+		"0": {}, "1": {epochs: 1}, "25": {epochs: 25}, "30s": {seconds: 30}, "1m30s": {seconds: 90}, "500ms": {seconds: 0.5},
+	} {
+		c := Config{SaveEvery: text}
+		epochs, every, err := c.SavePeriod()
+		if err != nil || float64(epochs) != want.epochs || every.Seconds() != want.seconds {
+			t.Errorf("%s: %d epochs, %v, %v", text, epochs, every, err)
+		}
+	}
+}

@@ -1,0 +1,324 @@
+// Package control is the shared memory of a run: the control block, through which the
+// coordinator and the workers speak, and the weights with what belongs to them. Processes die
+// at any moment; what they had is given back here. What a step is, it does not know.
+//
+//	block.go    the control block: chunks, ranks, stop and wait
+//	header.go   what it tells of the run
+//	rounds.go   the meetings of barrier mode
+//	weights.go  the weights, replicas, states of optimizers
+//	locks.go    the words of locked mode
+//	tickets.go  the words of ordered mode
+//	record.go   what workers have sampled
+package control
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"hogwild/hogwild/plan"
+	"hogwild/shm"
+)
+
+// ErrStopped ends a worker that was asked to stop.
+var ErrStopped = errors.New("stopped")
+
+// Block is the control block: the segment through which the coordinator and the
+// workers of a run speak. Every word in it has one kind of writer, and every word
+// that is written often has a cache line of its own.
+//
+// The heart is the table of chunks, one record each: who has it, and once it is
+// done, its loss. A record changes hands by one compare-and-swap and is done by
+// one store, so that a process may be killed between any two instructions: a chunk
+// is either done, with its loss, or it is not and is given back. Nothing is counted
+// that would have to be repaired after a death.
+type Block struct {
+	Seg     *shm.Segment
+	control []uint64 // one word a line: see the constants
+	Futexes []uint32
+	lines   []uint64 // one line a rank
+	Chunks  []uint64 // two words a chunk: state, loss
+	Barrier *shm.Barrier
+	Plan    plan.Plan
+	cursor  int // where this worker goes on looking among its own chunks
+}
+
+const RankWords = 16 // 128 bytes: x86 fetches lines in pairs
+
+// The words of control, a line each.
+const (
+	WordEpoch = iota * RankWords // the open epoch, from 1; 0: none yet
+	wordNext                     // async mode: the next chunk that nobody has looked at
+	wordStop                     // 1: end after the chunk in hand
+	WordHold                     // 1: wait before the next chunk
+	WordRound                    // barrier mode: the first round of the epoch that is not complete (after a resume)
+	wordCount
+)
+
+// The bells: futex words, a line each. Workers wait on tick, the coordinator on call.
+const (
+	FutexTick  = 0
+	FutexCall  = RankWords * 2
+	futexWords = RankWords * 4
+)
+
+// The words of a rank's line. The rank writes them, but for state and pid, which
+// the coordinator writes while the process is not there.
+const (
+	RankPID = iota
+	RankState
+	RankExamples
+	RankSteps
+	RankBegan    // monotonic ns: ready to train
+	RankFirst    // monotonic ns: first step done
+	RankDone     // monotonic ns: its last chunk done
+	RankTrained  // ns within chunks
+	RankWaited   // ns waiting for others, or for the next epoch
+	RankFailStep // 1 or more: the loss was not finite in that step
+	RankFailLoss
+	RankFailRate
+)
+
+// What a worker is doing.
+const (
+	StateStarting = iota
+	StateTraining
+	StateWaiting // for other workers: at the barrier, or for the next epoch
+	StateHeld
+	StateRestarting
+	StateGone
+)
+
+// StateNames are the names of the states.
+var StateNames = [...]string{"starting", "training", "waiting", "held", "restarting", "gone"}
+
+// The state of a chunk: the epoch (from 1) in the upper half, in the lower half one
+// of these, or 1 + the rank that has it.
+const (
+	chunkFree = 0
+	ChunkDone = 1<<32 - 1
+	ChunkLost = 1<<32 - 2
+)
+
+// Get is a word of control.
+func (w *Block) Get(word int) uint64 { return atomic.LoadUint64(&w.control[word]) }
+
+// Set writes a word of control.
+func (w *Block) Set(word int, v uint64) { atomic.StoreUint64(&w.control[word], v) }
+
+// Stopped tells whether the run is to end.
+func (w *Block) Stopped() bool { return w.Get(wordStop) != 0 }
+
+// Rank is a word of a rank's record.
+func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.lines[rank*RankWords+word]) }
+
+// Spent adds the time since start to a word of a rank's line.
+func (w *Block) Spent(rank, word int, start uint64) {
+	w.SetRank(rank, word, w.Rank(rank, word)+Monotonic()-start)
+}
+
+// SetRank writes a word of a rank's record.
+func (w *Block) SetRank(rank, word int, v uint64) {
+	atomic.StoreUint64(&w.lines[rank*RankWords+word], v)
+}
+
+// Tick wakes all workers that wait for something to do.
+func (w *Block) Tick() { shm.Wake(&w.Futexes[FutexTick]) }
+
+// Call wakes the coordinator.
+func (w *Block) Call() { shm.Wake(&w.Futexes[FutexCall]) }
+
+// Open starts an epoch: every chunk is free. Only while no worker has a chunk.
+func (w *Block) Open(epoch uint64) {
+	for i := range w.Plan.Chunks() {
+		w.setChunk(i, epoch, chunkFree)
+	}
+	w.Publish(epoch, 0)
+}
+
+// Publish tells the workers of an epoch whose table of chunks is ready.
+func (w *Block) Publish(epoch uint64, round int) {
+	w.Set(wordNext, 0)
+	w.Set(WordRound, uint64(round))
+	w.Set(WordEpoch, epoch)
+	w.Tick()
+}
+
+func (w *Block) setChunk(i int, epoch uint64, state uint64) {
+	atomic.StoreUint64(&w.Chunks[2*i], epoch<<32|state)
+}
+
+// Chunk is the state of a chunk in the open epoch and, once done, its loss.
+func (w *Block) Chunk(i int) (state uint64, loss float64) {
+	state = atomic.LoadUint64(&w.Chunks[2*i]) & (1<<32 - 1)
+	return state, math.Float64frombits(atomic.LoadUint64(&w.Chunks[2*i+1]))
+}
+
+// Claim takes chunk i of an epoch, if it is free.
+func (w *Block) Claim(rank int, epoch uint64, i int) bool {
+	return atomic.CompareAndSwapUint64(&w.Chunks[2*i], epoch<<32|chunkFree, epoch<<32|uint64(rank+1))
+}
+
+// Finish reports a chunk: its loss, and that it is done.
+func (w *Block) Finish(rank int, c plan.Chunk, t plan.ChunkResult) {
+	atomic.StoreUint64(&w.Chunks[2*c.Index+1], math.Float64bits(t.Loss))
+	w.setChunk(c.Index, uint64(c.Epoch+1), ChunkDone)
+	w.SetRank(rank, RankExamples, w.Rank(rank, RankExamples)+uint64(t.Examples))
+	w.SetRank(rank, RankSteps, w.Rank(rank, RankSteps)+uint64(t.Steps))
+}
+
+// Release gives back the chunks of a dead worker.
+func (w *Block) Release(rank int) {
+	epoch := w.Get(WordEpoch)
+	for i := range w.Plan.Chunks() {
+		atomic.CompareAndSwapUint64(&w.Chunks[2*i], epoch<<32|uint64(rank+1), epoch<<32|chunkFree)
+	}
+	w.Tick()
+}
+
+// GiveUp marks the chunks that only a rank may train, and has not, as lost.
+func (w *Block) GiveUp(rank int) {
+	if !w.Plan.Shares && !w.Plan.Barrier {
+		return // any other worker will take them
+	}
+	epoch := w.Get(WordEpoch)
+	from, to := w.Plan.Owned(rank)
+	for i := from; i < to; i++ {
+		atomic.CompareAndSwapUint64(&w.Chunks[2*i], epoch<<32|chunkFree, epoch<<32|ChunkLost)
+	}
+	w.Tick()
+}
+
+// Take finds a worker's next chunk in async mode, and waits for one across the gate
+// between epochs. It returns errStopped when the run ends.
+func (w *Block) Take(rank int) (plan.Chunk, error) {
+	for {
+		tick := atomic.LoadUint32(&w.Futexes[FutexTick])
+		if err := w.MayRun(rank); err != nil {
+			return plan.Chunk{}, err
+		}
+		if c, ok := w.Next(rank); ok {
+			return c, nil
+		}
+		w.Await(rank, tick)
+	}
+}
+
+// Next finds a worker's next chunk without waiting for it: there may be none, or
+// workers may be told to wait or to stop.
+func (w *Block) Next(rank int) (plan.Chunk, bool) {
+	epoch := w.Get(WordEpoch)
+	if epoch == 0 || w.Stopped() || w.Get(WordHold) != 0 {
+		return plan.Chunk{}, false
+	}
+	i := w.Find(rank, epoch)
+	if i < 0 {
+		return plan.Chunk{}, false
+	}
+	return w.Plan.At(int(epoch-1), i), true
+}
+
+// Last tells whether all chunks of the open epoch but c are done.
+func (w *Block) Last(c plan.Chunk) bool {
+	for i := w.Plan.Chunks() - 1; i >= 0; i-- {
+		if state, _ := w.Chunk(i); i != c.Index && state != ChunkDone {
+			return false
+		}
+	}
+	return true
+}
+
+// Ahead is how many chunks nobody has looked at yet: in the open epoch, or in this
+// worker's share of it.
+func (w *Block) Ahead() int {
+	if w.Plan.Shares {
+		return (w.Plan.PerRank - w.cursor) * w.Plan.Workers
+	}
+	return max(0, w.Plan.Chunks()-int(w.Get(wordNext)))
+}
+
+// Find claims a free chunk: the next in line, or else any that was given back.
+func (w *Block) Find(rank int, epoch uint64) int {
+	from, to := w.Plan.Owned(rank)
+	if !w.Plan.Shares {
+		w.cursor = int(atomic.AddUint64(&w.control[wordNext], 1) - 1)
+	}
+	for i := from + w.cursor; i < to; i++ {
+		if w.Claim(rank, epoch, i) {
+			w.cursor = i + 1 - from
+			return i
+		}
+	}
+	for i := from; i < to; i++ {
+		if w.Claim(rank, epoch, i) {
+			w.cursor = i + 1 - from
+			return i
+		}
+	}
+	w.cursor = 0
+	return -1
+}
+
+// Await tells the coordinator that there is nothing to do and sleeps until the
+// next tick.
+func (w *Block) Await(rank int, tick uint32) {
+	defer w.Spent(rank, RankWaited, Monotonic())
+	w.SetRank(rank, RankState, StateWaiting)
+	w.Call()
+	_ = shm.Wait(&w.Futexes[FutexTick], tick, time.Second) // the caller looks again in any case
+	w.SetRank(rank, RankState, StateTraining)
+}
+
+// MayRun is the place where a worker notices that it shall stop, or wait: before
+// each chunk.
+func (w *Block) MayRun(rank int) error {
+	for {
+		tick := atomic.LoadUint32(&w.Futexes[FutexTick]) // before what it tells of
+		if w.Stopped() {
+			return ErrStopped
+		}
+		if w.Get(WordHold) == 0 {
+			return nil
+		}
+		w.SetRank(rank, RankState, StateHeld)
+		w.Call()
+		if err := shm.Wait(&w.Futexes[FutexTick], tick, time.Second); err != nil {
+			return err
+		}
+		w.SetRank(rank, RankState, StateTraining)
+	}
+}
+
+// Fail reports a loss that is not finite, and stops everybody.
+func (w *Block) Fail(rank int, step int64, loss, lr float64) {
+	w.SetRank(rank, RankFailLoss, math.Float64bits(loss))
+	w.SetRank(rank, RankFailRate, math.Float64bits(lr))
+	w.SetRank(rank, RankFailStep, uint64(step))
+	w.Stop()
+}
+
+// Stop asks every worker to end after the chunk in hand.
+func (w *Block) Stop() {
+	w.Set(wordStop, 1)
+	w.Tick()
+	w.Call()
+}
+
+// Progress adds up the open epoch: chunks not done yet, examples, losses.
+func (w *Block) Progress() (left int, done, lost int, loss float64) {
+	epoch := int(w.Get(WordEpoch)) - 1
+	for i := range w.Plan.Chunks() {
+		n := w.Plan.At(epoch, i).Count
+		switch state, l := w.Chunk(i); state {
+		case ChunkDone:
+			done += n
+			loss += l
+		case ChunkLost:
+			lost += n
+		default:
+			left++
+		}
+	}
+	return left, done, lost, loss
+}

@@ -1,0 +1,122 @@
+package control
+
+import (
+	"math/bits"
+)
+
+// Record is what a rank's samples have come to since the start of the run, in shared
+// memory: only the rank writes it, the coordinator reads it. It is counts alone, so
+// that the process that takes a dead one's place goes on with it.
+type Record []uint64
+
+// The words of a record. The histogram of staleness is exact below exactBelow; from
+// there each power of two has eight buckets.
+const (
+	RecordLooked    = iota // coordinates looked at between read and write
+	RecordConflicts        // of those: another has changed them
+	RecordTried            // coordinates tried for a loss
+	RecordLost             // of those: another's update would be overwritten
+	recordSum              // of staleness
+	recordMax
+	recordHistogram
+
+	exactBelow  = 256
+	buckets     = exactBelow + (64-8)*8
+	RecordWords = (recordHistogram + buckets + RankWords - 1) / RankWords * RankWords
+)
+
+// Looked counts a coordinate that was looked at.
+func (r Record) Looked(conflict bool) {
+	r[RecordLooked]++
+	if conflict {
+		r[RecordConflicts]++
+	}
+}
+
+// Tried counts a coordinate at which an update was tried.
+func (r Record) Tried(lost bool) {
+	r[RecordTried]++
+	if lost {
+		r[RecordLost]++
+	}
+}
+
+// Stale takes in that an update was so many others late.
+func (r Record) Stale(n uint64) {
+	r[recordSum] += n
+	r[recordMax] = max(r[recordMax], n)
+	r[recordHistogram+Bucket(n)]++
+}
+
+// Bucket is where the histogram counts n.
+func Bucket(n uint64) int {
+	if n < exactBelow {
+		return int(n)
+	}
+	octave := bits.Len64(n) - 1 // 8 or more
+	return exactBelow + (octave-8)*8 + int(n>>(octave-3)&7)
+}
+
+// BucketFrom is the least number in a bucket.
+func BucketFrom(i int) uint64 {
+	if i < exactBelow {
+		return uint64(i)
+	}
+	octave, part := 8+(i-exactBelow)/8, (i-exactBelow)%8
+	return uint64(8+part) << (octave - 3)
+}
+
+// Instruments is what samples of a worker's steps, or of all workers', have shown.
+// docs/modes.md says how each is measured.
+type Instruments struct {
+	// Updates by others between a step's read of the weights and its write.
+	StalenessSamples   int64       `json:"staleness_samples"`
+	StalenessMean      float64     `json:"staleness_mean"`
+	StalenessP50       int64       `json:"staleness_p50"`
+	StalenessP99       int64       `json:"staleness_p99"`
+	StalenessMax       int64       `json:"staleness_max"`
+	StalenessHistogram [][2]uint64 `json:"staleness_histogram,omitempty"` // least value, samples
+
+	LostUpdates float64 `json:"lost_updates"`         // share of writes that overwrite another's update
+	Conflicts   float64 `json:"conflicts"`            // share of coordinates that another changed between read and write
+	BarrierWait float64 `json:"barrier_wait_seconds"` // of all workers together: for others, and for the next epoch
+}
+
+// Plus adds the samples of another rank.
+func (r Record) Plus(o Record) {
+	for i, n := range o {
+		if i != recordMax {
+			r[i] += n
+		}
+	}
+	r[recordMax] = max(r[recordMax], o[recordMax])
+}
+
+// Instruments is what the record says of workers that have waited so many seconds.
+func (r Record) Instruments(waited float64) *Instruments {
+	in := &Instruments{BarrierWait: waited, StalenessMax: int64(r[recordMax]),
+		LostUpdates: share(r[RecordLost], r[RecordTried]), Conflicts: share(r[RecordConflicts], r[RecordLooked])}
+	for i, n := range r[recordHistogram:] {
+		if n > 0 {
+			in.StalenessSamples += int64(n)
+			in.StalenessHistogram = append(in.StalenessHistogram, [2]uint64{BucketFrom(i), n})
+		}
+	}
+	in.StalenessMean = share(r[recordSum], uint64(in.StalenessSamples))
+	in.StalenessP50, in.StalenessP99 = in.quantile(0.5), in.quantile(0.99)
+	return in
+}
+
+// quantile is the staleness that a share q of the samples does not exceed: from
+// exactBelow on, the least of its bucket.
+func (in *Instruments) quantile(q float64) int64 {
+	seen := int64(0)
+	for _, b := range in.StalenessHistogram {
+		if seen += int64(b[1]); float64(seen) >= q*float64(in.StalenessSamples) {
+			return int64(b[0])
+		}
+	}
+	return 0
+}
+
+func share(part, of uint64) float64 { return float64(part) / float64(max(of, 1)) }

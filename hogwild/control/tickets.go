@@ -1,0 +1,129 @@
+package control
+
+import (
+	"sync/atomic"
+	"time"
+
+	"hogwild/shm"
+)
+
+// Tickets are those of ordered mode, the paper's round robin (Hogwild!, section 7, after
+// Langford, Smola, Zinkevich 2009): gradients are computed in parallel, and their
+// updates written one after the other, in the order in which the gradients were begun.
+//
+// A step begins by taking a ticket, and its update is written when the ticket's turn
+// comes. Who has which ticket is told by a ring of entries: a ticket is taken by one
+// compare-and-swap of its entry, so that there is no moment at which a ticket is
+// given out and nobody knows to whom. When a worker dies the coordinator marks its
+// ticket as passed on, and whoever moves the turn there moves it further. Nobody holds
+// a ticket between two steps, so that nothing is waited for at the end of an epoch, nor
+// while workers are held.
+type Tickets struct {
+	words []uint64 // shared with other processes: next, turn, then the ring; a line each
+	bells []uint32 // a line a rank: 1 while it sleeps until its turn
+	rank  int
+	mine  uint64 // the ticket of the step at hand
+}
+
+// The words of Tickets.
+const (
+	ticketNext = 0         // the next ticket to be taken, give or take one
+	TicketNow  = RankWords // the ticket whose update is written next
+	TicketRing = 2 * RankWords
+
+	TicketPassed = 1<<16 - 1 // instead of 1 + rank in an entry: its owner is dead
+)
+
+// turnLines is how many lines of words turns of so many workers have. The ring has
+// room for a ticket of each worker, and as many of dead ones.
+func turnLines(workers int) int { return 2 + 2*workers }
+
+// NewTickets are those of a rank.
+func NewTickets(m *Weights, rank int) *Tickets {
+	return &Tickets{words: m.Tickets, bells: m.bells, rank: rank}
+}
+
+// entry is that of a ticket. It holds 1 + ticket above 16 bits of 1 + rank; that of an
+// earlier ticket, or 0, as long as nobody has taken this one.
+func (t *Tickets) entry(ticket uint64) *uint64 {
+	n := uint64(len(t.words)/RankWords - 2)
+	return &t.words[TicketRing+ticket%n*RankWords]
+}
+
+// Take takes a ticket.
+func (t *Tickets) Take() {
+	room := uint64(len(t.words)/RankWords - 2)
+	for tries := 0; ; tries++ {
+		ticket := atomic.LoadUint64(&t.words[ticketNext])
+		e := t.entry(ticket)
+		was := atomic.LoadUint64(e)
+		if ticket >= atomic.LoadUint64(&t.words[TicketNow])+room {
+			Pause(tries) // the ring is full of tickets of workers that died
+			continue
+		}
+		mine := was>>16 <= ticket && atomic.CompareAndSwapUint64(e, was, (ticket+1)<<16|uint64(t.rank+1))
+		// Whoever has the ticket: the next one is to be taken now.
+		atomic.CompareAndSwapUint64(&t.words[ticketNext], ticket, ticket+1)
+		if mine {
+			t.mine = ticket
+			return
+		}
+	}
+}
+
+// Await waits until it is this worker's turn: looking, then giving way, then asleep.
+func (t *Tickets) Await() {
+	bell := &t.bells[t.rank*2*RankWords]
+	for tries := 0; !t.now(); tries++ {
+		if tries < 110 {
+			Pause(tries)
+			continue
+		}
+		atomic.StoreUint32(bell, 1)
+		if !t.now() {
+			_ = shm.Wait(bell, 1, 20*time.Millisecond) // looks again in any case
+		}
+	}
+}
+
+func (t *Tickets) now() bool { return atomic.LoadUint64(&t.words[TicketNow]) == t.mine }
+
+// Done ends this worker's turn.
+func (t *Tickets) Done() { t.advance(t.mine) }
+
+// advance moves the turn on from a ticket, over those that were passed on, and wakes
+// the worker whose turn it is. Several may do so at once.
+func (t *Tickets) advance(ticket uint64) {
+	for {
+		atomic.CompareAndSwapUint64(&t.words[TicketNow], ticket, ticket+1)
+		ticket++
+		e := atomic.LoadUint64(t.entry(ticket))
+		if e>>16 != ticket+1 {
+			return // nobody has begun that step yet
+		}
+		owner := e & TicketPassed
+		if owner != TicketPassed {
+			if bell := &t.bells[(owner-1)*2*RankWords]; atomic.LoadUint32(bell) == 1 {
+				shm.Wake(bell)
+			}
+			return
+		}
+	}
+}
+
+// PassTicket passes on the turn of a worker that is dead.
+func (m *Weights) PassTicket(rank int) {
+	if len(m.Tickets) == 0 {
+		return
+	}
+	t := NewTickets(m, rank)
+	for at := TicketRing; at < len(t.words); at += RankWords {
+		if e := atomic.LoadUint64(&t.words[at]); e&TicketPassed == uint64(rank+1) {
+			atomic.CompareAndSwapUint64(&t.words[at], e, e|TicketPassed)
+		}
+	}
+	now := atomic.LoadUint64(&t.words[TicketNow])
+	if e := atomic.LoadUint64(t.entry(now)); e == (now+1)<<16|TicketPassed {
+		t.advance(now)
+	}
+}

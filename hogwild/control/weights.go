@@ -1,0 +1,118 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/tuning"
+	"hogwild/shm"
+)
+
+// Weights is the segment that the run is about: the weights, and what belongs to
+// them. All of it together is what a snapshot saves.
+type Weights struct {
+	Seg        *shm.Segment
+	W          []float32        // p weights
+	Slots      [][]float32      // barrier mode: each rank's replica or gradient, p numbers
+	Optimizers []OptimizerState // one a rank, or one for all
+	State      []float32        // of all optimizers, as it lies in memory
+	Steps      []uint64         // taken with each optimizer's state, a line each
+
+	Counts  []uint64 // updates written by each rank, a line each
+	Records []Record // of each rank's samples
+	Locks   []uint32 // locked mode: a line for each block of weights; async: see mergesAlone
+	Tickets []uint64 // ordered mode: see turns
+	bells   []uint32 // ordered mode: each rank's, a line each
+}
+
+// OptimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
+// all, so that it is part of every snapshot.
+type OptimizerState struct {
+	Slots [][]float32 // each as long as the weights: velocity; sum of squares; first and second moment
+	Steps *uint64     // taken with this state
+}
+
+// CreateWeights makes the segment for p weights, all zero.
+func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
+	var l shm.Layout
+	l.Add("weights", shm.F32, p)
+	if c.Mode == "sync" {
+		l.Add("slots", shm.F32, c.Workers, p)
+	}
+	l.Add("state", shm.F32, c.Optimizers(), config.OptimizerSlots(c.Optimizer), p)
+	l.Add("steps", shm.U64, c.Optimizers(), RankWords)
+	l.Add("counts", shm.U64, c.Workers, RankWords)
+	l.Add("records", shm.U64, c.Workers, RecordWords)
+	switch {
+	case c.Mode == "locked":
+		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
+	case c.MergesAlone():
+		l.Add("locks", shm.U32, 1, LockLine)
+	case c.Mode == "ordered":
+		l.Add("turns", shm.U64, turnLines(c.Workers), RankWords)
+		l.Add("bells", shm.U32, c.Workers, 2*RankWords)
+	}
+	seg, err := l.Create("weights")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %d weights with what belongs to them", err, p)
+	}
+	return OpenWeights(seg, c)
+}
+
+// OpenWeights finds the arrays in a mapped segment.
+func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
+	m := &Weights{Seg: seg}
+	var errs [4]error
+	var slots []float32
+	m.W, errs[0] = shm.View[float32](seg, "weights")
+	m.State, errs[1] = shm.View[float32](seg, "state")
+	m.Steps, errs[2] = shm.View[uint64](seg, "steps")
+	if c.Mode == "sync" {
+		slots, errs[3] = shm.View[float32](seg, "slots")
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	p, k := len(m.W), config.OptimizerSlots(c.Optimizer)
+	if len(m.State) != c.Optimizers()*k*p || len(m.Steps) != c.Optimizers()*RankWords ||
+		(c.Mode == "sync" && len(slots) != c.Workers*p) {
+		return nil, errors.New("the weights' segment has another shape than the configuration gives it")
+	}
+	for r := 0; r < c.Workers && c.Mode == "sync"; r++ {
+		m.Slots = append(m.Slots, slots[r*p:(r+1)*p])
+	}
+	for i := range c.Optimizers() {
+		o := OptimizerState{Steps: &m.Steps[i*RankWords]}
+		for j := range k {
+			o.Slots = append(o.Slots, m.State[(i*k+j)*p:(i*k+j+1)*p])
+		}
+		m.Optimizers = append(m.Optimizers, o)
+	}
+	return m, m.openModes(c)
+}
+
+// openModes finds what the modes and the samples need beside the weights.
+func (m *Weights) openModes(c *tuning.Job) error {
+	var errs [4]error
+	var records []uint64
+	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
+	records, errs[1] = shm.View[uint64](m.Seg, "records")
+	switch {
+	case c.Mode == "locked" || c.MergesAlone():
+		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
+	case c.Mode == "ordered":
+		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "turns")
+		m.bells, errs[3] = shm.View[uint32](m.Seg, "bells")
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	if len(m.Counts) != c.Workers*RankWords || len(records) != c.Workers*RecordWords {
+		return errors.New("the weights' segment has another shape than the configuration gives it")
+	}
+	for r := range c.Workers {
+		m.Records = append(m.Records, records[r*RecordWords:(r+1)*RecordWords])
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package cpu
+
+import (
+	"hogwild/hogwild/plan"
+	"hogwild/internal/vec"
+)
+
+// Barrier mode. In a round each rank trains on its own, all meet, each rank
+// averages its slice of the weights over the ranks in rank order, all meet again.
+// Nothing depends on who is faster, so a run is repeatable bit for bit.
+//
+// What is averaged is the replicas of the weights (local steps, as in federated
+// averaging, McMahan et al. 2017, with each replica weighted by its examples), or
+// the gradients at common weights (as PyTorch's DistributedDataParallel). With
+// plain SGD and one step a round the two are the same.
+
+// Pull starts a round: the replica becomes a copy of the weights.
+func (d *cpu) Pull() error {
+	if !d.cfg.AveragesGradients() {
+		copy(d.w, d.weights)
+	}
+	return nil
+}
+
+// Average replaces this rank's slice of the weights.
+func (d *cpu) Average(r plan.Round) error {
+	share := r.Shares()
+	if share == nil {
+		return nil
+	}
+	from, to := plan.SliceOf(len(d.weights), d.rank, d.cfg.Workers)
+	if d.mean == nil {
+		d.mean = make([]float32, to-from)
+	}
+	mean(d.mean, d.slots, share, from)
+	if d.cfg.AveragesGradients() {
+		d.stepTogether(r, from)
+		return nil
+	}
+	copy(d.weights[from:to], d.mean)
+	d.averageState(share, from)
+	return nil
+}
+
+// stepTogether takes the round's one step on this rank's slice, with the mean
+// gradient. The optimizer's state is one for all, and each rank owns a slice of it.
+func (d *cpu) stepTogether(r plan.Round, from int) {
+	lr := d.rate.At(d.rate.Block(r.Seen))
+	d.opt.turn(d.mean, from, lr, uint64(r.Number))
+	w := d.weights[from : from+len(d.mean)]
+	vec.Axpy(-1, d.mean, w)
+	for _, s := range d.decay {
+		if lo, hi := max(s.from-from, 0), min(s.to-from, len(w)); lo < hi && d.cfg.L1 != 0 {
+			soften(w[lo:hi], 0, float32(lr*d.cfg.L1))
+		}
+	}
+}
+
+// averageState does to this rank's slice of all private optimizer states what
+// --average-state says.
+func (d *cpu) averageState(share []float32, from int) {
+	if d.cfg.AverageState == "keep" {
+		return
+	}
+	for k := range d.opt.Slots {
+		states := make([][]float32, len(d.opts))
+		for r := range d.opts {
+			states[r] = d.opts[r].Slots[k]
+		}
+		clear(d.mean)
+		if d.cfg.AverageState == "average" {
+			mean(d.mean, states, share, from)
+		}
+		for _, s := range states {
+			copy(s[from:], d.mean)
+		}
+	}
+	if d.cfg.AverageState == "reset" {
+		d.opt.reset()
+	}
+}
+
+// mean is m = sum over ranks of share[r] x[r][from:], added in rank order.
+func mean(m []float32, x [][]float32, share []float32, from int) {
+	clear(m)
+	for r, s := range share {
+		if s != 0 { // a rank that trained nothing may hold anything
+			vec.Axpy(s, x[r][from:from+len(m)], m)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package cpu
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/tuning"
+)
+
+// ranksOf are the devices of four ranks of a barrier-mode job, of 25 weights unless
+// edit says otherwise, which do not divide by four.
+func ranksOf(t *testing.T, edit func(c *config.Config)) ([]*cpu, *control.Weights) {
+	t.Helper()
+	c := defaults()
+	c.Model, c.Mode, c.Workers = "softmax", "sync", 4
+	edit(&c)
+	all, m := devices(t, &c, randomSet(data.Floats, 64, 4, 5))
+	fillRandom(m.W)
+	for r := range m.Slots {
+		fillRandom(m.Slots[r])
+	}
+	return all, m
+}
+
+func averageAll(t *testing.T, all []*cpu, r plan.Round) {
+	t.Helper()
+	for _, d := range all {
+		if err := d.Average(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The mean is that of the formula but for rounding, and a rank that trained nothing
+// may hold anything.
+func TestMeanOfReplicas(t *testing.T) {
+	for _, examples := range [][]int{{64, 64, 64, 64}, {10, 0, 7, 3}, {0, 0, 5, 0}, {1, 2, 3, 0}} {
+		all, m := ranksOf(t, func(*config.Config) {})
+		for r, n := range examples {
+			if n == 0 {
+				m.Slots[r][3] = float32(math.NaN())
+			}
+		}
+		averageAll(t, all, plan.Round{Number: 1, Examples: examples})
+		total := 0
+		for _, n := range examples {
+			total += n
+		}
+		for i, got := range m.W {
+			exactly := 0.0
+			for r, n := range examples {
+				if n > 0 {
+					exactly += float64(n) * float64(m.Slots[r][i]) / float64(total)
+				}
+			}
+			if !(math.Abs(float64(got)-exactly) <= 2e-7) {
+				t.Fatalf("%v, weight %d: %v, the formula gives %v", examples, i, got, exactly)
+			}
+		}
+		if d := all[1]; d.Pull() != nil || !slices.Equal(d.w, m.W) {
+			t.Errorf("after Pull the replica is %v", d.w)
+		}
+	}
+}
+
+func TestNothingTrainedNothingAveraged(t *testing.T) {
+	all, m := ranksOf(t, func(*config.Config) {})
+	before := slices.Clone(m.W)
+	averageAll(t, all, plan.Round{Number: 1, Examples: make([]int, 4)})
+	if !slices.Equal(before, m.W) {
+		t.Error("the weights have changed")
+	}
+}
+
+func TestSlicesCoverTheWeights(t *testing.T) {
+	for workers := 1; workers <= 40; workers++ {
+		at := 0
+		for rank := range workers {
+			d := cpu{rank: rank, weights: make([]float32, 25), cfg: &tuning.Job{Config: config.Config{Workers: workers}}}
+			from, to := plan.SliceOf(len(d.weights), d.rank, d.cfg.Workers)
+			if from != at || to < from || to-from > 25/workers+1 {
+				t.Fatalf("rank %d of %d has %d to %d, the one before ended at %d", rank, workers, from, to, at)
+			}
+			at = to
+		}
+		if at != 25 {
+			t.Fatalf("%d ranks have %d of 25 weights", workers, at)
+		}
+	}
+}
+
+func TestAverageState(t *testing.T) {
+	examples := []int{3, 1, 0, 4}
+	for _, how := range []string{"keep", "average", "reset"} {
+		all, m := ranksOf(t, func(c *config.Config) { c.Optimizer, c.AverageState = "adam", how })
+		var before [][][]float32
+		for r := range m.Optimizers {
+			var slots [][]float32
+			for _, s := range m.Optimizers[r].Slots {
+				fillRandom(s)
+				slots = append(slots, slices.Clone(s))
+			}
+			before = append(before, slots)
+			*m.Optimizers[r].Steps = uint64(10 + r)
+		}
+		averageAll(t, all, plan.Round{Number: 1, Examples: examples})
+		for r := range m.Optimizers {
+			for k, s := range m.Optimizers[r].Slots {
+				for i, got := range s {
+					want := float64(before[r][k][i])
+					switch how {
+					case "average":
+						want = (3*float64(before[0][k][i]) + float64(before[1][k][i]) + 4*float64(before[3][k][i])) / 8
+					case "reset":
+						want = 0
+					}
+					if math.Abs(float64(got)-want) > 1e-6 {
+						t.Fatalf("%s: state %d of rank %d, weight %d: %v, want %v", how, k, r, i, got, want)
+					}
+				}
+			}
+			steps := uint64(10 + r)
+			if how == "reset" {
+				steps = 0
+			}
+			if got := *m.Optimizers[r].Steps; got != steps {
+				t.Errorf("%s: rank %d has taken %d steps, want %d", how, r, got, steps)
+			}
+		}
+	}
+}
+
+// With averaged gradients all take one step, that of one worker with the mean
+// gradient: here against double precision, with every rule, and with l1 on the
+// weights of both layers but not on their biases.
+func TestStepTogether(t *testing.T) {
+	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
+		all, m := ranksOf(t, func(c *config.Config) {
+			c.Model, c.Average, c.Optimizer, c.Schedule, c.L1 = "mlp:3", "gradients", kind, "linear", 0.01
+			c.LR, c.Epochs = 0.5, 8 // of 64 examples: 0.5 down to 0, an eighth of it at a time
+		})
+		w := make([]float64, len(m.W))
+		twins := make([]exact, len(m.W))
+		for i := range w {
+			w[i] = float64(m.W[i])
+			twins[i] = exact{kind: kind, mu: 0.9, b1: 0.9, b2: 0.999}
+		}
+		for round := range 8 {
+			for r := range m.Slots {
+				fillRandom(m.Slots[r])
+			}
+			examples := []int{2, 2, 2, 2 - round%3}
+			total := float64(8 - round%3)
+			lr := 0.5 * (1 - float64(round)/8)
+			averageAll(t, all, plan.Round{Number: round + 1, Seen: int64(64 * round), Examples: examples})
+			for i := range w {
+				mean := 0.0
+				for r, n := range examples {
+					mean += float64(n) * float64(m.Slots[r][i]) / total
+				}
+				w[i] -= twins[i].step(mean, lr)
+				if i < 12 || i >= 15 && i < 30 {
+					w[i] -= max(-lr*0.01, min(lr*0.01, w[i]))
+				}
+				if got := float64(m.W[i]); math.Abs(got-w[i]) > 1e-4 {
+					t.Fatalf("%s, round %d, weight %d: %v, want %v", kind, round+1, i, got, w[i])
+				}
+			}
+		}
+	}
+}

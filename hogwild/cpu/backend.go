@@ -1,0 +1,110 @@
+// Package cpu is the device in host memory: it takes steps on weights that all workers map.
+//
+//	backend.go        the Backend
+//	cpu.go            the hot loop, and the write that races
+//	steps.go          models that take steps by themselves
+//	write.go          what the modes put around a write
+//	merge.go          a worker's copy of the weights
+//	lock.go           locked mode; ordered mode is in package control
+//	delay.go          delayed modes
+//	gradientdelay.go  gradients that take longer
+//	average.go        barrier mode
+//	optimizer.go      rules with state
+//	simplex.go        projections
+//	sample.go         staleness, conflicts, lost updates
+//	evaluate.go       losses over a whole set
+//	pin.go            workers and cores
+package cpu
+
+import (
+	"runtime"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+)
+
+// Replica is a device in host memory that trains w, as long as the weights, in a rank's
+// place: a replica that nobody else writes.
+func Replica(s *device.Setup, rank int, w []float32) device.Device { return newCPU(s, rank).onto(w) }
+
+// TryStep takes the run's first step, of a given rate, on rows of its data: w becomes what the
+// weights w would be after it. It returns the summed loss. Nothing that is shared is
+// touched; what another device computes is to be the same. (Where gradients are averaged,
+// a rank only computes one, and the step is a plain one.)
+func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss float64) {
+	d, c := newCPU(s, 0).onto(w), s.Job
+	d.dense = make([]float32, len(w))
+	d.opt = newOptimizer(c, control.OptimizerState{Steps: new(uint64)})
+	if c.AveragesGradients() { // the whole gradient, of which a first step with momentum is a plain one
+		d.opt.kind = "momentum"
+	}
+	for range config.OptimizerSlots(d.opt.kind) {
+		d.opt.Slots = append(d.opt.Slots, make([]float32, len(w)))
+	}
+	b := d.reader.Batch(rows)
+	if d.x = b.Rows; s.Set.Kind != data.Sparse {
+		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see shrink
+	}
+	loss = d.model.Grad(w, b, &d.g)
+	if d.opt.kind != "sgd" {
+		d.flatten()
+	}
+	d.put(rate)
+	return loss
+}
+
+// Backend is the backend of the weights' own segment: there is nothing to move.
+type Backend struct{}
+
+// hostOwner is a run in host memory, as the coordinator holds it.
+type hostOwner struct {
+	s      *device.Setup
+	judges []model.Model // for Score: one for each core that it may take
+}
+
+// Own is device.Backend's.
+func (Backend) Own(s *device.Setup) (device.Owner, error) {
+	o := hostOwner{s, []model.Model{s.Plain}}
+	cores := runtime.NumCPU()
+	if s.Job.Workers < cores {
+		cores -= s.Job.Workers // workers train meanwhile
+	}
+	for len(o.judges) < cores {
+		m, err := model.New(s.Job.ModelOptions(), s.Set.Meta)
+		if err != nil {
+			return nil, err
+		}
+		o.judges = append(o.judges, m)
+	}
+	return o, nil
+}
+
+// Join is device.Backend's.
+func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) {
+	return newCPU(s, rank), nil
+}
+
+func (hostOwner) Name() string { return "cpu" }
+
+func (hostOwner) Notes() []string { return nil }
+
+func (hostOwner) Where(int) string { return "cpu" }
+
+func (hostOwner) Handle() []byte { return nil }
+
+func (hostOwner) Upload() error { return nil }
+
+func (hostOwner) Download() error { return nil }
+
+func (hostOwner) Refresh() error { return nil }
+
+func (hostOwner) Close() error { return nil }
+
+func (o hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s, rank), nil }
+
+func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
+	return Evaluate(o.judges, w, set), nil
+}

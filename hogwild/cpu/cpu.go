@@ -1,0 +1,359 @@
+package cpu
+
+import (
+	"cmp"
+	"math"
+
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/vec"
+	"hogwild/shm"
+)
+
+// cpu is the Device whose weights lie in host memory that all workers map.
+//
+// Weights are written while others read and write them here, and in the three ways
+// that stand beside it: steps.go (steps that a model takes by itself), hot.go (merging a
+// worker's copy) and write.go (by compare-and-swap). Nothing orders those accesses: a float32 is read and written whole on every
+// machine that Go runs on, an update that another one overtakes is lost, and that
+// is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
+type cpu struct {
+	// shared with other processes
+	weights []float32    // what the run is about
+	w       []float32    // what this worker trains: the weights, or its replica of them
+	slots   [][]float32  // barrier mode: every rank's replica, or gradient
+	opts    []*optimizer // one a rank, or one for all
+	opt     *optimizer   // the one that this worker uses
+
+	// this worker's own
+	cfg    *tuning.Job
+	rank   int
+	plan   plan.Plan
+	rate   plan.Schedule
+	model  model.Model
+	step   model.Stepper // the model, when it can take the steps of this run by itself; else nil
+	hot    *hot          // the copy of the weights that this worker trains; nil: it has none
+	bias   *hot          // that of the bias alone, where there is none of the weights; nil: neither
+	set    *data.Set
+	reader *data.Reader
+	work   vec.Workspace
+	freq   []float32 // share of rows in which a feature occurs
+	decay  []span    // the weights that l1 and l2 act on
+	orders []data.Order
+	rows   []int32
+	span   []int32    // steps.go: a stretch of the order
+	queued []int32    // steps.go: the rows of the chunks in hand
+	queue  []int32    // those of them whose steps are still to be taken
+	x      []data.Row // the inputs of the step's batch
+	g      model.Gradient
+	sums   []float32 // of a batch: the gradient of the bias, and of what centring keeps
+	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
+	mean   []float32 // barrier mode: this rank's slice of the average
+	steps  int64
+	point  []float32 // simplex.go: a point on its way to the simplex
+
+	// what the mode needs: see write.go
+	sample  *sampler
+	bits    []uint32 // w, for compare-and-swap
+	atomic  bool     // all writes are that
+	scratch []float32
+	width   int         // weights in a row of the first parameter
+	locks   *blockLocks // nil in other modes
+	turns   *control.Tickets
+	delay   *delay
+
+	tallies []plan.ChunkResult
+}
+
+// span is a range of weights.
+type span struct{ from, to int }
+
+// newCPU makes the device of one rank.
+func newCPU(s *device.Setup, rank int) *cpu {
+	c, m := s.Job, s.Mem
+	d := &cpu{
+		weights: m.W, w: m.W, slots: m.Slots,
+		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
+		model: slowed(&c.Config, s.Model), set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
+	}
+	for _, state := range m.Optimizers {
+		d.opts = append(d.opts, newOptimizer(c, state))
+	}
+	d.opt = d.opts[rank%len(d.opts)]
+	for r := range c.Workers {
+		d.orders = append(d.orders, s.Order(r))
+	}
+	for i, from := range model.Offsets(s.Params) {
+		if p := s.Params[i]; p.Decay {
+			d.decay = append(d.decay, span{from, from + p.Len()})
+		}
+	}
+	switch {
+	case c.AveragesGradients():
+		d.dense = m.Slots[rank]
+	case c.Mode == "sync":
+		d.w = m.Slots[rank]
+	}
+	if d.dense == nil && c.Optimizer != "sgd" {
+		d.dense = make([]float32, len(m.W))
+	}
+	d.sample, d.bits, d.atomic = newSampler(m, c, rank), shm.Bits(d.w), c.Mode == "atomic"
+	d.width = rowWidth(s.Params)
+	switch {
+	case c.Mode == "locked":
+		d.locks = newLocks(m, rank)
+	case c.Mode == "ordered":
+		d.turns = control.NewTickets(m, rank)
+	case c.Delayed():
+		d.delay = newDelay(c)
+	}
+	var copied bool
+	d.step, copied = d.stepper()
+	d.hot = d.holdBack(m, copied)
+	if copied {
+		d.bias = d.holdBias(s.Params)
+	}
+	return d
+}
+
+// onto lets the device train w instead of the weights that all workers share. Nobody
+// else writes it: there is nothing to hold back, and nothing to sample.
+func (d *cpu) onto(w []float32) *cpu {
+	d.weights, d.w, d.bits, d.hot, d.bias = w, w, shm.Bits(w), nil, nil
+	d.atomic, d.sample.left = false, math.MaxInt
+	return d
+}
+
+// Train trains the chunks one after the other.
+func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
+	d.tallies = d.tallies[:0]
+	train := d.train
+	if d.step != nil {
+		train = d.trainSteps
+		d.lineUp(cs)
+	}
+	for _, c := range cs {
+		if d.delay != nil {
+			d.delay.epoch = c.Epoch
+		}
+		t, err := train(c)
+		if err != nil {
+			return nil, err
+		}
+		d.tallies = append(d.tallies, t)
+	}
+	d.flush()
+	return d.tallies, nil
+}
+
+// PreferredChunks is one chunk: a core gains nothing from more. But a worker that holds
+// updates back flushes them at the end, and a chunk of such short steps is short.
+func (d *cpu) PreferredChunks() int {
+	if d.step != nil {
+		return stepAppetite
+	}
+	return 1
+}
+
+// train is the hot loop: for each step take the batch, compute the gradient, apply it.
+func (d *cpu) train(c plan.Chunk) (plan.ChunkResult, error) {
+	var t plan.ChunkResult
+	order := d.orders[max(c.Rank, 0)]
+	lr, seen, block := 0.0, c.Seen, int64(-1)
+	for first := c.First; t.Examples < c.Count; first += c.Stride {
+		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
+		b := d.reader.Batch(rows)
+		b.Epoch = c.Epoch
+		d.x = b.Rows
+		if at := d.rate.Block(seen); at != block {
+			lr, block = d.rate.At(at), at
+		}
+		d.begin()
+		loss := d.model.Grad(d.w, b, &d.g)
+		d.steps++
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			d.drop()
+			return t, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: lr}
+		}
+		d.apply(lr)
+		t.Steps++
+		t.Examples += len(rows)
+		t.Loss += loss
+		seen += int64(len(rows) * c.Weight)
+	}
+	return t, nil
+}
+
+// take are the n rows at position first of the epoch's order. A chunk without gaps
+// is computed once, at its first step.
+func (d *cpu) take(order data.Order, c plan.Chunk, first, n int) []int32 {
+	if c.Stride != c.Batch {
+		order.Fill(d.rows[:n], c.Epoch, first)
+		return d.rows[:n]
+	}
+	if first == c.First {
+		order.Fill(d.rows[:c.Count], c.Epoch, first)
+		d.reader.Ahead(d.rows[:c.Count])
+	}
+	return d.rows[first-c.First:][:n]
+}
+
+// apply takes one step down the gradient in d.g.
+func (d *cpu) apply(lr float64) {
+	if d.opt.kind != "sgd" || d.cfg.AveragesGradients() {
+		d.flatten()
+	}
+	if d.cfg.AveragesGradients() {
+		d.sample.wrote(1)
+		return // the step is taken by all together, in Average
+	}
+	d.write(lr)
+}
+
+// put writes the step to the weights: which mode lets it do so, write.go knows.
+func (d *cpu) put(lr float64) {
+	if d.opt.kind != "sgd" {
+		d.opt.turn(d.dense, 0, lr, d.opt.begin())
+		d.add(0, -1, d.dense)
+		d.shrink(0, lr*d.cfg.L1)
+		return
+	}
+	d.shrink(lr*d.cfg.L2, 0)
+	for i := range d.g.Parts {
+		d.push(&d.g.Parts[i], float32(-lr))
+	}
+	d.shrink(0, lr*d.cfg.L1)
+}
+
+// push adds a times a part of the gradient to the weights: the rank-b update
+// W += a X'D of a layer, straight from its factors.
+func (d *cpu) push(p *model.Part, a float32) {
+	if p.X == nil && p.Simplex > 0 {
+		d.project(p, a)
+		return
+	}
+	if p.X == nil {
+		d.add(p.Offset, a, p.G)
+		return
+	}
+	if d.atomic {
+		d.pushAtomic(p, a)
+	} else {
+		d.work.AddOuter(a, p.X, p.D, p.Out, d.w[p.Offset:p.Offset+p.In*p.Out])
+	}
+	if p.Bias < 0 {
+		return
+	}
+	d.pushBias(p, a)
+}
+
+// pushBias adds a times the gradient of the bias, and of what centring keeps. All workers
+// write these few numbers at every step. So the batch is summed first: an update is then
+// overtaken as a whole, in a moment, and not summand by summand. With centring the
+// summands are many times the sum, and a run that lost some of each batch would diverge.
+func (d *cpu) pushBias(p *model.Part, a float32) {
+	if len(d.sums) < 2*p.Out {
+		d.sums = make([]float32, 2*p.Out)
+	}
+	bias, center := d.sums[:p.Out], d.sums[p.Out:2*p.Out]
+	clear(d.sums[:2*p.Out])
+	step := cmp.Or(p.BiasStep, 1)
+	for i := range p.X {
+		delta := p.D[i*p.Out : (i+1)*p.Out]
+		if c := p.Center; c != nil {
+			vec.Axpy(1, delta, center)
+			vec.Axpy(step+c.Norm2-c.M[i], delta, bias)
+			continue
+		}
+		vec.Axpy(step, delta, bias)
+	}
+	if p.Center != nil {
+		d.add(p.Center.S, a, center)
+	}
+	d.add(p.Bias, a, bias)
+}
+
+// add has THE racy line: w[from:] += a u, while others read and write w.
+func (d *cpu) add(from int, a float32, u []float32) {
+	if d.atomic {
+		addAtomic(d.bits[from:], a, u)
+		return
+	}
+	vec.Axpy(a, u, d.w[from:from+len(u)])
+}
+
+// shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
+// (the proximal step, so that weights become exactly zero). Of the weights of sparse
+// inputs only those that occur are touched, each by 1/frequency more, which is the
+// same in expectation (Hogwild!, section 2: the sparse SVM). The frequencies are
+// those of the data: a hidden layer, whose inputs are sparse too, has none.
+func (d *cpu) shrink(l2, l1 float64) {
+	if l2 == 0 && l1 == 0 {
+		return
+	}
+	for i := range d.g.Parts {
+		p := &d.g.Parts[i]
+		if len(p.X) == 0 || p.X[0].Idx == nil || &p.X[0] != &d.x[0] {
+			d.shrinkRange(p.Offset, p.Offset+max(len(p.G), p.In*p.Out), l2, l1)
+			continue
+		}
+		for _, x := range p.X {
+			for _, j := range x.Idx {
+				often := 1 / (float64(d.freq[j]) * float64(len(p.X)))
+				from := p.Offset + int(j)*p.Out
+				d.shrinkRange(from, from+p.Out, min(1, l2*often), l1*often)
+			}
+		}
+	}
+}
+
+// shrinkRange regularizes the weights from:to, biases left out.
+func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
+	for _, s := range d.decay {
+		if lo, hi := max(s.from, from), min(s.to, to); lo < hi {
+			if d.atomic {
+				softenAtomic(d.bits[lo:hi], float32(l2), float32(l1))
+				continue
+			}
+			soften(d.w[lo:hi], float32(l2), float32(l1))
+		}
+	}
+}
+
+// soften is w -= l2 w + clamp(w, -l1, l1): racy as add is.
+func soften(w []float32, l2, l1 float32) {
+	for i, v := range w {
+		w[i] = v - l2*v - max(-l1, min(l1, v))
+	}
+}
+
+// flatten writes the gradient of the whole weights, with that of l2, to d.dense.
+func (d *cpu) flatten() {
+	g := d.dense
+	clear(g)
+	for i := range d.g.Parts {
+		p := &d.g.Parts[i]
+		if p.X == nil {
+			copy(g[p.Offset:], p.G)
+			continue
+		}
+		d.work.AddOuter(1, p.X, p.D, p.Out, g[p.Offset:p.Offset+p.In*p.Out])
+		for i := range p.X {
+			if p.Bias >= 0 {
+				vec.Axpy(1, p.D[i*p.Out:(i+1)*p.Out], g[p.Bias:p.Bias+p.Out])
+			}
+		}
+	}
+	if d.cfg.L2 != 0 {
+		for _, s := range d.decay {
+			vec.Axpy(float32(d.cfg.L2), d.w[s.from:s.to], g[s.from:s.to])
+		}
+	}
+}
+
+// Close has nothing to give back: the mappings are the worker's.
+func (d *cpu) Close() error { return nil }

@@ -1,0 +1,171 @@
+package cpu
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/tuning"
+	"hogwild/shm"
+)
+
+// What others write is counted from read to wrote, and what they wrote before is not.
+func TestSamplerCountsOthers(t *testing.T) {
+	c := config.Config{Workers: 3, Mode: "async", Optimizer: "sgd"}
+	m := newTestWeights(t, &c, 100)
+	mine, other, third := newSampler(m, &tuning.Job{Config: c}, 1), newSampler(m, &tuning.Job{Config: c}, 0), newSampler(m, &tuning.Job{Config: c}, 2)
+	other.wrote(5)
+	mine.read()
+	other.wrote(2)
+	third.wrote(300)
+	mine.wrote(1)
+	in := m.Records[1].Instruments(0)
+	if in.StalenessSamples != 1 || in.StalenessMean != 302 || in.StalenessMax != 302 || in.StalenessP50 != 288 {
+		t.Errorf("%+v, want one sample of 302, in the bucket from 288", in)
+	}
+	if again := newSampler(m, &tuning.Job{Config: c}, 1); again.written != 1 {
+		t.Errorf("a new process goes on from %d updates, want 1", again.written)
+	}
+}
+
+func newTestWeights(t *testing.T, c *config.Config, p int) *control.Weights {
+	t.Helper()
+	m, err := control.CreateWeights(&tuning.Job{Config: *c}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Seg.Close() })
+	return m
+}
+
+// A coordinate that another changes between read and write is a conflict.
+func TestSamplerSeesConflicts(t *testing.T) {
+	c := config.Config{Workers: 2, Mode: "async", Optimizer: "sgd"}
+	m := newTestWeights(t, &c, 100)
+	s, bits := newSampler(m, &tuning.Job{Config: c}, 0), shm.Bits(m.W)
+	s.read()
+	for at := range 30 { // of which it notes 16
+		s.note(bits, at)
+	}
+	m.W[3], m.W[7], m.W[20] = 1, 2, 3
+	s.look(bits)
+	s.wrote(1)
+	r := m.Records[0]
+	if r[control.RecordLooked] != maxNotes || r[control.RecordConflicts] != 2 || r[control.RecordTried] != maxNotes || r[control.RecordLost] != 0 {
+		t.Errorf("%d of %d in conflict, %d of %d lost", r[control.RecordConflicts], r[control.RecordLooked], r[control.RecordLost], r[control.RecordTried])
+	}
+	if m.W[3] != 1 || m.W[7] != 2 {
+		t.Error("looking has changed what the other wrote")
+	}
+}
+
+// Against a writer that never rests losses are found, and what they took is given
+// back; under a lock there are none.
+func TestSamplerSeesLosses(t *testing.T) {
+	c := config.Config{Workers: 2, Mode: "locked", Optimizer: "sgd"}
+	m := newTestWeights(t, &c, 10)
+	bits := shm.Bits(m.W)
+	for _, locked := range []bool{false, true} {
+		clear(m.Records[0])
+		s := newSampler(m, &tuning.Job{Config: c}, 0)
+		var stop atomic.Bool
+		var busy sync.WaitGroup
+		with := func(rank int, f func()) {
+			if !locked {
+				f()
+				return
+			}
+			l := newLocks(m, rank)
+			l.mark(0, 1)
+			l.acquire()
+			f()
+			l.release()
+		}
+		busy.Go(func() {
+			for a := float32(1); !stop.Load(); a = -a { // from 2^24 on, adding 1 would change nothing
+				with(1, func() { addAtomic(bits, a, one[:]) })
+			}
+		})
+		r := m.Records[0]
+		// Other programs may keep the two from running at the same time for a while.
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) && r[control.RecordLost] == 0 && (!locked || r[control.RecordTried] < 200000); {
+			with(0, func() {
+				s.noted = 0
+				s.note(bits, 0)
+				s.look(bits)
+			})
+		}
+		stop.Store(true)
+		busy.Wait()
+		if lost := r[control.RecordLost]; r[control.RecordTried] == 0 || locked && lost > 0 || !locked && lost == 0 {
+			t.Errorf("locked %v: %d of %d lost", locked, lost, r[control.RecordTried])
+		}
+	}
+}
+
+// What a step pays for the instruments: each of them, and one that is sampled.
+func BenchmarkSampler(b *testing.B) {
+	c := config.Config{Workers: 8, Mode: "async", Optimizer: "sgd"}
+	m, err := control.CreateWeights(&tuning.Job{Config: c}, 100000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Seg.Close()
+	s, bits := newSampler(m, &tuning.Job{Config: c}, 0), shm.Bits(m.W)
+	b.Run("step", func(b *testing.B) {
+		for b.Loop() {
+			s.left = math.MaxInt
+			s.read()
+			s.wrote(1)
+		}
+	})
+	b.Run("sample", func(b *testing.B) {
+		for b.Loop() {
+			s.left = 1
+			s.read()
+			for range maxNotes {
+				s.note(bits, s.random(len(bits)))
+			}
+			s.look(bits)
+			s.wrote(1)
+		}
+	})
+}
+
+// What sampling costs a training worker: two devices take the same chunks in turn, one
+// of them without samples, and the quarter of the times that others disturbed least is
+// compared.
+func BenchmarkSampledTraining(b *testing.B) {
+	t := &testing.T{}
+	for _, name := range []string{"softmax", "mlp:64"} {
+		b.Run(name, func(b *testing.B) {
+			c := defaults()
+			c.Model, c.Workers, c.Batch, c.LR = name, 2, 4, 1e-3
+			all, _ := devices(t, &c, randomSet(data.Sparse, 4096, 784, 10))
+			all[1].sample.left = math.MaxInt
+			var times [2][]float64
+			for b.Loop() {
+				for rank, d := range all {
+					start := time.Now()
+					for i := range 2 {
+						if _, err := d.train(d.plan.At(0, i)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					times[rank] = append(times[rank], float64(time.Since(start)))
+				}
+			}
+			for _, v := range times {
+				slices.Sort(v)
+			}
+			q := len(times[0]) / 4
+			b.ReportMetric(100*(times[0][q]/times[1][q]-1), "%cost")
+		})
+	}
+}

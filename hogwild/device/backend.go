@@ -1,0 +1,129 @@
+package device
+
+import (
+	"fmt"
+	"os"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/tuning"
+)
+
+// Setup is what devices are made from: the run as all its processes know it, and
+// this process's view of the host memory that they share. With the weights on a GPU
+// that memory is their mirror: what is uploaded at the start, and downloaded to be
+// evaluated and saved.
+type Setup struct {
+	Job    *tuning.Job
+	Set    *data.Set   // the training data
+	Spec   model.Spec  // zero for a model that the program registered itself
+	Model  model.Model // of this process, as it is trained
+	Params []model.Param
+
+	Weights []float32
+	Slots   [][]float32 // barrier mode: each rank's replica or gradient
+	States  [][]float32 // each optimizer's, slot after slot: one a rank, or one for all
+
+	Mem      *control.Weights
+	Plan     plan.Plan
+	Schedule plan.Schedule
+	Plain    model.Model // as it is evaluated: without centring
+}
+
+// NewSetup is the setup of a job in this process.
+func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
+	s := &Setup{Job: c, Set: set, Weights: m.W, Slots: m.Slots,
+		Mem: m, Plan: plan.New(&c.Config, set.Rows), Schedule: plan.NewSchedule(&c.Config, c.Tuning.LR, set.Rows)}
+	var err error
+	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
+		return nil, err
+	}
+	if s.Plain, err = model.New(c.ModelOptions(), set.Meta); err != nil {
+		return nil, err
+	}
+	s.Params = s.Model.Params()
+	if n := model.Size(s.Params); n != len(m.W) {
+		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.W))
+	}
+	if !model.Registered(c.Model) {
+		if s.Spec, err = model.Resolve(c.TrainedOptions(set), set.Meta); err != nil {
+			return nil, err
+		}
+	}
+	n := config.OptimizerSlots(c.Optimizer) * len(m.W)
+	for i := range m.Optimizers {
+		s.States = append(s.States, m.State[i*n:(i+1)*n])
+	}
+	return s, nil
+}
+
+// Order is the order in which a rank visits its rows: see Chunk.
+func (s *Setup) Order(rank int) data.Order { return s.Plan.Share(max(rank, 0)) }
+
+// Rate is the learning rate after seen examples of the run.
+func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }
+
+// Momentum is that of the momentum optimizer.
+func (s *Setup) Momentum() float64 { return s.Job.UsedMomentum() }
+
+// ChunkRows is the most examples that a chunk has.
+func (s *Setup) ChunkRows() int { return s.Plan.Chunk }
+
+// Taken is the number of steps taken with an optimizer's state, as it is saved with it.
+func (s *Setup) Taken(state int) *uint64 { return s.Mem.Optimizers[state].Steps }
+
+// RecordWords is how many words the samples of a device have: see record.
+const RecordWords = control.RecordWords
+
+// Samples tells whether a device is to sample its steps.
+func (s *Setup) Samples() bool { return os.Getenv(SampleVariable) != "off" && s.Job.Mode != "sync" }
+
+// Sampled adds to a rank's record what its device has sampled.
+func (s *Setup) Sampled(rank int, words []uint64) { s.Mem.Records[rank].Plus(words) }
+
+// Slice are the weights that a rank averages, [from, to).
+func (s *Setup) Slice(rank int) (from, to int) {
+	return plan.SliceOf(len(s.Weights), rank, s.Job.Workers)
+}
+
+// Backend is a kind of place where weights can be. Host memory is built in.
+type Backend interface {
+	// Own makes, in the coordinator, the memory of a run. Its contents come later,
+	// by Upload. An error is the user's to mend: a device that is not there, or full.
+	Own(s *Setup) (Owner, error)
+	// Join gives a worker the device of its rank, over the memory that Own made.
+	// Handle is the owner's.
+	Join(s *Setup, rank int, handle []byte) (Device, error)
+}
+
+// Owner is the memory of a run, held by the coordinator, which outlives all workers.
+// Its methods are called when no worker trains, but for Refresh and Score.
+type Owner interface {
+	Name() string                                          // for the report: cpu, cuda:0
+	Notes() []string                                       // what the user should know of it
+	Where(rank int) string                                 // the device that a rank computes on: cpu, cuda:1
+	Handle() []byte                                        // what Join needs
+	Upload() error                                         // host to device: weights, slots, states
+	Download() error                                       // device to host, all of it
+	Refresh() error                                        // device to host, the weights alone, while workers train
+	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
+	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, folded when the model centres
+	Close() error
+}
+
+// backends are the places that the program knows beside host memory.
+var backends = map[string]Backend{}
+
+// RegisterBackend adds a backend under the name by which a configuration asks for
+// it. The GPU's is "cuda". It is called first thing in main.
+func RegisterBackend(name string, b Backend) { backends[name] = b }
+
+// Registered is the backend of a name; nil if the program has none of it.
+func Registered(name string) Backend { return backends[name] }
+
+// SampleVariable set to "off" in the environment switches the samples off, to measure
+// what they cost.
+const SampleVariable = "HOGWILD_SAMPLES"

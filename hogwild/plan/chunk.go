@@ -1,0 +1,77 @@
+// Package plan cuts a run into pieces: which examples a chunk has, what a round of barrier
+// mode is, and the learning rate at each. All of it is a function of the configuration and of
+// the number of rows, so that every process finds the same.
+//
+//	chunk.go     Chunk, ChunkResult, Round
+//	plan.go      the chunks and rounds of an epoch
+//	schedule.go  the learning rate
+package plan
+
+// Chunk is the work that a worker takes at once: steps of Batch examples each, at
+// positions First, First+Stride, ... of the epoch's order, Count examples in all.
+// The last step has what is left over.
+type Chunk struct {
+	Index  int // into the epoch's table of chunks
+	Epoch  int // from 0
+	Rank   int // whose share of the data this is; -1 when all share one order
+	First  int
+	Count  int
+	Batch  int
+	Stride int
+	Seen   int64 // examples of the whole run before this chunk, trained by all workers
+	Weight int   // examples of all workers that go by while this chunk trains one
+}
+
+// Split cuts off the first steps: so many, or all that there are.
+func (c Chunk) Split(steps int) (first, rest Chunk) {
+	first, rest = c, c
+	first.Count = min(steps*c.Batch, c.Count)
+	rest.Count -= first.Count
+	rest.First += steps * c.Stride
+	rest.Seen += int64(first.Count * c.Weight)
+	return first, rest
+}
+
+// ChunkResult is what training a chunk came to.
+type ChunkResult struct {
+	Examples int
+	Steps    int
+	Loss     float64 // summed over the examples, each at the weights it was trained on
+}
+
+// Plus is both together.
+func (t ChunkResult) Plus(o ChunkResult) ChunkResult {
+	return ChunkResult{t.Examples + o.Examples, t.Steps + o.Steps, t.Loss + o.Loss}
+}
+
+// Round is what a rank must know to average.
+type Round struct {
+	Number   int   // of the run, from 1
+	Seen     int64 // examples of the run before this round
+	Examples []int // trained by each rank in this round
+}
+
+// Shares is the weight of each rank in the mean: its part of the round's examples.
+// Nil: nobody trained any.
+func (r Round) Shares() []float32 {
+	total := 0
+	for _, n := range r.Examples {
+		total += n
+	}
+	if total == 0 {
+		return nil
+	}
+	share := make([]float32, len(r.Examples))
+	for i, n := range r.Examples {
+		share[i] = float32(float64(n) / float64(total))
+	}
+	return share
+}
+
+// SliceOf is a rank's part of n weights, [from, to).
+func SliceOf(n, rank, ranks int) (from, to int) { return rank * n / ranks, (rank + 1) * n / ranks }
+
+// CeilDiv is a / b, rounded up.
+func CeilDiv(a, b int) int { return (a + b - 1) / b }
+
+func roundUp(a, b int) int { return CeilDiv(a, b) * b }

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"cmp"
+	"math"
+
+	"hogwild/hogwild/config"
+)
+
+// Schedule is the learning rate as a function of the examples that all workers
+// have trained together.
+type Schedule struct {
+	kind    string
+	lr, min float64
+	decay   float64 // an epoch
+	n       float64 // examples an epoch
+	total   float64 // examples of the run
+}
+
+// rateBlock is how many examples a rate is kept for: a step of one example does not
+// pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed
+// run goes on as it would have.
+const rateBlock = 64
+
+// Block is the first example of the block that seen is in.
+func (s Schedule) Block(seen int64) int64 { return seen &^ (rateBlock - 1) }
+
+// NewSchedule is that of a run at the learning rate lr, or, if that is 0, at the one asked for.
+func NewSchedule(c *config.Config, lr float64, n int) Schedule {
+	n = c.PartOf(n)
+	lr = cmp.Or(lr, c.LR)
+	return Schedule{kind: c.Schedule, lr: lr, min: min(lr, c.LRMin), decay: c.Decay,
+		n: float64(n), total: float64(n) * float64(c.Epochs)}
+}
+
+// At is the learning rate after seen examples:
+//
+//	cosine  min + (lr-min) (1 + cos(pi seen/total))/2   (Loshchilov and Hutter 2017, without restarts)
+//	linear  from lr to min over the run
+//	exp     lr decay^(seen/n), smoothly
+//	step    lr decay^floor(seen/n), once an epoch
+//
+// and never below min.
+func (s Schedule) At(seen int64) float64 {
+	if s.kind == "constant" {
+		return s.lr
+	}
+	t := min(float64(seen)/s.total, 1)
+	switch s.kind {
+	case "cosine":
+		return s.min + (s.lr-s.min)*(1+math.Cos(math.Pi*t))/2
+	case "linear":
+		return s.lr + (s.min-s.lr)*t
+	case "exp":
+		return max(s.min, s.lr*math.Pow(s.decay, float64(seen)/s.n))
+	default: // step
+		return max(s.min, s.lr*math.Pow(s.decay, math.Floor(float64(seen)/s.n)))
+	}
+}

@@ -1,0 +1,199 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// display shows a run on stderr while it goes on. On a terminal it keeps a live
+// block at the bottom, a line for each worker and one for the whole, and lets
+// epochs and events scroll away above it. Elsewhere it writes the epochs and
+// events and nothing else. Its methods may be called from several goroutines. A
+// terminal that cannot be written to is no reason to stop a run: errors are dropped.
+type display struct {
+	mu    sync.Mutex
+	w     io.Writer
+	quiet bool
+	size  func() (columns, rows int) // nil when w is not a terminal
+	now   *rundir.Status             // what the live block shows, nil for no block
+	drawn int                        // lines of the live block on the screen; the cursor is below
+}
+
+// newDisplay writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
+// warnings only.
+// There are no colors, so NO_COLOR asks for nothing; TERM=dumb asks for no live block.
+func newDisplay(w io.Writer, quiet bool) *display {
+	if w == nil {
+		w = io.Discard
+	}
+	d := &display{w: w, quiet: quiet}
+	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
+		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+			d.size = func() (int, int) { return terminalSize(f) }
+		}
+	}
+	return d
+}
+
+func terminalSize(f *os.File) (columns, rows int) {
+	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || ws.Col == 0 || ws.Row == 0 {
+		return 80, 24
+	}
+	return int(ws.Col), int(ws.Row)
+}
+
+// start shows what is about to be trained, on a terminal.
+func (d *display) start(header ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil && !d.quiet {
+		d.print(header...)
+	}
+}
+
+// status renews the live block.
+func (d *display) status(s rundir.Status) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil && !d.quiet {
+		d.now = &s
+		d.print()
+	}
+}
+
+// epoch shows the results of an epoch.
+func (d *display) epoch(e rundir.EpochResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.quiet {
+		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), scores(e)))
+	}
+}
+
+// event shows something that happened and is in order: a worker joined, a snapshot was saved.
+func (d *display) event(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.quiet {
+		d.print(line)
+	}
+}
+
+// warn shows something that happened and should not have, quiet or not: a worker died.
+func (d *display) warn(line string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.print(line)
+}
+
+// close removes the live block. What is shown afterwards is plain lines.
+func (d *display) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now = nil
+	d.print()
+	d.size = nil
+}
+
+// print writes lines above the live block and draws the block again, in one write
+// lest it flicker. The escapes, both in ECMA-48: cursor up (A), erase to the end of
+// the line (K). Erasing the screen (J) is shorter, but where the block reaches the
+// top, tmux and others then save all of it among the lines that scrolled away.
+func (d *display) print(lines ...string) {
+	var b bytes.Buffer
+	if d.drawn > 0 {
+		b.WriteString("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", d.drawn))
+	}
+	var live []string
+	if d.now != nil {
+		live = block(*d.now, d.size)
+	}
+	for _, line := range append(lines, live...) {
+		b.WriteString(line + "\n")
+	}
+	d.drawn = len(live)
+	if b.Len() > 0 {
+		d.w.Write(b.Bytes())
+	}
+}
+
+// block is the live lines: as many workers as fit, then the whole. One line and one
+// column stay free, lest the terminal scroll or wrap.
+func block(s rundir.Status, size func() (columns, rows int)) []string {
+	columns, rows := size()
+	room := max(rows-2, 1) - 1 // lines for workers
+	shown, fastest := len(s.Workers), 0.0
+	if shown > room {
+		shown = max(room-1, 0)
+	}
+	for _, w := range s.Workers {
+		fastest = max(fastest, w.Rate)
+	}
+	var lines []string
+	for _, w := range s.Workers[:shown] {
+		lines = append(lines, workerLine(w, fastest))
+	}
+	if more := len(s.Workers) - shown; more > 0 && room > 0 {
+		lines = append(lines, "... "+human.Plural(more, "more worker"))
+	}
+	lines = append(lines, totalLine(s))
+	for i, line := range lines { // plain ASCII: a byte is a column
+		lines[i] = line[:min(len(line), max(columns-1, 0))]
+	}
+	return lines
+}
+
+// workerLine has a bar that compares the worker with the fastest one.
+func workerLine(w rundir.WorkerStatus, fastest float64) string {
+	bar := 0
+	if share := w.Rate / fastest; share > 0 && share <= 1 { // neither 0/0 nor infinite
+		bar = int(math.Round(10 * share))
+	}
+	line := fmt.Sprintf("worker %2d  pid %-7d  %9s  %-10s  %s", w.Rank, w.PID, human.Rate(w.Rate)+"/s", strings.Repeat("#", bar), w.State)
+	if w.Restarts > 0 {
+		line += ", " + human.Plural(w.Restarts, "restart")
+	}
+	return line
+}
+
+// totalLine estimates the time left from the mean speed so far.
+func totalLine(s rundir.Status) string {
+	parts := []string{fmt.Sprintf("epoch %d/%d", s.Epoch, s.Epochs)}
+	if s.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%3d%%", 100*s.Examples/s.Total))
+	}
+	parts = append(parts, fmt.Sprintf("%9s", human.Rate(s.Rate)+"/s"))
+	if s.Examples > 0 && s.Total >= s.Examples {
+		parts = append(parts, human.Clock(s.Seconds/float64(s.Examples)*float64(s.Total-s.Examples))+" left")
+	}
+	if s.Last != nil {
+		parts = append(parts, scores(*s.Last))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// scores is how well the test set is predicted.
+func scores(e rundir.EpochResult) string {
+	text := "test loss " + human.Loss(e.TestLoss)
+	if e.TestAccuracy != nil {
+		text += "  accuracy " + human.Accuracy(*e.TestAccuracy)
+	}
+	if e.TestRMSE != nil {
+		text += "  RMSE " + human.Loss(*e.TestRMSE)
+	}
+	if e.TestR2 != nil {
+		text += fmt.Sprintf("  R2 %.4f", *e.TestR2)
+	}
+	return text
+}

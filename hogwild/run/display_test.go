@@ -1,0 +1,242 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/rundir"
+)
+
+// screen is a terminal that knows line feed, carriage return, cursor up (A) and
+// erase to the end of the line (K), and refuses everything else.
+type screen struct {
+	t             *testing.T
+	columns, rows int
+	lines         [][]byte // what scrolled away, then what is on the screen
+	y, x          int      // of the cursor; y counts in lines
+}
+
+func newScreen(t *testing.T, columns, rows int) *screen {
+	return &screen{t: t, columns: columns, rows: rows, lines: make([][]byte, 1)}
+}
+
+func (s *screen) size() (int, int) { return s.columns, s.rows }
+
+func (s *screen) Write(p []byte) (int, error) {
+	for i := 0; i < len(p); i++ {
+		switch c := p[i]; {
+		case c == '\n': // a terminal driver makes it CR LF
+			s.x = 0
+			s.down()
+		case c == '\r':
+			s.x = 0
+		case c == '\x1b':
+			i += s.escape(p[i:]) - 1
+		case c >= ' ' && c < 0x7f:
+			s.put(c)
+		default:
+			s.t.Errorf("unexpected byte %q", c)
+		}
+	}
+	return len(p), nil
+}
+
+// escape carries out the sequence at the start of p and returns its length.
+func (s *screen) escape(p []byte) int {
+	switch {
+	case bytes.HasPrefix(p, []byte("\x1b[K")):
+		s.lines[s.y] = s.lines[s.y][:min(s.x, len(s.lines[s.y]))]
+	case bytes.HasPrefix(p, []byte("\x1b[A")) && s.y > s.top():
+		s.y--
+	default:
+		s.t.Fatalf("line %d of %d: unknown escape, or cursor up above the screen, in %q", s.y, len(s.lines), p)
+	}
+	return len("\x1b[K")
+}
+
+func (s *screen) top() int { return max(len(s.lines)-s.rows, 0) }
+
+func (s *screen) down() {
+	if s.y++; s.y == len(s.lines) {
+		s.lines = append(s.lines, nil)
+	}
+}
+
+func (s *screen) put(c byte) {
+	if s.x == s.columns {
+		s.x = 0
+		s.down()
+	}
+	for len(s.lines[s.y]) <= s.x {
+		s.lines[s.y] = append(s.lines[s.y], ' ')
+	}
+	s.lines[s.y][s.x] = c
+	s.x++
+}
+
+// String is everything from the first line to the cursor, an underscore, and to the
+// last line that is not blank.
+func (s *screen) String() string {
+	var b strings.Builder
+	end := len(s.lines)
+	for end > s.y+1 && len(s.lines[end-1]) == 0 {
+		end--
+	}
+	for y, line := range s.lines[:end] {
+		if y == s.y {
+			line = append(bytes.Clone(line), '_')
+		}
+		fmt.Fprintf(&b, "|%s\n", bytes.TrimRight(line, " "))
+	}
+	return b.String()
+}
+
+// moment is a run of n workers after some examples of 600,000.
+func moment(n int, examples int64) rundir.Status {
+	s := rundir.Status{Epoch: 1 + int(examples/60000), Epochs: 10, Seconds: float64(examples) / 60000, Examples: examples, Total: 600000}
+	for i := range n {
+		w := rundir.WorkerStatus{Rank: i, PID: 12345 + i, State: "training", Examples: examples / int64(n), Rate: 84211 - 9000*float64(i%8)}
+		s.Workers = append(s.Workers, w)
+		s.Rate += w.Rate
+	}
+	return s
+}
+
+func lastEpoch() *rundir.EpochResult {
+	accuracy := 0.8912
+	return &rundir.EpochResult{Epoch: 1, Seconds: 1.04, Examples: 60000, TrainLoss: 0.61234, TestLoss: 0.41234, TestAccuracy: &accuracy}
+}
+
+// show is a short run: each step changes what the one before left on the screen.
+func show(d *display, workers int, step func(title string)) {
+	d.start("softmax on digits: 60,000 rows, 784 features, 10 classes", "async, 4 workers, batch 64, lr 0.1")
+	d.status(moment(workers, 20000))
+	step("the first status")
+	d.epoch(*lastEpoch())
+	s := moment(workers, 150000)
+	s.Last = lastEpoch()
+	s.Workers[1].State, s.Workers[1].Rate, s.Workers[1].PID = "starting", 0, 12400
+	s.Workers[1].Restarts = 1
+	d.warn("worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3")
+	d.status(s)
+	step("an epoch ended, a worker died")
+	d.event("saved runs/x")
+	s.Workers = s.Workers[:1]
+	d.status(s)
+	step("all but one worker left")
+	d.close()
+	d.event("after the end")
+	step("closed")
+}
+
+func TestDisplayOnTerminal(t *testing.T) {
+	var text strings.Builder
+	for _, c := range []struct{ workers, columns, rows int }{{4, 100, 24}, {4, 60, 12}, {40, 100, 12}, {4, 100, 3}} {
+		s := newScreen(t, c.columns, c.rows)
+		show(&display{w: s, size: s.size}, c.workers, func(title string) {
+			fmt.Fprintf(&text, "--- %d workers, %d x %d: %s\n%s", c.workers, c.columns, c.rows, title, s)
+		})
+	}
+	golden(t, "display.golden", text.String())
+}
+
+func TestDisplayElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		quiet bool
+		size  func() (int, int)
+		want  string
+	}{
+		{"pipe", false, nil, `epoch   1      1.0 s  train loss 0.6123     test loss 0.4123  accuracy 89.12%
+worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3
+saved runs/x
+after the end
+`},
+		{"quiet pipe", true, nil, "worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3\n"},
+		{"quiet terminal", true, func() (int, int) { return 80, 24 }, "worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3\n"},
+	} {
+		var b bytes.Buffer
+		d := newDisplay(&b, c.quiet)
+		d.size = c.size
+		show(d, 4, func(string) {})
+		if b.String() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, b.String(), c.want)
+		}
+	}
+}
+
+func TestDisplayKnowsTerminals(t *testing.T) {
+	terminal := openTerminal(t, 91, 17)
+	t.Setenv("TERM", "xterm")
+	d := newDisplay(terminal, false)
+	if d.size == nil {
+		t.Fatal("a terminal is not taken for one")
+	}
+	if columns, rows := d.size(); columns != 91 || rows != 17 {
+		t.Errorf("%d columns, %d rows", columns, rows)
+	}
+	t.Setenv("TERM", "dumb")
+	if d := newDisplay(terminal, false); d.size != nil {
+		t.Error("a dumb terminal is asked to move its cursor")
+	}
+	t.Setenv("TERM", "xterm")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if d := newDisplay(w, false); d.size != nil {
+		t.Error("a pipe is taken for a terminal")
+	}
+}
+
+// openTerminal is the program's side of a pseudo-terminal.
+func openTerminal(t *testing.T, columns, rows uint16) *os.File {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("needs pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("needs pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return terminal
+}
+
+// Numbers that make no sense must not stop the display.
+func TestDisplayOfOddNumbers(t *testing.T) {
+	s := newScreen(t, 80, 24)
+	d := &display{w: s, size: s.size}
+	for _, rate := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		d.status(rundir.Status{Rate: rate, Workers: []rundir.WorkerStatus{{Rate: rate}, {Rate: 1}}})
+	}
+	d.status(rundir.Status{})
+	if d.close(); s.String() != "|_\n" {
+		t.Errorf("left on the screen:\n%s", s)
+	}
+}
+
+func TestDisplayNowhere(t *testing.T) {
+	show(newDisplay(nil, false), 4, func(string) {})
+}

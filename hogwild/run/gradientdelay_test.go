@@ -1,0 +1,61 @@
+package run
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+)
+
+// TestGradientDelay: in every mode a run takes at least as long as the delays of its
+// steps, and comes to the same weights, bit for bit.
+func TestGradientDelay(t *testing.T) {
+	inFull(t)
+	const delay, steps = time.Millisecond, 32 // 2,000 rows, 64 at a time
+	for _, mode := range append(config.Modes, "sync gradients") {
+		t.Run(mode, func(t *testing.T) {
+			c := quick(t)
+			c.Epochs, c.AverageEvery = 1, 4
+			if c.Mode = mode; mode == "sync gradients" {
+				c.Mode, c.Average, c.AverageEvery = "sync", "gradients", 1
+			}
+			train(t, c)
+			want := weightsOf(t, c.Run)
+			c.Run, c.GradientDelay = t.TempDir(), delay
+			r := train(t, c)
+			if least := (steps * delay).Seconds(); r.Seconds < least {
+				t.Errorf("%v s, but %d delays of %v are %v s", r.Seconds, steps, delay, least)
+			}
+			got := weightsOf(t, c.Run)
+			for name, w := range want {
+				if !strings.HasPrefix(name, "hogwild.") && !cmp.Equal(w.Data, got[name].Data) {
+					t.Errorf("%s is another one", name)
+				}
+			}
+			if back, err := rundir.ReadRun(c.Run); err != nil || back.Config.GradientDelay != delay {
+				t.Errorf("saved as %v, %v", back.Config.GradientDelay, err)
+			}
+		})
+	}
+}
+
+// TestGradientDelayBySteps: a model that takes its steps by itself, when it is slow, does
+// not, and learns the same but for rounding.
+func TestGradientDelayBySteps(t *testing.T) {
+	c := quick(t)
+	c.Data, c.Batch, c.Epochs = "made:sparse:2000x500x20", 0, 1
+	want := train(t, c)
+	c.Run, c.GradientDelay = t.TempDir(), 10*time.Microsecond
+	got := train(t, c)
+	if least := float64(got.Examples) * c.GradientDelay.Seconds(); got.Batch != 1 || got.Seconds < least {
+		t.Errorf("batch %d, %v s, at least %v s", got.Batch, got.Seconds, least)
+	}
+	if math.Abs(got.TestLoss-want.TestLoss) > 1e-4*want.TestLoss {
+		t.Errorf("test loss %v, without a delay %v", got.TestLoss, want.TestLoss)
+	}
+}

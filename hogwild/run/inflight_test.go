@@ -1,0 +1,61 @@
+package run
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+)
+
+// TestStepsInFlight: the law, with asynchrony simulated exactly. The target is 1.02
+// times what serial training comes to in 5 epochs. With 132 steps of 8 examples in
+// flight, more than 4 times the epochs that serial training needs do not reach it at
+// any learning rate, and on centred inputs 2.5 times do.
+//
+// A schedule that falls to zero over the epochs given asks the question directly: is
+// so much enough?
+func TestStepsInFlight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it trains for some hundred epochs")
+	}
+	for _, c := range []struct {
+		name     string
+		serial   int // epochs that serial training needs
+		rates    [3]float64
+		raw, cen [3]float64 // learning rates with 132 steps in flight, the best in the middle
+	}{
+		{"digits", 4, [3]float64{.2, .4, .8}, [3]float64{.01, .02, .04}, [3]float64{.05, .1, .2}},
+		{"mnist", 4, [3]float64{.2, .4, .8}, [3]float64{.01, .02, .04}, [3]float64{.1, .2, .4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := quick(t)
+			config.Data, config.Model, config.Batch, config.Schedule = "digits:5000", "softmax", 8, "cosine"
+			if c.name == "mnist" { // what is asked for is the loss on the training rows
+				config.Data = realData(t, "mnist")
+				config.Test = filepath.Join(config.Data, "train-images-idx3-ubyte.gz")
+			}
+			loss := func(mode, center string, epochs int, rates [3]float64) float64 {
+				best := math.Inf(1)
+				for _, lr := range rates {
+					config.Mode, config.Center, config.Epochs, config.LR, config.Run = mode, center, epochs, lr, t.TempDir()
+					best = min(best, train(t, config).TestLoss)
+				}
+				return best
+			}
+			target := 1.02 * loss("delayed:0", "off", 5, c.rates)
+			serial := loss("delayed:0", "off", c.serial, c.rates)
+			raw := loss("delayed:131", "off", 4*c.serial, c.raw)
+			centred := loss("delayed:131", "on", c.serial*5/2, c.cen)
+			t.Logf("target %.4f; serial after %d epochs %.4f; 132 in flight after %d %.4f, centred after %d %.4f",
+				target, c.serial, serial, 4*c.serial, raw, c.serial*5/2, centred)
+			if serial > target {
+				t.Errorf("serial training misses the target: it needs more than %d epochs", c.serial)
+			}
+			if raw <= target*1.02 {
+				t.Errorf("raw inputs: %g after %d epochs is too near to the target %g", raw, 4*c.serial, target)
+			}
+			if centred > target {
+				t.Errorf("centred inputs: %g after %d epochs misses the target %g", centred, c.serial*5/2, target)
+			}
+		})
+	}
+}

@@ -1,0 +1,235 @@
+package run
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/tuning"
+	"hogwild/shm"
+)
+
+// stepsTaken is how many steps each of the weights of ones has taken, and fails the
+// test when there is a weight that differs.
+func stepsTaken(t *testing.T, run string) int {
+	t.Helper()
+	all := weightsOf(t, run)
+	want := float32(math.NaN())
+	for _, name := range []string{"b", "g", "w"} {
+		v, err := all[name].Floats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "b" {
+			want = v[0]
+		}
+		for i, x := range v {
+			j := i % 1500 // out x in, as PyTorch has it
+			if idle := name == "w" && j != 0 && j != 700 && j != 1499; idle && x != 0 || !idle && x != want {
+				t.Errorf("%s[%d] is %v, another weight %v", name, i, x, want)
+				return int(-want)
+			}
+		}
+	}
+	return int(-want)
+}
+
+// Where updates cannot be lost, none is: not one of thousands that four processes
+// make at the same time, and the samples say so.
+func TestNoUpdateIsLost(t *testing.T) {
+	inFull(t)
+	for _, mode := range []string{"atomic", "locked", "ordered", "sync", "delayed:7"} {
+		t.Run(mode, func(t *testing.T) {
+			c := quick(t)
+			c.Model, c.Mode, c.Batch, c.LR, c.Epochs, c.Workers = "ones", mode, 1, 1, 100, 4
+			if c.Delayed() {
+				c.Workers = 1
+			}
+			if mode == "sync" {
+				c.Epochs, c.AverageEvery = 5, 1
+			}
+			r := train(t, c)
+			want := c.Epochs * 2000
+			if mode == "sync" { // four replicas take a step each, and are averaged
+				want /= 4
+			}
+			if got := stepsTaken(t, c.Run); got != want {
+				t.Errorf("%d steps arrived, want %d", got, want)
+			}
+			if r.Instruments == nil || r.StalenessSamples == 0 || r.LostUpdates != 0 {
+				t.Errorf("instruments %+v, want samples, and nothing lost", r.Instruments)
+			}
+		})
+	}
+}
+
+// Every mode learns what one worker alone learns.
+func TestModesLearnAlike(t *testing.T) {
+	for _, set := range []struct {
+		name string
+		edit func(c *config.Config)
+	}{
+		{"digits", func(c *config.Config) { c.Batch, c.Epochs, c.LR = 8, 5, 0.1 }},
+		{"a9a", func(c *config.Config) {
+			c.Data, c.Batch, c.Epochs, c.LR, c.Schedule = realData(t, "a9a/a9a"), 1, 3, 0.02, "cosine"
+		}},
+	} {
+		alone := quick(t)
+		if set.name == "a9a" && testing.Short() {
+			continue
+		}
+		set.edit(&alone)
+		want := *train(t, alone).TestAccuracy
+		for _, mode := range append(config.Modes, "delayed:3", "delayed:geometric:3") {
+			t.Run(set.name+" "+mode, func(t *testing.T) {
+				c := alone
+				c.Run, c.Mode, c.Workers = t.TempDir(), mode, 4
+				if c.Delayed() {
+					c.Workers = 1
+				}
+				c.AverageEvery = 1
+				if mode == "sync" {
+					c.LR *= 4 // the mean of four steps is one
+				}
+				if got := *train(t, c).TestAccuracy; !(got > want-0.02) {
+					t.Errorf("accuracy %.4f, alone %.4f", got, want)
+				}
+			})
+		}
+	}
+}
+
+// Every optimizer goes with every mode, or is refused.
+func TestModesWithOptimizers(t *testing.T) {
+	inFull(t)
+	for _, optimizer := range []string{"momentum", "adam", "adagrad"} {
+		alone := quick(t)
+		alone.Optimizer, alone.LR, alone.Epochs, alone.Batch = optimizer, 0.01, 6, 16
+		want := *train(t, alone).TestAccuracy
+		for _, mode := range []string{"atomic", "locked", "ordered", "delayed:1"} {
+			for _, state := range []string{"private", "shared"} {
+				c := alone
+				c.Run, c.Mode, c.OptimizerState, c.Workers = t.TempDir(), mode, state, 2
+				if c.Delayed() {
+					c.Workers = 1
+				}
+				if mode == "atomic" && state == "shared" {
+					wantError(t, c.Validate(), "optimizer-state shared with mode atomic")
+					continue
+				}
+				if got := *train(t, c).TestAccuracy; !(got > want-0.03) {
+					t.Errorf("%s %s %s: accuracy %.4f, alone %.4f", mode, optimizer, state, got, want)
+				}
+			}
+		}
+	}
+}
+
+// sharedWeights is the test's own mapping of the weights' segment of this process's run.
+func sharedWeights(t *testing.T, c config.Config) *control.Weights {
+	t.Helper()
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:hogwild-weights") {
+			continue
+		}
+		f, err := os.OpenFile(link, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seg, err := shm.Map(f, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := control.OpenWeights(seg, &tuning.Job{Config: c})
+		if err != nil { // of an earlier run, in another mode
+			seg.Close()
+			continue
+		}
+		return m
+	}
+	t.Fatal("the run has no weights")
+	return nil
+}
+
+// holds tells whether a rank has a lock, or a ticket whose turn is to come.
+func holds(m *control.Weights, rank int) bool {
+	for at := 0; at < len(m.Locks); at += control.LockLine {
+		if m.Locks[at] == uint32(rank+1) {
+			return true
+		}
+	}
+	for at := control.TicketRing; at < len(m.Tickets); at += control.RankWords {
+		if e := m.Tickets[at]; e&control.TicketPassed == uint64(rank+1) && e>>16 > m.Tickets[control.TicketNow] {
+			return true
+		}
+	}
+	return false
+}
+
+// A worker that is killed while it has locks, or a ticket, stops nobody: those are
+// given back.
+func TestKilledWithinAnUpdate(t *testing.T) {
+	for _, mode := range []string{"locked", "ordered"} {
+		t.Run(mode, func(t *testing.T) {
+			const kills = 4
+			c := quick(t)
+			c.Model, c.Workers, c.Mode, c.Batch, c.LR = "heavy", 3, mode, 10, 1
+			c.MaxRestarts, c.SaveEvery = 100, "0"
+			r := start(t, c)
+			m := sharedWeights(t, c)
+			n := 0
+			for n < kills && !ended(r.done) {
+				victim := n % c.Workers
+				pid := r.pid(victim)
+				signal := func(s syscall.Signal) {
+					if err := syscall.Kill(pid, s); err != nil && !ended(r.done) {
+						t.Fatal(err)
+					}
+				}
+				signal(syscall.SIGSTOP)
+				time.Sleep(time.Millisecond)
+				if holds(m, victim) {
+					kill(t, pid)
+					n++
+				} else {
+					signal(syscall.SIGCONT)
+				}
+				time.Sleep(within(2 * time.Millisecond))
+			}
+			if err := m.Seg.Close(); err != nil {
+				t.Error(err)
+			}
+			got, err := r.wait()
+			// The run may end before the last kill, or before its victim is started again.
+			if err != nil || got.Restarts > n || got.Restarts < max(1, n-1) || got.LostExamples != 0 || got.Examples != 3*2000 {
+				t.Errorf("%d examples, %d lost, %d restarts after %d kills: %v", got.Examples, got.LostExamples, got.Restarts, n, err)
+			}
+		})
+	}
+}
+
+// A run in ordered mode ends, stops and is held like any other, however many more
+// workers there are than cores.
+func TestOrderedStopsAndIsHeld(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Workers, c.Mode, c.Batch, c.SaveEvery, c.Epochs = "slow", 9, "ordered", 8, "5ms", 1000
+	r := start(t, c)
+	r.reach(2, 300)
+	r.stop()
+	got, err := r.wait()
+	if err == nil || got.Stopped != "interrupted" {
+		t.Fatalf("stopped %q, %v", got.Stopped, err)
+	}
+	next := resumed(c)
+	next.Epochs = got.Epochs + 2
+	if end := train(t, next); end.Examples != int64(next.Epochs*2000) {
+		t.Errorf("%d examples after going on", end.Examples)
+	}
+}

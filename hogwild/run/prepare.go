@@ -1,0 +1,250 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+)
+
+func newCoordinator(c config.Config) *coordinator {
+	n := c.Workers
+	return &coordinator{cfg: tuning.Job{Config: c}, launch: newLauncher(), display: newDisplay(c.Progress, c.Quiet),
+		procs: make([]*process, n), restarts: make([]int, n), gone: make([]bool, n), rates: make([]int64, n),
+		evaluated: make(chan evaluation, 1), respawn: make(chan int, n)}
+}
+
+// prepare does all that can fail because of what the user gave, before any process
+// is started: data, model, memory, what is resumed, the run folder.
+func (r *coordinator) prepare() error {
+	start := time.Now()
+	if err := r.load(); err != nil {
+		return err
+	}
+	r.loadTime = time.Since(start)
+	var err error
+	if r.mem, err = control.CreateWeights(&r.cfg, model.Size(r.trained)); err != nil {
+		return err
+	}
+	if err := r.own(); err != nil {
+		return err
+	}
+	sum, err := r.mem.Seg.Checksum()
+	if err != nil {
+		return err
+	}
+	r.world, err = control.Create(control.Header{Version: config.Version, Job: r.cfg, Rows: r.train.Rows,
+		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
+		CPUProfile: r.cfg.CPUProfile, Trace: r.cfg.Trace})
+	if err != nil {
+		return err
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if err := r.mirror(r.owner.Upload()); err != nil {
+		return err
+	}
+	if err := r.openFolder(); err != nil {
+		return config.Usage("run folder: %w", err)
+	}
+	return nil
+}
+
+// own makes the memory of the place where the weights are to be.
+func (r *coordinator) own() error {
+	b, err := backend(&r.cfg.Config)
+	if err != nil {
+		return err
+	}
+	setup, err := device.NewSetup(&r.cfg, r.mem, r.train)
+	if err != nil {
+		return err
+	}
+	if r.owner, err = b.Own(setup); err != nil {
+		return config.Usage("%w", err)
+	}
+	return nil
+}
+
+// load reads the data and makes the model that fits them.
+func (r *coordinator) load() error {
+	c := &r.cfg
+	if r.train == nil {
+		var err error
+		if r.train, r.test, err = readData(&c.Config); err != nil {
+			return err
+		}
+	}
+	if r.train.Rows < c.Workers {
+		return config.Usage("workers %d: %s has %d training rows, fewer than workers", c.Workers, c.Data, r.train.Rows)
+	}
+	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
+		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
+	}
+	if !model.Registered(c.Model) {
+		spec, err := model.Resolve(c.ModelOptions(), r.train.Meta)
+		if err != nil {
+			return config.Usage("%w", err)
+		}
+		c.Model, c.Loss = spec.Name, string(spec.Loss)
+		if err := c.CheckSimplex(); err != nil {
+			return err
+		}
+	}
+	if err := c.CheckWrite(r.train.Kind); err != nil {
+		return err
+	}
+	c.FillBatch(r.train.Kind)
+	plain, err := model.New(c.ModelOptions(), r.train.Meta)
+	if err != nil {
+		return config.Usage("%w", err)
+	}
+	if c.Tuning, err = c.Choose(r.train); err != nil {
+		return err
+	}
+	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
+		return config.Usage("%w", err)
+	}
+	r.params, r.trained = plain.Params(), r.first.Params()
+	return nil
+}
+
+// readData reads the training and the test set.
+func readData(c *config.Config) (train, test *data.Set, err error) {
+	task, err := model.Task(c.Model, c.Loss)
+	if err != nil {
+		return nil, nil, config.Usage("%w", err)
+	}
+	train, test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
+		Target: c.Target, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
+	if err != nil {
+		return nil, nil, config.Usage("%w", err)
+	}
+	return train, test, nil
+}
+
+// begin writes the first weights: the model's own, or those of the run to resume.
+func (r *coordinator) begin() error {
+	r.pos = rundir.Position{Epoch: 1}
+	if r.cfg.Resume == "" {
+		r.first.Init(r.mem.W, r.cfg.Seed)
+		return nil
+	}
+	f, err := rundir.ReadSnapshot(r.cfg.Resume)
+	if err != nil {
+		return err
+	}
+	s, err := f.Load(r.params, r.trained, r.cfg.Tuning.Center)
+	if err != nil {
+		return err
+	}
+	if err := s.MayResume(&r.cfg, r.train.Meta); err != nil {
+		return err
+	}
+	if int(s.Pos.Epoch) > r.cfg.Epochs {
+		return config.Usage("resume %s: its %d epochs are done; give --epochs more than that to go on", r.cfg.Resume, s.Pos.Epoch-1)
+	}
+	r.pos = s.Pos
+	if n := len(r.pos.History); n > 0 {
+		r.last = &r.pos.History[n-1]
+	}
+	return s.Restore(r.mem, r.world, r.cfg.Optimizer)
+}
+
+// FreshRun is the run folder that Run would choose for c now. (Where the model is chosen
+// by the data, Run names it too.)
+func FreshRun(c config.Config) string {
+	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
+		return folder
+	}
+	return freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&c)))
+}
+
+// openFolder makes the run folder: the one to resume, or a new one.
+func (r *coordinator) openFolder() error {
+	r.dir = FreshRun(r.cfg.Config)
+	r.cfg.Run = r.dir
+	if r.cfg.Resume != r.dir {
+		if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err == nil {
+			return fmt.Errorf("%s holds a run already: resume it with --resume %s, or name another folder", r.dir, r.dir)
+		}
+	}
+	if err := os.MkdirAll(r.dir, 0o777); err != nil {
+		return err
+	}
+	// That of a run which this one takes the place of, or goes on from: until it ends it
+	// has none.
+	if err := os.Remove(filepath.Join(r.dir, rundir.ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	text, err := yaml.Marshal(r.cfg.Config)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, rundir.ConfigFile), text, 0o666); err != nil {
+		return err
+	}
+	if r.metrics, err = rundir.OpenMetrics(r.dir, r.cfg.Resume == r.dir); err != nil {
+		return err
+	}
+	r.board, err = rundir.OpenEvents(r.dir, r.cfg.Resume == r.dir, r.pos.Examples)
+	return err
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// runName is a folder's name from what is trained on what.
+func runName(c *config.Config) string {
+	name := filepath.Base(c.Data) + "-" + c.Model
+	return strings.Trim(notInNames.ReplaceAllString(name, "-"), "-.")
+}
+
+// freshFolder is a name that is not taken.
+func freshFolder(name string) string {
+	for i, try := 2, name; ; i++ {
+		if _, err := os.Lstat(try); errors.Is(err, os.ErrNotExist) {
+			return try
+		}
+		try = fmt.Sprintf("%s-%d", name, i)
+	}
+}
+
+// close gives back whatever was made.
+func (r *coordinator) close() {
+	r.launch.close()
+	if r.owner != nil {
+		_ = r.owner.Close() // after the last use: there is nothing left to lose
+	}
+	if r.board != nil {
+		_ = r.board.Close()
+	}
+	if r.metrics != nil {
+		_ = r.metrics.Close() // every line was written, and checked, by a call of its own
+	}
+	if r.world != nil {
+		_ = r.world.Seg.Close()
+	}
+	if r.mem != nil {
+		_ = r.mem.Seg.Close()
+	}
+	for _, s := range []*data.Set{r.train, r.test} {
+		if s != nil && !r.lent {
+			_ = s.Close()
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+)
+
+// state is what is in a folder: of each file the time and the bytes.
+func state(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = info.ModTime().Format(time.RFC3339Nano) + string(text)
+	}
+	return files
+}
+
+// refused fails the test unless Run refuses c with an error that says what, and
+// touches nothing in the folder.
+func refused(t *testing.T, c config.Config, dir, what string) {
+	t.Helper()
+	before := state(t, dir)
+	_, err := try(t, c)
+	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), what) || strings.Count(err.Error(), "\n") > 3 {
+		t.Errorf("error %v, want one that speaks of %q", err, what)
+	}
+	if !maps.Equal(before, state(t, dir)) {
+		t.Errorf("the folder was touched, and refused: %v", err)
+	}
+}
+
+// TestResumeRefuses what would make another run of the one that was cut.
+func TestResumeRefuses(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Workers, c.Optimizer = "slower", 3, "momentum"
+	cut(t, c, 1, 400)
+	for _, d := range []struct {
+		what string
+		edit func(*config.Config)
+	}{
+		{"model", func(c *config.Config) { c.Model = "softmax" }},
+		{"data", func(c *config.Config) { c.Data = "digits:2100" }},
+		{"data", func(c *config.Config) { c.Seed++ }}, // of the digits too
+		{"scale", func(c *config.Config) { c.Scale = "none" }},
+		{"rows", func(c *config.Config) { c.Limit = 1000 }},
+		{"mode", func(c *config.Config) { c.Mode = "sync" }},
+		{"batch", func(c *config.Config) { c.Batch = 32 }},
+		{"partition", func(c *config.Config) { c.Partition = "contiguous" }},
+		{"workers", func(c *config.Config) { c.Workers = 2 }}, // each has its momentum
+		{"optimizer", func(c *config.Config) { c.Optimizer = "adagrad" }},
+		{"optimizer", func(c *config.Config) { c.Optimizer = "adam" }},
+	} {
+		other := resumed(c)
+		d.edit(&other)
+		refused(t, other, c.Run, d.what)
+	}
+	refused(t, c, c.Run, "holds a run already")
+	empty := t.TempDir()
+	refused(t, resumed(withRun(c, empty)), empty, rundir.SnapshotFile)
+	if got := train(t, resumed(c)); got.Examples != 3*2000 {
+		t.Errorf("%d examples in the end, want %d", got.Examples, 3*2000)
+	}
+}
+
+// TestResumeRefusesADamagedSnapshot: any byte may be the one that changed.
+func TestResumeRefusesADamagedSnapshot(t *testing.T) {
+	c := quick(t)
+	c.Epochs, c.Data = 1, "digits:500"
+	train(t, c)
+	path := filepath.Join(c.Run, rundir.SnapshotFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Epochs = 2
+	for _, at := range []int{0, 9, 100, len(whole) / 2, len(whole) - 1} {
+		damaged := append([]byte(nil), whole...)
+		damaged[at] ^= 0x10
+		if err := os.WriteFile(path, damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, resumed(c), c.Run, path)
+	}
+	if err := os.WriteFile(path, whole[:len(whole)-1], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, resumed(c), c.Run, path)
+	if err := os.WriteFile(path, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	train(t, resumed(c))
+}

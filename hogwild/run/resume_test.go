@@ -1,0 +1,249 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+)
+
+// cut starts a run and stops it within an epoch, once so many examples are done.
+func cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Result {
+	t.Helper()
+	r := start(t, c)
+	r.reach(epoch, examples)
+	r.stop()
+	result, err := r.wait()
+	if !errors.Is(err, config.ErrInterrupted) || result.Stopped != "interrupted" {
+		t.Fatalf("stopped %q, error %v, want an interruption", result.Stopped, err)
+	}
+	if f, err := rundir.ReadSnapshot(c.Run); err != nil || !f.Pos.Within || f.Pos.Epoch != epoch {
+		t.Fatalf("the snapshot is not within epoch %d (%v)", epoch, err)
+	}
+	return result
+}
+
+// resumed is c, to go on where its run was cut.
+func resumed(c config.Config) config.Config {
+	c.Resume = c.Run
+	return c
+}
+
+var repeatable = []struct {
+	name string
+	edit func(*config.Config)
+}{
+	{"async sgd", func(c *config.Config) {}},
+	{"async adam cosine", func(c *config.Config) { c.Optimizer, c.Schedule, c.LR = "adam", "cosine", 1e-3 }},
+	{"async cosine small batch", func(c *config.Config) { c.Schedule, c.Batch = "cosine", 48 }},
+	{"sync every epoch", func(c *config.Config) { c.Mode, c.Workers = "sync", 3 }},
+	{"sync every 3 steps", func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery = "sync", 3, 3 }},
+	{"sync momentum", func(c *config.Config) {
+		c.Mode, c.Workers, c.AverageEvery, c.Optimizer = "sync", 3, 3, "momentum"
+	}},
+	{"sync gradients momentum", func(c *config.Config) {
+		c.Mode, c.Workers, c.Average, c.Optimizer = "sync", 3, "gradients", "momentum"
+	}},
+}
+
+// TestResumeIsExact: a run that was cut, twice, ends with the bits of one left alone.
+func TestResumeIsExact(t *testing.T) {
+	inFull(t)
+	for _, c := range repeatable {
+		t.Run(c.name, func(t *testing.T) {
+			whole := quick(t)
+			whole.Epochs = 2
+			c.edit(&whole)
+			want := train(t, whole)
+			parts := withRun(whole, t.TempDir())
+			parts.Model = "slower"
+			cut(t, parts, 1, 400)
+			parts = resumed(parts)
+			cut(t, parts, 2, 500)
+			got := train(t, parts)
+			sameEnd(t, want.Run, got.Run)
+			if got.Examples != want.Examples || got.Epochs != want.Epochs {
+				t.Errorf("%d examples in %d epochs, want %d in %d", got.Examples, got.Epochs, want.Examples, want.Epochs)
+			}
+			for i, e := range got.History { // sums of chunks in the same order
+				if e.TrainLoss != want.History[i].TrainLoss || e.TestLoss != want.History[i].TestLoss {
+					t.Errorf("epoch %d: losses %v, %v, want %v, %v", e.Epoch, e.TrainLoss, e.TestLoss,
+						want.History[i].TrainLoss, want.History[i].TestLoss)
+				}
+			}
+		})
+	}
+}
+
+// TestResumeAtTheLastStep cuts a run while every worker has its last chunk of an
+// epoch: nothing is left to train then, but the epoch has not been closed.
+func TestResumeAtTheLastStep(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		t.Run(mode, func(t *testing.T) {
+			c := quick(t)
+			c.Model, c.Mode, c.Workers, c.Epochs, c.Limit = "slowest", mode, 3, 2, 2*3*c.Batch
+			parts := withRun(c, t.TempDir())
+			cut(t, parts, 1, c.Limit/2)
+			got := train(t, resumed(parts))
+			if want := int64(2 * c.Limit); got.Examples != want || got.Epochs != 2 {
+				t.Errorf("%d examples in %d epochs, want %d in 2", got.Examples, got.Epochs, want)
+			}
+			if c.Model = "softmax"; mode == "sync" {
+				sameWeights(t, train(t, c).Run, got.Run)
+			}
+		})
+	}
+}
+
+// TestResumeByTime cuts a run wherever a timer finds it, again and again.
+func TestResumeByTime(t *testing.T) {
+	whole := quick(t)
+	whole.Optimizer, whole.Schedule, whole.LR = "adam", "cosine", 1e-3
+	want := train(t, whole)
+	parts := withRun(whole, t.TempDir())
+	parts.Model = "slow"
+	for range 20 {
+		if _, err := os.Stat(filepath.Join(parts.Run, rundir.SnapshotFile)); err == nil {
+			parts = resumed(parts)
+		}
+		before := belongings(t)
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond+within(60*time.Millisecond))
+		got, err := Run(ctx, parts)
+		stop()
+		left(t, before)
+		if err == nil {
+			sameEnd(t, want.Run, got.Run)
+			return
+		}
+		if !errors.Is(err, config.ErrInterrupted) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	}
+	sameEnd(t, want.Run, train(t, resumed(parts)).Run)
+}
+
+// TestResumeCountsEachExampleOnce: with several workers no two runs are alike, but
+// an epoch has each example once, cut or not.
+func TestResumeCountsEachExampleOnce(t *testing.T) {
+	for _, partition := range []string{"ticket", "contiguous"} {
+		t.Run(partition, func(t *testing.T) {
+			c := quick(t)
+			c.Model, c.Workers, c.Partition, c.Batch = "slower", 3, partition, 32
+			part := cut(t, c, 1, 500)
+			c = resumed(c)
+			again := cut(t, c, 2, 300)
+			if part.Examples < 500 || part.Examples >= 2000 || again.Examples < 2300 || again.Examples >= 4000 {
+				t.Errorf("%d and %d examples when cut", part.Examples, again.Examples)
+			}
+			if part.Seconds >= again.Seconds {
+				t.Errorf("%v seconds of training, and %v when resumed", part.Seconds, again.Seconds)
+			}
+			got := train(t, c)
+			if got.Examples != 3*2000 || got.LostExamples != 0 {
+				t.Errorf("%d examples, %d lost, want %d", got.Examples, got.LostExamples, 3*2000)
+			}
+			for i, e := range got.History {
+				if e.Epoch != i+1 || e.Examples != int64(2000*(i+1)) {
+					t.Errorf("epoch %d of the history: %+v", i+1, e)
+				}
+			}
+		})
+	}
+}
+
+// TestSaveByTime: a snapshot that was made within an epoch while the run went on is
+// as good as one made at its end.
+func TestSaveByTime(t *testing.T) {
+	for _, c := range repeatable {
+		t.Run(c.name, func(t *testing.T) {
+			whole := quick(t)
+			whole.Model, whole.SaveEvery, whole.Epochs = "slower", "30ms", 1
+			c.edit(&whole)
+			found := t.TempDir() // the folder as another process sees it during the run
+			r := start(t, whole)
+			await(t, "a snapshot within an epoch", func() bool {
+				if ended(r.done) {
+					t.Fatalf("the run is over: %v", r.err)
+				}
+				copyFile(t, filepath.Join(whole.Run, rundir.SnapshotFile), filepath.Join(found, rundir.SnapshotFile))
+				f, err := rundir.ReadSnapshot(found)
+				return err == nil && f.Pos.Within
+			})
+			want, err := r.wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole.Run, whole.Resume = t.TempDir(), found
+			got := train(t, whole)
+			sameEnd(t, want.Run, got.Run)
+			if got.Examples != want.Examples {
+				t.Errorf("%d examples, want %d", got.Examples, want.Examples)
+			}
+		})
+	}
+}
+
+// TestSaveAllTheTime asks for a save every millisecond, so that they meet the ends of
+// epochs, evaluations and each other.
+func TestSaveAllTheTime(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		t.Run(mode, func(t *testing.T) {
+			c := quick(t)
+			c.Data, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "digits:500", 2, mode, 40, "1ms"
+			if got := train(t, c); got.Examples != 40*500 || got.LostExamples != 0 {
+				t.Errorf("%d examples, %d lost, want %d", got.Examples, got.LostExamples, 40*500)
+			}
+			if mode == "sync" { // saving changes nothing
+				calm := withRun(c, t.TempDir())
+				calm.SaveEvery = "0"
+				sameEnd(t, train(t, calm).Run, c.Run)
+			}
+			noHalves(t, c.Run)
+		})
+	}
+}
+
+// copyFile copies a file, if it is there.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sameWeights fails the test unless two runs have left the same weights.
+func sameWeights(t *testing.T, a, b string) {
+	t.Helper()
+	if !cmp.Equal(savedWeights(t, a), savedWeights(t, b)) {
+		t.Errorf("the weights in %s and %s differ", a, b)
+	}
+}
+
+// TestResumeGoesOn: a run that is complete takes more epochs, and not the same again.
+func TestResumeGoesOn(t *testing.T) {
+	c := quick(t)
+	whole := train(t, withRun(c, t.TempDir()))
+	c.Epochs = 2
+	train(t, c)
+	_, err := try(t, resumed(c))
+	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "its 2 epochs are done") {
+		t.Errorf("error %v, want one that says that all is done", err)
+	}
+	c.Epochs = 3
+	sameEnd(t, whole.Run, train(t, resumed(c)).Run)
+}

@@ -1,0 +1,160 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+)
+
+// TestResult: what a run reports is consistent with itself and with its files.
+func TestResult(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(*config.Config)
+	}{
+		{"async", func(c *config.Config) { c.Workers = 3 }},
+		{"sync", func(c *config.Config) { c.Workers, c.Mode, c.GlobalBatch = 3, "sync", 96 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := quick(t)
+			c.edit(&cfg)
+			r := train(t, cfg)
+			if r.Epochs != 3 || r.Examples != 3*2000 || r.LostExamples != 0 || r.Restarts != 0 || len(r.Events) != 0 || r.Stopped != "" {
+				t.Errorf("%+v", r)
+			}
+			if r.Workers != 3 || r.Model != "softmax" || r.Data != cfg.Data || r.Run != cfg.Run || r.Version != config.Version || r.Seed != 1 {
+				t.Errorf("%+v", r)
+			}
+			if !(r.Seconds > 0 && r.StartupSeconds > 0) || r.ExamplesPerSecond != float64(r.Examples)/r.Seconds {
+				t.Errorf("%v s, start-up %v s, %v examples/s", r.Seconds, r.StartupSeconds, r.ExamplesPerSecond)
+			}
+			if c.name == "sync" && r.Batch != 32 {
+				t.Errorf("batch %d, want 96/3", r.Batch)
+			}
+			last := r.History[len(r.History)-1]
+			if len(r.History) != 3 || last.TestLoss != r.TestLoss || last.TrainLoss != r.TrainLoss || *last.TestAccuracy != *r.TestAccuracy {
+				t.Errorf("history %+v, result %+v", r.History, r)
+			}
+			e, err := Eval(r.Run, cfg.Data, "auto", "")
+			if err != nil || e.Loss != r.TestLoss || *e.Accuracy != *r.TestAccuracy {
+				t.Errorf("the saved weights are evaluated to %+v, %v; the run says %v, %v", e, err, r.TestLoss, *r.TestAccuracy)
+			}
+			sameHistory(t, r)
+		})
+	}
+}
+
+// sameHistory fails the test unless metrics.jsonl has a line for each epoch.
+func sameHistory(t *testing.T, r rundir.Result) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(r.Run, "metrics.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var e rundir.EpochResult
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatalf("%v in %s", err, lines.Text())
+		}
+		if e.Kind != "epoch" {
+			continue
+		}
+		if n >= len(r.History) || e.Epoch != n+1 || e.Examples != int64(2000*(n+1)) || e.TestLoss != r.History[n].TestLoss {
+			t.Errorf("epoch %d: %s", n+1, lines.Text())
+		}
+		n++
+	}
+	if n != len(r.History) {
+		t.Errorf("%d epochs in the file, want %d", n, len(r.History))
+	}
+}
+
+// TestTargets: a run ends with the first epoch that reaches its target.
+func TestTargets(t *testing.T) {
+	c := quick(t)
+	c.Epochs = 6
+	free := train(t, c)
+	loss, accuracy := free.History[2].TestLoss, *free.History[2].TestAccuracy
+	for _, d := range []struct {
+		stopped string
+		reached func(rundir.EpochResult) bool
+		edit    func(*config.Config)
+	}{
+		{fmt.Sprintf("target loss %g", loss), func(e rundir.EpochResult) bool { return e.TestLoss <= loss },
+			func(c *config.Config) { c.TargetLoss = loss }},
+		{fmt.Sprintf("target accuracy %g", accuracy), func(e rundir.EpochResult) bool { return *e.TestAccuracy >= accuracy },
+			func(c *config.Config) { c.TargetAccuracy = accuracy }},
+	} {
+		t.Run(d.stopped, func(t *testing.T) {
+			c := withRun(c, t.TempDir())
+			c.SaveEvery = "0" // the end is saved all the same
+			d.edit(&c)
+			r := train(t, c)
+			want := 1
+			for !d.reached(free.History[want-1]) {
+				want++
+			}
+			if r.Epochs != want || r.Stopped != d.stopped || len(r.History) != want || r.Examples != int64(2000*want) {
+				t.Errorf("%d epochs, %d examples, stopped by %q, want %d epochs", r.Epochs, r.Examples, r.Stopped, want)
+			}
+			if r.TestLoss != free.History[want-1].TestLoss {
+				t.Errorf("test loss %v, want %v", r.TestLoss, free.History[want-1].TestLoss)
+			}
+			c.TargetLoss, c.TargetAccuracy, c.SaveEvery = 0, 0, "1"
+			sameEnd(t, free.Run, train(t, resumed(c)).Run) // and it can go on
+		})
+	}
+}
+
+// TestPrivateMemory: data and weights are there once for all workers.
+func TestPrivateMemory(t *testing.T) {
+	if raceDetector() {
+		t.Skip("the race detector has memory of its own")
+	}
+	c := quick(t)
+	c.Data, c.Model, c.Workers, c.Epochs = "digits:20000", "mlp:128", 2, 1000
+	r := start(t, c)
+	r.reach(2, 1)
+	for rank := range c.Workers {
+		if kb := privateDirty(t, r.pid(rank)); kb == 0 || kb > 30<<10 {
+			t.Errorf("worker %d has %d kB of its own, 30,720 are the limit", rank, kb)
+		}
+	}
+	r.stop()
+	r.wait()
+}
+
+// privateDirty is the memory, in kB, that only this process has.
+func privateDirty(t *testing.T, pid int) (kb int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if n, _ := fmt.Sscanf(line, "Private_Dirty: %d kB", &kb); n == 1 {
+			return kb
+		}
+	}
+	return 0
+}
+
+func raceDetector() bool {
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-race" {
+			return s.Value == "true"
+		}
+	}
+	return false
+}

@@ -1,0 +1,292 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/rundir"
+	"hogwild/shm"
+)
+
+// patience bounds every wait of a test. It says when to give up, not how long
+// something may take.
+const patience = 30 * time.Second
+
+// trial is a run that goes on while the test looks at it, and does things to it.
+type trial struct {
+	t      *testing.T
+	c      config.Config
+	before []string
+	world  *control.Block // the test's own mapping; nil once the run is waited for
+	stop   context.CancelFunc
+	done   chan struct{}
+	result rundir.Result
+	err    error
+}
+
+// defaults are the defaults, with the batch that dense data have.
+func defaults() config.Config {
+	c := config.Default()
+	c.Batch = 64
+	return c
+}
+
+// inFull skips a test of many runs when tests are to be short, as under the race
+// detector: these compare what runs come to, in which it has no say.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("only without -short")
+	}
+}
+
+// quick is a run of half a second at most, whose steps are those of the textbook.
+func quick(t *testing.T) config.Config {
+	c := defaults()
+	c.Data, c.Workers, c.Epochs, c.LR, c.Run = "digits:2000", 1, 3, 0.1, t.TempDir()
+	c.Center, c.BiasStep, c.LRCap = "off", "1", "off"
+	return c
+}
+
+// train runs c to its end, which must be a good one.
+func train(t *testing.T, c config.Config) rundir.Result {
+	t.Helper()
+	result, err := try(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// try runs c to whatever end, and fails the test if anything is left behind.
+func try(t *testing.T, c config.Config) (rundir.Result, error) {
+	t.Helper()
+	before := belongings(t)
+	result, err := Run(t.Context(), c)
+	left(t, before)
+	return result, err
+}
+
+// start starts a run and returns when its control block is there to be looked at.
+func start(t *testing.T, c config.Config) *trial {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	r := &trial{t: t, c: c, before: belongings(t), stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.result, r.err = Run(ctx, c)
+	}()
+	t.Cleanup(func() { // if the test failed
+		stop()
+		<-r.done
+	})
+	await(t, "the control block", func() bool {
+		r.world = worldOf(os.Getpid())
+		return r.world != nil || ended(r.done)
+	})
+	return r
+}
+
+// wait returns what the run came to, and fails the test if anything is left behind.
+func (r *trial) wait() (rundir.Result, error) {
+	r.t.Helper()
+	await(r.t, "the end of the run", func() bool { return ended(r.done) })
+	r.stop()
+	if r.world != nil {
+		if err := r.world.Seg.Close(); err != nil {
+			r.t.Error(err)
+		}
+		r.world = nil
+	}
+	left(r.t, r.before)
+	return r.result, r.err
+}
+
+// reach waits until so many examples of an epoch, from 1, are done. The run must
+// still be going on then.
+func (r *trial) reach(epoch uint64, examples int) {
+	r.t.Helper()
+	await(r.t, fmt.Sprintf("%d examples of epoch %d", examples, epoch), func() bool {
+		if r.world == nil || ended(r.done) {
+			r.t.Fatalf("the run is over: %v", r.err)
+		}
+		now := r.world.Get(control.WordEpoch)
+		_, done, _, _ := r.world.Progress()
+		return now > epoch || now == epoch && done >= examples
+	})
+}
+
+// pid is the process of a rank, once it lives and trains.
+func (r *trial) pid(rank int) (pid int) {
+	r.t.Helper()
+	await(r.t, fmt.Sprintf("worker %d", rank), func() bool {
+		pid = int(r.world.Rank(rank, control.RankPID))
+		state := r.world.Rank(rank, control.RankState)
+		return state != control.StateStarting && state != control.StateRestarting && shm.Alive(pid)
+	})
+	return pid
+}
+
+func ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits until something is true.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v for %s\n%s", patience, what, stacks())
+		}
+	}
+}
+
+// worldOf maps the control block of the run that a process coordinates; nil if
+// there is none, or none yet.
+func worldOf(pid int) *control.Block {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, link := range links {
+		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:hogwild-world") {
+			continue
+		}
+		f, err := os.OpenFile(link, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		seg, err := shm.Map(f, true)
+		if err != nil {
+			continue
+		}
+		if w, _, err := control.Open(seg); err == nil {
+			return w
+		}
+		seg.Close() // not written yet
+	}
+	return nil
+}
+
+// belongings is all that this process has which a run might leave behind: child
+// processes, memory, goroutines, files in /dev/shm.
+func belongings(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pid := range children(os.Getpid()) {
+		all = append(all, fmt.Sprintf("process %d", pid))
+	}
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		if target, _ := os.Readlink(link); strings.Contains(target, "memfd:hogwild") {
+			all = append(all, "descriptor of "+target)
+		}
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		if strings.Contains(line, "memfd:hogwild") {
+			all = append(all, "mapping "+strings.TrimSpace(line))
+		}
+	}
+	for stack := range strings.SplitSeq(stacks(), "\n\n") {
+		if strings.Contains(stack, "hogwild.(*coordinator)") || strings.Contains(stack, "hogwild.(*worker)") {
+			all = append(all, stack)
+		}
+	}
+	files, _ := filepath.Glob("/dev/shm/*hogwild*")
+	return append(all, files...)
+}
+
+// left fails the test if it has more now than it had before.
+func left(t *testing.T, before []string) {
+	t.Helper()
+	var more []string
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		more = slices.DeleteFunc(belongings(t), func(s string) bool { return slices.Contains(before, s) })
+		if len(more) == 0 {
+			return
+		}
+	}
+	t.Errorf("left behind:\n%s", strings.Join(more, "\n"))
+}
+
+// children are the processes that a process has started, those included that have
+// ended but were not waited for.
+func children(pid int) []int {
+	var found []int
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range all {
+		text, _ := os.ReadFile(path)
+		_, fields, _ := strings.Cut(string(text), ") ") // behind the name
+		var state string
+		var child, parent int
+		if _, err := fmt.Sscan(fields, &state, &parent); err != nil || parent != pid {
+			continue
+		}
+		if _, err := fmt.Sscanf(path, "/proc/%d/stat", &child); err == nil {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+func stacks() string {
+	text := make([]byte, 1<<20)
+	return string(text[:runtime.Stack(text, true)])
+}
+
+// weightsOf are the tensors that a run has left, those of its snapshot included
+// that decide how it would go on.
+func weightsOf(t *testing.T, dir string) map[string]rundir.Tensor {
+	t.Helper()
+	_, all, err := rundir.ReadTensors(filepath.Join(dir, rundir.SnapshotFile))
+	_, weights, err2 := rundir.ReadTensors(filepath.Join(dir, rundir.WeightsFile))
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]rundir.Tensor{}
+	for _, tensor := range all {
+		named[tensor.Name] = tensor
+	}
+	for _, tensor := range weights {
+		if !cmp.Equal(tensor, named[tensor.Name]) {
+			t.Errorf("%s: tensor %s is not that of the snapshot", dir, tensor.Name)
+		}
+	}
+	return named
+}
+
+// sameEnd fails the test unless two runs have left the same bits.
+func sameEnd(t *testing.T, a, b string) {
+	t.Helper()
+	x, y := weightsOf(t, a), weightsOf(t, b)
+	for name, tensor := range x {
+		if !cmp.Equal(tensor, y[name]) {
+			t.Errorf("tensor %s differs between %s and %s", name, a, b)
+		}
+	}
+	if len(x) != len(y) {
+		t.Errorf("%d tensors in %s, %d in %s", len(x), a, len(y), b)
+	}
+}
+
+// within is a time at random, up to d.
+func within(d time.Duration) time.Duration { return rand.N(d) }

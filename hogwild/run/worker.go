@@ -1,0 +1,349 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"runtime/trace"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
+	"hogwild/shm"
+)
+
+// A worker is started with its rank in the environment and three descriptors: the
+// world, the weights and the training data.
+const (
+	rankVariable = "HOGWILD_RANK"
+	worldFD      = 3
+	weightsFD    = 4
+	dataFD       = 5
+)
+
+// IsWorker tells whether this process was started by Run as a worker. A program
+// that calls Run asks it first thing in main, after registering its models, and
+// leaves the process to WorkerMain if so.
+func IsWorker() bool {
+	asked.Store(true)
+	return isChild()
+}
+
+// asked tells whether this program has asked IsWorker, as its workers will.
+var asked atomic.Bool
+
+// isChild tells whether a run started this process.
+func isChild() bool { return os.Getenv(rankVariable) != "" || os.Getenv(checkVariable) != "" }
+
+// mayStart refuses a run whose workers would begin a run each, and so on without end.
+func mayStart() error {
+	if !asked.Load() || isChild() {
+		return errors.New("workers are this program started again: ask hogwild.IsWorker first thing in main, and if it says so, exit with hogwild.WorkerMain")
+	}
+	return nil
+}
+
+// WorkerMain is a worker process's main. It returns the exit status.
+func WorkerMain() int {
+	if first := os.Getenv(checkVariable); first != "" {
+		return checkLoops(first)
+	}
+	// Ctrl-C on a terminal reaches the whole process group; the coordinator decides.
+	signal.Ignore(syscall.SIGINT)
+	w, header, err := joinRun()
+	if err == nil && w.rank == 0 {
+		err = profile(header, w.live)
+	} else if err == nil {
+		err = w.live()
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "hogwild worker %s: %v\n", os.Getenv(rankVariable), err)
+		return 1
+	}
+	return 0
+}
+
+// worker is one rank of a run: it takes chunks, trains them on its device, and
+// reports. It does not know where the weights are.
+type worker struct {
+	rank    int
+	world   *control.Block
+	device  device.Device
+	chunks  []plan.Chunk // in hand
+	delayed bool         // updates are held back
+	idle    bool         // meets and averages in the place of a rank that is gone; trains nothing
+}
+
+// joinRun maps what the coordinator made and checks that both mean the same by it.
+func joinRun() (*worker, *control.Header, error) {
+	rank, err := strconv.Atoi(os.Getenv(rankVariable))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s=%q: workers are started by hogwild train", rankVariable, os.Getenv(rankVariable))
+	}
+	seg, err := mapInherited(worldFD, "world", true)
+	if err != nil {
+		return nil, nil, err
+	}
+	world, header, err := control.Open(seg)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rank < 0 || rank >= header.Job.Workers {
+		return nil, nil, fmt.Errorf("rank %d of %d workers", rank, header.Job.Workers)
+	}
+	if seg, err = mapInherited(weightsFD, "weights", true); err != nil {
+		return nil, nil, err
+	}
+	if sum, err := seg.Checksum(); err != nil || sum != header.Weights {
+		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum, header.Weights, err)
+	}
+	m, err := control.OpenWeights(seg, &header.Job)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := data.Map(os.NewFile(dataFD, "data"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if set.Rows != header.Rows || set.Checksum != header.Data {
+		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
+	}
+	device, err := joinDevice(&header, rank, m, set)
+	return &worker{rank: rank, world: world, device: device, delayed: header.Job.Delayed()}, &header, err
+}
+
+// joinDevice makes the device of a rank, where the configuration says.
+func joinDevice(h *control.Header, rank int, m *control.Weights, set *data.Set) (device.Device, error) {
+	setup, err := device.NewSetup(&h.Job, m, set)
+	if err != nil {
+		return nil, err
+	}
+	b, err := backend(&h.Job.Config)
+	if err != nil {
+		return nil, err
+	}
+	return b.Join(setup, rank, h.Device)
+}
+
+// profile runs f with the profiles that were asked for. One worker is like another:
+// worker 0 stands for all.
+func profile(h *control.Header, f func() error) error {
+	if h.CPUProfile != "" {
+		file, err := os.Create(h.CPUProfile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	if h.Trace != "" {
+		file, err := os.Create(h.Trace)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := trace.Start(file); err != nil {
+			return err
+		}
+		defer trace.Stop()
+	}
+	return f()
+}
+
+func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
+	f := os.NewFile(fd, name)
+	if f == nil {
+		return nil, fmt.Errorf("descriptor %d (%s) is not open: workers are started by hogwild train", fd, name)
+	}
+	return shm.Map(f, write)
+}
+
+// live is a worker's life: until the run stops or its numbers diverge.
+func (w *worker) live() error {
+	cpu.Pin(w.rank, w.world.Plan.Workers)
+	w.world.SetRank(w.rank, control.RankPID, uint64(os.Getpid()))
+	if w.world.Rank(w.rank, control.RankBegan) == 0 {
+		w.world.SetRank(w.rank, control.RankBegan, control.Monotonic())
+	}
+	w.world.SetRank(w.rank, control.RankState, control.StateTraining)
+	life := w.free
+	if w.world.Plan.Barrier {
+		life = w.rounds
+	}
+	err := life()
+	var nan *device.NotFiniteError
+	switch {
+	case errors.As(err, &nan):
+		w.world.Fail(w.rank, nan.Step, nan.Loss, nan.LR)
+		err = nil
+	case errors.Is(err, control.ErrStopped):
+		err = nil
+	}
+	if e := w.device.Close(); err == nil { // of a device that failed the first error counts
+		err = e
+	}
+	return err
+}
+
+// free is async mode: chunk after chunk, without waiting for anybody.
+func (w *worker) free() error {
+	for {
+		c, ok := w.world.Next(w.rank)
+		if !ok {
+			w.settle()
+			var err error
+			if c, err = w.world.Take(w.rank); err != nil {
+				return err
+			}
+		}
+		w.chunks = append(w.chunks[:0], c)
+		// However much a device wants at once, the others shall find something too, and
+		// all be done at about the same time.
+		fair := w.world.Ahead() / (2 * w.world.Plan.Workers)
+		for len(w.chunks) < min(fair, w.device.PreferredChunks()) {
+			i := w.world.Find(w.rank, uint64(c.Epoch+1))
+			if i < 0 {
+				break
+			}
+			w.chunks = append(w.chunks, w.world.Plan.At(c.Epoch, i))
+		}
+		if err := w.train(w.chunks); err != nil {
+			return err
+		}
+	}
+}
+
+// train runs chunks and reports them. A worker's first step is timed.
+func (w *worker) train(cs []plan.Chunk) error {
+	defer w.world.Spent(w.rank, control.RankTrained, control.Monotonic())
+	var first plan.ChunkResult
+	if w.world.Rank(w.rank, control.RankFirst) == 0 && cs[0].Count > 0 {
+		step, rest := cs[0].Split(1)
+		ts, err := w.device.Train([]plan.Chunk{step})
+		if err != nil {
+			return err
+		}
+		w.world.SetRank(w.rank, control.RankFirst, control.Monotonic())
+		first, cs[0] = ts[0], rest
+	}
+	ts, err := w.device.Train(cs)
+	if err != nil {
+		return err
+	}
+	if last := cs[len(cs)-1]; w.delayed && w.world.Last(last) {
+		w.settle() // before the coordinator copies the weights
+	}
+	w.world.SetRank(w.rank, control.RankDone, control.Monotonic())
+	for i, c := range cs {
+		w.world.Finish(w.rank, c, first.Plus(ts[i]))
+		first = plan.ChunkResult{}
+	}
+	return nil
+}
+
+// settler is a device that holds updates back: delayed mode.
+type settler interface{ Settle() }
+
+// settle has all updates written that the device holds back: before this worker waits,
+// and when an epoch is complete.
+func (w *worker) settle() {
+	if d, ok := w.device.(settler); ok {
+		d.Settle()
+	}
+}
+
+// rounds is barrier mode: all ranks in step, epoch after epoch.
+func (w *worker) rounds() error {
+	for done := uint64(0); ; {
+		tick := atomic.LoadUint32(&w.world.Futexes[control.FutexTick])
+		if err := w.world.MayRun(w.rank); err != nil {
+			return err
+		}
+		epoch := w.world.Get(control.WordEpoch)
+		if epoch == done {
+			w.world.Await(w.rank, tick)
+			continue
+		}
+		for r := int(w.world.Get(control.WordRound)); r < w.world.Plan.Rounds; r++ {
+			if err := w.round(epoch, r); err != nil {
+				return err
+			}
+		}
+		done = epoch
+	}
+}
+
+// round is one round of barrier mode. A worker that takes the place of a dead one
+// comes through here too: what that one has done already is skipped. Copying the
+// replica and averaging weights can be done twice without harm. Only a death within
+// the average can leave a trace: a common step of gradients, or an average of
+// optimizer states, is then taken twice on a part of one slice.
+func (w *worker) round(epoch uint64, round int) error {
+	trained, averaged := w.world.Tickets(epoch, round)
+	if w.world.Barrier.Arrived(w.rank) < trained && !w.idle {
+		if err := w.trainRound(epoch, round); err != nil {
+			return err
+		}
+	}
+	if err := w.meet(trained); err != nil {
+		return err
+	}
+	if w.world.Barrier.Arrived(w.rank) < averaged {
+		if err := w.device.Average(w.world.Round(epoch, round)); err != nil {
+			return err
+		}
+	}
+	return w.meet(averaged)
+}
+
+// trainRound trains this rank's chunks of a round.
+func (w *worker) trainRound(epoch uint64, round int) error {
+	from, to := w.world.Plan.Round(w.rank, round)
+	if state, _ := w.world.Chunk(from); state != control.ChunkDone {
+		if err := w.device.Pull(); err != nil {
+			return err
+		}
+	}
+	for i := from; i < to; {
+		if err := w.world.MayRun(w.rank); err != nil {
+			return err
+		}
+		w.chunks = w.chunks[:0]
+		for ; i < to && len(w.chunks) < w.device.PreferredChunks(); i++ {
+			if w.world.Claim(w.rank, epoch, i) {
+				w.chunks = append(w.chunks, w.world.Plan.At(int(epoch-1), i))
+			}
+		}
+		if len(w.chunks) == 0 {
+			continue
+		}
+		if err := w.train(w.chunks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meet waits for all ranks; stopping ends the wait.
+func (w *worker) meet(ticket uint64) error {
+	defer w.world.Spent(w.rank, control.RankWaited, control.Monotonic())
+	w.world.SetRank(w.rank, control.RankState, control.StateWaiting)
+	err := w.world.Barrier.Meet(w.rank, ticket, func(int) error {
+		if w.world.Stopped() {
+			return control.ErrStopped
+		}
+		return nil
+	})
+	w.world.SetRank(w.rank, control.RankState, control.StateTraining)
+	return err
+}

@@ -1,0 +1,333 @@
+// Package rundir is what a run leaves behind: the files of its folder, and its report.
+//
+//	checkpoint.go   weights and snapshots
+//	center.go       plain weights of a model that centres
+//	safetensors.go  the format of both
+//	report.go       Result, EpochResult, Status
+//	json.go         numbers that are not finite
+//	machine.go      where it ran
+//	metrics.go      metrics.jsonl
+//	events.go       TensorBoard's events; tfrecord.go, histogram.go
+//	recorded.go     a run read back
+package rundir
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/tuning"
+)
+
+// The files of a run folder. The first three are replaced atomically: whoever reads one
+// finds the old or the new, never half of either. Beside them are TensorBoard's: see events.
+const (
+	WeightsFile  = "weights.safetensors"  // the weights alone, as PyTorch names and shapes them
+	SnapshotFile = "snapshot.safetensors" // all that is needed to go on
+	ResultFile   = "result.json"          // what the run came to, when it has ended
+	ConfigFile   = "config.yaml"          // its settings
+	MetricsName  = "metrics.jsonl"        // a line for each epoch and each second
+)
+
+// Tensors of a snapshot beside the weights.
+const (
+	tensorState  = "hogwild.state"  // of the optimizers
+	tensorSteps  = "hogwild.steps"  // taken with each state
+	tensorExact  = "hogwild.exact"  // with centring: the weights as the run trains them
+	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
+	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk
+)
+
+// Position is how far a run has come.
+type Position struct {
+	Epoch    uint64        `json:"epoch"` // the open one, from 1
+	Round    int           `json:"round"` // barrier mode: its first round that is not complete
+	Within   bool          `json:"within"`
+	Seconds  float64       `json:"seconds"` // of training
+	Examples int64         `json:"examples"`
+	Lost     int64         `json:"lost"`
+	Restarts int           `json:"restarts"`
+	History  []EpochResult `json:"history"`
+}
+
+// Snapshot is a consistent copy of a run, made while no worker was within a chunk.
+type Snapshot struct {
+	Config tuning.Job
+	Meta   data.Meta
+	Mean   []float32 // of the inputs
+	Pos    Position
+	W      []float32 // as the run trains them
+	state  []float32
+	steps  []uint64
+	slots  []float32 // nil unless needed
+	chunks []uint64  // nil at the gate between epochs
+}
+
+// Capture copies the weights and what belongs to them. Only while no worker is
+// within a chunk.
+func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
+	s.W = append(s.W[:0], m.W...)
+	s.state = append(s.state[:0], m.State...)
+	s.steps = append(s.steps[:0], m.Steps...)
+	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
+	if !s.Pos.Within {
+		return
+	}
+	s.chunks = append(s.chunks, w.Chunks...)
+	for _, slot := range m.Slots {
+		s.slots = append(s.slots, slot...)
+	}
+}
+
+// Restore writes the copy back, into segments made for the same configuration.
+func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer string) error {
+	copy(m.W, s.W)
+	same := s.Config.Optimizer == optimizer && len(s.steps) == len(m.Steps)
+	if same && len(s.state) == len(m.State) {
+		copy(m.State, s.state)
+		copy(m.Steps, s.steps)
+	} else if len(s.state) > 0 && len(m.State) > 0 {
+		return config.Usage("resume: the snapshot holds the state of %d optimizers (%s), this run needs %d (%s): keep workers, optimizer and optimizer-state",
+			len(s.steps)/control.RankWords, s.Config.Optimizer, len(m.Optimizers), optimizer)
+	}
+	if !s.Pos.Within {
+		return nil
+	}
+	if len(s.chunks) != len(w.Chunks) || (len(m.Slots) > 0 && len(s.slots) != len(m.Slots)*len(m.W)) {
+		return config.Usage("resume: the snapshot was made within an epoch, and this run cuts epochs in another way: keep workers, batch and average-every")
+	}
+	copy(w.Chunks, s.chunks) // each free, done or lost
+	for r := range m.Slots {
+		copy(m.Slots[r], s.slots[r*len(m.W):])
+	}
+	return nil
+}
+
+// MayResume refuses a configuration with which the run could not go on where it stopped.
+func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
+	was := s.Config
+	type field struct {
+		name     string
+		was, now any
+	}
+	fields := []field{
+		{"data checksum", s.Meta.Checksum, meta.Checksum}, {"training rows", s.Meta.Rows, meta.Rows},
+		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
+		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
+		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
+	}
+	if s.Pos.Within { // the epoch must be cut into the same chunks, in the same order
+		fields = append(fields, []field{
+			{"mode", was.Mode, c.Mode}, {"average", was.Average, c.Average},
+			{"batch", was.Batch, c.Batch}, {"partition", was.Partition, c.Partition},
+			{"average-every", was.AverageEvery, c.AverageEvery}}...)
+		if c.Mode == "sync" || c.Partition == "contiguous" {
+			fields = append(fields, field{"workers", was.Workers, c.Workers})
+		}
+		if c.Mode == "sync" { // as the replicas have it
+			fields = append(fields, field{"center", was.Tuning.Center, c.Tuning.Center})
+		}
+	}
+	for _, f := range fields {
+		if f.was != f.now {
+			return config.Usage("resume: the snapshot has %s %v, this run %v: leave it as it was", f.name, f.was, f.now)
+		}
+	}
+	return nil
+}
+
+// Plain are the weights on inputs as they are; trained lists the tensors of w.
+func (s *Snapshot) Plain(trained []model.Param) []float32 {
+	if !s.Config.Tuning.Center {
+		return s.W
+	}
+	return fold(trained, s.W, s.Mean)
+}
+
+// SaveWeights writes the plain weights, the tensors params, into the run folder.
+func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error {
+	meta, err := s.metadata()
+	if err != nil {
+		return err
+	}
+	return WriteTensors(filepath.Join(dir, WeightsFile), meta, weightTensors(params, s.Plain(trained)))
+}
+
+// Save writes them, and the snapshot.
+func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
+	if err := s.SaveWeights(dir, params, trained); err != nil {
+		return err
+	}
+	meta, err := s.metadata()
+	if err != nil {
+		return err
+	}
+	tensors := weightTensors(params, s.Plain(trained))
+	pos, err := json.Marshal(s.Pos)
+	if err != nil {
+		return err
+	}
+	meta["hogwild.position"] = string(pos)
+	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
+	if s.Config.Tuning.Center {
+		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
+	}
+	if s.Pos.Within {
+		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
+	}
+	return WriteTensors(filepath.Join(dir, SnapshotFile), meta, tensors)
+}
+
+// metadata is what any file with weights says about where they come from.
+func (s *Snapshot) metadata() (map[string]string, error) {
+	settings, err1 := json.Marshal(s.Config)
+	meta, err2 := json.Marshal(s.Meta)
+	return map[string]string{
+		"format":          "pt", // what PyTorch's loaders look for
+		"hogwild.version": config.Version,
+		"hogwild.config":  string(settings),
+		"hogwild.data":    string(meta),
+	}, errors.Join(err1, err2)
+}
+
+func weightTensors(params []model.Param, w []float32) []Tensor {
+	var ts []Tensor
+	for i, v := range model.Export(params, w) {
+		ts = append(ts, FloatTensor(params[i].Name, params[i].Shape, v))
+	}
+	return ts
+}
+
+// saved is a file with weights, read back.
+type saved struct {
+	path    string
+	Config  tuning.Job
+	Meta    data.Meta
+	Pos     *Position
+	tensors map[string]Tensor
+}
+
+// ReadSaved reads a weights or snapshot file that this program wrote.
+func ReadSaved(path string) (*saved, error) {
+	text, tensors, err := ReadTensors(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &saved{path: path, tensors: map[string]Tensor{}}
+	if text["hogwild.config"] == "" {
+		return nil, fmt.Errorf("%s: has no model and scaling with its weights: it was not written by hogwild", path)
+	}
+	err = errors.Join(json.Unmarshal([]byte(text["hogwild.config"]), &f.Config),
+		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
+	if p := text["hogwild.position"]; err == nil && p != "" {
+		f.Pos = &Position{}
+		err = json.Unmarshal([]byte(p), f.Pos)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: its metadata: %w", path, err)
+	}
+	for _, t := range tensors {
+		f.tensors[t.Name] = t
+	}
+	return f, nil
+}
+
+// Weights are the model's weights in memory order.
+func (f *saved) Weights(params []model.Param) ([]float32, error) {
+	values := make([][]float32, len(params))
+	for i, p := range params {
+		t, ok := f.tensors[p.Name]
+		if !ok {
+			return nil, fmt.Errorf("tensor %s is missing", p.Name)
+		}
+		if !slices.Equal(t.Shape, p.Shape) {
+			return nil, fmt.Errorf("tensor %s has shape %v, the model needs %v", p.Name, t.Shape, p.Shape)
+		}
+		v, err := t.Floats()
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	w := make([]float32, model.Size(params))
+	return w, model.Import(params, values, w)
+}
+
+// ReadSnapshot reads the snapshot of a run folder, all but the weights, which need
+// the model: see load.
+func ReadSnapshot(dir string) (*saved, error) {
+	path := filepath.Join(dir, SnapshotFile)
+	if _, err := os.Stat(path); err != nil {
+		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start it anew", dir, SnapshotFile)
+	}
+	f, err := ReadSaved(path)
+	if err == nil && f.Pos == nil {
+		err = fmt.Errorf("%s: holds weights but no position to go on from", path)
+	}
+	if err != nil {
+		return nil, config.Usage("resume: %w", err)
+	}
+	return f, nil
+}
+
+// Load makes a snapshot of the file, with weights for a run that trains the tensors
+// trained. A run that centres goes on exactly where one that did so stopped, and from
+// the plain weights of any other.
+func (f *saved) Load(params, trained []model.Param, center bool) (*Snapshot, error) {
+	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos}
+	var errs [5]error
+	s.W, errs[0] = f.Weights(params)
+	if exact, ok := f.tensors[tensorExact]; ok && center {
+		s.W, errs[0] = exact.Floats()
+	} else if center && errs[0] == nil {
+		s.W = unfold(trained, s.W)
+	}
+	s.state, errs[1] = f.tensors[tensorState].Floats()
+	s.steps, errs[2] = uint64s(f.tensors[tensorSteps])
+	if s.Pos.Within {
+		s.slots, errs[3] = f.tensors[tensorSlots].Floats()
+		s.chunks, errs[4] = uint64s(f.tensors[tensorChunks])
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, config.Usage("resume: %s: %w", f.path, err)
+	}
+	return s, nil
+}
+
+// SavedConfig is the configuration of the run whose snapshot is in dir: what
+// `--resume` starts from.
+func SavedConfig(dir string) (config.Config, error) {
+	f, err := ReadSnapshot(dir)
+	if err != nil {
+		return config.Config{}, err
+	}
+	f.Config.Resume, f.Config.Run = dir, dir
+	return f.Config.Config, nil
+}
+
+func uint64Tensor(name string, v []uint64) Tensor {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, x)
+	}
+	return Tensor{Name: name, DType: "U64", Shape: []int{len(v)}, Data: b}
+}
+
+func uint64s(t Tensor) ([]uint64, error) {
+	if t.DType != "U64" {
+		return nil, fmt.Errorf("tensor %q is %q, not U64", t.Name, t.DType)
+	}
+	v := make([]uint64, len(t.Data)/8)
+	for i := range v {
+		v[i] = binary.LittleEndian.Uint64(t.Data[8*i:])
+	}
+	return v, nil
+}

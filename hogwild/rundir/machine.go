@@ -1,0 +1,86 @@
+package rundir
+
+import (
+	"io/fs"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Machine is where a run was made, for reports.
+type Machine struct {
+	CPU    string   `json:"cpu"`
+	Cores  int      `json:"cores"`  // that this program may use
+	Memory int64    `json:"memory"` // bytes; 0: unknown
+	Kernel string   `json:"kernel"`
+	Go     string   `json:"go"`
+	GPUs   []string `json:"gpus,omitempty"` // names of those that the run used
+}
+
+// ThisMachine is the machine that this process runs on, as far as it tells.
+func ThisMachine() Machine { return MachineAt(os.DirFS("/")) }
+
+// MachineAt is the machine whose files are below root: proc/cpuinfo and proc/meminfo.
+// The rest is this process's.
+func MachineAt(root fs.FS) Machine {
+	m := Machine{CPU: ProcField(root, "proc/cpuinfo", "model name"), Cores: runtime.NumCPU(),
+		Memory: ProcBytes(root, "MemTotal"), Kernel: kernel(), Go: runtime.Version()}
+	if m.CPU == "" {
+		m.CPU = runtime.GOARCH
+	}
+	return m
+}
+
+// ProcField is the value of the first "key: value" of a file below root; "" if there is
+// none.
+func ProcField(root fs.FS, file, key string) string {
+	text, _ := fs.ReadFile(root, file)
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// ProcBytes is one of the kernel's figures of memory, in bytes; 0 if it is not there.
+func ProcBytes(root fs.FS, key string) int64 {
+	number, _, _ := strings.Cut(ProcField(root, "proc/meminfo", key), " ") // in units of 1024 bytes
+	n, _ := strconv.ParseInt(number, 10, 64)
+	return n << 10
+}
+
+// kernel is "Linux 6.18.1".
+func kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return runtime.GOOS
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+// Commit is the commit that this program was built from, as far as Go recorded it:
+// "69e1f03d2a41", or "69e1f03d2a41, modified", or "".
+func Commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var commit, dirty string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ", modified"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + dirty
+}

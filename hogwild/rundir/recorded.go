@@ -1,0 +1,128 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"hogwild/hogwild/config"
+)
+
+// Recorded is what a run folder holds of a run: its settings, what it came to and how it
+// went. It may be read while the run goes on.
+type Recorded struct {
+	Folder  string        `json:"folder"`
+	Config  config.Config `json:"config"`
+	Result  *Result       `json:"result,omitempty"` // result.json; nil: the run has not ended yet, or was killed
+	Epochs  []EpochResult `json:"epochs"`           // of each epoch the last line
+	Seconds []Status      `json:"seconds"`          // moments, a second apart
+}
+
+// ReadRun reads a run folder: config.yaml, metrics.jsonl and, if the run has ended,
+// result.json. Of the lines of metrics.jsonl that a run has which was resumed from before
+// its end, those count that came last; one that is not whole yet is left out. Errors match
+// ErrUsage.
+func ReadRun(folder string) (*Recorded, error) {
+	r := &Recorded{Folder: folder, Config: config.Default()}
+	text, err := os.ReadFile(filepath.Join(folder, ConfigFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, config.Usage("%s is not a run folder: %w", folder, err)
+	case err != nil:
+		return nil, config.Usage("run folder %s: %w", folder, err)
+	}
+	if err := yaml.Unmarshal(text, &r.Config); err != nil {
+		what, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
+		return nil, config.Usage("%s: not the settings of a run: %s", filepath.Join(folder, ConfigFile), what)
+	}
+	if err := r.readMetrics(); err != nil {
+		return nil, err
+	}
+	return r, r.readResult()
+}
+
+// readResult reads result.json, if it is there.
+func (r *Recorded) readResult() error {
+	path := filepath.Join(r.Folder, ResultFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	r.Result = &Result{}
+	if err == nil {
+		err = json.Unmarshal(text, r.Result)
+	}
+	if err != nil {
+		return config.Usage("%s: not the result of a run: %w", path, err)
+	}
+	r.Result.History = r.Epochs
+	return nil
+}
+
+// readMetrics reads metrics.jsonl.
+func (r *Recorded) readMetrics() error {
+	path := filepath.Join(r.Folder, MetricsName)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // a run that has just begun has none
+		return config.Usage("run folder %s: %w", r.Folder, err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if n++; !strings.HasSuffix(line, "\n") {
+			break
+		}
+		if err := r.add([]byte(line)); err != nil {
+			return config.Usage("%s:%d: not a line of metrics: %w", path, n, err)
+		}
+	}
+	return nil
+}
+
+// add takes in a line, and forgets those of the same time or later: the run was resumed
+// from before them.
+func (r *Recorded) add(line []byte) error {
+	e, s, err := ReadMetric(line)
+	switch {
+	case e != nil:
+		r.Epochs = append(before(r.Epochs, func(o EpochResult) bool { return o.Epoch < e.Epoch }), *e)
+	case s != nil:
+		r.Seconds = append(before(r.Seconds, func(o Status) bool { return o.Examples <= s.Examples }), *s)
+	}
+	return err
+}
+
+// ReadMetric reads a line of metrics.jsonl: an epoch, or a moment.
+func ReadMetric(line []byte) (*EpochResult, *Status, error) {
+	var is struct{ Kind string }
+	if err := json.Unmarshal(line, &is); err != nil {
+		return nil, nil, err
+	}
+	switch is.Kind {
+	case "epoch":
+		e := &EpochResult{}
+		if err := json.Unmarshal(line, e); err != nil {
+			return nil, nil, err
+		}
+		return e, nil, nil
+	case "second":
+		s := &Status{}
+		if err := json.Unmarshal(line, s); err != nil {
+			return nil, nil, err
+		}
+		return nil, s, nil
+	}
+	return nil, nil, fmt.Errorf("of kind %q", is.Kind)
+}
+
+// before is a list without those at its end that do not come before what is added.
+func before[T any](list []T, comes func(T) bool) []T {
+	for len(list) > 0 && !comes(list[len(list)-1]) {
+		list = list[:len(list)-1]
+	}
+	return list
+}

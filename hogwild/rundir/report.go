@@ -1,0 +1,208 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hogwild/hogwild/control"
+	"hogwild/internal/human"
+)
+
+// Result is what a run comes to. Its JSON form is the contract of `--json`.
+type Result struct {
+	Mode              string   `json:"mode"`
+	Device            string   `json:"device"`
+	CPU               string   `json:"cpu"`            // what the loops ran on: avx512, avx2, neon, go; see HOGWILD_CPU
+	GPUs              []string `json:"gpus,omitempty"` // UUIDs of those that were used; the configuration may say "auto"
+	Workers           int      `json:"workers"`
+	Model             string   `json:"model"`
+	Data              string   `json:"data"`
+	Batch             int      `json:"batch"`
+	Epochs            int      `json:"epochs"`   // completed
+	Examples          int64    `json:"examples"` // trained in all
+	Seconds           float64  `json:"seconds"`  // training only
+	ExamplesPerSecond float64  `json:"examples_per_second"`
+	StartupSeconds    float64  `json:"startup_seconds"` // first worker's exec to the last worker's first update
+	TrainLoss         float64  `json:"train_loss"`
+	TestLoss          float64  `json:"test_loss"`
+	TestAccuracy      *float64 `json:"test_accuracy,omitempty"`
+	TestRMSE          *float64 `json:"test_rmse,omitempty"`
+	TestR2            *float64 `json:"test_r2,omitempty"`
+	Restarts          int      `json:"restarts"`
+	LostExamples      int64    `json:"lost_examples"`
+	Shares            []Share  `json:"shares,omitempty"` // of each device, when there are several
+	Seed              uint64   `json:"seed"`
+
+	Parameters       int64   `json:"parameters"`         // weights in all
+	ValuesPerExample float64 `json:"values_per_example"` // mean stored inputs of a training row: see data.Set.ValuesPerRow
+	FlopsPerExample  float64 `json:"flops_per_example"`  // of its products, forward and backward: see model.Flops
+
+	Time    time.Time `json:"time,omitzero"` // when it ended
+	Machine Machine   `json:"machine"`
+	Version string    `json:"version"`
+	Commit  string    `json:"commit"`
+	Run     string    `json:"run"`
+
+	Lambda       float64 `json:"lambda,omitempty"` // see Law
+	Knee         float64 `json:"knee,omitempty"`
+	LRUsed       float64 `json:"lr_used"`
+	LRCapped     bool    `json:"lr_capped"`               // it is less than was asked for
+	MomentumUsed float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
+	Centered     bool    `json:"centered"`
+	BiasStep     float64 `json:"bias_step"`
+	Rate         string  `json:"-"` // how the learning rate came to be another one
+
+	*control.Instruments                // of all workers
+	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
+
+	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
+	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, diverged, target loss, target accuracy
+	History []EpochResult `json:"-"`
+	Events  []string      `json:"-"` // what happened to workers, a line each
+	Timing  []string      `json:"-"` // where the time went, if it was asked
+}
+
+// Share is what of a run's examples the workers of a device have trained.
+type Share struct {
+	Device   string  `json:"device"` // cuda:0, cpu
+	Examples int64   `json:"examples"`
+	Share    float64 `json:"share"` // of all; they add up to 1
+}
+
+// sharesText is the shares in a line.
+func (r Result) sharesText() string {
+	var words []string
+	for _, s := range r.Shares {
+		words = append(words, fmt.Sprintf("%s %.0f%%", s.Device, 100*s.Share))
+	}
+	return strings.Join(words, ", ")
+}
+
+// EpochResult is one epoch: a line of progress, and a line of metrics.jsonl.
+type EpochResult struct {
+	Kind         string   `json:"kind"` // "epoch"
+	Epoch        int      `json:"epoch"`
+	Seconds      float64  `json:"seconds"`  // of training since the start of the run
+	Examples     int64    `json:"examples"` // trained since the start of the run
+	LR           float64  `json:"lr"`       // at the end of the epoch
+	TrainLoss    float64  `json:"train_loss"`
+	TestLoss     float64  `json:"test_loss"`
+	TestAccuracy *float64 `json:"test_accuracy,omitempty"`
+	TestRMSE     *float64 `json:"test_rmse,omitempty"`
+	TestR2       *float64 `json:"test_r2,omitempty"`
+}
+
+// WorkerStatus is one worker as the display and metrics.jsonl show it.
+type WorkerStatus struct {
+	Rank     int     `json:"rank"`
+	PID      int     `json:"pid"`
+	State    string  `json:"state"`               // starting, training, waiting, restarting, gone
+	Examples int64   `json:"examples"`            // trained since the start of the run
+	Rate     float64 `json:"examples_per_second"` // over the last interval
+	Restarts int     `json:"restarts"`
+
+	*control.Instruments // since the start of the run
+}
+
+// Status is a run at one moment.
+type Status struct {
+	Kind     string         `json:"kind"`  // "second"
+	Epoch    int            `json:"epoch"` // the one under way, from 1
+	Epochs   int            `json:"epochs"`
+	Seconds  float64        `json:"seconds"` // of training since the start of the run
+	Examples int64          `json:"examples"`
+	Total    int64          `json:"-"` // examples when all epochs are done
+	Rate     float64        `json:"examples_per_second"`
+	Workers  []WorkerStatus `json:"workers"`
+	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
+}
+
+// WriteJSON writes the result as one JSON object, indented.
+func (r Result) WriteJSON(w io.Writer) error { return WriteJSON(w, r) }
+
+// WriteJSON writes v as indented JSON.
+func WriteJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// WriteText writes the result for people: what was trained, how fast, how well, what
+// happened to workers on the way, and what to type next.
+func (r Result) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", r.Model, r.Data, human.Plural(r.Workers, "worker"), r.Mode, r.Batch, r.Device)
+	row := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
+	}
+
+	row("epochs", "%d, %s examples", r.Epochs, human.Count(r.Examples))
+	row("training", "%.2f s, %s examples/s", r.Seconds, human.Rate(r.ExamplesPerSecond))
+	if r.Shares != nil {
+		row("shares", "%s of the examples", r.sharesText())
+	}
+	row("start-up", "%.3f s", r.StartupSeconds)
+	if r.CPU != "" { // not of results before it was written down
+		row("cpu", "%s", r.CPU)
+	}
+	row("train loss", "%s", human.Loss(r.TrainLoss))
+	row("test loss", "%s", human.Loss(r.TestLoss))
+	if r.TestAccuracy != nil {
+		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
+	}
+	if r.TestRMSE != nil {
+		row("RMSE", "%s", human.Loss(*r.TestRMSE))
+	}
+	if r.TestR2 != nil {
+		row("R2", "%.4f", *r.TestR2)
+	}
+	if r.Instruments != nil && r.StalenessSamples > 0 {
+		row("staleness", "%s", r.stalenessText())
+	}
+	if r.Rate != "" {
+		row("rate", "%s", r.Rate)
+	}
+	if r.Restarts > 0 || r.LostExamples > 0 {
+		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
+	}
+	for _, list := range []struct {
+		label string
+		lines []string
+	}{{"events", r.Events}, {"notes", r.Notes}, {"timing", r.Timing}} {
+		for _, line := range list.lines {
+			row(list.label, "%s", line)
+			list.label = ""
+		}
+	}
+	if r.Stopped != "" {
+		row("stopped", "early: %s", r.Stopped)
+	}
+	if r.Run != "" {
+		row("saved in", "%s", r.Run)
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.next(), "\n"))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// stalenessText is what the instruments say, in a line.
+func (r Result) stalenessText() string {
+	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by others", r.StalenessMean, r.StalenessP99, r.StalenessMax)
+	if r.Conflicts > 0 || r.LostUpdates > 0 {
+		text += fmt.Sprintf("; %s in conflict, %s lost", human.Share(r.Conflicts), human.Share(r.LostUpdates))
+	}
+	return text
+}
+
+// next is the commands that the user may want to type after the run.
+func (r Result) next() []string {
+	next := []string{fmt.Sprintf("hogwild eval %s --data %s", human.ShellWord(r.Run), human.ShellWord(r.Data))}
+	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
+		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
+	}
+	return next
+}

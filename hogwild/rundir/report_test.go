@@ -1,0 +1,93 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hogwild/hogwild/control"
+)
+
+var update = flag.Bool("update", false, "renew the golden files in testdata")
+
+// golden compares text with a file in testdata, which go test -update renews.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test -update makes it", err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s differs; go test -update renews it\n%s", path, d)
+	}
+}
+
+func results() map[string]Result {
+	accuracy, rmse, r2, nan := 0.91234, 4.48123, 0.71299, math.NaN()
+	classes := Result{
+		Mode: "async", Device: "cpu", CPU: "avx2", Workers: 8, Model: "softmax", Data: "digits", Batch: 64, Epochs: 10, Examples: 600000,
+		Seconds: 4.2134, ExamplesPerSecond: 142402.8, StartupSeconds: 0.0341, TrainLoss: 0.41234, TestLoss: 0.39871,
+		TestAccuracy: &accuracy, Seed: 1, Version: "0.1.0", Run: "runs/2025-01-02T03-04-05-digits",
+	}
+	values := classes
+	values.Mode, values.Workers, values.Model, values.Data = "sync", 1, "linear", "my data/housing_scale"
+	values.TestAccuracy, values.TestRMSE, values.TestR2 = nil, &rmse, &r2
+	values.Epochs, values.Examples, values.Stopped = 3, 1266, "interrupted"
+	hurt := classes
+	hurt.Restarts, hurt.LostExamples = 2, 1024
+	hurt.Events = []string{"worker 3 (pid 123) was killed by SIGKILL: restarted, 1 of 3", "worker 0 (pid 120) was killed by SIGKILL: restarted, 1 of 3"}
+	hurt.Stopped = "target accuracy"
+	hurt.Instruments = &control.Instruments{StalenessSamples: 4000, StalenessMean: 6.8123, StalenessP50: 7, StalenessP99: 13, StalenessMax: 41,
+		StalenessHistogram: [][2]uint64{{6, 1500}, {7, 2000}, {13, 499}, {41, 1}}, LostUpdates: 0.00123, Conflicts: 0.25, BarrierWait: 0.5}
+	hurt.PerWorker = []WorkerStatus{{Rank: 0, PID: 120, State: "training", Examples: 300000, Rate: 5e4,
+		Instruments: &control.Instruments{StalenessSamples: 4000, StalenessMean: 6.8123}}}
+	lost := classes
+	lost.TrainLoss, lost.TestLoss, lost.TestAccuracy, lost.ExamplesPerSecond, lost.Run = nan, math.Inf(1), &nan, nan, ""
+	return map[string]Result{"classes": classes, "values": values, "hurt": hurt, "lost": lost}
+}
+
+func TestReportText(t *testing.T) {
+	for name, r := range results() {
+		var b bytes.Buffer
+		if err := r.WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "report-"+name+".golden", b.String())
+	}
+}
+
+func TestReportJSON(t *testing.T) {
+	for name, r := range results() {
+		var b bytes.Buffer
+		if err := r.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		if name == "lost" { // null would come back as 0
+			golden(t, "report-lost.json.golden", b.String())
+			continue
+		}
+		var back Result
+		if err := json.Unmarshal(b.Bytes(), &back); err != nil {
+			t.Fatalf("%s: %v", b.Bytes(), err)
+		}
+		r.Events = nil
+		if d := cmp.Diff(r, back); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package tuning
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+)
+
+// TestEigenvalue: power iteration over rows, dense and sparse, centred or not, with
+// and without a column of ones, against Jacobi's rotations on the matrix itself.
+func TestEigenvalue(t *testing.T) {
+	const n, d = 300, 9
+	r := rand.New(rand.NewPCG(3, 3))
+	dense, sparse := make([]data.Row, n), make([]data.Row, n)
+	x, mean := make([][]float64, n), make([]float32, d)
+	for i := range x {
+		x[i] = make([]float64, d)
+		common := r.NormFloat64()
+		for j := range x[i] {
+			v := float32(0)
+			if r.Float64() < .6 {
+				v = float32(float64(j)/4 + common + r.NormFloat64())
+				sparse[i].Idx, sparse[i].Val = append(sparse[i].Idx, uint32(j)), append(sparse[i].Val, v)
+			}
+			dense[i].Val = append(dense[i].Val, v)
+			x[i][j] = float64(v)
+			mean[j] += v / n
+		}
+	}
+	for _, mu := range [][]float32{nil, mean} {
+		for _, ones := range []float64{0, .3, 1, 9} {
+			want := greatest(moments(x, mu, ones))
+			for kind, rows := range map[string][]data.Row{"dense": dense, "sparse": sparse} {
+				got := eigenvalue(rows, d, mu, ones, 1)
+				if !(got <= want*(1+1e-6) && got >= want*.98) {
+					t.Errorf("%s, centred %t, column %g: lambda %.6g, Jacobi's method finds %.6g", kind, mu != nil, ones, got, want)
+				}
+			}
+		}
+	}
+}
+
+// moments is E[x x'] of the rows, less mu, with one more column.
+func moments(x [][]float64, mu []float32, ones float64) [][]float64 {
+	d := len(x[0])
+	m := make([][]float64, d+1)
+	for j := range m {
+		m[j] = make([]float64, d+1)
+	}
+	for _, row := range x {
+		u := append(append([]float64{}, row...), ones)
+		for j := range mu {
+			u[j] -= float64(mu[j])
+		}
+		for j := range u {
+			for k := range u {
+				m[j][k] += u[j] * u[k] / float64(len(x))
+			}
+		}
+	}
+	return m
+}
+
+// greatest is the largest eigenvalue of a symmetric matrix by Jacobi's rotations.
+func greatest(m [][]float64) (lambda float64) {
+	for range 50 {
+		for p := range m {
+			for q := p + 1; q < len(m); q++ {
+				a := math.Atan2(2*m[p][q], m[p][p]-m[q][q]) / 2
+				c, s := math.Cos(a), math.Sin(a)
+				for k := range m {
+					m[p][k], m[q][k] = c*m[p][k]+s*m[q][k], c*m[q][k]-s*m[p][k]
+				}
+				for k := range m {
+					m[k][p], m[k][q] = c*m[k][p]+s*m[k][q], c*m[k][q]-s*m[k][p]
+				}
+			}
+		}
+	}
+	for j := range m {
+		lambda = max(lambda, m[j][j])
+	}
+	return lambda
+}
+
+// TestLaw: what a run makes of its rate, its inputs and its momentum.
+func TestLaw(t *testing.T) {
+	digits := func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
+	for _, c := range []struct {
+		name  string
+		edit  func(*config.Config)
+		check func(Tuning) bool
+		says  string
+	}{
+		{"raw within", func(c *config.Config) { digits(c); c.Center, c.LR = "off", .1 },
+			func(l Tuning) bool { return l.LR == .1 && !l.Center && l.Lambda > 15 && l.Knee > 10 && l.Knee < 50 },
+			"lr 0.1 bears about 25 steps in flight; 2 workers are within it"},
+		{"centred", digits, func(l Tuning) bool { return l.Center && l.Lambda < 3 && l.BiasStep == 1 }, "2 workers are within it"},
+		{"capped", func(c *config.Config) { digits(c); c.Center, c.Workers, c.LR = "off", 64, 1 },
+			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*64-50) < 1e-9 }, "lr 1 -> 0.039: 64 steps in flight"},
+		{"cap off", func(c *config.Config) { digits(c); c.Center, c.Workers, c.LR, c.LRCap = "off", 64, 1, "off" },
+			func(l Tuning) bool { return l.LR == 1 }, "lr 1 bears about 3 steps in flight; 64 workers are beyond it, and the cap is off"},
+		{"own kappa", func(c *config.Config) { digits(c); c.Center, c.Workers, c.LR, c.LRCap = "off", 64, 1, "100" },
+			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*64-100) < 1e-9 }, ""},
+		{"delayed", func(c *config.Config) { digits(c); c.Mode, c.LR, c.Center = "delayed:131", .1, "off" },
+			func(l Tuning) bool { return l.InFlight == 132 && l.LR < .1 }, "132 steps in flight"},
+		{"one step is no asynchrony", func(c *config.Config) { digits(c); c.Workers, c.LR = 1, 1e6 },
+			func(l Tuning) bool { return l.LR == 1e6 }, ""},
+		{"sync", func(c *config.Config) { digits(c); c.Mode, c.Workers, c.LR = "sync", 8, 1e3 },
+			func(l Tuning) bool { return l.LR == 1e3 && l.Lambda > 0 }, ""},
+		{"adam", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "adam", 1e3 },
+			func(l Tuning) bool { return l.LR == 1e3 && !l.Center && l.Knee == 0 }, ""},
+		{"mlp", func(c *config.Config) { c.Model, c.Loss, c.LR, c.Workers = "mlp:16", "cross-entropy", 1e3, 4 },
+			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*4-20) < 1e-9 }, ""},
+		{"momentum", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "momentum", 1e3 },
+			func(l Tuning) bool { return math.Abs(l.LR*10*l.Lambda*2-50) < 1e-6 && !l.Center && l.Momentum == .9 }, ""},
+		{"corrected", func(c *config.Config) { digits(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true },
+			func(l Tuning) bool { return math.Abs(l.Momentum-.6) < 1e-12 }, "momentum 0.9 -> 0.6: 4 steps in flight"},
+		{"on a GPU", func(c *config.Config) { digits(c); c.GPU, c.InFlight = "0", 40 },
+			func(l Tuning) bool { return l.Center && l.InFlight == 40 && l.LR == .01 }, "40 steps are within it"},
+		{"capped on a GPU", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 },
+			func(l Tuning) bool { return l.Center && math.Abs(l.LR*l.Lambda*132-50) < 1e-9 }, ": 132 steps in flight"},
+		{"velocity of 32 steps", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.Optimizer = "0", 64, "momentum" },
+			func(l Tuning) bool { return l.Momentum == .9 }, "momentum 0.9, 32 steps in flight on one velocity: stable"},
+		{"velocity of 15 steps", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30, "momentum", .001 },
+			func(l Tuning) bool {
+				return l.lasts(&Job{Config: config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}}) == nil
+			}, "30 steps are within it"},
+		{"l2", func(c *config.Config) { digits(c); c.L2 = 1e-4 }, func(l Tuning) bool { return !l.Center }, ""},
+		{"no law", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := defaults()
+			config.Workers, config.Data = 2, "digits:1000"
+			c.edit(&config)
+			l := lawOf(t, config)
+			if !c.check(l) {
+				t.Errorf("the law is %+v", l)
+			}
+			job := Job{Config: config}
+			if says := strings.Join(append(l.Header(&job), l.Changes(&job)...), "; "); !strings.Contains(says, c.says) {
+				t.Errorf("it says %q, want %q", says, c.says)
+			}
+		})
+	}
+}
+
+func lawOf(t *testing.T, c config.Config) Tuning {
+	t.Helper()
+	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	defer test.Close()
+	l, err := (&Job{Config: c}).Choose(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestExplicitMomentum: one gradient moves the weights by lr/w/(1-mu) in all, as
+// serial SGD with momentum mu and a rate of lr/w would, when each of w workers' steps
+// lands with the delay of a queue. The response is summed step by step.
+func TestExplicitMomentum(t *testing.T) {
+	for _, c := range []struct {
+		mu   float64
+		w    int
+		want float64
+	}{{.9, 1, .9}, {.9, 2, .8}, {.9, 4, .6}, {.9, 10, 0}, {.9, 100, 0}, {.99, 8, .92}, {0, 8, 0}} {
+		m := explicitMomentum(c.mu, c.w)
+		if math.Abs(m-c.want) > 1e-12 {
+			t.Errorf("momentum %g, %d workers: %g, want %g", c.mu, c.w, m, c.want)
+		}
+		p, step, moved := 1/float64(c.w), 0., 0.
+		for k := range 100000 {
+			step = m*step + p*math.Pow(1-p, float64(k)) // the share of workers that hand in after k others
+			moved += step
+		}
+		if want := p / (1 - c.mu); m > 0 && math.Abs(moved-want) > 1e-6*want {
+			t.Errorf("momentum %g, %d workers: a gradient moves the weights by %g, want %g", c.mu, c.w, moved, want)
+		}
+	}
+}
