@@ -353,7 +353,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 			l.AddBarrier("barrier", 2)
 		}
 	}
-	const header = `{"version":"` + config.Version + `","rows":100,"config":{"workers":2,"batch":64,"mode":"async"}}` // two chunks
+	const header = `{"version":"` + config.Version + `","rows":100,"job":{"workers":2,"batch":64,"mode":"async"}}` // two chunks
 	if _, _, err := Open(segment(arrays(2, 2), header)); err != nil {
 		t.Fatal("what shall be damaged is not in order:", err)
 	}

@@ -20,7 +20,7 @@ func realData(t *testing.T, name string) string {
 	if testing.Short() {
 		t.Skip("-short: no real data sets")
 	}
-	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), "../../shared/data"} {
+	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), "../../../shared/data"} {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); dir != "" && err == nil {
 			return path

@@ -1,4 +1,4 @@
-package config
+package model_test
 
 import (
 	"testing"
