@@ -1,6 +1,6 @@
 // Package bench measures the machine and the program on it. It starts the program and reads
 // what that reports; of gradients and weights it knows nothing, of the folders of runs what
-// package hogwild says.
+// package config says.
 //
 // An experiment, in reading order:
 //

@@ -154,7 +154,7 @@ func (o PaperOptions) delays() (list []Case) {
 		examples := seconds * o.Size / (alone + d.Seconds())
 		base := j.base(o, fraction, max(1, min(paperPasses, int(examples/rows))), paperDecay)
 		if examples < rows {
-			chunk := float64(64 * most) // see plan.go of package hogwild
+			chunk := float64(64 * most) // see package plan
 			base = append(base, Setting{"limit", strconv.Itoa(int(math.Ceil(examples/chunk) * chunk))})
 		}
 		base = append(base, Setting{"flush-every", "1"}, Setting{"gradient-delay", delayText(d)})

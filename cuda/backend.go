@@ -11,7 +11,7 @@ import (
 	"hogwild/hogwild/device"
 )
 
-// Register makes --gpu known to package hogwild. It is called first thing in main.
+// Register makes --gpu known to package run. It is called first thing in main.
 func Register() { device.RegisterBackend("cuda", backend{}) }
 
 // backend is GPU memory as a place for weights.

@@ -1,4 +1,4 @@
-// Package cuda is the Device of package hogwild in GPU memory: one CUDA allocation
+// Package cuda is the device in GPU memory: one CUDA allocation
 // that the coordinator makes and exports, and that every worker process opens through
 // its IPC handle. It is built with the tag cuda (make cuda), on gorgonia.org/cu and a
 // CUDA driver. It knows weights, jobs and kernels, and nothing of processes.

@@ -1,6 +1,6 @@
 // Command hogwild trains a model with several worker processes that share one set
 // of weights. It knows flags, files of settings and exit statuses; what a run is,
-// package hogwild knows.
+// package run knows.
 package main
 
 import (
