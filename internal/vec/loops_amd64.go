@@ -114,9 +114,9 @@ func prefetch(x []uint8) { prefetchLines(&x[0], len(x)) }
 // gemmShape: with AVX-512 masks end a tile at any column.
 func gemmShape() shape {
 	if use[LoopGemm] == AVX512 {
-		return shape{rows: 14, columns: 32, lanes: 16, anyWidth: true}
+		return shape{rows: 14, columns: 32, lanes: 16, anyWidth: true, strip: stripFast}
 	}
-	return shape{rows: 6, columns: 16, lanes: 8}
+	return shape{rows: 6, columns: 16, lanes: 8, strip: stripFast}
 }
 
 func packFast(n, k int, src []float32, ld int, dst []float32) {
@@ -132,6 +132,14 @@ func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
 		packTAVX512(k, &src[0], ld, &dst[0], nr)
 	} else {
 		packTAVX2(k, &src[0], ld, &dst[0], nr)
+	}
+}
+
+func stripFast(n, k int, src []float32, ld int, dst []float32) {
+	if use[LoopGemm] == AVX512 {
+		stripAVX512(n, k, &src[0], ld, &dst[0])
+	} else {
+		stripAVX2(n, k, &src[0], ld, &dst[0])
 	}
 }
 
