@@ -88,7 +88,7 @@ vec-arm64-check: # another version of clang may write other instructions
 		diff -q $$name $(CURDIR)/build/vec/arm64/$$name >/dev/null || { echo "internal/vec/$$name is not what clang-19 makes of internal/vec/gen/neon: make vec-arm64"; exit 1; }; done || exit 1; done
 
 emulated: ## tests and runs on other processors, emulated by qemu-user: AVX2 only, neither, arm64
-	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep -v '^=== '; exit $${PIPESTATUS[0]}
+	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep --line-buffered -v '^=== '; exit $${PIPESTATUS[0]}
 
 race: ## the tests of shm and hogwild under the race detector
 	CGO_ENABLED=1 go test -race -short $(RACE)

@@ -20,6 +20,11 @@ func packAVX2(n int, k int, src *float32, ld int, dst *float32)
 //go:noescape
 func packTAVX2(k int, src *float32, ld int, dst *float32, nr int)
 
+// stripAVX2 is packGo with nr = n, n up to 8; it reads and writes up to 8 beyond the last.
+//
+//go:noescape
+func stripAVX2(n int, k int, src *float32, ld int, dst *float32)
+
 // tileAVX512 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
 // and j < n; m up to 14, n up to 32, k from 1; nr is n rounded up to whole vectors.
 //
@@ -35,3 +40,8 @@ func packAVX512(n int, k int, src *float32, ld int, dst *float32)
 //
 //go:noescape
 func packTAVX512(k int, src *float32, ld int, dst *float32, nr int)
+
+// stripAVX512 is packGo with nr = n, n up to 16; it reads and writes up to 16 beyond the last.
+//
+//go:noescape
+func stripAVX512(n int, k int, src *float32, ld int, dst *float32)

@@ -36,20 +36,33 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-80
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
+	SUBQ       $0x02, R8
+	JLT        odd1x1
 
 walk1x1:
 	VMOVUPS      (DI), Y1
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk1x1
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk1x1
+
+odd1x1:
+	ADDQ         $0x02, R8
+	JEQ          walked1x1
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked1x1:
 	VBROADCASTSS alpha+24(FP), Y1
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y1, Y0
@@ -79,10 +92,8 @@ tile2x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd2x1
 
 walk2x1:
 	VMOVUPS      (DI), Y2
@@ -90,10 +101,29 @@ walk2x1:
 	VFMADD231PS  Y2, Y3, Y0
 	VBROADCASTSS (DX)(BX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk2x1
+	VMOVUPS      32(DI), Y2
+	VBROADCASTSS (DX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DX)(BX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk2x1
+
+odd2x1:
+	ADDQ         $0x02, R8
+	JEQ          walked2x1
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (DX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DX)(BX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked2x1:
 	VBROADCASTSS alpha+24(FP), Y2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
@@ -130,10 +160,8 @@ tile3x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd3x1
 
 walk3x1:
 	VMOVUPS      (DI), Y3
@@ -143,10 +171,33 @@ walk3x1:
 	VFMADD231PS  Y3, Y4, Y1
 	VBROADCASTSS (DX)(BX*2), Y4
 	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk3x1
+	VMOVUPS      32(DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (DX)(BX*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (DX)(BX*2), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk3x1
+
+odd3x1:
+	ADDQ         $0x02, R8
+	JEQ          walked3x1
+	VMOVUPS      (DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (DX)(BX*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (DX)(BX*2), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked3x1:
 	VBROADCASTSS alpha+24(FP), Y3
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y3, Y0
@@ -189,11 +240,9 @@ tile4x1:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd4x1
 
 walk4x1:
 	VMOVUPS      (DI), Y4
@@ -203,13 +252,39 @@ walk4x1:
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R9), Y5
+	VBROADCASTSS (DX)(R9*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk4x1
+	VMOVUPS      32(DI), Y4
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DX)(BX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DX)(BX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (DX)(R9*1), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk4x1
+
+odd4x1:
+	ADDQ         $0x02, R8
+	JEQ          walked4x1
+	VMOVUPS      (DI), Y4
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DX)(BX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DX)(BX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (DX)(R9*1), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked4x1:
 	VBROADCASTSS alpha+24(FP), Y4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
@@ -259,11 +334,9 @@ tile5x1:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd5x1
 
 walk5x1:
 	VMOVUPS      (DI), Y5
@@ -273,15 +346,45 @@ walk5x1:
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R9), Y6
+	VBROADCASTSS (DX)(R9*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R9)(BX*1), Y6
+	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk5x1
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (DX)(R9*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DX)(BX*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk5x1
+
+odd5x1:
+	ADDQ         $0x02, R8
+	JEQ          walked5x1
+	VMOVUPS      (DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (DX)(R9*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DX)(BX*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked5x1:
 	VBROADCASTSS alpha+24(FP), Y5
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y5, Y0
@@ -338,11 +441,9 @@ tile6x1:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd6x1
 
 walk6x1:
 	VMOVUPS      (DI), Y6
@@ -352,17 +453,51 @@ walk6x1:
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (R9), Y7
+	VBROADCASTSS (DX)(R9*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
-	VBROADCASTSS (R9)(BX*1), Y7
+	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (R9)(BX*2), Y7
+	VBROADCASTSS (DX)(R10*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk6x1
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DX)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (DX)(R9*1), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (DX)(BX*4), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (DX)(R10*1), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk6x1
+
+odd6x1:
+	ADDQ         $0x02, R8
+	JEQ          walked6x1
+	VMOVUPS      (DI), Y6
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DX)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (DX)(R9*1), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (DX)(BX*4), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (DX)(R10*1), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked6x1:
 	VBROADCASTSS alpha+24(FP), Y6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
@@ -420,11 +555,9 @@ two:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
+	SUBQ       $0x02, R8
+	JLT        odd1x2
 
 walk1x2:
 	VMOVUPS      (DI), Y2
@@ -432,10 +565,29 @@ walk1x2:
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk1x2
+	VMOVUPS      64(DI), Y2
+	VMOVUPS      96(DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk1x2
+
+odd1x2:
+	ADDQ         $0x02, R8
+	JEQ          walked1x2
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked1x2:
 	VBROADCASTSS alpha+24(FP), Y2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
@@ -471,10 +623,8 @@ tile2x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd2x2
 
 walk2x2:
 	VMOVUPS      (DI), Y4
@@ -485,10 +635,35 @@ walk2x2:
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk2x2
+	VMOVUPS      64(DI), Y4
+	VMOVUPS      96(DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk2x2
+
+odd2x2:
+	ADDQ         $0x02, R8
+	JEQ          walked2x2
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked2x2:
 	VBROADCASTSS alpha+24(FP), Y4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
@@ -535,10 +710,8 @@ tile3x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd3x2
 
 walk3x2:
 	VMOVUPS      (DI), Y6
@@ -552,10 +725,41 @@ walk3x2:
 	VBROADCASTSS (DX)(BX*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk3x2
+	VMOVUPS      64(DI), Y6
+	VMOVUPS      96(DI), Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk3x2
+
+odd3x2:
+	ADDQ         $0x02, R8
+	JEQ          walked3x2
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked3x2:
 	VBROADCASTSS alpha+24(FP), Y6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
@@ -612,11 +816,9 @@ tile4x2:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd4x2
 
 walk4x2:
 	VMOVUPS      (DI), Y8
@@ -630,14 +832,50 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R9), Y10
+	VBROADCASTSS (DX)(R9*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk4x2
+	VMOVUPS      64(DI), Y8
+	VMOVUPS      96(DI), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(R9*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk4x2
+
+odd4x2:
+	ADDQ         $0x02, R8
+	JEQ          walked4x2
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(R9*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked4x2:
 	VBROADCASTSS alpha+24(FP), Y8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y8, Y0
@@ -705,11 +943,9 @@ tile5x2:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd5x2
 
 walk5x2:
 	VMOVUPS      (DI), Y10
@@ -723,17 +959,59 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (R9), Y12
+	VBROADCASTSS (DX)(R9*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS (R9)(BX*1), Y12
+	VBROADCASTSS (DX)(BX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk5x2
+	VMOVUPS      64(DI), Y10
+	VMOVUPS      96(DI), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (DX)(R9*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (DX)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk5x2
+
+odd5x2:
+	ADDQ         $0x02, R8
+	JEQ          walked5x2
+	VMOVUPS      (DI), Y10
+	VMOVUPS      32(DI), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (DX)(R9*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (DX)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked5x2:
 	VBROADCASTSS alpha+24(FP), Y10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y10, Y0
@@ -812,11 +1090,9 @@ tile6x2:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd6x2
 
 walk6x2:
 	VMOVUPS      (DI), Y12
@@ -830,20 +1106,68 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R9), Y14
+	VBROADCASTSS (DX)(R9*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R9)(BX*1), Y14
+	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R9)(BX*2), Y14
+	VBROADCASTSS (DX)(R10*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk6x2
+	VMOVUPS      64(DI), Y12
+	VMOVUPS      96(DI), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk6x2
+
+odd6x2:
+	ADDQ         $0x02, R8
+	JEQ          walked6x2
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked6x2:
 	VBROADCASTSS alpha+24(FP), Y12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y12, Y0
@@ -963,6 +1287,27 @@ four:
 	VZEROUPPER
 	RET
 
+// func stripAVX2(n int, k int, src *float32, ld int, dst *float32)
+// Requires: AVX
+TEXT ·stripAVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ k+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ld+24(FP), BX
+	MOVQ dst+32(FP), SI
+	SHLQ $0x02, BX
+	SHLQ $0x02, AX
+
+loop:
+	VMOVUPS (DX), Y0
+	VMOVUPS Y0, (SI)
+	ADDQ    BX, DX
+	ADDQ    AX, SI
+	DECQ    CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
 // func tileAVX512(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tileAVX512(SB), NOSPLIT, $0-80
@@ -1016,22 +1361,14 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-80
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
 
 walk1x1:
 	VMOVUPS      (DI), Z1
 	VBROADCASTSS (DX), Z2
 	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk1x1
 	VBROADCASTSS alpha+24(FP), Z1
@@ -1063,14 +1400,6 @@ tile2x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk2x1:
 	VMOVUPS      (DI), Z2
@@ -1078,8 +1407,8 @@ walk2x1:
 	VFMADD231PS  Z2, Z3, Z0
 	VBROADCASTSS (DX)(BX*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk2x1
 	VBROADCASTSS alpha+24(FP), Z2
@@ -1118,14 +1447,6 @@ tile3x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk3x1:
 	VMOVUPS      (DI), Z3
@@ -1135,8 +1456,8 @@ walk3x1:
 	VFMADD231PS  Z3, Z4, Z1
 	VBROADCASTSS (DX)(BX*2), Z4
 	VFMADD231PS  Z3, Z4, Z2
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk3x1
 	VBROADCASTSS alpha+24(FP), Z3
@@ -1182,14 +1503,6 @@ tile4x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk4x1:
 	VMOVUPS      (DI), Z4
@@ -1201,8 +1514,8 @@ walk4x1:
 	VFMADD231PS  Z4, Z5, Z2
 	VBROADCASTSS (DX)(R9*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk4x1
 	VBROADCASTSS alpha+24(FP), Z4
@@ -1255,14 +1568,6 @@ tile5x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk5x1:
 	VMOVUPS      (DI), Z5
@@ -1276,8 +1581,8 @@ walk5x1:
 	VFMADD231PS  Z5, Z6, Z3
 	VBROADCASTSS (DX)(BX*4), Z6
 	VFMADD231PS  Z5, Z6, Z4
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk5x1
 	VBROADCASTSS alpha+24(FP), Z5
@@ -1337,14 +1642,6 @@ tile6x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk6x1:
 	VMOVUPS      (DI), Z6
@@ -1360,8 +1657,8 @@ walk6x1:
 	VFMADD231PS  Z6, Z7, Z4
 	VBROADCASTSS (DX)(R10*1), Z7
 	VFMADD231PS  Z6, Z7, Z5
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk6x1
 	VBROADCASTSS alpha+24(FP), Z6
@@ -1428,14 +1725,6 @@ tile7x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk7x1:
 	VMOVUPS      (DI), Z7
@@ -1453,8 +1742,8 @@ walk7x1:
 	VFMADD231PS  Z7, Z8, Z5
 	VBROADCASTSS (DX)(R9*2), Z8
 	VFMADD231PS  Z7, Z8, Z6
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk7x1
 	VBROADCASTSS alpha+24(FP), Z7
@@ -1528,14 +1817,8 @@ tile8x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk8x1:
 	VMOVUPS      (DI), Z8
@@ -1555,9 +1838,9 @@ walk8x1:
 	VFMADD231PS  Z8, Z9, Z6
 	VBROADCASTSS (R11), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk8x1
 	VBROADCASTSS alpha+24(FP), Z8
@@ -1638,14 +1921,8 @@ tile9x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk9x1:
 	VMOVUPS      (DI), Z9
@@ -1667,9 +1944,9 @@ walk9x1:
 	VFMADD231PS  Z9, Z10, Z7
 	VBROADCASTSS (R11)(BX*1), Z10
 	VFMADD231PS  Z9, Z10, Z8
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk9x1
 	VBROADCASTSS alpha+24(FP), Z9
@@ -1757,14 +2034,8 @@ tile10x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk10x1:
 	VMOVUPS      (DI), Z10
@@ -1788,9 +2059,9 @@ walk10x1:
 	VFMADD231PS  Z10, Z11, Z8
 	VBROADCASTSS (R11)(BX*2), Z11
 	VFMADD231PS  Z10, Z11, Z9
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk10x1
 	VBROADCASTSS alpha+24(FP), Z10
@@ -1885,14 +2156,8 @@ tile11x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk11x1:
 	VMOVUPS      (DI), Z11
@@ -1918,9 +2183,9 @@ walk11x1:
 	VFMADD231PS  Z11, Z12, Z9
 	VBROADCASTSS (R11)(R9*1), Z12
 	VFMADD231PS  Z11, Z12, Z10
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk11x1
 	VBROADCASTSS alpha+24(FP), Z11
@@ -2022,14 +2287,8 @@ tile12x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk12x1:
 	VMOVUPS      (DI), Z12
@@ -2057,9 +2316,9 @@ walk12x1:
 	VFMADD231PS  Z12, Z13, Z10
 	VBROADCASTSS (R11)(BX*4), Z13
 	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk12x1
 	VBROADCASTSS alpha+24(FP), Z12
@@ -2168,14 +2427,8 @@ tile13x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk13x1:
 	VMOVUPS      (DI), Z13
@@ -2205,9 +2458,9 @@ walk13x1:
 	VFMADD231PS  Z13, Z14, Z11
 	VBROADCASTSS (R11)(R10*1), Z14
 	VFMADD231PS  Z13, Z14, Z12
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk13x1
 	VBROADCASTSS alpha+24(FP), Z13
@@ -2323,14 +2576,8 @@ tile14x1:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk14x1:
 	VMOVUPS      (DI), Z14
@@ -2362,9 +2609,9 @@ walk14x1:
 	VFMADD231PS  Z14, Z15, Z12
 	VBROADCASTSS (R11)(R9*2), Z15
 	VFMADD231PS  Z14, Z15, Z13
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk14x1
 	VBROADCASTSS alpha+24(FP), Z14
@@ -2472,15 +2719,7 @@ two:
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
 
 walk1x2:
 	VMOVUPS      (DI), Z2
@@ -2488,8 +2727,8 @@ walk1x2:
 	VBROADCASTSS (DX), Z4
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk1x2
 	VBROADCASTSS alpha+24(FP), Z2
@@ -2527,14 +2766,6 @@ tile2x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk2x2:
 	VMOVUPS      (DI), Z4
@@ -2545,8 +2776,8 @@ walk2x2:
 	VBROADCASTSS (DX)(BX*1), Z6
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk2x2
 	VBROADCASTSS alpha+24(FP), Z4
@@ -2595,14 +2826,6 @@ tile3x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk3x2:
 	VMOVUPS      (DI), Z6
@@ -2616,8 +2839,8 @@ walk3x2:
 	VBROADCASTSS (DX)(BX*2), Z8
 	VFMADD231PS  Z6, Z8, Z4
 	VFMADD231PS  Z7, Z8, Z5
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk3x2
 	VBROADCASTSS alpha+24(FP), Z6
@@ -2677,14 +2900,6 @@ tile4x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk4x2:
 	VMOVUPS      (DI), Z8
@@ -2701,8 +2916,8 @@ walk4x2:
 	VBROADCASTSS (DX)(R9*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk4x2
 	VBROADCASTSS alpha+24(FP), Z8
@@ -2773,14 +2988,6 @@ tile5x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk5x2:
 	VMOVUPS      (DI), Z10
@@ -2800,8 +3007,8 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*4), Z12
 	VFMADD231PS  Z10, Z12, Z8
 	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk5x2
 	VBROADCASTSS alpha+24(FP), Z10
@@ -2883,14 +3090,6 @@ tile6x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk6x2:
 	VMOVUPS      (DI), Z12
@@ -2913,8 +3112,8 @@ walk6x2:
 	VBROADCASTSS (DX)(R10*1), Z14
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk6x2
 	VBROADCASTSS alpha+24(FP), Z12
@@ -3007,14 +3206,6 @@ tile7x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk7x2:
 	VMOVUPS      (DI), Z14
@@ -3040,8 +3231,8 @@ walk7x2:
 	VBROADCASTSS (DX)(R9*2), Z16
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk7x2
 	VBROADCASTSS alpha+24(FP), Z14
@@ -3145,14 +3336,8 @@ tile8x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk8x2:
 	VMOVUPS      (DI), Z16
@@ -3181,9 +3366,9 @@ walk8x2:
 	VBROADCASTSS (R11), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk8x2
 	VBROADCASTSS alpha+24(FP), Z16
@@ -3298,14 +3483,8 @@ tile9x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk9x2:
 	VMOVUPS      (DI), Z18
@@ -3337,9 +3516,9 @@ walk9x2:
 	VBROADCASTSS (R11)(BX*1), Z20
 	VFMADD231PS  Z18, Z20, Z16
 	VFMADD231PS  Z19, Z20, Z17
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk9x2
 	VBROADCASTSS alpha+24(FP), Z18
@@ -3465,14 +3644,8 @@ tile10x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk10x2:
 	VMOVUPS      (DI), Z20
@@ -3507,9 +3680,9 @@ walk10x2:
 	VBROADCASTSS (R11)(BX*2), Z22
 	VFMADD231PS  Z20, Z22, Z18
 	VFMADD231PS  Z21, Z22, Z19
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk10x2
 	VBROADCASTSS alpha+24(FP), Z20
@@ -3646,14 +3819,8 @@ tile11x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk11x2:
 	VMOVUPS      (DI), Z22
@@ -3691,9 +3858,9 @@ walk11x2:
 	VBROADCASTSS (R11)(R9*1), Z24
 	VFMADD231PS  Z22, Z24, Z20
 	VFMADD231PS  Z23, Z24, Z21
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk11x2
 	VBROADCASTSS alpha+24(FP), Z22
@@ -3841,14 +4008,8 @@ tile12x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk12x2:
 	VMOVUPS      (DI), Z24
@@ -3889,9 +4050,9 @@ walk12x2:
 	VBROADCASTSS (R11)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk12x2
 	VBROADCASTSS alpha+24(FP), Z24
@@ -4050,14 +4211,8 @@ tile13x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk13x2:
 	VMOVUPS      (DI), Z26
@@ -4101,9 +4256,9 @@ walk13x2:
 	VBROADCASTSS (R11)(R10*1), Z28
 	VFMADD231PS  Z26, Z28, Z24
 	VFMADD231PS  Z27, Z28, Z25
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk13x2
 	VBROADCASTSS alpha+24(FP), Z26
@@ -4273,14 +4428,8 @@ tile14x2:
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk14x2:
 	VMOVUPS      (DI), Z28
@@ -4327,9 +4476,9 @@ walk14x2:
 	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z28, Z30, Z26
 	VFMADD231PS  Z29, Z30, Z27
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk14x2
 	VBROADCASTSS alpha+24(FP), Z28
@@ -4511,5 +4660,26 @@ four:
 	LEAQ         (BX)(SI*4), BX
 	SUBQ         $0x04, AX
 	JNZ          four
+	VZEROUPPER
+	RET
+
+// func stripAVX512(n int, k int, src *float32, ld int, dst *float32)
+// Requires: AVX, AVX512F
+TEXT ·stripAVX512(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ k+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ld+24(FP), BX
+	MOVQ dst+32(FP), SI
+	SHLQ $0x02, BX
+	SHLQ $0x02, AX
+
+loop:
+	VMOVUPS (DX), Z0
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, DX
+	ADDQ    AX, SI
+	DECQ    CX
+	JNZ     loop
 	VZEROUPPER
 	RET
