@@ -23,9 +23,9 @@ import (
 const apartVariable = "HOGWILD_TEST_APART"
 
 // runApart is the main of such a process. It prints the result.
-func runApart(config string) int {
+func runApart(text string) int {
 	var c config.Config
-	err := json.Unmarshal([]byte(config), &c)
+	err := json.Unmarshal([]byte(text), &c)
 	if err == nil {
 		var r rundir.Result
 		if r, err = run.Run(context.Background(), c); err == nil {

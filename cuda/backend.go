@@ -24,7 +24,7 @@ type backend struct {
 func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size))
 	if err == nil {
-		err = b.enough(s.Job, indices)
+		err = b.enough(&s.Job.Config, indices)
 	}
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func open(s *device.Setup, index int, uuid string) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.attached(s.Job); err != nil {
+	if err := c.attached(&s.Job.Config); err != nil {
 		_ = c.close() // the error that counts is the first
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (o *owner) extend(index int) error {
 	}
 	o.away = append(o.away, a)
 	t := a.ticket.GPUs[0]
-	if t.Way, err = wayFrom(a.device, o.device, o.setup.Job); err != nil {
+	if t.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
 		return err
 	}
 	o.ticket.GPUs = append(o.ticket.GPUs, t)
@@ -117,7 +117,7 @@ func (o *owner) refuse() error {
 	if who == "" {
 		return nil
 	}
-	if err := refuseReplicas(c, who); err != nil {
+	if err := refuseReplicas(&c.Config, who); err != nil {
 		_ = o.Close() // the error that counts is the first
 		return err
 	}
@@ -135,7 +135,7 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 		return nil, fmt.Errorf("the GPU memory is laid out otherwise (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
-	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(s.Job, &h)}
+	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Config, &h)}
 	if s.Job.OnHost(rank) {
 		return r, r.join(&h, nil)
 	}

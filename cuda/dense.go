@@ -28,7 +28,7 @@ func fillDense(j *job, s *device.Setup, _ *memory) error {
 	for i, w := range spec.Widths {
 		j.Width[i] = int64(w)
 	}
-	if s.Job.Law.Center {
+	if s.Job.Tuning.Center {
 		first := append(spec.Widths[:len(spec.Widths):len(spec.Widths)], spec.Outputs)[0]
 		j.Center = int64((spec.Features + 1) * first) // behind V and k
 		j.Norm2 = float64(vec.Dot(s.Set.Mean, s.Set.Mean))

@@ -105,7 +105,7 @@ func (r *remote) giveState() error {
 
 // hold is for how many updates a worker may be away within the law (tuning.Tuning); where
 // that says nothing, for as many as two cores hold back of a small model.
-func (r *remote) hold() int { return cmp.Or(r.setup.Job.Law.Hold, 256) }
+func (r *remote) hold() int { return cmp.Or(r.setup.Job.Tuning.Hold, 256) }
 
 // share is how much of a difference goes home from a worker that was away for longer.
 // Then each replica, and whoever trains at home, may have

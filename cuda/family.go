@@ -41,7 +41,7 @@ func familyOf(s *device.Setup) (*family, error) {
 	case strings.HasPrefix(name, "cut"):
 		return &cut, nil
 	case s.Set.Kind == data.Sparse:
-		return sparseFamily(s.Job), nil
+		return sparseFamily(&s.Job.Config), nil
 	}
 	return &dense, nil
 }

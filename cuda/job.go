@@ -75,7 +75,7 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
 		Optimizer: optimizers[c.Optimizer], Discipline: disciplines[c.Mode],
 		Ranks: int64(c.Workers), Weights: int64(m.layout.P), Seed: c.Seed,
-		Momentum: s.Momentum(), Beta1: c.Beta1, Beta2: c.Beta2, L1: c.L1, L2: c.L2, BiasStep: cmp.Or(c.Law.BiasStep, 1)}
+		Momentum: s.Momentum(), Beta1: c.Beta1, Beta2: c.Beta2, L1: c.L1, L2: c.L2, BiasStep: cmp.Or(c.Tuning.BiasStep, 1)}
 	if spec.Bias {
 		j.Bias = 1
 	}

@@ -164,7 +164,7 @@ func (o *owner) Notes() []string {
 	}
 	for i, a := range o.away {
 		notes = append(notes, a.notes...)
-		notes = append(notes, o.ticket.GPUs[i+1].Way.note(a.device, o.device, c))
+		notes = append(notes, o.ticket.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
 	}
 	if on > 1+len(o.away) && !o.underMPS() {
 		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")

@@ -48,7 +48,7 @@ type remote struct {
 	job      job // of a fold
 	private  folding
 	replicas int // in the run
-	chunks   int // Appetite
+	chunks   int // PreferredChunks
 	every    int // steps to an exchange; 0: all that Train is called for
 	tallies  []plan.ChunkResult
 }
@@ -135,8 +135,8 @@ func (r *remote) gradients() bool {
 
 func (r *remote) barrier() bool { return r.setup.Job.Mode == "sync" }
 
-// Appetite is what the device here wants, and so much that an exchange is a small part.
-func (r *remote) Appetite() int { return max(r.chunks, r.Device.Appetite()) }
+// PreferredChunks is what the device here wants, and so much that an exchange is a small part.
+func (r *remote) PreferredChunks() int { return max(r.chunks, r.Device.PreferredChunks()) }
 
 // Train trains the replica, and takes home what it has learnt: all at once, or after so
 // many steps each.

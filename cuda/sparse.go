@@ -50,7 +50,7 @@ func fillSparse(j *job, s *device.Setup, m *memory) error {
 	case spec.Outputs > maxOutputs:
 		return fmt.Errorf("gpu: the model %s has %d outputs: at most %d", c.Model, spec.Outputs, maxOutputs)
 	}
-	j.BiasStep = cmp.Or(c.Law.BiasStep, 1)
+	j.BiasStep = cmp.Or(c.Tuning.BiasStep, 1)
 	if m.layout.Data.Hot >= 0 {
 		j.Plan = uint64(m.data) + uint64(m.layout.Data.Hot)
 		j.Hot, j.FlushEvery = int64(hotCount(s)), int64(flushEvery(s))
@@ -88,7 +88,7 @@ const (
 // learning rate bears; where that is too little to gain by, or not known, nothing is held back.
 func flushEvery(s *device.Setup) int {
 	c := s.Job
-	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(c) {
+	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
 		return 1
 	}
 	if n, err := strconv.Atoi(c.FlushEvery); err == nil {
@@ -98,7 +98,7 @@ func flushEvery(s *device.Setup) int {
 	if c.InFlight <= c.Workers { // a worker's one step would be late by what it holds back itself
 		return 1
 	}
-	if n := int(c.Law.Knee) / (2 * ctas); n >= leastFlush {
+	if n := int(c.Tuning.Knee) / (2 * ctas); n >= leastFlush {
 		return min(n, mostFlush)
 	}
 	return 1

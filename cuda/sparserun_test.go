@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
+	"hogwild/hogwild/tuning"
 )
 
 // Whole runs on sparse rows, against the CPU device.
@@ -151,7 +152,7 @@ func TestSparseRefuses(t *testing.T) {
 // TestHotColumns: the most frequent ones, and the bias last.
 func TestHotColumns(t *testing.T) {
 	const d = 1500
-	s := &device.Setup{Config: &config.Config{Mode: "async", Optimizer: "sgd", FlushEvery: "16"}, Set: sparseSet(d)}
+	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: "async", Optimizer: "sgd", FlushEvery: "16"}}, Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
 	got := hotColumns(s)
 	if len(got) != hotSlots || got[hotSlots-1] != d {

@@ -30,7 +30,7 @@ func (greedy) Join(s *device.Setup, rank int, handle []byte) (device.Device, err
 	return hungry{d}, err
 }
 
-func (hungry) Appetite() int { return 1000 }
+func (hungry) PreferredChunks() int { return 1000 }
 
 // TestStreams: a set that does not fit trains to the same bits as one that does, and
 // however many launches a call of Train is cut into.

@@ -30,7 +30,7 @@ type trainer struct {
 	samples bool
 	private buffers
 
-	chunks  int // Appetite
+	chunks  int // PreferredChunks
 	tallies []plan.ChunkResult
 	steps   int64
 	begun   int64 // steps in all launches so far
@@ -130,8 +130,8 @@ func (t *trainer) once() (err error) {
 	return err
 }
 
-// Appetite is the number of chunks that make a call of Train as long as it should be.
-func (t *trainer) Appetite() int { return t.chunks }
+// PreferredChunks is the number of chunks that make a call of Train as long as it should be.
+func (t *trainer) PreferredChunks() int { return t.chunks }
 
 // Train runs the steps of the chunks in launches, one behind the other. What it computes
 // does not depend on where one ends and the next begins.
