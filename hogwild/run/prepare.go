@@ -18,15 +18,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/tuning"
 )
-
-func newCoordinator(c config.Config) *coordinator {
-	n := c.Workers
-	return &coordinator{cfg: tuning.Job{Config: c}, launch: newLauncher(), display: newDisplay(c.Progress, c.Quiet),
-		procs: make([]*process, n), restarts: make([]int, n), gone: make([]bool, n), rates: make([]int64, n),
-		evaluated: make(chan evaluation, 1), respawn: make(chan int, n)}
-}
 
 // prepare does all that can fail because of what the user gave, before any process
 // is started: data, model, memory, what is resumed, the run folder.
@@ -35,9 +27,9 @@ func (r *coordinator) prepare() error {
 	if err := r.load(); err != nil {
 		return err
 	}
-	r.loadTime = time.Since(start)
+	r.report.loadTime = time.Since(start)
 	var err error
-	if r.mem, err = control.CreateWeights(&r.cfg, model.Size(r.trained)); err != nil {
+	if r.mem, err = control.CreateWeights(&r.job, model.Size(r.trained)); err != nil {
 		return err
 	}
 	if err := r.own(); err != nil {
@@ -47,9 +39,9 @@ func (r *coordinator) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.world, err = control.Create(control.Header{Version: config.Version, Job: r.cfg, Rows: r.train.Rows,
+	r.world, err = control.Create(control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
 		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
-		CPUProfile: r.cfg.CPUProfile, Trace: r.cfg.Trace})
+		CPUProfile: r.job.CPUProfile, Trace: r.job.Trace})
 	if err != nil {
 		return err
 	}
@@ -66,12 +58,12 @@ func (r *coordinator) prepare() error {
 }
 
 // own makes the memory of the place where the weights are to be.
-func (r *coordinator) own() error {
-	b, err := backend(&r.cfg.Config)
+func (r *task) own() error {
+	b, err := backend(&r.job.Config)
 	if err != nil {
 		return err
 	}
-	setup, err := device.NewSetup(&r.cfg, r.mem, r.train)
+	setup, err := device.NewSetup(&r.job, r.mem, r.train)
 	if err != nil {
 		return err
 	}
@@ -82,8 +74,8 @@ func (r *coordinator) own() error {
 }
 
 // load reads the data and makes the model that fits them.
-func (r *coordinator) load() error {
-	c := &r.cfg
+func (r *task) load() error {
+	c := &r.job
 	if r.train == nil {
 		var err error
 		if r.train, r.test, err = readData(&c.Config); err != nil {
@@ -140,30 +132,30 @@ func readData(c *config.Config) (train, test *data.Set, err error) {
 
 // begin writes the first weights: the model's own, or those of the run to resume.
 func (r *coordinator) begin() error {
-	r.pos = rundir.Position{Epoch: 1}
-	if r.cfg.Resume == "" {
-		r.first.Init(r.mem.W, r.cfg.Seed)
+	r.epochs.position = rundir.Position{Epoch: 1}
+	if r.job.Resume == "" {
+		r.first.Init(r.mem.W, r.job.Seed)
 		return nil
 	}
-	f, err := rundir.ReadSnapshot(r.cfg.Resume)
+	f, err := rundir.ReadSnapshot(r.job.Resume)
 	if err != nil {
 		return err
 	}
-	s, err := f.Load(r.params, r.trained, r.cfg.Tuning.Center)
+	s, err := f.Load(r.params, r.trained, r.job.Tuning.Center)
 	if err != nil {
 		return err
 	}
-	if err := s.MayResume(&r.cfg, r.train.Meta); err != nil {
+	if err := s.MayResume(&r.job, r.train.Meta); err != nil {
 		return err
 	}
-	if int(s.Pos.Epoch) > r.cfg.Epochs {
-		return config.Usage("resume %s: its %d epochs are done; give --epochs more than that to go on", r.cfg.Resume, s.Pos.Epoch-1)
+	if int(s.Pos.Epoch) > r.job.Epochs {
+		return config.Usage("resume %s: its %d epochs are done; give --epochs more than that to go on", r.job.Resume, s.Pos.Epoch-1)
 	}
-	r.pos = s.Pos
-	if n := len(r.pos.History); n > 0 {
-		r.last = &r.pos.History[n-1]
+	r.epochs.position = s.Pos
+	if n := len(r.epochs.position.History); n > 0 {
+		r.epochs.last = &r.epochs.position.History[n-1]
 	}
-	return s.Restore(r.mem, r.world, r.cfg.Optimizer)
+	return s.Restore(r.mem, r.world, r.job.Optimizer)
 }
 
 // FreshRun is the run folder that Run would choose for c now. (Where the model is chosen
@@ -177,9 +169,9 @@ func FreshRun(c config.Config) string {
 
 // openFolder makes the run folder: the one to resume, or a new one.
 func (r *coordinator) openFolder() error {
-	r.dir = FreshRun(r.cfg.Config)
-	r.cfg.Run = r.dir
-	if r.cfg.Resume != r.dir {
+	r.dir = FreshRun(r.job.Config)
+	r.job.Run = r.dir
+	if r.job.Resume != r.dir {
 		if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err == nil {
 			return fmt.Errorf("%s holds a run already: resume it with --resume %s, or name another folder", r.dir, r.dir)
 		}
@@ -192,17 +184,17 @@ func (r *coordinator) openFolder() error {
 	if err := os.Remove(filepath.Join(r.dir, rundir.ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	text, err := yaml.Marshal(r.cfg.Config)
+	text, err := yaml.Marshal(r.job.Config)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, rundir.ConfigFile), text, 0o666); err != nil {
 		return err
 	}
-	if r.metrics, err = rundir.OpenMetrics(r.dir, r.cfg.Resume == r.dir); err != nil {
+	if r.report.metrics, err = rundir.OpenMetrics(r.dir, r.job.Resume == r.dir); err != nil {
 		return err
 	}
-	r.board, err = rundir.OpenEvents(r.dir, r.cfg.Resume == r.dir, r.pos.Examples)
+	r.report.board, err = rundir.OpenEvents(r.dir, r.job.Resume == r.dir, r.epochs.position.Examples)
 	return err
 }
 
@@ -226,15 +218,15 @@ func freshFolder(name string) string {
 
 // close gives back whatever was made.
 func (r *coordinator) close() {
-	r.launch.close()
+	r.workers.launcher.close()
 	if r.owner != nil {
 		_ = r.owner.Close() // after the last use: there is nothing left to lose
 	}
-	if r.board != nil {
-		_ = r.board.Close()
+	if r.report.board != nil {
+		_ = r.report.board.Close()
 	}
-	if r.metrics != nil {
-		_ = r.metrics.Close() // every line was written, and checked, by a call of its own
+	if r.report.metrics != nil {
+		_ = r.report.metrics.Close() // every line was written, and checked, by a call of its own
 	}
 	if r.world != nil {
 		_ = r.world.Seg.Close()

@@ -91,7 +91,7 @@ func Tune(ctx context.Context, c config.Config) (config.Config, []Trial, error) 
 // epoch, or as many epochs as it takes.
 func (t *tuner) shorten() {
 	c, rows := &t.c, t.data.train.Rows
-	want := max(tuneExamples, tuneSteps*t.data.cfg.Batch*c.Workers)
+	want := max(tuneExamples, tuneSteps*t.data.job.Batch*c.Workers)
 	c.Sample = min(rows, want)
 	c.Epochs = min(c.Epochs, plan.CeilDiv(want, c.Sample))
 	c.Progress, c.SaveEvery, c.TargetLoss, c.TargetAccuracy = nil, "0", 0, 0
@@ -99,7 +99,9 @@ func (t *tuner) shorten() {
 	t.say("tuning: short runs of %s examples, %s, %s", human.Count(int64(c.Sample*c.Epochs)), human.Plural(c.Workers, "worker"), c.Mode)
 }
 
-func (t *tuner) say(format string, args ...any) { t.data.display.event(fmt.Sprintf(format, args...)) }
+func (t *tuner) say(format string, args ...any) {
+	t.data.report.display.event(fmt.Sprintf(format, args...))
+}
 
 // search tries decades from the one of the learning rate asked for, up and down, until
 // it gets worse; then the steps 2 and 5 between; then, at equal lr/(1-momentum),
@@ -190,8 +192,8 @@ func (t *tuner) try(lr, momentum float64) error {
 	r := newCoordinator(c)
 	r.train, r.test, r.lent = t.data.train, t.data.test, true
 	result, err := r.run(t.ctx)
-	tr := Trial{LR: lr, Momentum: momentum, Loss: r.late, Seconds: result.Seconds}
-	if errors.Is(err, config.ErrDiverged) || math.IsNaN(r.late) {
+	tr := Trial{LR: lr, Momentum: momentum, Loss: r.epochs.late, Seconds: result.Seconds}
+	if errors.Is(err, config.ErrDiverged) || math.IsNaN(r.epochs.late) {
 		tr.Loss, err = math.Inf(1), nil
 	}
 	if err != nil {
@@ -214,7 +216,7 @@ func (t *tuner) momentum(tr Trial) string {
 }
 
 // lateLoss is the mean loss of the second half of the open epoch, all of which is done.
-func (r *coordinator) lateLoss() float64 {
+func (r *task) lateLoss() float64 {
 	p, epoch := &r.world.Plan, int(r.world.Get(control.WordEpoch))-1
 	sum, n := 0.0, 0
 	for i := range p.Chunks() {

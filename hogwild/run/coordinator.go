@@ -1,0 +1,94 @@
+package run
+
+import (
+	"sync"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+)
+
+// coordinator runs one job: it makes the shared memory, starts the workers, watches them,
+// and collects. It trains nothing itself. What it keeps is in five parts, of which task is
+// settled before any process starts.
+type coordinator struct {
+	task               // what is to be done, and with what
+	workers supervisor // the processes
+	epochs  epochs     // how far the run is
+	saver   saver      // the copy of the weights, evaluated and saved
+	report  reporter   // what people are told
+}
+
+// task is the job, and what it is carried out on: data, models, shared memory, folder.
+type task struct {
+	job         tuning.Job
+	train, test *data.Set
+	lent        bool          // the sets are the caller's
+	owner       device.Owner  // of the device memory
+	first       model.Model   // makes the first weights
+	params      []model.Param // of the model that the run leaves behind
+	trained     []model.Param // of the model as it trains it: they differ by centring
+	world       *control.Block
+	mem         *control.Weights
+	dir         string // the run's folder
+}
+
+// supervisor starts worker processes, and keeps account of their lives.
+type supervisor struct {
+	launcher  *launcher
+	processes []*process // nil: gone, or between two lives
+	restarts  []int
+	gone      []bool
+	respawn   chan int       // ranks whose back-off is over
+	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
+	started   uint64         // monotonic: the first worker's exec
+	watched   time.Time      // since when the workers are watched
+}
+
+// epochs is how far the run is, and why it ended.
+type epochs struct {
+	position rundir.Position
+	opened   uint64 // monotonic: when the epoch was opened, 0 between epochs
+	last     *rundir.EpochResult
+	late     float64 // mean loss of the second half of the last epoch
+	ended    error   // why the run is over; nil while it goes on
+	stopped  string
+}
+
+// saver is the copy of the weights in host memory: between two epochs it is taken, and
+// evaluated and saved while workers train on.
+type saver struct {
+	copy      rundir.Snapshot
+	copied    time.Time       // when the weights were last copied to host memory
+	age       time.Duration   // of that copy when the run ended
+	evaluated chan evaluation // at most one evaluation is in flight
+	busy      bool
+	paused    bool // workers wait, or soon will, so that the run can be saved within an epoch
+	due       bool // a save that found the copy in use, and is left to the next epoch boundary
+}
+
+// reporter is what people are told: the display, and the files that grow during a run.
+type reporter struct {
+	display  *display
+	metrics  *rundir.MetricsFile
+	board    *rundir.EventFile
+	events   []string
+	rates    []int64 // examples of each worker at the last look
+	looked   time.Time
+	second   time.Time // when the last second was written
+	loadTime time.Duration
+}
+
+func newCoordinator(c config.Config) *coordinator {
+	n := c.Workers
+	return &coordinator{task: task{job: tuning.Job{Config: c}},
+		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
+			gone: make([]bool, n), respawn: make(chan int, n)},
+		saver:  saver{evaluated: make(chan evaluation, 1)},
+		report: reporter{display: newDisplay(c.Progress, c.Quiet), rates: make([]int64, n)}}
+}

@@ -1,0 +1,220 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/rundir"
+)
+
+// evaluation is what came of a snapshot: its test loss, and the saving of it.
+type evaluation struct {
+	result  rundir.EpochResult
+	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
+	err     error
+}
+
+// brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
+// one would have to wait for it at its end all the same.
+const brief = 0.05
+
+// apart tells whether an epoch that took so long is evaluated before the next one opens,
+// and not while it trains: when workers have all cores, of which the evaluation would take
+// one for a time that depends on chance. It takes all of them, while the workers wait.
+func (r *task) apart(seconds float64) bool {
+	return seconds < brief || r.job.GPU == "" && r.job.Workers >= runtime.NumCPU()
+}
+
+// gate is the quiet moment between two epochs: all chunks are done and nobody has
+// one. The weights are copied and evaluated, the next epoch opens, and the copy is saved
+// while it trains. With cores to spare it is evaluated then too.
+func (r *coordinator) gate() {
+	before := r.epochs.position.Seconds
+	r.epochs.position.Seconds = r.seconds(r.lastDone())
+	if r.epochs.ended = r.download(); r.epochs.ended != nil {
+		return // the epoch stays open, to be saved as one within which the run ended
+	}
+	r.epochs.opened = 0
+	_, done, lost, loss := r.world.Progress()
+	r.epochs.late = r.lateLoss()
+	r.epochs.position.Examples += int64(done)
+	r.epochs.position.Lost += int64(lost)
+	r.settle() // the copy is still in use until the last evaluation is done
+	if r.epochs.ended != nil {
+		return
+	}
+	rate := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows)
+	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds, Examples: r.epochs.position.Examples,
+		LR: rate.At(int64(r.epochs.position.Epoch) * int64(r.world.Plan.N)), TrainLoss: loss / float64(max(done, 1))}
+	r.epochs.position.Epoch++
+	r.epochs.position.Round, r.epochs.position.Within = 0, false
+	last := int(r.epochs.position.Epoch) > r.job.Epochs
+	r.capture()
+	every, _, _ := r.job.SavePeriod()
+	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
+	r.saver.due = false
+	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 {
+		r.settle() // whether to go on depends on it
+	} else if r.apart(r.epochs.position.Seconds - before) {
+		<-scored
+	}
+	if last && r.epochs.ended == nil {
+		r.epochs.ended = errDone
+	}
+	if r.epochs.ended == nil {
+		r.openNext()
+	}
+}
+
+func (r *coordinator) openNext() {
+	r.world.Open(r.epochs.position.Epoch)
+	for rank, gone := range r.workers.gone {
+		if gone {
+			r.world.GiveUp(rank)
+		}
+	}
+	r.epochs.opened = control.Monotonic()
+}
+
+// lastDone is when the last chunk of the open epoch was done; in barrier mode an
+// average comes after it, and just now.
+func (r *task) lastDone() (at uint64) {
+	if r.world.Plan.Barrier {
+		return control.Monotonic()
+	}
+	for rank := range r.job.Workers {
+		at = max(at, r.world.Rank(rank, control.RankDone))
+	}
+	return at
+}
+
+// seconds is the time spent training until now, gates left out.
+func (r *coordinator) seconds(now uint64) float64 {
+	if r.epochs.opened == 0 {
+		return r.epochs.position.Seconds
+	}
+	from := r.epochs.opened
+	first := uint64(math.MaxUint64)
+	for rank := range r.job.Workers {
+		if t := r.world.Rank(rank, control.RankBegan); t != 0 {
+			first = min(first, t)
+		}
+	}
+	from = max(from, first) // the first epoch begins when a worker does
+	if from > now {
+		return r.epochs.position.Seconds
+	}
+	return r.epochs.position.Seconds + float64(now-from)/1e9
+}
+
+// evaluate starts the evaluation of the copy, and its saving. The channel is closed when
+// the first is done.
+func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
+	r.saver.busy = true
+	scored := make(chan struct{})
+	go func() {
+		err := r.score(&e)
+		close(scored)
+		if err != nil {
+			if !errors.Is(err, config.ErrDiverged) { // the copy is good
+				err = errors.Join(err, r.saver.copy.Save(r.dir, r.params, r.trained))
+			}
+			r.saver.evaluated <- evaluation{result: e, err: err}
+			return
+		}
+		weights := rundir.WeightHistograms(r.params, r.saver.copy.Plain(r.trained))
+		r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, e)
+		if save || r.reached(e) != "" {
+			err = r.saver.copy.Save(r.dir, r.params, r.trained)
+		}
+		r.saver.evaluated <- evaluation{e, weights, err}
+	}()
+	return scored
+}
+
+// score evaluates the copy on the test set. A copy with a number that is not finite
+// is not good, and not to be saved.
+func (r *coordinator) score(e *rundir.EpochResult) error {
+	w := r.saver.copy.Plain(r.trained)
+	if i := notFiniteAt(w); i >= 0 {
+		return fmt.Errorf("%w: weight %d is %v after epoch %d, learning rate %g; try a lower --lr (%s)",
+			config.ErrDiverged, i, w[i], e.Epoch, e.LR, r.lastGood())
+	}
+	if r.job.Sample > 0 {
+		return nil // a short run is not judged by the test set
+	}
+	sum, err := r.owner.Score(w, r.test)
+	if err != nil {
+		return onDevice(err)
+	}
+	s := scoreOf(sum, len(r.test.Classes) > 0)
+	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.loss, s.accuracy, s.rmse, s.r2
+	return nil
+}
+
+// settle waits for the evaluation under way, if there is one.
+func (r *coordinator) settle() {
+	if r.saver.busy {
+		r.record(<-r.saver.evaluated)
+	}
+}
+
+// record takes an evaluation in: display, metrics, and whether a target is reached.
+func (r *coordinator) record(e evaluation) {
+	r.saver.busy = false
+	if e.err != nil {
+		r.epochs.ended = e.err
+		return
+	}
+	if e.result.Kind == "" { // a save within an epoch
+		return
+	}
+	r.epochs.last = &e.result
+	r.epochs.position.History = append(r.epochs.position.History, e.result)
+	r.report.display.epoch(e.result)
+	if err := errors.Join(r.report.metrics.Epoch(e.result), r.report.board.Epoch(e.result, r.instruments(), e.weights)); err != nil {
+		r.epochs.ended = err
+	}
+	if why := r.reached(e.result); why != "" {
+		r.epochs.stopped, r.epochs.ended = why, errDone
+	}
+}
+
+// reached names the target that an epoch has reached.
+func (r *task) reached(e rundir.EpochResult) string {
+	if t := r.job.TargetLoss; t > 0 && e.TestLoss <= t {
+		return fmt.Sprintf("target loss %g", t)
+	}
+	if t := r.job.TargetAccuracy; t > 0 && e.TestAccuracy != nil && *e.TestAccuracy >= t {
+		return fmt.Sprintf("target accuracy %g", t)
+	}
+	return ""
+}
+
+// within sets the position to where the open epoch is.
+func (r *coordinator) within() {
+	p := &r.world.Plan
+	r.epochs.position.Within, r.epochs.position.Round = true, 0
+	for r.epochs.position.Round < p.Rounds && r.roundDone(r.epochs.position.Round) {
+		r.epochs.position.Round++
+	}
+}
+
+// roundDone tells whether all chunks of a round are done, and it is averaged.
+func (r *task) roundDone(round int) bool {
+	_, averaged := r.world.Tickets(r.world.Get(control.WordEpoch), round)
+	if round < int(r.world.Get(control.WordRound)) {
+		return true // before this run resumed
+	}
+	for rank := range r.job.Workers {
+		if r.world.Barrier.Arrived(rank) < averaged {
+			return false
+		}
+	}
+	return true
+}

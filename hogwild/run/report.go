@@ -1,0 +1,207 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/vec"
+)
+
+// result is the report.
+func (r *coordinator) result() rundir.Result {
+	c := &r.job
+	res := rundir.Result{Mode: c.Mode, Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
+		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
+		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost, Seed: c.Seed,
+		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
+		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.epochs.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.epochs.position.History, Events: r.report.events}
+	if res.Seconds > 0 {
+		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
+	}
+	res.FlopsPerExample = model.Flops(r.first, res.ValuesPerExample)
+	r.epochs.scores(&res)
+	if o, ok := r.owner.(interface {
+		GPUs() (uuids, names []string)
+	}); ok { // not in host memory
+		res.GPUs, res.Machine.GPUs = o.GPUs()
+	}
+	tell(&res, c)
+	res.Instruments = r.instruments()
+	res.PerWorker = r.workerStatus()
+	res.Shares = r.shares(res.PerWorker)
+	for rank := range res.PerWorker { // over the time that it trained
+		w := &res.PerWorker[rank]
+		w.Rate = float64(w.Examples) / max(float64(r.world.Rank(rank, control.RankTrained))/1e9, 1e-9)
+	}
+	if c.Timing {
+		res.Timing = r.timing()
+	}
+	return res
+}
+
+// tell writes to the result what the law has made of the run.
+func tell(r *rundir.Result, c *tuning.Job) {
+	l := c.Tuning
+	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
+	r.LRCapped = l.Capped
+	if c.Optimizer == "momentum" {
+		r.MomentumUsed = l.Momentum
+	}
+	r.Rate = strings.Join(l.Changes(c), "; ")
+}
+
+// scores sets why the run ended early and how well it predicts; of one that diverged, the
+// losses are not numbers.
+func (r *epochs) scores(res *rundir.Result) {
+	switch {
+	case errors.Is(r.ended, config.ErrInterrupted):
+		res.Stopped = "interrupted"
+	case errors.Is(r.ended, config.ErrTerminated):
+		res.Stopped = "terminated"
+	case errors.Is(r.ended, config.ErrDiverged):
+		res.Stopped, res.TrainLoss, res.TestLoss = "diverged", math.NaN(), math.NaN()
+		return
+	}
+	if e := r.last; e != nil {
+		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
+		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
+	}
+}
+
+// startup is the time from the first worker's exec to the last worker's first
+// step; workers that came too late for any do not count.
+func (r *coordinator) startup() float64 {
+	last := uint64(0)
+	for rank := range r.job.Workers {
+		last = max(last, r.world.Rank(rank, control.RankFirst))
+	}
+	return float64(max(last, r.workers.started)-r.workers.started) / 1e9
+}
+
+// timing says where the time went.
+func (r *coordinator) timing() []string {
+	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, gates between epochs %.3f s",
+		r.report.loadTime.Seconds(), r.startup(), r.epochs.position.Seconds, time.Since(r.workers.watched).Seconds()-r.epochs.position.Seconds)}
+	for rank := range r.job.Workers {
+		trained, waited := r.world.Rank(rank, control.RankTrained), r.world.Rank(rank, control.RankWaited)
+		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
+			float64(trained)/1e9, float64(waited)/1e9, r.world.Rank(rank, control.RankSteps), r.world.Rank(rank, control.RankExamples)))
+	}
+	return lines
+}
+
+// notes are what the user should know of the data, the device and the processor.
+func (r *task) notes() []string {
+	return slices.Concat(r.train.Notes, r.owner.Notes(), faultNotes(VerifyLoops(false)))
+}
+
+// header is what the display shows at the top.
+func (r *task) header() []string {
+	c, m := &r.job, r.train.Meta
+	what := fmt.Sprintf("%d x %d %s", m.Rows, m.Features, m.Kind)
+	if n := len(m.Classes); n > 0 {
+		what += fmt.Sprintf(", %d classes", n)
+	}
+	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
+		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
+	for _, note := range r.notes() {
+		head = append(head, "note: "+note)
+	}
+	return head
+}
+
+// show renews the display, and once a second the metrics.
+func (r *coordinator) show() {
+	s := r.status()
+	r.report.display.status(s)
+	if time.Since(r.report.second) >= time.Second {
+		r.report.second = time.Now()
+		lr := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows).At(s.Examples)
+		err := errors.Join(r.report.metrics.Second(s), r.report.board.Second(s, r.instruments(), lr))
+		if err != nil && r.epochs.ended == nil {
+			r.epochs.ended = err
+		}
+	}
+}
+
+// status is the run at this moment.
+func (r *coordinator) status() rundir.Status {
+	epoch := int(r.world.Get(control.WordEpoch))
+	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
+		Total: int64(r.world.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last}
+	_, done, _, _ := r.world.Progress()
+	s.Examples = r.epochs.position.Examples
+	if r.epochs.opened != 0 {
+		s.Examples += int64(done)
+	}
+	passed := max(time.Since(r.report.looked).Seconds(), 1e-3)
+	r.report.looked = time.Now()
+	s.Workers = r.workerStatus()
+	for rank := range s.Workers {
+		w := &s.Workers[rank]
+		w.Rate = float64(w.Examples-r.report.rates[rank]) / passed
+		r.report.rates[rank] = w.Examples
+		s.Rate += w.Rate
+	}
+	return s
+}
+
+// workers is each of them at this moment, but for its speed.
+func (r *coordinator) workerStatus() []rundir.WorkerStatus {
+	var all []rundir.WorkerStatus
+	for rank := range r.job.Workers {
+		w := rundir.WorkerStatus{Rank: rank, PID: int(r.world.Rank(rank, control.RankPID)),
+			State:    control.StateNames[r.world.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
+			Examples: int64(r.world.Rank(rank, control.RankExamples)), Restarts: r.workers.restarts[rank]}
+		if r.workers.gone[rank] {
+			w.State = control.StateNames[control.StateGone] // whatever its stand-in is doing
+		}
+		w.Instruments = r.mem.Records[rank].Instruments(float64(r.world.Rank(rank, control.RankWaited)) / 1e9)
+		w.StalenessHistogram = nil // of each worker and each second it is too much
+		all = append(all, w)
+	}
+	return all
+}
+
+// instruments are those of all workers together.
+func (r *task) instruments() *control.Instruments {
+	sum, waited := make(control.Record, control.RecordWords), uint64(0)
+	for rank, one := range r.mem.Records {
+		sum.Plus(one)
+		waited += r.world.Rank(rank, control.RankWaited)
+	}
+	return sum.Instruments(float64(waited) / 1e9)
+}
+
+// shares adds up the workers of each device, in the order of ranks; nil if there is one
+// device only.
+func (r *task) shares(workers []rundir.WorkerStatus) (all []rundir.Share) {
+	total := int64(0)
+	for _, w := range workers {
+		device := r.owner.Where(w.Rank)
+		i := slices.IndexFunc(all, func(s rundir.Share) bool { return s.Device == device })
+		if i < 0 {
+			i = len(all)
+			all = append(all, rundir.Share{Device: device})
+		}
+		all[i].Examples += w.Examples
+		total += w.Examples
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	for i := range all {
+		all[i].Share = float64(all[i].Examples) / float64(max(total, 1))
+	}
+	return all
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"hogwild/hogwild/control"
+)
+
+func (r *coordinator) spawn(rank int) error {
+	r.world.SetRank(rank, control.RankState, control.StateStarting)
+	p, err := r.workers.launcher.start(rank, []*os.File{r.world.Seg.File(), r.mem.Seg.File(), r.train.File()})
+	if err == nil {
+		r.workers.processes[rank] = p
+		r.world.SetRank(rank, control.RankPID, uint64(p.pid()))
+	}
+	return err
+}
+
+// died answers the end of a worker: its chunk goes back, and it alone is started
+// again, while the others go on.
+func (r *coordinator) died(e exit) {
+	r.workers.processes[e.rank] = nil
+	r.release(e.rank)
+	if r.epochs.ended = r.diverged(); r.epochs.ended != nil {
+		return // whoever noticed has stopped all
+	}
+	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
+	if r.world.Rank(e.rank, control.RankBegan) == 0 && !e.killed {
+		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
+		return
+	}
+	if r.workers.restarts[e.rank] < r.job.MaxRestarts {
+		r.workers.restarts[e.rank]++
+		r.epochs.position.Restarts++
+		r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
+		r.world.SetRank(e.rank, control.RankState, control.StateRestarting)
+		wait := backOff(r.workers.restarts[e.rank], e.lived)
+		time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
+		return
+	}
+	r.workers.gone[e.rank] = true
+	r.world.SetRank(e.rank, control.RankState, control.StateGone)
+	for _, gone := range r.workers.gone {
+		if !gone {
+			r.report.event("%s: not restarted, its limit of %d is reached; the others go on", who, r.job.MaxRestarts)
+			r.carry(e.rank)
+			return
+		}
+	}
+	r.epochs.ended = fmt.Errorf("%s, as all others did: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+}
+
+// backOff is the wait before a worker's n-th restart: none at first, and longer and
+// longer for one that dies as soon as it lives.
+func backOff(n int, lived time.Duration) time.Duration {
+	if n == 1 || lived > time.Second {
+		return 0
+	}
+	return min(20*time.Millisecond<<min(n, 10), 2*time.Second)
+}
+
+// carry does what a rank that is gone would leave undone: in barrier mode the
+// coordinator meets and averages in its place. What only it may train is lost.
+func (r *coordinator) carry(rank int) {
+	r.world.GiveUp(rank)
+	if !r.world.Plan.Barrier {
+		return
+	}
+	d, err := r.owner.Device(rank)
+	if err != nil {
+		r.epochs.ended = err
+		return
+	}
+	standIn := &worker{rank: rank, world: r.world, device: d, idle: true}
+	r.workers.aside.Go(func() {
+		if err := standIn.rounds(); !errors.Is(err, control.ErrStopped) {
+			r.world.Stop() // without this rank the others would wait for ever
+		}
+	})
+}
+
+// halt stops the workers kindly, and those that do not stop in time not. When it
+// returns nobody but the caller looks at the shared memory any more.
+func (r *coordinator) halt() {
+	defer r.workers.aside.Wait()
+	r.world.Stop()
+	deadline := time.After(10 * time.Second)
+	for slices.ContainsFunc(r.workers.processes, func(p *process) bool { return p != nil }) {
+		select {
+		case e := <-r.workers.launcher.exits:
+			r.workers.processes[e.rank] = nil
+			r.release(e.rank)
+		case <-deadline:
+			for _, p := range r.workers.processes {
+				if p != nil {
+					p.kill()
+				}
+			}
+		}
+	}
+}
+
+// release gives back what a dead worker had: its chunks, its locks, its turn.
+func (r *task) release(rank int) {
+	r.mem.FreeLocks(rank)
+	r.mem.PassTicket(rank)
+	r.world.Release(rank)
+}
