@@ -3,6 +3,7 @@
 # data, in build/rivals (or $RIVALS): make rivals. What is there already is left alone. What
 # cannot be had is named and left out, and compare.py goes on without it.
 #
+#   MARCH=x86-64-v3 bench/rivals/build.sh    plain C and LIBMF for AVX2 (default: native)
 #   bench/rivals/build.sh [DATA]     DATA (or $HOGWILD_DATA) holds mnist, a9a, w8a and imdb, a
 #                                    folder each, or some of them
 #
@@ -56,7 +57,7 @@ install() { # as requirements.txt pins them
 	v/bin/pip install --quiet --disable-pip-version-check --constraint "$here/requirements.txt" "$@"
 }
 plain_c() {
-	there gcc && gcc -O3 -march=native -pthread -o sparse "$here/sparse.c" -lm
+	there gcc && gcc -O3 -march=${MARCH:-native} -pthread -o sparse "$here/sparse.c" -lm
 }
 liblinear() {
 	there gcc && header linear.h liblinear-dev && gcc -O2 -o liblinear "$here/liblinear.c" -llinear -lm
@@ -68,7 +69,8 @@ hogwildpp() {
 }
 libmf() {
 	there g++ make git && source cjlin1/libmf 1498368bc79f86b59376b39751b3a72757d0624e || return
-	make -s -C libmf mf.o DFLAG='-DUSEAVX -DUSEOMP' && g++ -O3 -march=native -fopenmp -I libmf -o factor "$here/libmf.cpp" libmf/mf.o
+	sed -i "s/-march=[^ ]*/-march=${MARCH:-native}/" libmf/Makefile
+	make -s -C libmf mf.o DFLAG='-DUSEAVX -DUSEOMP' && g++ -O3 -march=${MARCH:-native} -fopenmp -I libmf -o factor "$here/libmf.cpp" libmf/mf.o
 }
 
 mnist() {

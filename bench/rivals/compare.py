@@ -170,9 +170,12 @@ def about():
     for source in ("hogwildpp", "libmf"):
         if os.path.exists(f"{sides.RIVALS}/{source}/.git"):
             versions[source] = git(f"{sides.RIVALS}/{source}", "rev-parse", "--short", "HEAD")
+    # What caps the instructions of both sides, as docs/speed.md has it.
+    caps = ("HOGWILD_CPU", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     return {"time": now, "commit": git(sides.ROOT, "describe", "--always", "--dirty", "--exclude=*"), "command": " ".join(sys.argv[1:]),
-            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0], "machine": sides.floors(3), "versions": versions}
+            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0], "machine": sides.floors(3), "versions": versions,
+            "environment": {name: os.environ[name] for name in caps if name in os.environ}}
 
 
 def read(paths, wanted):
