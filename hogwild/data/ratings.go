@@ -18,6 +18,9 @@ import (
 var ratingsHead = regexp.MustCompile(`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
 	`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
+// headBytes is more than the first line of ratings has: a file of images is one long line.
+const headBytes = 4096
+
 // isPairs tells whether the file is read as triples: it was said so, or the model
 // takes nothing else, or nobody named a model and it looks so.
 func (o Options) isPairs(src *source) bool {
@@ -27,7 +30,7 @@ func (o Options) isPairs(src *source) bool {
 	case o.Format == "ratings" || o.Task == "triples" || o.Task == "edges":
 		return true
 	}
-	return o.Task == "" && (o.Format == "" || o.Format == "auto") && ratingsHead.Match(src.text)
+	return o.Task == "" && (o.Format == "" || o.Format == "auto") && ratingsHead.Match(src.text[:min(len(src.text), headBytes)])
 }
 
 // readEntries reads the triples of a file, and lets go of its text.
