@@ -4,6 +4,10 @@
 
 export CGO_ENABLED = 0
 
+# cli's writer of manual pages brings a renderer of Markdown, which every worker would set
+# up when it starts; hogwild has no manual pages.
+TAGS = urfave_cli_no_docs
+
 # The packages in which several goroutines meet.
 RACE = ./shm ./hogwild/... ./bench/live
 
@@ -34,10 +38,10 @@ SHELL = /bin/bash
 .PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check sass-table arm64-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
-	go build -trimpath -o bin/hogwild ./cmd/hogwild
+	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
 
 cuda: $(STUB) ## bin/hogwild-cuda, which hogwild --gpu runs; and bin/cuda.test, its tests
-	$(GO_CUDA) build -trimpath -tags cuda -o bin/hogwild-cuda ./cmd/hogwild
+	$(GO_CUDA) build -trimpath -tags cuda,$(TAGS) -o bin/hogwild-cuda ./cmd/hogwild
 	$(GO_CUDA) test -c -tags cuda -o bin/cuda.test ./cuda
 
 fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets the kernels

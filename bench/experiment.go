@@ -8,6 +8,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // Experiment is what was measured of a Plan, and results.json of its folder.
@@ -90,4 +91,4 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 }
 
 // WriteJSON writes results.json.
-func (e *Experiment) WriteJSON(w io.Writer) error { return writeJSON(w, e) }
+func (e *Experiment) WriteJSON(w io.Writer) error { return human.WriteJSON(w, e) }

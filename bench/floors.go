@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // Options say how to measure.
@@ -132,4 +133,4 @@ func (m *meter) repeat(members []int, loop func(i, n int), figure func(n int, d 
 func nanoseconds(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
 
 // WriteJSON writes the floors as one JSON object.
-func (f *Floors) WriteJSON(w io.Writer) error { return writeJSON(w, f) }
+func (f *Floors) WriteJSON(w io.Writer) error { return human.WriteJSON(w, f) }

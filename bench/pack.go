@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // Results is what run.sh of make gpu-pack has left in a folder.
@@ -226,4 +227,4 @@ func fields(text string, n int) (all [][]string) {
 }
 
 // WriteJSON writes the results as one JSON object.
-func (r *Results) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
+func (r *Results) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }

@@ -14,6 +14,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // trialFile is what a run's folder holds of it once it has ended.
@@ -100,7 +101,7 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil { // a program that failed may not have made it
 		return nil, err
 	}
-	if err := WriteFile(filepath.Join(folder, trialFile), func(w io.Writer) error { return writeJSON(w, t) }); err != nil {
+	if err := WriteFile(filepath.Join(folder, trialFile), func(w io.Writer) error { return human.WriteJSON(w, t) }); err != nil {
 		return nil, err
 	}
 	return readTrial(folder)
@@ -150,12 +151,6 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	}
 	defer folder.Close()
 	return folder.Sync()
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // forget drops what the folder holds of the plan.

@@ -222,19 +222,6 @@ func (s *convSample) check(t *testing.T, g *gpuUnderTest, shared bool) {
 	}
 }
 
-func openConv(t *testing.T, g *gpuUnderTest) {
-	t.Helper()
-	of := *g.gpu
-	if g.kernels["linear_step"].name == "" {
-		t.Fatal("no kernels")
-	}
-	ks, err := loadKernels(&of, "conv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.kernels = ks
-}
-
 var convProblems = []convProblem{
 	{shape: "conv:2@3p2d,4", image: []int{8, 8}, classes: 3, loss: model.CrossEntropy, bytes: true, batches: []int{1, 3, 8}},
 	{shape: "conv:3@3p2,5@2d.3,9d.25,6", image: []int{3, 11, 9}, classes: 2, loss: model.Logistic, batches: []int{20, 5}, numbered: true},
@@ -251,7 +238,6 @@ var convProblems = []convProblem{
 // TestConvStep has every loss, optimizer, odd sizes, and both kinds of memory.
 func TestConvStep(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		openConv(t, g)
 		for i, p := range convProblems {
 			t.Run(p.String(), func(t *testing.T) { drawConv(t, p, uint64(i)).check(t, g, true) })
 			t.Run("scratch "+p.String(), func(t *testing.T) { drawConv(t, p, uint64(i)).check(t, g, false) })
@@ -259,22 +245,20 @@ func TestConvStep(t *testing.T) {
 				return
 			}
 		}
-	})
+	}, "conv")
 }
 
 // TestConvNetStep is the classic one.
 func TestConvNetStep(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		openConv(t, g)
 		p := convProblem{shape: "convnet", image: []int{28, 28}, classes: 10, loss: model.CrossEntropy, bytes: true, batches: []int{4, 9}}
 		drawConv(t, p, 1).check(t, g, true)
-	})
+	}, "conv")
 }
 
 // TestConvEvaluate compares the sums over more rows than a ticket has, from several CTAs.
 func TestConvEvaluate(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		openConv(t, g)
 		for i, p := range convProblems[:4] {
 			p.batches = []int{150}
 			s := drawConv(t, p, uint64(i))
@@ -288,7 +272,7 @@ func TestConvEvaluate(t *testing.T) {
 			want := sums{float64(score.N), score.Loss, float64(score.Correct), score.SqErr, score.Y, score.Y2}
 			want.check(t, g, s.ctas, j.Sums, 1e-4)
 		}
-	})
+	}, "conv")
 }
 
 // TestConvSameAsCPU trains on both devices, one step after the other.

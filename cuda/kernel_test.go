@@ -25,7 +25,7 @@ type gpuUnderTest struct {
 	t       *testing.T
 }
 
-func openGPU(t *testing.T, arch string) *gpuUnderTest {
+func openGPU(t *testing.T, major int, names []string) *gpuUnderTest {
 	t.Helper()
 	c, err := openContext(0, "")
 	if err != nil {
@@ -42,10 +42,8 @@ func openGPU(t *testing.T, arch string) *gpuUnderTest {
 		}
 	})
 	of := *c
-	if arch == "sm_70" {
-		of.major = 7
-	}
-	ks, err := loadKernels(&of, "linear", "mlp", "evaluate", "average", "sparse")
+	of.major = min(of.major, major)
+	ks, err := loadKernels(&of, names...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +133,16 @@ func within[T float32 | float64](t *testing.T, share float64, what string, got [
 	}
 }
 
-// onEach runs a test with the kernels of either file. A GPU takes its own and older ones.
-func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest)) {
-	for _, arch := range []string{"sm_70", "sm_90"} {
-		t.Run(arch, func(t *testing.T) { test(t, openGPU(t, arch)) })
+// onEach runs a test with the kernels of the given names, those of dense and sparse models
+// if there are none: with the files for older GPUs, which all take, and with those from
+// Hopper on where they are others.
+func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...string) {
+	if len(names) == 0 {
+		names = []string{"linear", "mlp", "evaluate", "average", "sparse"}
+	}
+	t.Run("sm_70", func(t *testing.T) { test(t, openGPU(t, 7, names)) })
+	if slices.ContainsFunc(names, func(name string) bool { return ptxFile(name, 9) != ptxFile(name, 7) }) {
+		t.Run("sm_90", func(t *testing.T) { test(t, openGPU(t, 9, names)) })
 	}
 }
 

@@ -5,15 +5,17 @@ package cuda
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 	"unsafe"
 
 	"gorgonia.org/cu"
 )
 
-// ptx holds the kernels as PTX, a file a source and architecture: linear.sm_70.ptx
-// for GPUs from Volta on, linear.sm_90.ptx with wider reds from Hopper on. The driver
-// compiles them for the GPU at hand when they are loaded, and keeps the result.
+// ptx holds the kernels as PTX, a file a source: linear.sm_70.ptx is for all GPUs from
+// Volta on. Sources that use wider reds from Hopper on have a second one, such as
+// factor.sm_90.ptx. The driver compiles them for the GPU at hand when they are loaded,
+// and keeps the result.
 //
 //go:embed ptx/*.ptx
 var ptx embed.FS
@@ -31,16 +33,12 @@ type kernel struct {
 
 // loadKernels loads the modules of the given names for the GPU of the current context.
 func loadKernels(c *gpu, names ...string) (kernels, error) {
-	arch := "sm_70"
 	if c.major < oldestMajor {
 		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.name, c.major, c.minor)
 	}
-	if c.major >= 9 {
-		arch = "sm_90"
-	}
 	all := kernels{}
 	for _, name := range names {
-		file := fmt.Sprintf("ptx/%s.%s.ptx", name, arch)
+		file := ptxFile(name, c.major)
 		text, err := ptx.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("no PTX is built in for kernel %s (make ptx): %w", name, err)
@@ -54,6 +52,16 @@ func loadKernels(c *gpu, names ...string) (kernels, error) {
 		}
 	}
 	return all, nil
+}
+
+// ptxFile is the file of the kernels of a name for GPUs of a major compute capability.
+func ptxFile(name string, major int) string {
+	if file := "ptx/" + name + ".sm_90.ptx"; major >= 9 {
+		if _, err := fs.Stat(ptx, file); err == nil {
+			return file
+		}
+	}
+	return "ptx/" + name + ".sm_70.ptx"
 }
 
 // add finds the entries of a module: PTX names them in lines of their own.

@@ -15,25 +15,6 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// onPairs runs a test with the kernels on pairs of either file.
-func onPairs(t *testing.T, test func(t *testing.T, g *gpuUnderTest)) {
-	for _, arch := range []string{"sm_70", "sm_90"} {
-		t.Run(arch, func(t *testing.T) {
-			g := openGPU(t, arch)
-			of := *g.gpu
-			if arch == "sm_70" {
-				of.major = 7
-			}
-			ks, err := loadKernels(&of, "factor", "cut")
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.kernels = ks
-			test(t, g)
-		})
-	}
-}
-
 // job is the problem on the GPU, with one step under way.
 func (p *pairs) job(g *gpuUnderTest) job {
 	zeros := func(n int) uint64 { return put(g, make([]float32, n)) }
@@ -100,7 +81,7 @@ func ones(n int) []int { return slices.Repeat([]int{1}, n) }
 // TestFactorStep has rows shorter and longer than what 2 to 32 lanes keep, multiples of
 // four and others, steps of one entry (more than a ticket has) and batches in which nodes
 // come again.
-func TestFactorStep(t *testing.T) { onPairs(t, testFactorStep) }
+func TestFactorStep(t *testing.T) { onEach(t, testFactorStep, "factor") }
 
 func testFactorStep(t *testing.T, g *gpuUnderTest) {
 	var ps []pairs
@@ -120,7 +101,7 @@ func testFactorStep(t *testing.T, g *gpuUnderTest) {
 
 // TestFactorTeams: a gradient is the sum over all entries, each once, in whatever order and
 // by however many teams they are taken: all of a CTA, some of a warp, and those of samples.
-func TestFactorTeams(t *testing.T) { onPairs(t, testFactorTeams) }
+func TestFactorTeams(t *testing.T) { onEach(t, testFactorTeams, "factor") }
 
 func testFactorTeams(t *testing.T, g *gpuUnderTest) {
 	for i, k := range []int{3, 8, 10, 16, 32, 40, 64, 100, 300} {
@@ -137,7 +118,7 @@ func testFactorTeams(t *testing.T, g *gpuUnderTest) {
 
 // TestCutStep has points of as many corners as one, two and more lanes have, and as only
 // a batch's kernel takes.
-func TestCutStep(t *testing.T) { onPairs(t, testCutStep) }
+func TestCutStep(t *testing.T) { onEach(t, testCutStep, "cut") }
 
 func testCutStep(t *testing.T, g *gpuUnderTest) {
 	for i, k := range []int{2, 3, 10, 16, 17, 40, 64, 65, 300} {
@@ -150,7 +131,7 @@ func testCutStep(t *testing.T, g *gpuUnderTest) {
 
 // TestProjection: one edge of weight 0 projects its two ends as model.Project does, also
 // points far off the simplex, with equal numbers, and with all but one below t.
-func TestProjection(t *testing.T) { onPairs(t, testProjection) }
+func TestProjection(t *testing.T) { onEach(t, testProjection, "cut") }
 
 func testProjection(t *testing.T, g *gpuUnderTest) {
 	r := rand.New(rand.NewPCG(3, 3))
@@ -183,7 +164,7 @@ func testProjection(t *testing.T, g *gpuUnderTest) {
 }
 
 // TestPairsEvaluate compares the sums with those of the models.
-func TestPairsEvaluate(t *testing.T) { onPairs(t, testPairsEvaluate) }
+func TestPairsEvaluate(t *testing.T) { onEach(t, testPairsEvaluate, "factor", "cut") }
 
 func testPairsEvaluate(t *testing.T, g *gpuUnderTest) {
 	for _, p := range []*pairs{

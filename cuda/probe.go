@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"gorgonia.org/cu"
+
+	"hogwild/internal/human"
 )
 
 // Probes is what a GPU does at best, found out on the spot by kernels/probe.cu: the
@@ -162,11 +163,7 @@ func (p *prober) enough(k kernel, ctas int, j probe) (int64, error) {
 }
 
 // WriteJSON writes the figures as one JSON object.
-func (p *Probes) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(p)
-}
+func (p *Probes) WriteJSON(w io.Writer) error { return human.WriteJSON(w, p) }
 
 // WriteText writes them as a table, a line each.
 func (p *Probes) WriteText(out io.Writer) error {

@@ -40,14 +40,6 @@ func TestProbesRun(t *testing.T) {
 // are added to, equally often.
 func TestProbesAdd(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		of := *g.gpu
-		if strings.HasSuffix(t.Name(), "sm_70") {
-			of.major = 7
-		}
-		ks, err := loadKernels(&of, "probe")
-		if err != nil {
-			t.Fatal(err)
-		}
 		const size = 4096
 		for _, c := range []struct {
 			kernel  string
@@ -63,7 +55,7 @@ func TestProbesAdd(t *testing.T) {
 			w := put(g, make([]float32, size))
 			c.j.Base, c.j.Out, c.j.Times = w, put(g, make([]uint64, 8)), 5
 			const ctas = 5
-			if err := ks[c.kernel].run(ctas, cu.DevicePtr(put(g, encode(c.j)))); err != nil {
+			if err := g.kernels[c.kernel].run(ctas, cu.DevicePtr(put(g, encode(c.j)))); err != nil {
 				t.Fatal(err)
 			}
 			sum, touched := 0.0, 0
@@ -81,5 +73,5 @@ func TestProbesAdd(t *testing.T) {
 				t.Errorf("%s %+v: %g added to %d weights, want %g to %d", c.kernel, c.j, sum, touched, adds*float64(each), c.touched*each)
 			}
 		}
-	})
+	}, "probe")
 }

@@ -53,7 +53,7 @@ func testSamples(t *testing.T, g *gpuUnderTest) {
 
 // TestSeesConflicts: a step that another overtakes finds its weights changed. Sixteen
 // teams take steps on the one entry of a matrix.
-func TestSeesConflicts(t *testing.T) { onPairs(t, testSeesConflicts) }
+func TestSeesConflicts(t *testing.T) { onEach(t, testSeesConflicts, "factor") }
 
 func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 	for _, racy := range []int64{0, 1} {

@@ -192,6 +192,13 @@ def read(paths, wanted):
     return found
 
 
+def lines(report):
+    """The report as JSON, with each case on a line of its own."""
+    text = {key: json.dumps(value) for key, value in report.items()}
+    text["cases"] = "[" + ",".join("\n    " + json.dumps(case) for case in report["cases"]) + "\n  ]"
+    return "{" + ",".join(f"\n  {json.dumps(key)}: {value}" for key, value in text.items()) + "\n}\n"
+
+
 def run(names, rounds, path):
     """Runs the cases, prints the ratios; returns the exit status."""
     report = {**about(), "cases": []}
@@ -200,7 +207,7 @@ def run(names, rounds, path):
 
     def save():
         with open(path + ".part", "w") as f:
-            json.dump(report, f, indent=1)
+            f.write(lines(report))
         os.replace(path + ".part", path)
 
     status = 0

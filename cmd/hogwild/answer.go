@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 )
 
@@ -17,10 +16,4 @@ func report(stdout io.Writer, a answer, asJSON bool) error {
 		return a.WriteJSON(stdout)
 	}
 	return a.WriteText(stdout)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/cuda"
+	"hogwild/internal/human"
 )
 
 const devicesHelp = `Usage: hogwild devices [--json]
@@ -57,7 +58,7 @@ func devicesCommand() *cli.Command {
 
 // WriteJSON writes the list as one JSON object.
 func (d devices) WriteJSON(w io.Writer) error {
-	return writeJSON(w, d)
+	return human.WriteJSON(w, d)
 }
 
 // WriteText writes a block for the CPU, and one for each GPU.

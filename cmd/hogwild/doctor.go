@@ -13,6 +13,7 @@ import (
 
 	"hogwild/cuda"
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 	"hogwild/internal/self"
 )
 
@@ -116,7 +117,7 @@ func echoCommand() *cli.Command {
 
 // WriteJSON writes the findings as one JSON object.
 func (e examination) WriteJSON(w io.Writer) error {
-	return writeJSON(w, e)
+	return human.WriteJSON(w, e)
 }
 
 // WriteText writes a line a finding.

@@ -15,6 +15,7 @@ import (
 	"hogwild/bench/page"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 const reportHelp = `Usage: hogwild report RUN... [flags]
@@ -178,5 +179,5 @@ func (w *written) WriteText(out io.Writer) error {
 
 // WriteJSON writes the names as one JSON object.
 func (w *written) WriteJSON(out io.Writer) error {
-	return writeJSON(out, w)
+	return human.WriteJSON(out, w)
 }

@@ -12,6 +12,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/run"
+	"hogwild/internal/human"
 )
 
 const reproduceHelp = `Usage: hogwild reproduce paper [--quick] [flags]
@@ -209,7 +210,7 @@ func (r reproduced) WriteText(w io.Writer) error { return r.WriteReproduction(w)
 
 // WriteJSON writes the results and the verdicts as one JSON object.
 func (r reproduced) WriteJSON(w io.Writer) error {
-	return writeJSON(w, struct {
+	return human.WriteJSON(w, struct {
 		*bench.Experiment
 		Findings []bench.Finding `json:"findings"`
 	}{r.Experiment, r.Findings()})

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
+	"hogwild/internal/human"
 )
 
 const sweepHelp = `Usage: hogwild sweep FILE.yaml [flags]
@@ -139,5 +140,5 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 
 // WriteJSON writes it as one JSON object.
 func (r *rehearsal) WriteJSON(w io.Writer) error {
-	return writeJSON(w, r)
+	return human.WriteJSON(w, r)
 }

@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+PTX = HERE.parent / "ptx"
 TOOLS = HERE.parent.parent / "build" / "cuda" / "tools"
 
 PACKAGES = {  # folder: requirement, sha256 of the x86_64 wheel
@@ -60,6 +61,12 @@ MUST = {  # of kernels whose names do not say it
     "conv_step": (READ, ADD, STORE),
     "conv_evaluate": (READ,),
 }
+
+
+def ptx_of(kind):
+    """The file that a Hopper loads: that for older GPUs where it has no other."""
+    own = PTX / f"{kind}.sm_90.ptx"
+    return own if own.exists() else PTX / f"{kind}.sm_70.ptx"
 
 
 def fetch():
@@ -155,7 +162,7 @@ def inspect(ptx, ptxas, arch):
 def main():
     fetch()
     wrong, work = [], []
-    for ptx in sorted((HERE.parent / "ptx").glob("*.ptx")):
+    for ptx in sorted(PTX.glob("*.ptx")):
         if not is_probe(ptx.name) and re.search(r"^\s*(@%p\d+ )?(call|(ld|st)\.(v\d\.)?[bsuf]\d|(atom|red)\.(?!relaxed\.(sys\.global|cta\.shared)))", ptx.read_text(), re.M):
             wrong.append(f"{ptx.name}: a call, a generic access, or an atomic that is not relaxed.sys.global")
         work += [(ptx, *target) for target in TARGETS[ptx.name.split(".")[1]]]

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 
 import check
 
-FLAGS = ["--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx81", "-gline-tables-only"]
+FLAGS = {"sm_70": ["--cuda-gpu-arch=sm_70", "--cuda-feature=+ptx63"], "sm_90": ["--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx81"]}
 NOISE = re.compile(r"\s*(//|\.(loc|file|section)\s|\$L__(tmp|func_))")
 
 
@@ -21,7 +21,8 @@ NOISE = re.compile(r"\s*(//|\.(loc|file|section)\s|\$L__(tmp|func_))")
 def origins(ptx):
     """{line of the PTX: (file, line) of the source}; the source must be what it was made of."""
     source = check.HERE / (ptx.name.split(".")[0] + ".cu")
-    made = subprocess.run(["make", "-s", "-C", check.HERE, "compile", f"FILE={source.name}", "MORE=" + " ".join(FLAGS)],
+    flags = FLAGS[ptx.name.split(".")[1]] + ["-gline-tables-only"]
+    made = subprocess.run(["make", "-s", "-C", check.HERE, "compile", f"FILE={source.name}", "MORE=" + " ".join(flags)],
                           stdout=subprocess.PIPE, text=True)
     if made.returncode:
         raise SystemExit(f"{source.name} does not compile")

@@ -27,7 +27,6 @@ import lines
 import sass
 
 ROOT = check.HERE.parent.parent
-PTX = check.HERE.parent / "ptx"
 PAGE = ROOT / "docs" / "kernels.md"
 
 # An H200: multiprocessors, schedulers each, clock; what a multiprocessor has.
@@ -115,7 +114,13 @@ def kind(kernel):
 
 
 def ptx_of(kernel):
-    return PTX / f"{kind(kernel)}.sm_90.ptx"
+    return check.ptx_of(kind(kernel))
+
+
+def shipped():
+    """The files that a Hopper loads to train: all but the probes of the machine."""
+    kinds = sorted({p.name.split(".")[0] for p in check.PTX.glob("*.ptx")} - {"probe"})
+    return [check.ptx_of(kind) for kind in kinds]
 
 
 def code_of(kernel, folder, known={}):
@@ -196,9 +201,7 @@ def resources(folder):
     yield "| kernel | threads | registers | spills | shared | CTAs an SM | bound by |"
     yield "|---|---|---|---|---|---|---|"
     cubin = pathlib.Path(folder, "cubin")
-    for ptx in sorted(PTX.glob("*.sm_90.ptx")):
-        if ptx.name.startswith("probe"):
-            continue
+    for ptx in shipped():
         sizes = dict(re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx.read_text()))
         for kernel, (registers, spills, shared) in check.assemble(ptx, "12.6", "90", cubin).items():
             threads = int(sizes.get(kernel, 256))
@@ -245,8 +248,7 @@ def reasons(counts):
 
 def checksums():
     """Of the PTX that the page was made from."""
-    return " ".join(f"{p.name.split('.')[0]}:{hashlib.sha256(p.read_bytes()).hexdigest()[:12]}"
-                    for p in sorted(PTX.glob("*.sm_90.ptx")) if not p.name.startswith("probe"))
+    return " ".join(f"{p.name.split('.')[0]}:{hashlib.sha256(p.read_bytes()).hexdigest()[:12]}" for p in shipped())
 
 
 def stale():

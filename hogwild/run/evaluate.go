@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // score is what is told of an evaluation: accuracy for classes, RMSE and R2 for values,
@@ -85,7 +86,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 }
 
 // WriteJSON writes the result as one JSON object.
-func (r EvalResult) WriteJSON(w io.Writer) error { return rundir.WriteJSON(w, r) }
+func (r EvalResult) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
 
 // WriteText writes the result for people.
 func (r EvalResult) WriteText(w io.Writer) error {

@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -121,15 +120,8 @@ type Status struct {
 	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
 }
 
-// WriteJSON writes the result as one JSON object, indented.
-func (r Result) WriteJSON(w io.Writer) error { return WriteJSON(w, r) }
-
-// WriteJSON writes v as indented JSON.
-func WriteJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
+// WriteJSON writes the result as one JSON object.
+func (r Result) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
 
 // WriteText writes the result for people: what was trained, how fast, how well, what
 // happened to workers on the way, and what to type next.
