@@ -4,35 +4,37 @@
 
 #include "textflag.h"
 
-// func tileAVX2(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+// func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileAVX2(SB), NOSPLIT, $0-80
-	MOVQ       m+0(FP), AX
-	MOVQ       n+8(FP), CX
-	CMPQ       CX, $0x08
-	JGT        two
-	CMPQ       AX, $0x06
-	JEQ        tile6x1
-	CMPQ       AX, $0x05
-	JEQ        tile5x1
-	CMPQ       AX, $0x04
-	JEQ        tile4x1
-	CMPQ       AX, $0x03
-	JEQ        tile3x1
-	CMPQ       AX, $0x02
-	JEQ        tile2x1
+TEXT ·tileAVX2(SB), NOSPLIT, $0-96
+	MOVQ m+16(FP), AX
+	MOVQ n+24(FP), CX
+	CMPQ CX, $0x08
+	JGT  two
+	CMPQ AX, $0x06
+	JEQ  tile6x1
+	CMPQ AX, $0x05
+	JEQ  tile5x1
+	CMPQ AX, $0x04
+	JEQ  tile4x1
+	CMPQ AX, $0x03
+	JEQ  tile3x1
+	CMPQ AX, $0x02
+	JEQ  tile2x1
+
+again1x1:
 	VXORPS     Y0, Y0, Y0
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -63,31 +65,39 @@ odd1x1:
 	ADDQ         $0x00000020, DI
 
 walked1x1:
-	VBROADCASTSS alpha+24(FP), Y1
+	VBROADCASTSS alpha+40(FP), Y1
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y1, Y0
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x1
 	VZEROUPPER
 	RET
 
 tile2x1:
+again2x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -124,7 +134,7 @@ odd2x1:
 	ADDQ         $0x00000020, DI
 
 walked2x1:
-	VBROADCASTSS alpha+24(FP), Y2
+	VBROADCASTSS alpha+40(FP), Y2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
 	ADDQ         CX, DX
@@ -134,15 +144,23 @@ walked2x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x1
 	VZEROUPPER
 	RET
 
 tile3x1:
+again3x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -151,11 +169,11 @@ tile3x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -198,7 +216,7 @@ odd3x1:
 	ADDQ         $0x00000020, DI
 
 walked3x1:
-	VBROADCASTSS alpha+24(FP), Y3
+	VBROADCASTSS alpha+40(FP), Y3
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y3, Y0
 	ADDQ         CX, DX
@@ -212,16 +230,24 @@ walked3x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x1
 	VZEROUPPER
 	RET
 
 tile4x1:
+again4x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -232,11 +258,11 @@ tile4x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -285,7 +311,7 @@ odd4x1:
 	ADDQ         $0x00000020, DI
 
 walked4x1:
-	VBROADCASTSS alpha+24(FP), Y4
+	VBROADCASTSS alpha+40(FP), Y4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
 	ADDQ         CX, DX
@@ -303,17 +329,25 @@ walked4x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y3, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x1
 	VZEROUPPER
 	RET
 
 tile5x1:
+again5x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -326,11 +360,11 @@ tile5x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -385,7 +419,7 @@ odd5x1:
 	ADDQ         $0x00000020, DI
 
 walked5x1:
-	VBROADCASTSS alpha+24(FP), Y5
+	VBROADCASTSS alpha+40(FP), Y5
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y5, Y0
 	ADDQ         CX, DX
@@ -407,18 +441,26 @@ walked5x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x1
 	VZEROUPPER
 	RET
 
 tile6x1:
+again6x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -433,11 +475,11 @@ tile6x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -498,7 +540,7 @@ odd6x1:
 	ADDQ         $0x00000020, DI
 
 walked6x1:
-	VBROADCASTSS alpha+24(FP), Y6
+	VBROADCASTSS alpha+40(FP), Y6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
 	ADDQ         CX, DX
@@ -524,34 +566,43 @@ walked6x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y5, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x1
 	VZEROUPPER
 	RET
 
 two:
-	CMPQ       AX, $0x06
-	JEQ        tile6x2
-	CMPQ       AX, $0x05
-	JEQ        tile5x2
-	CMPQ       AX, $0x04
-	JEQ        tile4x2
-	CMPQ       AX, $0x03
-	JEQ        tile3x2
-	CMPQ       AX, $0x02
-	JEQ        tile2x2
+	CMPQ AX, $0x06
+	JEQ  tile6x2
+	CMPQ AX, $0x05
+	JEQ  tile5x2
+	CMPQ AX, $0x04
+	JEQ  tile4x2
+	CMPQ AX, $0x03
+	JEQ  tile3x2
+	CMPQ AX, $0x02
+	JEQ  tile2x2
+
+again1x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -588,7 +639,7 @@ odd1x2:
 	ADDQ         $0x00000040, DI
 
 walked1x2:
-	VBROADCASTSS alpha+24(FP), Y2
+	VBROADCASTSS alpha+40(FP), Y2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
 	VFMADD213PS  32(DX), Y2, Y1
@@ -596,16 +647,24 @@ walked1x2:
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x2
 	VZEROUPPER
 	RET
 
 tile2x2:
+again2x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -614,11 +673,11 @@ tile2x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -664,7 +723,7 @@ odd2x2:
 	ADDQ         $0x00000040, DI
 
 walked2x2:
-	VBROADCASTSS alpha+24(FP), Y4
+	VBROADCASTSS alpha+40(FP), Y4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
 	VFMADD213PS  32(DX), Y4, Y1
@@ -678,18 +737,26 @@ walked2x2:
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x2
 	VZEROUPPER
 	RET
 
 tile3x2:
+again3x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -701,11 +768,11 @@ tile3x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -760,7 +827,7 @@ odd3x2:
 	ADDQ         $0x00000040, DI
 
 walked3x2:
-	VBROADCASTSS alpha+24(FP), Y6
+	VBROADCASTSS alpha+40(FP), Y6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
 	VFMADD213PS  32(DX), Y6, Y1
@@ -780,10 +847,18 @@ walked3x2:
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x2
 	VZEROUPPER
 	RET
 
 tile4x2:
+again4x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -792,8 +867,8 @@ tile4x2:
 	VXORPS     Y5, Y5, Y5
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -808,11 +883,11 @@ tile4x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -876,7 +951,7 @@ odd4x2:
 	ADDQ         $0x00000040, DI
 
 walked4x2:
-	VBROADCASTSS alpha+24(FP), Y8
+	VBROADCASTSS alpha+40(FP), Y8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y8, Y0
 	VFMADD213PS  32(DX), Y8, Y1
@@ -902,10 +977,18 @@ walked4x2:
 	VMOVUPS      Y6, (AX)
 	VMOVUPS      Y7, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x2
 	VZEROUPPER
 	RET
 
 tile5x2:
+again5x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -916,8 +999,8 @@ tile5x2:
 	VXORPS     Y7, Y7, Y7
 	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -935,11 +1018,11 @@ tile5x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1012,7 +1095,7 @@ odd5x2:
 	ADDQ         $0x00000040, DI
 
 walked5x2:
-	VBROADCASTSS alpha+24(FP), Y10
+	VBROADCASTSS alpha+40(FP), Y10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y10, Y0
 	VFMADD213PS  32(DX), Y10, Y1
@@ -1044,10 +1127,18 @@ walked5x2:
 	VMOVUPS      Y8, (AX)
 	VMOVUPS      Y9, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x2
 	VZEROUPPER
 	RET
 
 tile6x2:
+again6x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -1060,8 +1151,8 @@ tile6x2:
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1082,11 +1173,11 @@ tile6x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1168,7 +1259,7 @@ odd6x2:
 	ADDQ         $0x00000040, DI
 
 walked6x2:
-	VBROADCASTSS alpha+24(FP), Y12
+	VBROADCASTSS alpha+40(FP), Y12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y12, Y0
 	VFMADD213PS  32(DX), Y12, Y1
@@ -1206,6 +1297,13 @@ walked6x2:
 	VMOVUPS      Y10, (AX)
 	VMOVUPS      Y11, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x2
 	VZEROUPPER
 	RET
 
@@ -1308,56 +1406,58 @@ loop:
 	VZEROUPPER
 	RET
 
-// func tileAVX512(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+// func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileAVX512(SB), NOSPLIT, $0-80
-	MOVQ       m+0(FP), AX
-	MOVQ       n+8(FP), CX
-	MOVL       $0xffffffff, DX
-	BZHIL      CX, DX, DX
-	KMOVW      DX, K1
-	SHRL       $0x10, DX
-	KMOVW      DX, K2
-	CMPQ       CX, $0x10
-	JGT        two
-	CMPQ       AX, $0x0e
-	JEQ        tile14x1
-	CMPQ       AX, $0x0d
-	JEQ        tile13x1
-	CMPQ       AX, $0x0c
-	JEQ        tile12x1
-	CMPQ       AX, $0x0b
-	JEQ        tile11x1
-	CMPQ       AX, $0x0a
-	JEQ        tile10x1
-	CMPQ       AX, $0x09
-	JEQ        tile9x1
-	CMPQ       AX, $0x08
-	JEQ        tile8x1
-	CMPQ       AX, $0x07
-	JEQ        tile7x1
-	CMPQ       AX, $0x06
-	JEQ        tile6x1
-	CMPQ       AX, $0x05
-	JEQ        tile5x1
-	CMPQ       AX, $0x04
-	JEQ        tile4x1
-	CMPQ       AX, $0x03
-	JEQ        tile3x1
-	CMPQ       AX, $0x02
-	JEQ        tile2x1
+TEXT ·tileAVX512(SB), NOSPLIT, $0-96
+	MOVQ  m+16(FP), AX
+	MOVQ  n+24(FP), CX
+	MOVL  $0xffffffff, DX
+	BZHIL CX, DX, DX
+	KMOVW DX, K1
+	SHRL  $0x10, DX
+	KMOVW DX, K2
+	CMPQ  CX, $0x10
+	JGT   two
+	CMPQ  AX, $0x0e
+	JEQ   tile14x1
+	CMPQ  AX, $0x0d
+	JEQ   tile13x1
+	CMPQ  AX, $0x0c
+	JEQ   tile12x1
+	CMPQ  AX, $0x0b
+	JEQ   tile11x1
+	CMPQ  AX, $0x0a
+	JEQ   tile10x1
+	CMPQ  AX, $0x09
+	JEQ   tile9x1
+	CMPQ  AX, $0x08
+	JEQ   tile8x1
+	CMPQ  AX, $0x07
+	JEQ   tile7x1
+	CMPQ  AX, $0x06
+	JEQ   tile6x1
+	CMPQ  AX, $0x05
+	JEQ   tile5x1
+	CMPQ  AX, $0x04
+	JEQ   tile4x1
+	CMPQ  AX, $0x03
+	JEQ   tile3x1
+	CMPQ  AX, $0x02
+	JEQ   tile2x1
+
+again1x1:
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1371,31 +1471,39 @@ walk1x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk1x1
-	VBROADCASTSS alpha+24(FP), Z1
+	VBROADCASTSS alpha+40(FP), Z1
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z1, K1, Z0
 	ADDQ         CX, DX
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x1
 	VZEROUPPER
 	RET
 
 tile2x1:
+again2x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1411,7 +1519,7 @@ walk2x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk2x1
-	VBROADCASTSS alpha+24(FP), Z2
+	VBROADCASTSS alpha+40(FP), Z2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z2, K1, Z0
 	ADDQ         CX, DX
@@ -1421,15 +1529,23 @@ walk2x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x1
 	VZEROUPPER
 	RET
 
 tile3x1:
+again3x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1438,11 +1554,11 @@ tile3x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1460,7 +1576,7 @@ walk3x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk3x1
-	VBROADCASTSS alpha+24(FP), Z3
+	VBROADCASTSS alpha+40(FP), Z3
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z3, K1, Z0
 	ADDQ         CX, DX
@@ -1474,16 +1590,24 @@ walk3x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x1
 	VZEROUPPER
 	RET
 
 tile4x1:
+again4x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1494,11 +1618,11 @@ tile4x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1518,7 +1642,7 @@ walk4x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk4x1
-	VBROADCASTSS alpha+24(FP), Z4
+	VBROADCASTSS alpha+40(FP), Z4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z4, K1, Z0
 	ADDQ         CX, DX
@@ -1536,17 +1660,25 @@ walk4x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x1
 	VZEROUPPER
 	RET
 
 tile5x1:
+again5x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1559,11 +1691,11 @@ tile5x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1585,7 +1717,7 @@ walk5x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk5x1
-	VBROADCASTSS alpha+24(FP), Z5
+	VBROADCASTSS alpha+40(FP), Z5
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z5, K1, Z0
 	ADDQ         CX, DX
@@ -1607,18 +1739,26 @@ walk5x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x1
 	VZEROUPPER
 	RET
 
 tile6x1:
+again6x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1633,11 +1773,11 @@ tile6x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1661,7 +1801,7 @@ walk6x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk6x1
-	VBROADCASTSS alpha+24(FP), Z6
+	VBROADCASTSS alpha+40(FP), Z6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z6, K1, Z0
 	ADDQ         CX, DX
@@ -1687,10 +1827,18 @@ walk6x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x1
 	VZEROUPPER
 	RET
 
 tile7x1:
+again7x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1698,8 +1846,8 @@ tile7x1:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1716,11 +1864,11 @@ tile7x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1746,7 +1894,7 @@ walk7x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk7x1
-	VBROADCASTSS alpha+24(FP), Z7
+	VBROADCASTSS alpha+40(FP), Z7
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z7, K1, Z0
 	ADDQ         CX, DX
@@ -1776,10 +1924,18 @@ walk7x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again7x1
 	VZEROUPPER
 	RET
 
 tile8x1:
+again8x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1788,8 +1944,8 @@ tile8x1:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1808,11 +1964,11 @@ tile8x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1843,7 +1999,7 @@ walk8x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk8x1
-	VBROADCASTSS alpha+24(FP), Z8
+	VBROADCASTSS alpha+40(FP), Z8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z8, K1, Z0
 	ADDQ         CX, DX
@@ -1877,10 +2033,18 @@ walk8x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again8x1
 	VZEROUPPER
 	RET
 
 tile9x1:
+again9x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1890,8 +2054,8 @@ tile9x1:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1912,11 +2076,11 @@ tile9x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -1949,7 +2113,7 @@ walk9x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk9x1
-	VBROADCASTSS alpha+24(FP), Z9
+	VBROADCASTSS alpha+40(FP), Z9
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z9, K1, Z0
 	ADDQ         CX, DX
@@ -1987,10 +2151,18 @@ walk9x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again9x1
 	VZEROUPPER
 	RET
 
 tile10x1:
+again10x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2001,8 +2173,8 @@ tile10x1:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2025,11 +2197,11 @@ tile10x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2064,7 +2236,7 @@ walk10x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk10x1
-	VBROADCASTSS alpha+24(FP), Z10
+	VBROADCASTSS alpha+40(FP), Z10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z10, K1, Z0
 	ADDQ         CX, DX
@@ -2106,10 +2278,18 @@ walk10x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again10x1
 	VZEROUPPER
 	RET
 
 tile11x1:
+again11x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2121,8 +2301,8 @@ tile11x1:
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2147,11 +2327,11 @@ tile11x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2188,7 +2368,7 @@ walk11x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk11x1
-	VBROADCASTSS alpha+24(FP), Z11
+	VBROADCASTSS alpha+40(FP), Z11
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z11, K1, Z0
 	ADDQ         CX, DX
@@ -2234,10 +2414,18 @@ walk11x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again11x1
 	VZEROUPPER
 	RET
 
 tile12x1:
+again12x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2250,8 +2438,8 @@ tile12x1:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2278,11 +2466,11 @@ tile12x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2321,7 +2509,7 @@ walk12x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk12x1
-	VBROADCASTSS alpha+24(FP), Z12
+	VBROADCASTSS alpha+40(FP), Z12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z12, K1, Z0
 	ADDQ         CX, DX
@@ -2371,10 +2559,18 @@ walk12x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z11, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again12x1
 	VZEROUPPER
 	RET
 
 tile13x1:
+again13x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2388,8 +2584,8 @@ tile13x1:
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2418,11 +2614,11 @@ tile13x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2463,7 +2659,7 @@ walk13x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk13x1
-	VBROADCASTSS alpha+24(FP), Z13
+	VBROADCASTSS alpha+40(FP), Z13
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z13, K1, Z0
 	ADDQ         CX, DX
@@ -2517,10 +2713,18 @@ walk13x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z12, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again13x1
 	VZEROUPPER
 	RET
 
 tile14x1:
+again14x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2535,8 +2739,8 @@ tile14x1:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2567,11 +2771,11 @@ tile14x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2614,7 +2818,7 @@ walk14x1:
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk14x1
-	VBROADCASTSS alpha+24(FP), Z14
+	VBROADCASTSS alpha+40(FP), Z14
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z14, K1, Z0
 	ADDQ         CX, DX
@@ -2672,50 +2876,59 @@ walk14x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z13, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again14x1
 	VZEROUPPER
 	RET
 
 two:
-	CMPQ       AX, $0x0e
-	JEQ        tile14x2
-	CMPQ       AX, $0x0d
-	JEQ        tile13x2
-	CMPQ       AX, $0x0c
-	JEQ        tile12x2
-	CMPQ       AX, $0x0b
-	JEQ        tile11x2
-	CMPQ       AX, $0x0a
-	JEQ        tile10x2
-	CMPQ       AX, $0x09
-	JEQ        tile9x2
-	CMPQ       AX, $0x08
-	JEQ        tile8x2
-	CMPQ       AX, $0x07
-	JEQ        tile7x2
-	CMPQ       AX, $0x06
-	JEQ        tile6x2
-	CMPQ       AX, $0x05
-	JEQ        tile5x2
-	CMPQ       AX, $0x04
-	JEQ        tile4x2
-	CMPQ       AX, $0x03
-	JEQ        tile3x2
-	CMPQ       AX, $0x02
-	JEQ        tile2x2
+	CMPQ AX, $0x0e
+	JEQ  tile14x2
+	CMPQ AX, $0x0d
+	JEQ  tile13x2
+	CMPQ AX, $0x0c
+	JEQ  tile12x2
+	CMPQ AX, $0x0b
+	JEQ  tile11x2
+	CMPQ AX, $0x0a
+	JEQ  tile10x2
+	CMPQ AX, $0x09
+	JEQ  tile9x2
+	CMPQ AX, $0x08
+	JEQ  tile8x2
+	CMPQ AX, $0x07
+	JEQ  tile7x2
+	CMPQ AX, $0x06
+	JEQ  tile6x2
+	CMPQ AX, $0x05
+	JEQ  tile5x2
+	CMPQ AX, $0x04
+	JEQ  tile4x2
+	CMPQ AX, $0x03
+	JEQ  tile3x2
+	CMPQ AX, $0x02
+	JEQ  tile2x2
+
+again1x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2731,7 +2944,7 @@ walk1x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk1x2
-	VBROADCASTSS alpha+24(FP), Z2
+	VBROADCASTSS alpha+40(FP), Z2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z2, K1, Z0
 	VFMADD213PS  64(DX), Z2, K2, Z1
@@ -2739,16 +2952,24 @@ walk1x2:
 	VMOVUPS      Z0, K1, (AX)
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x2
 	VZEROUPPER
 	RET
 
 tile2x2:
+again2x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2757,11 +2978,11 @@ tile2x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2780,7 +3001,7 @@ walk2x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk2x2
-	VBROADCASTSS alpha+24(FP), Z4
+	VBROADCASTSS alpha+40(FP), Z4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z4, K1, Z0
 	VFMADD213PS  64(DX), Z4, K2, Z1
@@ -2794,18 +3015,26 @@ walk2x2:
 	VMOVUPS      Z2, K1, (AX)
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x2
 	VZEROUPPER
 	RET
 
 tile3x2:
+again3x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2817,11 +3046,11 @@ tile3x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2843,7 +3072,7 @@ walk3x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk3x2
-	VBROADCASTSS alpha+24(FP), Z6
+	VBROADCASTSS alpha+40(FP), Z6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z6, K1, Z0
 	VFMADD213PS  64(DX), Z6, K2, Z1
@@ -2863,10 +3092,18 @@ walk3x2:
 	VMOVUPS      Z4, K1, (AX)
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x2
 	VZEROUPPER
 	RET
 
 tile4x2:
+again4x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2875,8 +3112,8 @@ tile4x2:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2891,11 +3128,11 @@ tile4x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -2920,7 +3157,7 @@ walk4x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk4x2
-	VBROADCASTSS alpha+24(FP), Z8
+	VBROADCASTSS alpha+40(FP), Z8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z8, K1, Z0
 	VFMADD213PS  64(DX), Z8, K2, Z1
@@ -2946,10 +3183,18 @@ walk4x2:
 	VMOVUPS      Z6, K1, (AX)
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x2
 	VZEROUPPER
 	RET
 
 tile5x2:
+again5x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2960,8 +3205,8 @@ tile5x2:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2979,11 +3224,11 @@ tile5x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3011,7 +3256,7 @@ walk5x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk5x2
-	VBROADCASTSS alpha+24(FP), Z10
+	VBROADCASTSS alpha+40(FP), Z10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z10, K1, Z0
 	VFMADD213PS  64(DX), Z10, K2, Z1
@@ -3043,10 +3288,18 @@ walk5x2:
 	VMOVUPS      Z8, K1, (AX)
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x2
 	VZEROUPPER
 	RET
 
 tile6x2:
+again6x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3059,8 +3312,8 @@ tile6x2:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3081,11 +3334,11 @@ tile6x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3116,7 +3369,7 @@ walk6x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk6x2
-	VBROADCASTSS alpha+24(FP), Z12
+	VBROADCASTSS alpha+40(FP), Z12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z12, K1, Z0
 	VFMADD213PS  64(DX), Z12, K2, Z1
@@ -3154,10 +3407,18 @@ walk6x2:
 	VMOVUPS      Z10, K1, (AX)
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x2
 	VZEROUPPER
 	RET
 
 tile7x2:
+again7x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3172,8 +3433,8 @@ tile7x2:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3197,11 +3458,11 @@ tile7x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3235,7 +3496,7 @@ walk7x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk7x2
-	VBROADCASTSS alpha+24(FP), Z14
+	VBROADCASTSS alpha+40(FP), Z14
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z14, K1, Z0
 	VFMADD213PS  64(DX), Z14, K2, Z1
@@ -3279,10 +3540,18 @@ walk7x2:
 	VMOVUPS      Z12, K1, (AX)
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again7x2
 	VZEROUPPER
 	RET
 
 tile8x2:
+again8x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3299,8 +3568,8 @@ tile8x2:
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3327,11 +3596,11 @@ tile8x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3371,7 +3640,7 @@ walk8x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk8x2
-	VBROADCASTSS alpha+24(FP), Z16
+	VBROADCASTSS alpha+40(FP), Z16
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z16, K1, Z0
 	VFMADD213PS  64(DX), Z16, K2, Z1
@@ -3421,10 +3690,18 @@ walk8x2:
 	VMOVUPS      Z14, K1, (AX)
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again8x2
 	VZEROUPPER
 	RET
 
 tile9x2:
+again9x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3443,8 +3720,8 @@ tile9x2:
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3474,11 +3751,11 @@ tile9x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3521,7 +3798,7 @@ walk9x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk9x2
-	VBROADCASTSS alpha+24(FP), Z18
+	VBROADCASTSS alpha+40(FP), Z18
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z18, K1, Z0
 	VFMADD213PS  64(DX), Z18, K2, Z1
@@ -3577,10 +3854,18 @@ walk9x2:
 	VMOVUPS      Z16, K1, (AX)
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again9x2
 	VZEROUPPER
 	RET
 
 tile10x2:
+again10x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3601,8 +3886,8 @@ tile10x2:
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3635,11 +3920,11 @@ tile10x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3685,7 +3970,7 @@ walk10x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk10x2
-	VBROADCASTSS alpha+24(FP), Z20
+	VBROADCASTSS alpha+40(FP), Z20
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z20, K1, Z0
 	VFMADD213PS  64(DX), Z20, K2, Z1
@@ -3747,10 +4032,18 @@ walk10x2:
 	VMOVUPS      Z18, K1, (AX)
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again10x2
 	VZEROUPPER
 	RET
 
 tile11x2:
+again11x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3773,8 +4066,8 @@ tile11x2:
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3810,11 +4103,11 @@ tile11x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -3863,7 +4156,7 @@ walk11x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk11x2
-	VBROADCASTSS alpha+24(FP), Z22
+	VBROADCASTSS alpha+40(FP), Z22
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z22, K1, Z0
 	VFMADD213PS  64(DX), Z22, K2, Z1
@@ -3931,10 +4224,18 @@ walk11x2:
 	VMOVUPS      Z20, K1, (AX)
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again11x2
 	VZEROUPPER
 	RET
 
 tile12x2:
+again12x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3959,8 +4260,8 @@ tile12x2:
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3999,11 +4300,11 @@ tile12x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -4055,7 +4356,7 @@ walk12x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk12x2
-	VBROADCASTSS alpha+24(FP), Z24
+	VBROADCASTSS alpha+40(FP), Z24
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z24, K1, Z0
 	VFMADD213PS  64(DX), Z24, K2, Z1
@@ -4129,10 +4430,18 @@ walk12x2:
 	VMOVUPS      Z22, K1, (AX)
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again12x2
 	VZEROUPPER
 	RET
 
 tile13x2:
+again13x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -4159,8 +4468,8 @@ tile13x2:
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4202,11 +4511,11 @@ tile13x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -4261,7 +4570,7 @@ walk13x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk13x2
-	VBROADCASTSS alpha+24(FP), Z26
+	VBROADCASTSS alpha+40(FP), Z26
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z26, K1, Z0
 	VFMADD213PS  64(DX), Z26, K2, Z1
@@ -4341,10 +4650,18 @@ walk13x2:
 	VMOVUPS      Z24, K1, (AX)
 	VMOVUPS      Z25, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again13x2
 	VZEROUPPER
 	RET
 
 tile14x2:
+again14x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -4373,8 +4690,8 @@ tile14x2:
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4419,11 +4736,11 @@ tile14x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
@@ -4481,7 +4798,7 @@ walk14x2:
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk14x2
-	VBROADCASTSS alpha+24(FP), Z28
+	VBROADCASTSS alpha+40(FP), Z28
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z28, K1, Z0
 	VFMADD213PS  64(DX), Z28, K2, Z1
@@ -4567,6 +4884,13 @@ walk14x2:
 	VMOVUPS      Z26, K1, (AX)
 	VMOVUPS      Z27, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again14x2
 	VZEROUPPER
 	RET
 

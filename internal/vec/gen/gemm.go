@@ -36,14 +36,15 @@ func gemm() {
 // tile makes the micro-kernel: m x n sums in registers while it walks along k. There
 // is one loop for each m and number of vectors, so that an edge costs what it is.
 func (s simd) tile() {
-	TEXT("tile"+s.name, NOSPLIT, "func(m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)")
+	TEXT("tile"+s.name, NOSPLIT, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)")
 	Pragma("noescape")
 	n := "n of 8 or 16"
 	if s.masks {
 		n = "n up to 32"
 	}
 	Doc(fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m", s.name),
-		fmt.Sprintf("and j < n; m up to %d, %s, k from 1; nr is n rounded up to whole vectors.", s.rows, n))
+		fmt.Sprintf("and j < n; m up to %d, %s, k from 1; nr is n rounded up to whole vectors.", s.rows, n),
+		"So for count tiles, one below the other; from one to the next a advances by next.")
 	m, columns := Load(Param("m"), GP64()), Load(Param("n"), GP64())
 	var masks []reg.OpmaskVirtual
 	if s.masks {
@@ -80,6 +81,8 @@ func lanes(n reg.Register) []reg.OpmaskVirtual {
 
 // sums makes the tile of rows x vectors.
 func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
+	again := fmt.Sprintf("again%dx%d", rows, vectors)
+	Label(again)
 	acc := make([][]reg.VecVirtual, rows)
 	for r := range acc {
 		for range vectors {
@@ -100,7 +103,7 @@ func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
 	}
 	s.walk(acc)
 	alpha := s.vector()
-	VBROADCASTSS(NewParamAddr("alpha", 24), alpha)
+	VBROADCASTSS(number("alpha"), alpha)
 	// All are loaded before the first is stored: a masked store delays a load from the
 	// bytes that its mask leaves out, where narrow rows continue.
 	MOVQ(c, next)
@@ -121,6 +124,12 @@ func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
 		}
 		ADDQ(ldc, c)
 	}
+	a, by := Load(Param("a"), GP64()), Load(Param("next"), GP64())
+	LEAQ(Mem{Base: a, Index: by, Scale: 4}, a)
+	MOVQ(a, number("a"))
+	MOVQ(c, number("c"))
+	DECQ(number("count"))
+	JNZ(LabelRef(again))
 	VZEROUPPER()
 	RET()
 }
