@@ -56,3 +56,23 @@ func TestBytes(t *testing.T) {
 		panics(t, "short result", func() { Widen(x, f, f, f[:19:19]) })
 	})
 }
+
+// BenchmarkNonzeros is an image of MNIST's share of zeros, in runs as strokes make them.
+func BenchmarkNonzeros(b *testing.B) {
+	x, idx, val := make([]uint8, 784), make([]uint32, 784+Spare), make([]float32, 784+Spare)
+	r := rand.New(rand.NewPCG(1, 1))
+	images := make([][]uint8, 64)
+	for i := range images {
+		images[i] = make([]uint8, 784)
+		for row := 4; row < 24; row++ {
+			from := 28*row + 6 + r.IntN(8)
+			for j := range 5 + r.IntN(6) {
+				images[i][from+j] = uint8(1 + r.IntN(255))
+			}
+		}
+	}
+	for n := 0; b.Loop(); n++ {
+		x = images[n%64]
+		Nonzeros(x, 1, idx, val)
+	}
+}

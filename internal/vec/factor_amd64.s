@@ -8,74 +8,77 @@
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x1(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         idx+24(FP), DX
-	MOVQ         y+32(FP), BX
-	MOVQ         entries+40(FP), SI
-	MOVQ         w+48(FP), DI
-	MOVQ         nodes+56(FP), R8
-	MOVQ         bias+64(FP), R9
-	MOVQ         k+72(FP), R10
-	SHLQ         $0x02, R10
-	MOVL         mask+80(FP), R11
-	KMOVW        R11, K1
-	VBROADCASTSS keep+88(FP), Z0
-	VMOVSS       mean+84(FP), X1
-	VMOVSS       rate+92(FP), X2
+	MOVQ         idx+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         entries+40(FP), BX
+	MOVQ         w+48(FP), SI
+	MOVQ         nodes+56(FP), DI
+	MOVQ         k+72(FP), R8
+	SHLQ         $0x02, R8
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R11, R11
+	XORQ         R9, R9
+	MOVL         mask+80(FP), R10
+	KMOVW        R10, K1
+	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R11, CX
+	CMPQ       R9, n+8(FP)
 	JGE        done
-	LEAQ       64(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       64(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        near
-	PREFETCHT0 (DX)(R12*8)
-	PREFETCHT0 (BX)(R12*4)
+	PREFETCHT0 (CX)(R10*8)
+	PREFETCHT0 (DX)(R10*4)
 
 near:
-	LEAQ       12(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       12(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        fetched
-	MOVL       (DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	MOVL       4(DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
+	MOVL       (CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       4(CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 -4(R11)(R8*1)
 
 fetched:
-	MOVL   (AX)(R11*4), R12
-	CMPQ   R12, SI
+	MOVL   (AX)(R9*4), R10
+	CMPQ   R10, BX
 	JAE    done
-	MOVL   (DX)(R12*8), R13
-	MOVL   4(DX)(R12*8), R14
-	CMPQ   R13, R8
+	MOVL   (CX)(R10*8), R11
+	MOVL   4(CX)(R10*8), R12
+	CMPQ   R11, DI
 	JAE    done
-	CMPQ   R14, R8
+	CMPQ   R12, DI
 	JAE    done
-	VSUBSS (BX)(R12*4), X1, X4
-	TESTQ  R9, R9
+	VSUBSS (DX)(R10*4), X0, X2
+	MOVQ   bias+64(FP), R13
+	TESTQ  R13, R13
 	JZ     plain
-	VADDSS (R9)(R13*4), X4, X4
-	VADDSS (R9)(R14*4), X4, X4
+	VADDSS (R13)(R11*4), X2, X2
+	VADDSS (R13)(R12*4), X2, X2
 
 plain:
-	MOVQ          R13, R12
-	IMULQ         R10, R12
-	ADDQ          DI, R12
-	MOVQ          R14, R15
-	IMULQ         R10, R15
-	ADDQ          DI, R15
-	VMOVUPS.Z     (R12), K1, Z6
-	VMOVUPS.Z     (R15), K1, Z7
+	MOVQ          R11, R10
+	IMULQ         R8, R10
+	ADDQ          SI, R10
+	MOVQ          R12, R13
+	IMULQ         R8, R13
+	ADDQ          SI, R13
+	VMOVUPS.Z     (R10), K1, Z6
+	VMOVUPS.Z     (R13), K1, Z7
 	VMULPS        Z6, Z7, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y8
 	VADDPS        Y8, Y5, Y5
@@ -85,30 +88,31 @@ plain:
 	VADDPS        X8, X5, X5
 	VMOVSHDUP     X5, X8
 	VADDSS        X8, X5, X5
-	VADDSS        X5, X4, X4
-	VMULSS        X2, X4, X5
-	TESTQ         R9, R9
+	VADDSS        X5, X2, X2
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), R14
+	TESTQ         R14, R14
 	JZ            unbiased
-	VADDSS        (R9)(R13*4), X5, X8
-	VMOVSS        X8, (R9)(R13*4)
-	VADDSS        (R9)(R14*4), X5, X8
-	VMOVSS        X8, (R9)(R14*4)
+	VADDSS        (R14)(R11*4), X5, X8
+	VMOVSS        X8, (R14)(R11*4)
+	VADDSS        (R14)(R12*4), X5, X8
+	VMOVSS        X8, (R14)(R12*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
-	VMULPS       Z0, Z6, Z8
+	VMULPS       Z4, Z6, Z8
 	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R12)
-	VMULPS       Z0, Z7, Z8
+	VMOVUPS      Z8, K1, (R10)
+	VMULPS       Z4, Z7, Z8
 	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R15)
-	VCVTSS2SD    X4, X4, X4
-	VFMADD231SD  X4, X4, X3
-	INCQ         R11
+	VMOVUPS      Z8, K1, (R13)
+	VCVTSS2SD    X2, X2, X2
+	VFMADD231SD  X2, X2, X3
+	INCQ         R9
 	JMP          loop
 
 done:
-	MOVQ  R11, done+96(FP)
+	MOVQ  R9, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET
@@ -117,79 +121,82 @@ done:
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x2(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         idx+24(FP), DX
-	MOVQ         y+32(FP), BX
-	MOVQ         entries+40(FP), SI
-	MOVQ         w+48(FP), DI
-	MOVQ         nodes+56(FP), R8
-	MOVQ         bias+64(FP), R9
-	MOVQ         k+72(FP), R10
-	SHLQ         $0x02, R10
-	MOVL         mask+80(FP), R11
-	KMOVW        R11, K1
-	VBROADCASTSS keep+88(FP), Z0
-	VMOVSS       mean+84(FP), X1
-	VMOVSS       rate+92(FP), X2
+	MOVQ         idx+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         entries+40(FP), BX
+	MOVQ         w+48(FP), SI
+	MOVQ         nodes+56(FP), DI
+	MOVQ         k+72(FP), R8
+	SHLQ         $0x02, R8
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R11, R11
+	XORQ         R9, R9
+	MOVL         mask+80(FP), R10
+	KMOVW        R10, K1
+	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R11, CX
+	CMPQ       R9, n+8(FP)
 	JGE        done
-	LEAQ       64(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       64(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        near
-	PREFETCHT0 (DX)(R12*8)
-	PREFETCHT0 (BX)(R12*4)
+	PREFETCHT0 (CX)(R10*8)
+	PREFETCHT0 (DX)(R10*4)
 
 near:
-	LEAQ       12(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       12(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        fetched
-	MOVL       (DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	PREFETCHT0 64(DI)(R13*1)
-	MOVL       4(DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	PREFETCHT0 64(DI)(R13*1)
+	MOVL       (CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       4(CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 -4(R11)(R8*1)
 
 fetched:
-	MOVL   (AX)(R11*4), R12
-	CMPQ   R12, SI
+	MOVL   (AX)(R9*4), R10
+	CMPQ   R10, BX
 	JAE    done
-	MOVL   (DX)(R12*8), R13
-	MOVL   4(DX)(R12*8), R14
-	CMPQ   R13, R8
+	MOVL   (CX)(R10*8), R11
+	MOVL   4(CX)(R10*8), R12
+	CMPQ   R11, DI
 	JAE    done
-	CMPQ   R14, R8
+	CMPQ   R12, DI
 	JAE    done
-	VSUBSS (BX)(R12*4), X1, X4
-	TESTQ  R9, R9
+	VSUBSS (DX)(R10*4), X0, X2
+	MOVQ   bias+64(FP), R13
+	TESTQ  R13, R13
 	JZ     plain
-	VADDSS (R9)(R13*4), X4, X4
-	VADDSS (R9)(R14*4), X4, X4
+	VADDSS (R13)(R11*4), X2, X2
+	VADDSS (R13)(R12*4), X2, X2
 
 plain:
-	MOVQ          R13, R12
-	IMULQ         R10, R12
-	ADDQ          DI, R12
-	MOVQ          R14, R15
-	IMULQ         R10, R15
-	ADDQ          DI, R15
-	VMOVUPS       (R12), Z6
-	VMOVUPS       (R15), Z7
+	MOVQ          R11, R10
+	IMULQ         R8, R10
+	ADDQ          SI, R10
+	MOVQ          R12, R13
+	IMULQ         R8, R13
+	ADDQ          SI, R13
+	VMOVUPS       (R10), Z6
+	VMOVUPS       (R13), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS.Z     64(R12), K1, Z8
-	VMOVUPS.Z     64(R15), K1, Z9
+	VMOVUPS.Z     64(R10), K1, Z8
+	VMOVUPS.Z     64(R13), K1, Z9
 	VFMADD231PS   Z8, Z9, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y10
 	VADDPS        Y10, Y5, Y5
@@ -199,36 +206,37 @@ plain:
 	VADDPS        X10, X5, X5
 	VMOVSHDUP     X5, X10
 	VADDSS        X10, X5, X5
-	VADDSS        X5, X4, X4
-	VMULSS        X2, X4, X5
-	TESTQ         R9, R9
+	VADDSS        X5, X2, X2
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), R14
+	TESTQ         R14, R14
 	JZ            unbiased
-	VADDSS        (R9)(R13*4), X5, X10
-	VMOVSS        X10, (R9)(R13*4)
-	VADDSS        (R9)(R14*4), X5, X10
-	VMOVSS        X10, (R9)(R14*4)
+	VADDSS        (R14)(R11*4), X5, X10
+	VMOVSS        X10, (R14)(R11*4)
+	VADDSS        (R14)(R12*4), X5, X10
+	VMOVSS        X10, (R14)(R12*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
-	VMULPS       Z0, Z6, Z10
+	VMULPS       Z4, Z6, Z10
 	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R12)
-	VMULPS       Z0, Z7, Z10
+	VMOVUPS      Z10, (R10)
+	VMULPS       Z4, Z7, Z10
 	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R15)
-	VMULPS       Z0, Z8, Z10
+	VMOVUPS      Z10, (R13)
+	VMULPS       Z4, Z8, Z10
 	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, K1, 64(R12)
-	VMULPS       Z0, Z9, Z10
+	VMOVUPS      Z10, K1, 64(R10)
+	VMULPS       Z4, Z9, Z10
 	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, K1, 64(R15)
-	VCVTSS2SD    X4, X4, X4
-	VFMADD231SD  X4, X4, X3
-	INCQ         R11
+	VMOVUPS      Z10, K1, 64(R13)
+	VCVTSS2SD    X2, X2, X2
+	VFMADD231SD  X2, X2, X3
+	INCQ         R9
 	JMP          loop
 
 done:
-	MOVQ  R11, done+96(FP)
+	MOVQ  R9, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET
@@ -237,84 +245,87 @@ done:
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x3(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         idx+24(FP), DX
-	MOVQ         y+32(FP), BX
-	MOVQ         entries+40(FP), SI
-	MOVQ         w+48(FP), DI
-	MOVQ         nodes+56(FP), R8
-	MOVQ         bias+64(FP), R9
-	MOVQ         k+72(FP), R10
-	SHLQ         $0x02, R10
-	MOVL         mask+80(FP), R11
-	KMOVW        R11, K1
-	VBROADCASTSS keep+88(FP), Z0
-	VMOVSS       mean+84(FP), X1
-	VMOVSS       rate+92(FP), X2
+	MOVQ         idx+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         entries+40(FP), BX
+	MOVQ         w+48(FP), SI
+	MOVQ         nodes+56(FP), DI
+	MOVQ         k+72(FP), R8
+	SHLQ         $0x02, R8
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R11, R11
+	XORQ         R9, R9
+	MOVL         mask+80(FP), R10
+	KMOVW        R10, K1
+	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R11, CX
+	CMPQ       R9, n+8(FP)
 	JGE        done
-	LEAQ       64(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       64(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        near
-	PREFETCHT0 (DX)(R12*8)
-	PREFETCHT0 (BX)(R12*4)
+	PREFETCHT0 (CX)(R10*8)
+	PREFETCHT0 (DX)(R10*4)
 
 near:
-	LEAQ       12(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       12(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        fetched
-	MOVL       (DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	PREFETCHT0 64(DI)(R13*1)
-	PREFETCHT0 128(DI)(R13*1)
-	MOVL       4(DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	PREFETCHT0 64(DI)(R13*1)
-	PREFETCHT0 128(DI)(R13*1)
+	MOVL       (CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       4(CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	PREFETCHT0 -4(R11)(R8*1)
 
 fetched:
-	MOVL   (AX)(R11*4), R12
-	CMPQ   R12, SI
+	MOVL   (AX)(R9*4), R10
+	CMPQ   R10, BX
 	JAE    done
-	MOVL   (DX)(R12*8), R13
-	MOVL   4(DX)(R12*8), R14
-	CMPQ   R13, R8
+	MOVL   (CX)(R10*8), R11
+	MOVL   4(CX)(R10*8), R12
+	CMPQ   R11, DI
 	JAE    done
-	CMPQ   R14, R8
+	CMPQ   R12, DI
 	JAE    done
-	VSUBSS (BX)(R12*4), X1, X4
-	TESTQ  R9, R9
+	VSUBSS (DX)(R10*4), X0, X2
+	MOVQ   bias+64(FP), R13
+	TESTQ  R13, R13
 	JZ     plain
-	VADDSS (R9)(R13*4), X4, X4
-	VADDSS (R9)(R14*4), X4, X4
+	VADDSS (R13)(R11*4), X2, X2
+	VADDSS (R13)(R12*4), X2, X2
 
 plain:
-	MOVQ          R13, R12
-	IMULQ         R10, R12
-	ADDQ          DI, R12
-	MOVQ          R14, R15
-	IMULQ         R10, R15
-	ADDQ          DI, R15
-	VMOVUPS       (R12), Z6
-	VMOVUPS       (R15), Z7
+	MOVQ          R11, R10
+	IMULQ         R8, R10
+	ADDQ          SI, R10
+	MOVQ          R12, R13
+	IMULQ         R8, R13
+	ADDQ          SI, R13
+	VMOVUPS       (R10), Z6
+	VMOVUPS       (R13), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R12), Z8
-	VMOVUPS       64(R15), Z9
+	VMOVUPS       64(R10), Z8
+	VMOVUPS       64(R13), Z9
 	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS.Z     128(R12), K1, Z10
-	VMOVUPS.Z     128(R15), K1, Z11
+	VMOVUPS.Z     128(R10), K1, Z10
+	VMOVUPS.Z     128(R13), K1, Z11
 	VFMADD231PS   Z10, Z11, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y12
 	VADDPS        Y12, Y5, Y5
@@ -324,42 +335,43 @@ plain:
 	VADDPS        X12, X5, X5
 	VMOVSHDUP     X5, X12
 	VADDSS        X12, X5, X5
-	VADDSS        X5, X4, X4
-	VMULSS        X2, X4, X5
-	TESTQ         R9, R9
+	VADDSS        X5, X2, X2
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), R14
+	TESTQ         R14, R14
 	JZ            unbiased
-	VADDSS        (R9)(R13*4), X5, X12
-	VMOVSS        X12, (R9)(R13*4)
-	VADDSS        (R9)(R14*4), X5, X12
-	VMOVSS        X12, (R9)(R14*4)
+	VADDSS        (R14)(R11*4), X5, X12
+	VMOVSS        X12, (R14)(R11*4)
+	VADDSS        (R14)(R12*4), X5, X12
+	VMOVSS        X12, (R14)(R12*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
-	VMULPS       Z0, Z6, Z12
+	VMULPS       Z4, Z6, Z12
 	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R12)
-	VMULPS       Z0, Z7, Z12
+	VMOVUPS      Z12, (R10)
+	VMULPS       Z4, Z7, Z12
 	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R15)
-	VMULPS       Z0, Z8, Z12
+	VMOVUPS      Z12, (R13)
+	VMULPS       Z4, Z8, Z12
 	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 64(R12)
-	VMULPS       Z0, Z9, Z12
+	VMOVUPS      Z12, 64(R10)
+	VMULPS       Z4, Z9, Z12
 	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 64(R15)
-	VMULPS       Z0, Z10, Z12
+	VMOVUPS      Z12, 64(R13)
+	VMULPS       Z4, Z10, Z12
 	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, K1, 128(R12)
-	VMULPS       Z0, Z11, Z12
+	VMOVUPS      Z12, K1, 128(R10)
+	VMULPS       Z4, Z11, Z12
 	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, K1, 128(R15)
-	VCVTSS2SD    X4, X4, X4
-	VFMADD231SD  X4, X4, X3
-	INCQ         R11
+	VMOVUPS      Z12, K1, 128(R13)
+	VCVTSS2SD    X2, X2, X2
+	VFMADD231SD  X2, X2, X3
+	INCQ         R9
 	JMP          loop
 
 done:
-	MOVQ  R11, done+96(FP)
+	MOVQ  R9, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET
@@ -368,89 +380,92 @@ done:
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x4(SB), NOSPLIT, $0-112
 	MOVQ         rows+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVQ         idx+24(FP), DX
-	MOVQ         y+32(FP), BX
-	MOVQ         entries+40(FP), SI
-	MOVQ         w+48(FP), DI
-	MOVQ         nodes+56(FP), R8
-	MOVQ         bias+64(FP), R9
-	MOVQ         k+72(FP), R10
-	SHLQ         $0x02, R10
-	MOVL         mask+80(FP), R11
-	KMOVW        R11, K1
-	VBROADCASTSS keep+88(FP), Z0
-	VMOVSS       mean+84(FP), X1
-	VMOVSS       rate+92(FP), X2
+	MOVQ         idx+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         entries+40(FP), BX
+	MOVQ         w+48(FP), SI
+	MOVQ         nodes+56(FP), DI
+	MOVQ         k+72(FP), R8
+	SHLQ         $0x02, R8
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R11, R11
+	XORQ         R9, R9
+	MOVL         mask+80(FP), R10
+	KMOVW        R10, K1
+	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R11, CX
+	CMPQ       R9, n+8(FP)
 	JGE        done
-	LEAQ       64(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       64(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        near
-	PREFETCHT0 (DX)(R12*8)
-	PREFETCHT0 (BX)(R12*4)
+	PREFETCHT0 (CX)(R10*8)
+	PREFETCHT0 (DX)(R10*4)
 
 near:
-	LEAQ       12(R11), R12
-	CMPQ       R12, known+16(FP)
-	CMOVQGE    R11, R12
-	MOVL       (AX)(R12*4), R12
-	CMPQ       R12, SI
+	LEAQ       12(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
 	JAE        fetched
-	MOVL       (DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	PREFETCHT0 64(DI)(R13*1)
-	PREFETCHT0 128(DI)(R13*1)
-	PREFETCHT0 192(DI)(R13*1)
-	MOVL       4(DX)(R12*8), R13
-	IMULQ      R10, R13
-	PREFETCHT0 (DI)(R13*1)
-	PREFETCHT0 64(DI)(R13*1)
-	PREFETCHT0 128(DI)(R13*1)
-	PREFETCHT0 192(DI)(R13*1)
+	MOVL       (CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	PREFETCHT0 192(R11)
+	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       4(CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	PREFETCHT0 128(R11)
+	PREFETCHT0 192(R11)
+	PREFETCHT0 -4(R11)(R8*1)
 
 fetched:
-	MOVL   (AX)(R11*4), R12
-	CMPQ   R12, SI
+	MOVL   (AX)(R9*4), R10
+	CMPQ   R10, BX
 	JAE    done
-	MOVL   (DX)(R12*8), R13
-	MOVL   4(DX)(R12*8), R14
-	CMPQ   R13, R8
+	MOVL   (CX)(R10*8), R11
+	MOVL   4(CX)(R10*8), R12
+	CMPQ   R11, DI
 	JAE    done
-	CMPQ   R14, R8
+	CMPQ   R12, DI
 	JAE    done
-	VSUBSS (BX)(R12*4), X1, X4
-	TESTQ  R9, R9
+	VSUBSS (DX)(R10*4), X0, X2
+	MOVQ   bias+64(FP), R13
+	TESTQ  R13, R13
 	JZ     plain
-	VADDSS (R9)(R13*4), X4, X4
-	VADDSS (R9)(R14*4), X4, X4
+	VADDSS (R13)(R11*4), X2, X2
+	VADDSS (R13)(R12*4), X2, X2
 
 plain:
-	MOVQ          R13, R12
-	IMULQ         R10, R12
-	ADDQ          DI, R12
-	MOVQ          R14, R15
-	IMULQ         R10, R15
-	ADDQ          DI, R15
-	VMOVUPS       (R12), Z6
-	VMOVUPS       (R15), Z7
+	MOVQ          R11, R10
+	IMULQ         R8, R10
+	ADDQ          SI, R10
+	MOVQ          R12, R13
+	IMULQ         R8, R13
+	ADDQ          SI, R13
+	VMOVUPS       (R10), Z6
+	VMOVUPS       (R13), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R12), Z8
-	VMOVUPS       64(R15), Z9
+	VMOVUPS       64(R10), Z8
+	VMOVUPS       64(R13), Z9
 	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R12), Z10
-	VMOVUPS       128(R15), Z11
+	VMOVUPS       128(R10), Z10
+	VMOVUPS       128(R13), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS.Z     192(R12), K1, Z12
-	VMOVUPS.Z     192(R15), K1, Z13
+	VMOVUPS.Z     192(R10), K1, Z12
+	VMOVUPS.Z     192(R13), K1, Z13
 	VFMADD231PS   Z12, Z13, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y14
 	VADDPS        Y14, Y5, Y5
@@ -460,48 +475,254 @@ plain:
 	VADDPS        X14, X5, X5
 	VMOVSHDUP     X5, X14
 	VADDSS        X14, X5, X5
-	VADDSS        X5, X4, X4
-	VMULSS        X2, X4, X5
-	TESTQ         R9, R9
+	VADDSS        X5, X2, X2
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), R14
+	TESTQ         R14, R14
 	JZ            unbiased
-	VADDSS        (R9)(R13*4), X5, X14
-	VMOVSS        X14, (R9)(R13*4)
-	VADDSS        (R9)(R14*4), X5, X14
-	VMOVSS        X14, (R9)(R14*4)
+	VADDSS        (R14)(R11*4), X5, X14
+	VMOVSS        X14, (R14)(R11*4)
+	VADDSS        (R14)(R12*4), X5, X14
+	VMOVSS        X14, (R14)(R12*4)
 
 unbiased:
 	VBROADCASTSS X5, Z5
-	VMULPS       Z0, Z6, Z14
+	VMULPS       Z4, Z6, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R12)
-	VMULPS       Z0, Z7, Z14
+	VMOVUPS      Z14, (R10)
+	VMULPS       Z4, Z7, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R15)
-	VMULPS       Z0, Z8, Z14
+	VMOVUPS      Z14, (R13)
+	VMULPS       Z4, Z8, Z14
 	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 64(R12)
-	VMULPS       Z0, Z9, Z14
+	VMOVUPS      Z14, 64(R10)
+	VMULPS       Z4, Z9, Z14
 	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 64(R15)
-	VMULPS       Z0, Z10, Z14
+	VMOVUPS      Z14, 64(R13)
+	VMULPS       Z4, Z10, Z14
 	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 128(R12)
-	VMULPS       Z0, Z11, Z14
+	VMOVUPS      Z14, 128(R10)
+	VMULPS       Z4, Z11, Z14
 	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 128(R15)
-	VMULPS       Z0, Z12, Z14
+	VMOVUPS      Z14, 128(R13)
+	VMULPS       Z4, Z12, Z14
 	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, K1, 192(R12)
-	VMULPS       Z0, Z13, Z14
+	VMOVUPS      Z14, K1, 192(R10)
+	VMULPS       Z4, Z13, Z14
 	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, K1, 192(R15)
-	VCVTSS2SD    X4, X4, X4
-	VFMADD231SD  X4, X4, X3
-	INCQ         R11
+	VMOVUPS      Z14, K1, 192(R13)
+	VCVTSS2SD    X2, X2, X2
+	VFMADD231SD  X2, X2, X3
+	INCQ         R9
 	JMP          loop
 
 done:
-	MOVQ  R11, done+96(FP)
+	MOVQ  R9, done+96(FP)
+	MOVSD X3, loss+104(FP)
+	VZEROUPPER
+	RET
+
+// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX2(SB), NOSPLIT, $0-112
+	MOVQ         rows+0(FP), AX
+	MOVQ         idx+24(FP), CX
+	MOVQ         y+32(FP), DX
+	MOVQ         entries+40(FP), BX
+	MOVQ         w+48(FP), SI
+	MOVQ         nodes+56(FP), DI
+	MOVQ         k+72(FP), R8
+	SHLQ         $0x02, R8
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
+	VXORPD       X3, X3, X3
+	XORQ         R9, R9
+	VBROADCASTSS keep+88(FP), Y4
+	MOVQ         R8, R14
+	ANDQ         $-32, R14
+
+loop:
+	CMPQ       R9, n+8(FP)
+	JGE        done
+	LEAQ       64(R9), R10
+	CMPQ       R10, known+16(FP)
+	CMOVQGE    R9, R10
+	MOVL       (AX)(R10*4), R10
+	CMPQ       R10, BX
+	JAE        near
+	PREFETCHT0 (CX)(R10*8)
+	PREFETCHT0 (DX)(R10*4)
+
+near:
+	LEAQ    12(R9), R10
+	CMPQ    R10, known+16(FP)
+	CMOVQGE R9, R10
+	MOVL    (AX)(R10*4), R10
+	CMPQ    R10, BX
+	JAE     fetched
+	MOVL    (CX)(R10*8), R11
+	IMULQ   R8, R11
+	ADDQ    SI, R11
+	MOVQ    R8, R15
+
+line0:
+	PREFETCHT0 (R11)
+	ADDQ       $0x40, R11
+	SUBQ       $0x40, R15
+	JG         line0
+	PREFETCHT0 -4(R11)(R15*1)
+	MOVL       4(CX)(R10*8), R11
+	IMULQ      R8, R11
+	ADDQ       SI, R11
+	MOVQ       R8, R15
+
+line1:
+	PREFETCHT0 (R11)
+	ADDQ       $0x40, R11
+	SUBQ       $0x40, R15
+	JG         line1
+	PREFETCHT0 -4(R11)(R15*1)
+
+fetched:
+	MOVL   (AX)(R9*4), R10
+	CMPQ   R10, BX
+	JAE    done
+	MOVL   (CX)(R10*8), R11
+	MOVL   4(CX)(R10*8), R12
+	CMPQ   R11, DI
+	JAE    done
+	CMPQ   R12, DI
+	JAE    done
+	VSUBSS (DX)(R10*4), X0, X2
+	MOVQ   bias+64(FP), R13
+	TESTQ  R13, R13
+	JZ     plain
+	VADDSS (R13)(R11*4), X2, X2
+	VADDSS (R13)(R12*4), X2, X2
+
+plain:
+	MOVQ   R11, R10
+	IMULQ  R8, R10
+	ADDQ   SI, R10
+	MOVQ   R12, R13
+	IMULQ  R8, R13
+	ADDQ   SI, R13
+	VXORPS Y5, Y5, Y5
+	XORQ   R15, R15
+	JMP    dotTest
+
+dotWhole:
+	VMOVUPS     (R10)(R15*1), Y6
+	VFMADD231PS (R13)(R15*1), Y6, Y5
+	ADDQ        $0x20, R15
+
+dotTest:
+	CMPQ         R15, R14
+	JL           dotWhole
+	VEXTRACTF128 $0x01, Y5, X6
+	VADDPS       X6, X5, X5
+	TESTQ        $0x00000010, R8
+	JZ           dot4
+	VMOVUPS      (R10)(R15*1), X6
+	VFMADD231PS  (R13)(R15*1), X6, X5
+	ADDQ         $0x10, R15
+
+dot4:
+	TESTQ       $0x00000008, R8
+	JZ          dot2
+	VMOVSD      (R10)(R15*1), X6
+	VMOVSD      (R13)(R15*1), X7
+	VFMADD231PS X7, X6, X5
+	ADDQ        $0x08, R15
+
+dot2:
+	TESTQ       $0x00000004, R8
+	JZ          dot1
+	VMOVSS      (R10)(R15*1), X6
+	VMOVSS      (R13)(R15*1), X7
+	VFMADD231PS X7, X6, X5
+	ADDQ        $0x04, R15
+
+dot1:
+	VPERMILPD $0x01, X5, X6
+	VADDPS    X6, X5, X5
+	VMOVSHDUP X5, X6
+	VADDSS    X6, X5, X5
+	VADDSS    X5, X2, X2
+	VMULSS    X1, X2, X5
+	MOVQ      bias+64(FP), R15
+	TESTQ     R15, R15
+	JZ        unbiased
+	VADDSS    (R15)(R11*4), X5, X6
+	VMOVSS    X6, (R15)(R11*4)
+	VADDSS    (R15)(R12*4), X5, X6
+	VMOVSS    X6, (R15)(R12*4)
+
+unbiased:
+	VBROADCASTSS X5, Y5
+	XORQ         R15, R15
+	JMP          updateTest
+
+updateWhole:
+	VMOVUPS     (R10)(R15*1), Y6
+	VMOVUPS     (R13)(R15*1), Y7
+	VMULPS      Y4, Y6, Y8
+	VFMADD231PS Y5, Y7, Y8
+	VMOVUPS     Y8, (R10)(R15*1)
+	VMULPS      Y4, Y7, Y8
+	VFMADD231PS Y5, Y6, Y8
+	VMOVUPS     Y8, (R13)(R15*1)
+	ADDQ        $0x20, R15
+
+updateTest:
+	CMPQ        R15, R14
+	JL          updateWhole
+	TESTQ       $0x00000010, R8
+	JZ          update4
+	VMOVUPS     (R10)(R15*1), X6
+	VMOVUPS     (R13)(R15*1), X7
+	VMULPS      X4, X6, X8
+	VFMADD231PS X5, X7, X8
+	VMOVUPS     X8, (R10)(R15*1)
+	VMULPS      X4, X7, X8
+	VFMADD231PS X5, X6, X8
+	VMOVUPS     X8, (R13)(R15*1)
+	ADDQ        $0x10, R15
+
+update4:
+	TESTQ       $0x00000008, R8
+	JZ          update2
+	VMOVSD      (R10)(R15*1), X6
+	VMOVSD      (R13)(R15*1), X7
+	VMULPS      X4, X6, X8
+	VFMADD231PS X5, X7, X8
+	VMOVSD      X8, (R10)(R15*1)
+	VMULPS      X4, X7, X8
+	VFMADD231PS X5, X6, X8
+	VMOVSD      X8, (R13)(R15*1)
+	ADDQ        $0x08, R15
+
+update2:
+	TESTQ       $0x00000004, R8
+	JZ          update1
+	VMOVSS      (R10)(R15*1), X6
+	VMOVSS      (R13)(R15*1), X7
+	VMULPS      X4, X6, X8
+	VFMADD231PS X5, X7, X8
+	VMOVSS      X8, (R10)(R15*1)
+	VMULPS      X4, X7, X8
+	VFMADD231PS X5, X6, X8
+	VMOVSS      X8, (R13)(R15*1)
+	ADDQ        $0x04, R15
+
+update1:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	INCQ        R9
+	JMP         loop
+
+done:
+	MOVQ  R9, done+96(FP)
 	MOVSD X3, loss+104(FP)
 	VZEROUPPER
 	RET

@@ -6,9 +6,10 @@ package vec
 
 // tileAVX2 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
 // and j < n; m up to 6, n of 8 or 16, k from 1; nr is n rounded up to whole vectors.
+// So for count tiles, one below the other; from one to the next a advances by next.
 //
 //go:noescape
-func tileAVX2(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 
 // packAVX2 is packGo for n of 8 or 16.
 //
@@ -20,11 +21,17 @@ func packAVX2(n int, k int, src *float32, ld int, dst *float32)
 //go:noescape
 func packTAVX2(k int, src *float32, ld int, dst *float32, nr int)
 
-// tileAVX512 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
-// and j < n; m up to 14, n up to 32, k from 1; nr is n rounded up to whole vectors.
+// stripAVX2 is packGo with nr = n, n up to 8; it reads and writes up to 8 beyond the last.
 //
 //go:noescape
-func tileAVX512(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+func stripAVX2(n int, k int, src *float32, ld int, dst *float32)
+
+// tileAVX512 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
+// and j < n; m up to 14, n up to 32, k from 1; nr is n rounded up to whole vectors.
+// So for count tiles, one below the other; from one to the next a advances by next.
+//
+//go:noescape
+func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 
 // packAVX512 is packGo for n up to 32.
 //
@@ -35,3 +42,8 @@ func packAVX512(n int, k int, src *float32, ld int, dst *float32)
 //
 //go:noescape
 func packTAVX512(k int, src *float32, ld int, dst *float32, nr int)
+
+// stripAVX512 is packGo with nr = n, n up to 16; it reads and writes up to 16 beyond the last.
+//
+//go:noescape
+func stripAVX512(n int, k int, src *float32, ld int, dst *float32)

@@ -4,85 +4,106 @@
 
 #include "textflag.h"
 
-// func tileAVX2(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+// func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileAVX2(SB), NOSPLIT, $0-80
-	MOVQ       m+0(FP), AX
-	MOVQ       n+8(FP), CX
-	CMPQ       CX, $0x08
-	JGT        two
-	CMPQ       AX, $0x06
-	JEQ        tile6x1
-	CMPQ       AX, $0x05
-	JEQ        tile5x1
-	CMPQ       AX, $0x04
-	JEQ        tile4x1
-	CMPQ       AX, $0x03
-	JEQ        tile3x1
-	CMPQ       AX, $0x02
-	JEQ        tile2x1
+TEXT ·tileAVX2(SB), NOSPLIT, $0-96
+	MOVQ m+16(FP), AX
+	MOVQ n+24(FP), CX
+	CMPQ CX, $0x08
+	JGT  two
+	CMPQ AX, $0x06
+	JEQ  tile6x1
+	CMPQ AX, $0x05
+	JEQ  tile5x1
+	CMPQ AX, $0x04
+	JEQ  tile4x1
+	CMPQ AX, $0x03
+	JEQ  tile3x1
+	CMPQ AX, $0x02
+	JEQ  tile2x1
+
+again1x1:
 	VXORPS     Y0, Y0, Y0
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
+	SUBQ       $0x02, R8
+	JLT        odd1x1
 
 walk1x1:
 	VMOVUPS      (DI), Y1
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk1x1
-	VBROADCASTSS alpha+24(FP), Y1
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk1x1
+
+odd1x1:
+	ADDQ         $0x02, R8
+	JEQ          walked1x1
+	VMOVUPS      (DI), Y1
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked1x1:
+	VBROADCASTSS alpha+40(FP), Y1
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y1, Y0
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x1
 	VZEROUPPER
 	RET
 
 tile2x1:
+again2x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd2x1
 
 walk2x1:
 	VMOVUPS      (DI), Y2
@@ -90,11 +111,30 @@ walk2x1:
 	VFMADD231PS  Y2, Y3, Y0
 	VBROADCASTSS (DX)(BX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk2x1
-	VBROADCASTSS alpha+24(FP), Y2
+	VMOVUPS      32(DI), Y2
+	VBROADCASTSS (DX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DX)(BX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk2x1
+
+odd2x1:
+	ADDQ         $0x02, R8
+	JEQ          walked2x1
+	VMOVUPS      (DI), Y2
+	VBROADCASTSS (DX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS (DX)(BX*1), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked2x1:
+	VBROADCASTSS alpha+40(FP), Y2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
 	ADDQ         CX, DX
@@ -104,15 +144,23 @@ walk2x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x1
 	VZEROUPPER
 	RET
 
 tile3x1:
+again3x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -121,19 +169,17 @@ tile3x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd3x1
 
 walk3x1:
 	VMOVUPS      (DI), Y3
@@ -143,11 +189,34 @@ walk3x1:
 	VFMADD231PS  Y3, Y4, Y1
 	VBROADCASTSS (DX)(BX*2), Y4
 	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk3x1
-	VBROADCASTSS alpha+24(FP), Y3
+	VMOVUPS      32(DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (DX)(BX*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (DX)(BX*2), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk3x1
+
+odd3x1:
+	ADDQ         $0x02, R8
+	JEQ          walked3x1
+	VMOVUPS      (DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS (DX)(BX*1), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (DX)(BX*2), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked3x1:
+	VBROADCASTSS alpha+40(FP), Y3
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y3, Y0
 	ADDQ         CX, DX
@@ -161,16 +230,24 @@ walk3x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x1
 	VZEROUPPER
 	RET
 
 tile4x1:
+again4x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -181,19 +258,17 @@ tile4x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd4x1
 
 walk4x1:
 	VMOVUPS      (DI), Y4
@@ -203,14 +278,40 @@ walk4x1:
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (R9), Y5
+	VBROADCASTSS (DX)(R9*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk4x1
-	VBROADCASTSS alpha+24(FP), Y4
+	VMOVUPS      32(DI), Y4
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DX)(BX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DX)(BX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (DX)(R9*1), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk4x1
+
+odd4x1:
+	ADDQ         $0x02, R8
+	JEQ          walked4x1
+	VMOVUPS      (DI), Y4
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DX)(BX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DX)(BX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (DX)(R9*1), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked4x1:
+	VBROADCASTSS alpha+40(FP), Y4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
 	ADDQ         CX, DX
@@ -228,17 +329,25 @@ walk4x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y3, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x1
 	VZEROUPPER
 	RET
 
 tile5x1:
+again5x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -251,19 +360,17 @@ tile5x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd5x1
 
 walk5x1:
 	VMOVUPS      (DI), Y5
@@ -273,16 +380,46 @@ walk5x1:
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (R9), Y6
+	VBROADCASTSS (DX)(R9*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS (R9)(BX*1), Y6
+	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk5x1
-	VBROADCASTSS alpha+24(FP), Y5
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (DX)(R9*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DX)(BX*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk5x1
+
+odd5x1:
+	ADDQ         $0x02, R8
+	JEQ          walked5x1
+	VMOVUPS      (DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*2), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (DX)(R9*1), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DX)(BX*4), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked5x1:
+	VBROADCASTSS alpha+40(FP), Y5
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y5, Y0
 	ADDQ         CX, DX
@@ -304,18 +441,26 @@ walk5x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x1
 	VZEROUPPER
 	RET
 
 tile6x1:
+again6x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -330,19 +475,17 @@ tile6x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd6x1
 
 walk6x1:
 	VMOVUPS      (DI), Y6
@@ -352,18 +495,52 @@ walk6x1:
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (R9), Y7
+	VBROADCASTSS (DX)(R9*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
-	VBROADCASTSS (R9)(BX*1), Y7
+	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (R9)(BX*2), Y7
+	VBROADCASTSS (DX)(R10*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         $0x20, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk6x1
-	VBROADCASTSS alpha+24(FP), Y6
+	VMOVUPS      32(DI), Y6
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DX)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (DX)(R9*1), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (DX)(BX*4), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (DX)(R10*1), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x02, R8
+	JGE          walk6x1
+
+odd6x1:
+	ADDQ         $0x02, R8
+	JEQ          walked6x1
+	VMOVUPS      (DI), Y6
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS (DX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (DX)(BX*2), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (DX)(R9*1), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (DX)(BX*4), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (DX)(R10*1), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000020, DI
+
+walked6x1:
+	VBROADCASTSS alpha+40(FP), Y6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
 	ADDQ         CX, DX
@@ -389,42 +566,49 @@ walk6x1:
 	ADDQ         CX, AX
 	VMOVUPS      Y5, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x1
 	VZEROUPPER
 	RET
 
 two:
-	CMPQ       AX, $0x06
-	JEQ        tile6x2
-	CMPQ       AX, $0x05
-	JEQ        tile5x2
-	CMPQ       AX, $0x04
-	JEQ        tile4x2
-	CMPQ       AX, $0x03
-	JEQ        tile3x2
-	CMPQ       AX, $0x02
-	JEQ        tile2x2
+	CMPQ AX, $0x06
+	JEQ  tile6x2
+	CMPQ AX, $0x05
+	JEQ  tile5x2
+	CMPQ AX, $0x04
+	JEQ  tile4x2
+	CMPQ AX, $0x03
+	JEQ  tile3x2
+	CMPQ AX, $0x02
+	JEQ  tile2x2
+
+again1x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
+	SUBQ       $0x02, R8
+	JLT        odd1x2
 
 walk1x2:
 	VMOVUPS      (DI), Y2
@@ -432,11 +616,30 @@ walk1x2:
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk1x2
-	VBROADCASTSS alpha+24(FP), Y2
+	VMOVUPS      64(DI), Y2
+	VMOVUPS      96(DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk1x2
+
+odd1x2:
+	ADDQ         $0x02, R8
+	JEQ          walked1x2
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked1x2:
+	VBROADCASTSS alpha+40(FP), Y2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
 	VFMADD213PS  32(DX), Y2, Y1
@@ -444,16 +647,24 @@ walk1x2:
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x2
 	VZEROUPPER
 	RET
 
 tile2x2:
+again2x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -462,19 +673,17 @@ tile2x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd2x2
 
 walk2x2:
 	VMOVUPS      (DI), Y4
@@ -485,11 +694,36 @@ walk2x2:
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk2x2
-	VBROADCASTSS alpha+24(FP), Y4
+	VMOVUPS      64(DI), Y4
+	VMOVUPS      96(DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk2x2
+
+odd2x2:
+	ADDQ         $0x02, R8
+	JEQ          walked2x2
+	VMOVUPS      (DI), Y4
+	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (DX)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked2x2:
+	VBROADCASTSS alpha+40(FP), Y4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
 	VFMADD213PS  32(DX), Y4, Y1
@@ -503,18 +737,26 @@ walk2x2:
 	VMOVUPS      Y2, (AX)
 	VMOVUPS      Y3, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x2
 	VZEROUPPER
 	RET
 
 tile3x2:
+again3x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -526,19 +768,17 @@ tile3x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	SUBQ       $0x02, R8
+	JLT        odd3x2
 
 walk3x2:
 	VMOVUPS      (DI), Y6
@@ -552,11 +792,42 @@ walk3x2:
 	VBROADCASTSS (DX)(BX*2), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	DECQ         R8
-	JNZ          walk3x2
-	VBROADCASTSS alpha+24(FP), Y6
+	VMOVUPS      64(DI), Y6
+	VMOVUPS      96(DI), Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk3x2
+
+odd3x2:
+	ADDQ         $0x02, R8
+	JEQ          walked3x2
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked3x2:
+	VBROADCASTSS alpha+40(FP), Y6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
 	VFMADD213PS  32(DX), Y6, Y1
@@ -576,10 +847,18 @@ walk3x2:
 	VMOVUPS      Y4, (AX)
 	VMOVUPS      Y5, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x2
 	VZEROUPPER
 	RET
 
 tile4x2:
+again4x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -588,8 +867,8 @@ tile4x2:
 	VXORPS     Y5, Y5, Y5
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -604,19 +883,17 @@ tile4x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd4x2
 
 walk4x2:
 	VMOVUPS      (DI), Y8
@@ -630,15 +907,51 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (R9), Y10
+	VBROADCASTSS (DX)(R9*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk4x2
-	VBROADCASTSS alpha+24(FP), Y8
+	VMOVUPS      64(DI), Y8
+	VMOVUPS      96(DI), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(R9*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk4x2
+
+odd4x2:
+	ADDQ         $0x02, R8
+	JEQ          walked4x2
+	VMOVUPS      (DI), Y8
+	VMOVUPS      32(DI), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DX)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DX)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DX)(R9*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked4x2:
+	VBROADCASTSS alpha+40(FP), Y8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y8, Y0
 	VFMADD213PS  32(DX), Y8, Y1
@@ -664,10 +977,18 @@ walk4x2:
 	VMOVUPS      Y6, (AX)
 	VMOVUPS      Y7, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x2
 	VZEROUPPER
 	RET
 
 tile5x2:
+again5x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -678,8 +999,8 @@ tile5x2:
 	VXORPS     Y7, Y7, Y7
 	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -697,19 +1018,17 @@ tile5x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd5x2
 
 walk5x2:
 	VMOVUPS      (DI), Y10
@@ -723,18 +1042,60 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (R9), Y12
+	VBROADCASTSS (DX)(R9*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS (R9)(BX*1), Y12
+	VBROADCASTSS (DX)(BX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk5x2
-	VBROADCASTSS alpha+24(FP), Y10
+	VMOVUPS      64(DI), Y10
+	VMOVUPS      96(DI), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (DX)(R9*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (DX)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk5x2
+
+odd5x2:
+	ADDQ         $0x02, R8
+	JEQ          walked5x2
+	VMOVUPS      (DI), Y10
+	VMOVUPS      32(DI), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (DX)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (DX)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (DX)(R9*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (DX)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked5x2:
+	VBROADCASTSS alpha+40(FP), Y10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y10, Y0
 	VFMADD213PS  32(DX), Y10, Y1
@@ -766,10 +1127,18 @@ walk5x2:
 	VMOVUPS      Y8, (AX)
 	VMOVUPS      Y9, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x2
 	VZEROUPPER
 	RET
 
 tile6x2:
+again6x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
@@ -782,8 +1151,8 @@ tile6x2:
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -804,19 +1173,17 @@ tile6x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 32(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), R10
+	SUBQ       $0x02, R8
+	JLT        odd6x2
 
 walk6x2:
 	VMOVUPS      (DI), Y12
@@ -830,21 +1197,69 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R9), Y14
+	VBROADCASTSS (DX)(R9*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R9)(BX*1), Y14
+	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R9)(BX*2), Y14
+	VBROADCASTSS (DX)(R10*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
-	ADDQ         SI, R9
-	DECQ         R8
-	JNZ          walk6x2
-	VBROADCASTSS alpha+24(FP), Y12
+	VMOVUPS      64(DI), Y12
+	VMOVUPS      96(DI), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
+	SUBQ         $0x02, R8
+	JGE          walk6x2
+
+odd6x2:
+	ADDQ         $0x02, R8
+	JEQ          walked6x2
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
+	VBROADCASTSS (DX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (DX)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (DX)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (DX)(R9*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (DX)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (DX)(R10*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
+
+walked6x2:
+	VBROADCASTSS alpha+40(FP), Y12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y12, Y0
 	VFMADD213PS  32(DX), Y12, Y1
@@ -882,6 +1297,13 @@ walk6x2:
 	VMOVUPS      Y10, (AX)
 	VMOVUPS      Y11, 32(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x2
 	VZEROUPPER
 	RET
 
@@ -963,114 +1385,129 @@ four:
 	VZEROUPPER
 	RET
 
-// func tileAVX512(m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+// func stripAVX2(n int, k int, src *float32, ld int, dst *float32)
+// Requires: AVX
+TEXT ·stripAVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ k+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ld+24(FP), BX
+	MOVQ dst+32(FP), SI
+	SHLQ $0x02, BX
+	SHLQ $0x02, AX
+
+loop:
+	VMOVUPS (DX), Y0
+	VMOVUPS Y0, (SI)
+	ADDQ    BX, DX
+	ADDQ    AX, SI
+	DECQ    CX
+	JNZ     loop
+	VZEROUPPER
+	RET
+
+// func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileAVX512(SB), NOSPLIT, $0-80
-	MOVQ       m+0(FP), AX
-	MOVQ       n+8(FP), CX
-	MOVL       $0xffffffff, DX
-	BZHIL      CX, DX, DX
-	KMOVW      DX, K1
-	SHRL       $0x10, DX
-	KMOVW      DX, K2
-	CMPQ       CX, $0x10
-	JGT        two
-	CMPQ       AX, $0x0e
-	JEQ        tile14x1
-	CMPQ       AX, $0x0d
-	JEQ        tile13x1
-	CMPQ       AX, $0x0c
-	JEQ        tile12x1
-	CMPQ       AX, $0x0b
-	JEQ        tile11x1
-	CMPQ       AX, $0x0a
-	JEQ        tile10x1
-	CMPQ       AX, $0x09
-	JEQ        tile9x1
-	CMPQ       AX, $0x08
-	JEQ        tile8x1
-	CMPQ       AX, $0x07
-	JEQ        tile7x1
-	CMPQ       AX, $0x06
-	JEQ        tile6x1
-	CMPQ       AX, $0x05
-	JEQ        tile5x1
-	CMPQ       AX, $0x04
-	JEQ        tile4x1
-	CMPQ       AX, $0x03
-	JEQ        tile3x1
-	CMPQ       AX, $0x02
-	JEQ        tile2x1
+TEXT ·tileAVX512(SB), NOSPLIT, $0-96
+	MOVQ  m+16(FP), AX
+	MOVQ  n+24(FP), CX
+	MOVL  $0xffffffff, DX
+	BZHIL CX, DX, DX
+	KMOVW DX, K1
+	SHRL  $0x10, DX
+	KMOVW DX, K2
+	CMPQ  CX, $0x10
+	JGT   two
+	CMPQ  AX, $0x0e
+	JEQ   tile14x1
+	CMPQ  AX, $0x0d
+	JEQ   tile13x1
+	CMPQ  AX, $0x0c
+	JEQ   tile12x1
+	CMPQ  AX, $0x0b
+	JEQ   tile11x1
+	CMPQ  AX, $0x0a
+	JEQ   tile10x1
+	CMPQ  AX, $0x09
+	JEQ   tile9x1
+	CMPQ  AX, $0x08
+	JEQ   tile8x1
+	CMPQ  AX, $0x07
+	JEQ   tile7x1
+	CMPQ  AX, $0x06
+	JEQ   tile6x1
+	CMPQ  AX, $0x05
+	JEQ   tile5x1
+	CMPQ  AX, $0x04
+	JEQ   tile4x1
+	CMPQ  AX, $0x03
+	JEQ   tile3x1
+	CMPQ  AX, $0x02
+	JEQ   tile2x1
+
+again1x1:
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
 
 walk1x1:
 	VMOVUPS      (DI), Z1
 	VBROADCASTSS (DX), Z2
 	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk1x1
-	VBROADCASTSS alpha+24(FP), Z1
+	VBROADCASTSS alpha+40(FP), Z1
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z1, K1, Z0
 	ADDQ         CX, DX
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x1
 	VZEROUPPER
 	RET
 
 tile2x1:
+again2x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk2x1:
 	VMOVUPS      (DI), Z2
@@ -1078,11 +1515,11 @@ walk2x1:
 	VFMADD231PS  Z2, Z3, Z0
 	VBROADCASTSS (DX)(BX*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk2x1
-	VBROADCASTSS alpha+24(FP), Z2
+	VBROADCASTSS alpha+40(FP), Z2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z2, K1, Z0
 	ADDQ         CX, DX
@@ -1092,15 +1529,23 @@ walk2x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x1
 	VZEROUPPER
 	RET
 
 tile3x1:
+again3x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1109,23 +1554,15 @@ tile3x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk3x1:
 	VMOVUPS      (DI), Z3
@@ -1135,11 +1572,11 @@ walk3x1:
 	VFMADD231PS  Z3, Z4, Z1
 	VBROADCASTSS (DX)(BX*2), Z4
 	VFMADD231PS  Z3, Z4, Z2
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk3x1
-	VBROADCASTSS alpha+24(FP), Z3
+	VBROADCASTSS alpha+40(FP), Z3
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z3, K1, Z0
 	ADDQ         CX, DX
@@ -1153,16 +1590,24 @@ walk3x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x1
 	VZEROUPPER
 	RET
 
 tile4x1:
+again4x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1173,23 +1618,15 @@ tile4x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk4x1:
 	VMOVUPS      (DI), Z4
@@ -1201,11 +1638,11 @@ walk4x1:
 	VFMADD231PS  Z4, Z5, Z2
 	VBROADCASTSS (DX)(R9*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk4x1
-	VBROADCASTSS alpha+24(FP), Z4
+	VBROADCASTSS alpha+40(FP), Z4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z4, K1, Z0
 	ADDQ         CX, DX
@@ -1223,17 +1660,25 @@ walk4x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x1
 	VZEROUPPER
 	RET
 
 tile5x1:
+again5x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1246,23 +1691,15 @@ tile5x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk5x1:
 	VMOVUPS      (DI), Z5
@@ -1276,11 +1713,11 @@ walk5x1:
 	VFMADD231PS  Z5, Z6, Z3
 	VBROADCASTSS (DX)(BX*4), Z6
 	VFMADD231PS  Z5, Z6, Z4
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk5x1
-	VBROADCASTSS alpha+24(FP), Z5
+	VBROADCASTSS alpha+40(FP), Z5
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z5, K1, Z0
 	ADDQ         CX, DX
@@ -1302,18 +1739,26 @@ walk5x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x1
 	VZEROUPPER
 	RET
 
 tile6x1:
+again6x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1328,23 +1773,15 @@ tile6x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk6x1:
 	VMOVUPS      (DI), Z6
@@ -1360,11 +1797,11 @@ walk6x1:
 	VFMADD231PS  Z6, Z7, Z4
 	VBROADCASTSS (DX)(R10*1), Z7
 	VFMADD231PS  Z6, Z7, Z5
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk6x1
-	VBROADCASTSS alpha+24(FP), Z6
+	VBROADCASTSS alpha+40(FP), Z6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z6, K1, Z0
 	ADDQ         CX, DX
@@ -1390,10 +1827,18 @@ walk6x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x1
 	VZEROUPPER
 	RET
 
 tile7x1:
+again7x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1401,8 +1846,8 @@ tile7x1:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1419,23 +1864,15 @@ tile7x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk7x1:
 	VMOVUPS      (DI), Z7
@@ -1453,11 +1890,11 @@ walk7x1:
 	VFMADD231PS  Z7, Z8, Z5
 	VBROADCASTSS (DX)(R9*2), Z8
 	VFMADD231PS  Z7, Z8, Z6
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk7x1
-	VBROADCASTSS alpha+24(FP), Z7
+	VBROADCASTSS alpha+40(FP), Z7
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z7, K1, Z0
 	ADDQ         CX, DX
@@ -1487,10 +1924,18 @@ walk7x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again7x1
 	VZEROUPPER
 	RET
 
 tile8x1:
+again8x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1499,8 +1944,8 @@ tile8x1:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1519,23 +1964,17 @@ tile8x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk8x1:
 	VMOVUPS      (DI), Z8
@@ -1555,12 +1994,12 @@ walk8x1:
 	VFMADD231PS  Z8, Z9, Z6
 	VBROADCASTSS (R11), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk8x1
-	VBROADCASTSS alpha+24(FP), Z8
+	VBROADCASTSS alpha+40(FP), Z8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z8, K1, Z0
 	ADDQ         CX, DX
@@ -1594,10 +2033,18 @@ walk8x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again8x1
 	VZEROUPPER
 	RET
 
 tile9x1:
+again9x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1607,8 +2054,8 @@ tile9x1:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1629,23 +2076,17 @@ tile9x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk9x1:
 	VMOVUPS      (DI), Z9
@@ -1667,12 +2108,12 @@ walk9x1:
 	VFMADD231PS  Z9, Z10, Z7
 	VBROADCASTSS (R11)(BX*1), Z10
 	VFMADD231PS  Z9, Z10, Z8
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk9x1
-	VBROADCASTSS alpha+24(FP), Z9
+	VBROADCASTSS alpha+40(FP), Z9
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z9, K1, Z0
 	ADDQ         CX, DX
@@ -1710,10 +2151,18 @@ walk9x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again9x1
 	VZEROUPPER
 	RET
 
 tile10x1:
+again10x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1724,8 +2173,8 @@ tile10x1:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1748,23 +2197,17 @@ tile10x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk10x1:
 	VMOVUPS      (DI), Z10
@@ -1788,12 +2231,12 @@ walk10x1:
 	VFMADD231PS  Z10, Z11, Z8
 	VBROADCASTSS (R11)(BX*2), Z11
 	VFMADD231PS  Z10, Z11, Z9
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk10x1
-	VBROADCASTSS alpha+24(FP), Z10
+	VBROADCASTSS alpha+40(FP), Z10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z10, K1, Z0
 	ADDQ         CX, DX
@@ -1835,10 +2278,18 @@ walk10x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again10x1
 	VZEROUPPER
 	RET
 
 tile11x1:
+again11x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1850,8 +2301,8 @@ tile11x1:
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1876,23 +2327,17 @@ tile11x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk11x1:
 	VMOVUPS      (DI), Z11
@@ -1918,12 +2363,12 @@ walk11x1:
 	VFMADD231PS  Z11, Z12, Z9
 	VBROADCASTSS (R11)(R9*1), Z12
 	VFMADD231PS  Z11, Z12, Z10
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk11x1
-	VBROADCASTSS alpha+24(FP), Z11
+	VBROADCASTSS alpha+40(FP), Z11
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z11, K1, Z0
 	ADDQ         CX, DX
@@ -1969,10 +2414,18 @@ walk11x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again11x1
 	VZEROUPPER
 	RET
 
 tile12x1:
+again12x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1985,8 +2438,8 @@ tile12x1:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2013,23 +2466,17 @@ tile12x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk12x1:
 	VMOVUPS      (DI), Z12
@@ -2057,12 +2504,12 @@ walk12x1:
 	VFMADD231PS  Z12, Z13, Z10
 	VBROADCASTSS (R11)(BX*4), Z13
 	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk12x1
-	VBROADCASTSS alpha+24(FP), Z12
+	VBROADCASTSS alpha+40(FP), Z12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z12, K1, Z0
 	ADDQ         CX, DX
@@ -2112,10 +2559,18 @@ walk12x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z11, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again12x1
 	VZEROUPPER
 	RET
 
 tile13x1:
+again13x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2129,8 +2584,8 @@ tile13x1:
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2159,23 +2614,17 @@ tile13x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk13x1:
 	VMOVUPS      (DI), Z13
@@ -2205,12 +2654,12 @@ walk13x1:
 	VFMADD231PS  Z13, Z14, Z11
 	VBROADCASTSS (R11)(R10*1), Z14
 	VFMADD231PS  Z13, Z14, Z12
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk13x1
-	VBROADCASTSS alpha+24(FP), Z13
+	VBROADCASTSS alpha+40(FP), Z13
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z13, K1, Z0
 	ADDQ         CX, DX
@@ -2264,10 +2713,18 @@ walk13x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z12, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again13x1
 	VZEROUPPER
 	RET
 
 tile14x1:
+again14x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2282,8 +2739,8 @@ tile14x1:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2314,23 +2771,17 @@ tile14x1:
 	ADDQ       CX, DX
 	PREFETCHT0 (DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk14x1:
 	VMOVUPS      (DI), Z14
@@ -2362,12 +2813,12 @@ walk14x1:
 	VFMADD231PS  Z14, Z15, Z12
 	VBROADCASTSS (R11)(R9*2), Z15
 	VFMADD231PS  Z14, Z15, Z13
-	ADDQ         $0x40, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk14x1
-	VBROADCASTSS alpha+24(FP), Z14
+	VBROADCASTSS alpha+40(FP), Z14
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z14, K1, Z0
 	ADDQ         CX, DX
@@ -2425,62 +2876,63 @@ walk14x1:
 	ADDQ         CX, AX
 	VMOVUPS      Z13, K1, (AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again14x1
 	VZEROUPPER
 	RET
 
 two:
-	CMPQ       AX, $0x0e
-	JEQ        tile14x2
-	CMPQ       AX, $0x0d
-	JEQ        tile13x2
-	CMPQ       AX, $0x0c
-	JEQ        tile12x2
-	CMPQ       AX, $0x0b
-	JEQ        tile11x2
-	CMPQ       AX, $0x0a
-	JEQ        tile10x2
-	CMPQ       AX, $0x09
-	JEQ        tile9x2
-	CMPQ       AX, $0x08
-	JEQ        tile8x2
-	CMPQ       AX, $0x07
-	JEQ        tile7x2
-	CMPQ       AX, $0x06
-	JEQ        tile6x2
-	CMPQ       AX, $0x05
-	JEQ        tile5x2
-	CMPQ       AX, $0x04
-	JEQ        tile4x2
-	CMPQ       AX, $0x03
-	JEQ        tile3x2
-	CMPQ       AX, $0x02
-	JEQ        tile2x2
+	CMPQ AX, $0x0e
+	JEQ  tile14x2
+	CMPQ AX, $0x0d
+	JEQ  tile13x2
+	CMPQ AX, $0x0c
+	JEQ  tile12x2
+	CMPQ AX, $0x0b
+	JEQ  tile11x2
+	CMPQ AX, $0x0a
+	JEQ  tile10x2
+	CMPQ AX, $0x09
+	JEQ  tile9x2
+	CMPQ AX, $0x08
+	JEQ  tile8x2
+	CMPQ AX, $0x07
+	JEQ  tile7x2
+	CMPQ AX, $0x06
+	JEQ  tile6x2
+	CMPQ AX, $0x05
+	JEQ  tile5x2
+	CMPQ AX, $0x04
+	JEQ  tile4x2
+	CMPQ AX, $0x03
+	JEQ  tile3x2
+	CMPQ AX, $0x02
+	JEQ  tile2x2
+
+again1x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
+	LEAQ       (BX)(BX*4), BX
 
 walk1x2:
 	VMOVUPS      (DI), Z2
@@ -2488,11 +2940,11 @@ walk1x2:
 	VBROADCASTSS (DX), Z4
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk1x2
-	VBROADCASTSS alpha+24(FP), Z2
+	VBROADCASTSS alpha+40(FP), Z2
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z2, K1, Z0
 	VFMADD213PS  64(DX), Z2, K2, Z1
@@ -2500,16 +2952,24 @@ walk1x2:
 	VMOVUPS      Z0, K1, (AX)
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again1x2
 	VZEROUPPER
 	RET
 
 tile2x2:
+again2x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2518,23 +2978,15 @@ tile2x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk2x2:
 	VMOVUPS      (DI), Z4
@@ -2545,11 +2997,11 @@ walk2x2:
 	VBROADCASTSS (DX)(BX*1), Z6
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk2x2
-	VBROADCASTSS alpha+24(FP), Z4
+	VBROADCASTSS alpha+40(FP), Z4
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z4, K1, Z0
 	VFMADD213PS  64(DX), Z4, K2, Z1
@@ -2563,18 +3015,26 @@ walk2x2:
 	VMOVUPS      Z2, K1, (AX)
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again2x2
 	VZEROUPPER
 	RET
 
 tile3x2:
+again3x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2586,23 +3046,15 @@ tile3x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R9
-	MOVQ       DX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
-	ADDQ       BX, R9
 
 walk3x2:
 	VMOVUPS      (DI), Z6
@@ -2616,11 +3068,11 @@ walk3x2:
 	VBROADCASTSS (DX)(BX*2), Z8
 	VFMADD231PS  Z6, Z8, Z4
 	VFMADD231PS  Z7, Z8, Z5
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk3x2
-	VBROADCASTSS alpha+24(FP), Z6
+	VBROADCASTSS alpha+40(FP), Z6
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z6, K1, Z0
 	VFMADD213PS  64(DX), Z6, K2, Z1
@@ -2640,10 +3092,18 @@ walk3x2:
 	VMOVUPS      Z4, K1, (AX)
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again3x2
 	VZEROUPPER
 	RET
 
 tile4x2:
+again4x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2652,8 +3112,8 @@ tile4x2:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2668,23 +3128,15 @@ tile4x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk4x2:
 	VMOVUPS      (DI), Z8
@@ -2701,11 +3153,11 @@ walk4x2:
 	VBROADCASTSS (DX)(R9*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk4x2
-	VBROADCASTSS alpha+24(FP), Z8
+	VBROADCASTSS alpha+40(FP), Z8
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z8, K1, Z0
 	VFMADD213PS  64(DX), Z8, K2, Z1
@@ -2731,10 +3183,18 @@ walk4x2:
 	VMOVUPS      Z6, K1, (AX)
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again4x2
 	VZEROUPPER
 	RET
 
 tile5x2:
+again5x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2745,8 +3205,8 @@ tile5x2:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2764,23 +3224,15 @@ tile5x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
-	ADDQ       BX, R10
 
 walk5x2:
 	VMOVUPS      (DI), Z10
@@ -2800,11 +3252,11 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*4), Z12
 	VFMADD231PS  Z10, Z12, Z8
 	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk5x2
-	VBROADCASTSS alpha+24(FP), Z10
+	VBROADCASTSS alpha+40(FP), Z10
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z10, K1, Z0
 	VFMADD213PS  64(DX), Z10, K2, Z1
@@ -2836,10 +3288,18 @@ walk5x2:
 	VMOVUPS      Z8, K1, (AX)
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again5x2
 	VZEROUPPER
 	RET
 
 tile6x2:
+again6x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2852,8 +3312,8 @@ tile6x2:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2874,23 +3334,15 @@ tile6x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk6x2:
 	VMOVUPS      (DI), Z12
@@ -2913,11 +3365,11 @@ walk6x2:
 	VBROADCASTSS (DX)(R10*1), Z14
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk6x2
-	VBROADCASTSS alpha+24(FP), Z12
+	VBROADCASTSS alpha+40(FP), Z12
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z12, K1, Z0
 	VFMADD213PS  64(DX), Z12, K2, Z1
@@ -2955,10 +3407,18 @@ walk6x2:
 	VMOVUPS      Z10, K1, (AX)
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again6x2
 	VZEROUPPER
 	RET
 
 tile7x2:
+again7x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2973,8 +3433,8 @@ tile7x2:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2998,23 +3458,15 @@ tile7x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
 
 walk7x2:
 	VMOVUPS      (DI), Z14
@@ -3040,11 +3492,11 @@ walk7x2:
 	VBROADCASTSS (DX)(R9*2), Z16
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk7x2
-	VBROADCASTSS alpha+24(FP), Z14
+	VBROADCASTSS alpha+40(FP), Z14
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z14, K1, Z0
 	VFMADD213PS  64(DX), Z14, K2, Z1
@@ -3088,10 +3540,18 @@ walk7x2:
 	VMOVUPS      Z12, K1, (AX)
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again7x2
 	VZEROUPPER
 	RET
 
 tile8x2:
+again8x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3108,8 +3568,8 @@ tile8x2:
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3136,23 +3596,17 @@ tile8x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk8x2:
 	VMOVUPS      (DI), Z16
@@ -3181,12 +3635,12 @@ walk8x2:
 	VBROADCASTSS (R11), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk8x2
-	VBROADCASTSS alpha+24(FP), Z16
+	VBROADCASTSS alpha+40(FP), Z16
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z16, K1, Z0
 	VFMADD213PS  64(DX), Z16, K2, Z1
@@ -3236,10 +3690,18 @@ walk8x2:
 	VMOVUPS      Z14, K1, (AX)
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again8x2
 	VZEROUPPER
 	RET
 
 tile9x2:
+again9x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3258,8 +3720,8 @@ tile9x2:
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3289,23 +3751,17 @@ tile9x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk9x2:
 	VMOVUPS      (DI), Z18
@@ -3337,12 +3793,12 @@ walk9x2:
 	VBROADCASTSS (R11)(BX*1), Z20
 	VFMADD231PS  Z18, Z20, Z16
 	VFMADD231PS  Z19, Z20, Z17
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk9x2
-	VBROADCASTSS alpha+24(FP), Z18
+	VBROADCASTSS alpha+40(FP), Z18
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z18, K1, Z0
 	VFMADD213PS  64(DX), Z18, K2, Z1
@@ -3398,10 +3854,18 @@ walk9x2:
 	VMOVUPS      Z16, K1, (AX)
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again9x2
 	VZEROUPPER
 	RET
 
 tile10x2:
+again10x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3422,8 +3886,8 @@ tile10x2:
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3456,23 +3920,17 @@ tile10x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk10x2:
 	VMOVUPS      (DI), Z20
@@ -3507,12 +3965,12 @@ walk10x2:
 	VBROADCASTSS (R11)(BX*2), Z22
 	VFMADD231PS  Z20, Z22, Z18
 	VFMADD231PS  Z21, Z22, Z19
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk10x2
-	VBROADCASTSS alpha+24(FP), Z20
+	VBROADCASTSS alpha+40(FP), Z20
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z20, K1, Z0
 	VFMADD213PS  64(DX), Z20, K2, Z1
@@ -3574,10 +4032,18 @@ walk10x2:
 	VMOVUPS      Z18, K1, (AX)
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again10x2
 	VZEROUPPER
 	RET
 
 tile11x2:
+again11x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3600,8 +4066,8 @@ tile11x2:
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3637,23 +4103,17 @@ tile11x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk11x2:
 	VMOVUPS      (DI), Z22
@@ -3691,12 +4151,12 @@ walk11x2:
 	VBROADCASTSS (R11)(R9*1), Z24
 	VFMADD231PS  Z22, Z24, Z20
 	VFMADD231PS  Z23, Z24, Z21
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk11x2
-	VBROADCASTSS alpha+24(FP), Z22
+	VBROADCASTSS alpha+40(FP), Z22
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z22, K1, Z0
 	VFMADD213PS  64(DX), Z22, K2, Z1
@@ -3764,10 +4224,18 @@ walk11x2:
 	VMOVUPS      Z20, K1, (AX)
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again11x2
 	VZEROUPPER
 	RET
 
 tile12x2:
+again12x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3792,8 +4260,8 @@ tile12x2:
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3832,23 +4300,17 @@ tile12x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk12x2:
 	VMOVUPS      (DI), Z24
@@ -3889,12 +4351,12 @@ walk12x2:
 	VBROADCASTSS (R11)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk12x2
-	VBROADCASTSS alpha+24(FP), Z24
+	VBROADCASTSS alpha+40(FP), Z24
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z24, K1, Z0
 	VFMADD213PS  64(DX), Z24, K2, Z1
@@ -3968,10 +4430,18 @@ walk12x2:
 	VMOVUPS      Z22, K1, (AX)
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again12x2
 	VZEROUPPER
 	RET
 
 tile13x2:
+again13x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3998,8 +4468,8 @@ tile13x2:
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4041,23 +4511,17 @@ tile13x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk13x2:
 	VMOVUPS      (DI), Z26
@@ -4101,12 +4565,12 @@ walk13x2:
 	VBROADCASTSS (R11)(R10*1), Z28
 	VFMADD231PS  Z26, Z28, Z24
 	VFMADD231PS  Z27, Z28, Z25
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk13x2
-	VBROADCASTSS alpha+24(FP), Z26
+	VBROADCASTSS alpha+40(FP), Z26
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z26, K1, Z0
 	VFMADD213PS  64(DX), Z26, K2, Z1
@@ -4186,10 +4650,18 @@ walk13x2:
 	VMOVUPS      Z24, K1, (AX)
 	VMOVUPS      Z25, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again13x2
 	VZEROUPPER
 	RET
 
 tile14x2:
+again14x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -4218,8 +4690,8 @@ tile14x2:
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c+64(FP), AX
-	MOVQ       ldc+72(FP), CX
+	MOVQ       c+80(FP), AX
+	MOVQ       ldc+88(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4264,23 +4736,17 @@ tile14x2:
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
 	ADDQ       CX, DX
-	MOVQ       a+32(FP), DX
-	MOVQ       ars+40(FP), BX
-	MOVQ       acs+48(FP), SI
-	MOVQ       b+56(FP), DI
-	MOVQ       k+16(FP), R8
+	MOVQ       a+48(FP), DX
+	MOVQ       ars+56(FP), BX
+	MOVQ       acs+64(FP), SI
+	MOVQ       b+72(FP), DI
+	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
 	LEAQ       (BX)(BX*2), R9
 	LEAQ       (BX)(BX*4), R10
-	MOVQ       DX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
-	ADDQ       BX, R11
+	LEAQ       (DX)(BX*1), R11
+	LEAQ       (R11)(R9*2), R11
 
 walk14x2:
 	VMOVUPS      (DI), Z28
@@ -4327,12 +4793,12 @@ walk14x2:
 	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z28, Z30, Z26
 	VFMADD231PS  Z29, Z30, Z27
-	ADDQ         $0x80, DI
 	ADDQ         SI, DX
 	ADDQ         SI, R11
+	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk14x2
-	VBROADCASTSS alpha+24(FP), Z28
+	VBROADCASTSS alpha+40(FP), Z28
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Z28, K1, Z0
 	VFMADD213PS  64(DX), Z28, K2, Z1
@@ -4418,6 +4884,13 @@ walk14x2:
 	VMOVUPS      Z26, K1, (AX)
 	VMOVUPS      Z27, K2, 64(AX)
 	ADDQ         CX, AX
+	MOVQ         a+48(FP), CX
+	MOVQ         next+8(FP), DX
+	LEAQ         (CX)(DX*4), CX
+	MOVQ         CX, a+48(FP)
+	MOVQ         AX, c+80(FP)
+	DECQ         count+0(FP)
+	JNZ          again14x2
 	VZEROUPPER
 	RET
 
@@ -4511,5 +4984,26 @@ four:
 	LEAQ         (BX)(SI*4), BX
 	SUBQ         $0x04, AX
 	JNZ          four
+	VZEROUPPER
+	RET
+
+// func stripAVX512(n int, k int, src *float32, ld int, dst *float32)
+// Requires: AVX, AVX512F
+TEXT ·stripAVX512(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), AX
+	MOVQ k+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ ld+24(FP), BX
+	MOVQ dst+32(FP), SI
+	SHLQ $0x02, BX
+	SHLQ $0x02, AX
+
+loop:
+	VMOVUPS (DX), Z0
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, DX
+	ADDQ    AX, SI
+	DECQ    CX
+	JNZ     loop
 	VZEROUPPER
 	RET

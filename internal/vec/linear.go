@@ -41,7 +41,7 @@ const (
 const few = 64
 
 // lead is how many rows before its turn memory is asked for a row. Sixteen rows of a dozen
-// numbers take as long as memory does, and those of some hundred fit into the first cache.
+// numbers take as long as memory does, and those of some hundred fit well into the second cache.
 const lead = 16
 
 // Steps takes a step on each of rows, one after the other: w -= lr dloss/dw, and so the

@@ -4,6 +4,7 @@ package vec
 
 import (
 	"fmt"
+	"math"
 
 	"golang.org/x/sys/cpu"
 )
@@ -39,14 +40,9 @@ func has(s ISA) bool { return s <= best() && s != NEON }
 // atMost is the best set, up to s, that there is a version of the loop for.
 func atMost(l Loop, s ISA) ISA {
 	switch l {
-	case LoopFactor:
-		if s < AVX512 {
-			return Plain
-		}
-		return AVX512
 	case LoopNonzeros:
-		if s < VBMI2 {
-			return Plain
+		if s == AVX512 {
+			return AVX2
 		}
 		return s
 	case LoopLinear, LoopFetch:
@@ -118,9 +114,9 @@ func prefetch(x []uint8) { prefetchLines(&x[0], len(x)) }
 // gemmShape: with AVX-512 masks end a tile at any column.
 func gemmShape() shape {
 	if use[LoopGemm] == AVX512 {
-		return shape{rows: 14, columns: 32, lanes: 16, anyWidth: true}
+		return shape{rows: 14, columns: 32, lanes: 16, anyWidth: true, strip: stripFast}
 	}
-	return shape{rows: 6, columns: 16, lanes: 8}
+	return shape{rows: 6, columns: 16, lanes: 8, strip: stripFast}
 }
 
 func packFast(n, k int, src []float32, ld int, dst []float32) {
@@ -139,11 +135,19 @@ func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
 	}
 }
 
-func tileFast(m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
+func stripFast(n, k int, src []float32, ld int, dst []float32) {
 	if use[LoopGemm] == AVX512 {
-		tileAVX512(m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+		stripAVX512(n, k, &src[0], ld, &dst[0])
 	} else {
-		tileAVX2(m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+		stripAVX2(n, k, &src[0], ld, &dst[0])
+	}
+}
+
+func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
+	if use[LoopGemm] == AVX512 {
+		tileAVX512(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+	} else {
+		tileAVX2(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
 	}
 }
 
@@ -158,12 +162,15 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (
 }
 
 // factorWidest is the widest row of factors that a loop takes.
-const factorWidest = 64
+const factorWidest = math.MaxInt
 
-// stepsFast is Factors.Steps of K up to factorWidest.
+// stepsFast is Factors.Steps. Rows of more than 64 numbers do not fit into the registers of
+// AVX-512.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate) float64 {
 	loop := factorAVX512x1
 	switch {
+	case use[LoopFactor] == AVX2 || f.K > 64:
+		loop = factorAVX2
 	case f.K > 48:
 		loop = factorAVX512x4
 	case f.K > 32:
@@ -261,7 +268,16 @@ func (l *lists) addOuterFast(a float32, d []float32, k int, w []float32) {
 }
 
 func nonzerosFast(x []uint8, mul float32, idx []uint32, val []float32) int {
-	return nonzerosVBMI2(&x[0], len(x), mul, &idx[0], &val[0])
+	if use[LoopNonzeros] == VBMI2 {
+		return nonzerosVBMI2(&x[0], len(x), mul, &idx[0], &val[0])
+	}
+	whole := len(x) &^ 7
+	n := nonzerosAVX2(&x[0], whole, mul, &idx[0], &val[0])
+	rest := idx[n : n+nonzerosGo(x[whole:], mul, idx[n:], val[n:])]
+	for i := range rest {
+		rest[i] += uint32(whole)
+	}
+	return n + len(rest)
 }
 
 // widenFast is Widen of whole vectors; it returns how many numbers it did.

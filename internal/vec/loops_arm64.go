@@ -50,8 +50,10 @@ func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
 	packTNEON(k, &src[0], ld, &dst[0], nr)
 }
 
-func tileFast(m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
-	tileNEON(m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc)
+func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
+	for i := range count {
+		tileNEON(m, n, k, alpha, &a.v[i*next], a.row, a.col, &panel[0], &c[i*m*ldc], ldc)
+	}
 }
 
 func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {

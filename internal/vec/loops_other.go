@@ -24,9 +24,11 @@ func expSumFast(z []float32, m float32) float64      { panic(none) }
 func mergeFast(shared, mine, base []float32)         { panic(none) }
 func widenFast(x []uint8, mul, add, y []float32) int { panic(none) }
 
-func packFast(n, k int, src []float32, ld int, dst []float32)                  { panic(none) }
-func packTFast(k int, src []float32, ld int, dst []float32, nr int)            { panic(none) }
-func tileFast(m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) { panic(none) }
+func packFast(n, k int, src []float32, ld int, dst []float32)       { panic(none) }
+func packTFast(k int, src []float32, ld int, dst []float32, nr int) { panic(none) }
+func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int) {
+	panic(none)
+}
 
 const factorWidest = 0
 

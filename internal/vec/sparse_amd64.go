@@ -8,6 +8,9 @@ package vec
 func nonzerosVBMI2(x *uint8, n int, mul float32, idx *uint32, val *float32) int
 
 //go:noescape
+func nonzerosAVX2(x *uint8, n int, mul float32, idx *uint32, val *float32) int
+
+//go:noescape
 func prefetchLines(x *uint8, n int)
 
 //go:noescape

@@ -12,10 +12,10 @@ import "math"
 
 // bandSize is how many weights a band has. Smaller bands lose in calls what they gain in
 // the cache.
-const bandSize = 1 << 15
+const bandSize = 1 << 14
 
 // Fewer nonzeros of an example in a band than these are not worth a pass over the examples.
-const fewNonzeros = 16
+const fewNonzeros = 8
 
 // sparse tells whether the rows are all sparse.
 func sparse(x []Row) bool {

@@ -72,6 +72,69 @@ func nonzeros() {
 	RET()
 }
 
+// nonzerosAVX2 is Nonzeros of n bytes, a multiple of 8, and so many at a time: a table
+// says for each set of eight bytes in which places those that are not zero lie, first
+// to last; they and their places are moved together by it. Eight are written, and the
+// next write behind those that count.
+func nonzerosAVX2() {
+	places := GLOBL("placesOf", RODATA|NOPTR)
+	for set := range 256 {
+		at := 8 * set
+		for i := range 8 {
+			if set>>i&1 == 1 {
+				DATA(at, U8(i))
+				at++
+			}
+		}
+		for ; at < 8*set+8; at++ {
+			DATA(at, U8(0))
+		}
+	}
+	TEXT("nonzerosAVX2", NOSPLIT, "func(x *uint8, n int, mul float32, idx *uint32, val *float32) int")
+	Pragma("noescape")
+	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	mul := YMM()
+	VBROADCASTSS(NewParamAddr("mul", 16), mul)
+	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	table, j, found, word := GP64(), GP64(), GP64(), GP64()
+	LEAQ(places, table)
+	XORQ(j, j)
+	XORQ(found, found)
+	zero, lanes, set := XMM(), XMM(), GP32()
+	VPXOR(zero, zero, zero)
+
+	Label("word")
+	CMPQ(j, n)
+	JGE(LabelRef("done"))
+	MOVQ(Mem{Base: x, Index: j, Scale: 1}, word)
+	TESTQ(word, word)
+	JZ(LabelRef("next"))
+	base, place, v := YMM(), YMM(), YMM()
+	VMOVQ(word, lanes)
+	VPMOVZXBD(lanes, v)
+	VPCMPEQB(zero, lanes, lanes)
+	VPMOVMSKB(lanes, set)
+	XORL(U32(0xffff), set) // the upper eight bytes are zero
+	VPMOVZXBD(Mem{Base: table, Index: set.As64(), Scale: 8}, place)
+	VPERMD(v, place, v)
+	VCVTDQ2PS(v, v)
+	VMULPS(mul, v, v)
+	VMOVUPS(v, Mem{Base: val, Index: found, Scale: 4})
+	VMOVD(j.As32(), base.AsX())
+	VPBROADCASTD(base.AsX(), base)
+	VPADDD(base, place, place)
+	VMOVDQU(place, Mem{Base: idx, Index: found, Scale: 4})
+	POPCNTL(set, set)
+	ADDQ(set.As64(), found)
+	Label("next")
+	ADDQ(Imm(8), j)
+	JMP(LabelRef("word"))
+	Label("done")
+	Store(found, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
 // prefetch makes prefetchLines, which is Prefetch of n bytes, n > 0.
 func prefetch() {
 	TEXT("prefetchLines", NOSPLIT, "func(x *uint8, n int)")

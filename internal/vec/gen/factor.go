@@ -8,119 +8,175 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// factor makes the loops of factor_amd64.s: FactorSteps for rows of up to 16, 32, 48
-// and 64 numbers.
+// factor makes the loops of factor_amd64.s: Factors.Steps for rows of up to 16, 32, 48
+// and 64 numbers with AVX-512, of any number with AVX2.
 func factor() {
 	for _, vectors := range []int{1, 2, 3, 4} {
 		factorSteps(vectors)
 	}
+	factorAVX2()
 }
 
 const near, far = 12, 64
 
-// factorSteps is FactorSteps. Both rows of a pair lie in registers from the load to
-// the store; mask says which lanes of the last vector are theirs. Entries are fetched
-// far pairs ahead, and the factors of those that are near; rows has known of them, n of
-// which are done. It returns how many it did: fewer when one is outside w.
-func factorSteps(vectors int) {
-	TEXT(fmt.Sprintf("factorAVX512x%d", vectors), NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
-		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32) (done int, loss float64)")
-	Pragma("noescape")
-	load := func(name string) GPVirtual {
-		r := GP64()
-		Load(Param(name), r)
-		return r
-	}
-	rows, n, idx, y, entries := load("rows"), load("n"), load("idx"), load("y"), load("entries")
-	w, nodes, bias, stride := load("w"), load("nodes"), load("bias"), load("k")
-	SHLQ(Imm(2), stride)
+// A factorLoop is what the loops over entries have in common, whatever their vectors.
+type factorLoop struct {
+	rows, idx, y, entries  GPVirtual
+	w, nodes, stride       GPVirtual // stride in bytes
+	n, known, bias         Mem
+	i, r, u, v, pu, pv     GPVirtual // the entry's number, its place, its nodes and their rows
+	mean, rate, miss, loss VecVirtual
+}
 
-	lanes, bits := K(), GP32()
-	Load(Param("mask"), bits)
-	KMOVW(bits, lanes)
-	keep := ZMM()
-	known, err := Param("known").Resolve()
+// number is where a parameter lies.
+func number(name string) Mem {
+	p, err := Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	number := func(name string) Mem {
-		p, err := Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return p.Addr
-	}
-	VBROADCASTSS(number("keep"), keep)
-	mean, rate, loss := XMM(), XMM(), XMM()
-	VMOVSS(number("mean"), mean)
-	VMOVSS(number("rate"), rate)
-	VXORPD(loss, loss, loss)
+	return p.Addr
+}
 
-	i, r, u, v := GP64(), GP64(), GP64(), GP64()
-	XORQ(i, i)
+// begin opens the loop's function.
+func beginFactor(name string) *factorLoop {
+	TEXT(name, NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
+		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32) (done int, loss float64)")
+	Pragma("noescape")
+	l := &factorLoop{
+		rows: arg("rows"), idx: arg("idx"), y: arg("y"), entries: arg("entries"),
+		w: arg("w"), nodes: arg("nodes"), stride: arg("k"), n: number("n"), known: number("known"), bias: number("bias"),
+		i: GP64(), r: GP64(), u: GP64(), v: GP64(), pv: GP64(),
+		mean: XMM(), rate: XMM(), miss: XMM(), loss: XMM(),
+	}
+	l.pu = l.r
+	SHLQ(Imm(2), l.stride)
+	VMOVSS(number("mean"), l.mean)
+	VMOVSS(number("rate"), l.rate)
+	VXORPD(l.loss, l.loss, l.loss)
+	XORQ(l.i, l.i)
+	return l
+}
+
+// next begins an entry: it asks for what later ones need, and leaves the loop where there
+// is none or it is outside w. lines asks for the
+// row that begins so many bytes behind w.
+func (l *factorLoop) next(lines func(row Register, end string)) {
 	Label("loop")
-	CMPQ(i, n)
+	CMPQ(l.i, l.n)
 	JGE(LabelRef("done"))
 
 	// ahead is the entry that comes so many pairs later, or where none does, this one.
 	ahead := func(by int, otherwise string) {
-		LEAQ(Mem{Base: i, Disp: by}, r)
-		CMPQ(r, known.Addr)
-		CMOVQGE(i, r)
-		MOVL(Mem{Base: rows, Index: r, Scale: 4}, r.As32())
-		CMPQ(r, entries)
+		LEAQ(Mem{Base: l.i, Disp: by}, l.r)
+		CMPQ(l.r, l.known)
+		CMOVQGE(l.i, l.r)
+		MOVL(Mem{Base: l.rows, Index: l.r, Scale: 4}, l.r.As32())
+		CMPQ(l.r, l.entries)
 		JAE(LabelRef(otherwise))
 	}
 	ahead(far, "near")
-	PREFETCHT0(Mem{Base: idx, Index: r, Scale: 8})
-	PREFETCHT0(Mem{Base: y, Index: r, Scale: 4})
+	PREFETCHT0(Mem{Base: l.idx, Index: l.r, Scale: 8})
+	PREFETCHT0(Mem{Base: l.y, Index: l.r, Scale: 4})
 	Label("near")
 	ahead(near, "fetched")
 	for end := range 2 {
-		MOVL(Mem{Base: idx, Index: r, Scale: 8, Disp: 4 * end}, u.As32())
-		IMULQ(stride, u)
-		for line := 0; line < 64*vectors; line += 64 {
-			PREFETCHT0(Mem{Base: w, Index: u, Scale: 1, Disp: line})
-		}
+		MOVL(Mem{Base: l.idx, Index: l.r, Scale: 8, Disp: 4 * end}, l.u.As32())
+		IMULQ(l.stride, l.u)
+		lines(l.u, fmt.Sprint(end))
 	}
 
 	Label("fetched")
+	MOVL(Mem{Base: l.rows, Index: l.i, Scale: 4}, l.r.As32())
+	CMPQ(l.r, l.entries)
+	JAE(LabelRef("done"))
+	MOVL(Mem{Base: l.idx, Index: l.r, Scale: 8}, l.u.As32())
+	MOVL(Mem{Base: l.idx, Index: l.r, Scale: 8, Disp: 4}, l.v.As32())
+	CMPQ(l.u, l.nodes)
+	JAE(LabelRef("done"))
+	CMPQ(l.v, l.nodes)
+	JAE(LabelRef("done"))
 
-	MOVL(Mem{Base: rows, Index: i, Scale: 4}, r.As32())
-	CMPQ(r, entries)
-	JAE(LabelRef("done"))
-	MOVL(Mem{Base: idx, Index: r, Scale: 8}, u.As32())
-	MOVL(Mem{Base: idx, Index: r, Scale: 8, Disp: 4}, v.As32())
-	CMPQ(u, nodes)
-	JAE(LabelRef("done"))
-	CMPQ(v, nodes)
-	JAE(LabelRef("done"))
-
-	miss := XMM()
-	VSUBSS(Mem{Base: y, Index: r, Scale: 4}, mean, miss)
-	TESTQ(bias, bias)
+	VSUBSS(Mem{Base: l.y, Index: l.r, Scale: 4}, l.mean, l.miss)
+	MOVQ(l.bias, l.pv)
+	TESTQ(l.pv, l.pv)
 	JZ(LabelRef("plain"))
-	VADDSS(Mem{Base: bias, Index: u, Scale: 4}, miss, miss)
-	VADDSS(Mem{Base: bias, Index: v, Scale: 4}, miss, miss)
+	VADDSS(Mem{Base: l.pv, Index: l.u, Scale: 4}, l.miss, l.miss)
+	VADDSS(Mem{Base: l.pv, Index: l.v, Scale: 4}, l.miss, l.miss)
 	Label("plain")
+	for _, row := range [][2]Register{{l.u, l.pu}, {l.v, l.pv}} {
+		MOVQ(row[0], row[1])
+		IMULQ(l.stride, row[1])
+		ADDQ(l.w, row[1])
+	}
+}
 
-	pu, pv := r, GP64()
-	MOVQ(u, pu)
-	IMULQ(stride, pu)
-	ADDQ(w, pu)
-	MOVQ(v, pv)
-	IMULQ(stride, pv)
-	ADDQ(w, pv)
+// foldQuarter makes the first of x the sum of four.
+func foldQuarter(x, t VecVirtual) {
+	VPERMILPD(Imm(1), x.AsX(), t.AsX())
+	VADDPS(t.AsX(), x.AsX(), x.AsX())
+	VMOVSHDUP(x.AsX(), t.AsX())
+	VADDSS(t.AsX(), x.AsX(), x.AsX())
+}
+
+// move takes the product of the rows, and makes step what the other row is multiplied by;
+// the biases move.
+func (l *factorLoop) move(product, step VecVirtual) {
+	VADDSS(product.AsX(), l.miss, l.miss)
+	VMULSS(l.rate, l.miss, step.AsX())
+	bias, b := GP64(), XMM()
+	MOVQ(l.bias, bias)
+	TESTQ(bias, bias)
+	JZ(LabelRef("unbiased"))
+	for _, end := range []Register{l.u, l.v} {
+		VADDSS(Mem{Base: bias, Index: end, Scale: 4}, step.AsX(), b)
+		VMOVSS(b, Mem{Base: bias, Index: end, Scale: 4})
+	}
+	Label("unbiased")
+	VBROADCASTSS(step.AsX(), step)
+}
+
+// end is the end of an entry, and of the function.
+func (l *factorLoop) end() {
+	VCVTSS2SD(l.miss, l.miss, l.miss)
+	VFMADD231SD(l.miss, l.miss, l.loss)
+	INCQ(l.i)
+	JMP(LabelRef("loop"))
+
+	Label("done")
+	Store(l.i, ReturnIndex(0))
+	Store(l.loss, ReturnIndex(1))
+	VZEROUPPER()
+	RET()
+}
+
+// factorSteps is Factors.Steps. Both rows of a pair lie in registers from the load to
+// the store; mask says which lanes of the last vector are theirs. Entries are fetched
+// far pairs ahead, and the factors of those that are near; rows has known of them, n of
+// which are done. It returns how many it did: fewer when one is outside w.
+func factorSteps(vectors int) {
+	l := beginFactor(fmt.Sprintf("factorAVX512x%d", vectors))
+	lanes, bits := K(), GP32()
+	Load(Param("mask"), bits)
+	KMOVW(bits, lanes)
+	keep := ZMM()
+	VBROADCASTSS(number("keep"), keep)
+	l.next(func(row Register, _ string) {
+		ADDQ(l.w, row)
+		for line := 0; line < 64*vectors; line += 64 {
+			PREFETCHT0(Mem{Base: row, Disp: line})
+		}
+		PREFETCHT0(Mem{Base: row, Index: l.stride, Scale: 1, Disp: -4}) // the last number's
+	})
 	p, q := make([]VecVirtual, vectors), make([]VecVirtual, vectors)
 	sum := ZMM()
 	for c := range vectors {
 		p[c], q[c] = ZMM(), ZMM()
 		if c == vectors-1 {
-			VMOVUPS_Z(Mem{Base: pu, Disp: 64 * c}, lanes, p[c])
-			VMOVUPS_Z(Mem{Base: pv, Disp: 64 * c}, lanes, q[c])
+			VMOVUPS_Z(Mem{Base: l.pu, Disp: 64 * c}, lanes, p[c])
+			VMOVUPS_Z(Mem{Base: l.pv, Disp: 64 * c}, lanes, q[c])
 		} else {
-			VMOVUPS(Mem{Base: pu, Disp: 64 * c}, p[c])
-			VMOVUPS(Mem{Base: pv, Disp: 64 * c}, q[c])
+			VMOVUPS(Mem{Base: l.pu, Disp: 64 * c}, p[c])
+			VMOVUPS(Mem{Base: l.pv, Disp: 64 * c}, q[c])
 		}
 		if c == 0 {
 			VMULPS(p[c], q[c], sum)
@@ -128,34 +184,19 @@ func factorSteps(vectors int) {
 			VFMADD231PS(p[c], q[c], sum)
 		}
 	}
-	half := YMM()
+	half, step := YMM(), ZMM()
 	VEXTRACTF64X4(Imm(1), sum, half)
 	VADDPS(half, sum.AsY(), sum.AsY())
 	VEXTRACTF128(Imm(1), sum.AsY(), half.AsX())
 	VADDPS(half.AsX(), sum.AsX(), sum.AsX())
-	VPERMILPD(Imm(1), sum.AsX(), half.AsX())
-	VADDPS(half.AsX(), sum.AsX(), sum.AsX())
-	VMOVSHDUP(sum.AsX(), half.AsX())
-	VADDSS(half.AsX(), sum.AsX(), sum.AsX())
-	VADDSS(sum.AsX(), miss, miss)
-
-	step := ZMM()
-	VMULSS(rate, miss, step.AsX())
-	TESTQ(bias, bias)
-	JZ(LabelRef("unbiased"))
-	b := XMM()
-	for _, end := range []Register{u, v} {
-		VADDSS(Mem{Base: bias, Index: end, Scale: 4}, step.AsX(), b)
-		VMOVSS(b, Mem{Base: bias, Index: end, Scale: 4})
-	}
-	Label("unbiased")
-	VBROADCASTSS(step.AsX(), step)
+	foldQuarter(sum, half)
+	l.move(sum, step)
 	moved := ZMM()
 	for c := range vectors {
 		for _, row := range []struct {
 			at          Register
 			mine, other VecVirtual
-		}{{pu, p[c], q[c]}, {pv, q[c], p[c]}} {
+		}{{l.pu, p[c], q[c]}, {l.pv, q[c], p[c]}} {
 			VMULPS(keep, row.mine, moved)
 			VFMADD231PS(step, row.other, moved)
 			if c == vectors-1 {
@@ -165,14 +206,83 @@ func factorSteps(vectors int) {
 			}
 		}
 	}
-	VCVTSS2SD(miss, miss, miss)
-	VFMADD231SD(miss, miss, loss)
-	INCQ(i)
-	JMP(LabelRef("loop"))
+	l.end()
+}
 
-	Label("done")
-	Store(i, ReturnIndex(0))
-	Store(loss, ReturnIndex(1))
-	VZEROUPPER()
-	RET()
+// factorAVX2 is the same for rows of any length, which are read twice: from the first
+// cache the second time. Behind whole vectors come 4, 2 and 1 numbers, as many as there
+// are: the next row begins there, and a load from it would wait for a masked store,
+// which AMD's processors moreover take number by number. mask has no meaning.
+func factorAVX2() {
+	l := beginFactor("factorAVX2")
+	keep, whole, c := YMM(), GP64(), GP64()
+	VBROADCASTSS(number("keep"), keep)
+	MOVQ(l.stride, whole)
+	ANDQ(I8(-32), whole)
+	l.next(func(row Register, end string) {
+		ADDQ(l.w, row)
+		MOVQ(l.stride, c)
+		Label("line" + end)
+		PREFETCHT0(Mem{Base: row})
+		ADDQ(Imm(64), row)
+		SUBQ(Imm(64), c)
+		JG(LabelRef("line" + end))
+		PREFETCHT0(Mem{Base: row, Index: c, Scale: 1, Disp: -4}) // the last number's
+	})
+	sum, high := YMM(), XMM()
+	VXORPS(sum, sum, sum)
+	l.parts("dot", c, whole, func(p, q Mem, n int) {
+		x := YMM()
+		load(p, x, n)
+		if n < 4 {
+			y := XMM()
+			load(q, y, n)
+			VFMADD231PS(y, x.AsX(), sum.AsX())
+		} else {
+			VFMADD231PS(q, part(x, n), part(sum, n))
+		}
+	}, func() {
+		VEXTRACTF128(Imm(1), sum, high)
+		VADDPS(high, sum.AsX(), sum.AsX())
+	})
+	foldQuarter(sum, high)
+	step := YMM()
+	l.move(sum, step)
+	l.parts("update", c, whole, func(p, q Mem, n int) {
+		x, y, moved := YMM(), YMM(), YMM()
+		load(p, x, n)
+		load(q, y, n)
+		for _, row := range []struct {
+			at          Mem
+			mine, other VecVirtual
+		}{{p, x, y}, {q, y, x}} {
+			VMULPS(part(keep, n), part(row.mine, n), part(moved, n))
+			VFMADD231PS(part(step, n), part(row.other, n), part(moved, n))
+			store(moved, row.at, n)
+		}
+	}, func() {})
+	l.end()
+}
+
+// parts goes over the numbers of both rows, n of them at a time: whole bytes by vectors
+// of eight, then, after rest, what is left. c is where it is.
+func (l *factorLoop) parts(name string, c, whole Register, body func(p, q Mem, n int), rest func()) {
+	at := func(row Register) Mem { return Mem{Base: row, Index: c, Scale: 1} }
+	XORQ(c, c)
+	JMP(LabelRef(name + "Test"))
+	Label(name + "Whole")
+	body(at(l.pu), at(l.pv), 8)
+	ADDQ(Imm(32), c)
+	Label(name + "Test")
+	CMPQ(c, whole)
+	JL(LabelRef(name + "Whole"))
+	rest()
+	for _, n := range []int{4, 2, 1} {
+		none := fmt.Sprint(name, n)
+		TESTQ(U32(4*n), l.stride)
+		JZ(LabelRef(none))
+		body(at(l.pu), at(l.pv), n)
+		ADDQ(Imm(uint64(4*n)), c)
+		Label(none)
+	}
 }

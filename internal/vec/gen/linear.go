@@ -95,7 +95,9 @@ func steps(name string, decay bool) {
 const lead = 16
 
 // fetchRow asks memory for the row at soon, the first lines of it at once, as few rows are
-// longer, and twice as far ahead for its label and for where it lies.
+// longer, and twice as far ahead for its label and for where it lies. It goes to the second
+// level of cache: sixteen rows of 140 numbers would take more than half of a first level
+// of 32 KiB, where the weights are wanted.
 func fetchRow(soon, ptr Register) {
 	number, from, n, y := GP64(), GP64(), GP64(), GP64()
 	MOVLQSX(Mem{Base: soon, Disp: 4 * lead}, number)
@@ -112,8 +114,8 @@ func fetchRow(soon, ptr Register) {
 	LEAQ(Mem{Base: val, Index: from, Scale: 4}, val)
 	const line = 64 // bytes, 16 numbers
 	lines := func(k int) {
-		PREFETCHT0(Mem{Base: idx, Disp: k * line})
-		PREFETCHT0(Mem{Base: val, Disp: k * line})
+		PREFETCHT1(Mem{Base: idx, Disp: k * line})
+		PREFETCHT1(Mem{Base: val, Disp: k * line})
 	}
 	lines(0)
 	lines(1)

@@ -11,6 +11,7 @@ import (
 // sparse makes the loops of sparse_amd64.s.
 func sparse() {
 	nonzeros()
+	nonzerosAVX2()
 	prefetch()
 	for _, isa := range []isa{{"AVX512", ZMM, 16}, {"AVX2", YMM, 8}} {
 		isa.merge()
