@@ -7,15 +7,27 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
 )
 
 // The sizes around those of vectors and of the loops' unrolling.
 var oddSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48, 49, 63, 64, 65, 70}
 
-// bits are those of w, in the same memory.
+// bits are those of w.
 func bits(w []float32) []uint32 {
-	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(w))), len(w))
+	b := make([]uint32, len(w))
+	for i, v := range w {
+		b[i] = math.Float32bits(v)
+	}
+	return b
+}
+
+// onBits lets f change the bits of w.
+func onBits(w []float32, f func(b []uint32)) {
+	b := bits(w)
+	f(b)
+	for i, v := range b {
+		w[i] = math.Float32frombits(v)
+	}
 }
 
 // between is n numbers in memory with guard words around them.
@@ -77,7 +89,7 @@ func linearHalves(t *testing.T, loss LinearLoss, most int, kind string) {
 			if name == "plain" {
 				l.Write(w[:d], &w[d], rows[k], lr, coef[0])
 			} else {
-				l.WriteAtomic(bits(w[:d]), &bits(w)[d], rows[k], lr, coef[0])
+				onBits(m, func(b []uint32) { l.WriteAtomic(b[32:32+d], &b[32+d], rows[k], lr, coef[0]) })
 			}
 		}
 		if !sameBits(m, memory) {
@@ -138,7 +150,13 @@ func factorHalves(t *testing.T, k int, biased bool) {
 			if name == "plain" {
 				f.Write(r, idx, y, coef, s)
 			} else {
-				f.WriteAtomic(bits(f.W), bits(f.Bias), idx[2*r], idx[2*r+1], coef, s)
+				onBits(m, func(b []uint32) {
+					n, biases := 32+nodes*k, []uint32(nil)
+					if biased {
+						biases = b[n : n+nodes]
+					}
+					f.WriteAtomic(b[32:n], biases, idx[2*r], idx[2*r+1], coef, s)
+				})
 			}
 		}
 		if !sameBits(m, memory) {
@@ -224,7 +242,7 @@ func TestAxpyAtomic(t *testing.T) {
 			copy(w, fresh(t, n))
 			other, x := slices.Clone(memory), fresh(t, n)
 			Axpy(0.3, x, w)
-			AxpyAtomic(0.3, x, bits(other[32:32+n]))
+			onBits(other, func(b []uint32) { AxpyAtomic(0.3, x, b[32:32+n]) })
 			if !sameBits(memory, other) {
 				t.Errorf("%d numbers: %v, Axpy makes them %v", n, other, memory)
 			}
