@@ -1,9 +1,10 @@
 // Package cpu is the device in host memory: it takes steps on weights that all workers map.
 //
 //	backend.go        the Backend
-//	cpu.go            the hot loop, and the write that races
-//	steps.go          models that take steps by themselves
-//	write.go          what the modes put around a write
+//	cpu.go            the device, and the write that races
+//	loop.go           the hot loop of all modes
+//	rows.go           the rows of its steps
+//	guard.go          what the modes put between read and write
 //	merge.go          a worker's copy of the weights
 //	lock.go           locked mode; ordered mode is in package control
 //	delay.go          delayed modes
@@ -52,7 +53,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 	if d.opt.kind != "sgd" {
 		d.flatten()
 	}
-	d.put(rate)
+	d.descend(rate)
 	return loss
 }
 

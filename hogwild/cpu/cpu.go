@@ -17,8 +17,8 @@ import (
 // cpu is the Device whose weights lie in host memory that all workers map.
 //
 // Weights are written while others read and write them here, and in the three ways
-// that stand beside it: steps.go (steps that a model takes by itself), hot.go (merging a
-// worker's copy) and write.go (by compare-and-swap). Nothing orders those accesses: a float32 is read and written whole on every
+// that stand beside it: loop.go (steps that a model takes by itself), merge.go (merging a
+// worker's copy) and guard.go (by compare-and-swap). Nothing orders those accesses: a float32 is read and written whole on every
 // machine that Go runs on, an update that another one overtakes is lost, and that
 // is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
 type cpu struct {
@@ -35,9 +35,13 @@ type cpu struct {
 	plan   plan.Plan
 	rate   plan.Schedule
 	model  model.Model
-	step   model.Stepper // the model, when it can take the steps of this run by itself; else nil
-	hot    *hot          // the copy of the weights that this worker trains; nil: it has none
-	bias   *hot          // that of the bias alone, where there is none of the weights; nil: neither
+	step   model.HalfStepper // the model, when it takes the steps of this run by itself; else nil
+	fused  bool              // nothing stands between the halves of its steps
+	length model.Step        // of those steps, without their rate
+	coef   []float32         // of the step at hand
+	spin   spin              // between a gradient and its write
+	hot    *hot              // the copy of the weights that this worker trains; nil: it has none
+	bias   *hot              // that of the bias alone, where there is none of the weights; nil: neither
 	set    *data.Set
 	reader *data.Reader
 	work   vec.Workspace
@@ -45,9 +49,11 @@ type cpu struct {
 	decay  []span    // the weights that l1 and l2 act on
 	orders []data.Order
 	rows   []int32
-	span   []int32    // steps.go: a stretch of the order
-	queued []int32    // steps.go: the rows of the chunks in hand
+	span   []int32    // rows.go: a stretch of the order
+	queued []int32    // rows.go: the rows of the chunks in hand
 	queue  []int32    // those of them whose steps are still to be taken
+	lr     float64    // the rate of the step at hand
+	block  int64      // the examples that it is that of begin here
 	x      []data.Row // the inputs of the step's batch
 	g      model.Gradient
 	sums   []float32 // of a batch: the gradient of the bias, and of what centring keeps
@@ -56,13 +62,14 @@ type cpu struct {
 	steps  int64
 	point  []float32 // simplex.go: a point on its way to the simplex
 
-	// what the mode needs: see write.go
+	// what the mode needs: see guard.go
 	sample  *sampler
 	bits    []uint32 // w, for compare-and-swap
 	atomic  bool     // all writes are that
 	scratch []float32
-	width   int         // weights in a row of the first parameter
-	locks   *blockLocks // nil in other modes
+	width   int           // weights in a row of the first parameter
+	locks   *blockLocks   // nil in other modes
+	touched []model.Range // by a step, for the locks
 	turns   *control.Tickets
 	delay   *delay
 
@@ -78,7 +85,11 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	d := &cpu{
 		weights: m.W, w: m.W, slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
-		model: slowed(&c.Config, s.Model), set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
+		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
+		block: -1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
+	}
+	if c.GradientDelay > 0 {
+		d.spin = newSpin(c.GradientDelay)
 	}
 	for _, state := range m.Optimizers {
 		d.opts = append(d.opts, newOptimizer(c, state))
@@ -111,11 +122,12 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	case c.Delayed():
 		d.delay = newDelay(c)
 	}
-	var copied bool
-	d.step, copied = d.stepper()
+	copied := d.stepBy(s.Model)
 	d.hot = d.holdBack(m, copied)
 	if copied {
-		d.bias = d.holdBias(s.Params)
+		if d.bias = d.holdBias(s.Params); d.bias != nil {
+			d.length.Bias = &d.bias.mine[0]
+		}
 	}
 	return d
 }
@@ -123,99 +135,13 @@ func newCPU(s *device.Setup, rank int) *cpu {
 // onto lets the device train w instead of the weights that all workers share. Nobody
 // else writes it: there is nothing to hold back, and nothing to sample.
 func (d *cpu) onto(w []float32) *cpu {
-	d.weights, d.w, d.bits, d.hot, d.bias = w, w, shm.Bits(w), nil, nil
+	d.weights, d.w, d.bits, d.hot, d.bias, d.length.Bias = w, w, shm.Bits(w), nil, nil, nil
 	d.atomic, d.sample.left = false, math.MaxInt
 	return d
 }
 
-// Train trains the chunks one after the other.
-func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
-	d.tallies = d.tallies[:0]
-	train := d.train
-	if d.step != nil {
-		train = d.trainSteps
-		d.lineUp(cs)
-	}
-	for _, c := range cs {
-		if d.delay != nil {
-			d.delay.epoch = c.Epoch
-		}
-		t, err := train(c)
-		if err != nil {
-			return nil, err
-		}
-		d.tallies = append(d.tallies, t)
-	}
-	d.flush()
-	return d.tallies, nil
-}
-
-// PreferredChunks is one chunk: a core gains nothing from more. But a worker that holds
-// updates back flushes them at the end, and a chunk of such short steps is short.
-func (d *cpu) PreferredChunks() int {
-	if d.step != nil {
-		return stepAppetite
-	}
-	return 1
-}
-
-// train is the hot loop: for each step take the batch, compute the gradient, apply it.
-func (d *cpu) train(c plan.Chunk) (plan.ChunkResult, error) {
-	var t plan.ChunkResult
-	order := d.orders[max(c.Rank, 0)]
-	lr, seen, block := 0.0, c.Seen, int64(-1)
-	for first := c.First; t.Examples < c.Count; first += c.Stride {
-		rows := d.take(order, c, first, min(c.Batch, c.Count-t.Examples))
-		b := d.reader.Batch(rows)
-		b.Epoch = c.Epoch
-		d.x = b.Rows
-		if at := d.rate.Block(seen); at != block {
-			lr, block = d.rate.At(at), at
-		}
-		d.begin()
-		loss := d.model.Grad(d.w, b, &d.g)
-		d.steps++
-		if math.IsNaN(loss) || math.IsInf(loss, 0) {
-			d.drop()
-			return t, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: lr}
-		}
-		d.apply(lr)
-		t.Steps++
-		t.Examples += len(rows)
-		t.Loss += loss
-		seen += int64(len(rows) * c.Weight)
-	}
-	return t, nil
-}
-
-// take are the n rows at position first of the epoch's order. A chunk without gaps
-// is computed once, at its first step.
-func (d *cpu) take(order data.Order, c plan.Chunk, first, n int) []int32 {
-	if c.Stride != c.Batch {
-		order.Fill(d.rows[:n], c.Epoch, first)
-		return d.rows[:n]
-	}
-	if first == c.First {
-		order.Fill(d.rows[:c.Count], c.Epoch, first)
-		d.reader.Ahead(d.rows[:c.Count])
-	}
-	return d.rows[first-c.First:][:n]
-}
-
-// apply takes one step down the gradient in d.g.
-func (d *cpu) apply(lr float64) {
-	if d.opt.kind != "sgd" || d.cfg.AveragesGradients() {
-		d.flatten()
-	}
-	if d.cfg.AveragesGradients() {
-		d.sample.wrote(1)
-		return // the step is taken by all together, in Average
-	}
-	d.write(lr)
-}
-
-// put writes the step to the weights: which mode lets it do so, write.go knows.
-func (d *cpu) put(lr float64) {
+// descend writes the step down the gradient in d.g to the weights.
+func (d *cpu) descend(lr float64) {
 	if d.opt.kind != "sgd" {
 		d.opt.turn(d.dense, 0, lr, d.opt.begin())
 		d.add(0, -1, d.dense)
@@ -280,7 +206,7 @@ func (d *cpu) pushBias(p *model.Part, a float32) {
 // add has THE racy line: w[from:] += a u, while others read and write w.
 func (d *cpu) add(from int, a float32, u []float32) {
 	if d.atomic {
-		addAtomic(d.bits[from:], a, u)
+		vec.AxpyAtomic(a, u, d.bits[from:])
 		return
 	}
 	vec.Axpy(a, u, d.w[from:from+len(u)])

@@ -86,7 +86,7 @@ func TestApplyIsTheDenseStep(t *testing.T) {
 				d.dense = guarded(t, len(w))
 				d.flatten()
 				near(t, what+", gradient", d.dense, g)
-				d.apply(0.3)
+				d.write(nil, 0.3)
 				for i := range w {
 					w[i] -= 0.3 * g[i]
 				}
@@ -117,7 +117,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 				}
 				at += p.Len()
 			}
-			d.apply(lr)
+			d.write(nil, lr)
 			near(t, optimizer+" "+kind, d.weights, w)
 		}
 	}
@@ -130,7 +130,7 @@ func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 	c := defaults()
 	c.Model, c.L2, c.L1 = "mlp:40", l2, l1
 	d, w, g := oneStep(t, c, randomSet(data.Sparse, 50, 4, 3), 9)
-	d.apply(lr)
+	d.write(nil, lr)
 	first, last := d.g.Parts[0], d.g.Parts[1]
 	for i := last.Offset; i < last.Offset+last.In*last.Out; i++ {
 		w[i] -= lr * (g[i] + l2*w[i])
@@ -157,7 +157,7 @@ func withoutLoss(t *testing.T, edit func(c *config.Config)) (d *cpu, epoch func(
 			b := d.reader.Batch([]int32{row, row + 1, row + 2, row + 3})
 			d.x = b.Rows
 			d.g.Parts = []model.Part{{In: 12, Out: 3, Bias: 36, X: b.Rows, D: make([]float32, 12)}}
-			d.apply(lr)
+			d.write(nil, lr)
 			steps++
 		}
 		return steps
@@ -211,7 +211,7 @@ func TestL1OfDenseInputsMakesZeros(t *testing.T) {
 	c.Model, c.L1 = "softmax", 0.5
 	d, w, g := oneStep(t, c, randomSet(data.Floats, 50, 11, 3), 9)
 	zeros := 0
-	d.apply(1)
+	d.write(nil, 1)
 	for i := range w {
 		w[i] -= g[i]
 		if i >= 33 {
@@ -257,7 +257,7 @@ func TestTrainStopsAtNaN(t *testing.T) {
 	all[0].orders[0].Fill(order, 0, 0)
 	set.Y[order[35]] = float32(math.Inf(1)) // in the fourth step
 	fillRandom(m.W)
-	tally, err := all[0].train(all[0].plan.At(0, 0))
+	tally, err := all[0].chunk(all[0].plan.At(0, 0))
 	var nan *device.NotFiniteError
 	if !errors.Is(err, device.ErrNotFinite) || !errors.As(err, &nan) || nan.Step != 4 || nan.LR != 0.25 || tally.Steps != 3 {
 		t.Errorf("%v after %+v", err, tally)
@@ -285,7 +285,7 @@ func TestTrainFollowsTheSchedule(t *testing.T) {
 		want, seen := 0.0, 0.0
 		for i := from; i < to; i++ {
 			chunk := d.plan.At(0, i)
-			if _, err := d.train(chunk); err != nil {
+			if _, err := d.chunk(chunk); err != nil {
 				t.Fatal(err)
 			}
 			for range stepsOf(chunk) {

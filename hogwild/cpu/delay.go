@@ -32,8 +32,10 @@ type delay struct {
 	epoch   int
 }
 
-// pending is the gradient of a step that has not landed, copied.
+// pending is what a step that has not landed has read: coefficients, or a gradient, copied.
 type pending struct {
+	row   [1]int32  // of a model that takes its steps by itself
+	coef  []float32 // of that step
 	lr    float64
 	at    uint64 // updates that had landed when the weights were read
 	late  bool   // all workers that we play were at work by then
@@ -58,13 +60,17 @@ func newDelay(c *tuning.Job) *delay {
 	return d
 }
 
-// hold takes the gradient of a step, and lands the update whose time has come.
-func (l *delay) hold(d *cpu, lr float64) {
+// hold takes what a step has read, and lands the update whose time has come.
+func (l *delay) hold(d *cpu, rows []int32, lr float64) {
 	i := l.free[len(l.free)-1]
 	l.free = l.free[:len(l.free)-1]
 	u := &l.updates[i]
 	u.lr, u.at, u.late = lr, l.landed, l.begun >= l.steps
-	u.copy(d)
+	if d.step != nil {
+		u.row[0], u.coef = rows[0], append(u.coef[:0], d.coef...)
+	} else {
+		u.copy(d)
+	}
 	l.flying = append(l.flying, i)
 	l.begun++
 	if len(l.flying) <= l.steps {
@@ -84,13 +90,13 @@ func (l *delay) land(d *cpu, next int) {
 	l.flying = append(l.flying[:next], l.flying[next+1:]...)
 	l.free = append(l.free, i)
 	u := &l.updates[i]
-	parts, x, dense := d.g.Parts, d.x, d.dense
-	d.g.Parts, d.x = u.parts, u.x
+	parts, x, dense, coef := d.g.Parts, d.x, d.dense, d.coef
+	d.g.Parts, d.x, d.coef = u.parts, u.x, u.coef
 	if d.opt.kind != "sgd" {
 		d.dense = u.dense
 	}
-	d.put(u.lr)
-	d.g.Parts, d.x, d.dense = parts, x, dense
+	d.put(u.row[:], u.lr)
+	d.g.Parts, d.x, d.dense, d.coef = parts, x, dense, coef
 	if u.late {
 		d.sample.record.Stale(l.landed - u.at)
 	}

@@ -150,7 +150,7 @@ func TestTrainVisitsItsRows(t *testing.T) {
 					p := &probe{}
 					d.model = p
 					chunk := d.plan.At(1, i)
-					tally, err := d.train(chunk)
+					tally, err := d.chunk(chunk)
 					steps := stepsOf(chunk)
 					if want := (plan.ChunkResult{Examples: chunk.Count, Steps: len(steps), Loss: 2 * float64(chunk.Count)}); err != nil || tally != want {
 						t.Fatalf("%s %s, %+v: %+v, %v", mode, partition, chunk, tally, err)

@@ -3,31 +3,14 @@ package cpu
 import (
 	"math"
 	"time"
-
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
-	"hogwild/hogwild/model"
 )
 
-// slowModel is a model each of whose gradients takes so much longer to compute: the artificial
-// delay with which the Hogwild! paper asks how slow a gradient must be for round robin to
-// keep up (Niu et al. 2011). It comes when the gradient is there
-// and nothing of its update is written, before any lock or turn is waited for, as the
-// gradient itself does. A slow model takes no steps by itself (model.Stepper): there
-// reading and writing are one.
-type slowModel struct {
-	model.Model
-	spin
-}
-
-// Grad is the model's, and later.
-func (s *slowModel) Grad(w []float32, b *data.Batch, g *model.Gradient) float64 {
-	loss := s.Model.Grad(w, b, g)
-	s.wait()
-	return loss
-}
-
-// spin keeps a core busy for a time. It counts turns of a loop, since a gradient takes a
+// spin makes each gradient take so much longer to compute: the artificial delay with which
+// the Hogwild! paper asks how slow a gradient must be for round robin to keep up (Niu et
+// al. 2011). It comes when the gradient, or the coefficients, are there and nothing of the
+// update is written, before any lock or turn is waited for.
+//
+// It keeps a core busy for a time. It counts turns of a loop, since a gradient takes a
 // core and not only time: of two workers on one core, each waits for the other's. How long
 // a turn is, about a nanosecond, is measured first; from clocked on a clock is looked at
 // too, so that a wait is never shorter than it should be. In CPU time waits of 1, 10, 100,
@@ -52,6 +35,9 @@ func newSpin(d time.Duration) spin {
 
 // wait takes the time.
 func (s *spin) wait() {
+	if s.turns == 0 {
+		return
+	}
 	if s.least == 0 {
 		s.x = turn(s.x, s.turns)
 		return
@@ -85,12 +71,4 @@ func turn(x uint64, n int) uint64 {
 		x = x*6364136223846793005 + 1442695040888963407 // Knuth's MMIX
 	}
 	return x
-}
-
-// slowed makes a model as slow as the configuration says.
-func slowed(c *config.Config, m model.Model) model.Model {
-	if c.GradientDelay == 0 {
-		return m
-	}
-	return &slowModel{m, newSpin(c.GradientDelay)}
 }

@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/vec"
 )
 
 // sampler measures, at few of a worker's steps, what working without locks does to it:
@@ -147,7 +148,7 @@ func (s *sampler) try(bits []uint32, at int, loaded uint32) {
 	was := atomic.SwapUint32(&bits[at], loaded)
 	s.record.Tried(was != loaded)
 	if was != loaded {
-		addAtomic(bits[at:], math.Float32frombits(was)-math.Float32frombits(loaded), one[:])
+		vec.AxpyAtomic(math.Float32frombits(was)-math.Float32frombits(loaded), one[:], bits[at:])
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/vec"
 	"hogwild/shm"
 )
 
@@ -89,7 +90,7 @@ func TestSamplerSeesLosses(t *testing.T) {
 		}
 		busy.Go(func() {
 			for a := float32(1); !stop.Load(); a = -a { // from 2^24 on, adding 1 would change nothing
-				with(1, func() { addAtomic(bits, a, one[:]) })
+				with(1, func() { vec.AxpyAtomic(a, one[:], bits) })
 			}
 		})
 		r := m.Records[0]
@@ -154,7 +155,7 @@ func BenchmarkSampledTraining(b *testing.B) {
 				for rank, d := range all {
 					start := time.Now()
 					for i := range 2 {
-						if _, err := d.train(d.plan.At(0, i)); err != nil {
+						if _, err := d.chunk(d.plan.At(0, i)); err != nil {
 							b.Fatal(err)
 						}
 					}

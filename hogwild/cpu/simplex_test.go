@@ -26,7 +26,7 @@ func TestProjectIsTheStep(t *testing.T) {
 		for i := range 120 {
 			b := d.reader.Batch([]int32{int32(i), int32(i + 7), int32(3 * i), int32(i)})
 			d.x = b.Rows
-			d.begin()
+			d.begin([]int32{int32(i)})
 			d.model.Grad(d.w, b, &d.g)
 			want := append([]float32(nil), d.w...)
 			for _, p := range d.g.Parts {
@@ -36,7 +36,7 @@ func TestProjectIsTheStep(t *testing.T) {
 				}
 				model.Project(x, make([]float32, 3))
 			}
-			d.apply(0.1)
+			d.write(nil, 0.1)
 			for i := range want {
 				if math.Abs(float64(want[i]-d.w[i])) > 1e-6 {
 					t.Fatalf("%s: number %d is %v, want %v", mode, i, d.w[i], want[i])

@@ -2,8 +2,10 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"hogwild/hogwild/data"
 )
@@ -23,7 +25,9 @@ import (
 type cut struct {
 	n, d int // nodes, terminals
 	touched
-	move []float32 // 2 x d: where Steps takes the two ends
+	move []float32 // 2 x d: where a step takes the two ends
+	was  []float32 // 2 x d: where they are
+	coef []float32 // of Steps
 	room []float32
 }
 
@@ -47,7 +51,8 @@ var cuts = familyOf{
 	},
 	build: func(s Spec) Model {
 		d := s.Outputs
-		return &cut{n: s.Features, d: d, touched: newTouched(d), move: make([]float32, 2*d), room: make([]float32, d)}
+		return &cut{n: s.Features, d: d, touched: newTouched(d), move: make([]float32, 2*d), was: make([]float32, 2*d),
+			coef: make([]float32, d), room: make([]float32, d)}
 	},
 }
 
@@ -140,29 +145,100 @@ func (m *cut) Eval(w []float32, b *data.Batch) Score {
 // Suits tells that Steps is for every set of pairs, each worker on the weights of all.
 func (m *cut) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
 
-// Steps takes the step of each edge, straight at the points of its two ends.
+// Steps takes the step of each edge.
 func (m *cut) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	for _, r := range rows {
-		u, v := set.Idx[2*r], set.Idx[2*r+1]
-		p, q := m.point(w, u), m.point(w, v)
-		q = q[:len(p)]
-		to, from := m.move[:len(p)], m.move[len(p):][:len(p)]
-		half, sum := set.Y[r]/2*s.LR, float32(0)
-		for c, pc := range p {
-			apart := pc - q[c]
-			by := half * sign(apart)
-			to[c], from[c] = pc-by, q[c]+by
-			sum += max(apart, -apart)
-		}
-		loss += float64(set.Y[r]) / 2 * float64(sum)
-		if int(u) >= m.d {
-			Project(to, m.room)
-			copy(p, to)
-		}
-		if int(v) >= m.d {
-			Project(from, m.room)
-			copy(q, from)
-		}
+		loss += m.Read(w, set, []int32{r}, s, m.coef)
+		m.Write(w, set, r, s, m.coef)
 	}
 	return loss
+}
+
+// CoefLen: the ends of an edge move by the same numbers, one of them backwards.
+func (m *cut) CoefLen() int { return m.d }
+
+// Read sets coef to the signs of the differences.
+func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) float64 {
+	r, sum := rows[0], float32(0)
+	p, q := m.point(w, set.Idx[2*r]), m.point(w, set.Idx[2*r+1])
+	q, coef = q[:len(p)], coef[:len(p)]
+	for c, pc := range p {
+		apart := pc - q[c]
+		coef[c] = sign(apart)
+		sum += max(apart, -apart)
+	}
+	return float64(set.Y[r]) / 2 * float64(sum)
+}
+
+// Write moves both ends, and projects them.
+func (m *cut) Write(w []float32, set *data.Set, row int32, s Step, coef []float32) {
+	u, v := set.Idx[2*row], set.Idx[2*row+1]
+	p, q := m.point(w, u), m.point(w, v)
+	to, from := m.moved(p, q, set.Y[row]/2*s.LR, coef)
+	if int(u) >= m.d {
+		Project(to, m.room)
+		copy(p, to)
+	}
+	if int(v) >= m.d {
+		Project(from, m.room)
+		copy(q, from)
+	}
+}
+
+// moved are both ends, moved and not yet projected.
+func (m *cut) moved(p, q []float32, half float32, coef []float32) (to, from []float32) {
+	to, from = m.move[:len(p)], m.move[len(p):][:len(p)]
+	q, coef = q[:len(p)], coef[:len(p)]
+	for c, pc := range p {
+		by := half * coef[c]
+		to[c], from[c] = pc-by, q[c]+by
+	}
+	return to, from
+}
+
+// WriteAtomic adds, to what others have made of an end meanwhile, the difference.
+func (m *cut) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32) {
+	u, v := set.Idx[2*row], set.Idx[2*row+1]
+	was := m.was
+	for c := range m.d {
+		was[c] = math.Float32frombits(atomic.LoadUint32(&w[int(u)*m.d+c]))
+		was[m.d+c] = math.Float32frombits(atomic.LoadUint32(&w[int(v)*m.d+c]))
+	}
+	to, from := m.moved(was[:m.d], was[m.d:], set.Y[row]/2*s.LR, coef)
+	for _, end := range []struct {
+		node    uint32
+		was, to []float32
+	}{{u, was[:m.d], to}, {v, was[m.d:], from}} {
+		if int(end.node) < m.d {
+			continue
+		}
+		Project(end.to, m.room)
+		for c, x := range end.to {
+			replace(&w[int(end.node)*m.d+c], end.was[c], x)
+		}
+	}
+}
+
+// replace puts x in the place of was, or, where another number is by now, adds the
+// difference to that.
+func replace(p *uint32, was, x float32) {
+	for {
+		now, to := atomic.LoadUint32(p), x
+		if now != math.Float32bits(was) {
+			to = math.Float32frombits(now) + (x - was)
+		}
+		if atomic.CompareAndSwapUint32(p, now, math.Float32bits(to)) {
+			return
+		}
+	}
+}
+
+// Touched are the points of both ends: terminals do not move.
+func (m *cut) Touched(set *data.Set, row int32, ranges []Range) []Range {
+	for _, node := range set.Idx[2*row : 2*row+2] {
+		if int(node) >= m.d {
+			ranges = append(ranges, Range{int(node) * m.d, (int(node) + 1) * m.d})
+		}
+	}
+	return ranges
 }

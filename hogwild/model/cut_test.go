@@ -140,7 +140,7 @@ func TestMinimumCut(t *testing.T) {
 	}
 	for epoch := range epochs {
 		r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		m.(Stepper).Steps(w, set, rows, Step{LR: 0.1 * (1 - float32(epoch)/epochs)})
+		m.(HalfStepper).Steps(w, set, rows, Step{LR: 0.1 * (1 - float32(epoch)/epochs)})
 	}
 	if got := m.Eval(w, b).Loss; got > 1.02*want || got < want-1e-4 {
 		t.Errorf("the relaxed cut weighs %v, the minimum is %v", got, want)

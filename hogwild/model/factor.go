@@ -168,5 +168,45 @@ func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Kind == 
 // Steps is the fast loop: see vec.Factors.
 func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 	f := m.view(w)
-	return f.Steps(rows, set.Idx, set.Y, vec.FactorRate{Keep: 1 - s.LR*m.l2, Rate: -2 * s.LR})
+	return f.Steps(rows, set.Idx, set.Y, m.rate(s))
+}
+
+func (m *factor) rate(s Step) vec.FactorRate {
+	return vec.FactorRate{Keep: 1 - s.LR*m.l2, Rate: -2 * s.LR}
+}
+
+// CoefLen: the values that were read are among them.
+func (m *factor) CoefLen() int { return vec.Coefs(m.k) }
+
+func (m *factor) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) float64 {
+	f := m.view(w)
+	return f.Read(rows, set.Idx, set.Y, coef)
+}
+
+func (m *factor) Write(w []float32, set *data.Set, row int32, s Step, coef []float32) {
+	f := m.view(w)
+	f.Write(row, set.Idx, set.Y, coef, m.rate(s))
+}
+
+func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32) {
+	n := m.nodes() * m.k
+	var biases []uint32
+	if m.biased {
+		biases = w[n : n+m.nodes()]
+	}
+	f := vec.Factors{K: m.k}
+	f.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef, m.rate(s))
+}
+
+// Touched are the factors of the entry's row and of its column, and their biases.
+func (m *factor) Touched(set *data.Set, row int32, ranges []Range) []Range {
+	for _, node := range set.Idx[2*row : 2*row+2] {
+		at := int(node) * m.k
+		ranges = append(ranges, Range{at, at + m.k})
+		if m.biased {
+			at = m.nodes()*m.k + int(node)
+			ranges = append(ranges, Range{at, at + 1})
+		}
+	}
+	return ranges
 }

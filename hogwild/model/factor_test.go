@@ -128,7 +128,7 @@ func sameSteps(t *testing.T, m Model, w []float32, b *data.Batch, apply func(w [
 		want += m.Grad(slow, &data.Batch{Rows: b.Rows[i : i+1], Y: b.Y[i : i+1], Features: b.Features}, g)
 		apply(slow, lr)
 	}
-	s := m.(Stepper)
+	s := m.(HalfStepper)
 	if steps, copied := s.Suits(set); !steps || copied {
 		t.Errorf("Suits: %v, %v, want it to, on the weights of all", steps, copied)
 	}
@@ -156,10 +156,10 @@ func TestPairsNoAllocation(t *testing.T) {
 	if n := testing.AllocsPerRun(50, func() {
 		m.Grad(w, entries, &g)
 		m.Eval(w, entries)
-		m.(Stepper).Steps(w, set, rows, Step{LR: 0.01})
+		m.(HalfStepper).Steps(w, set, rows, Step{LR: 0.01})
 		c.Grad(x, edges, &g)
 		c.Eval(x, edges)
-		c.(Stepper).Steps(x, set, rows, Step{LR: 0.01})
+		c.(HalfStepper).Steps(x, set, rows, Step{LR: 0.01})
 	}); n != 0 {
 		t.Errorf("%v allocations a call", n)
 	}

@@ -84,9 +84,10 @@ type Model interface {
 	Eval(w []float32, b *data.Batch) Score
 }
 
-// Stepper is a model whose step on one example is so short that a Gradient in between
-// would cost more than the step.
-type Stepper interface {
+// HalfStepper is a model whose step on one example is so short that a Gradient in between
+// would cost more than the step. It takes the step in two halves, with coefficients from one
+// to the other, so that a caller can put what it likes between them; or both at once.
+type HalfStepper interface {
 	Model
 	// Suits tells whether Steps can be used on the set, and, when it can, whether a worker
 	// may train a copy of the weights for some hundred steps before it adds what it has
@@ -97,9 +98,26 @@ type Stepper interface {
 	// summed loss. Ask for 64 rows at a time or more, all of one rate. Behind rows, as
 	// far as its capacity goes, may stand those of the next call, to be fetched ahead.
 	Steps(w []float32, set *data.Set, rows []int32, s Step) float64
+	// CoefLen is how many coefficients a step has.
+	CoefLen() int
+	// Read is the half that reads: it sets coef to the coefficients of a step on the first of
+	// rows, and returns the loss. What stands behind that row is fetched ahead.
+	Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32) float64
+	// Write is the half that writes: by the coefficients of the row. Regularizers and
+	// projections act on the weights as they are now. Read and Write in turns leave the bits
+	// that Steps leaves.
+	Write(w []float32, set *data.Set, row int32, s Step, coef []float32)
+	// WriteAtomic is Write by compare-and-swap, on the bits of the weights: nothing that
+	// others write meanwhile is lost. Where nobody does, it leaves the bits that Write leaves.
+	WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32)
+	// Touched appends the ranges of weights that a step on the row writes.
+	Touched(set *data.Set, row int32, ranges []Range) []Range
 }
 
-// Step is how long the steps of a Stepper are.
+// Range is the weights From to To-1.
+type Range struct{ From, To int }
+
+// Step is how long the steps of a HalfStepper are.
 type Step struct {
 	LR, L2, L1 float32
 	Bias       *float32 // of a linear model, when it is not to be the one in w

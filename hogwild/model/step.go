@@ -25,21 +25,67 @@ func (m *mlp) Suits(set *data.Set) (steps, copied bool) {
 	return steps, steps
 }
 
-// Steps takes the steps of the rows: see Stepper. The set is one that Suits.
+// Steps takes the steps of the rows: see HalfStepper. The set is one that Suits.
 func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+	l := m.on(set, s)
+	return l.Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
+}
+
+// CoefLen is one: what the row is multiplied by.
+func (m *mlp) CoefLen() int { return 1 }
+
+func (m *mlp) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32) float64 {
+	l := m.on(set, s)
+	return l.Read(m.stages[0].matrix(w), m.biasIn(w, s), rows, &coef[0])
+}
+
+func (m *mlp) Write(w []float32, set *data.Set, row int32, s Step, coef []float32) {
+	l := m.on(set, s)
+	l.Write(m.stages[0].matrix(w), m.biasIn(w, s), row, s.LR, coef[0])
+}
+
+func (m *mlp) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32) {
+	var bias *uint32
+	if b := m.stages[0].bias; b >= 0 {
+		bias = &w[b]
+	}
+	from := m.stages[0].weight
+	m.on(set, s).WriteAtomic(w[from:from+m.stages[0].in], bias, row, s.LR, coef[0])
+}
+
+// Touched are the weights of the row's features, and the bias.
+func (m *mlp) Touched(set *data.Set, row int32, ranges []Range) []Range {
+	for _, j := range set.Idx[set.Ptr[row]:set.Ptr[row+1]] {
+		at := m.stages[0].weight + int(j)
+		ranges = append(ranges, Range{at, at + 1})
+	}
+	if b := m.stages[0].bias; b >= 0 {
+		ranges = append(ranges, Range{b, b + 1})
+	}
+	return ranges
+}
+
+// biasIn is where the bias is: a zero for a model without.
+func (m *mlp) biasIn(w []float32, s Step) *float32 {
+	b := m.stages[0].bias
+	switch {
+	case b < 0:
+		return &m.noBias
+	case s.Bias != nil:
+		return s.Bias
+	}
+	return &w[b]
+}
+
+// on is the loop's arguments for a set and a step.
+func (m *mlp) on(set *data.Set, s Step) *vec.Linear {
 	if m.sparse == nil || m.of != set || m.last.L2 != s.L2 || m.last.L1 != s.L1 {
 		m.prepare(set, s)
 	}
-	bias := &m.noBias
-	if b := m.stages[0].bias; b >= 0 && s.Bias != nil {
-		bias = s.Bias
-	} else if b >= 0 {
-		bias = &w[b]
-	}
-	return m.sparse.Steps(m.stages[0].matrix(w), bias, rows, s.LR)
+	return m.sparse
 }
 
-// stepping is what Steps keeps between calls.
+// stepping is what the steps keep between calls.
 type stepping struct {
 	sparse *vec.Linear
 	of     *data.Set // what it was made for

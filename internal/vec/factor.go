@@ -42,36 +42,90 @@ type FactorRate struct{ Keep, Rate float32 }
 // length of rows, as far as its capacity goes, may stand those that come next: they are
 // fetched, and nothing else.
 func (f *Factors) Steps(rows []int32, idx []uint32, y []float32, s FactorRate) (sum float64) {
-	idx = idx[:2*len(y)]
-	f.check()
-	if use[LoopFactor] != Plain && f.K <= factorWidest && len(rows) > 0 {
-		return f.stepsFast(rows, idx, y, s)
+	f.check(idx, y)
+	if len(rows) > 0 && !f.plain() {
+		return f.stepsFast(rows, idx, y, s, both, nil)
 	}
 	for _, r := range rows {
-		sum += f.step(idx[2*r], idx[2*r+1], y[r], s)
+		u, v := idx[2*r], idx[2*r+1]
+		e := f.At(u, v) - y[r]
+		f.step(u, v, e, f.Row(u), f.Row(v), s)
+		sum += float64(e) * float64(e)
 	}
 	return sum
 }
 
-// step is one entry's.
-func (f *Factors) step(u, v uint32, y float32, s FactorRate) float64 {
+// Coefs is how many coefficients the half-steps of rows of k numbers have: e, and both rows
+// as they were read.
+func Coefs(k int) int { return 1 + 2*k }
+
+// Read is the half of a step on the first of rows that reads. It returns e*e. What stands
+// behind that row is fetched, as it is by Steps.
+func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32) float64 {
+	f.check(idx, y)
+	coef = coef[:Coefs(f.K)]
+	if !f.plain() {
+		return f.stepsFast(rows[:1], idx, y, FactorRate{}, reads, &coef[0])
+	}
+	u, v := idx[2*rows[0]], idx[2*rows[0]+1]
+	e := f.At(u, v) - y[rows[0]]
+	coef[0] = e
+	copy(coef[1:], f.Row(u))
+	copy(coef[1+f.K:], f.Row(v))
+	return float64(e) * float64(e)
+}
+
+// Write is the half of a step on the entry of a row that writes: what Keep leaves of the
+// factors as they are, and Rate times the others as they were read.
+func (f *Factors) Write(row int32, idx []uint32, y, coef []float32, s FactorRate) {
+	f.check(idx, y)
+	coef = coef[:Coefs(f.K)]
+	if !f.plain() {
+		rows := [1]int32{row}
+		f.stepsFast(rows[:], idx, y, s, writes, &coef[0])
+		return
+	}
+	f.step(idx[2*row], idx[2*row+1], coef[0], coef[1:1+f.K], coef[1+f.K:], s)
+}
+
+// WriteAtomic is Write to the bits of the factors and of the biases, unless those are nil:
+// each number by one compare-and-swap.
+func (f *Factors) WriteAtomic(w, bias []uint32, u, v uint32, coef []float32, s FactorRate) {
+	fused, a := !f.plain(), s.Rate*coef[0]
+	move := func(node uint32, others []float32) {
+		row := w[int(node)*f.K:][:f.K]
+		for c, other := range others {
+			swap(&row[c], func(x float32) float32 { return madd(fused, a, other, s.Keep*x) })
+		}
+		if bias != nil {
+			swap(&bias[node], func(x float32) float32 { return x + a })
+		}
+	}
+	move(u, coef[1+f.K:][:f.K])
+	move(v, coef[1:][:f.K])
+}
+
+// plain tells whether the steps are taken in plain Go.
+func (f *Factors) plain() bool { return use[LoopFactor] == Plain || f.K > factorWidest }
+
+// step moves both rows, each by the other one as it was read; e is that of the entry.
+func (f *Factors) step(u, v uint32, e float32, pRead, qRead []float32, s FactorRate) {
 	p, q := f.Row(u), f.Row(v)
-	e := f.At(u, v) - y
 	a := s.Rate * e
-	q = q[:len(p)]
+	q, pRead, qRead = q[:len(p)], pRead[:len(p)], qRead[:len(p)]
 	for c, pc := range p {
 		qc := q[c]
-		p[c], q[c] = s.Keep*pc+a*qc, s.Keep*qc+a*pc
+		p[c], q[c] = s.Keep*pc+a*qRead[c], s.Keep*qc+a*pRead[c]
 	}
 	if f.Bias != nil {
 		f.Bias[u] += a
 		f.Bias[v] += a
 	}
-	return float64(e) * float64(e)
 }
 
-// check refuses biases that are not one a node.
-func (f *Factors) check() {
+// check refuses entries without an index for each end, and biases that are not one a node.
+func (f *Factors) check(idx []uint32, y []float32) {
+	_ = idx[:2*len(y)]
 	if nodes := len(f.W) / f.K; f.Bias != nil && len(f.Bias) != nodes {
 		panic(fmt.Sprintf("vec: %d biases for %d nodes", len(f.Bias), nodes))
 	}

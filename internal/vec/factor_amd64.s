@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x1(SB), NOSPLIT, $0-112
+TEXT ·factorAVX512x1(SB), NOSPLIT, $0-128
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -63,6 +63,8 @@ fetched:
 	JAE    done
 	CMPQ   R12, DI
 	JAE    done
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
 	MOVQ   bias+64(FP), R13
 	TESTQ  R13, R13
@@ -89,16 +91,18 @@ plain:
 	VMOVSHDUP     X5, X8
 	VADDSS        X8, X5, X5
 	VADDSS        X5, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           pause
 	VMULSS        X1, X2, X5
 	MOVQ          bias+64(FP), R14
 	TESTQ         R14, R14
-	JZ            unbiased
+	JZ            nowUnbiased
 	VADDSS        (R14)(R11*4), X5, X8
 	VMOVSS        X8, (R14)(R11*4)
 	VADDSS        (R14)(R12*4), X5, X8
 	VMOVSS        X8, (R14)(R12*4)
 
-unbiased:
+nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z8
 	VFMADD231PS  Z5, Z7, Z8
@@ -106,20 +110,69 @@ unbiased:
 	VMULPS       Z4, Z7, Z8
 	VFMADD231PS  Z5, Z6, Z8
 	VMOVUPS      Z8, K1, (R13)
-	VCVTSS2SD    X2, X2, X2
-	VFMADD231SD  X2, X2, X3
-	INCQ         R9
-	JMP          loop
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R9
+	JMP  loop
+
+pause:
+	MOVQ    coef+104(FP), R10
+	VMOVSS  X2, (R10)
+	MOVQ    coef+104(FP), R10
+	ADDQ    $0x04, R10
+	LEAQ    (R10)(R8*1), R11
+	VMOVUPS Z6, K1, (R10)
+	VMOVUPS Z7, K1, (R11)
+	JMP     add
+
+resume:
+	MOVQ   R11, R10
+	IMULQ  R8, R10
+	ADDQ   SI, R10
+	MOVQ   R12, R13
+	IMULQ  R8, R13
+	ADDQ   SI, R13
+	MOVQ   coef+104(FP), R14
+	VMOVSS (R14), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     lateUnbiased
+	VADDSS (R14)(R11*4), X5, X2
+	VMOVSS X2, (R14)(R11*4)
+	VADDSS (R14)(R12*4), X5, X2
+	VMOVSS X2, (R14)(R12*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R11
+	ADDQ         $0x04, R11
+	LEAQ         (R11)(R8*1), R12
+	VMOVUPS.Z    (R10), K1, Z8
+	VMOVUPS.Z    (R13), K1, Z2
+	VMOVUPS.Z    (R11), K1, Z6
+	VMOVUPS.Z    (R12), K1, Z7
+	VMULPS       Z4, Z8, Z8
+	VFMADD231PS  Z5, Z7, Z8
+	VMOVUPS      Z8, K1, (R10)
+	VMULPS       Z4, Z2, Z8
+	VFMADD231PS  Z5, Z6, Z8
+	VMOVUPS      Z8, K1, (R13)
+	JMP          entry
 
 done:
-	MOVQ  R9, done+96(FP)
-	MOVSD X3, loss+104(FP)
+	MOVQ  R9, done+112(FP)
+	MOVSD X3, loss+120(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x2(SB), NOSPLIT, $0-112
+TEXT ·factorAVX512x2(SB), NOSPLIT, $0-128
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -178,6 +231,8 @@ fetched:
 	JAE    done
 	CMPQ   R12, DI
 	JAE    done
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
 	MOVQ   bias+64(FP), R13
 	TESTQ  R13, R13
@@ -207,16 +262,18 @@ plain:
 	VMOVSHDUP     X5, X10
 	VADDSS        X10, X5, X5
 	VADDSS        X5, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           pause
 	VMULSS        X1, X2, X5
 	MOVQ          bias+64(FP), R14
 	TESTQ         R14, R14
-	JZ            unbiased
+	JZ            nowUnbiased
 	VADDSS        (R14)(R11*4), X5, X10
 	VMOVSS        X10, (R14)(R11*4)
 	VADDSS        (R14)(R12*4), X5, X10
 	VMOVSS        X10, (R14)(R12*4)
 
-unbiased:
+nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z10
 	VFMADD231PS  Z5, Z7, Z10
@@ -230,20 +287,81 @@ unbiased:
 	VMULPS       Z4, Z9, Z10
 	VFMADD231PS  Z5, Z8, Z10
 	VMOVUPS      Z10, K1, 64(R13)
-	VCVTSS2SD    X2, X2, X2
-	VFMADD231SD  X2, X2, X3
-	INCQ         R9
-	JMP          loop
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R9
+	JMP  loop
+
+pause:
+	MOVQ    coef+104(FP), R10
+	VMOVSS  X2, (R10)
+	MOVQ    coef+104(FP), R10
+	ADDQ    $0x04, R10
+	LEAQ    (R10)(R8*1), R11
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, (R11)
+	VMOVUPS Z8, K1, 64(R10)
+	VMOVUPS Z9, K1, 64(R11)
+	JMP     add
+
+resume:
+	MOVQ   R11, R10
+	IMULQ  R8, R10
+	ADDQ   SI, R10
+	MOVQ   R12, R13
+	IMULQ  R8, R13
+	ADDQ   SI, R13
+	MOVQ   coef+104(FP), R14
+	VMOVSS (R14), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     lateUnbiased
+	VADDSS (R14)(R11*4), X5, X2
+	VMOVSS X2, (R14)(R11*4)
+	VADDSS (R14)(R12*4), X5, X2
+	VMOVSS X2, (R14)(R12*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R11
+	ADDQ         $0x04, R11
+	LEAQ         (R11)(R8*1), R12
+	VMOVUPS      (R10), Z8
+	VMOVUPS      (R13), Z2
+	VMOVUPS      (R11), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z10
+	VFMADD231PS  Z5, Z7, Z10
+	VMOVUPS      Z10, (R10)
+	VMULPS       Z4, Z2, Z10
+	VFMADD231PS  Z5, Z6, Z10
+	VMOVUPS      Z10, (R13)
+	VMOVUPS.Z    64(R10), K1, Z8
+	VMOVUPS.Z    64(R13), K1, Z2
+	VMOVUPS.Z    64(R11), K1, Z6
+	VMOVUPS.Z    64(R12), K1, Z7
+	VMULPS       Z4, Z8, Z10
+	VFMADD231PS  Z5, Z7, Z10
+	VMOVUPS      Z10, K1, 64(R10)
+	VMULPS       Z4, Z2, Z10
+	VFMADD231PS  Z5, Z6, Z10
+	VMOVUPS      Z10, K1, 64(R13)
+	JMP          entry
 
 done:
-	MOVQ  R9, done+96(FP)
-	MOVSD X3, loss+104(FP)
+	MOVQ  R9, done+112(FP)
+	MOVSD X3, loss+120(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x3(SB), NOSPLIT, $0-112
+TEXT ·factorAVX512x3(SB), NOSPLIT, $0-128
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -304,6 +422,8 @@ fetched:
 	JAE    done
 	CMPQ   R12, DI
 	JAE    done
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
 	MOVQ   bias+64(FP), R13
 	TESTQ  R13, R13
@@ -336,16 +456,18 @@ plain:
 	VMOVSHDUP     X5, X12
 	VADDSS        X12, X5, X5
 	VADDSS        X5, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           pause
 	VMULSS        X1, X2, X5
 	MOVQ          bias+64(FP), R14
 	TESTQ         R14, R14
-	JZ            unbiased
+	JZ            nowUnbiased
 	VADDSS        (R14)(R11*4), X5, X12
 	VMOVSS        X12, (R14)(R11*4)
 	VADDSS        (R14)(R12*4), X5, X12
 	VMOVSS        X12, (R14)(R12*4)
 
-unbiased:
+nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z12
 	VFMADD231PS  Z5, Z7, Z12
@@ -365,20 +487,93 @@ unbiased:
 	VMULPS       Z4, Z11, Z12
 	VFMADD231PS  Z5, Z10, Z12
 	VMOVUPS      Z12, K1, 128(R13)
-	VCVTSS2SD    X2, X2, X2
-	VFMADD231SD  X2, X2, X3
-	INCQ         R9
-	JMP          loop
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R9
+	JMP  loop
+
+pause:
+	MOVQ    coef+104(FP), R10
+	VMOVSS  X2, (R10)
+	MOVQ    coef+104(FP), R10
+	ADDQ    $0x04, R10
+	LEAQ    (R10)(R8*1), R11
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, (R11)
+	VMOVUPS Z8, 64(R10)
+	VMOVUPS Z9, 64(R11)
+	VMOVUPS Z10, K1, 128(R10)
+	VMOVUPS Z11, K1, 128(R11)
+	JMP     add
+
+resume:
+	MOVQ   R11, R10
+	IMULQ  R8, R10
+	ADDQ   SI, R10
+	MOVQ   R12, R13
+	IMULQ  R8, R13
+	ADDQ   SI, R13
+	MOVQ   coef+104(FP), R14
+	VMOVSS (R14), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     lateUnbiased
+	VADDSS (R14)(R11*4), X5, X2
+	VMOVSS X2, (R14)(R11*4)
+	VADDSS (R14)(R12*4), X5, X2
+	VMOVSS X2, (R14)(R12*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R11
+	ADDQ         $0x04, R11
+	LEAQ         (R11)(R8*1), R12
+	VMOVUPS      (R10), Z8
+	VMOVUPS      (R13), Z2
+	VMOVUPS      (R11), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z12
+	VFMADD231PS  Z5, Z7, Z12
+	VMOVUPS      Z12, (R10)
+	VMULPS       Z4, Z2, Z12
+	VFMADD231PS  Z5, Z6, Z12
+	VMOVUPS      Z12, (R13)
+	VMOVUPS      64(R10), Z8
+	VMOVUPS      64(R13), Z2
+	VMOVUPS      64(R11), Z6
+	VMOVUPS      64(R12), Z7
+	VMULPS       Z4, Z8, Z12
+	VFMADD231PS  Z5, Z7, Z12
+	VMOVUPS      Z12, 64(R10)
+	VMULPS       Z4, Z2, Z12
+	VFMADD231PS  Z5, Z6, Z12
+	VMOVUPS      Z12, 64(R13)
+	VMOVUPS.Z    128(R10), K1, Z8
+	VMOVUPS.Z    128(R13), K1, Z2
+	VMOVUPS.Z    128(R11), K1, Z6
+	VMOVUPS.Z    128(R12), K1, Z7
+	VMULPS       Z4, Z8, Z12
+	VFMADD231PS  Z5, Z7, Z12
+	VMOVUPS      Z12, K1, 128(R10)
+	VMULPS       Z4, Z2, Z12
+	VFMADD231PS  Z5, Z6, Z12
+	VMOVUPS      Z12, K1, 128(R13)
+	JMP          entry
 
 done:
-	MOVQ  R9, done+96(FP)
-	MOVSD X3, loss+104(FP)
+	MOVQ  R9, done+112(FP)
+	MOVSD X3, loss+120(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
 // Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x4(SB), NOSPLIT, $0-112
+TEXT ·factorAVX512x4(SB), NOSPLIT, $0-128
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -441,6 +636,8 @@ fetched:
 	JAE    done
 	CMPQ   R12, DI
 	JAE    done
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
 	MOVQ   bias+64(FP), R13
 	TESTQ  R13, R13
@@ -476,16 +673,18 @@ plain:
 	VMOVSHDUP     X5, X14
 	VADDSS        X14, X5, X5
 	VADDSS        X5, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           pause
 	VMULSS        X1, X2, X5
 	MOVQ          bias+64(FP), R14
 	TESTQ         R14, R14
-	JZ            unbiased
+	JZ            nowUnbiased
 	VADDSS        (R14)(R11*4), X5, X14
 	VMOVSS        X14, (R14)(R11*4)
 	VADDSS        (R14)(R12*4), X5, X14
 	VMOVSS        X14, (R14)(R12*4)
 
-unbiased:
+nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z14
 	VFMADD231PS  Z5, Z7, Z14
@@ -511,20 +710,105 @@ unbiased:
 	VMULPS       Z4, Z13, Z14
 	VFMADD231PS  Z5, Z12, Z14
 	VMOVUPS      Z14, K1, 192(R13)
-	VCVTSS2SD    X2, X2, X2
-	VFMADD231SD  X2, X2, X3
-	INCQ         R9
-	JMP          loop
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R9
+	JMP  loop
+
+pause:
+	MOVQ    coef+104(FP), R10
+	VMOVSS  X2, (R10)
+	MOVQ    coef+104(FP), R10
+	ADDQ    $0x04, R10
+	LEAQ    (R10)(R8*1), R11
+	VMOVUPS Z6, (R10)
+	VMOVUPS Z7, (R11)
+	VMOVUPS Z8, 64(R10)
+	VMOVUPS Z9, 64(R11)
+	VMOVUPS Z10, 128(R10)
+	VMOVUPS Z11, 128(R11)
+	VMOVUPS Z12, K1, 192(R10)
+	VMOVUPS Z13, K1, 192(R11)
+	JMP     add
+
+resume:
+	MOVQ   R11, R10
+	IMULQ  R8, R10
+	ADDQ   SI, R10
+	MOVQ   R12, R13
+	IMULQ  R8, R13
+	ADDQ   SI, R13
+	MOVQ   coef+104(FP), R14
+	VMOVSS (R14), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     lateUnbiased
+	VADDSS (R14)(R11*4), X5, X2
+	VMOVSS X2, (R14)(R11*4)
+	VADDSS (R14)(R12*4), X5, X2
+	VMOVSS X2, (R14)(R12*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R11
+	ADDQ         $0x04, R11
+	LEAQ         (R11)(R8*1), R12
+	VMOVUPS      (R10), Z8
+	VMOVUPS      (R13), Z2
+	VMOVUPS      (R11), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, (R10)
+	VMULPS       Z4, Z2, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, (R13)
+	VMOVUPS      64(R10), Z8
+	VMOVUPS      64(R13), Z2
+	VMOVUPS      64(R11), Z6
+	VMOVUPS      64(R12), Z7
+	VMULPS       Z4, Z8, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, 64(R10)
+	VMULPS       Z4, Z2, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, 64(R13)
+	VMOVUPS      128(R10), Z8
+	VMOVUPS      128(R13), Z2
+	VMOVUPS      128(R11), Z6
+	VMOVUPS      128(R12), Z7
+	VMULPS       Z4, Z8, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, 128(R10)
+	VMULPS       Z4, Z2, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, 128(R13)
+	VMOVUPS.Z    192(R10), K1, Z8
+	VMOVUPS.Z    192(R13), K1, Z2
+	VMOVUPS.Z    192(R11), K1, Z6
+	VMOVUPS.Z    192(R12), K1, Z7
+	VMULPS       Z4, Z8, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, K1, 192(R10)
+	VMULPS       Z4, Z2, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, K1, 192(R13)
+	JMP          entry
 
 done:
-	MOVQ  R9, done+96(FP)
-	MOVSD X3, loss+104(FP)
+	MOVQ  R9, done+112(FP)
+	MOVSD X3, loss+120(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32) (done int, loss float64)
+// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX2(SB), NOSPLIT, $0-112
+TEXT ·factorAVX2(SB), NOSPLIT, $0-128
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -593,6 +877,8 @@ fetched:
 	JAE    done
 	CMPQ   R12, DI
 	JAE    done
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
 	MOVQ   bias+64(FP), R13
 	TESTQ  R13, R13
@@ -649,16 +935,18 @@ dot1:
 	VMOVSHDUP X5, X6
 	VADDSS    X6, X5, X5
 	VADDSS    X5, X2, X2
+	CMPQ      half+96(FP), $0x00
+	JNE       pause
 	VMULSS    X1, X2, X5
 	MOVQ      bias+64(FP), R15
 	TESTQ     R15, R15
-	JZ        unbiased
+	JZ        nowUnbiased
 	VADDSS    (R15)(R11*4), X5, X6
 	VMOVSS    X6, (R15)(R11*4)
 	VADDSS    (R15)(R12*4), X5, X6
 	VMOVSS    X6, (R15)(R12*4)
 
-unbiased:
+nowUnbiased:
 	VBROADCASTSS X5, Y5
 	XORQ         R15, R15
 	JMP          updateTest
@@ -669,9 +957,9 @@ updateWhole:
 	VMULPS      Y4, Y6, Y8
 	VFMADD231PS Y5, Y7, Y8
 	VMOVUPS     Y8, (R10)(R15*1)
-	VMULPS      Y4, Y7, Y8
-	VFMADD231PS Y5, Y6, Y8
-	VMOVUPS     Y8, (R13)(R15*1)
+	VMULPS      Y4, Y7, Y7
+	VFMADD231PS Y5, Y6, Y7
+	VMOVUPS     Y7, (R13)(R15*1)
 	ADDQ        $0x20, R15
 
 updateTest:
@@ -684,9 +972,9 @@ updateTest:
 	VMULPS      X4, X6, X8
 	VFMADD231PS X5, X7, X8
 	VMOVUPS     X8, (R10)(R15*1)
-	VMULPS      X4, X7, X8
-	VFMADD231PS X5, X6, X8
-	VMOVUPS     X8, (R13)(R15*1)
+	VMULPS      X4, X7, X7
+	VFMADD231PS X5, X6, X7
+	VMOVUPS     X7, (R13)(R15*1)
 	ADDQ        $0x10, R15
 
 update4:
@@ -697,9 +985,9 @@ update4:
 	VMULPS      X4, X6, X8
 	VFMADD231PS X5, X7, X8
 	VMOVSD      X8, (R10)(R15*1)
-	VMULPS      X4, X7, X8
-	VFMADD231PS X5, X6, X8
-	VMOVSD      X8, (R13)(R15*1)
+	VMULPS      X4, X7, X7
+	VFMADD231PS X5, X6, X7
+	VMOVSD      X7, (R13)(R15*1)
 	ADDQ        $0x08, R15
 
 update2:
@@ -710,19 +998,159 @@ update2:
 	VMULPS      X4, X6, X8
 	VFMADD231PS X5, X7, X8
 	VMOVSS      X8, (R10)(R15*1)
-	VMULPS      X4, X7, X8
-	VFMADD231PS X5, X6, X8
-	VMOVSS      X8, (R13)(R15*1)
+	VMULPS      X4, X7, X7
+	VFMADD231PS X5, X6, X7
+	VMOVSS      X7, (R13)(R15*1)
 	ADDQ        $0x04, R15
 
 update1:
+add:
 	VCVTSS2SD   X2, X2, X2
 	VFMADD231SD X2, X2, X3
-	INCQ        R9
-	JMP         loop
+
+entry:
+	INCQ R9
+	JMP  loop
+
+pause:
+	MOVQ   coef+104(FP), R11
+	VMOVSS X2, (R11)
+	MOVQ   coef+104(FP), R11
+	ADDQ   $0x04, R11
+	LEAQ   (R11)(R8*1), R12
+	XORQ   R15, R15
+	JMP    keepTest
+
+keepWhole:
+	VMOVUPS (R10)(R15*1), Y5
+	VMOVUPS (R13)(R15*1), Y6
+	VMOVUPS Y5, (R11)(R15*1)
+	VMOVUPS Y6, (R12)(R15*1)
+	ADDQ    $0x20, R15
+
+keepTest:
+	CMPQ    R15, R14
+	JL      keepWhole
+	TESTQ   $0x00000010, R8
+	JZ      keep4
+	VMOVUPS (R10)(R15*1), X5
+	VMOVUPS (R13)(R15*1), X6
+	VMOVUPS X5, (R11)(R15*1)
+	VMOVUPS X6, (R12)(R15*1)
+	ADDQ    $0x10, R15
+
+keep4:
+	TESTQ  $0x00000008, R8
+	JZ     keep2
+	VMOVSD (R10)(R15*1), X5
+	VMOVSD (R13)(R15*1), X6
+	VMOVSD X5, (R11)(R15*1)
+	VMOVSD X6, (R12)(R15*1)
+	ADDQ   $0x08, R15
+
+keep2:
+	TESTQ  $0x00000004, R8
+	JZ     keep1
+	VMOVSS (R10)(R15*1), X5
+	VMOVSS (R13)(R15*1), X6
+	VMOVSS X5, (R11)(R15*1)
+	VMOVSS X6, (R12)(R15*1)
+	ADDQ   $0x04, R15
+
+keep1:
+	JMP add
+
+resume:
+	MOVQ   R11, R10
+	IMULQ  R8, R10
+	ADDQ   SI, R10
+	MOVQ   R12, R13
+	IMULQ  R8, R13
+	ADDQ   SI, R13
+	MOVQ   coef+104(FP), R15
+	VMOVSS (R15), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), R15
+	TESTQ  R15, R15
+	JZ     lateUnbiased
+	VADDSS (R15)(R11*4), X5, X2
+	VMOVSS X2, (R15)(R11*4)
+	VADDSS (R15)(R12*4), X5, X2
+	VMOVSS X2, (R15)(R12*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Y5
+	MOVQ         coef+104(FP), R11
+	ADDQ         $0x04, R11
+	LEAQ         (R11)(R8*1), R12
+	XORQ         R15, R15
+	JMP          writeTest
+
+writeWhole:
+	VMOVUPS     (R10)(R15*1), Y2
+	VMOVUPS     (R13)(R15*1), Y6
+	VMOVUPS     (R11)(R15*1), Y7
+	VMOVUPS     (R12)(R15*1), Y8
+	VMULPS      Y4, Y2, Y2
+	VFMADD231PS Y5, Y8, Y2
+	VMOVUPS     Y2, (R10)(R15*1)
+	VMULPS      Y4, Y6, Y2
+	VFMADD231PS Y5, Y7, Y2
+	VMOVUPS     Y2, (R13)(R15*1)
+	ADDQ        $0x20, R15
+
+writeTest:
+	CMPQ        R15, R14
+	JL          writeWhole
+	TESTQ       $0x00000010, R8
+	JZ          write4
+	VMOVUPS     (R10)(R15*1), X2
+	VMOVUPS     (R13)(R15*1), X6
+	VMOVUPS     (R11)(R15*1), X7
+	VMOVUPS     (R12)(R15*1), X8
+	VMULPS      X4, X2, X2
+	VFMADD231PS X5, X8, X2
+	VMOVUPS     X2, (R10)(R15*1)
+	VMULPS      X4, X6, X2
+	VFMADD231PS X5, X7, X2
+	VMOVUPS     X2, (R13)(R15*1)
+	ADDQ        $0x10, R15
+
+write4:
+	TESTQ       $0x00000008, R8
+	JZ          write2
+	VMOVSD      (R10)(R15*1), X2
+	VMOVSD      (R13)(R15*1), X6
+	VMOVSD      (R11)(R15*1), X7
+	VMOVSD      (R12)(R15*1), X8
+	VMULPS      X4, X2, X2
+	VFMADD231PS X5, X8, X2
+	VMOVSD      X2, (R10)(R15*1)
+	VMULPS      X4, X6, X2
+	VFMADD231PS X5, X7, X2
+	VMOVSD      X2, (R13)(R15*1)
+	ADDQ        $0x08, R15
+
+write2:
+	TESTQ       $0x00000004, R8
+	JZ          write1
+	VMOVSS      (R10)(R15*1), X2
+	VMOVSS      (R13)(R15*1), X6
+	VMOVSS      (R11)(R15*1), X7
+	VMOVSS      (R12)(R15*1), X8
+	VMULPS      X4, X2, X2
+	VFMADD231PS X5, X8, X2
+	VMOVSS      X2, (R10)(R15*1)
+	VMULPS      X4, X6, X2
+	VFMADD231PS X5, X7, X2
+	VMOVSS      X2, (R13)(R15*1)
+	ADDQ        $0x04, R15
+
+write1:
+	JMP entry
 
 done:
-	MOVQ  R9, done+96(FP)
-	MOVSD X3, loss+104(FP)
+	MOVQ  R9, done+112(FP)
+	MOVSD X3, loss+120(FP)
 	VZEROUPPER
 	RET

@@ -4,111 +4,258 @@
 
 #include "textflag.h"
 
-// func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32) (done int, loss float64)
-TEXT ·factorNEON(SB), NOSPLIT, $0-112
+// func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)
+TEXT ·factorNEON(SB), NOSPLIT, $0-128
 	MOVD $rows+0(FP), R0
 	JMP factorNEON<>(SB)
 
 TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
-	WORD $0xa944240b // ldp x11, x9, [x0, #64]
-	WORD $0x91000d28 // add x8, x9, #3
-	WORD $0xbd405801 // ldr s1, [x0, #88]
-	WORD $0xf100013f // cmp x9, #0
-	WORD $0xf940040a // ldr x10, [x0, #8]
-	WORD $0x9a89b108 // csel x8, x8, x9, lt
-	WORD $0x9342fd08 // asr x8, x8, #2
-	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x5400022d // b.le BB0_7
-	WORD $0xf100151f // cmp x8, #5
-	WORD $0x5400050d // b.le BB0_16
-	WORD $0xf100191f // cmp x8, #6
-	WORD $0x54007f60 // b.eq BB0_168
-	WORD $0xf1001d1f // cmp x8, #7
-	WORD $0x5400ad40 // b.eq BB0_220
-	WORD $0xf100211f // cmp x8, #8
-	WORD $0x5400c6c1 // b.ne BB0_246
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c76b // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000205 // b BB0_94
-	// BB0_7:
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400018c // b.gt BB0_12
-	WORD $0xb4005868 // cbz x8, BB0_116
-	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400c521 // b.ne BB0_246
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c5cb // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000022 // b BB0_22
-	// BB0_12:
+	WORD $0xf9403008 // ldr x8, [x0, #96]
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x540068a0 // b.eq BB0_142
-	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x5400c3a1 // b.ne BB0_246
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c44b // b.lt BB0_248
+	WORD $0x540009c1 // b.ne BB0_13
+	WORD $0xf9400008 // ldr x8, [x0]
+	WORD $0xf9401409 // ldr x9, [x0, #40]
+	WORD $0xb9400108 // ldr w8, [x8]
+	WORD $0xa9077c1f // stp xzr, xzr, [x0, #112]
+	WORD $0xeb08013f // cmp x9, x8
+	WORD $0x540100c9 // b.ls BB0_337
+	WORD $0xf9400c09 // ldr x9, [x0, #24]
+	WORD $0x8b080d28 // add x8, x9, x8, lsl #3
+	WORD $0x29402909 // ldp w9, w10, [x8]
+	WORD $0xf9401c08 // ldr x8, [x0, #56]
+	WORD $0xeb09011f // cmp x8, x9
+	WORD $0xfa4a8100 // ccmp x8, x10, #0, hi
+	WORD $0x5400ffe9 // b.ls BB0_337
+	WORD $0xf9403408 // ldr x8, [x0, #104]
+	WORD $0x2d4a8400 // ldp s0, s1, [x0, #84]
+	WORD $0xbc404502 // ldr s2, [x8], #4
+	WORD $0xa9442c0c // ldp x12, x11, [x0, #64]
+	WORD $0x1e220821 // fmul s1, s1, s2
+	WORD $0xb40000ec // cbz x12, BB0_5
+	WORD $0xbc697982 // ldr s2, [x12, x9, lsl #2]
+	WORD $0x1e222822 // fadd s2, s1, s2
+	WORD $0xbc297982 // str s2, [x12, x9, lsl #2]
+	WORD $0xbc6a7982 // ldr s2, [x12, x10, lsl #2]
+	WORD $0x1e222822 // fadd s2, s1, s2
+	WORD $0xbc2a7982 // str s2, [x12, x10, lsl #2]
+	// BB0_5:
+	WORD $0xf940180c // ldr x12, [x0, #48]
+	WORD $0x9b097d69 // mul x9, x11, x9
+	WORD $0xf100117f // cmp x11, #4
+	WORD $0x8b090989 // add x9, x12, x9, lsl #2
+	WORD $0x9b0a7d6a // mul x10, x11, x10
+	WORD $0x8b0a098a // add x10, x12, x10, lsl #2
+	WORD $0x5400034b // b.lt BB0_9
+	WORD $0xaa1f03ec // mov x12, xzr
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_7:
+	WORD $0xf940240e // ldr x14, [x0, #72]
+	WORD $0x3cec6922 // ldr q2, [x9, x12]
+	WORD $0x8b0c010d // add x13, x8, x12
+	WORD $0xf1001d7f // cmp x11, #7
+	WORD $0xd100116b // sub x11, x11, #4
+	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x3cee69a4 // ldr q4, [x13, x14]
+	WORD $0x3cec6943 // ldr q3, [x10, x12]
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
+	WORD $0x4f811082 // fmla v2.4s, v4.4s, v1.s[0]
+	WORD $0x3cac6922 // str q2, [x9, x12]
+	WORD $0x3dc001a2 // ldr q2, [x13]
+	WORD $0x4f811043 // fmla v3.4s, v2.4s, v1.s[0]
+	WORD $0x3cac6943 // str q3, [x10, x12]
+	WORD $0x9100418c // add x12, x12, #16
+	WORD $0x54fffe08 // b.hi BB0_7
+	WORD $0x8b0c0108 // add x8, x8, x12
+	WORD $0x8b0c0129 // add x9, x9, x12
+	WORD $0x8b0c014a // add x10, x10, x12
+	// BB0_9:
+	WORD $0xf100057f // cmp x11, #1
+	WORD $0x5400020b // b.lt BB0_12
+	WORD $0xf940240c // ldr x12, [x0, #72]
+	WORD $0x9100056b // add x11, x11, #1
+	// BB0_11:
+	WORD $0xbd400122 // ldr s2, [x9]
+	WORD $0xbc6c7904 // ldr s4, [x8, x12, lsl #2]
+	WORD $0xd100056b // sub x11, x11, #1
+	WORD $0xf100057f // cmp x11, #1
+	WORD $0xbd400143 // ldr s3, [x10]
+	WORD $0x1e220802 // fmul s2, s0, s2
+	WORD $0x1e230803 // fmul s3, s0, s3
+	WORD $0x1f010882 // fmadd s2, s4, s1, s2
+	WORD $0xbc004522 // str s2, [x9], #4
+	WORD $0xbc404502 // ldr s2, [x8], #4
+	WORD $0x1f010c42 // fmadd s2, s2, s1, s3
+	WORD $0xbc004542 // str s2, [x10], #4
+	WORD $0x54fffe88 // b.hi BB0_11
+	// BB0_12:
+	WORD $0x52800028 // mov w8, #1
+	WORD $0xf9003808 // str x8, [x0, #112]
+	WORD $0xd65f03c0 // ret
+	// BB0_13:
+	WORD $0xa944240a // ldp x10, x9, [x0, #64]
+	WORD $0x91000d28 // add x8, x9, #3
+	WORD $0xf100013f // cmp x9, #0
+	WORD $0xbd405800 // ldr s0, [x0, #88]
+	WORD $0x9a89b108 // csel x8, x8, x9, lt
+	WORD $0x9342fd0b // asr x11, x8, #2
+	WORD $0xf9400408 // ldr x8, [x0, #8]
+	WORD $0xf1000d7f // cmp x11, #3
+	WORD $0x5400022d // b.le BB0_20
+	WORD $0xf100157f // cmp x11, #5
+	WORD $0x5400050d // b.le BB0_29
+	WORD $0xf100197f // cmp x11, #6
+	WORD $0x54000860 // b.eq BB0_37
+	WORD $0xf1001d7f // cmp x11, #7
+	WORD $0x54000a20 // b.eq BB0_41
+	WORD $0xf100217f // cmp x11, #8
+	WORD $0x54000ae1 // b.ne BB0_43
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x54000b8b // b.lt BB0_45
 	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400009f // b BB0_46
-	// BB0_16:
-	WORD $0xf100111f // cmp x8, #4
-	WORD $0x540092a0 // b.eq BB0_194
-	WORD $0xf100151f // cmp x8, #5
-	WORD $0x5400c221 // b.ne BB0_246
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400c2cb // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400012e // b BB0_70
+	WORD $0x14000520 // b BB0_244
 	// BB0_20:
+	WORD $0xf100057f // cmp x11, #1
+	WORD $0x5400018c // b.gt BB0_25
+	WORD $0xb400046b // cbz x11, BB0_33
+	WORD $0xf100057f // cmp x11, #1
+	WORD $0x54000941 // b.ne BB0_43
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540009eb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x14000058 // b BB0_48
+	// BB0_25:
+	WORD $0xf100097f // cmp x11, #2
+	WORD $0x54000400 // b.eq BB0_35
+	WORD $0xf1000d7f // cmp x11, #3
+	WORD $0x540007c1 // b.ne BB0_43
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x5400086b // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x140000e5 // b BB0_76
+	// BB0_29:
+	WORD $0xf100117f // cmp x11, #4
+	WORD $0x54000480 // b.eq BB0_39
+	WORD $0xf100157f // cmp x11, #5
+	WORD $0x54000641 // b.ne BB0_43
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540006eb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x14000188 // b BB0_104
+	// BB0_33:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540005eb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x1400023f // b BB0_132
+	// BB0_35:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540004cb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x140002ca // b BB0_160
+	// BB0_37:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540003cb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x14000367 // b BB0_188
+	// BB0_39:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540002cb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x14000427 // b BB0_216
+	// BB0_41:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540001cb // b.lt BB0_45
+	WORD $0x9101500d // add x13, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
+	WORD $0x140005b0 // b BB0_272
+	// BB0_43:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540000cb // b.lt BB0_45
+	WORD $0x9101500c // add x12, x0, #84
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
+	WORD $0x14000680 // b BB0_300
+	// BB0_45:
+	WORD $0xaa1f03eb // mov x11, xzr
+	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1400074c // b BB0_336
+	// BB0_46:
 	WORD $0xbd0011c7 // str s7, [x14, #16]
 	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
 	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
 	WORD $0xbd0011a7 // str s7, [x13, #16]
-	// BB0_21:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_47:
 	WORD $0x1e22c0a5 // fcvt d5, s5
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400db60 // b.eq BB0_283
-	// BB0_22:
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x5400e7e0 // b.eq BB0_335
+	// BB0_48:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_25
+	WORD $0x54000108 // b.hi BB0_51
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_26
-	// BB0_24:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_52
+	// BB0_50:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_27
-	WORD $0x140005f6 // b BB0_249
-	// BB0_25:
+	WORD $0x540003a8 // b.hi BB0_53
+	WORD $0x1400072d // b BB0_336
+	// BB0_51:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -117,8 +264,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_24
-	// BB0_26:
+	WORD $0x54fffe89 // b.ls BB0_50
+	// BB0_52:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -134,27 +281,27 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400bb69 // b.ls BB0_249
-	// BB0_27:
+	WORD $0x5400e249 // b.ls BB0_336
+	// BB0_53:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400ba89 // b.ls BB0_249
+	WORD $0x5400e169 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
 	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_30
-	WORD $0xbc707966 // ldr s6, [x11, x16, lsl #2]
+	WORD $0xb40000aa // cbz x10, BB0_56
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
 	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
 	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_30:
+	// BB0_56:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
@@ -162,104 +309,122 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400024c // cbz w12, BB0_37
+	WORD $0x3400024c // cbz w12, BB0_63
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_34
+	WORD $0x540000c0 // b.eq BB0_60
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_35
+	WORD $0x540000e1 // b.ne BB0_61
 	WORD $0xfd4009c3 // ldr d3, [x14, #16]
 	WORD $0xfd4009a4 // ldr d4, [x13, #16]
-	WORD $0x1400000a // b BB0_36
-	// BB0_34:
+	WORD $0x1400000a // b BB0_62
+	// BB0_60:
 	WORD $0xbd4011c3 // ldr s3, [x14, #16]
 	WORD $0xbd4011a4 // ldr s4, [x13, #16]
-	WORD $0x14000007 // b BB0_36
-	// BB0_35:
+	WORD $0x14000007 // b BB0_62
+	// BB0_61:
 	WORD $0xfd4009c3 // ldr d3, [x14, #16]
 	WORD $0xbd4019c4 // ldr s4, [x14, #24]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4009a4 // ldr d4, [x13, #16]
 	WORD $0xbd4019a7 // ldr s7, [x13, #24]
 	WORD $0x6e1804e4 // mov v4.d[1], v7.d[0]
-	// BB0_36:
+	// BB0_62:
 	WORD $0x4e23cc91 // fmla v17.4s, v4.4s, v3.4s
-	// BB0_37:
+	// BB0_63:
 	WORD $0x3dc001c7 // ldr q7, [x14]
 	WORD $0x3dc001b0 // ldr q16, [x13]
 	WORD $0x4e27ce06 // fmla v6.4s, v16.4s, v7.4s
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e31d4c6 // fadd v6.4s, v6.4s, v17.4s
 	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
 	WORD $0x7e30d8c6 // faddp s6, v6.2s
 	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0x1e250826 // fmul s6, s1, s5
-	WORD $0xb40000eb // cbz x11, BB0_39
-	WORD $0xbc707971 // ldr s17, [x11, x16, lsl #2]
+	WORD $0xb40001d1 // cbz x17, BB0_67
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff30b // b.lt BB0_47
+	WORD $0xaa0903f0 // mov x16, x9
+	// BB0_66:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_66
+	WORD $0x17ffff8f // b BB0_47
+	// BB0_67:
+	WORD $0x1e250806 // fmul s6, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_69
+	WORD $0xbc707951 // ldr s17, [x10, x16, lsl #2]
 	WORD $0x1e3128d1 // fadd s17, s6, s17
-	WORD $0xbc307971 // str s17, [x11, x16, lsl #2]
-	WORD $0xbc6f7971 // ldr s17, [x11, x15, lsl #2]
+	WORD $0xbc307951 // str s17, [x10, x16, lsl #2]
+	WORD $0xbc6f7951 // ldr s17, [x10, x15, lsl #2]
 	WORD $0x1e3128d1 // fadd s17, s6, s17
-	WORD $0xbc2f7971 // str s17, [x11, x15, lsl #2]
-	// BB0_39:
+	WORD $0xbc2f7951 // str s17, [x10, x15, lsl #2]
+	// BB0_69:
 	WORD $0x6e27dc51 // fmul v17.4s, v2.4s, v7.4s
 	WORD $0x4f861211 // fmla v17.4s, v16.4s, v6.s[0]
 	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
 	WORD $0x4f8610f0 // fmla v16.4s, v7.4s, v6.s[0]
 	WORD $0x3d8001d1 // str q17, [x14]
 	WORD $0x3d8001b0 // str q16, [x13]
-	WORD $0x34fff1ec // cbz w12, BB0_21
+	WORD $0x34fff00c // cbz w12, BB0_47
 	WORD $0x6e23dc47 // fmul v7.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
 	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
-	WORD $0x54fff0e0 // b.eq BB0_20
-	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
+	WORD $0x54ffeea0 // b.eq BB0_46
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_43
-	WORD $0x4f861070 // fmla v16.4s, v3.4s, v6.s[0]
+	WORD $0x540000c1 // b.ne BB0_73
 	WORD $0xfd0009c7 // str d7, [x14, #16]
-	WORD $0xfd0009b0 // str d16, [x13, #16]
-	WORD $0x17ffff84 // b BB0_21
-	// BB0_43:
-	WORD $0x4f861070 // fmla v16.4s, v3.4s, v6.s[0]
+	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
+	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
+	WORD $0xfd0009a7 // str d7, [x13, #16]
+	WORD $0x17ffff75 // b BB0_47
+	// BB0_73:
 	WORD $0xfd0009c7 // str d7, [x14, #16]
 	WORD $0x910061ce // add x14, x14, #24
 	WORD $0x4d0081c7 // st1 { v7.s }[2], [x14]
-	WORD $0xfd0009b0 // str d16, [x13, #16]
+	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
+	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
+	WORD $0xfd0009a7 // str d7, [x13, #16]
 	WORD $0x910061ad // add x13, x13, #24
-	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff7c // b BB0_21
-	// BB0_44:
-	WORD $0xbd0031c5 // str s5, [x14, #48]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
-	WORD $0xbd0031a5 // str s5, [x13, #48]
-	// BB0_45:
-	WORD $0x1e22c0e5 // fcvt d5, s7
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400ca40 // b.eq BB0_283
-	// BB0_46:
+	WORD $0x4d0081a7 // st1 { v7.s }[2], [x13]
+	WORD $0x17ffff6c // b BB0_47
+	// BB0_74:
+	WORD $0xbd0031c6 // str s6, [x14, #48]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0xbd0031a6 // str s6, [x13, #48]
+	// BB0_75:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x5400d4c0 // b.eq BB0_335
+	// BB0_76:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_49
+	WORD $0x54000108 // b.hi BB0_79
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_50
-	// BB0_48:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_80
+	// BB0_78:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_51
-	WORD $0x1400056d // b BB0_249
-	// BB0_49:
+	WORD $0x540003a8 // b.hi BB0_81
+	WORD $0x14000694 // b BB0_336
+	// BB0_79:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -268,8 +433,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_48
-	// BB0_50:
+	WORD $0x54fffe89 // b.ls BB0_78
+	// BB0_80:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -285,152 +450,172 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400aa49 // b.ls BB0_249
-	// BB0_51:
+	WORD $0x5400cf29 // b.ls BB0_336
+	// BB0_81:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400a969 // b.ls BB0_249
+	WORD $0x5400ce49 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a7 // fsub s7, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_54
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e2528e5 // fadd s5, s7, s5
-	WORD $0x1e2628a7 // fadd s7, s5, s6
-	// BB0_54:
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_84
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_84:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc005c5 // ldr q5, [x14, #16]
-	WORD $0x3dc005a6 // ldr q6, [x13, #16]
-	WORD $0x4e25ccd0 // fmla v16.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_61
+	WORD $0x3dc005c6 // ldr q6, [x14, #16]
+	WORD $0x3dc005a7 // ldr q7, [x13, #16]
+	WORD $0x4e26ccf0 // fmla v16.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_91
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_58
+	WORD $0x540000c0 // b.eq BB0_88
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_59
+	WORD $0x540000e1 // b.ne BB0_89
 	WORD $0xfd4019c3 // ldr d3, [x14, #48]
 	WORD $0xfd4019a4 // ldr d4, [x13, #48]
-	WORD $0x1400000a // b BB0_60
-	// BB0_58:
+	WORD $0x1400000a // b BB0_90
+	// BB0_88:
 	WORD $0xbd4031c3 // ldr s3, [x14, #48]
 	WORD $0xbd4031a4 // ldr s4, [x13, #48]
-	WORD $0x14000007 // b BB0_60
-	// BB0_59:
+	WORD $0x14000007 // b BB0_90
+	// BB0_89:
 	WORD $0xfd4019c3 // ldr d3, [x14, #48]
 	WORD $0xbd4039c4 // ldr s4, [x14, #56]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4019a4 // ldr d4, [x13, #48]
 	WORD $0xbd4039b1 // ldr s17, [x13, #56]
 	WORD $0x6e180624 // mov v4.d[1], v17.d[0]
-	// BB0_60:
+	// BB0_90:
 	WORD $0x4e23cc90 // fmla v16.4s, v4.4s, v3.4s
-	// BB0_61:
+	// BB0_91:
 	WORD $0x3dc001d3 // ldr q19, [x14]
 	WORD $0x3dc001b4 // ldr q20, [x13]
 	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
 	WORD $0x4e33ce95 // fmla v21.4s, v20.4s, v19.4s
 	WORD $0x3dc009d1 // ldr q17, [x14, #32]
 	WORD $0x3dc009b2 // ldr q18, [x13, #32]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e31ce55 // fmla v21.4s, v18.4s, v17.4s
 	WORD $0x4e30d6b0 // fadd v16.4s, v21.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x7e30da10 // faddp s16, v16.2s
-	WORD $0x1e3028e7 // fadd s7, s7, s16
-	WORD $0x1e270830 // fmul s16, s1, s7
-	WORD $0xb40000eb // cbz x11, BB0_63
-	WORD $0xbc707975 // ldr s21, [x11, x16, lsl #2]
+	WORD $0x1e3028a5 // fadd s5, s5, s16
+	WORD $0xb40001d1 // cbz x17, BB0_95
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff24b // b.lt BB0_75
+	WORD $0xaa0903f0 // mov x16, x9
+	// BB0_94:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_94
+	WORD $0x17ffff89 // b BB0_75
+	// BB0_95:
+	WORD $0x1e250810 // fmul s16, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_97
+	WORD $0xbc707955 // ldr s21, [x10, x16, lsl #2]
 	WORD $0x1e352a15 // fadd s21, s16, s21
-	WORD $0xbc307975 // str s21, [x11, x16, lsl #2]
-	WORD $0xbc6f7975 // ldr s21, [x11, x15, lsl #2]
+	WORD $0xbc307955 // str s21, [x10, x16, lsl #2]
+	WORD $0xbc6f7955 // ldr s21, [x10, x15, lsl #2]
 	WORD $0x1e352a15 // fadd s21, s16, s21
-	WORD $0xbc2f7975 // str s21, [x11, x15, lsl #2]
-	// BB0_63:
+	WORD $0xbc2f7955 // str s21, [x10, x15, lsl #2]
+	// BB0_97:
 	WORD $0x6e33dc55 // fmul v21.4s, v2.4s, v19.4s
 	WORD $0x4f901295 // fmla v21.4s, v20.4s, v16.s[0]
 	WORD $0x6e34dc54 // fmul v20.4s, v2.4s, v20.4s
 	WORD $0x4f901274 // fmla v20.4s, v19.4s, v16.s[0]
-	WORD $0x6e25dc53 // fmul v19.4s, v2.4s, v5.4s
-	WORD $0x4f9010d3 // fmla v19.4s, v6.4s, v16.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f9010a6 // fmla v6.4s, v5.4s, v16.s[0]
-	WORD $0x6e31dc45 // fmul v5.4s, v2.4s, v17.4s
+	WORD $0x6e26dc53 // fmul v19.4s, v2.4s, v6.4s
+	WORD $0x4f9010f3 // fmla v19.4s, v7.4s, v16.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
+	WORD $0x4f9010c7 // fmla v7.4s, v6.4s, v16.s[0]
+	WORD $0x6e31dc46 // fmul v6.4s, v2.4s, v17.4s
 	WORD $0x3d8001d5 // str q21, [x14]
-	WORD $0x4f901245 // fmla v5.4s, v18.4s, v16.s[0]
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
 	WORD $0x3d8001b4 // str q20, [x13]
 	WORD $0x3d8005d3 // str q19, [x14, #16]
-	WORD $0x3d8005a6 // str q6, [x13, #16]
-	WORD $0x3d8009c5 // str q5, [x14, #32]
-	WORD $0x6e32dc45 // fmul v5.4s, v2.4s, v18.4s
-	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
-	WORD $0x3d8009a5 // str q5, [x13, #32]
-	WORD $0x34ffefac // cbz w12, BB0_45
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
+	WORD $0x3d8005a7 // str q7, [x13, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x6e32dc46 // fmul v6.4s, v2.4s, v18.4s
+	WORD $0x4f901226 // fmla v6.4s, v17.4s, v16.s[0]
+	WORD $0x3d8009a6 // str q6, [x13, #32]
+	WORD $0x34ffedcc // cbz w12, BB0_75
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f901085 // fmla v5.4s, v4.4s, v16.s[0]
-	WORD $0x54ffeea0 // b.eq BB0_44
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f901086 // fmla v6.4s, v4.4s, v16.s[0]
+	WORD $0x54ffecc0 // b.eq BB0_74
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_67
+	WORD $0x540000c1 // b.ne BB0_101
+	WORD $0xfd0019c6 // str d6, [x14, #48]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
-	WORD $0xfd0019c5 // str d5, [x14, #48]
 	WORD $0xfd0019a6 // str d6, [x13, #48]
-	WORD $0x17ffff72 // b BB0_45
-	// BB0_67:
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
-	WORD $0xfd0019c5 // str d5, [x14, #48]
+	WORD $0x17ffff63 // b BB0_75
+	// BB0_101:
+	WORD $0xfd0019c6 // str d6, [x14, #48]
 	WORD $0x9100e1ce // add x14, x14, #56
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
 	WORD $0xfd0019a6 // str d6, [x13, #48]
 	WORD $0x9100e1ad // add x13, x13, #56
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff6a // b BB0_45
-	// BB0_68:
-	WORD $0xbd0051c5 // str s5, [x14, #80]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
-	WORD $0xbd0051a5 // str s5, [x13, #80]
-	// BB0_69:
-	WORD $0x1e22c225 // fcvt d5, s17
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400b6e0 // b.eq BB0_283
-	// BB0_70:
+	WORD $0x17ffff5a // b BB0_75
+	// BB0_102:
+	WORD $0xbd0051c6 // str s6, [x14, #80]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
+	WORD $0xbd0051a6 // str s6, [x13, #80]
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_103:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x5400bee0 // b.eq BB0_335
+	// BB0_104:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000148 // b.hi BB0_73
+	WORD $0x54000108 // b.hi BB0_107
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54000208 // b.hi BB0_74
-	// BB0_72:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_108
+	// BB0_106:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000428 // b.hi BB0_75
-	WORD $0x140004d2 // b BB0_249
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_73:
+	WORD $0x540003e8 // b.hi BB0_109
+	WORD $0x140005e5 // b BB0_336
+	// BB0_107:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -439,8 +624,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe49 // b.ls BB0_72
-	// BB0_74:
+	WORD $0x54fffe89 // b.ls BB0_106
+	// BB0_108:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -458,61 +643,61 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54009669 // b.ls BB0_249
-	// BB0_75:
+	WORD $0x5400b909 // b.ls BB0_336
+	// BB0_109:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54009589 // b.ls BB0_249
+	WORD $0x5400b829 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638b1 // fsub s17, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_78
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e252a25 // fadd s5, s17, s5
-	WORD $0x1e2628b1 // fadd s17, s5, s6
-	// BB0_78:
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_112
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_112:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc005c7 // ldr q7, [x14, #16]
-	WORD $0x3dc005b0 // ldr q16, [x13, #16]
-	WORD $0x3dc00dc5 // ldr q5, [x14, #48]
-	WORD $0x3dc00da6 // ldr q6, [x13, #48]
-	WORD $0x4e27ce12 // fmla v18.4s, v16.4s, v7.4s
-	WORD $0x4e25ccd2 // fmla v18.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_85
+	WORD $0x3dc005d0 // ldr q16, [x14, #16]
+	WORD $0x3dc005b1 // ldr q17, [x13, #16]
+	WORD $0x3dc00dc6 // ldr q6, [x14, #48]
+	WORD $0x3dc00da7 // ldr q7, [x13, #48]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e26ccf2 // fmla v18.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_119
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_82
+	WORD $0x540000c0 // b.eq BB0_116
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_83
+	WORD $0x540000e1 // b.ne BB0_117
 	WORD $0xfd4029c3 // ldr d3, [x14, #80]
 	WORD $0xfd4029a4 // ldr d4, [x13, #80]
-	WORD $0x1400000a // b BB0_84
-	// BB0_82:
+	WORD $0x1400000a // b BB0_118
+	// BB0_116:
 	WORD $0xbd4051c3 // ldr s3, [x14, #80]
 	WORD $0xbd4051a4 // ldr s4, [x13, #80]
-	WORD $0x14000007 // b BB0_84
-	// BB0_83:
+	WORD $0x14000007 // b BB0_118
+	// BB0_117:
 	WORD $0xfd4029c3 // ldr d3, [x14, #80]
 	WORD $0xbd4059c4 // ldr s4, [x14, #88]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4029a4 // ldr d4, [x13, #80]
 	WORD $0xbd4059b3 // ldr s19, [x13, #88]
 	WORD $0x6e180664 // mov v4.d[1], v19.d[0]
-	// BB0_84:
+	// BB0_118:
 	WORD $0x4e23cc92 // fmla v18.4s, v4.4s, v3.4s
-	// BB0_85:
+	// BB0_119:
 	WORD $0x3dc001d7 // ldr q23, [x14]
 	WORD $0x3dc001b8 // ldr q24, [x13]
 	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
@@ -521,332 +706,124 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc009b6 // ldr q22, [x13, #32]
 	WORD $0x3dc011d3 // ldr q19, [x14, #64]
 	WORD $0x3dc011b4 // ldr q20, [x13, #64]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e35ced9 // fmla v25.4s, v22.4s, v21.4s
 	WORD $0x4e33ce99 // fmla v25.4s, v20.4s, v19.4s
 	WORD $0x4e32d732 // fadd v18.4s, v25.4s, v18.4s
 	WORD $0x6e32d652 // faddp v18.4s, v18.4s, v18.4s
 	WORD $0x7e30da52 // faddp s18, v18.2s
-	WORD $0x1e322a31 // fadd s17, s17, s18
-	WORD $0x1e310832 // fmul s18, s1, s17
-	WORD $0xb40000eb // cbz x11, BB0_87
-	WORD $0xbc707979 // ldr s25, [x11, x16, lsl #2]
+	WORD $0x1e3228a5 // fadd s5, s5, s18
+	WORD $0xb40001d1 // cbz x17, BB0_123
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff14b // b.lt BB0_103
+	WORD $0xaa0903f0 // mov x16, x9
+	// BB0_122:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_122
+	WORD $0x17ffff81 // b BB0_103
+	// BB0_123:
+	WORD $0x1e250812 // fmul s18, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_125
+	WORD $0xbc707959 // ldr s25, [x10, x16, lsl #2]
 	WORD $0x1e392a59 // fadd s25, s18, s25
-	WORD $0xbc307979 // str s25, [x11, x16, lsl #2]
-	WORD $0xbc6f7979 // ldr s25, [x11, x15, lsl #2]
+	WORD $0xbc307959 // str s25, [x10, x16, lsl #2]
+	WORD $0xbc6f7959 // ldr s25, [x10, x15, lsl #2]
 	WORD $0x1e392a59 // fadd s25, s18, s25
-	WORD $0xbc2f7979 // str s25, [x11, x15, lsl #2]
-	// BB0_87:
+	WORD $0xbc2f7959 // str s25, [x10, x15, lsl #2]
+	// BB0_125:
 	WORD $0x6e37dc59 // fmul v25.4s, v2.4s, v23.4s
 	WORD $0x4f921319 // fmla v25.4s, v24.4s, v18.s[0]
 	WORD $0x6e38dc58 // fmul v24.4s, v2.4s, v24.4s
 	WORD $0x4f9212f8 // fmla v24.4s, v23.4s, v18.s[0]
-	WORD $0x6e27dc57 // fmul v23.4s, v2.4s, v7.4s
-	WORD $0x4f921217 // fmla v23.4s, v16.4s, v18.s[0]
-	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
-	WORD $0x4f9210f0 // fmla v16.4s, v7.4s, v18.s[0]
-	WORD $0x6e35dc47 // fmul v7.4s, v2.4s, v21.4s
+	WORD $0x6e30dc57 // fmul v23.4s, v2.4s, v16.4s
+	WORD $0x4f921237 // fmla v23.4s, v17.4s, v18.s[0]
+	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
+	WORD $0x4f921211 // fmla v17.4s, v16.4s, v18.s[0]
+	WORD $0x6e35dc50 // fmul v16.4s, v2.4s, v21.4s
 	WORD $0x3d8001d9 // str q25, [x14]
-	WORD $0x4f9212c7 // fmla v7.4s, v22.4s, v18.s[0]
+	WORD $0x4f9212d0 // fmla v16.4s, v22.4s, v18.s[0]
 	WORD $0x3d8001b8 // str q24, [x13]
 	WORD $0x3d8005d7 // str q23, [x14, #16]
-	WORD $0x3d8005b0 // str q16, [x13, #16]
-	WORD $0x3d8009c7 // str q7, [x14, #32]
-	WORD $0x6e36dc47 // fmul v7.4s, v2.4s, v22.4s
-	WORD $0x4f9212a7 // fmla v7.4s, v21.4s, v18.s[0]
-	WORD $0x3d8009a7 // str q7, [x13, #32]
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
+	WORD $0x3d8005b1 // str q17, [x13, #16]
+	WORD $0x3d8009d0 // str q16, [x14, #32]
+	WORD $0x6e36dc50 // fmul v16.4s, v2.4s, v22.4s
+	WORD $0x4f9212b0 // fmla v16.4s, v21.4s, v18.s[0]
+	WORD $0x3d8009b0 // str q16, [x13, #32]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
+	WORD $0x4f9210f0 // fmla v16.4s, v7.4s, v18.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
 	WORD $0x4f9210c7 // fmla v7.4s, v6.4s, v18.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f9210a6 // fmla v6.4s, v5.4s, v18.s[0]
-	WORD $0x6e33dc45 // fmul v5.4s, v2.4s, v19.4s
-	WORD $0x3d800dc7 // str q7, [x14, #48]
-	WORD $0x4f921285 // fmla v5.4s, v20.4s, v18.s[0]
-	WORD $0x3d800da6 // str q6, [x13, #48]
-	WORD $0x3d8011c5 // str q5, [x14, #64]
-	WORD $0x6e34dc45 // fmul v5.4s, v2.4s, v20.4s
-	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
-	WORD $0x3d8011a5 // str q5, [x13, #64]
-	WORD $0x34ffecec // cbz w12, BB0_69
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
+	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
+	WORD $0x3d800dd0 // str q16, [x14, #48]
+	WORD $0x4f921286 // fmla v6.4s, v20.4s, v18.s[0]
+	WORD $0x3d800da7 // str q7, [x13, #48]
+	WORD $0x3d8011c6 // str q6, [x14, #64]
+	WORD $0x6e34dc46 // fmul v6.4s, v2.4s, v20.4s
+	WORD $0x4f921266 // fmla v6.4s, v19.4s, v18.s[0]
+	WORD $0x3d8011a6 // str q6, [x13, #64]
+	WORD $0x34ffeb4c // cbz w12, BB0_103
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
-	WORD $0x54ffebe0 // b.eq BB0_68
+	WORD $0x4f921086 // fmla v6.4s, v4.4s, v18.s[0]
+	WORD $0x54ffe9c0 // b.eq BB0_102
+	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_91
-	WORD $0xfd0029c5 // str d5, [x14, #80]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
-	WORD $0xfd0029a5 // str d5, [x13, #80]
-	WORD $0x17ffff5c // b BB0_69
-	// BB0_91:
-	WORD $0xfd0029c5 // str d5, [x14, #80]
+	WORD $0x540000a1 // b.ne BB0_129
+	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0xfd0029c6 // str d6, [x14, #80]
+	WORD $0xfd0029a7 // str d7, [x13, #80]
+	WORD $0x17ffff4f // b BB0_103
+	// BB0_129:
+	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0xfd0029c6 // str d6, [x14, #80]
 	WORD $0x910161ce // add x14, x14, #88
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
-	WORD $0xfd0029a5 // str d5, [x13, #80]
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0xfd0029a7 // str d7, [x13, #80]
 	WORD $0x910161ad // add x13, x13, #88
-	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff53 // b BB0_69
-	// BB0_92:
-	WORD $0xbd0081c5 // str s5, [x14, #128]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f961065 // fmla v5.4s, v3.4s, v22.s[0]
-	WORD $0xbd0081a5 // str s5, [x13, #128]
-	// BB0_93:
-	WORD $0x1e22c265 // fcvt d5, s19
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x5400a0a0 // b.eq BB0_283
-	// BB0_94:
-	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
-	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
-	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
-	WORD $0xf940000d // ldr x13, [x0]
-	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
-	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_97
-	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
-	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_98
-	// BB0_96:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
-	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003e8 // b.hi BB0_99
-	WORD $0x14000420 // b BB0_249
-	// BB0_97:
-	WORD $0xf9400c11 // ldr x17, [x0, #24]
-	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
-	WORD $0xf9800220 // prfm pldl1keep, [x17]
-	WORD $0xf9401011 // ldr x17, [x0, #32]
-	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
-	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
-	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_96
-	// BB0_98:
-	WORD $0xf9400c11 // ldr x17, [x0, #24]
-	WORD $0xf9402401 // ldr x1, [x0, #72]
-	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
-	WORD $0xf9401810 // ldr x16, [x0, #48]
-	WORD $0x29403df1 // ldp w17, w15, [x15]
-	WORD $0x9b0f7c2f // mul x15, x1, x15
-	WORD $0x9b117c31 // mul x17, x1, x17
-	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
-	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
-	WORD $0xf9800220 // prfm pldl1keep, [x17]
-	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
-	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
-	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
-	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
-	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
-	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
-	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54008069 // b.ls BB0_249
-	// BB0_99:
-	WORD $0xf9400c0e // ldr x14, [x0, #24]
-	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
-	WORD $0x29403dd0 // ldp w16, w15, [x14]
-	WORD $0xf9401c0e // ldr x14, [x0, #56]
-	WORD $0xeb1001df // cmp x14, x16
-	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54007f89 // b.ls BB0_249
-	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638b3 // fsub s19, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_102
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e252a65 // fadd s5, s19, s5
-	WORD $0x1e2628b3 // fadd s19, s5, s6
-	// BB0_102:
-	WORD $0xf940180d // ldr x13, [x0, #48]
-	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
-	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
-	WORD $0x9b0f7d31 // mul x17, x9, x15
-	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001d4 // ldr q20, [x14]
-	WORD $0x3dc001b5 // ldr q21, [x13]
-	WORD $0x3dc009d1 // ldr q17, [x14, #32]
-	WORD $0x3dc009b2 // ldr q18, [x13, #32]
-	WORD $0x3dc011c7 // ldr q7, [x14, #64]
-	WORD $0x3dc011b0 // ldr q16, [x13, #64]
-	WORD $0x3dc019c5 // ldr q5, [x14, #96]
-	WORD $0x3dc019a6 // ldr q6, [x13, #96]
-	WORD $0x4e34ceb6 // fmla v22.4s, v21.4s, v20.4s
-	WORD $0x4e31ce56 // fmla v22.4s, v18.4s, v17.4s
-	WORD $0x4e27ce16 // fmla v22.4s, v16.4s, v7.4s
-	WORD $0x4e25ccd6 // fmla v22.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_109
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_106
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_107
-	WORD $0xfd4041c3 // ldr d3, [x14, #128]
-	WORD $0xfd4041a4 // ldr d4, [x13, #128]
-	WORD $0x1400000a // b BB0_108
-	// BB0_106:
-	WORD $0xbd4081c3 // ldr s3, [x14, #128]
-	WORD $0xbd4081a4 // ldr s4, [x13, #128]
-	WORD $0x14000007 // b BB0_108
-	// BB0_107:
-	WORD $0xfd4041c3 // ldr d3, [x14, #128]
-	WORD $0xbd4089c4 // ldr s4, [x14, #136]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4041a4 // ldr d4, [x13, #128]
-	WORD $0xbd4089b7 // ldr s23, [x13, #136]
-	WORD $0x6e1806e4 // mov v4.d[1], v23.d[0]
-	// BB0_108:
-	WORD $0x4e23cc96 // fmla v22.4s, v4.4s, v3.4s
-	// BB0_109:
-	WORD $0x3dc005dd // ldr q29, [x14, #16]
-	WORD $0x3dc005be // ldr q30, [x13, #16]
-	WORD $0x6f00e41f // movi v31.2d, #0000000000000000
-	WORD $0x4e3dcfdf // fmla v31.4s, v30.4s, v29.4s
-	WORD $0x3dc00ddb // ldr q27, [x14, #48]
-	WORD $0x3dc00dbc // ldr q28, [x13, #48]
-	WORD $0x3dc015d9 // ldr q25, [x14, #80]
-	WORD $0x3dc015ba // ldr q26, [x13, #80]
-	WORD $0x3dc01dd7 // ldr q23, [x14, #112]
-	WORD $0x3dc01db8 // ldr q24, [x13, #112]
-	WORD $0x4e3bcf9f // fmla v31.4s, v28.4s, v27.4s
-	WORD $0x4e39cf5f // fmla v31.4s, v26.4s, v25.4s
-	WORD $0x4e37cf1f // fmla v31.4s, v24.4s, v23.4s
-	WORD $0x4e3fd6d6 // fadd v22.4s, v22.4s, v31.4s
-	WORD $0x6e36d6d6 // faddp v22.4s, v22.4s, v22.4s
-	WORD $0x7e30dad6 // faddp s22, v22.2s
-	WORD $0x1e362a73 // fadd s19, s19, s22
-	WORD $0x1e330836 // fmul s22, s1, s19
-	WORD $0xb40000eb // cbz x11, BB0_111
-	WORD $0xbc70797f // ldr s31, [x11, x16, lsl #2]
-	WORD $0x1e3f2adf // fadd s31, s22, s31
-	WORD $0xbc30797f // str s31, [x11, x16, lsl #2]
-	WORD $0xbc6f797f // ldr s31, [x11, x15, lsl #2]
-	WORD $0x1e3f2adf // fadd s31, s22, s31
-	WORD $0xbc2f797f // str s31, [x11, x15, lsl #2]
-	// BB0_111:
-	WORD $0x6e34dc5f // fmul v31.4s, v2.4s, v20.4s
-	WORD $0x4f9612bf // fmla v31.4s, v21.4s, v22.s[0]
-	WORD $0x6e35dc55 // fmul v21.4s, v2.4s, v21.4s
-	WORD $0x4f961295 // fmla v21.4s, v20.4s, v22.s[0]
-	WORD $0x6e3ddc54 // fmul v20.4s, v2.4s, v29.4s
-	WORD $0x4f9613d4 // fmla v20.4s, v30.4s, v22.s[0]
-	WORD $0x6e3edc5e // fmul v30.4s, v2.4s, v30.4s
-	WORD $0x4f9613be // fmla v30.4s, v29.4s, v22.s[0]
-	WORD $0x3d8001df // str q31, [x14]
-	WORD $0x3d8001b5 // str q21, [x13]
-	WORD $0x3d8005d4 // str q20, [x14, #16]
-	WORD $0x6e31dc54 // fmul v20.4s, v2.4s, v17.4s
-	WORD $0x4f961254 // fmla v20.4s, v18.4s, v22.s[0]
-	WORD $0x6e32dc52 // fmul v18.4s, v2.4s, v18.4s
-	WORD $0x4f961232 // fmla v18.4s, v17.4s, v22.s[0]
-	WORD $0x6e3bdc51 // fmul v17.4s, v2.4s, v27.4s
-	WORD $0x3d8005be // str q30, [x13, #16]
-	WORD $0x4f961391 // fmla v17.4s, v28.4s, v22.s[0]
-	WORD $0x3d8009d4 // str q20, [x14, #32]
-	WORD $0x3d8009b2 // str q18, [x13, #32]
-	WORD $0x3d800dd1 // str q17, [x14, #48]
-	WORD $0x6e3cdc51 // fmul v17.4s, v2.4s, v28.4s
-	WORD $0x4f961371 // fmla v17.4s, v27.4s, v22.s[0]
-	WORD $0x3d800db1 // str q17, [x13, #48]
-	WORD $0x6e27dc51 // fmul v17.4s, v2.4s, v7.4s
-	WORD $0x4f961211 // fmla v17.4s, v16.4s, v22.s[0]
-	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
-	WORD $0x4f9610f0 // fmla v16.4s, v7.4s, v22.s[0]
-	WORD $0x6e39dc47 // fmul v7.4s, v2.4s, v25.4s
-	WORD $0x3d8011d1 // str q17, [x14, #64]
-	WORD $0x4f961347 // fmla v7.4s, v26.4s, v22.s[0]
-	WORD $0x3d8011b0 // str q16, [x13, #64]
-	WORD $0x3d8015c7 // str q7, [x14, #80]
-	WORD $0x6e3adc47 // fmul v7.4s, v2.4s, v26.4s
-	WORD $0x4f961327 // fmla v7.4s, v25.4s, v22.s[0]
-	WORD $0x3d8015a7 // str q7, [x13, #80]
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
-	WORD $0x4f9610c7 // fmla v7.4s, v6.4s, v22.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f9610a6 // fmla v6.4s, v5.4s, v22.s[0]
-	WORD $0x6e37dc45 // fmul v5.4s, v2.4s, v23.4s
-	WORD $0x3d8019c7 // str q7, [x14, #96]
-	WORD $0x4f961305 // fmla v5.4s, v24.4s, v22.s[0]
-	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x3d801dc5 // str q5, [x14, #112]
-	WORD $0x6e38dc45 // fmul v5.4s, v2.4s, v24.4s
-	WORD $0x4f9612e5 // fmla v5.4s, v23.4s, v22.s[0]
-	WORD $0x3d801da5 // str q5, [x13, #112]
-	WORD $0x34ffe9cc // cbz w12, BB0_93
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f961085 // fmla v5.4s, v4.4s, v22.s[0]
-	WORD $0x54ffe8c0 // b.eq BB0_92
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_115
-	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
-	WORD $0xfd0041c5 // str d5, [x14, #128]
-	WORD $0xfd0041a6 // str d6, [x13, #128]
-	WORD $0x17ffff43 // b BB0_93
-	// BB0_115:
-	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
-	WORD $0xfd0041c5 // str d5, [x14, #128]
-	WORD $0x910221ce // add x14, x14, #136
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
-	WORD $0xfd0041a6 // str d6, [x13, #128]
-	WORD $0x910221ad // add x13, x13, #136
-	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff3b // b BB0_93
-	// BB0_116:
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54006dcb // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_120
-	// BB0_118:
-	WORD $0xbd0001f0 // str s16, [x15]
+	WORD $0x4d0081a7 // st1 { v7.s }[2], [x13]
+	WORD $0x17ffff47 // b BB0_103
+	// BB0_130:
+	WORD $0xbd0001d0 // str s16, [x14]
 	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xbd0001b0 // str s16, [x13]
-	// BB0_119:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_131:
 	WORD $0x1e22c0c6 // fcvt d6, s6
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4600c0 // fmadd d0, d6, d6, d0
-	WORD $0x54008640 // b.eq BB0_283
-	// BB0_120:
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x5400a6e0 // b.eq BB0_335
+	// BB0_132:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_123
+	WORD $0x54000108 // b.hi BB0_135
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_124
-	// BB0_122:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_136
+	// BB0_134:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000368 // b.hi BB0_125
-	WORD $0x1400034d // b BB0_249
-	// BB0_123:
+	WORD $0x54000368 // b.hi BB0_137
+	WORD $0x14000525 // b BB0_336
+	// BB0_135:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -855,8 +832,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_122
-	// BB0_124:
+	WORD $0x54fffe89 // b.ls BB0_134
+	// BB0_136:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -870,140 +847,147 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54006689 // b.ls BB0_249
-	// BB0_125:
+	WORD $0x5400a189 // b.ls BB0_336
+	// BB0_137:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
-	WORD $0xf9401c0f // ldr x15, [x0, #56]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
-	WORD $0x294039d0 // ldp w16, w14, [x14]
-	WORD $0xeb1001ff // cmp x15, x16
-	WORD $0xfa4e81e0 // ccmp x15, x14, #0, hi
-	WORD $0x540065a9 // b.ls BB0_249
-	WORD $0xf940100f // ldr x15, [x0, #32]
+	WORD $0x29403dd0 // ldp w16, w15, [x14]
+	WORD $0xf9401c0e // ldr x14, [x0, #56]
+	WORD $0xeb1001df // cmp x14, x16
+	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
+	WORD $0x5400a0a9 // b.ls BB0_336
+	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405006 // ldr s6, [x0, #80]
-	WORD $0xbc6d79e7 // ldr s7, [x15, x13, lsl #2]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
 	WORD $0x1e2738c6 // fsub s6, s6, s7
-	WORD $0xb40000ab // cbz x11, BB0_128
-	WORD $0xbc707967 // ldr s7, [x11, x16, lsl #2]
+	WORD $0xb40000aa // cbz x10, BB0_140
+	WORD $0xbc707947 // ldr s7, [x10, x16, lsl #2]
 	WORD $0x1e2728c6 // fadd s6, s6, s7
-	WORD $0xbc6e7967 // ldr s7, [x11, x14, lsl #2]
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
 	WORD $0x1e2728c6 // fadd s6, s6, s7
-	// BB0_128:
+	// BB0_140:
 	WORD $0xf940180d // ldr x13, [x0, #48]
-	WORD $0x9b107d2f // mul x15, x9, x16
-	WORD $0x8b0f09af // add x15, x13, x15, lsl #2
-	WORD $0x9b0e7d31 // mul x17, x9, x14
+	WORD $0x9b107d2e // mul x14, x9, x16
+	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
+	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400010c // cbz w12, BB0_132
+	WORD $0x3400010c // cbz w12, BB0_144
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540001c0 // b.eq BB0_133
+	WORD $0x54000420 // b.eq BB0_151
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540001e1 // b.ne BB0_134
-	WORD $0xfd4001e4 // ldr d4, [x15]
+	WORD $0x54000441 // b.ne BB0_152
+	WORD $0xfd4001c4 // ldr d4, [x14]
 	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0x14000012 // b BB0_135
-	// BB0_132:
+	WORD $0x14000025 // b BB0_153
+	// BB0_144:
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
 	WORD $0x7e30d8e7 // faddp s7, v7.2s
 	WORD $0x1e2728c6 // fadd s6, s6, s7
-	WORD $0x1e260827 // fmul s7, s1, s6
-	WORD $0xb500026b // cbnz x11, BB0_136
-	WORD $0x14000018 // b BB0_137
-	// BB0_133:
-	WORD $0xbd4001e4 // ldr s4, [x15]
+	WORD $0xb50004d1 // cbnz x17, BB0_154
+	// BB0_145:
+	WORD $0x1e260807 // fmul s7, s0, s6
+	WORD $0xb40000ea // cbz x10, BB0_147
+	WORD $0xbc707950 // ldr s16, [x10, x16, lsl #2]
+	WORD $0x1e3028f0 // fadd s16, s7, s16
+	WORD $0xbc307950 // str s16, [x10, x16, lsl #2]
+	WORD $0xbc6f7950 // ldr s16, [x10, x15, lsl #2]
+	WORD $0x1e3028f0 // fadd s16, s7, s16
+	WORD $0xbc2f7950 // str s16, [x10, x15, lsl #2]
+	// BB0_147:
+	WORD $0x34fff46c // cbz w12, BB0_131
+	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f8710b0 // fmla v16.4s, v5.4s, v7.s[0]
+	WORD $0x54fff320 // b.eq BB0_130
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540004a1 // b.ne BB0_157
+	WORD $0xfd0001d0 // str d16, [x14]
+	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
+	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
+	WORD $0xfd0001b0 // str d16, [x13]
+	WORD $0x17ffff98 // b BB0_131
+	// BB0_151:
+	WORD $0xbd4001c4 // ldr s4, [x14]
 	WORD $0xbd4001a5 // ldr s5, [x13]
-	WORD $0x14000007 // b BB0_135
-	// BB0_134:
-	WORD $0xfd4001e4 // ldr d4, [x15]
-	WORD $0xbd4009e5 // ldr s5, [x15, #8]
+	WORD $0x14000007 // b BB0_153
+	// BB0_152:
+	WORD $0xfd4001c4 // ldr d4, [x14]
+	WORD $0xbd4009c5 // ldr s5, [x14, #8]
 	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xbd4009a7 // ldr s7, [x13, #8]
 	WORD $0x6e1804e5 // mov v5.d[1], v7.d[0]
-	// BB0_135:
+	// BB0_153:
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x4e24cca7 // fmla v7.4s, v5.4s, v4.4s
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
 	WORD $0x7e30d8e7 // faddp s7, v7.2s
 	WORD $0x1e2728c6 // fadd s6, s6, s7
-	WORD $0x1e260827 // fmul s7, s1, s6
-	WORD $0xb40000eb // cbz x11, BB0_137
-	// BB0_136:
-	WORD $0xbc707970 // ldr s16, [x11, x16, lsl #2]
-	WORD $0x1e3028f0 // fadd s16, s7, s16
-	WORD $0xbc307970 // str s16, [x11, x16, lsl #2]
-	WORD $0xbc6e7970 // ldr s16, [x11, x14, lsl #2]
-	WORD $0x1e3028f0 // fadd s16, s7, s16
-	WORD $0xbc2e7970 // str s16, [x11, x14, lsl #2]
-	// BB0_137:
-	WORD $0x34fff26c // cbz w12, BB0_119
-	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f8710b0 // fmla v16.4s, v5.4s, v7.s[0]
-	WORD $0x54fff160 // b.eq BB0_118
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_141
-	WORD $0xfd0001f0 // str d16, [x15]
-	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
-	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
-	WORD $0xfd0001b0 // str d16, [x13]
-	WORD $0x17ffff88 // b BB0_119
-	// BB0_141:
-	WORD $0x910021ee // add x14, x15, #8
-	WORD $0xfd0001f0 // str d16, [x15]
+	WORD $0xb4fffb91 // cbz x17, BB0_145
+	// BB0_154:
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e6 // str s6, [x15], #4
+	WORD $0x54fff06b // b.lt BB0_131
+	WORD $0xaa0903f0 // mov x16, x9
+	WORD $0xd503201f // nop
+	// BB0_156:
+	WORD $0xbc4045c7 // ldr s7, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e7 // str s7, [x15]
+	WORD $0xbc4045a7 // ldr s7, [x13], #4
+	WORD $0xbc2979e7 // str s7, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_156
+	WORD $0x17ffff79 // b BB0_131
+	// BB0_157:
+	WORD $0xfc0085d0 // str d16, [x14], #8
 	WORD $0x4d0081d0 // st1 { v16.s }[2], [x14]
 	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
 	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
 	WORD $0xfc0085b0 // str d16, [x13], #8
 	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff80 // b BB0_119
-	// BB0_142:
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54005c0b // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_146
-	// BB0_144:
-	WORD $0xbd0021c5 // str s5, [x14, #32]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
-	WORD $0xbd0021a5 // str s5, [x13, #32]
-	// BB0_145:
-	WORD $0x1e22c0e5 // fcvt d5, s7
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x540074a0 // b.eq BB0_283
-	// BB0_146:
+	WORD $0x17ffff72 // b BB0_131
+	// BB0_158:
+	WORD $0xbd0021c6 // str s6, [x14, #32]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0xbd0021a6 // str s6, [x13, #32]
+	// BB0_159:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x54009480 // b.eq BB0_335
+	// BB0_160:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_149
+	WORD $0x54000108 // b.hi BB0_163
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_150
-	// BB0_148:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_164
+	// BB0_162:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_151
-	WORD $0x140002c0 // b BB0_249
-	// BB0_149:
+	WORD $0x540003a8 // b.hi BB0_165
+	WORD $0x14000492 // b BB0_336
+	// BB0_163:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1012,8 +996,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_148
-	// BB0_150:
+	WORD $0x54fffe89 // b.ls BB0_162
+	// BB0_164:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1029,151 +1013,162 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540054a9 // b.ls BB0_249
-	// BB0_151:
+	WORD $0x54008ee9 // b.ls BB0_336
+	// BB0_165:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x540053c9 // b.ls BB0_249
+	WORD $0x54008e09 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a7 // fsub s7, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_154
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e2528e5 // fadd s5, s7, s5
-	WORD $0x1e2628a7 // fadd s7, s5, s6
-	// BB0_154:
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_168
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_168:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001c5 // ldr q5, [x14]
-	WORD $0x3dc001a6 // ldr q6, [x13]
-	WORD $0x4e25ccd0 // fmla v16.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_161
+	WORD $0x3dc001c6 // ldr q6, [x14]
+	WORD $0x3dc001a7 // ldr q7, [x13]
+	WORD $0x4e26ccf0 // fmla v16.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_175
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_158
+	WORD $0x540000c0 // b.eq BB0_172
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_159
+	WORD $0x540000e1 // b.ne BB0_173
 	WORD $0xfd4011c3 // ldr d3, [x14, #32]
 	WORD $0xfd4011a4 // ldr d4, [x13, #32]
-	WORD $0x1400000a // b BB0_160
-	// BB0_158:
+	WORD $0x1400000a // b BB0_174
+	// BB0_172:
 	WORD $0xbd4021c3 // ldr s3, [x14, #32]
 	WORD $0xbd4021a4 // ldr s4, [x13, #32]
-	WORD $0x14000007 // b BB0_160
-	// BB0_159:
+	WORD $0x14000007 // b BB0_174
+	// BB0_173:
 	WORD $0xfd4011c3 // ldr d3, [x14, #32]
 	WORD $0xbd4029c4 // ldr s4, [x14, #40]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4011a4 // ldr d4, [x13, #32]
 	WORD $0xbd4029b1 // ldr s17, [x13, #40]
 	WORD $0x6e180624 // mov v4.d[1], v17.d[0]
-	// BB0_160:
+	// BB0_174:
 	WORD $0x4e23cc90 // fmla v16.4s, v4.4s, v3.4s
-	// BB0_161:
+	// BB0_175:
 	WORD $0x3dc005d1 // ldr q17, [x14, #16]
 	WORD $0x3dc005b2 // ldr q18, [x13, #16]
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	WORD $0x4e31ce53 // fmla v19.4s, v18.4s, v17.4s
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x7e30da10 // faddp s16, v16.2s
-	WORD $0x1e3028e7 // fadd s7, s7, s16
-	WORD $0x1e270830 // fmul s16, s1, s7
-	WORD $0xb40000eb // cbz x11, BB0_163
-	WORD $0xbc707973 // ldr s19, [x11, x16, lsl #2]
+	WORD $0x1e3028a5 // fadd s5, s5, s16
+	WORD $0xb40001d1 // cbz x17, BB0_179
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff2ab // b.lt BB0_159
+	WORD $0xaa0903f0 // mov x16, x9
+	// BB0_178:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_178
+	WORD $0x17ffff8c // b BB0_159
+	// BB0_179:
+	WORD $0x1e250810 // fmul s16, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_181
+	WORD $0xbc707953 // ldr s19, [x10, x16, lsl #2]
 	WORD $0x1e332a13 // fadd s19, s16, s19
-	WORD $0xbc307973 // str s19, [x11, x16, lsl #2]
-	WORD $0xbc6f7973 // ldr s19, [x11, x15, lsl #2]
+	WORD $0xbc307953 // str s19, [x10, x16, lsl #2]
+	WORD $0xbc6f7953 // ldr s19, [x10, x15, lsl #2]
 	WORD $0x1e332a13 // fadd s19, s16, s19
-	WORD $0xbc2f7973 // str s19, [x11, x15, lsl #2]
-	// BB0_163:
-	WORD $0x6e26dc54 // fmul v20.4s, v2.4s, v6.4s
-	WORD $0x6e25dc53 // fmul v19.4s, v2.4s, v5.4s
+	WORD $0xbc2f7953 // str s19, [x10, x15, lsl #2]
+	// BB0_181:
+	WORD $0x6e27dc54 // fmul v20.4s, v2.4s, v7.4s
+	WORD $0x6e26dc53 // fmul v19.4s, v2.4s, v6.4s
 	WORD $0x6e31dc55 // fmul v21.4s, v2.4s, v17.4s
-	WORD $0x4f9010b4 // fmla v20.4s, v5.4s, v16.s[0]
-	WORD $0x6e32dc45 // fmul v5.4s, v2.4s, v18.4s
-	WORD $0x4f9010d3 // fmla v19.4s, v6.4s, v16.s[0]
+	WORD $0x4f9010d4 // fmla v20.4s, v6.4s, v16.s[0]
+	WORD $0x6e32dc46 // fmul v6.4s, v2.4s, v18.4s
+	WORD $0x4f9010f3 // fmla v19.4s, v7.4s, v16.s[0]
 	WORD $0x4f901255 // fmla v21.4s, v18.4s, v16.s[0]
-	WORD $0x4f901225 // fmla v5.4s, v17.4s, v16.s[0]
+	WORD $0x4f901226 // fmla v6.4s, v17.4s, v16.s[0]
 	WORD $0x3d8001d3 // str q19, [x14]
 	WORD $0x3d8001b4 // str q20, [x13]
 	WORD $0x3d8005d5 // str q21, [x14, #16]
-	WORD $0x3d8005a5 // str q5, [x13, #16]
-	WORD $0x34fff0cc // cbz w12, BB0_145
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
+	WORD $0x3d8005a6 // str q6, [x13, #16]
+	WORD $0x34ffeeec // cbz w12, BB0_159
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f901085 // fmla v5.4s, v4.4s, v16.s[0]
-	WORD $0x54ffefc0 // b.eq BB0_144
+	WORD $0x4f901086 // fmla v6.4s, v4.4s, v16.s[0]
+	WORD $0x54ffede0 // b.eq BB0_158
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_167
-	WORD $0xfd0011c5 // str d5, [x14, #32]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
-	WORD $0xfd0011a5 // str d5, [x13, #32]
-	WORD $0x17ffff7b // b BB0_145
-	// BB0_167:
-	WORD $0xfd0011c5 // str d5, [x14, #32]
+	WORD $0x540000c1 // b.ne BB0_185
+	WORD $0xfd0011c6 // str d6, [x14, #32]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0xfd0011a6 // str d6, [x13, #32]
+	WORD $0x17ffff6c // b BB0_159
+	// BB0_185:
+	WORD $0xfd0011c6 // str d6, [x14, #32]
 	WORD $0x9100a1ce // add x14, x14, #40
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f901065 // fmla v5.4s, v3.4s, v16.s[0]
-	WORD $0xfd0011a5 // str d5, [x13, #32]
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0xfd0011a6 // str d6, [x13, #32]
 	WORD $0x9100a1ad // add x13, x13, #40
-	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff72 // b BB0_145
-	// BB0_168:
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540048ab // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_172
-	// BB0_170:
-	WORD $0xbd0061c5 // str s5, [x14, #96]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
-	WORD $0xbd0061a5 // str s5, [x13, #96]
-	// BB0_171:
-	WORD $0x1e22c225 // fcvt d5, s17
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54006140 // b.eq BB0_283
-	// BB0_172:
+	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
+	WORD $0x17ffff63 // b BB0_159
+	// BB0_186:
+	WORD $0xbd0061c6 // str s6, [x14, #96]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0xbd0061a6 // str s6, [x13, #96]
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_187:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x54007fe0 // b.eq BB0_335
+	// BB0_188:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_175
+	WORD $0x54000108 // b.hi BB0_191
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_176
-	// BB0_174:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_192
+	// BB0_190:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003e8 // b.hi BB0_177
-	WORD $0x14000225 // b BB0_249
-	// BB0_175:
+	WORD $0x540003e8 // b.hi BB0_193
+	WORD $0x140003ed // b BB0_336
+	// BB0_191:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1182,8 +1177,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_174
-	// BB0_176:
+	WORD $0x54fffe89 // b.ls BB0_190
+	// BB0_192:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1201,27 +1196,27 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54004109 // b.ls BB0_249
-	// BB0_177:
+	WORD $0x54007a09 // b.ls BB0_336
+	// BB0_193:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54004029 // b.ls BB0_249
+	WORD $0x54007929 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638b1 // fsub s17, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_180
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e252a25 // fadd s5, s17, s5
-	WORD $0x1e2628b1 // fadd s17, s5, s6
-	// BB0_180:
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_196
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_196:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
@@ -1230,35 +1225,35 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
 	WORD $0x3dc001d2 // ldr q18, [x14]
 	WORD $0x3dc001b3 // ldr q19, [x13]
-	WORD $0x3dc009c7 // ldr q7, [x14, #32]
-	WORD $0x3dc009b0 // ldr q16, [x13, #32]
-	WORD $0x3dc011c5 // ldr q5, [x14, #64]
-	WORD $0x3dc011a6 // ldr q6, [x13, #64]
+	WORD $0x3dc009d0 // ldr q16, [x14, #32]
+	WORD $0x3dc009b1 // ldr q17, [x13, #32]
+	WORD $0x3dc011c6 // ldr q6, [x14, #64]
+	WORD $0x3dc011a7 // ldr q7, [x13, #64]
 	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
-	WORD $0x4e27ce14 // fmla v20.4s, v16.4s, v7.4s
-	WORD $0x4e25ccd4 // fmla v20.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_187
+	WORD $0x4e30ce34 // fmla v20.4s, v17.4s, v16.4s
+	WORD $0x4e26ccf4 // fmla v20.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_203
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_184
+	WORD $0x540000c0 // b.eq BB0_200
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_185
+	WORD $0x540000e1 // b.ne BB0_201
 	WORD $0xfd4031c3 // ldr d3, [x14, #96]
 	WORD $0xfd4031a4 // ldr d4, [x13, #96]
-	WORD $0x1400000a // b BB0_186
-	// BB0_184:
+	WORD $0x1400000a // b BB0_202
+	// BB0_200:
 	WORD $0xbd4061c3 // ldr s3, [x14, #96]
 	WORD $0xbd4061a4 // ldr s4, [x13, #96]
-	WORD $0x14000007 // b BB0_186
-	// BB0_185:
+	WORD $0x14000007 // b BB0_202
+	// BB0_201:
 	WORD $0xfd4031c3 // ldr d3, [x14, #96]
 	WORD $0xbd4069c4 // ldr s4, [x14, #104]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4031a4 // ldr d4, [x13, #96]
 	WORD $0xbd4069b5 // ldr s21, [x13, #104]
 	WORD $0x6e1806a4 // mov v4.d[1], v21.d[0]
-	// BB0_186:
+	// BB0_202:
 	WORD $0x4e23cc94 // fmla v20.4s, v4.4s, v3.4s
-	// BB0_187:
+	// BB0_203:
 	WORD $0x3dc005d9 // ldr q25, [x14, #16]
 	WORD $0x3dc005ba // ldr q26, [x13, #16]
 	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
@@ -1267,21 +1262,38 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc00db8 // ldr q24, [x13, #48]
 	WORD $0x3dc015d5 // ldr q21, [x14, #80]
 	WORD $0x3dc015b6 // ldr q22, [x13, #80]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e37cf1b // fmla v27.4s, v24.4s, v23.4s
 	WORD $0x4e35cedb // fmla v27.4s, v22.4s, v21.4s
 	WORD $0x4e3bd694 // fadd v20.4s, v20.4s, v27.4s
 	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
 	WORD $0x7e30da94 // faddp s20, v20.2s
-	WORD $0x1e342a31 // fadd s17, s17, s20
-	WORD $0x1e310834 // fmul s20, s1, s17
-	WORD $0xb40000eb // cbz x11, BB0_189
-	WORD $0xbc70797b // ldr s27, [x11, x16, lsl #2]
+	WORD $0x1e3428a5 // fadd s5, s5, s20
+	WORD $0xb40001d1 // cbz x17, BB0_207
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff0eb // b.lt BB0_187
+	WORD $0xaa0903f0 // mov x16, x9
+	// BB0_206:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_206
+	WORD $0x17ffff7e // b BB0_187
+	// BB0_207:
+	WORD $0x1e250814 // fmul s20, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_209
+	WORD $0xbc70795b // ldr s27, [x10, x16, lsl #2]
 	WORD $0x1e3b2a9b // fadd s27, s20, s27
-	WORD $0xbc30797b // str s27, [x11, x16, lsl #2]
-	WORD $0xbc6f797b // ldr s27, [x11, x15, lsl #2]
+	WORD $0xbc30795b // str s27, [x10, x16, lsl #2]
+	WORD $0xbc6f795b // ldr s27, [x10, x15, lsl #2]
 	WORD $0x1e3b2a9b // fadd s27, s20, s27
-	WORD $0xbc2f797b // str s27, [x11, x15, lsl #2]
-	// BB0_189:
+	WORD $0xbc2f795b // str s27, [x10, x15, lsl #2]
+	// BB0_209:
 	WORD $0x6e32dc5b // fmul v27.4s, v2.4s, v18.4s
 	WORD $0x4f94127b // fmla v27.4s, v19.4s, v20.s[0]
 	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
@@ -1293,99 +1305,86 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3d8001db // str q27, [x14]
 	WORD $0x3d8001b3 // str q19, [x13]
 	WORD $0x3d8005d2 // str q18, [x14, #16]
-	WORD $0x6e27dc52 // fmul v18.4s, v2.4s, v7.4s
-	WORD $0x4f941212 // fmla v18.4s, v16.4s, v20.s[0]
-	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
-	WORD $0x4f9410f0 // fmla v16.4s, v7.4s, v20.s[0]
-	WORD $0x6e37dc47 // fmul v7.4s, v2.4s, v23.4s
+	WORD $0x6e30dc52 // fmul v18.4s, v2.4s, v16.4s
+	WORD $0x4f941232 // fmla v18.4s, v17.4s, v20.s[0]
+	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
+	WORD $0x4f941211 // fmla v17.4s, v16.4s, v20.s[0]
+	WORD $0x6e37dc50 // fmul v16.4s, v2.4s, v23.4s
 	WORD $0x3d8005ba // str q26, [x13, #16]
-	WORD $0x4f941307 // fmla v7.4s, v24.4s, v20.s[0]
+	WORD $0x4f941310 // fmla v16.4s, v24.4s, v20.s[0]
 	WORD $0x3d8009d2 // str q18, [x14, #32]
-	WORD $0x3d8009b0 // str q16, [x13, #32]
-	WORD $0x3d800dc7 // str q7, [x14, #48]
-	WORD $0x6e38dc47 // fmul v7.4s, v2.4s, v24.4s
-	WORD $0x4f9412e7 // fmla v7.4s, v23.4s, v20.s[0]
-	WORD $0x3d800da7 // str q7, [x13, #48]
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
+	WORD $0x3d8009b1 // str q17, [x13, #32]
+	WORD $0x3d800dd0 // str q16, [x14, #48]
+	WORD $0x6e38dc50 // fmul v16.4s, v2.4s, v24.4s
+	WORD $0x4f9412f0 // fmla v16.4s, v23.4s, v20.s[0]
+	WORD $0x3d800db0 // str q16, [x13, #48]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
+	WORD $0x4f9410f0 // fmla v16.4s, v7.4s, v20.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
 	WORD $0x4f9410c7 // fmla v7.4s, v6.4s, v20.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f9410a6 // fmla v6.4s, v5.4s, v20.s[0]
-	WORD $0x6e35dc45 // fmul v5.4s, v2.4s, v21.4s
-	WORD $0x3d8011c7 // str q7, [x14, #64]
-	WORD $0x4f9412c5 // fmla v5.4s, v22.4s, v20.s[0]
-	WORD $0x3d8011a6 // str q6, [x13, #64]
-	WORD $0x3d8015c5 // str q5, [x14, #80]
-	WORD $0x6e36dc45 // fmul v5.4s, v2.4s, v22.4s
-	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
-	WORD $0x3d8015a5 // str q5, [x13, #80]
-	WORD $0x34ffec0c // cbz w12, BB0_171
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
+	WORD $0x6e35dc46 // fmul v6.4s, v2.4s, v21.4s
+	WORD $0x3d8011d0 // str q16, [x14, #64]
+	WORD $0x4f9412c6 // fmla v6.4s, v22.4s, v20.s[0]
+	WORD $0x3d8011a7 // str q7, [x13, #64]
+	WORD $0x3d8015c6 // str q6, [x14, #80]
+	WORD $0x6e36dc46 // fmul v6.4s, v2.4s, v22.4s
+	WORD $0x4f9412a6 // fmla v6.4s, v21.4s, v20.s[0]
+	WORD $0x3d8015a6 // str q6, [x13, #80]
+	WORD $0x34ffea2c // cbz w12, BB0_187
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f941085 // fmla v5.4s, v4.4s, v20.s[0]
-	WORD $0x54ffeb00 // b.eq BB0_170
+	WORD $0x4f941086 // fmla v6.4s, v4.4s, v20.s[0]
+	WORD $0x54ffe8c0 // b.eq BB0_186
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_193
-	WORD $0xfd0031c5 // str d5, [x14, #96]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
-	WORD $0xfd0031a5 // str d5, [x13, #96]
-	WORD $0x17ffff55 // b BB0_171
-	// BB0_193:
-	WORD $0xfd0031c5 // str d5, [x14, #96]
+	WORD $0x540000c1 // b.ne BB0_213
+	WORD $0xfd0031c6 // str d6, [x14, #96]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0xfd0031a6 // str d6, [x13, #96]
+	WORD $0x17ffff46 // b BB0_187
+	// BB0_213:
+	WORD $0xfd0031c6 // str d6, [x14, #96]
 	WORD $0x9101a1ce // add x14, x14, #104
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
-	WORD $0xfd0031a5 // str d5, [x13, #96]
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0xfd0031a6 // str d6, [x13, #96]
 	WORD $0x9101a1ad // add x13, x13, #104
-	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff4c // b BB0_171
-	// BB0_194:
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400308b // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_198
-	// BB0_196:
-	WORD $0xbd0041c5 // str s5, [x14, #64]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f921065 // fmla v5.4s, v3.4s, v18.s[0]
-	WORD $0xbd0041a5 // str s5, [x13, #64]
-	// BB0_197:
-	WORD $0x1e22c205 // fcvt d5, s16
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54004920 // b.eq BB0_283
-	// BB0_198:
+	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
+	WORD $0x17ffff3d // b BB0_187
+	// BB0_214:
+	WORD $0xbd0041c6 // str s6, [x14, #64]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
+	WORD $0xbd0041a6 // str s6, [x13, #64]
+	// BB0_215:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x540066e0 // b.eq BB0_335
+	// BB0_216:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000188 // b.hi BB0_201
+	WORD $0x54000108 // b.hi BB0_219
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54000248 // b.hi BB0_202
-	// BB0_200:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_220
+	// BB0_218:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000428 // b.hi BB0_203
-	WORD $0x14000164 // b BB0_249
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_201:
+	WORD $0x540003a8 // b.hi BB0_221
+	WORD $0x14000325 // b BB0_336
+	// BB0_219:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1394,8 +1393,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe09 // b.ls BB0_200
-	// BB0_202:
+	WORD $0x54fffe89 // b.ls BB0_218
+	// BB0_220:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1411,172 +1410,176 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540028a9 // b.ls BB0_249
-	// BB0_203:
+	WORD $0x54006149 // b.ls BB0_336
+	// BB0_221:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x540027c9 // b.ls BB0_249
+	WORD $0x54006069 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638b0 // fsub s16, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_206
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e252a05 // fadd s5, s16, s5
-	WORD $0x1e2628b0 // fadd s16, s5, s6
-	// BB0_206:
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_224
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_224:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001c7 // ldr q7, [x14]
+	WORD $0x3dc001d0 // ldr q16, [x14]
 	WORD $0x3dc001b1 // ldr q17, [x13]
-	WORD $0x3dc009c5 // ldr q5, [x14, #32]
-	WORD $0x3dc009a6 // ldr q6, [x13, #32]
-	WORD $0x4e27ce32 // fmla v18.4s, v17.4s, v7.4s
-	WORD $0x4e25ccd2 // fmla v18.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_213
+	WORD $0x3dc009c6 // ldr q6, [x14, #32]
+	WORD $0x3dc009a7 // ldr q7, [x13, #32]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e26ccf2 // fmla v18.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_231
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_210
+	WORD $0x540000c0 // b.eq BB0_228
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_211
+	WORD $0x540000e1 // b.ne BB0_229
 	WORD $0xfd4021c3 // ldr d3, [x14, #64]
 	WORD $0xfd4021a4 // ldr d4, [x13, #64]
-	WORD $0x1400000a // b BB0_212
-	// BB0_210:
+	WORD $0x1400000a // b BB0_230
+	// BB0_228:
 	WORD $0xbd4041c3 // ldr s3, [x14, #64]
 	WORD $0xbd4041a4 // ldr s4, [x13, #64]
-	WORD $0x14000007 // b BB0_212
-	// BB0_211:
+	WORD $0x14000007 // b BB0_230
+	// BB0_229:
 	WORD $0xfd4021c3 // ldr d3, [x14, #64]
 	WORD $0xbd4049c4 // ldr s4, [x14, #72]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4021a4 // ldr d4, [x13, #64]
 	WORD $0xbd4049b3 // ldr s19, [x13, #72]
 	WORD $0x6e180664 // mov v4.d[1], v19.d[0]
-	// BB0_212:
+	// BB0_230:
 	WORD $0x4e23cc92 // fmla v18.4s, v4.4s, v3.4s
-	// BB0_213:
+	// BB0_231:
 	WORD $0x3dc005d5 // ldr q21, [x14, #16]
 	WORD $0x3dc005b6 // ldr q22, [x13, #16]
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0x4e35ced7 // fmla v23.4s, v22.4s, v21.4s
 	WORD $0x3dc00dd3 // ldr q19, [x14, #48]
 	WORD $0x3dc00db4 // ldr q20, [x13, #48]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e33ce97 // fmla v23.4s, v20.4s, v19.4s
 	WORD $0x4e37d652 // fadd v18.4s, v18.4s, v23.4s
 	WORD $0x6e32d652 // faddp v18.4s, v18.4s, v18.4s
 	WORD $0x7e30da52 // faddp s18, v18.2s
-	WORD $0x1e322a10 // fadd s16, s16, s18
-	WORD $0x1e300832 // fmul s18, s1, s16
-	WORD $0xb40000eb // cbz x11, BB0_215
-	WORD $0xbc707977 // ldr s23, [x11, x16, lsl #2]
+	WORD $0x1e3228a5 // fadd s5, s5, s18
+	WORD $0xb40001d1 // cbz x17, BB0_235
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff1eb // b.lt BB0_215
+	WORD $0xaa0903f0 // mov x16, x9
+	// BB0_234:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_234
+	WORD $0x17ffff86 // b BB0_215
+	// BB0_235:
+	WORD $0x1e250812 // fmul s18, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_237
+	WORD $0xbc707957 // ldr s23, [x10, x16, lsl #2]
 	WORD $0x1e372a57 // fadd s23, s18, s23
-	WORD $0xbc307977 // str s23, [x11, x16, lsl #2]
-	WORD $0xbc6f7977 // ldr s23, [x11, x15, lsl #2]
+	WORD $0xbc307957 // str s23, [x10, x16, lsl #2]
+	WORD $0xbc6f7957 // ldr s23, [x10, x15, lsl #2]
 	WORD $0x1e372a57 // fadd s23, s18, s23
-	WORD $0xbc2f7977 // str s23, [x11, x15, lsl #2]
-	// BB0_215:
-	WORD $0x6e27dc57 // fmul v23.4s, v2.4s, v7.4s
+	WORD $0xbc2f7957 // str s23, [x10, x15, lsl #2]
+	// BB0_237:
+	WORD $0x6e30dc57 // fmul v23.4s, v2.4s, v16.4s
 	WORD $0x4f921237 // fmla v23.4s, v17.4s, v18.s[0]
 	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
-	WORD $0x4f9210f1 // fmla v17.4s, v7.4s, v18.s[0]
-	WORD $0x6e35dc47 // fmul v7.4s, v2.4s, v21.4s
-	WORD $0x4f9212c7 // fmla v7.4s, v22.4s, v18.s[0]
+	WORD $0x4f921211 // fmla v17.4s, v16.4s, v18.s[0]
+	WORD $0x6e35dc50 // fmul v16.4s, v2.4s, v21.4s
+	WORD $0x4f9212d0 // fmla v16.4s, v22.4s, v18.s[0]
 	WORD $0x6e36dc56 // fmul v22.4s, v2.4s, v22.4s
 	WORD $0x4f9212b6 // fmla v22.4s, v21.4s, v18.s[0]
 	WORD $0x3d8001d7 // str q23, [x14]
 	WORD $0x3d8001b1 // str q17, [x13]
-	WORD $0x3d8005c7 // str q7, [x14, #16]
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
+	WORD $0x3d8005d0 // str q16, [x14, #16]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
+	WORD $0x4f9210f0 // fmla v16.4s, v7.4s, v18.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
 	WORD $0x4f9210c7 // fmla v7.4s, v6.4s, v18.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f9210a6 // fmla v6.4s, v5.4s, v18.s[0]
-	WORD $0x6e33dc45 // fmul v5.4s, v2.4s, v19.4s
+	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
 	WORD $0x3d8005b6 // str q22, [x13, #16]
-	WORD $0x4f921285 // fmla v5.4s, v20.4s, v18.s[0]
-	WORD $0x3d8009c7 // str q7, [x14, #32]
-	WORD $0x3d8009a6 // str q6, [x13, #32]
-	WORD $0x3d800dc5 // str q5, [x14, #48]
-	WORD $0x6e34dc45 // fmul v5.4s, v2.4s, v20.4s
-	WORD $0x4f921265 // fmla v5.4s, v19.4s, v18.s[0]
-	WORD $0x3d800da5 // str q5, [x13, #48]
-	WORD $0x34ffee0c // cbz w12, BB0_197
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
+	WORD $0x4f921286 // fmla v6.4s, v20.4s, v18.s[0]
+	WORD $0x3d8009d0 // str q16, [x14, #32]
+	WORD $0x3d8009a7 // str q7, [x13, #32]
+	WORD $0x3d800dc6 // str q6, [x14, #48]
+	WORD $0x6e34dc46 // fmul v6.4s, v2.4s, v20.4s
+	WORD $0x4f921266 // fmla v6.4s, v19.4s, v18.s[0]
+	WORD $0x3d800da6 // str q6, [x13, #48]
+	WORD $0x34ffecac // cbz w12, BB0_215
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f921085 // fmla v5.4s, v4.4s, v18.s[0]
-	WORD $0x54ffed00 // b.eq BB0_196
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f921086 // fmla v6.4s, v4.4s, v18.s[0]
+	WORD $0x54ffeba0 // b.eq BB0_214
+	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_219
-	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
-	WORD $0xfd0021c5 // str d5, [x14, #64]
-	WORD $0xfd0021a6 // str d6, [x13, #64]
-	WORD $0x17ffff65 // b BB0_197
-	// BB0_219:
-	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
-	WORD $0xfd0021c5 // str d5, [x14, #64]
+	WORD $0x540000a1 // b.ne BB0_241
+	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0xfd0021c6 // str d6, [x14, #64]
+	WORD $0xfd0021a7 // str d7, [x13, #64]
+	WORD $0x17ffff5a // b BB0_215
+	// BB0_241:
+	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0xfd0021c6 // str d6, [x14, #64]
 	WORD $0x910121ce // add x14, x14, #72
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
-	WORD $0xfd0021a6 // str d6, [x13, #64]
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0xfd0021a7 // str d7, [x13, #64]
 	WORD $0x910121ad // add x13, x13, #72
-	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff5d // b BB0_197
-	// BB0_220:
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54001a8b // b.lt BB0_248
-	WORD $0x9101500d // add x13, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x1200052c // and w12, w9, #0x3
-	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400000a // b BB0_224
-	// BB0_222:
-	WORD $0xbd0071c5 // str s5, [x14, #112]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
-	WORD $0xbd0071a5 // str s5, [x13, #112]
-	// BB0_223:
-	WORD $0x1e22c245 // fcvt d5, s18
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb08015f // cmp x10, x8
-	WORD $0x1f4500a0 // fmadd d0, d5, d5, d0
-	WORD $0x54003320 // b.eq BB0_283
-	// BB0_224:
+	WORD $0x4d0081a7 // st1 { v7.s }[2], [x13]
+	WORD $0x17ffff52 // b BB0_215
+	// BB0_242:
+	WORD $0xbd0081c6 // str s6, [x14, #128]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
+	WORD $0xbd0081a6 // str s6, [x13, #128]
+	// BB0_243:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x54005080 // b.eq BB0_335
+	// BB0_244:
 	WORD $0xf940080e // ldr x14, [x0, #16]
-	WORD $0x9101010d // add x13, x8, #64
+	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x9a88b1b0 // csel x16, x13, x8, lt
-	WORD $0x9100310d // add x13, x8, #12
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0xf940140e // ldr x14, [x0, #40]
-	WORD $0x9a88b1af // csel x15, x13, x8, lt
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000188 // b.hi BB0_227
+	WORD $0x54000108 // b.hi BB0_247
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54000248 // b.hi BB0_228
-	// BB0_226:
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_248
+	// BB0_246:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000468 // b.hi BB0_229
-	WORD $0x140000b4 // b BB0_249
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_227:
+	WORD $0x540003e8 // b.hi BB0_249
+	WORD $0x14000272 // b BB0_336
+	// BB0_247:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1585,8 +1588,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe09 // b.ls BB0_226
-	// BB0_228:
+	WORD $0x54fffe89 // b.ls BB0_246
+	// BB0_248:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1604,64 +1607,302 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
 	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
-	WORD $0xb86879ad // ldr w13, [x13, x8, lsl #2]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54001269 // b.ls BB0_249
-	// BB0_229:
+	WORD $0x54004aa9 // b.ls BB0_336
+	// BB0_249:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54001189 // b.ls BB0_249
+	WORD $0x540049c9 // b.ls BB0_336
 	WORD $0xf940100e // ldr x14, [x0, #32]
 	WORD $0xbd405005 // ldr s5, [x0, #80]
 	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638b2 // fsub s18, s5, s6
-	WORD $0xb40000ab // cbz x11, BB0_232
-	WORD $0xbc707965 // ldr s5, [x11, x16, lsl #2]
-	WORD $0xbc6f7966 // ldr s6, [x11, x15, lsl #2]
-	WORD $0x1e252a45 // fadd s5, s18, s5
-	WORD $0x1e2628b2 // fadd s18, s5, s6
-	// BB0_232:
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_252
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_252:
+	WORD $0xf940180d // ldr x13, [x0, #48]
+	WORD $0x9b107d2e // mul x14, x9, x16
+	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
+	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
+	WORD $0x9b0f7d31 // mul x17, x9, x15
+	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
+	WORD $0x3dc001d4 // ldr q20, [x14]
+	WORD $0x3dc001b5 // ldr q21, [x13]
+	WORD $0x3dc009d2 // ldr q18, [x14, #32]
+	WORD $0x3dc009b3 // ldr q19, [x13, #32]
+	WORD $0x3dc011d0 // ldr q16, [x14, #64]
+	WORD $0x3dc011b1 // ldr q17, [x13, #64]
+	WORD $0x3dc019c6 // ldr q6, [x14, #96]
+	WORD $0x3dc019a7 // ldr q7, [x13, #96]
+	WORD $0x4e34ceb6 // fmla v22.4s, v21.4s, v20.4s
+	WORD $0x4e32ce76 // fmla v22.4s, v19.4s, v18.4s
+	WORD $0x4e30ce36 // fmla v22.4s, v17.4s, v16.4s
+	WORD $0x4e26ccf6 // fmla v22.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_259
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x540000c0 // b.eq BB0_256
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000e1 // b.ne BB0_257
+	WORD $0xfd4041c3 // ldr d3, [x14, #128]
+	WORD $0xfd4041a4 // ldr d4, [x13, #128]
+	WORD $0x1400000a // b BB0_258
+	// BB0_256:
+	WORD $0xbd4081c3 // ldr s3, [x14, #128]
+	WORD $0xbd4081a4 // ldr s4, [x13, #128]
+	WORD $0x14000007 // b BB0_258
+	// BB0_257:
+	WORD $0xfd4041c3 // ldr d3, [x14, #128]
+	WORD $0xbd4089c4 // ldr s4, [x14, #136]
+	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
+	WORD $0xfd4041a4 // ldr d4, [x13, #128]
+	WORD $0xbd4089b7 // ldr s23, [x13, #136]
+	WORD $0x6e1806e4 // mov v4.d[1], v23.d[0]
+	// BB0_258:
+	WORD $0x4e23cc96 // fmla v22.4s, v4.4s, v3.4s
+	// BB0_259:
+	WORD $0x3dc005dd // ldr q29, [x14, #16]
+	WORD $0x3dc005be // ldr q30, [x13, #16]
+	WORD $0x6f00e41f // movi v31.2d, #0000000000000000
+	WORD $0x4e3dcfdf // fmla v31.4s, v30.4s, v29.4s
+	WORD $0x3dc00ddb // ldr q27, [x14, #48]
+	WORD $0x3dc00dbc // ldr q28, [x13, #48]
+	WORD $0x3dc015d9 // ldr q25, [x14, #80]
+	WORD $0x3dc015ba // ldr q26, [x13, #80]
+	WORD $0x3dc01dd7 // ldr q23, [x14, #112]
+	WORD $0x3dc01db8 // ldr q24, [x13, #112]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
+	WORD $0x4e3bcf9f // fmla v31.4s, v28.4s, v27.4s
+	WORD $0x4e39cf5f // fmla v31.4s, v26.4s, v25.4s
+	WORD $0x4e37cf1f // fmla v31.4s, v24.4s, v23.4s
+	WORD $0x4e3fd6d6 // fadd v22.4s, v22.4s, v31.4s
+	WORD $0x6e36d6d6 // faddp v22.4s, v22.4s, v22.4s
+	WORD $0x7e30dad6 // faddp s22, v22.2s
+	WORD $0x1e3628a5 // fadd s5, s5, s22
+	WORD $0xb4000251 // cbz x17, BB0_263
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff02b // b.lt BB0_243
+	WORD $0xaa0903f0 // mov x16, x9
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_262:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_262
+	WORD $0x17ffff74 // b BB0_243
+	// BB0_263:
+	WORD $0x1e250816 // fmul s22, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_265
+	WORD $0xbc70795f // ldr s31, [x10, x16, lsl #2]
+	WORD $0x1e3f2adf // fadd s31, s22, s31
+	WORD $0xbc30795f // str s31, [x10, x16, lsl #2]
+	WORD $0xbc6f795f // ldr s31, [x10, x15, lsl #2]
+	WORD $0x1e3f2adf // fadd s31, s22, s31
+	WORD $0xbc2f795f // str s31, [x10, x15, lsl #2]
+	// BB0_265:
+	WORD $0x6e34dc5f // fmul v31.4s, v2.4s, v20.4s
+	WORD $0x4f9612bf // fmla v31.4s, v21.4s, v22.s[0]
+	WORD $0x6e35dc55 // fmul v21.4s, v2.4s, v21.4s
+	WORD $0x4f961295 // fmla v21.4s, v20.4s, v22.s[0]
+	WORD $0x6e3ddc54 // fmul v20.4s, v2.4s, v29.4s
+	WORD $0x4f9613d4 // fmla v20.4s, v30.4s, v22.s[0]
+	WORD $0x6e3edc5e // fmul v30.4s, v2.4s, v30.4s
+	WORD $0x4f9613be // fmla v30.4s, v29.4s, v22.s[0]
+	WORD $0x3d8001df // str q31, [x14]
+	WORD $0x3d8001b5 // str q21, [x13]
+	WORD $0x3d8005d4 // str q20, [x14, #16]
+	WORD $0x6e32dc54 // fmul v20.4s, v2.4s, v18.4s
+	WORD $0x4f961274 // fmla v20.4s, v19.4s, v22.s[0]
+	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
+	WORD $0x4f961253 // fmla v19.4s, v18.4s, v22.s[0]
+	WORD $0x6e3bdc52 // fmul v18.4s, v2.4s, v27.4s
+	WORD $0x3d8005be // str q30, [x13, #16]
+	WORD $0x4f961392 // fmla v18.4s, v28.4s, v22.s[0]
+	WORD $0x3d8009d4 // str q20, [x14, #32]
+	WORD $0x3d8009b3 // str q19, [x13, #32]
+	WORD $0x3d800dd2 // str q18, [x14, #48]
+	WORD $0x6e3cdc52 // fmul v18.4s, v2.4s, v28.4s
+	WORD $0x4f961372 // fmla v18.4s, v27.4s, v22.s[0]
+	WORD $0x3d800db2 // str q18, [x13, #48]
+	WORD $0x6e30dc52 // fmul v18.4s, v2.4s, v16.4s
+	WORD $0x4f961232 // fmla v18.4s, v17.4s, v22.s[0]
+	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
+	WORD $0x4f961211 // fmla v17.4s, v16.4s, v22.s[0]
+	WORD $0x6e39dc50 // fmul v16.4s, v2.4s, v25.4s
+	WORD $0x3d8011d2 // str q18, [x14, #64]
+	WORD $0x4f961350 // fmla v16.4s, v26.4s, v22.s[0]
+	WORD $0x3d8011b1 // str q17, [x13, #64]
+	WORD $0x3d8015d0 // str q16, [x14, #80]
+	WORD $0x6e3adc50 // fmul v16.4s, v2.4s, v26.4s
+	WORD $0x4f961330 // fmla v16.4s, v25.4s, v22.s[0]
+	WORD $0x3d8015b0 // str q16, [x13, #80]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
+	WORD $0x4f9610f0 // fmla v16.4s, v7.4s, v22.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
+	WORD $0x4f9610c7 // fmla v7.4s, v6.4s, v22.s[0]
+	WORD $0x6e37dc46 // fmul v6.4s, v2.4s, v23.4s
+	WORD $0x3d8019d0 // str q16, [x14, #96]
+	WORD $0x4f961306 // fmla v6.4s, v24.4s, v22.s[0]
+	WORD $0x3d8019a7 // str q7, [x13, #96]
+	WORD $0x3d801dc6 // str q6, [x14, #112]
+	WORD $0x6e38dc46 // fmul v6.4s, v2.4s, v24.4s
+	WORD $0x4f9612e6 // fmla v6.4s, v23.4s, v22.s[0]
+	WORD $0x3d801da6 // str q6, [x13, #112]
+	WORD $0x34ffe76c // cbz w12, BB0_243
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f961086 // fmla v6.4s, v4.4s, v22.s[0]
+	WORD $0x54ffe660 // b.eq BB0_242
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_269
+	WORD $0xfd0041c6 // str d6, [x14, #128]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
+	WORD $0xfd0041a6 // str d6, [x13, #128]
+	WORD $0x17ffff30 // b BB0_243
+	// BB0_269:
+	WORD $0xfd0041c6 // str d6, [x14, #128]
+	WORD $0x910221ce // add x14, x14, #136
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
+	WORD $0xfd0041a6 // str d6, [x13, #128]
+	WORD $0x910221ad // add x13, x13, #136
+	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
+	WORD $0x17ffff27 // b BB0_243
+	// BB0_270:
+	WORD $0xbd0071c6 // str s6, [x14, #112]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0xbd0071a6 // str s6, [x13, #112]
+	// BB0_271:
+	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
+	WORD $0x540034c0 // b.eq BB0_335
+	// BB0_272:
+	WORD $0xf940080e // ldr x14, [x0, #16]
+	WORD $0x9101016d // add x13, x11, #64
+	WORD $0xeb0e01bf // cmp x13, x14
+	WORD $0x9a8bb1b0 // csel x16, x13, x11, lt
+	WORD $0x9100316d // add x13, x11, #12
+	WORD $0xeb0e01bf // cmp x13, x14
+	WORD $0xf940140e // ldr x14, [x0, #40]
+	WORD $0x9a8bb1af // csel x15, x13, x11, lt
+	WORD $0xf940000d // ldr x13, [x0]
+	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
+	WORD $0xeb1001df // cmp x14, x16
+	WORD $0x54000108 // b.hi BB0_275
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x540001c8 // b.hi BB0_276
+	// BB0_274:
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x540003e8 // b.hi BB0_277
+	WORD $0x14000194 // b BB0_336
+	// BB0_275:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9401011 // ldr x17, [x0, #32]
+	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
+	WORD $0xf9800200 // prfm pldl1keep, [x16]
+	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
+	WORD $0xeb0f01df // cmp x14, x15
+	WORD $0x54fffe89 // b.ls BB0_274
+	// BB0_276:
+	WORD $0xf9400c11 // ldr x17, [x0, #24]
+	WORD $0xf9402401 // ldr x1, [x0, #72]
+	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
+	WORD $0xf9401810 // ldr x16, [x0, #48]
+	WORD $0x29403df1 // ldp w17, w15, [x15]
+	WORD $0x9b0f7c2f // mul x15, x1, x15
+	WORD $0x9b117c31 // mul x17, x1, x17
+	WORD $0x8b0f0a0f // add x15, x16, x15, lsl #2
+	WORD $0x8b110a11 // add x17, x16, x17, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf9802220 // prfm pldl1keep, [x17, #64]
+	WORD $0x8b010a31 // add x17, x17, x1, lsl #2
+	WORD $0xf89fc220 // prfum pldl1keep, [x17, #-4]
+	WORD $0xf98001e0 // prfm pldl1keep, [x15]
+	WORD $0xf98021e0 // prfm pldl1keep, [x15, #64]
+	WORD $0x8b0109ef // add x15, x15, x1, lsl #2
+	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
+	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
+	WORD $0xeb0d01df // cmp x14, x13
+	WORD $0x54002ee9 // b.ls BB0_336
+	// BB0_277:
+	WORD $0xf9400c0e // ldr x14, [x0, #24]
+	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
+	WORD $0x29403dd0 // ldp w16, w15, [x14]
+	WORD $0xf9401c0e // ldr x14, [x0, #56]
+	WORD $0xeb1001df // cmp x14, x16
+	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
+	WORD $0x54002e09 // b.ls BB0_336
+	WORD $0xf940100e // ldr x14, [x0, #32]
+	WORD $0xbd405005 // ldr s5, [x0, #80]
+	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
+	WORD $0x1e2638a5 // fsub s5, s5, s6
+	WORD $0xb40000aa // cbz x10, BB0_280
+	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a5 // fadd s5, s5, s6
+	// BB0_280:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc005d1 // ldr q17, [x14, #16]
+	WORD $0x3dc005d2 // ldr q18, [x14, #16]
 	WORD $0x3dc005b3 // ldr q19, [x13, #16]
-	WORD $0x3dc00dc7 // ldr q7, [x14, #48]
-	WORD $0x3dc00db0 // ldr q16, [x13, #48]
-	WORD $0x3dc015c5 // ldr q5, [x14, #80]
-	WORD $0x3dc015a6 // ldr q6, [x13, #80]
-	WORD $0x4e31ce74 // fmla v20.4s, v19.4s, v17.4s
-	WORD $0x4e27ce14 // fmla v20.4s, v16.4s, v7.4s
-	WORD $0x4e25ccd4 // fmla v20.4s, v6.4s, v5.4s
-	WORD $0x3400024c // cbz w12, BB0_239
+	WORD $0x3dc00dd0 // ldr q16, [x14, #48]
+	WORD $0x3dc00db1 // ldr q17, [x13, #48]
+	WORD $0x3dc015c6 // ldr q6, [x14, #80]
+	WORD $0x3dc015a7 // ldr q7, [x13, #80]
+	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
+	WORD $0x4e30ce34 // fmla v20.4s, v17.4s, v16.4s
+	WORD $0x4e26ccf4 // fmla v20.4s, v7.4s, v6.4s
+	WORD $0x3400024c // cbz w12, BB0_287
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_236
+	WORD $0x540000c0 // b.eq BB0_284
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_237
+	WORD $0x540000e1 // b.ne BB0_285
 	WORD $0xfd4039c3 // ldr d3, [x14, #112]
 	WORD $0xfd4039a4 // ldr d4, [x13, #112]
-	WORD $0x1400000a // b BB0_238
-	// BB0_236:
+	WORD $0x1400000a // b BB0_286
+	// BB0_284:
 	WORD $0xbd4071c3 // ldr s3, [x14, #112]
 	WORD $0xbd4071a4 // ldr s4, [x13, #112]
-	WORD $0x14000007 // b BB0_238
-	// BB0_237:
+	WORD $0x14000007 // b BB0_286
+	// BB0_285:
 	WORD $0xfd4039c3 // ldr d3, [x14, #112]
 	WORD $0xbd4079c4 // ldr s4, [x14, #120]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
 	WORD $0xfd4039a4 // ldr d4, [x13, #112]
 	WORD $0xbd4079b5 // ldr s21, [x13, #120]
 	WORD $0x6e1806a4 // mov v4.d[1], v21.d[0]
-	// BB0_238:
+	// BB0_286:
 	WORD $0x4e23cc94 // fmla v20.4s, v4.4s, v3.4s
-	// BB0_239:
+	// BB0_287:
 	WORD $0x3dc001db // ldr q27, [x14]
 	WORD $0x3dc001bc // ldr q28, [x13]
 	WORD $0x6f00e41d // movi v29.2d, #0000000000000000
@@ -1672,102 +1913,105 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x3dc011b8 // ldr q24, [x13, #64]
 	WORD $0x3dc019d5 // ldr q21, [x14, #96]
 	WORD $0x3dc019b6 // ldr q22, [x13, #96]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x4e39cf5d // fmla v29.4s, v26.4s, v25.4s
 	WORD $0x4e37cf1d // fmla v29.4s, v24.4s, v23.4s
 	WORD $0x4e35cedd // fmla v29.4s, v22.4s, v21.4s
 	WORD $0x4e34d7b4 // fadd v20.4s, v29.4s, v20.4s
 	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
 	WORD $0x7e30da94 // faddp s20, v20.2s
-	WORD $0x1e342a52 // fadd s18, s18, s20
-	WORD $0x1e320834 // fmul s20, s1, s18
-	WORD $0xb40000eb // cbz x11, BB0_241
-	WORD $0xbc70797d // ldr s29, [x11, x16, lsl #2]
+	WORD $0x1e3428a5 // fadd s5, s5, s20
+	WORD $0xb40001f1 // cbz x17, BB0_291
+	WORD $0xf940340f // ldr x15, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045e5 // str s5, [x15], #4
+	WORD $0x54fff08b // b.lt BB0_271
+	WORD $0xaa0903f0 // mov x16, x9
+	WORD $0xd503201f // nop
+	// BB0_290:
+	WORD $0xbc4045c6 // ldr s6, [x14], #4
+	WORD $0xf1000610 // subs x16, x16, #1
+	WORD $0xbd0001e6 // str s6, [x15]
+	WORD $0xbc4045a6 // ldr s6, [x13], #4
+	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
+	WORD $0x910011ef // add x15, x15, #4
+	WORD $0x54ffff41 // b.ne BB0_290
+	WORD $0x17ffff7a // b BB0_271
+	// BB0_291:
+	WORD $0x1e250814 // fmul s20, s0, s5
+	WORD $0xb40000ea // cbz x10, BB0_293
+	WORD $0xbc70795d // ldr s29, [x10, x16, lsl #2]
 	WORD $0x1e3d2a9d // fadd s29, s20, s29
-	WORD $0xbc30797d // str s29, [x11, x16, lsl #2]
-	WORD $0xbc6f797d // ldr s29, [x11, x15, lsl #2]
+	WORD $0xbc30795d // str s29, [x10, x16, lsl #2]
+	WORD $0xbc6f795d // ldr s29, [x10, x15, lsl #2]
 	WORD $0x1e3d2a9d // fadd s29, s20, s29
-	WORD $0xbc2f797d // str s29, [x11, x15, lsl #2]
-	// BB0_241:
+	WORD $0xbc2f795d // str s29, [x10, x15, lsl #2]
+	// BB0_293:
 	WORD $0x6e3bdc5d // fmul v29.4s, v2.4s, v27.4s
 	WORD $0x4f94139d // fmla v29.4s, v28.4s, v20.s[0]
 	WORD $0x6e3cdc5c // fmul v28.4s, v2.4s, v28.4s
 	WORD $0x4f94137c // fmla v28.4s, v27.4s, v20.s[0]
-	WORD $0x6e31dc5b // fmul v27.4s, v2.4s, v17.4s
+	WORD $0x6e32dc5b // fmul v27.4s, v2.4s, v18.4s
 	WORD $0x4f94127b // fmla v27.4s, v19.4s, v20.s[0]
 	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
-	WORD $0x4f941233 // fmla v19.4s, v17.4s, v20.s[0]
-	WORD $0x6e39dc51 // fmul v17.4s, v2.4s, v25.4s
+	WORD $0x4f941253 // fmla v19.4s, v18.4s, v20.s[0]
+	WORD $0x6e39dc52 // fmul v18.4s, v2.4s, v25.4s
 	WORD $0x3d8001dd // str q29, [x14]
-	WORD $0x4f941351 // fmla v17.4s, v26.4s, v20.s[0]
+	WORD $0x4f941352 // fmla v18.4s, v26.4s, v20.s[0]
 	WORD $0x3d8001bc // str q28, [x13]
 	WORD $0x3d8005db // str q27, [x14, #16]
 	WORD $0x3d8005b3 // str q19, [x13, #16]
-	WORD $0x3d8009d1 // str q17, [x14, #32]
-	WORD $0x6e3adc51 // fmul v17.4s, v2.4s, v26.4s
-	WORD $0x4f941331 // fmla v17.4s, v25.4s, v20.s[0]
-	WORD $0x3d8009b1 // str q17, [x13, #32]
-	WORD $0x6e27dc51 // fmul v17.4s, v2.4s, v7.4s
+	WORD $0x3d8009d2 // str q18, [x14, #32]
+	WORD $0x6e3adc52 // fmul v18.4s, v2.4s, v26.4s
+	WORD $0x4f941332 // fmla v18.4s, v25.4s, v20.s[0]
+	WORD $0x3d8009b2 // str q18, [x13, #32]
+	WORD $0x6e30dc52 // fmul v18.4s, v2.4s, v16.4s
+	WORD $0x4f941232 // fmla v18.4s, v17.4s, v20.s[0]
+	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
 	WORD $0x4f941211 // fmla v17.4s, v16.4s, v20.s[0]
-	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
+	WORD $0x6e37dc50 // fmul v16.4s, v2.4s, v23.4s
+	WORD $0x3d800dd2 // str q18, [x14, #48]
+	WORD $0x4f941310 // fmla v16.4s, v24.4s, v20.s[0]
+	WORD $0x3d800db1 // str q17, [x13, #48]
+	WORD $0x3d8011d0 // str q16, [x14, #64]
+	WORD $0x6e38dc50 // fmul v16.4s, v2.4s, v24.4s
+	WORD $0x4f9412f0 // fmla v16.4s, v23.4s, v20.s[0]
+	WORD $0x3d8011b0 // str q16, [x13, #64]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
 	WORD $0x4f9410f0 // fmla v16.4s, v7.4s, v20.s[0]
-	WORD $0x6e37dc47 // fmul v7.4s, v2.4s, v23.4s
-	WORD $0x3d800dd1 // str q17, [x14, #48]
-	WORD $0x4f941307 // fmla v7.4s, v24.4s, v20.s[0]
-	WORD $0x3d800db0 // str q16, [x13, #48]
-	WORD $0x3d8011c7 // str q7, [x14, #64]
-	WORD $0x6e38dc47 // fmul v7.4s, v2.4s, v24.4s
-	WORD $0x4f9412e7 // fmla v7.4s, v23.4s, v20.s[0]
-	WORD $0x3d8011a7 // str q7, [x13, #64]
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
 	WORD $0x4f9410c7 // fmla v7.4s, v6.4s, v20.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f9410a6 // fmla v6.4s, v5.4s, v20.s[0]
-	WORD $0x6e35dc45 // fmul v5.4s, v2.4s, v21.4s
-	WORD $0x3d8015c7 // str q7, [x14, #80]
-	WORD $0x4f9412c5 // fmla v5.4s, v22.4s, v20.s[0]
-	WORD $0x3d8015a6 // str q6, [x13, #80]
-	WORD $0x3d8019c5 // str q5, [x14, #96]
-	WORD $0x6e36dc45 // fmul v5.4s, v2.4s, v22.4s
-	WORD $0x4f9412a5 // fmla v5.4s, v21.4s, v20.s[0]
-	WORD $0x3d8019a5 // str q5, [x13, #96]
-	WORD $0x34ffea6c // cbz w12, BB0_223
-	WORD $0x6e23dc45 // fmul v5.4s, v2.4s, v3.4s
+	WORD $0x6e35dc46 // fmul v6.4s, v2.4s, v21.4s
+	WORD $0x3d8015d0 // str q16, [x14, #80]
+	WORD $0x4f9412c6 // fmla v6.4s, v22.4s, v20.s[0]
+	WORD $0x3d8015a7 // str q7, [x13, #80]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x6e36dc46 // fmul v6.4s, v2.4s, v22.4s
+	WORD $0x4f9412a6 // fmla v6.4s, v21.4s, v20.s[0]
+	WORD $0x3d8019a6 // str q6, [x13, #96]
+	WORD $0x34ffe8ec // cbz w12, BB0_271
+	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f941085 // fmla v5.4s, v4.4s, v20.s[0]
-	WORD $0x54ffe960 // b.eq BB0_222
+	WORD $0x4f941086 // fmla v6.4s, v4.4s, v20.s[0]
+	WORD $0x54ffe7e0 // b.eq BB0_270
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_245
-	WORD $0xfd0039c5 // str d5, [x14, #112]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
-	WORD $0xfd0039a5 // str d5, [x13, #112]
-	WORD $0x17ffff48 // b BB0_223
-	// BB0_245:
-	WORD $0xfd0039c5 // str d5, [x14, #112]
+	WORD $0x540000c1 // b.ne BB0_297
+	WORD $0xfd0039c6 // str d6, [x14, #112]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0xfd0039a6 // str d6, [x13, #112]
+	WORD $0x17ffff3c // b BB0_271
+	// BB0_297:
+	WORD $0xfd0039c6 // str d6, [x14, #112]
 	WORD $0x9101e1ce // add x14, x14, #120
-	WORD $0x4d0081c5 // st1 { v5.s }[2], [x14]
-	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
-	WORD $0x4f941065 // fmla v5.4s, v3.4s, v20.s[0]
-	WORD $0xfd0039a5 // str d5, [x13, #112]
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
+	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0xfd0039a6 // str d6, [x13, #112]
 	WORD $0x9101e1ad // add x13, x13, #120
-	WORD $0x4d0081a5 // st1 { v5.s }[2], [x13]
-	WORD $0x17ffff3f // b BB0_223
-	// BB0_246:
-	WORD $0xf100055f // cmp x10, #1
-	WORD $0x540000cb // b.lt BB0_248
-	WORD $0x9101500c // add x12, x0, #84
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
-	WORD $0x14000013 // b BB0_252
-	// BB0_248:
-	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x2f00e400 // movi d0, #0000000000000000
-	// BB0_249:
-	WORD $0xf9003008 // str x8, [x0, #96]
-	WORD $0xfd003400 // str d0, [x0, #104]
-	WORD $0xd65f03c0 // ret
-	// BB0_250:
+	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
+	WORD $0x17ffff33 // b BB0_271
+	// BB0_298:
 	WORD $0xbd4001a5 // ldr s5, [x13]
 	WORD $0xbd400186 // ldr s6, [x12]
 	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
@@ -1776,34 +2020,35 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0xbd0001a7 // str s7, [x13]
 	WORD $0xbd000186 // str s6, [x12]
-	// BB0_251:
+	WORD $0xd503201f // nop
+	// BB0_299:
 	WORD $0x1e22c063 // fcvt d3, s3
-	WORD $0x91000508 // add x8, x8, #1
-	WORD $0xeb0a011f // cmp x8, x10
-	WORD $0x1f430060 // fmadd d0, d3, d3, d0
-	WORD $0x54001860 // b.eq BB0_283
-	// BB0_252:
+	WORD $0x9100056b // add x11, x11, #1
+	WORD $0xeb08017f // cmp x11, x8
+	WORD $0x1f430461 // fmadd d1, d3, d3, d1
+	WORD $0x540019e0 // b.eq BB0_335
+	// BB0_300:
 	WORD $0xf940080d // ldr x13, [x0, #16]
-	WORD $0x9101010c // add x12, x8, #64
+	WORD $0x9101016c // add x12, x11, #64
 	WORD $0xeb0d019f // cmp x12, x13
-	WORD $0x9a88b18f // csel x15, x12, x8, lt
-	WORD $0x9100310c // add x12, x8, #12
+	WORD $0x9a8bb18f // csel x15, x12, x11, lt
+	WORD $0x9100316c // add x12, x11, #12
 	WORD $0xeb0d019f // cmp x12, x13
 	WORD $0xf940140d // ldr x13, [x0, #40]
-	WORD $0x9a88b18e // csel x14, x12, x8, lt
+	WORD $0x9a8bb18e // csel x14, x12, x11, lt
 	WORD $0xf940000c // ldr x12, [x0]
 	WORD $0xb86f798f // ldr w15, [x12, x15, lsl #2]
 	WORD $0xeb0f01bf // cmp x13, x15
-	WORD $0x54000108 // b.hi BB0_255
+	WORD $0x54000108 // b.hi BB0_303
 	WORD $0xb86e798e // ldr w14, [x12, x14, lsl #2]
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x540001c8 // b.hi BB0_256
-	// BB0_254:
-	WORD $0xb868798c // ldr w12, [x12, x8, lsl #2]
+	WORD $0x540001c8 // b.hi BB0_304
+	// BB0_302:
+	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54000428 // b.hi BB0_257
-	WORD $0x17ffffde // b BB0_249
-	// BB0_255:
+	WORD $0x54000428 // b.hi BB0_305
+	WORD $0x140000bd // b BB0_336
+	// BB0_303:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
 	WORD $0x8b0f0e10 // add x16, x16, x15, lsl #3
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
@@ -1812,8 +2057,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xb86e798e // ldr w14, [x12, x14, lsl #2]
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x54fffe89 // b.ls BB0_254
-	// BB0_256:
+	WORD $0x54fffe89 // b.ls BB0_302
+	// BB0_304:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
 	WORD $0xf9402411 // ldr x17, [x0, #72]
 	WORD $0x8b0e0e0e // add x14, x16, x14, lsl #3
@@ -1833,27 +2078,27 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98041c0 // prfm pldl1keep, [x14, #128]
 	WORD $0x8b1109ce // add x14, x14, x17, lsl #2
 	WORD $0xf89fc1c0 // prfum pldl1keep, [x14, #-4]
-	WORD $0xb868798c // ldr w12, [x12, x8, lsl #2]
+	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54fff7e9 // b.ls BB0_249
-	// BB0_257:
+	WORD $0x540013c9 // b.ls BB0_336
+	// BB0_305:
 	WORD $0xf9400c0d // ldr x13, [x0, #24]
 	WORD $0x8b0c0dad // add x13, x13, x12, lsl #3
 	WORD $0x294039af // ldp w15, w14, [x13]
 	WORD $0xf9401c0d // ldr x13, [x0, #56]
 	WORD $0xeb0f01bf // cmp x13, x15
 	WORD $0xfa4e81a0 // ccmp x13, x14, #0, hi
-	WORD $0x54fff709 // b.ls BB0_249
+	WORD $0x540012e9 // b.ls BB0_336
 	WORD $0xf940100d // ldr x13, [x0, #32]
 	WORD $0xbd405003 // ldr s3, [x0, #80]
 	WORD $0xbc6c79a4 // ldr s4, [x13, x12, lsl #2]
 	WORD $0x1e243863 // fsub s3, s3, s4
-	WORD $0xb40000ab // cbz x11, BB0_260
-	WORD $0xbc6f7964 // ldr s4, [x11, x15, lsl #2]
+	WORD $0xb40000aa // cbz x10, BB0_308
+	WORD $0xbc6f7944 // ldr s4, [x10, x15, lsl #2]
 	WORD $0x1e242863 // fadd s3, s3, s4
-	WORD $0xbc6e7964 // ldr s4, [x11, x14, lsl #2]
+	WORD $0xbc6e7944 // ldr s4, [x10, x14, lsl #2]
 	WORD $0x1e242863 // fadd s3, s3, s4
-	// BB0_260:
+	// BB0_308:
 	WORD $0xf940180c // ldr x12, [x0, #48]
 	WORD $0x9b0f7d2d // mul x13, x9, x15
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
@@ -1867,11 +2112,11 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b10098c // add x12, x12, x16, lsl #2
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0d03f1 // mov x17, x13
-	WORD $0x5400024b // b.lt BB0_263
+	WORD $0x5400024b // b.lt BB0_311
 	WORD $0xaa0d03f1 // mov x17, x13
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0903e2 // mov x2, x9
-	// BB0_262:
+	// BB0_310:
 	WORD $0xad404630 // ldp q16, q17, [x17]
 	WORD $0xd1004041 // sub x1, x2, #16
 	WORD $0xf1007c5f // cmp x2, #31
@@ -1885,64 +2130,79 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x91010231 // add x17, x17, #64
 	WORD $0x4e32cea7 // fmla v7.4s, v21.4s, v18.4s
 	WORD $0x4e30ce86 // fmla v6.4s, v20.4s, v16.4s
-	WORD $0x54fffe68 // b.hi BB0_262
-	// BB0_263:
+	WORD $0x54fffe68 // b.hi BB0_310
+	// BB0_311:
 	WORD $0xf100103f // cmp x1, #4
-	WORD $0x540000eb // b.lt BB0_265
-	// BB0_264:
+	WORD $0x540000eb // b.lt BB0_313
+	// BB0_312:
 	WORD $0x3cc10630 // ldr q16, [x17], #16
 	WORD $0x3cc10611 // ldr q17, [x16], #16
 	WORD $0xf1001c3f // cmp x1, #7
 	WORD $0xd1001021 // sub x1, x1, #4
 	WORD $0x4e30ce24 // fmla v4.4s, v17.4s, v16.4s
-	WORD $0x54ffff68 // b.hi BB0_264
-	// BB0_265:
+	WORD $0x54ffff68 // b.hi BB0_312
+	// BB0_313:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400024b // b.lt BB0_272
+	WORD $0x5400024b // b.lt BB0_320
 	WORD $0x7100043f // cmp w1, #1
-	WORD $0x540000c0 // b.eq BB0_269
+	WORD $0x540000c0 // b.eq BB0_317
 	WORD $0x7100083f // cmp w1, #2
-	WORD $0x540000e1 // b.ne BB0_270
+	WORD $0x540000e1 // b.ne BB0_318
 	WORD $0xfd400230 // ldr d16, [x17]
 	WORD $0xfd400211 // ldr d17, [x16]
-	WORD $0x1400000a // b BB0_271
-	// BB0_269:
+	WORD $0x1400000a // b BB0_319
+	// BB0_317:
 	WORD $0xbd400230 // ldr s16, [x17]
 	WORD $0xbd400211 // ldr s17, [x16]
-	WORD $0x14000007 // b BB0_271
-	// BB0_270:
+	WORD $0x14000007 // b BB0_319
+	// BB0_318:
 	WORD $0xfd400230 // ldr d16, [x17]
 	WORD $0xbd400a31 // ldr s17, [x17, #8]
 	WORD $0x6e180630 // mov v16.d[1], v17.d[0]
 	WORD $0xfd400211 // ldr d17, [x16]
 	WORD $0xbd400a12 // ldr s18, [x16, #8]
 	WORD $0x6e180651 // mov v17.d[1], v18.d[0]
-	// BB0_271:
+	// BB0_319:
 	WORD $0x4e30ce25 // fmla v5.4s, v17.4s, v16.4s
-	// BB0_272:
+	// BB0_320:
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
 	WORD $0x4e27d4c5 // fadd v5.4s, v6.4s, v7.4s
+	WORD $0xf9403010 // ldr x16, [x0, #96]
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
 	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
 	WORD $0x7e30d884 // faddp s4, v4.2s
 	WORD $0x1e242863 // fadd s3, s3, s4
-	WORD $0x1e230824 // fmul s4, s1, s3
-	WORD $0xb40000eb // cbz x11, BB0_274
-	WORD $0xbc6f7965 // ldr s5, [x11, x15, lsl #2]
-	WORD $0x1e252885 // fadd s5, s4, s5
-	WORD $0xbc2f7965 // str s5, [x11, x15, lsl #2]
-	WORD $0xbc6e7965 // ldr s5, [x11, x14, lsl #2]
-	WORD $0x1e252885 // fadd s5, s4, s5
-	WORD $0xbc2e7965 // str s5, [x11, x14, lsl #2]
-	// BB0_274:
-	WORD $0xf100113f // cmp x9, #4
-	WORD $0x540002cb // b.lt BB0_278
+	WORD $0xb4000210 // cbz x16, BB0_324
+	WORD $0xf940340e // ldr x14, [x0, #104]
+	WORD $0xf100053f // cmp x9, #1
+	WORD $0xbc0045c3 // str s3, [x14], #4
+	WORD $0x54ffee8b // b.lt BB0_299
 	WORD $0xaa0903ef // mov x15, x9
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_276:
+	// BB0_323:
+	WORD $0xbc4045a4 // ldr s4, [x13], #4
+	WORD $0xf10005ef // subs x15, x15, #1
+	WORD $0xbd0001c4 // str s4, [x14]
+	WORD $0xbc404584 // ldr s4, [x12], #4
+	WORD $0xbc2979c4 // str s4, [x14, x9, lsl #2]
+	WORD $0x910011ce // add x14, x14, #4
+	WORD $0x54ffff41 // b.ne BB0_323
+	WORD $0x17ffff69 // b BB0_299
+	// BB0_324:
+	WORD $0x1e230804 // fmul s4, s0, s3
+	WORD $0xb40000ea // cbz x10, BB0_326
+	WORD $0xbc6f7945 // ldr s5, [x10, x15, lsl #2]
+	WORD $0x1e252885 // fadd s5, s4, s5
+	WORD $0xbc2f7945 // str s5, [x10, x15, lsl #2]
+	WORD $0xbc6e7945 // ldr s5, [x10, x14, lsl #2]
+	WORD $0x1e252885 // fadd s5, s4, s5
+	WORD $0xbc2e7945 // str s5, [x10, x14, lsl #2]
+	// BB0_326:
+	WORD $0xf100113f // cmp x9, #4
+	WORD $0x5400022b // b.lt BB0_330
+	WORD $0xaa0903ef // mov x15, x9
+	// BB0_328:
 	WORD $0x3dc001a5 // ldr q5, [x13]
 	WORD $0x3dc00186 // ldr q6, [x12]
 	WORD $0xd10011ee // sub x14, x15, #4
@@ -1954,20 +2214,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0x3c8105a7 // str q7, [x13], #16
 	WORD $0x3c810586 // str q6, [x12], #16
-	WORD $0x54fffea8 // b.hi BB0_276
+	WORD $0x54fffea8 // b.hi BB0_328
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x540000ca // b.ge BB0_279
-	WORD $0x17ffff5c // b BB0_251
-	WORD $0xd503201f // nop
-	// BB0_278:
+	WORD $0x540000aa // b.ge BB0_331
+	WORD $0x17ffff4f // b BB0_299
+	// BB0_330:
 	WORD $0xaa0903ee // mov x14, x9
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0x54ffeb0b // b.lt BB0_251
-	// BB0_279:
+	WORD $0x54ffe98b // b.lt BB0_299
+	// BB0_331:
 	WORD $0x710005df // cmp w14, #1
-	WORD $0x54ffe9c0 // b.eq BB0_250
+	WORD $0x54ffe820 // b.eq BB0_298
 	WORD $0x710009df // cmp w14, #2
-	WORD $0x54000141 // b.ne BB0_282
+	WORD $0x54000141 // b.ne BB0_334
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xfd400186 // ldr d6, [x12]
 	WORD $0x2e25dc47 // fmul v7.2s, v2.2s, v5.2s
@@ -1976,8 +2235,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x0f8410a6 // fmla v6.2s, v5.2s, v4.s[0]
 	WORD $0xfd0001a7 // str d7, [x13]
 	WORD $0xfd000186 // str d6, [x12]
-	WORD $0x17ffff4b // b BB0_251
-	// BB0_282:
+	WORD $0x17ffff3f // b BB0_299
+	// BB0_334:
 	WORD $0xfd4001a5 // ldr d5, [x13]
 	WORD $0xbd4009a6 // ldr s6, [x13, #8]
 	WORD $0x910021ae // add x14, x13, #8
@@ -1994,8 +2253,11 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
 	WORD $0xfd000186 // str d6, [x12]
 	WORD $0x4d0081e6 // st1 { v6.s }[2], [x15]
-	WORD $0x17ffff3a // b BB0_251
-	// BB0_283:
-	WORD $0xf900300a // str x10, [x0, #96]
-	WORD $0xfd003400 // str d0, [x0, #104]
+	WORD $0x17ffff2e // b BB0_299
+	// BB0_335:
+	WORD $0xaa0803eb // mov x11, x8
+	// BB0_336:
+	WORD $0xf900380b // str x11, [x0, #112]
+	WORD $0xfd003c01 // str d1, [x0, #120]
+	// BB0_337:
 	WORD $0xd65f03c0 // ret

@@ -55,24 +55,91 @@ const lead = 16
 // And the rows are fetched in time: without that long ones take twice as long, and so do
 // short ones that some milliseconds of other work have driven from the caches.
 func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) float64 {
+	l.check(rows, len(w))
+	var total float64
+	for len(rows) > 0 {
+		n := min(few, len(rows))
+		l.look(rows[:cap(rows)][min(lead, cap(rows)):])
+		sum, product := l.few(w, bias, rows[:n], lr, both, nil)
+		total += float64(sum) - math.Log(float64(product))
+		rows = rows[n:]
+	}
+	return total
+}
+
+// Read is the half of a step on the first of rows that reads: it sets the coefficient, minus
+// the derivative of the loss with respect to z, and returns the loss. What stands behind
+// that row is fetched, as it is by Steps.
+func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) float64 {
+	l.check(rows[:1], len(w))
+	ahead := rows[:cap(rows)]
+	for _, k := range [2]int{0, lead} { // the loop looks at these two
+		l.soon[k] = 0
+		if at := k + lead; at < len(ahead) && l.has(ahead[at]) {
+			l.soon[k] = ahead[at]
+		}
+	}
+	sum, product := l.few(w, bias, rows[:1], 0, reads, coef)
+	if product == 1 {
+		return float64(sum)
+	}
+	return float64(sum) - math.Log(float64(product))
+}
+
+// Write is the half of a step on a row that writes.
+func (l *Linear) Write(w []float32, bias *float32, row int32, lr, coef float32) {
+	rows := [1]int32{row}
+	l.check(rows[:], len(w))
+	l.few(w, bias, rows[:], lr, writes, &coef)
+}
+
+// WriteAtomic is Write on the bits of the weights and of the bias, unless that is nil: each
+// by one compare-and-swap.
+func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float32) {
+	rows := [1]int32{row}
+	l.check(rows[:], len(w))
+	fused, a := !l.plain(len(w)), lr*coef
+	if a == 0 && l.Shrink == nil && l.Soften == nil {
+		return
+	}
+	idx, val := l.Idx[l.Ptr[row]:l.Ptr[row+1]], l.Val[l.Ptr[row]:l.Ptr[row+1]]
+	for k, j := range idx {
+		swap(&w[j], func(x float32) float32 {
+			if l.Shrink != nil {
+				x = madd(fused, -min(1, lr*l.Shrink[j]), x, x)
+			}
+			x = madd(fused, a, val[k], x)
+			if l.Soften != nil {
+				most := lr * l.Soften[j]
+				x -= max(-most, min(most, x))
+			}
+			return x
+		})
+	}
+	if bias != nil {
+		swap(bias, func(x float32) float32 { return l.moved(x, lr, coef, fused) })
+	}
+}
+
+// moved is the bias after a step.
+func (l *Linear) moved(bias, lr, coef float32, fused bool) float32 {
+	if fused {
+		return fma32(lr*coef, l.BiasStep, bias)
+	}
+	return bias + l.BiasStep*lr*coef
+}
+
+// check panics if one of rows is not there, or the regularizers are not those of n weights.
+func (l *Linear) check(rows []int32, n int) {
 	for _, i := range rows {
 		if !l.has(i) {
 			panic(fmt.Sprintf("vec: row %d of %d", i, len(l.Y)))
 		}
 	}
-	short := func(v []float32) bool { return v != nil && len(v) < len(w) }
+	short := func(v []float32) bool { return v != nil && len(v) < n }
 	if short(l.Shrink) || short(l.Soften) {
 		panic("vec: Shrink or Soften is shorter than the weights")
 	}
-	var total float64
-	for len(rows) > 0 {
-		n := min(few, len(rows))
-		l.look(rows[:cap(rows)][min(lead, cap(rows)):])
-		sum, product := l.few(w, bias, rows[:n], lr)
-		total += float64(sum) - math.Log(float64(product))
-		rows = rows[n:]
-	}
-	return total
 }
 
 // has tells whether there is a row i.
@@ -88,28 +155,42 @@ func (l *Linear) look(rows []int32) {
 	}
 }
 
-// few takes up to few steps. The loss is sum - log(product).
-func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
-	if use[LoopLinear] == Plain || l.Soften != nil || len(l.Idx) == 0 || len(w) == 0 {
-		return l.fewGo(w, bias, rows, lr)
-	}
-	return l.fewFast(w, bias, rows, lr)
+// plain tells whether the steps on n weights are taken in plain Go.
+func (l *Linear) plain(n int) bool {
+	return use[LoopLinear] == Plain || l.Soften != nil || len(l.Idx) == 0 || n == 0
 }
 
-func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+// few takes up to few steps, or half of one. The loss is sum - log(product).
+func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
+	if l.plain(len(w)) {
+		return l.fewGo(w, bias, rows, lr, h, coef)
+	}
+	return l.fewFast(w, bias, rows, lr, h, coef)
+}
+
+func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
 	product = 1
 	for _, i := range rows {
 		idx, val := l.Idx[l.Ptr[i]:l.Ptr[i+1]], l.Val[l.Ptr[i]:l.Ptr[i+1]]
-		loss, p, d := l.Loss.at(*bias+SparseDot(idx, val, w), l.Y[i])
-		sum, product = sum+loss, product*p
+		var down float32
+		if h == writes {
+			down = *coef
+		} else {
+			loss, p, d := l.Loss.at(*bias+SparseDot(idx, val, w), l.Y[i])
+			sum, product, down = sum+loss, product*p, -d
+		}
+		if h == reads {
+			*coef = down
+			continue
+		}
 		if l.Shrink != nil {
 			for _, j := range idx {
 				w[j] -= min(1, lr*l.Shrink[j]) * w[j]
 			}
 		}
-		if d != 0 {
-			SparseAxpy(-lr*d, idx, val, w)
-			*bias -= l.BiasStep * lr * d
+		if down != 0 {
+			SparseAxpy(lr*down, idx, val, w)
+			*bias = l.moved(*bias, lr, down, false)
 		}
 		if l.Soften != nil {
 			for _, j := range idx {

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32) (sum float32, product float32)
+// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32) (sum float32, product float32)
 // Requires: AVX, FMA3, MMX+, SSE
-TEXT ·linearSteps(SB), NOSPLIT, $0-104
+TEXT ·linearSteps(SB), NOSPLIT, $0-120
 	MOVQ   rows+8(FP), AX
 	MOVQ   soon+16(FP), CX
 	MOVQ   n+24(FP), DX
@@ -29,6 +29,8 @@ next:
 	LEAQ       (R8)(R12*4), R8
 	MOVQ       val+48(FP), R9
 	LEAQ       (R9)(R12*4), R9
+	CMPQ       half+96(FP), $0x02
+	JEQ        resume
 	MOVLQSX    64(CX), R12
 	MOVQ       y+56(FP), R13
 	PREFETCHT0 (R13)(R12*4)
@@ -59,11 +61,11 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(R11*4), X3
+	VMOVSS (R12)(R11*4), X4
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (DI), X4
+	VMOVSS (DI), X3
 	XORQ   R11, R11
 	SUBQ   $0x04, R10
 	JL     dotRest
@@ -71,7 +73,7 @@ fetched:
 dot4:
 	MOVL        (R8)(R11*4), R12
 	VMOVSS      (R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X4
+	VFMADD231SS (SI)(R12*4), X8, X3
 	MOVL        4(R8)(R11*4), R12
 	VMOVSS      4(R9)(R11*4), X8
 	VFMADD231SS (SI)(R12*4), X8, X5
@@ -98,84 +100,88 @@ dot1:
 dotTest:
 	CMPQ        R11, R10
 	JL          dot1
-	VADDSS      X5, X4, X4
+	VADDSS      X5, X3, X3
 	VADDSS      X7, X6, X6
-	VADDSS      X6, X4, X4
+	VADDSS      X6, X3, X3
 	MOVQ        loss+0(FP), R11
 	CMPQ        R11, $0x00000002
 	JGE         value
-	VADDSS      X3, X3, X3
-	VSUBSS      linear_one<>+0(SB), X3, X3
+	VADDSS      X4, X4, X4
+	VSUBSS      linear_one<>+0(SB), X4, X4
 	CMPQ        R11, $0x00000001
 	JEQ         hinge
-	VMULSS      X4, X3, X5
-	VMULSS      linear_log2e<>+0(SB), X5, X4
+	VMULSS      X3, X4, X5
+	VMULSS      linear_log2e<>+0(SB), X5, X3
 	VMOVSS      linear_least<>+0(SB), X6
 	VMOVSS      linear_most<>+0(SB), X7
-	VMAXSS      X4, X6, X4
-	VMINSS      X4, X7, X4
-	VADDSS      linear_magic<>+0(SB), X4, X6
+	VMAXSS      X3, X6, X3
+	VMINSS      X3, X7, X3
+	VADDSS      linear_magic<>+0(SB), X3, X6
 	VSUBSS      linear_magic<>+0(SB), X6, X7
-	VSUBSS      X7, X4, X7
+	VSUBSS      X7, X3, X7
 	VPSLLD      $0x17, X6, X6
 	VMOVSS      linear_exp2_0<>+0(SB), X8
 	VMOVSS      linear_exp2_2<>+0(SB), X9
 	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X4
+	VMULSS      X7, X7, X3
 	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
 	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
 	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X4, X10, X9
-	VFMADD231SS X4, X9, X8
+	VFMADD231SS X3, X10, X9
+	VFMADD231SS X3, X9, X8
 	VPADDD      X6, X8, X6
 	VADDSS      linear_one<>+0(SB), X6, X8
 	VMOVSS      linear_one<>+0(SB), X7
 	VDIVSS      X8, X7, X7
-	VMULSS      X3, X7, X4
+	VMULSS      X4, X7, X3
 	VMULSS      X6, X7, X8
 	VMAXSS      X8, X7, X8
 	VMULSS      X8, X2, X2
-	VXORPS      X3, X3, X3
-	VSUBSS      X5, X3, X5
-	VMAXSS      X5, X3, X5
+	VXORPS      X4, X4, X4
+	VSUBSS      X5, X4, X5
+	VMAXSS      X5, X4, X5
 	VADDSS      X5, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X4, X3, X5
+	VMULSS   X3, X4, X5
 	VMOVSS   linear_one<>+0(SB), X6
 	VSUBSS   X5, X6, X5
-	VXORPS   X4, X4, X4
-	VUCOMISS X5, X4
+	VXORPS   X3, X3, X3
+	VUCOMISS X5, X3
 	JCC      step
-	VMOVAPS  X3, X4
+	VMOVAPS  X4, X3
 	VADDSS   X5, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X4, X3, X5
+	VSUBSS      X3, X4, X5
 	CMPQ        R11, $0x00000003
 	JEQ         absolute
-	VADDSS      X5, X5, X4
+	VADDSS      X5, X5, X3
 	VFMADD231SS X5, X5, X1
 	JMP         step
 
 absolute:
 	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X5, X4
-	VXORPS   X4, X5, X5
+	VANDPS   X3, X5, X3
+	VXORPS   X3, X5, X5
 	VADDSS   X5, X1, X1
-	VMOVSS   linear_one<>+0(SB), X3
-	VORPS    X3, X4, X4
-	VXORPS   X3, X3, X3
-	VUCOMISS X3, X5
-	JNE      step
+	VMOVSS   linear_one<>+0(SB), X4
+	VORPS    X4, X3, X3
 	VXORPS   X4, X4, X4
+	VUCOMISS X4, X5
+	JNE      step
+	VXORPS   X3, X3, X3
 
 step:
-	VMULSS   X0, X4, X4
-	VXORPS   X3, X3, X3
-	VUCOMISS X3, X4
+	CMPQ half+96(FP), $0x00
+	JNE  pause
+
+write:
+	VMULSS   X0, X3, X3
+	VXORPS   X4, X4, X4
+	VUCOMISS X4, X3
 	JEQ      next
 	XORQ     R11, R11
 	SUBQ     $0x04, R10
@@ -183,21 +189,21 @@ step:
 
 axpy4:
 	MOVL        (R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X3
-	VFMADD231SS (R9)(R11*4), X4, X3
-	VMOVSS      X3, (SI)(R12*4)
+	VMOVSS      (SI)(R12*4), X4
+	VFMADD231SS (R9)(R11*4), X3, X4
+	VMOVSS      X4, (SI)(R12*4)
 	MOVL        4(R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X3
-	VFMADD231SS 4(R9)(R11*4), X4, X3
-	VMOVSS      X3, (SI)(R12*4)
+	VMOVSS      (SI)(R12*4), X4
+	VFMADD231SS 4(R9)(R11*4), X3, X4
+	VMOVSS      X4, (SI)(R12*4)
 	MOVL        8(R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X3
-	VFMADD231SS 8(R9)(R11*4), X4, X3
-	VMOVSS      X3, (SI)(R12*4)
+	VMOVSS      (SI)(R12*4), X4
+	VFMADD231SS 8(R9)(R11*4), X3, X4
+	VMOVSS      X4, (SI)(R12*4)
 	MOVL        12(R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X3
-	VFMADD231SS 12(R9)(R11*4), X4, X3
-	VMOVSS      X3, (SI)(R12*4)
+	VMOVSS      (SI)(R12*4), X4
+	VFMADD231SS 12(R9)(R11*4), X3, X4
+	VMOVSS      X4, (SI)(R12*4)
 	ADDQ        $0x04, R11
 	CMPQ        R11, R10
 	JLE         axpy4
@@ -208,23 +214,33 @@ axpyRest:
 
 axpy1:
 	MOVL        (R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X3
-	VFMADD231SS (R9)(R11*4), X4, X3
-	VMOVSS      X3, (SI)(R12*4)
+	VMOVSS      (SI)(R12*4), X4
+	VFMADD231SS (R9)(R11*4), X3, X4
+	VMOVSS      X4, (SI)(R12*4)
 	INCQ        R11
 
 axpyTest:
 	CMPQ        R11, R10
 	JL          axpy1
-	MOVSS       biasStep+92(FP), X3
+	MOVSS       biasStep+92(FP), X4
 	VMOVSS      (DI), X5
-	VFMADD231SS X4, X3, X5
+	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (DI)
 	JMP         next
 
+resume:
+	MOVQ   coef+104(FP), R11
+	VMOVSS (R11), X3
+	JMP    write
+
+pause:
+	MOVQ   coef+104(FP), R8
+	VMOVSS X3, (R8)
+	JMP    next
+
 done:
-	MOVSS X1, sum+96(FP)
-	MOVSS X2, product+100(FP)
+	MOVSS X1, sum+112(FP)
+	MOVSS X2, product+116(FP)
 	RET
 
 DATA linear_one<>+0(SB)/4, $(1.0)
@@ -263,9 +279,9 @@ GLOBL linear_exp2_5<>(SB), RODATA|NOPTR, $4
 DATA linear_sign<>+0(SB)/4, $(-0.0)
 GLOBL linear_sign<>(SB), RODATA|NOPTR, $4
 
-// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32) (sum float32, product float32)
+// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32) (sum float32, product float32)
 // Requires: AVX, FMA3, MMX+, SSE
-TEXT ·linearDecay(SB), NOSPLIT, $0-104
+TEXT ·linearDecay(SB), NOSPLIT, $0-120
 	MOVQ   rows+8(FP), AX
 	MOVQ   soon+16(FP), CX
 	MOVQ   n+24(FP), DX
@@ -288,6 +304,8 @@ next:
 	LEAQ       (R8)(R12*4), R8
 	MOVQ       val+48(FP), R9
 	LEAQ       (R9)(R12*4), R9
+	CMPQ       half+96(FP), $0x02
+	JEQ        resume
 	MOVLQSX    64(CX), R12
 	MOVQ       y+56(FP), R13
 	PREFETCHT0 (R13)(R12*4)
@@ -318,11 +336,11 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(R11*4), X3
+	VMOVSS (R12)(R11*4), X4
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (DI), X4
+	VMOVSS (DI), X3
 	XORQ   R11, R11
 	SUBQ   $0x04, R10
 	JL     dotRest
@@ -330,7 +348,7 @@ fetched:
 dot4:
 	MOVL        (R8)(R11*4), R12
 	VMOVSS      (R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X4
+	VFMADD231SS (SI)(R12*4), X8, X3
 	MOVL        4(R8)(R11*4), R12
 	VMOVSS      4(R9)(R11*4), X8
 	VFMADD231SS (SI)(R12*4), X8, X5
@@ -357,82 +375,86 @@ dot1:
 dotTest:
 	CMPQ        R11, R10
 	JL          dot1
-	VADDSS      X5, X4, X4
+	VADDSS      X5, X3, X3
 	VADDSS      X7, X6, X6
-	VADDSS      X6, X4, X4
+	VADDSS      X6, X3, X3
 	MOVQ        loss+0(FP), R11
 	CMPQ        R11, $0x00000002
 	JGE         value
-	VADDSS      X3, X3, X3
-	VSUBSS      linear_one<>+0(SB), X3, X3
+	VADDSS      X4, X4, X4
+	VSUBSS      linear_one<>+0(SB), X4, X4
 	CMPQ        R11, $0x00000001
 	JEQ         hinge
-	VMULSS      X4, X3, X5
-	VMULSS      linear_log2e<>+0(SB), X5, X4
+	VMULSS      X3, X4, X5
+	VMULSS      linear_log2e<>+0(SB), X5, X3
 	VMOVSS      linear_least<>+0(SB), X6
 	VMOVSS      linear_most<>+0(SB), X7
-	VMAXSS      X4, X6, X4
-	VMINSS      X4, X7, X4
-	VADDSS      linear_magic<>+0(SB), X4, X6
+	VMAXSS      X3, X6, X3
+	VMINSS      X3, X7, X3
+	VADDSS      linear_magic<>+0(SB), X3, X6
 	VSUBSS      linear_magic<>+0(SB), X6, X7
-	VSUBSS      X7, X4, X7
+	VSUBSS      X7, X3, X7
 	VPSLLD      $0x17, X6, X6
 	VMOVSS      linear_exp2_0<>+0(SB), X8
 	VMOVSS      linear_exp2_2<>+0(SB), X9
 	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X4
+	VMULSS      X7, X7, X3
 	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
 	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
 	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X4, X10, X9
-	VFMADD231SS X4, X9, X8
+	VFMADD231SS X3, X10, X9
+	VFMADD231SS X3, X9, X8
 	VPADDD      X6, X8, X6
 	VADDSS      linear_one<>+0(SB), X6, X8
 	VMOVSS      linear_one<>+0(SB), X7
 	VDIVSS      X8, X7, X7
-	VMULSS      X3, X7, X4
+	VMULSS      X4, X7, X3
 	VMULSS      X6, X7, X8
 	VMAXSS      X8, X7, X8
 	VMULSS      X8, X2, X2
-	VXORPS      X3, X3, X3
-	VSUBSS      X5, X3, X5
-	VMAXSS      X5, X3, X5
+	VXORPS      X4, X4, X4
+	VSUBSS      X5, X4, X5
+	VMAXSS      X5, X4, X5
 	VADDSS      X5, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X4, X3, X5
+	VMULSS   X3, X4, X5
 	VMOVSS   linear_one<>+0(SB), X6
 	VSUBSS   X5, X6, X5
-	VXORPS   X4, X4, X4
-	VUCOMISS X5, X4
+	VXORPS   X3, X3, X3
+	VUCOMISS X5, X3
 	JCC      step
-	VMOVAPS  X3, X4
+	VMOVAPS  X4, X3
 	VADDSS   X5, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X4, X3, X5
+	VSUBSS      X3, X4, X5
 	CMPQ        R11, $0x00000003
 	JEQ         absolute
-	VADDSS      X5, X5, X4
+	VADDSS      X5, X5, X3
 	VFMADD231SS X5, X5, X1
 	JMP         step
 
 absolute:
 	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X5, X4
-	VXORPS   X4, X5, X5
+	VANDPS   X3, X5, X3
+	VXORPS   X3, X5, X5
 	VADDSS   X5, X1, X1
-	VMOVSS   linear_one<>+0(SB), X3
-	VORPS    X3, X4, X4
-	VXORPS   X3, X3, X3
-	VUCOMISS X3, X5
-	JNE      step
+	VMOVSS   linear_one<>+0(SB), X4
+	VORPS    X4, X3, X3
 	VXORPS   X4, X4, X4
+	VUCOMISS X4, X5
+	JNE      step
+	VXORPS   X3, X3, X3
 
 step:
-	VMULSS X0, X4, X4
+	CMPQ half+96(FP), $0x00
+	JNE  pause
+
+write:
+	VMULSS X0, X3, X3
 	MOVQ   shrink+80(FP), R13
 	VMOVSS linear_one<>+0(SB), X5
 	XORQ   R11, R11
@@ -442,31 +464,31 @@ step:
 axpy4:
 	MOVL         (R8)(R11*4), R12
 	VMOVSS       (SI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X3
-	VMINSS       X5, X3, X3
-	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  (R9)(R11*4), X4, X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(R11*4), X3, X6
 	VMOVSS       X6, (SI)(R12*4)
 	MOVL         4(R8)(R11*4), R12
 	VMOVSS       (SI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X3
-	VMINSS       X5, X3, X3
-	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  4(R9)(R11*4), X4, X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R9)(R11*4), X3, X6
 	VMOVSS       X6, (SI)(R12*4)
 	MOVL         8(R8)(R11*4), R12
 	VMOVSS       (SI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X3
-	VMINSS       X5, X3, X3
-	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  8(R9)(R11*4), X4, X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R9)(R11*4), X3, X6
 	VMOVSS       X6, (SI)(R12*4)
 	MOVL         12(R8)(R11*4), R12
 	VMOVSS       (SI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X3
-	VMINSS       X5, X3, X3
-	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  12(R9)(R11*4), X4, X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R9)(R11*4), X3, X6
 	VMOVSS       X6, (SI)(R12*4)
 	ADDQ         $0x04, R11
 	CMPQ         R11, R10
@@ -479,23 +501,33 @@ axpyRest:
 axpy1:
 	MOVL         (R8)(R11*4), R12
 	VMOVSS       (SI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X3
-	VMINSS       X5, X3, X3
-	VFNMADD231SS X6, X3, X6
-	VFMADD231SS  (R9)(R11*4), X4, X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(R11*4), X3, X6
 	VMOVSS       X6, (SI)(R12*4)
 	INCQ         R11
 
 axpyTest:
 	CMPQ        R11, R10
 	JL          axpy1
-	MOVSS       biasStep+92(FP), X3
+	MOVSS       biasStep+92(FP), X4
 	VMOVSS      (DI), X5
-	VFMADD231SS X4, X3, X5
+	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (DI)
 	JMP         next
 
+resume:
+	MOVQ   coef+104(FP), R11
+	VMOVSS (R11), X3
+	JMP    write
+
+pause:
+	MOVQ   coef+104(FP), R8
+	VMOVSS X3, (R8)
+	JMP    next
+
 done:
-	MOVSS X1, sum+96(FP)
-	MOVSS X2, product+100(FP)
+	MOVSS X1, sum+112(FP)
+	MOVSS X2, product+116(FP)
 	RET

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)
-TEXT ·linearStepsNEON(SB), NOSPLIT, $0-104
+// func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·linearStepsNEON(SB), NOSPLIT, $0-120
 	MOVD $loss+0(FP), R0
 	JMP linearStepsNEON<>(SB)
 
@@ -15,14 +15,14 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9400c08 // ldr x8, [x0, #24]
 	WORD $0xd503201f // nop, for stp x20, x19, [sp, #16]
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x54001e0b // b.lt BB0_28
+	WORD $0x54001f4b // b.lt BB0_32
 	WORD $0x5295476b // mov w11, #43579
 	WORD $0x5280002f // mov w15, #1
-	WORD $0x52b85f8c // mov w12, #-1023672320
-	WORD $0xa9442809 // ldp x9, x10, [x0, #64]
-	WORD $0xf9400011 // ldr x17, [x0]
 	WORD $0x52a85f8d // mov w13, #1123811328
+	WORD $0xa9442809 // ldp x9, x10, [x0, #64]
+	WORD $0xf9403011 // ldr x17, [x0, #96]
 	WORD $0x52a9680e // mov w14, #1262485504
+	WORD $0x52b85f8c // mov w12, #-1023672320
 	WORD $0x72a7f70b // movk w11, #16312, lsl #16
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
 	WORD $0x2f00e414 // movi d20, #0000000000000000
@@ -30,23 +30,23 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	WORD $0x72a7f00f // movk w15, #16256, lsl #16
-	WORD $0x1e270181 // fmov s1, w12
+	WORD $0x1e2701a2 // fmov s2, w13
 	WORD $0x1e270160 // fmov s0, w11
 	WORD $0x528e428b // mov w11, #29204
-	WORD $0x1e2701a2 // fmov s2, w13
-	WORD $0xa942340c // ldp x12, x13, [x0, #32]
 	WORD $0x1e2701c3 // fmov s3, w14
+	WORD $0xa942380d // ldp x13, x14, [x0, #32]
 	WORD $0x1e2701e4 // fmov s4, w15
+	WORD $0xa9433c10 // ldp x16, x15, [x0, #48]
 	WORD $0x72a7e62b // movk w11, #16177, lsl #16
-	WORD $0xa943380f // ldp x15, x14, [x0, #48]
 	WORD $0xbd405816 // ldr s22, [x0, #88]
-	WORD $0x910201a1 // add x1, x13, #128
+	WORD $0x1e270181 // fmov s1, w12
 	WORD $0x1e270165 // fmov s5, w11
 	WORD $0x529f918b // mov w11, #64652
 	WORD $0x72a7ceab // movk w11, #15989, lsl #16
+	WORD $0x910201c1 // add x1, x14, #128
 	WORD $0x1e270166 // fmov s6, w11
 	WORD $0x528b6e4b // mov w11, #23410
-	WORD $0x910201e2 // add x2, x15, #128
+	WORD $0x91020202 // add x2, x16, #128
 	WORD $0x72a7ac6b // movk w11, #15715, lsl #16
 	WORD $0x1e270167 // fmov s7, w11
 	WORD $0x5290c52b // mov w11, #34345
@@ -55,67 +55,73 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x52808e4b // mov w11, #1138
 	WORD $0x72a755cb // movk w11, #15022, lsl #16
 	WORD $0x1e270171 // fmov s17, w11
-	WORD $0xa940ac10 // ldp x16, x11, [x0, #8]
-	WORD $0x1400000a // b BB0_4
+	WORD $0xa940ac0c // ldp x12, x11, [x0, #8]
+	WORD $0x14000007 // b BB0_4
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB0_2:
-	WORD $0xbd405c19 // ldr s25, [x0, #92]
-	WORD $0xbd40015a // ldr s26, [x10]
-	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
-	WORD $0xbd000158 // str s24, [x10]
+	WORD $0xf9403403 // ldr x3, [x0, #104]
+	WORD $0xbd000078 // str s24, [x3]
 	// BB0_3:
-	WORD $0x9100116b // add x11, x11, #4
 	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x5400180d // b.le BB0_29
+	WORD $0x540019ad // b.le BB0_33
 	// BB0_4:
-	WORD $0xb8804606 // ldrsw x6, [x16], #4
-	WORD $0xb9804165 // ldrsw x5, [x11, #64]
-	WORD $0x8b060d83 // add x3, x12, x6, lsl #3
-	WORD $0xb9800167 // ldrsw x7, [x11]
-	WORD $0x8b0509d3 // add x19, x14, x5, lsl #2
-	WORD $0x8b050d85 // add x5, x12, x5, lsl #3
+	WORD $0xb8804586 // ldrsw x6, [x12], #4
+	WORD $0xf1000a3f // cmp x17, #2
+	WORD $0x8b060da3 // add x3, x13, x6, lsl #3
 	WORD $0xa9400c64 // ldp x4, x3, [x3]
-	WORD $0xf9800260 // prfm pldl1keep, [x19]
-	WORD $0xf98000a0 // prfm pldl1keep, [x5]
-	WORD $0x8b070d85 // add x5, x12, x7, lsl #3
-	WORD $0xa94014b3 // ldp x19, x5, [x5]
-	WORD $0x8b1309a7 // add x7, x13, x19, lsl #2
-	WORD $0x8b1309f4 // add x20, x15, x19, lsl #2
-	WORD $0xcb1300a5 // sub x5, x5, x19
-	WORD $0xf98000e0 // prfm pldl1keep, [x7]
-	WORD $0xf9800280 // prfm pldl1keep, [x20]
-	WORD $0xf98020e0 // prfm pldl1keep, [x7, #64]
-	WORD $0xd10080a7 // sub x7, x5, #32
-	WORD $0xf9802280 // prfm pldl1keep, [x20, #64]
-	WORD $0xf10004ff // cmp x7, #1
-	WORD $0x5400018b // b.lt BB0_7
-	WORD $0xd10040a5 // sub x5, x5, #16
-	WORD $0x8b130827 // add x7, x1, x19, lsl #2
-	WORD $0x8b130853 // add x19, x2, x19, lsl #2
+	WORD $0xcb040065 // sub x5, x3, x4
+	WORD $0x8b0409c3 // add x3, x14, x4, lsl #2
+	WORD $0x8b040a04 // add x4, x16, x4, lsl #2
+	WORD $0x540000a1 // b.ne BB0_6
+	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xbd4000d8 // ldr s24, [x6]
+	WORD $0x14000092 // b BB0_25
 	WORD $0xd503201f // nop
 	// BB0_6:
-	WORD $0xd10040a5 // sub x5, x5, #16
+	WORD $0xb9804167 // ldrsw x7, [x11, #64]
+	WORD $0xb9800173 // ldrsw x19, [x11]
+	WORD $0x8b0709f4 // add x20, x15, x7, lsl #2
+	WORD $0x8b070da7 // add x7, x13, x7, lsl #3
+	WORD $0xf9800280 // prfm pldl1keep, [x20]
 	WORD $0xf98000e0 // prfm pldl1keep, [x7]
+	WORD $0x8b130da7 // add x7, x13, x19, lsl #3
+	WORD $0xa9401cf4 // ldp x20, x7, [x7]
+	WORD $0x8b1409d3 // add x19, x14, x20, lsl #2
+	WORD $0x8b140a15 // add x21, x16, x20, lsl #2
+	WORD $0xcb1400e7 // sub x7, x7, x20
 	WORD $0xf9800260 // prfm pldl1keep, [x19]
-	WORD $0x910100e7 // add x7, x7, #64
+	WORD $0xf98002a0 // prfm pldl1keep, [x21]
+	WORD $0xf9802260 // prfm pldl1keep, [x19, #64]
+	WORD $0xd10080f3 // sub x19, x7, #32
+	WORD $0xf98022a0 // prfm pldl1keep, [x21, #64]
+	WORD $0xf100067f // cmp x19, #1
+	WORD $0x540001cb // b.lt BB0_9
+	WORD $0xd10040e7 // sub x7, x7, #16
+	WORD $0x8b140833 // add x19, x1, x20, lsl #2
+	WORD $0x8b140854 // add x20, x2, x20, lsl #2
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_8:
+	WORD $0xd10040e7 // sub x7, x7, #16
+	WORD $0xf9800260 // prfm pldl1keep, [x19]
+	WORD $0xf9800280 // prfm pldl1keep, [x20]
 	WORD $0x91010273 // add x19, x19, #64
-	WORD $0xf10040bf // cmp x5, #16
-	WORD $0x54ffff48 // b.hi BB0_6
-	// BB0_7:
+	WORD $0x91010294 // add x20, x20, #64
+	WORD $0xf10040ff // cmp x7, #16
+	WORD $0x54ffff48 // b.hi BB0_8
+	// BB0_9:
 	WORD $0xbd400158 // ldr s24, [x10]
-	WORD $0xcb040065 // sub x5, x3, x4
 	WORD $0x2f00e419 // movi d25, #0000000000000000
 	WORD $0x2f00e41a // movi d26, #0000000000000000
-	WORD $0x8b0409a3 // add x3, x13, x4, lsl #2
-	WORD $0x8b0409e4 // add x4, x15, x4, lsl #2
 	WORD $0xf10010bf // cmp x5, #4
-	WORD $0x5400034b // b.lt BB0_11
+	WORD $0x540003ab // b.lt BB0_13
 	WORD $0x2f00e41b // movi d27, #0000000000000000
 	WORD $0xaa0303e7 // mov x7, x3
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xaa0503f4 // mov x20, x5
-	// BB0_9:
+	// BB0_11:
 	WORD $0x294058f5 // ldp w21, w22, [x7]
 	WORD $0x2d407a7d // ldp s29, s30, [x19]
 	WORD $0xf1001e9f // cmp x20, #7
@@ -133,39 +139,43 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1f1d6b9a // fmadd s26, s28, s29, s26
 	WORD $0xbc76793c // ldr s28, [x9, x22, lsl #2]
 	WORD $0x1f1c6fdb // fmadd s27, s30, s28, s27
-	WORD $0x54fffde8 // b.hi BB0_9
+	WORD $0x54fffde8 // b.hi BB0_11
 	WORD $0xf10006bf // cmp x21, #1
-	WORD $0x5400010a // b.ge BB0_12
-	WORD $0x14000010 // b BB0_14
-	// BB0_11:
+	WORD $0x5400016a // b.ge BB0_14
+	WORD $0x14000013 // b BB0_16
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_13:
 	WORD $0x2f00e41b // movi d27, #0000000000000000
 	WORD $0xaa0503f5 // mov x21, x5
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xaa0303e7 // mov x7, x3
 	WORD $0xf10004bf // cmp x5, #1
-	WORD $0x5400014b // b.lt BB0_14
-	// BB0_12:
+	WORD $0x5400014b // b.lt BB0_16
+	// BB0_14:
 	WORD $0x910006b4 // add x20, x21, #1
 	WORD $0xd503201f // nop
-	// BB0_13:
+	// BB0_15:
 	WORD $0xb84044f5 // ldr w21, [x7], #4
 	WORD $0xbc40467c // ldr s28, [x19], #4
 	WORD $0xd1000694 // sub x20, x20, #1
 	WORD $0xf100069f // cmp x20, #1
 	WORD $0xbc75793d // ldr s29, [x9, x21, lsl #2]
 	WORD $0x1f1d6799 // fmadd s25, s28, s29, s25
-	WORD $0x54ffff48 // b.hi BB0_13
-	// BB0_14:
+	WORD $0x54ffff48 // b.hi BB0_15
+	// BB0_16:
 	WORD $0x1e392b18 // fadd s24, s24, s25
 	WORD $0x1e3b2b59 // fadd s25, s26, s27
-	WORD $0xbc6679db // ldr s27, [x14, x6, lsl #2]
-	WORD $0xf100063f // cmp x17, #1
+	WORD $0xbc6679fb // ldr s27, [x15, x6, lsl #2]
+	WORD $0xf9400007 // ldr x7, [x0]
+	WORD $0xf10004ff // cmp x7, #1
 	WORD $0x1e392b1a // fadd s26, s24, s25
 	WORD $0x1e3b2b78 // fadd s24, s27, s27
 	WORD $0x1e352b18 // fadd s24, s24, s21
 	WORD $0x1e380b59 // fmul s25, s26, s24
-	WORD $0x54000420 // b.eq BB0_17
-	WORD $0xb5000511 // cbnz x17, BB0_19
+	WORD $0x54000380 // b.eq BB0_19
+	WORD $0xb5000447 // cbnz x7, BB0_21
 	WORD $0x1e39081a // fmul s26, s0, s25
 	WORD $0x1e214b5a // fmax s26, s26, s1
 	WORD $0x1e225b5a // fmin s26, s26, s2
@@ -189,54 +199,51 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e3b4b5a // fmax s26, s26, s27
 	WORD $0x1e3a0af7 // fmul s23, s23, s26
 	WORD $0x1e3b0b18 // fmul s24, s24, s27
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54fff140 // b.eq BB0_3
-	WORD $0x14000025 // b BB0_23
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_17:
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xb5ffefd1 // cbnz x17, BB0_2
+	WORD $0x1400001d // b BB0_25
+	// BB0_19:
 	WORD $0x1e393a59 // fsub s25, s18, s25
 	WORD $0x1e202328 // fcmp s25, #0.0
-	WORD $0x540001e9 // b.ls BB0_21
+	WORD $0x540001a9 // b.ls BB0_23
 	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54ffefc0 // b.eq BB0_3
-	WORD $0x14000019 // b BB0_23
-	// BB0_19:
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xb5ffeef1 // cbnz x17, BB0_2
+	WORD $0x14000016 // b BB0_25
+	// BB0_21:
 	WORD $0x1e3a3b78 // fsub s24, s27, s26
-	WORD $0xf1000a3f // cmp x17, #2
-	WORD $0x54000181 // b.ne BB0_22
+	WORD $0xf10008ff // cmp x7, #2
+	WORD $0x54000141 // b.ne BB0_24
 	WORD $0x1f184f13 // fmadd s19, s24, s24, s19
 	WORD $0x1e382b18 // fadd s24, s24, s24
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54ffeea0 // b.eq BB0_3
-	WORD $0x14000010 // b BB0_23
-	// BB0_21:
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xb5ffedf1 // cbnz x17, BB0_2
+	WORD $0x1400000e // b BB0_25
+	// BB0_23:
 	WORD $0x2f00e418 // movi d24, #0000000000000000
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54ffee00 // b.eq BB0_3
-	WORD $0x1400000b // b BB0_23
-	// BB0_22:
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xb5ffed71 // cbnz x17, BB0_2
+	WORD $0x1400000a // b BB0_25
+	// BB0_24:
 	WORD $0x1e202308 // fcmp s24, #0.0
 	WORD $0x1e20c319 // fabs s25, s24
 	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
 	WORD $0x1e392a73 // fadd s19, s19, s25
 	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
+	WORD $0x9100116b // add x11, x11, #4
+	WORD $0xb5ffec71 // cbnz x17, BB0_2
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_25:
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54ffece0 // b.eq BB0_3
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_23:
+	WORD $0x54ffec00 // b.eq BB0_3
 	WORD $0xf10010bf // cmp x5, #4
-	WORD $0x540002eb // b.lt BB0_25
-	// BB0_24:
+	WORD $0x5400034b // b.lt BB0_28
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_27:
 	WORD $0x29401c66 // ldp w6, w7, [x3]
 	WORD $0x2d406899 // ldp s25, s26, [x4]
 	WORD $0xf1001cbf // cmp x5, #7
@@ -258,12 +265,12 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc677939 // ldr s25, [x9, x7, lsl #2]
 	WORD $0x1f186799 // fmadd s25, s28, s24, s25
 	WORD $0xbc277939 // str s25, [x9, x7, lsl #2]
-	WORD $0x54fffd68 // b.hi BB0_24
-	// BB0_25:
+	WORD $0x54fffd68 // b.hi BB0_27
+	// BB0_28:
 	WORD $0xf10004bf // cmp x5, #1
-	WORD $0x54ffe8eb // b.lt BB0_2
+	WORD $0x5400014b // b.lt BB0_31
 	WORD $0x910004a5 // add x5, x5, #1
-	// BB0_27:
+	// BB0_30:
 	WORD $0xb8404466 // ldr w6, [x3], #4
 	WORD $0xbc404499 // ldr s25, [x4], #4
 	WORD $0xd10004a5 // sub x5, x5, #1
@@ -271,19 +278,24 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc66793a // ldr s26, [x9, x6, lsl #2]
 	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
 	WORD $0xbc267939 // str s25, [x9, x6, lsl #2]
-	WORD $0x54ffff28 // b.hi BB0_27
-	WORD $0x17ffff3d // b BB0_2
-	// BB0_28:
+	WORD $0x54ffff28 // b.hi BB0_30
+	// BB0_31:
+	WORD $0xbd405c19 // ldr s25, [x0, #92]
+	WORD $0xbd40015a // ldr s26, [x10]
+	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
+	WORD $0xbd000158 // str s24, [x10]
+	WORD $0x17ffff35 // b BB0_3
+	// BB0_32:
 	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
-	// BB0_29:
+	// BB0_33:
 	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #16]
-	WORD $0x2d0c5c13 // stp s19, s23, [x0, #96]
+	WORD $0x2d0e5c13 // stp s19, s23, [x0, #112]
 	WORD $0xd503201f // nop, for ldp x22, x21, [sp], #32
 	WORD $0xd65f03c0 // ret
 
-// func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)
-TEXT ·linearDecayNEON(SB), NOSPLIT, $0-104
+// func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·linearDecayNEON(SB), NOSPLIT, $0-120
 	MOVD $loss+0(FP), R0
 	JMP linearDecayNEON<>(SB)
 
@@ -294,16 +306,16 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop, for stp x22, x21, [sp, #16]
 	WORD $0xf100051f // cmp x8, #1
 	WORD $0xd503201f // nop, for stp x20, x19, [sp, #32]
-	WORD $0x5400202b // b.lt BB1_26
+	WORD $0x5400216b // b.lt BB1_30
 	WORD $0x5295476c // mov w12, #43579
 	WORD $0x52800030 // mov w16, #1
-	WORD $0x52b85f8d // mov w13, #-1023672320
+	WORD $0x52a85f8e // mov w14, #1123811328
 	WORD $0xa944a40b // ldp x11, x9, [x0, #72]
 	WORD $0xf940200a // ldr x10, [x0, #64]
-	WORD $0x52a85f8e // mov w14, #1123811328
 	WORD $0x52a9680f // mov w15, #1262485504
+	WORD $0x52b85f8d // mov w13, #-1023672320
 	WORD $0x72a7f70c // movk w12, #16312, lsl #16
-	WORD $0xf9400001 // ldr x1, [x0]
+	WORD $0xf9403001 // ldr x1, [x0, #96]
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
 	WORD $0x2f00e414 // movi d20, #0000000000000000
 	WORD $0x1e3e1015 // fmov s21, #-1.00000000
@@ -312,21 +324,21 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x72a7f010 // movk w16, #16256, lsl #16
 	WORD $0x1e270180 // fmov s0, w12
 	WORD $0x528e428c // mov w12, #29204
-	WORD $0x1e2701a1 // fmov s1, w13
 	WORD $0x1e2701c2 // fmov s2, w14
-	WORD $0xa942380d // ldp x13, x14, [x0, #32]
 	WORD $0x1e2701e3 // fmov s3, w15
-	WORD $0x72a7e62c // movk w12, #16177, lsl #16
+	WORD $0xa9423c0e // ldp x14, x15, [x0, #32]
 	WORD $0x1e270204 // fmov s4, w16
-	WORD $0xa9433c10 // ldp x16, x15, [x0, #48]
+	WORD $0xa9434011 // ldp x17, x16, [x0, #48]
+	WORD $0x72a7e62c // movk w12, #16177, lsl #16
 	WORD $0xbd405816 // ldr s22, [x0, #88]
-	WORD $0x910201c2 // add x2, x14, #128
+	WORD $0x1e2701a1 // fmov s1, w13
 	WORD $0x1e270185 // fmov s5, w12
 	WORD $0x529f918c // mov w12, #64652
 	WORD $0x72a7ceac // movk w12, #15989, lsl #16
+	WORD $0x910201e2 // add x2, x15, #128
 	WORD $0x1e270186 // fmov s6, w12
 	WORD $0x528b6e4c // mov w12, #23410
-	WORD $0x91020203 // add x3, x16, #128
+	WORD $0x91020223 // add x3, x17, #128
 	WORD $0x72a7ac6c // movk w12, #15715, lsl #16
 	WORD $0x1e270187 // fmov s7, w12
 	WORD $0x5290c52c // mov w12, #34345
@@ -335,64 +347,70 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x52808e4c // mov w12, #1138
 	WORD $0x72a755cc // movk w12, #15022, lsl #16
 	WORD $0x1e270191 // fmov s17, w12
-	WORD $0xa940b011 // ldp x17, x12, [x0, #8]
-	WORD $0x14000008 // b BB1_3
+	WORD $0xa940b00d // ldp x13, x12, [x0, #8]
+	WORD $0x14000007 // b BB1_3
 	// BB1_2:
 	WORD $0xbd405c19 // ldr s25, [x0, #92]
 	WORD $0xbd40017a // ldr s26, [x11]
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xf1000508 // subs x8, x8, #1
 	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
 	WORD $0xbd000178 // str s24, [x11]
-	WORD $0x54001a4d // b.le BB1_27
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x54001bad // b.le BB1_31
 	// BB1_3:
-	WORD $0xb8804627 // ldrsw x7, [x17], #4
-	WORD $0xb9804186 // ldrsw x6, [x12, #64]
-	WORD $0x8b070da4 // add x4, x13, x7, lsl #3
-	WORD $0xb9800193 // ldrsw x19, [x12]
-	WORD $0x8b0609f4 // add x20, x15, x6, lsl #2
-	WORD $0x8b060da6 // add x6, x13, x6, lsl #3
+	WORD $0xb88045a7 // ldrsw x7, [x13], #4
+	WORD $0xf100083f // cmp x1, #2
+	WORD $0x8b070dc4 // add x4, x14, x7, lsl #3
 	WORD $0xa9401085 // ldp x5, x4, [x4]
-	WORD $0xf9800280 // prfm pldl1keep, [x20]
-	WORD $0xf98000c0 // prfm pldl1keep, [x6]
-	WORD $0x8b130da6 // add x6, x13, x19, lsl #3
-	WORD $0xa94018d4 // ldp x20, x6, [x6]
-	WORD $0x8b1409d3 // add x19, x14, x20, lsl #2
-	WORD $0x8b140a15 // add x21, x16, x20, lsl #2
-	WORD $0xcb1400c6 // sub x6, x6, x20
-	WORD $0xf9800260 // prfm pldl1keep, [x19]
-	WORD $0xf98002a0 // prfm pldl1keep, [x21]
-	WORD $0xf9802260 // prfm pldl1keep, [x19, #64]
-	WORD $0xd10080d3 // sub x19, x6, #32
-	WORD $0xf98022a0 // prfm pldl1keep, [x21, #64]
-	WORD $0xf100067f // cmp x19, #1
-	WORD $0x5400018b // b.lt BB1_6
-	WORD $0xd10040c6 // sub x6, x6, #16
-	WORD $0x8b140853 // add x19, x2, x20, lsl #2
-	WORD $0x8b140874 // add x20, x3, x20, lsl #2
-	WORD $0xd503201f // nop
-	// BB1_5:
-	WORD $0xd10040c6 // sub x6, x6, #16
-	WORD $0xf9800260 // prfm pldl1keep, [x19]
-	WORD $0xf9800280 // prfm pldl1keep, [x20]
-	WORD $0x91010273 // add x19, x19, #64
-	WORD $0x91010294 // add x20, x20, #64
-	WORD $0xf10040df // cmp x6, #16
-	WORD $0x54ffff48 // b.hi BB1_5
-	// BB1_6:
-	WORD $0xbd400178 // ldr s24, [x11]
 	WORD $0xcb050086 // sub x6, x4, x5
+	WORD $0x8b0509e4 // add x4, x15, x5, lsl #2
+	WORD $0x8b050a25 // add x5, x17, x5, lsl #2
+	WORD $0x54000081 // b.ne BB1_5
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xbd4000f8 // ldr s24, [x7]
+	WORD $0x14000098 // b BB1_25
+	// BB1_5:
+	WORD $0xb9804193 // ldrsw x19, [x12, #64]
+	WORD $0xb9800194 // ldrsw x20, [x12]
+	WORD $0x8b130a15 // add x21, x16, x19, lsl #2
+	WORD $0x8b130dd3 // add x19, x14, x19, lsl #3
+	WORD $0xf98002a0 // prfm pldl1keep, [x21]
+	WORD $0xf9800260 // prfm pldl1keep, [x19]
+	WORD $0x8b140dd3 // add x19, x14, x20, lsl #3
+	WORD $0xa9404e75 // ldp x21, x19, [x19]
+	WORD $0x8b1509f4 // add x20, x15, x21, lsl #2
+	WORD $0x8b150a36 // add x22, x17, x21, lsl #2
+	WORD $0xcb150273 // sub x19, x19, x21
+	WORD $0xf9800280 // prfm pldl1keep, [x20]
+	WORD $0xf98002c0 // prfm pldl1keep, [x22]
+	WORD $0xf9802280 // prfm pldl1keep, [x20, #64]
+	WORD $0xd1008274 // sub x20, x19, #32
+	WORD $0xf98022c0 // prfm pldl1keep, [x22, #64]
+	WORD $0xf100069f // cmp x20, #1
+	WORD $0x540001ab // b.lt BB1_8
+	WORD $0xd1004273 // sub x19, x19, #16
+	WORD $0x8b150854 // add x20, x2, x21, lsl #2
+	WORD $0x8b150875 // add x21, x3, x21, lsl #2
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_7:
+	WORD $0xd1004273 // sub x19, x19, #16
+	WORD $0xf9800280 // prfm pldl1keep, [x20]
+	WORD $0xf98002a0 // prfm pldl1keep, [x21]
+	WORD $0x91010294 // add x20, x20, #64
+	WORD $0x910102b5 // add x21, x21, #64
+	WORD $0xf100427f // cmp x19, #16
+	WORD $0x54ffff48 // b.hi BB1_7
+	// BB1_8:
+	WORD $0xbd400178 // ldr s24, [x11]
 	WORD $0x2f00e419 // movi d25, #0000000000000000
 	WORD $0x2f00e41a // movi d26, #0000000000000000
-	WORD $0x8b0509c4 // add x4, x14, x5, lsl #2
-	WORD $0x8b050a05 // add x5, x16, x5, lsl #2
 	WORD $0xf10010df // cmp x6, #4
-	WORD $0x5400034b // b.lt BB1_10
+	WORD $0x540003ab // b.lt BB1_12
 	WORD $0x2f00e41b // movi d27, #0000000000000000
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xaa0503f4 // mov x20, x5
 	WORD $0xaa0603f5 // mov x21, x6
-	// BB1_8:
+	// BB1_10:
 	WORD $0x29405e76 // ldp w22, w23, [x19]
 	WORD $0x2d407a9d // ldp s29, s30, [x20]
 	WORD $0xf1001ebf // cmp x21, #7
@@ -410,39 +428,43 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1f1d6b9a // fmadd s26, s28, s29, s26
 	WORD $0xbc77795c // ldr s28, [x10, x23, lsl #2]
 	WORD $0x1f1c6fdb // fmadd s27, s30, s28, s27
-	WORD $0x54fffde8 // b.hi BB1_8
+	WORD $0x54fffde8 // b.hi BB1_10
 	WORD $0xf10006df // cmp x22, #1
-	WORD $0x5400010a // b.ge BB1_11
-	WORD $0x14000010 // b BB1_13
-	// BB1_10:
+	WORD $0x5400016a // b.ge BB1_13
+	WORD $0x14000013 // b BB1_15
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_12:
 	WORD $0x2f00e41b // movi d27, #0000000000000000
 	WORD $0xaa0603f6 // mov x22, x6
 	WORD $0xaa0503f4 // mov x20, x5
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xf10004df // cmp x6, #1
-	WORD $0x5400014b // b.lt BB1_13
-	// BB1_11:
+	WORD $0x5400014b // b.lt BB1_15
+	// BB1_13:
 	WORD $0x910006d5 // add x21, x22, #1
 	WORD $0xd503201f // nop
-	// BB1_12:
+	// BB1_14:
 	WORD $0xb8404676 // ldr w22, [x19], #4
 	WORD $0xbc40469c // ldr s28, [x20], #4
 	WORD $0xd10006b5 // sub x21, x21, #1
 	WORD $0xf10006bf // cmp x21, #1
 	WORD $0xbc76795d // ldr s29, [x10, x22, lsl #2]
 	WORD $0x1f1d6799 // fmadd s25, s28, s29, s25
-	WORD $0x54ffff48 // b.hi BB1_12
-	// BB1_13:
+	WORD $0x54ffff48 // b.hi BB1_14
+	// BB1_15:
 	WORD $0x1e392b18 // fadd s24, s24, s25
 	WORD $0x1e3b2b59 // fadd s25, s26, s27
-	WORD $0xbc6779fb // ldr s27, [x15, x7, lsl #2]
-	WORD $0xf100043f // cmp x1, #1
+	WORD $0xbc677a1b // ldr s27, [x16, x7, lsl #2]
+	WORD $0xf9400013 // ldr x19, [x0]
+	WORD $0xf100067f // cmp x19, #1
 	WORD $0x1e392b1a // fadd s26, s24, s25
 	WORD $0x1e3b2b78 // fadd s24, s27, s27
 	WORD $0x1e352b18 // fadd s24, s24, s21
 	WORD $0x1e380b59 // fmul s25, s26, s24
-	WORD $0x54000420 // b.eq BB1_16
-	WORD $0xb5000501 // cbnz x1, BB1_18
+	WORD $0x54000380 // b.eq BB1_18
+	WORD $0xb5000453 // cbnz x19, BB1_20
 	WORD $0x1e39081a // fmul s26, s0, s25
 	WORD $0x1e214b5a // fmax s26, s26, s1
 	WORD $0x1e225b5a // fmin s26, s26, s2
@@ -466,42 +488,55 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e3b4b5a // fmax s26, s26, s27
 	WORD $0x1e3a0af7 // fmul s23, s23, s26
 	WORD $0x1e3b0b18 // fmul s24, s24, s27
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0xf10010df // cmp x6, #4
-	WORD $0x540003ca // b.ge BB1_21
-	WORD $0x14000042 // b BB1_22
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB1_16:
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb50002c1 // cbnz x1, BB1_23
+	WORD $0x14000025 // b BB1_25
+	// BB1_18:
 	WORD $0x1e393a59 // fsub s25, s18, s25
 	WORD $0x1e202328 // fcmp s25, #0.0
-	WORD $0x540001e9 // b.ls BB1_20
+	WORD $0x540001a9 // b.ls BB1_22
 	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0xf10010df // cmp x6, #4
-	WORD $0x5400024a // b.ge BB1_21
-	WORD $0x14000036 // b BB1_22
-	// BB1_18:
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb50001e1 // cbnz x1, BB1_23
+	WORD $0x1400001e // b BB1_25
+	// BB1_20:
 	WORD $0x1e3a3b78 // fsub s24, s27, s26
-	WORD $0xf100083f // cmp x1, #2
-	WORD $0x54000861 // b.ne BB1_25
+	WORD $0xf1000a7f // cmp x19, #2
+	WORD $0x54000201 // b.ne BB1_24
 	WORD $0x1f184f13 // fmadd s19, s24, s24, s19
 	WORD $0x1e382b18 // fadd s24, s24, s24
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0xf10010df // cmp x6, #4
-	WORD $0x5400012a // b.ge BB1_21
-	WORD $0x1400002d // b BB1_22
-	// BB1_20:
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb50000e1 // cbnz x1, BB1_23
+	WORD $0x14000016 // b BB1_25
+	// BB1_22:
 	WORD $0x2f00e418 // movi d24, #0000000000000000
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb4000261 // cbz x1, BB1_25
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_23:
+	WORD $0xf9403404 // ldr x4, [x0, #104]
+	WORD $0xbd000098 // str s24, [x4]
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x54ffed6c // b.gt BB1_3
+	WORD $0x14000046 // b BB1_31
+	// BB1_24:
+	WORD $0x1e202308 // fcmp s24, #0.0
+	WORD $0x1e20c319 // fabs s25, s24
+	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
+	WORD $0x1e392a73 // fadd s19, s19, s25
+	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5fffea1 // cbnz x1, BB1_23
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_25:
 	WORD $0x1e380ad8 // fmul s24, s22, s24
 	WORD $0xf10010df // cmp x6, #4
-	WORD $0x5400052b // b.lt BB1_22
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB1_21:
+	WORD $0x540004cb // b.lt BB1_27
+	// BB1_26:
 	WORD $0x29404c87 // ldp w7, w19, [x4]
 	WORD $0x2d4070bb // ldp s27, s28, [x5]
 	WORD $0xf1001cdf // cmp x6, #7
@@ -538,12 +573,12 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1f19e759 // fmsub s25, s26, s25, s25
 	WORD $0x1f186779 // fmadd s25, s27, s24, s25
 	WORD $0xbc347959 // str s25, [x10, x20, lsl #2]
-	WORD $0x54fffb88 // b.hi BB1_21
-	// BB1_22:
+	WORD $0x54fffb88 // b.hi BB1_26
+	// BB1_27:
 	WORD $0xf10004df // cmp x6, #1
-	WORD $0x54ffe84b // b.lt BB1_2
+	WORD $0x54ffe5eb // b.lt BB1_2
 	WORD $0x910004c6 // add x6, x6, #1
-	// BB1_24:
+	// BB1_29:
 	WORD $0xb8404487 // ldr w7, [x4], #4
 	WORD $0xbc4044b9 // ldr s25, [x5], #4
 	WORD $0xd10004c6 // sub x6, x6, #1
@@ -555,24 +590,14 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1f1aeb7a // fmsub s26, s27, s26, s26
 	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
 	WORD $0xbc277959 // str s25, [x10, x7, lsl #2]
-	WORD $0x54fffea8 // b.hi BB1_24
-	WORD $0x17ffff34 // b BB1_2
-	// BB1_25:
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0xf10010df // cmp x6, #4
-	WORD $0x54fff88a // b.ge BB1_21
-	WORD $0x17ffffe8 // b BB1_22
-	// BB1_26:
+	WORD $0x54fffea8 // b.hi BB1_29
+	WORD $0x17ffff21 // b BB1_2
+	// BB1_30:
 	WORD $0x2f00e413 // movi d19, #0000000000000000
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
-	// BB1_27:
+	// BB1_31:
 	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
-	WORD $0x2d0c5c13 // stp s19, s23, [x0, #96]
+	WORD $0x2d0e5c13 // stp s19, s23, [x0, #112]
 	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #16]
 	WORD $0xd503201f // nop, for ldr x23, [sp], #48
 	WORD $0xd65f03c0 // ret

@@ -152,21 +152,21 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 }
 
 // fewFast: the loops are the same for all levels of AVX.
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
 	if l.Shrink != nil {
 		return linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
+			&w[0], bias, &l.Shrink[0], lr, l.BiasStep, int(h), coef)
 	}
 	return linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-		&w[0], bias, nil, lr, l.BiasStep)
+		&w[0], bias, nil, lr, l.BiasStep, int(h), coef)
 }
 
 // factorWidest is the widest row of factors that a loop takes.
 const factorWidest = math.MaxInt
 
-// stepsFast is Factors.Steps. Rows of more than 64 numbers do not fit into the registers of
+// stepsFast is Factors.steps. Rows of more than 64 numbers do not fit into the registers of
 // AVX-512.
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate) float64 {
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32) float64 {
 	loop := factorAVX512x1
 	switch {
 	case use[LoopFactor] == AVX2 || f.K > 64:
@@ -183,7 +183,7 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 		bias = &f.Bias[0]
 	}
 	mask := uint32(1)<<((f.K-1)%16+1) - 1
-	n, loss := loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, mask, f.Mean, s.Keep, s.Rate)
+	n, loss := loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, mask, f.Mean, s.Keep, s.Rate, int(h), coef)
 	if n < len(rows) {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), len(f.W)/f.K))
 	}

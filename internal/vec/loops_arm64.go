@@ -56,25 +56,25 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 	}
 }
 
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32) (sum, product float32) {
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
 	if l.Shrink != nil {
 		return linearDecayNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-			&w[0], bias, &l.Shrink[0], lr, l.BiasStep)
+			&w[0], bias, &l.Shrink[0], lr, l.BiasStep, int(h), coef)
 	}
 	return linearStepsNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-		&w[0], bias, nil, lr, l.BiasStep)
+		&w[0], bias, nil, lr, l.BiasStep, int(h), coef)
 }
 
 // factorWidest is the widest row of factors that the loop takes.
 const factorWidest = 64
 
-// stepsFast is Factors.Steps of K up to factorWidest.
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate) float64 {
+// stepsFast is Factors.steps of K up to factorWidest.
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32) float64 {
 	var bias *float32
 	if f.Bias != nil {
 		bias = &f.Bias[0]
 	}
-	n, loss := factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, f.Mean, s.Keep, s.Rate)
+	n, loss := factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, f.Mean, s.Keep, s.Rate, int(h), coef)
 	if n < len(rows) {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), len(f.W)/f.K))
 	}

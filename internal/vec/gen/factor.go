@@ -23,7 +23,7 @@ const near, far = 12, 64
 type factorLoop struct {
 	rows, idx, y, entries  GPVirtual
 	w, nodes, stride       GPVirtual // stride in bytes
-	n, known, bias         Mem
+	n, known, bias, half   Mem
 	i, r, u, v, pu, pv     GPVirtual // the entry's number, its place, its nodes and their rows
 	mean, rate, miss, loss VecVirtual
 }
@@ -40,11 +40,11 @@ func number(name string) Mem {
 // begin opens the loop's function.
 func beginFactor(name string) *factorLoop {
 	TEXT(name, NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
-		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32) (done int, loss float64)")
+		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)")
 	Pragma("noescape")
 	l := &factorLoop{
 		rows: arg("rows"), idx: arg("idx"), y: arg("y"), entries: arg("entries"),
-		w: arg("w"), nodes: arg("nodes"), stride: arg("k"), n: number("n"), known: number("known"), bias: number("bias"),
+		w: arg("w"), nodes: arg("nodes"), stride: arg("k"), n: number("n"), known: number("known"), bias: number("bias"), half: number("half"),
 		i: GP64(), r: GP64(), u: GP64(), v: GP64(), pv: GP64(),
 		mean: XMM(), rate: XMM(), miss: XMM(), loss: XMM(),
 	}
@@ -96,6 +96,8 @@ func (l *factorLoop) next(lines func(row Register, end string)) {
 	CMPQ(l.v, l.nodes)
 	JAE(LabelRef("done"))
 
+	CMPQ(l.half, Imm(writes))
+	JEQ(LabelRef("resume"))
 	VSUBSS(Mem{Base: l.y, Index: l.r, Scale: 4}, l.mean, l.miss)
 	MOVQ(l.bias, l.pv)
 	TESTQ(l.pv, l.pv)
@@ -103,6 +105,11 @@ func (l *factorLoop) next(lines func(row Register, end string)) {
 	VADDSS(Mem{Base: l.pv, Index: l.u, Scale: 4}, l.miss, l.miss)
 	VADDSS(Mem{Base: l.pv, Index: l.v, Scale: 4}, l.miss, l.miss)
 	Label("plain")
+	l.find()
+}
+
+// find sets pu and pv to the rows of u and v.
+func (l *factorLoop) find() {
 	for _, row := range [][2]Register{{l.u, l.pu}, {l.v, l.pv}} {
 		MOVQ(row[0], row[1])
 		IMULQ(l.stride, row[1])
@@ -118,29 +125,59 @@ func foldQuarter(x, t VecVirtual) {
 	VADDSS(t.AsX(), x.AsX(), x.AsX())
 }
 
-// move takes the product of the rows, and makes step what the other row is multiplied by;
-// the biases move.
-func (l *factorLoop) move(product, step VecVirtual) {
+// add adds the product of the rows to miss, where a half-step that reads ends.
+func (l *factorLoop) add(product VecVirtual) {
 	VADDSS(product.AsX(), l.miss, l.miss)
+	CMPQ(l.half, Imm(both))
+	JNE(LabelRef("pause"))
+}
+
+// move makes step what the other row is multiplied by; the biases move. name keeps the
+// labels of two apart.
+func (l *factorLoop) move(name string, step VecVirtual) {
 	VMULSS(l.rate, l.miss, step.AsX())
 	bias, b := GP64(), XMM()
 	MOVQ(l.bias, bias)
 	TESTQ(bias, bias)
-	JZ(LabelRef("unbiased"))
+	JZ(LabelRef(name + "Unbiased"))
 	for _, end := range []Register{l.u, l.v} {
 		VADDSS(Mem{Base: bias, Index: end, Scale: 4}, step.AsX(), b)
 		VMOVSS(b, Mem{Base: bias, Index: end, Scale: 4})
 	}
-	Label("unbiased")
+	Label(name + "Unbiased")
 	VBROADCASTSS(step.AsX(), step)
 }
 
-// end is the end of an entry, and of the function.
-func (l *factorLoop) end() {
+// end is the end of an entry, and of the function. Between the two lie the half-steps: keep
+// stores both rows as they were read from coef on, that of u first, and write moves those
+// in memory by the ones stored.
+func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register)) {
+	Label("add")
 	VCVTSS2SD(l.miss, l.miss, l.miss)
 	VFMADD231SD(l.miss, l.miss, l.loss)
+	Label("entry")
 	INCQ(l.i)
 	JMP(LabelRef("loop"))
+
+	rows := func(half func(coef, second Register)) {
+		coef, second := arg("coef"), GP64()
+		ADDQ(Imm(4), coef)
+		LEAQ(Mem{Base: coef, Index: l.stride, Scale: 1}, second)
+		half(coef, second)
+	}
+	Label("pause")
+	first := arg("coef")
+	VMOVSS(l.miss, Mem{Base: first})
+	rows(keep)
+	JMP(LabelRef("add"))
+
+	Label("resume")
+	l.find()
+	first = arg("coef")
+	VMOVSS(Mem{Base: first}, l.miss)
+	l.move("late", step)
+	rows(write)
+	JMP(LabelRef("entry"))
 
 	Label("done")
 	Store(l.i, ReturnIndex(0))
@@ -167,17 +204,26 @@ func factorSteps(vectors int) {
 		}
 		PREFETCHT0(Mem{Base: row, Index: l.stride, Scale: 1, Disp: -4}) // the last number's
 	})
+	loadVector := func(row Register, c int, x VecVirtual) {
+		if c == vectors-1 {
+			VMOVUPS_Z(Mem{Base: row, Disp: 64 * c}, lanes, x)
+		} else {
+			VMOVUPS(Mem{Base: row, Disp: 64 * c}, x)
+		}
+	}
+	storeVector := func(x VecVirtual, row Register, c int) {
+		if c == vectors-1 {
+			VMOVUPS(x, lanes, Mem{Base: row, Disp: 64 * c})
+		} else {
+			VMOVUPS(x, Mem{Base: row, Disp: 64 * c})
+		}
+	}
 	p, q := make([]VecVirtual, vectors), make([]VecVirtual, vectors)
 	sum := ZMM()
 	for c := range vectors {
 		p[c], q[c] = ZMM(), ZMM()
-		if c == vectors-1 {
-			VMOVUPS_Z(Mem{Base: l.pu, Disp: 64 * c}, lanes, p[c])
-			VMOVUPS_Z(Mem{Base: l.pv, Disp: 64 * c}, lanes, q[c])
-		} else {
-			VMOVUPS(Mem{Base: l.pu, Disp: 64 * c}, p[c])
-			VMOVUPS(Mem{Base: l.pv, Disp: 64 * c}, q[c])
-		}
+		loadVector(l.pu, c, p[c])
+		loadVector(l.pv, c, q[c])
 		if c == 0 {
 			VMULPS(p[c], q[c], sum)
 		} else {
@@ -190,23 +236,34 @@ func factorSteps(vectors int) {
 	VEXTRACTF128(Imm(1), sum.AsY(), half.AsX())
 	VADDPS(half.AsX(), sum.AsX(), sum.AsX())
 	foldQuarter(sum, half)
-	l.move(sum, step)
+	l.add(sum)
+	l.move("now", step)
 	moved := ZMM()
-	for c := range vectors {
-		for _, row := range []struct {
-			at          Register
-			mine, other VecVirtual
-		}{{l.pu, p[c], q[c]}, {l.pv, q[c], p[c]}} {
-			VMULPS(keep, row.mine, moved)
-			VFMADD231PS(step, row.other, moved)
-			if c == vectors-1 {
-				VMOVUPS(moved, lanes, Mem{Base: row.at, Disp: 64 * c})
-			} else {
-				VMOVUPS(moved, Mem{Base: row.at, Disp: 64 * c})
-			}
-		}
+	move := func(at Register, c int, mine, other VecVirtual) {
+		VMULPS(keep, mine, moved)
+		VFMADD231PS(step, other, moved)
+		storeVector(moved, at, c)
 	}
-	l.end()
+	for c := range vectors {
+		move(l.pu, c, p[c], q[c])
+		move(l.pv, c, q[c], p[c])
+	}
+	l.end(step, func(coef, second Register) {
+		for c := range vectors {
+			storeVector(p[c], coef, c)
+			storeVector(q[c], second, c)
+		}
+	}, func(coef, second Register) {
+		for c := range vectors {
+			p, q, pRead, qRead := ZMM(), ZMM(), ZMM(), ZMM()
+			loadVector(l.pu, c, p)
+			loadVector(l.pv, c, q)
+			loadVector(coef, c, pRead)
+			loadVector(second, c, qRead)
+			move(l.pu, c, p, qRead)
+			move(l.pv, c, q, pRead)
+		}
+	})
 }
 
 // factorAVX2 is the same for rows of any length, which are read twice: from the first
@@ -246,22 +303,41 @@ func factorAVX2() {
 		VADDPS(high, sum.AsX(), sum.AsX())
 	})
 	foldQuarter(sum, high)
+	l.add(sum)
 	step := YMM()
-	l.move(sum, step)
+	l.move("now", step)
+	move := func(at Mem, mine, other VecVirtual, n int) {
+		moved := YMM()
+		VMULPS(part(keep, n), part(mine, n), part(moved, n))
+		VFMADD231PS(part(step, n), part(other, n), part(moved, n))
+		store(moved, at, n)
+	}
 	l.parts("update", c, whole, func(p, q Mem, n int) {
-		x, y, moved := YMM(), YMM(), YMM()
+		x, y := YMM(), YMM()
 		load(p, x, n)
 		load(q, y, n)
-		for _, row := range []struct {
-			at          Mem
-			mine, other VecVirtual
-		}{{p, x, y}, {q, y, x}} {
-			VMULPS(part(keep, n), part(row.mine, n), part(moved, n))
-			VFMADD231PS(part(step, n), part(row.other, n), part(moved, n))
-			store(moved, row.at, n)
-		}
+		move(p, x, y, n)
+		move(q, y, x, n)
 	}, func() {})
-	l.end()
+	l.end(step, func(coef, second Register) {
+		l.parts("keep", c, whole, func(p, q Mem, n int) {
+			x, y := YMM(), YMM()
+			load(p, x, n)
+			load(q, y, n)
+			store(x, Mem{Base: coef, Index: c, Scale: 1}, n)
+			store(y, Mem{Base: second, Index: c, Scale: 1}, n)
+		}, func() {})
+	}, func(coef, second Register) {
+		l.parts("write", c, whole, func(p, q Mem, n int) {
+			x, y, xRead, yRead := YMM(), YMM(), YMM(), YMM()
+			load(p, x, n)
+			load(q, y, n)
+			load(Mem{Base: coef, Index: c, Scale: 1}, xRead, n)
+			load(Mem{Base: second, Index: c, Scale: 1}, yRead, n)
+			move(p, x, yRead, n)
+			move(q, y, xRead, n)
+		}, func() {})
+	})
 }
 
 // parts goes over the numbers of both rows, n of them at a time: whole bytes by vectors

@@ -20,6 +20,13 @@ const (
 // at Chebyshev's points, 2e-7 at most.
 var exp2 = [6]float32{1.00000012, 0.693146944, 0.240221202, 0.0555071309, 0.00967554096, 0.00132764713}
 
+// What a loop does with a step: package vec calls it half.
+const (
+	both   = iota // reads and writes
+	reads         // stores the coefficients, and writes nothing
+	writes        // takes the coefficients, and reads nothing
+)
+
 // linear makes the loops of linear_amd64.s: see Linear.Steps. All of it is scalar: a row
 // has a dozen numbers, and loads of single weights take what the row before has just
 // stored, which a gather over them would wait for.
@@ -43,8 +50,10 @@ func (r row) value(i Register, k int) Mem {
 func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} }
 
 // steps is the loop over the rows; with decay the weights of each shrink before its step.
+// A half-step leaves the loop after the derivative, or enters it there: two branches a row,
+// which are foreseen.
 func steps(name string, decay bool) {
-	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)"
+	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)"
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
 	rows, soon, n := Load(Param("rows"), GP64()), Load(Param("soon"), GP64()), Load(Param("n"), GP64())
@@ -53,6 +62,7 @@ func steps(name string, decay bool) {
 	sum, product := XMM(), XMM()
 	VXORPS(sum, sum, sum)
 	VMOVSS(constant("one", 1), product)
+	half := number("half")
 
 	Label("next")
 	SUBQ(Imm(1), n)
@@ -68,14 +78,19 @@ func steps(name string, decay bool) {
 	LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
 	Load(Param("val"), r.val)
 	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
+	a := XMM() // what the row is multiplied by, and added to the weights
+	CMPQ(half, Imm(writes))
+	JEQ(LabelRef("resume"))
 	fetchRow(soon, ptr)
 	y := XMM()
 	labels := Load(Param("y"), GP64())
 	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
 
 	z := r.dot(bias)
-	a := XMM() // what the row is multiplied by, and added to the weights
 	derivative(z, y, a, sum, product)
+	CMPQ(half, Imm(both))
+	JNE(LabelRef("pause"))
+	Label("write")
 	VMULSS(lr, a, a)
 	r.axpy(a, lr, decay)
 	step := Load(Param("biasStep"), XMM())
@@ -83,6 +98,15 @@ func steps(name string, decay bool) {
 	VMOVSS(Mem{Base: bias}, b)
 	VFMADD231SS(a, step, b)
 	VMOVSS(b, Mem{Base: bias})
+	JMP(LabelRef("next"))
+
+	Label("resume")
+	coef := arg("coef")
+	VMOVSS(Mem{Base: coef}, a)
+	JMP(LabelRef("write"))
+	Label("pause")
+	coef = arg("coef")
+	VMOVSS(a, Mem{Base: coef})
 	JMP(LabelRef("next"))
 
 	Label("done")

@@ -85,6 +85,39 @@ inline void ahead(int vectors, struct factorNEON *s, long i) {
 	}
 }
 
+// keepRows stores both rows as they are from coef on.
+inline void keepRows(float *pu, float *pv, long k, float *coef) {
+	for (long c = 0; c < k; c++)
+		coef[c] = pu[c], coef[k + c] = pv[c];
+}
+
+// write is the half of an entry's step that writes: the rows are moved by those that coef holds.
+inline void write(struct factorNEON *s) {
+	uint64_t r = (uint32_t)s->rows[0];
+	s->done = 0, s->loss = 0;
+	if (r >= (uint64_t)s->entries)
+		return;
+	uint64_t u = s->idx[2 * r], v = s->idx[2 * r + 1];
+	if (u >= (uint64_t)s->nodes || v >= (uint64_t)s->nodes)
+		return;
+	long k = s->k;
+	float keep = s->keep, *bias = s->bias, *coef = s->coef, step = s->rate * *coef++;
+	if (bias)
+		bias[u] += step, bias[v] += step;
+	float *pu = s->w + u * k, *pv = s->w + v * k;
+	for (; k >= 4; k -= 4, pu += 4, pv += 4, coef += 4) {
+		float32x4_t p = vld1q_f32(pu), q = vld1q_f32(pv);
+		vst1q_f32(pu, moved(p, vld1q_f32(coef + s->k), keep, step));
+		vst1q_f32(pv, moved(q, vld1q_f32(coef), keep, step));
+	}
+	for (; k > 0; k--, pu++, pv++, coef++) {
+		float p = *pu, q = *pv;
+		*pu = fma32(coef[s->k], step, p * keep);
+		*pv = fma32(*coef, step, q * keep);
+	}
+	s->done = 1;
+}
+
 // steps is the loop for rows of so many whole vectors, or, if they are more than held, of any number.
 inline void steps(int vectors, struct factorNEON *s) {
 	long i = 0, n = s->n, k = s->k;
@@ -105,13 +138,18 @@ inline void steps(int vectors, struct factorNEON *s) {
 		float32x4_t p[held + 1], q[held + 1];
 		miss += vectors > held ? longDot(pu, pv, k) : dot(vectors, pu, pv, p, q, k & 3);
 		float step = rate * miss;
+		loss = __builtin_fma((double)miss, (double)miss, loss);
+		if (s->half != both) {
+			s->coef[0] = miss;
+			keepRows(pu, pv, k, s->coef + 1);
+			continue;
+		}
 		if (bias)
 			bias[u] += step, bias[v] += step;
 		if (vectors > held)
 			longMove(pu, pv, k, keep, step);
 		else
 			move(vectors, pu, pv, p, q, k & 3, keep, step);
-		loss = __builtin_fma((double)miss, (double)miss, loss);
 	}
 	s->done = i;
 	s->loss = loss;
@@ -121,8 +159,12 @@ inline void steps(int vectors, struct factorNEON *s) {
 // the load to the store, up to 35 numbers. Entries are fetched ahead; rows has known of them, n of which
 // are done. It returns how many it did: fewer when one is outside w.
 //
-//go: func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32) (done int, loss float64)
+//go: func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)
 void factorNEON(struct factorNEON *s) {
+	if (s->half == writes) {
+		write(s);
+		return;
+	}
 	switch (s->k / 4) {
 	case 0: steps(0, s); return;
 	case 1: steps(1, s); return;

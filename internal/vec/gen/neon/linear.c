@@ -131,7 +131,8 @@ inline float derivative(long kind, struct exponential *constant, float z, float 
 	return x > 0 ? 1 : x < 0 ? -1 : 0;
 }
 
-// steps is the loop over the rows; with decay the weights of each shrink before its step.
+// steps is the loop over the rows; with decay the weights of each shrink before its step. A
+// half-step leaves it after the derivative, or enters it there.
 inline void steps(struct linearStepsNEON *s, int decay) {
 	int32_t *rows = s->rows, *soon = s->soon;
 	int64_t *ptr = s->ptr;
@@ -142,9 +143,19 @@ inline void steps(struct linearStepsNEON *s, int decay) {
 		long i = *rows++, from = ptr[i], numbers = ptr[i + 1] - from;
 		uint32_t *idx = s->idx + from;
 		float *val = s->val + from;
-		fetchRow(soon++, ptr, s->idx, s->val, labels);
-		float z = dot(idx, val, numbers, w, *bias);
-		float a = lr * derivative(s->loss, &e, z, labels[i], &l);
+		float a;
+		if (s->half == writes)
+			a = *s->coef;
+		else {
+			fetchRow(soon++, ptr, s->idx, s->val, labels);
+			float z = dot(idx, val, numbers, w, *bias);
+			a = derivative(s->loss, &e, z, labels[i], &l);
+			if (s->half != both) {
+				*s->coef = a;
+				continue;
+			}
+		}
+		a *= lr;
 		if (!decay && a == 0) // a hinge that is satisfied
 			continue;
 		axpy(idx, val, numbers, a, lr, w, shrink, decay);
@@ -155,10 +166,10 @@ inline void steps(struct linearStepsNEON *s, int decay) {
 
 // linearStepsNEON is Linear's fewGo without Shrink and Soften; it does not look at shrink.
 //
-//go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)
+//go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void linearStepsNEON(struct linearStepsNEON *s) { steps(s, 0); }
 
 // linearDecayNEON is Linear's fewGo with Shrink, and without Soften.
 //
-//go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32) (sum, product float32)
+//go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void linearDecayNEON(struct linearDecayNEON *s) { steps((struct linearStepsNEON *)s, 1); } // of the same fields

@@ -7,6 +7,10 @@
 // unrolled stands before a loop that the compiler is to write out.
 #define unrolled _Pragma("clang loop unroll(full)")
 
+// The part of a step that a loop takes, as package vec numbers it: all of it; what reads, which
+// stores the coefficients; or what writes, which takes them.
+enum { both, reads, writes };
+
 inline float fma32(float a, float b, float c) { return __builtin_fmaf(a, b, c); } // a*b + c
 
 // The first n of four numbers, n from 1 to 4, the others 0; and the way back.

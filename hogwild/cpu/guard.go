@@ -4,22 +4,25 @@ import (
 	"math"
 	"sync/atomic"
 
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
 )
 
-// A step's beginning and its write, in the ways of the modes. What is written is the
-// same in all of them, and cpu.put writes it; they differ in who may write meanwhile.
+// What the modes put before a step's read, and between its read and its write. What is
+// written is the same in all of them, and cpu.put writes it; they differ in who may write
+// meanwhile.
 //
 //	async    anybody; an update that another overtakes is lost
-//	atomic   anybody; each number is added by compare-and-swap, and none is lost
+//	atomic   anybody; each number is written by compare-and-swap, and none is lost
 //	locked   nobody to the same blocks of weights: see locks
 //	ordered  nobody, and all in the order in which they began: see turns
 //	sync     nobody: the weights are this worker's replica
 //	delayed  nobody: there is one worker, which writes each update late: see delay
 
-// begin starts a step: the weights are read from here on.
-func (d *cpu) begin() {
+// begin starts a step on rows: the weights are read from here on.
+func (d *cpu) begin(rows []int32) {
 	if d.turns != nil {
 		d.turns.Take()
 	}
@@ -31,37 +34,38 @@ func (d *cpu) begin() {
 	}
 	d.sample.read()
 	if d.sample.open {
-		d.note()
+		d.note(rows[0])
 	}
 }
 
-// write takes the step that apply is to take, when and as the mode says.
-func (d *cpu) write(lr float64) {
+// write takes the step that was read, when and as the mode says.
+func (d *cpu) write(rows []int32, lr float64) {
+	if d.step == nil && (d.opt.kind != "sgd" || d.cfg.AveragesGradients()) {
+		d.flatten()
+	}
 	switch {
+	case d.cfg.AveragesGradients():
+		d.sample.wrote(1)
+		return // the step is taken by all together, in Average
 	case d.delay != nil:
-		d.delay.hold(d, lr)
+		d.delay.hold(d, rows, lr)
 		return
 	case d.turns != nil:
 		d.turns.Await()
 	case d.locks != nil:
-		d.lock()
+		d.lock(rows)
 	}
 	if d.hot == nil {
 		d.sample.look(d.bits)
 	}
-	d.put(lr)
-	d.end()
-	d.updated(1)
-}
-
-// end lets the next one write.
-func (d *cpu) end() {
-	switch {
+	d.put(rows, lr)
+	switch { // the next one may write
 	case d.turns != nil:
 		d.turns.Done()
 	case d.locks != nil:
 		d.locks.release()
 	}
+	d.updated(1)
 }
 
 // drop ends a step that is not taken, for its loss is not finite.
@@ -72,18 +76,30 @@ func (d *cpu) drop() {
 	}
 }
 
-// lock takes the locks of the update in d.g.
-func (d *cpu) lock() {
+// lock takes the locks of the update at hand.
+func (d *cpu) lock(rows []int32) {
 	l := d.locks
+	if len(l.words) == control.LockLine {
+		l.mark(0, 1) // one lock for all
+		l.acquire()
+		return
+	}
 	if d.opt.kind != "sgd" { // all weights, and the state with them
 		l.mark(0, len(d.w))
 	}
 	for _, n := range d.sample.notes[:d.sample.noted] {
 		l.mark(n.at, n.at+1)
 	}
-	for i := range d.g.Parts {
-		p := &d.g.Parts[i]
-		l.markPart(p, d.cfg.L1+d.cfg.L2 != 0 && !d.isData(p))
+	if d.step != nil {
+		d.touched = d.step.Touched(d.set, rows[0], d.touched[:0])
+		for _, r := range d.touched {
+			l.mark(r.From, r.To)
+		}
+	} else {
+		for i := range d.g.Parts {
+			p := &d.g.Parts[i]
+			l.markPart(p, d.cfg.L1+d.cfg.L2 != 0 && !d.isData(p))
+		}
 	}
 	l.acquire()
 }
@@ -103,14 +119,14 @@ func (d *cpu) pushAtomic(p *model.Part, a float32) {
 	if nonzeros(p) >= p.In {
 		u := d.scratch[:len(w)]
 		d.work.AddOuter(1, p.X, p.D, p.Out, u)
-		addAtomic(w, a, u)
+		vec.AxpyAtomic(a, u, w)
 		clear(u)
 		return
 	}
 	for i, x := range p.X {
 		delta := p.D[i*p.Out : (i+1)*p.Out]
 		for n, j := range x.Idx {
-			addAtomic(w[int(j)*p.Out:], a*x.Val[n], delta)
+			vec.AxpyAtomic(a*x.Val[n], delta, w[int(j)*p.Out:])
 		}
 	}
 }
@@ -121,22 +137,6 @@ func nonzeros(p *model.Part) (n int) {
 		n += len(x.Val)
 	}
 	return n
-}
-
-// addAtomic is w += a u, each number by compare-and-swap. w are the bits of the weights.
-func addAtomic(w []uint32, a float32, u []float32) {
-	w = w[:len(u)]
-	for i, v := range u {
-		if v == 0 {
-			continue
-		}
-		for {
-			was := atomic.LoadUint32(&w[i])
-			if atomic.CompareAndSwapUint32(&w[i], was, math.Float32bits(math.Float32frombits(was)+a*v)) {
-				break
-			}
-		}
-	}
 }
 
 // softenAtomic is soften by compare-and-swap.
@@ -155,9 +155,19 @@ func softenAtomic(w []uint32, l2, l1 float32) {
 
 // note marks coordinates of the update to come, for the sampler: of the features of
 // the batch's rows, or of the nodes of its pairs; and of a layer of which nobody knows
-// before the step which of its inputs are alive, any.
-func (d *cpu) note() {
+// before the step which of its inputs are alive, any. Where read and write are one, they
+// are looked at at once.
+func (d *cpu) note(row int32) {
 	s := d.sample
+	if d.step != nil {
+		if d.hot != nil {
+			return
+		}
+		if d.noteRow(d.indices(row)); d.fused {
+			s.look(d.bits)
+		}
+		return
+	}
 	if d.opt.kind != "sgd" {
 		for range maxNotes {
 			s.note(d.bits, s.random(len(d.w)))
@@ -205,19 +215,12 @@ func (d *cpu) noteRow(idx []uint32) {
 	}
 }
 
-// lookShort looks at coordinates of a step that a Stepper is to take on a row: as that
-// reads and writes in one go, they are noted and looked at in one go just before.
-func (d *cpu) lookShort(row int32) {
-	if !d.sample.open || d.hot != nil {
-		return
+// indices are the features of a row, or the nodes of a pair.
+func (d *cpu) indices(row int32) []uint32 {
+	if d.set.Kind == data.Pairs {
+		return d.set.Idx[2*row : 2*row+2]
 	}
-	switch s := d.set; s.Kind {
-	case data.Sparse:
-		d.noteRow(s.Idx[s.Ptr[row]:s.Ptr[row+1]])
-	case data.Pairs:
-		d.noteRow(s.Idx[2*row : 2*row+2])
-	}
-	d.sample.look(d.bits)
+	return d.set.Idx[d.set.Ptr[row]:d.set.Ptr[row+1]]
 }
 
 // size is how many coordinates a step writes in a part, by the first row of the batch

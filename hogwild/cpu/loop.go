@@ -1,0 +1,138 @@
+package cpu
+
+import (
+	"math"
+
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+)
+
+// stepBy decides who takes the steps: the model by itself, where that is plain SGD with one
+// example a step, in two halves or, where nothing stands between these, in one; else
+// gradients are written. copied tells whether a worker may train a copy of the weights.
+func (d *cpu) stepBy(m model.Model) (copied bool) {
+	s, ok := m.(model.HalfStepper)
+	if !ok || d.cfg.Optimizer != "sgd" || d.cfg.Batch != 1 || d.cfg.AveragesGradients() {
+		return false
+	}
+	steps, copied := s.Suits(d.set)
+	if !steps {
+		return false
+	}
+	d.step, d.coef = s, make([]float32, s.CoefLen())
+	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode == "async" || d.cfg.Mode == "sync")
+	return copied && d.fused
+}
+
+// chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
+// at once, as long as enough are left for the others: a few milliseconds of work.
+const chunksAhead = 64
+
+// stride is how many steps are taken at once: the learning rate is that of the first.
+const stride = 64
+
+// PreferredChunks is one chunk: a core gains nothing from more. But a worker that holds
+// updates back flushes them at the end, and a chunk of such short steps is short.
+func (d *cpu) PreferredChunks() int {
+	if d.step != nil && d.cfg.GradientDelay == 0 {
+		return chunksAhead
+	}
+	return 1
+}
+
+// Train trains the chunks one after the other.
+func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
+	d.tallies = d.tallies[:0]
+	if d.step != nil {
+		d.lineUp(cs)
+	}
+	for _, c := range cs {
+		if d.delay != nil {
+			d.delay.epoch = c.Epoch
+		}
+		y, err := d.chunk(c)
+		if err != nil {
+			return nil, err
+		}
+		d.tallies = append(d.tallies, y)
+	}
+	d.flush()
+	return d.tallies, nil
+}
+
+// chunk is the hot loop of all modes: each step reads weights, and writes them when its mode
+// lets it. A model that takes its steps by itself, with nothing between read and write,
+// takes many at once.
+func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
+	for y.Examples < c.Count {
+		rows := d.next(c, &y)
+		lr := d.rateOf(c, &y)
+		d.begin(rows)
+		loss := d.read(rows, c.Epoch, lr)
+		n := 1
+		if d.fused {
+			n = len(rows)
+		}
+		d.steps += int64(n)
+		if math.IsNaN(loss) || math.IsInf(loss, 0) {
+			d.drop()
+			return y, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: lr}
+		}
+		if !d.fused {
+			d.spin.wait()
+			d.write(rows, lr)
+		} else {
+			d.updated(n)
+		}
+		y.Steps += n
+		y.Examples += len(rows)
+		y.Loss += loss
+	}
+	return y, nil
+}
+
+// rateOf is the learning rate of the next step of a chunk of which y is trained.
+func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
+	if d.step != nil && y.Steps%stride != 0 && !d.fused {
+		return d.lr // as if that many steps were taken at once
+	}
+	if at := d.rate.Block(c.Seen + int64(y.Examples*c.Weight)); at != d.block {
+		d.lr, d.block = d.rate.At(at), at
+	}
+	return d.lr
+}
+
+// read computes what the rows' step is to write: coefficients or a gradient. Fused, it writes
+// as well. It returns the summed loss.
+func (d *cpu) read(rows []int32, epoch int, lr float64) (loss float64) {
+	if d.step == nil {
+		b := d.reader.Batch(rows)
+		b.Epoch = epoch
+		d.x = b.Rows
+		return d.model.Grad(d.w, b, &d.g)
+	}
+	d.length.LR = float32(lr)
+	if !d.fused {
+		return d.step.Read(d.w, d.set, rows, d.length, d.coef)
+	}
+	loss = d.step.Steps(d.w, d.set, rows, d.length)
+	if d.bias != nil {
+		d.bias.merge()
+	}
+	return loss
+}
+
+// put writes the step at hand to the weights: when it may, guard.go knows.
+func (d *cpu) put(rows []int32, lr float64) {
+	if d.step == nil {
+		d.descend(lr)
+		return
+	}
+	d.length.LR = float32(lr)
+	if d.atomic {
+		d.step.WriteAtomic(d.bits, d.set, rows[0], d.length, d.coef)
+	} else {
+		d.step.Write(d.w, d.set, rows[0], d.length, d.coef)
+	}
+}

@@ -1,0 +1,223 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+)
+
+// alone trains two epochs by one worker, and returns the weights and the summed loss.
+func alone(t *testing.T, c config.Config, set *data.Set) (w []float32, loss float64) {
+	t.Helper()
+	all, m := devices(t, &c, set)
+	d := all[0]
+	d.model.Init(m.W, 1)
+	for epoch := range 2 {
+		var cs []plan.Chunk
+		for i := range d.plan.Chunks() {
+			cs = append(cs, d.plan.At(epoch, i))
+		}
+		ys, err := d.Train(cs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Settle()
+		for _, y := range ys {
+			loss += y.Loss
+		}
+	}
+	return m.W, loss
+}
+
+// madeSet is a small made set.
+func madeSet(t *testing.T, name string) *data.Set {
+	t.Helper()
+	set, test, err := data.Load(data.Options{Path: name, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = set.Close()
+		_ = test.Close()
+	})
+	return set
+}
+
+// aloneCases are runs of one worker that take their steps in all the ways that there are.
+func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
+	run := func(name string, batch int, set *data.Set, edit func(c *config.Config)) func() (config.Config, *data.Set) {
+		return func() (config.Config, *data.Set) {
+			c := defaults()
+			c.Model, c.Workers, c.Batch, c.LR, c.Schedule, c.Epochs = name, 1, batch, 0.02, "cosine", 2
+			if edit != nil {
+				edit(&c)
+			}
+			return c, set
+		}
+	}
+	sparse, values := randomSet(data.Sparse, 3001, 23, 2), randomSet(data.Sparse, 3001, 23, 0)
+	for i, y := range values.Y {
+		values.Y[i] = y / 1000
+	}
+	pairs, graph := madeSet(t, "made:netflix:0.0001"), madeSet(t, "made:dblife:0.001")
+	dense := randomSet(data.Floats, 1003, 37, 3)
+	return map[string]func() (config.Config, *data.Set){
+		"logistic":       run("logistic", 1, sparse, nil),
+		"hinge l2":       run("hinge", 1, sparse, func(c *config.Config) { c.L2 = 0.01 }),
+		"logistic l2 l1": run("logistic", 1, sparse, func(c *config.Config) { c.L2, c.L1 = 0.01, 0.002 }),
+		"linear no bias": run("linear", 1, values, func(c *config.Config) { c.Bias = false }),
+		"factor":         run("factor:10", 1, pairs, func(c *config.Config) { c.L2 = 0.05 }),
+		"factor:67":      run("factor:67", 1, pairs, func(c *config.Config) { c.Biases = true }),
+		"cut":            run("cut:3", 1, graph, nil),
+		"softmax batch":  run("softmax", 9, dense, nil),
+		"mlp batch":      run("mlp:19", 16, dense, func(c *config.Config) { c.L2 = 0.01 }),
+		"mlp batch 1":    run("mlp:5", 1, dense, nil),
+		"momentum":       run("mlp:5", 8, dense, func(c *config.Config) { c.Optimizer = "momentum" }),
+		"sparse batch":   run("softmax", 5, sparse, nil),
+	}
+}
+
+// One worker alone leaves the same bits whatever its mode: its steps are the same, and
+// nobody comes between. Only where the gradient of a layer is written by compare-and-swap from
+// sparse rows, or from one dense row, are its factors multiplied in another order.
+func TestModesAreAlikeAlone(t *testing.T) {
+	for name, run := range aloneCases(t) {
+		c, set := run()
+		want, loss := alone(t, c, set)
+		if start := make([]float32, len(want)); slices.Equal(want, start) || math.IsNaN(loss) {
+			t.Fatalf("%s: the run has not trained", name)
+		}
+		for _, mode := range []string{"locked", "ordered", "atomic", "delayed:0"} {
+			c, set := run()
+			c.Mode = mode
+			got, sum := alone(t, c, set)
+			if mode == "atomic" && (name == "sparse batch" || name == "mlp batch 1") {
+				continue
+			}
+			for i, v := range got {
+				if math.Float32bits(v) != math.Float32bits(want[i]) {
+					t.Errorf("%s, %s: weight %d is %v, async makes it %v", name, mode, i, v, want[i])
+					break
+				}
+			}
+			if math.Abs(sum-loss) > 1e-5*(1+math.Abs(loss)) {
+				t.Errorf("%s, %s: loss %v, async's is %v", name, mode, sum, loss)
+			}
+		}
+	}
+}
+
+// Of models that take their steps by themselves, too, a delayed update is that of the
+// weights that were read, K steps late, but for regularizers, which act on the weights as
+// they are at the write: all in double precision.
+func TestDelayedHalves(t *testing.T) {
+	const k, lr, l2 = 7, 0.05, 0.1
+	for _, rank := range []int{1, 10, 19} {
+		set := madeSet(t, "made:netflix:0.0001")
+		c := defaults()
+		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2, fmt.Sprint("delayed:", k)
+		all, m := devices(t, &c, set)
+		d := all[0]
+		if d.step == nil || d.fused {
+			t.Fatal("the steps are not taken in halves")
+		}
+		d.model.Init(m.W, 1)
+		var w []float64
+		for _, v := range m.W {
+			w = append(w, float64(v))
+		}
+		chunk := d.plan.At(0, 0)
+		if _, err := d.Train([]plan.Chunk{chunk}); err != nil {
+			t.Fatal(err)
+		}
+		d.Settle()
+		rows := make([]int32, chunk.Count)
+		d.orders[0].Fill(rows, chunk.Epoch, chunk.First)
+		lateFactors(w, set, rows, rank, k, lr, l2)
+		near(t, c.Model, m.W, w)
+	}
+}
+
+// lateFactors is factorization without biases whose updates come k steps late.
+func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 float64) {
+	type update struct {
+		u, v int
+		p, q []float64 // as they were read
+		e    float64
+	}
+	var late []update
+	land := func() {
+		g := late[0]
+		late = late[1:]
+		for c := range rank {
+			p, q := &w[g.u*rank+c], &w[g.v*rank+c]
+			*p, *q = *p-lr*(2*g.e*g.q[c]+l2**p), *q-lr*(2*g.e*g.p[c]+l2**q)
+		}
+	}
+	for _, r := range rows {
+		u, v := int(set.Idx[2*r]), int(set.Idx[2*r+1])
+		g := update{u, v, slices.Clone(w[u*rank:][:rank]), slices.Clone(w[v*rank:][:rank]), w[len(w)-1] - float64(set.Y[r])}
+		for c := range rank {
+			g.e += g.p[c] * g.q[c]
+		}
+		if late = append(late, g); len(late) > k {
+			land()
+		}
+	}
+	for len(late) > 0 {
+		land()
+	}
+}
+
+// A worker that is not alone waits between its halves: a lock that another one holds keeps
+// the write back, not the read.
+func TestLockKeepsHalvesBack(t *testing.T) {
+	set := madeSet(t, "made:netflix:0.0001")
+	c := defaults()
+	c.Model, c.Workers, c.Batch, c.Mode, c.Biases = "factor:10", 2, 1, "locked", true
+	all, m := devices(t, &c, set)
+	d := all[0]
+	d.model.Init(m.W, 1)
+	ranges := d.step.Touched(set, 5, nil)
+	before := slices.Clone(m.W)
+	d.begin([]int32{5})
+	d.read([]int32{5}, 0, 0.1)
+	if !slices.Equal(m.W, before) {
+		t.Fatal("reading has changed weights")
+	}
+	other := newLocks(m, 1)
+	for _, r := range ranges {
+		other.mark(r.From, r.To)
+	}
+	other.acquire()
+	done := make(chan bool)
+	go func() {
+		d.write([]int32{5}, 0.1)
+		done <- true
+	}()
+	u := ranges[0].From
+	m.W[u] += 1 // as the holder of the lock may
+	now := slices.Clone(m.W)
+	other.release()
+	<-done
+	var written []model.Range
+	for i, v := range m.W {
+		if v != now[i] {
+			written = append(written, model.Range{From: i, To: i + 1})
+		}
+	}
+	if len(written) == 0 || m.W[u] < before[u]+0.5 {
+		t.Errorf("%d weights written; the other's update of weight %d came to %v of 1", len(written), u, m.W[u]-before[u])
+	}
+	for _, r := range written {
+		if !slices.ContainsFunc(ranges, func(in model.Range) bool { return in.From <= r.From && r.To <= in.To }) {
+			t.Errorf("weight %d was written, of which Touched knows nothing", r.From)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package cpu
+
+import (
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/plan"
+)
+
+// next are the rows that are trained next of a chunk of which y is trained: a batch; of a
+// model that takes its steps by itself one, or where nothing stands between the halves
+// of a step as many as fit before the next merge. Behind those stand the ones to come.
+func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
+	left := c.Count - y.Examples
+	if d.step == nil {
+		return d.take(d.orders[max(c.Rank, 0)], c, c.First+y.Steps*c.Stride, min(c.Batch, left))
+	}
+	n := 1
+	if d.fused {
+		n = d.hot.room(min(stride, left))
+	}
+	rows := d.queue[:n]
+	d.queue = d.queue[n:]
+	return rows
+}
+
+// take are the n rows at position first of the epoch's order. A chunk without gaps
+// is computed once, at its first step.
+func (d *cpu) take(order data.Order, c plan.Chunk, first, n int) []int32 {
+	if c.Stride != c.Batch {
+		order.Fill(d.rows[:n], c.Epoch, first)
+		return d.rows[:n]
+	}
+	if first == c.First {
+		order.Fill(d.rows[:c.Count], c.Epoch, first)
+		d.reader.Ahead(d.rows[:c.Count])
+	}
+	return d.rows[first-c.First:][:n]
+}
+
+// lineUp queues the rows of all chunks, one behind the other.
+func (d *cpu) lineUp(cs []plan.Chunk) {
+	n := 0
+	for _, c := range cs {
+		n += c.Count
+	}
+	if n > cap(d.queued) {
+		d.queued = make([]int32, n)
+	}
+	d.queue = d.queued[:n:n]
+	at := 0
+	for _, c := range cs {
+		d.takeAll(c, d.queue[at:at+c.Count])
+		at += c.Count
+	}
+}
+
+// takeAll sets rows to those of a chunk.
+func (d *cpu) takeAll(c plan.Chunk, rows []int32) {
+	order := d.orders[max(c.Rank, 0)]
+	if c.Stride == 1 {
+		order.Fill(rows, c.Epoch, c.First)
+		return
+	}
+	// One order for all ranks, of which this one has every Stride-th row. Rows are
+	// shuffled in blocks: it takes whole stretches, and picks its own.
+	if d.span == nil {
+		d.span = make([]int32, len(d.rows))
+	}
+	n, at := 0, c.First
+	for n < c.Count {
+		span := d.span[:min(len(d.span), (c.Count-n-1)*c.Stride+1)]
+		order.Fill(span, c.Epoch, at)
+		i := 0
+		for ; i < len(span); i += c.Stride {
+			rows[n] = span[i]
+			n++
+		}
+		at += i
+	}
+}
