@@ -17,7 +17,7 @@ import (
 // cpu is the Device whose weights lie in host memory that all workers map.
 //
 // Weights are written while others read and write them here, and in the three ways
-// that stand beside it: steps.go (steps that a model takes by itself), hot.go (merging a
+// that stand beside it: steps.go (steps that a model takes by itself), merge.go (merging a
 // worker's copy) and write.go (by compare-and-swap). Nothing orders those accesses: a float32 is read and written whole on every
 // machine that Go runs on, an update that another one overtakes is lost, and that
 // is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
@@ -30,31 +30,31 @@ type cpu struct {
 	opt     *optimizer   // the one that this worker uses
 
 	// this worker's own
-	cfg    *tuning.Job
-	rank   int
-	plan   plan.Plan
-	rate   plan.Schedule
-	model  model.Model
-	step   model.Stepper // the model, when it can take the steps of this run by itself; else nil
-	hot    *hot          // the copy of the weights that this worker trains; nil: it has none
-	bias   *hot          // that of the bias alone, where there is none of the weights; nil: neither
-	set    *data.Set
-	reader *data.Reader
-	work   vec.Workspace
-	freq   []float32 // share of rows in which a feature occurs
-	decay  []span    // the weights that l1 and l2 act on
-	orders []data.Order
-	rows   []int32
-	span   []int32    // steps.go: a stretch of the order
-	queued []int32    // steps.go: the rows of the chunks in hand
-	queue  []int32    // those of them whose steps are still to be taken
-	x      []data.Row // the inputs of the step's batch
-	g      model.Gradient
-	sums   []float32 // of a batch: the gradient of the bias, and of what centring keeps
-	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
-	mean   []float32 // barrier mode: this rank's slice of the average
-	steps  int64
-	point  []float32 // simplex.go: a point on its way to the simplex
+	cfg      *tuning.Job
+	rank     int
+	plan     plan.Plan
+	rate     plan.Schedule
+	model    model.Model
+	step     model.Stepper // the model, when it can take the steps of this run by itself; else nil
+	local    *localCopy    // the copy of the weights that this worker trains; nil: it has none
+	biasCopy *localCopy    // that of the bias alone, where there is none of the weights; nil: neither
+	set      *data.Set
+	reader   *data.Reader
+	work     vec.Workspace
+	freq     []float32 // share of rows in which a feature occurs
+	decay    []span    // the weights that l1 and l2 act on
+	orders   []data.Order
+	rows     []int32
+	span     []int32    // steps.go: a stretch of the order
+	queued   []int32    // steps.go: the rows of the chunks in hand
+	queue    []int32    // those of them whose steps are still to be taken
+	x        []data.Row // the inputs of the step's batch
+	g        model.Gradient
+	sums     []float32 // of a batch: the gradient of the bias, and of what centring keeps
+	dense    []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
+	mean     []float32 // barrier mode: this rank's slice of the average
+	steps    int64
+	point    []float32 // simplex.go: a point on its way to the simplex
 
 	// what the mode needs: see write.go
 	sample  *sampler
@@ -111,19 +111,15 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	case c.Delayed():
 		d.delay = newDelay(c)
 	}
-	var copied bool
-	d.step, copied = d.stepper()
-	d.hot = d.holdBack(m, copied)
-	if copied {
-		d.bias = d.holdBias(s.Params)
-	}
+	d.step = d.stepper()
+	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
 	return d
 }
 
 // onto lets the device train w instead of the weights that all workers share. Nobody
-// else writes it: there is nothing to hold back, and nothing to sample.
+// else writes it: there is nothing to merge, and nothing to sample.
 func (d *cpu) onto(w []float32) *cpu {
-	d.weights, d.w, d.bits, d.hot, d.bias = w, w, shm.Bits(w), nil, nil
+	d.weights, d.w, d.bits, d.local, d.biasCopy = w, w, shm.Bits(w), nil, nil
 	d.atomic, d.sample.left = false, math.MaxInt
 	return d
 }
@@ -146,12 +142,12 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		}
 		d.tallies = append(d.tallies, t)
 	}
-	d.flush()
+	d.merge()
 	return d.tallies, nil
 }
 
-// PreferredChunks is one chunk: a core gains nothing from more. But a worker that holds
-// updates back flushes them at the end, and a chunk of such short steps is short.
+// PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
+// a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
 	if d.step != nil {
 		return stepAppetite

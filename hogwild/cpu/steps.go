@@ -9,20 +9,18 @@ import (
 )
 
 // stepper is the model, when it can take the steps of this run by itself: plain SGD,
-// one example a step, written racily or to a replica. copied tells whether a worker may
-// train a copy of its weights.
-func (d *cpu) stepper() (s model.Stepper, copied bool) {
+// one example a step, written racily or to a replica.
+func (d *cpu) stepper() model.Stepper {
 	s, ok := d.model.(model.Stepper)
 	plain := d.cfg.Optimizer == "sgd" && d.cfg.Batch == 1 && !d.cfg.AveragesGradients() &&
 		(d.cfg.Mode == "async" || d.cfg.Mode == "sync")
 	if !ok || !plain {
-		return nil, false
+		return nil
 	}
-	steps, copied := s.Suits(d.set)
-	if !steps {
-		return nil, false
+	if steps, _ := s.Suits(d.set); !steps {
+		return nil
 	}
-	return s, copied
+	return s
 }
 
 // stepAppetite is how many chunks a worker of such a model takes at once, as long as
@@ -37,12 +35,12 @@ const stride = 64
 func (d *cpu) trainSteps(c plan.Chunk) (plan.ChunkResult, error) {
 	var t plan.ChunkResult
 	s := model.Step{L2: float32(d.cfg.L2), L1: float32(d.cfg.L1)}
-	if d.bias != nil {
-		s.Bias = &d.bias.mine[0]
+	if d.biasCopy != nil {
+		s.Bias = &d.biasCopy.mine[0]
 	}
 	for seen := c.Seen; t.Steps < c.Count; {
 		n := min(stride, c.Count-t.Steps)
-		if n = d.hot.room(n); d.hot == nil || d.hot.made == 0 {
+		if n = d.room(n); d.local == nil || d.local.made == 0 {
 			d.sample.read()
 			d.lookShort(d.queue[0])
 		}
@@ -52,10 +50,7 @@ func (d *cpu) trainSteps(c plan.Chunk) (plan.ChunkResult, error) {
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
 			return t, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: float64(s.LR)}
 		}
-		if d.bias != nil {
-			d.bias.merge()
-		}
-		d.updated(n)
+		d.stepped(n)
 		t.Steps += n
 		t.Examples += n
 		t.Loss += loss

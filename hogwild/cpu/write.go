@@ -26,7 +26,7 @@ func (d *cpu) begin() {
 	if d.delay != nil {
 		return // staleness is counted, not sampled
 	}
-	if d.hot != nil && d.hot.made > 0 {
+	if d.local != nil && d.local.made > 0 {
 		return // read when the copy was renewed
 	}
 	d.sample.read()
@@ -46,12 +46,12 @@ func (d *cpu) write(lr float64) {
 	case d.locks != nil:
 		d.lock()
 	}
-	if d.hot == nil {
+	if d.local == nil {
 		d.sample.look(d.bits)
 	}
 	d.put(lr)
 	d.end()
-	d.updated(1)
+	d.stepped(1)
 }
 
 // end lets the next one write.
@@ -208,7 +208,7 @@ func (d *cpu) noteRow(idx []uint32) {
 // lookShort looks at coordinates of a step that a Stepper is to take on a row: as that
 // reads and writes in one go, they are noted and looked at in one go just before.
 func (d *cpu) lookShort(row int32) {
-	if !d.sample.open || d.hot != nil {
+	if !d.sample.open || d.local != nil {
 		return
 	}
 	switch s := d.set; s.Kind {

@@ -308,7 +308,7 @@ func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }
 func tell(r *rundir.Result, c *tuning.Job) {
 	l := c.Tuning
 	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
-	r.LRCapped = l.Capped
+	r.LRCapped, r.Merge = l.Capped, c.MergeText()
 	if c.Optimizer == "momentum" {
 		r.MomentumUsed = l.Momentum
 	}

@@ -143,13 +143,16 @@ func (r *coordinator) begin() error {
 	r.pos = rundir.Position{Epoch: 1}
 	if r.cfg.Resume == "" {
 		r.first.Init(r.mem.W, r.cfg.Seed)
+		if c, ok := model.CenteredOf(r.trained); ok && r.cfg.MergesCentered() {
+			c.ToMerged(r.mem.W, r.train.Mean)
+		}
 		return nil
 	}
 	f, err := rundir.ReadSnapshot(r.cfg.Resume)
 	if err != nil {
 		return err
 	}
-	s, err := f.Load(r.params, r.trained, r.cfg.Tuning.Center)
+	s, err := f.Load(&r.cfg, r.params, r.trained, r.train.Mean)
 	if err != nil {
 		return err
 	}

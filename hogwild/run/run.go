@@ -134,7 +134,11 @@ func (r *coordinator) start() error {
 	}
 	r.display.start(r.header()...)
 	law := &r.cfg.Tuning
-	for _, line := range append(law.Header(&r.cfg), law.Changes(&r.cfg)...) {
+	lines := law.Header(&r.cfg)
+	if text := r.cfg.MergeText(); text != "" && r.cfg.Workers > 1 {
+		lines = append([]string{text}, lines...)
+	}
+	for _, line := range append(lines, law.Changes(&r.cfg)...) {
 		r.display.event(line)
 	}
 	if r.pos.Within {
