@@ -148,3 +148,69 @@ func TestForms(t *testing.T) {
 		near(t, name+": there and back", local, back)
 	}
 }
+
+// TestDroppedUpdates: two workers merge in turns, and a fifth of what they merge is lost, as
+// when another who had loaded before stores afterwards. Merged as W and c the loss hardly
+// changes; merged as V, s and k it runs away.
+func TestDroppedUpdates(t *testing.T) {
+	set, test, err := data.Load(data.Options{Path: "digits:6000", Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	defer test.Close()
+	loss := func(share float64, merged bool) float64 {
+		c := defaults()
+		c.Data, c.Model, c.Loss, c.Workers, c.LR, c.MergeEvery, c.Center = "digits:6000", "softmax", "cross-entropy", 2, .1, "1000000", "on"
+		if err := c.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		job := &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, BiasStep: 1, LR: c.LR}}
+		if err := job.SettleMerges(set); err != nil {
+			t.Fatal(err)
+		}
+		all, m := devicesOf(t, job, set)
+		form, _ := model.CenteredOf(all[0].model.Params())
+		if !merged { // the weights begin as zeros, which are the same in both forms
+			for _, d := range all {
+				d.local.center = nil
+			}
+		}
+		rows := all[0].plan.Chunk // between two merges
+		r, before := rand.New(rand.NewPCG(1, 1)), make([]float32, len(m.W))
+		for epoch := range 12 {
+			for i, at := 0, 0; at < set.Rows; i, at = i+1, at+rows {
+				copy(before, m.W)
+				chunk := plan.Chunk{Epoch: epoch, Rank: -1, First: at, Count: min(rows, set.Rows-at), Batch: c.Batch, Stride: c.Batch, Weight: 1}
+				if _, err := all[i%2].Train([]plan.Chunk{chunk}); err != nil {
+					return math.Inf(1)
+				}
+				for line := 0; line < form.Bias; line += 16 { // the few lines behind are lost less often
+					if r.Float64() < share {
+						copy(m.W[line:min(line+16, form.Bias)], before[line:])
+					}
+				}
+			}
+		}
+		w := append([]float32{}, m.W...)
+		if merged {
+			form.ToLocal(w, set.Mean)
+		} else {
+			form.ToPlain(w, set.Mean)
+		}
+		plain, err := model.New(c.ModelOptions(), set.Meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = append(w[:form.S], w[form.S+form.Width:]...)
+		return Evaluate([]model.Model{plain}, w, test).Loss / float64(test.Rows)
+	}
+	whole, dropped, local := loss(0, true), loss(.2, true), loss(.2, false)
+	t.Logf("loss %.4f; with a fifth of the updates lost %.4f, merged as V, s and k %.4f", whole, dropped, local)
+	if !(dropped < 1.1*whole) {
+		t.Errorf("loss %.4f with a fifth of the updates lost, %.4f without", dropped, whole)
+	}
+	if local < 1.1*whole {
+		t.Errorf("merged as V, s and k the loss is %.4f: the test loses nothing", local)
+	}
+}
