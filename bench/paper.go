@@ -119,7 +119,7 @@ func (j *paperJob) cases(o PaperOptions) (list []Case) {
 	base := j.base(o, j.fraction(o), j.passes(o), paperDecay)
 	for _, mode := range []string{methodHogwild, methodAIG, methodRR} {
 		for _, n := range o.Workers {
-			list = append(list, paperCase(j.name, mode, n, base, Setting{"flush-every", "1"}))
+			list = append(list, paperCase(j.name, mode, n, base, Setting{"merge-every", "1"}))
 		}
 	}
 	if j.name == "rcv1" {
@@ -157,7 +157,7 @@ func (o PaperOptions) delays() (list []Case) {
 			chunk := float64(64 * most) // see package plan
 			base = append(base, Setting{"limit", strconv.Itoa(int(math.Ceil(examples/chunk) * chunk))})
 		}
-		base = append(base, Setting{"flush-every", "1"}, Setting{"gradient-delay", delayText(d)})
+		base = append(base, Setting{"merge-every", "1"}, Setting{"gradient-delay", delayText(d)})
 		group := delayGroup + delayText(d)
 		list = append(list, paperCase(group, methodHogwild, 1, base))
 		for _, mode := range []string{methodHogwild, methodAIG, methodRR} {
@@ -181,7 +181,7 @@ func (o PaperOptions) averages() (list []Case) {
 		list = append(list, paperCase(meanGroup, "sync", n, base, Setting{"average-every", "epoch"}))
 	}
 	base := j.base(o, fraction, passes, paperDecay)
-	return append(list, paperCase(meanGroup, methodHogwild, slices.Max(o.Workers), base, Setting{"flush-every", "1"}))
+	return append(list, paperCase(meanGroup, methodHogwild, slices.Max(o.Workers), base, Setting{"merge-every", "1"}))
 }
 
 // value is a setting of a case; "": it is not set.

@@ -91,7 +91,7 @@ func flushEvery(s *device.Setup) int {
 	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
 		return 1
 	}
-	if n, err := strconv.Atoi(c.FlushEvery); err == nil {
+	if n, err := strconv.Atoi(c.MergeEvery); err == nil {
 		return n
 	}
 	ctas := ceilDiv(c.InFlight, warpsOfCTA)
@@ -119,14 +119,14 @@ func hotCount(s *device.Setup) int {
 // notHeld says that nothing is held back, if somebody asked for it in vain; else it is
 // empty.
 func notHeld(s *device.Setup, j *job) string {
-	n, err := strconv.Atoi(s.Job.FlushEvery)
+	n, err := strconv.Atoi(s.Job.MergeEvery)
 	switch {
 	case err != nil || n <= 1 || j.Hot > 0:
 		return ""
 	case flushEvery(s) > 1:
-		return fmt.Sprintf("--flush-every %d has no effect: weights are held back only when the training set is in the GPU's memory, and this one streams", n)
+		return fmt.Sprintf("--merge-every %d has no effect: weights are held back only when the training set is in the GPU's memory, and this one streams", n)
 	}
-	return fmt.Sprintf("--flush-every %d has no effect: on a GPU weights are held back in mode async, of a linear model with one output on sparse rows, by plain sgd", n)
+	return fmt.Sprintf("--merge-every %d has no effect: on a GPU weights are held back in mode async, of a linear model with one output on sparse rows, by plain sgd", n)
 }
 
 // hotColumns are they: the most frequent columns, and the bias last.

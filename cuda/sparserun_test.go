@@ -116,17 +116,17 @@ func TestSparseInFlight(t *testing.T) {
 		}
 		want := *train(t, sparseRun(t, set, edit)).TestAccuracy
 		for _, how := range []func(*config.Config){
-			func(c *config.Config) { c.InFlight, c.FlushEvery = 64, "1" },
-			func(c *config.Config) { c.InFlight, c.Workers, c.FlushEvery = 64, 2, "16" },
+			func(c *config.Config) { c.InFlight, c.MergeEvery = 64, "1" },
+			func(c *config.Config) { c.InFlight, c.Workers, c.MergeEvery = 64, 2, "16" },
 			func(c *config.Config) { c.InFlight, c.Write = 64, "racy" },
 		} {
 			c := sparseRun(t, set, edit)
 			c.GPU = "0"
 			how(&c)
 			got := *train(t, c).TestAccuracy
-			t.Logf("%s, flush every %s, write %s: accuracy %.4f, the CPU's %.4f", set, c.FlushEvery, c.Write, got, want)
+			t.Logf("%s, merge every %s, write %s: accuracy %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
 			if math.Abs(got-want) > .005 {
-				t.Errorf("%s, flush every %s, write %s: accuracy %.4f, the CPU's %.4f", set, c.FlushEvery, c.Write, got, want)
+				t.Errorf("%s, merge every %s, write %s: accuracy %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func TestSparseRefuses(t *testing.T) {
 // TestHotColumns: the most frequent ones, and the bias last.
 func TestHotColumns(t *testing.T) {
 	const d = 1500
-	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: "async", Optimizer: "sgd", FlushEvery: "16"}}, Set: sparseSet(d)}
+	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: "async", Optimizer: "sgd", MergeEvery: "16"}}, Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
 	got := hotColumns(s)
 	if len(got) != hotSlots || got[hotSlots-1] != d {

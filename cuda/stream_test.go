@@ -80,7 +80,7 @@ func TestStreams(t *testing.T) {
 func TestStreamsHoldNothing(t *testing.T) {
 	_ = trace(t)
 	config := digits(t, func(c *config.Config) {
-		c.Model, c.Data, c.FlushEvery, c.Epochs = "logistic", "made:sparse:1000x1000x20", "16", 1
+		c.Model, c.Data, c.MergeEvery, c.Epochs = "logistic", "made:sparse:1000x1000x20", "16", 1
 	})
 	for _, streams := range []bool{false, true} {
 		config.Run = t.TempDir()
@@ -92,7 +92,7 @@ func TestStreamsHoldNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const held, not = "weights are held back for 16 steps of a CTA", "--flush-every 16 has no effect"
+		const held, not = "weights are held back for 16 steps of a CTA", "--merge-every 16 has no effect"
 		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, held) == streams || strings.Contains(said, not) != streams {
 			t.Errorf("streams %t: the notes are\n%s", streams, said)
 		}

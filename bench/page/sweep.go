@@ -190,7 +190,7 @@ func unit(field string) string {
 		return "--gradient-delay, s"
 	case "limit":
 		return "--limit, rows"
-	case "epochs", "average-every", "in-flight", "flush-every":
+	case "epochs", "average-every", "in-flight", "merge-every":
 		return "--" + field + ", count"
 	}
 	return "--" + field

@@ -95,6 +95,9 @@ func (s *settings) put(path string, key *token.Token, value ast.Node) (flag, tex
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
 		flag, text = "no-bias", opposite(text)
 	}
+	if now := renamed[flag]; now != "" {
+		return "", "", usagef("%s: %s is now %s", place(path, key), flag, now)
+	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
 			place(path, key), flag, suggest("", flag, s.names()))

@@ -71,6 +71,9 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 		case name == "h" || name == "help":
 			return nil, flag.ErrHelp
 		case f == nil:
+			if now := renamed[name]; now != "" {
+				return nil, usagef("--%s is now --%s", name, now)
+			}
 			return nil, usagef("unknown flag --%s%s (`%s --help` lists the flags)",
 				name, suggest("--", name, s.names()), s.command.HelpName)
 		case hasValue:
@@ -88,11 +91,24 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 	return positional, nil
 }
 
+// renamed are flags that had another name, and the names that they have.
+var renamed = map[string]string{"flush-every": "merge-every"}
+
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return "HOGWILD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
 // environment reads HOGWILD_LR and its like: the flag's name in capitals. There is
 // none for --data, because HOGWILD_DATA is the folder where tests look for data.
 func (s *settings) environment() error {
+	for was, now := range renamed {
+		if s.set.Lookup(now) != nil && os.Getenv(variable(was)) != "" {
+			return usagef("environment variable %s is now %s", variable(was), variable(now))
+		}
+	}
 	for _, name := range s.names() {
-		key := "HOGWILD_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		key := variable(name)
 		value, ok := os.LookupEnv(key)
 		if !ok || value == "" || name == "data" || s.given[name] {
 			continue

@@ -15,7 +15,7 @@ import (
 const trainHelp = `Usage: hogwild train [flags]
 
 Trains one model with several worker processes. They share one set of weights in memory
-and all update it: without locks (--mode async, Hogwild!), or in turns of training apart and
+and all update it: without waiting for each other (--mode async, Hogwild!), or in turns of training apart and
 averaging (--mode sync). Weights, metrics and settings are saved in a run folder.
 
 FLAGS
@@ -35,7 +35,7 @@ interrupted (Ctrl-C, SIGTERM) and saved, 1 anything else.
 
 Examples:
   hogwild train --workers 8
-      the built-in digits, eight processes, no locks
+      the built-in digits, eight processes
   hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
       a folder with the four IDX files of MNIST
   hogwild train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4

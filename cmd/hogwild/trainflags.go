@@ -43,7 +43,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
 
-	l.string(&o.FlushEvery, "flush-every", "`M` updates for which a worker keeps hot coordinates to itself; auto; 1: none")
+	l.string(&o.MergeEvery, "merge-every", "`M` async: steps that a worker takes on a copy of the weights between two merges; auto; 1: in place")
 
 	l.duration(&o.GradientDelay, "gradient-delay", "`TIME` by which computing each gradient takes longer, as 100ns: for experiments")
 

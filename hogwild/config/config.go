@@ -54,7 +54,7 @@ type Config struct {
 	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
 	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // auto, or a factor of the learning rate
 	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the kappa to cap with
-	FlushEvery         string `yaml:"flush-every" json:"flush_every"`                 // auto, or updates between flushes of a worker's hot coordinates; 1 = none are held back
+	MergeEvery         string `yaml:"merge-every" json:"merge_every"`                 // auto, or async: local steps of a worker on a copy of the weights between two merges; 1 = in place, without a copy
 	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
 
 	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // by which each gradient takes longer to compute: an experiment's; JSON: ns
@@ -104,7 +104,7 @@ func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores: Validate fills it in
 		Data:    "digits", Format: "auto", Scale: "auto",
-		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", FlushEvery: "auto", Write: "auto",
+		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Mode: "async", Average: "weights", AverageState: "keep",
 		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
@@ -157,7 +157,7 @@ func (c *Config) Validate() error {
 		between("target-accuracy", c.TargetAccuracy, 0, 1),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
 		between("decay", c.Decay, 1e-12, 1),
-		c.checkFlush(),
+		c.checkMerge(),
 		c.checkGPU(),
 		c.checkGradientDelay(),
 		numberOr("bias-step", c.BiasStep, "auto"),
@@ -196,10 +196,10 @@ func (c *Config) checkChoices() error {
 	return err
 }
 
-// checkFlush refuses a FlushEvery that is no number of updates.
-func (c *Config) checkFlush() error {
-	if n, err := strconv.Atoi(c.FlushEvery); c.FlushEvery != "auto" && (err != nil || n < 1) {
-		return Usage("flush-every %q: give auto, or a number of updates from 1, which holds none back", c.FlushEvery)
+// checkMerge refuses a MergeEvery that is no number of steps.
+func (c *Config) checkMerge() error {
+	if n, err := strconv.Atoi(c.MergeEvery); c.MergeEvery != "auto" && (err != nil || n < 1) {
+		return Usage("merge-every %q: give auto, or a number of local steps from 1, which is in place", c.MergeEvery)
 	}
 	return nil
 }

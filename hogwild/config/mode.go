@@ -9,7 +9,8 @@ import (
 var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
 
 // ModeHelp says what each mode is, a line each.
-const ModeHelp = `  async                   plain stores, no locks: Hogwild!; an update may be lost
+const ModeHelp = `  async                   plain stores, no locks: an update may be lost; Hogwild! with --merge-every 1,
+                          else by default small models are trained on copies that are merged often
   atomic                  adds by compare-and-swap: none is lost
   locked                  each update under the locks of the blocks of weights that it writes
   ordered                 gradients in parallel, updates in the order of their gradients: round robin

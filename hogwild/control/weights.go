@@ -21,7 +21,7 @@ type Weights struct {
 
 	Counts  []uint64 // updates written by each rank, a line each
 	Records []Record // of each rank's samples
-	Locks   []uint32 // locked mode: a line for each block of weights; async: see mergesAlone
+	Locks   []uint32 // locked mode: a line for each block of weights
 	Tickets []uint64 // ordered mode: see turns
 	bells   []uint32 // ordered mode: each rank's, a line each
 }
@@ -47,8 +47,6 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	switch {
 	case c.Mode == "locked":
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
-	case c.MergesAlone():
-		l.Add("locks", shm.U32, 1, LockLine)
 	case c.Mode == "ordered":
 		l.Add("turns", shm.U64, turnLines(c.Workers), RankWords)
 		l.Add("bells", shm.U32, c.Workers, 2*RankWords)
@@ -99,7 +97,7 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
 	records, errs[1] = shm.View[uint64](m.Seg, "records")
 	switch {
-	case c.Mode == "locked" || c.MergesAlone():
+	case c.Mode == "locked":
 		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
 	case c.Mode == "ordered":
 		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "turns")

@@ -30,37 +30,37 @@ type cpu struct {
 	opt     *optimizer   // the one that this worker uses
 
 	// this worker's own
-	cfg    *tuning.Job
-	rank   int
-	plan   plan.Plan
-	rate   plan.Schedule
-	model  model.Model
-	step   model.HalfStepper // the model, when it takes the steps of this run by itself; else nil
-	fused  bool              // nothing stands between the halves of its steps
-	length model.Step        // of those steps, without their rate
-	coef   []float32         // of the step at hand
-	spin   spin              // between a gradient and its write
-	hot    *hot              // the copy of the weights that this worker trains; nil: it has none
-	bias   *hot              // that of the bias alone, where there is none of the weights; nil: neither
-	set    *data.Set
-	reader *data.Reader
-	work   vec.Workspace
-	freq   []float32 // share of rows in which a feature occurs
-	decay  []span    // the weights that l1 and l2 act on
-	orders []data.Order
-	rows   []int32
-	span   []int32    // rows.go: a stretch of the order
-	queued []int32    // rows.go: the rows of the chunks in hand
-	queue  []int32    // those of them whose steps are still to be taken
-	lr     float64    // the rate of the step at hand
-	block  int64      // the examples that it is that of begin here
-	x      []data.Row // the inputs of the step's batch
-	g      model.Gradient
-	sums   []float32 // of a batch: the gradient of the bias, and of what centring keeps
-	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
-	mean   []float32 // barrier mode: this rank's slice of the average
-	steps  int64
-	point  []float32 // simplex.go: a point on its way to the simplex
+	cfg      *tuning.Job
+	rank     int
+	plan     plan.Plan
+	rate     plan.Schedule
+	model    model.Model
+	step     model.HalfStepper // the model, when it takes the steps of this run by itself; else nil
+	fused    bool              // nothing stands between the halves of its steps
+	length   model.Step        // of those steps, without their rate
+	coef     []float32         // of the step at hand
+	spin     spin              // between a gradient and its write
+	local    *localCopy        // the copy of the weights that this worker trains; nil: it has none
+	biasCopy *localCopy        // that of the bias alone, where there is none of the weights; nil: neither
+	set      *data.Set
+	reader   *data.Reader
+	work     vec.Workspace
+	freq     []float32 // share of rows in which a feature occurs
+	decay    []span    // the weights that l1 and l2 act on
+	orders   []data.Order
+	rows     []int32
+	span     []int32    // rows.go: a stretch of the order
+	queued   []int32    // rows.go: the rows of the chunks in hand
+	queue    []int32    // those of them whose steps are still to be taken
+	lr       float64    // the rate of the step at hand
+	block    int64      // the examples that it is that of begin here
+	x        []data.Row // the inputs of the step's batch
+	g        model.Gradient
+	sums     []float32 // of a batch: the gradient of the bias, and of what centring keeps
+	dense    []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
+	mean     []float32 // barrier mode: this rank's slice of the average
+	steps    int64
+	point    []float32 // simplex.go: a point on its way to the simplex
 
 	// what the mode needs: see guard.go
 	sample  *sampler
@@ -122,20 +122,18 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	case c.Delayed():
 		d.delay = newDelay(c)
 	}
-	copied := d.stepBy(s.Model)
-	d.hot = d.holdBack(m, copied)
-	if copied {
-		if d.bias = d.holdBias(s.Params); d.bias != nil {
-			d.length.Bias = &d.bias.mine[0]
-		}
+	d.stepBy(s.Model)
+	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
+	if d.biasCopy != nil {
+		d.length.Bias = &d.biasCopy.mine[0]
 	}
 	return d
 }
 
 // onto lets the device train w instead of the weights that all workers share. Nobody
-// else writes it: there is nothing to hold back, and nothing to sample.
+// else writes it: there is nothing to merge, and nothing to sample.
 func (d *cpu) onto(w []float32) *cpu {
-	d.weights, d.w, d.bits, d.hot, d.bias, d.length.Bias = w, w, shm.Bits(w), nil, nil, nil
+	d.weights, d.w, d.bits, d.local, d.biasCopy, d.length.Bias = w, w, shm.Bits(w), nil, nil, nil
 	d.atomic, d.sample.left = false, math.MaxInt
 	return d
 }

@@ -80,12 +80,22 @@ func devices(t *testing.T, c *config.Config, set *data.Set) ([]*cpu, *control.We
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(c.ModelOptions(), set.Meta)
+	job := &tuning.Job{Config: *c}
+	if err := job.SettleMerges(set); err != nil {
+		t.Fatal(err)
+	}
+	return devicesOf(t, job, set)
+}
+
+// devicesOf are those of a job whose tuning is settled.
+func devicesOf(t *testing.T, c *tuning.Job, set *data.Set) ([]*cpu, *control.Weights) {
+	t.Helper()
+	m, err := model.New(c.TrainedOptions(set), set.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := model.Size(m.Params())
-	shared, err := control.CreateWeights(&tuning.Job{Config: *c}, p)
+	shared, err := control.CreateWeights(c, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +111,7 @@ func devices(t *testing.T, c *config.Config, set *data.Set) ([]*cpu, *control.We
 	}
 	var all []*cpu
 	for rank := range c.Workers {
-		setup, err := device.NewSetup(&tuning.Job{Config: *c}, shared, set)
+		setup, err := device.NewSetup(c, shared, set)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func (d *cpu) begin(rows []int32) {
 	if d.delay != nil {
 		return // staleness is counted, not sampled
 	}
-	if d.hot != nil && d.hot.made > 0 {
+	if d.local != nil && d.local.made > 0 {
 		return // read when the copy was renewed
 	}
 	d.sample.read()
@@ -55,7 +55,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 	case d.locks != nil:
 		d.lock(rows)
 	}
-	if d.hot == nil {
+	if d.local == nil {
 		d.sample.look(d.bits)
 	}
 	d.put(rows, lr)
@@ -65,7 +65,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 	case d.locks != nil:
 		d.locks.release()
 	}
-	d.updated(1)
+	d.stepped(1)
 }
 
 // drop ends a step that is not taken, for its loss is not finite.
@@ -160,7 +160,7 @@ func softenAtomic(w []uint32, l2, l1 float32) {
 func (d *cpu) note(row int32) {
 	s := d.sample
 	if d.step != nil {
-		if d.hot != nil {
+		if d.local != nil {
 			return
 		}
 		if d.noteRow(d.indices(row)); d.fused {

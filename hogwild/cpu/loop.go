@@ -10,19 +10,17 @@ import (
 
 // stepBy decides who takes the steps: the model by itself, where that is plain SGD with one
 // example a step, in two halves or, where nothing stands between these, in one; else
-// gradients are written. copied tells whether a worker may train a copy of the weights.
-func (d *cpu) stepBy(m model.Model) (copied bool) {
+// gradients are written.
+func (d *cpu) stepBy(m model.Model) {
 	s, ok := m.(model.HalfStepper)
 	if !ok || d.cfg.Optimizer != "sgd" || d.cfg.Batch != 1 || d.cfg.AveragesGradients() {
-		return false
+		return
 	}
-	steps, copied := s.Suits(d.set)
-	if !steps {
-		return false
+	if steps, _ := s.Suits(d.set); !steps {
+		return
 	}
 	d.step, d.coef = s, make([]float32, s.CoefLen())
 	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode == "async" || d.cfg.Mode == "sync")
-	return copied && d.fused
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
@@ -32,8 +30,8 @@ const chunksAhead = 64
 // stride is how many steps are taken at once: the learning rate is that of the first.
 const stride = 64
 
-// PreferredChunks is one chunk: a core gains nothing from more. But a worker that holds
-// updates back flushes them at the end, and a chunk of such short steps is short.
+// PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
+// a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
 	if d.step != nil && d.cfg.GradientDelay == 0 {
 		return chunksAhead
@@ -57,7 +55,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		}
 		d.tallies = append(d.tallies, y)
 	}
-	d.flush()
+	d.merge()
 	return d.tallies, nil
 }
 
@@ -83,7 +81,7 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 			d.spin.wait()
 			d.write(rows, lr)
 		} else {
-			d.updated(n)
+			d.stepped(n)
 		}
 		y.Steps += n
 		y.Examples += len(rows)
@@ -116,11 +114,7 @@ func (d *cpu) read(rows []int32, epoch int, lr float64) (loss float64) {
 	if !d.fused {
 		return d.step.Read(d.w, d.set, rows, d.length, d.coef)
 	}
-	loss = d.step.Steps(d.w, d.set, rows, d.length)
-	if d.bias != nil {
-		d.bias.merge()
-	}
-	return loss
+	return d.step.Steps(d.w, d.set, rows, d.length)
 }
 
 // put writes the step at hand to the weights: when it may, guard.go knows.

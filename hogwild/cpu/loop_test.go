@@ -92,7 +92,7 @@ func TestStepsOnlyWhereTheySuit(t *testing.T) {
 }
 
 // A worker that is alone reaches the same weights through a copy as without one, to the
-// rounding of the differences; and nothing is held back once Train returns.
+// rounding of the differences; and nothing is left to merge once Train returns.
 func TestCopyOfOneWorker(t *testing.T) {
 	set := randomSet(data.Sparse, 3000, 23, 2)
 	chunks := func(p *plan.Plan) (cs []plan.Chunk) {
@@ -103,12 +103,12 @@ func TestCopyOfOneWorker(t *testing.T) {
 	}
 	for _, every := range []string{"2", "7", "64", "1000", "auto"} {
 		c := stepConfig("logistic", 2) // but only the first trains
-		c.FlushEvery = every
+		c.MergeEvery = every
 		all, m := devices(t, &c, set)
-		c.FlushEvery = "1"
+		c.MergeEvery = "1"
 		plain, want := devices(t, &c, set)
-		if all[0].hot == nil || plain[0].hot != nil {
-			t.Fatalf("flush-every %s: copy %v; 1: %v", every, all[0].hot, plain[0].hot)
+		if all[0].local == nil || plain[0].local != nil {
+			t.Fatalf("merge-every %s: copy %v; 1: %v", every, all[0].local, plain[0].local)
 		}
 		for range 2 {
 			for _, d := range []*cpu{all[0], plain[0]} {
@@ -121,8 +121,8 @@ func TestCopyOfOneWorker(t *testing.T) {
 		for j, v := range want.W {
 			exact[j] = float64(v)
 		}
-		near(t, "flush-every "+every, m.W, exact)
-		near(t, "the copy, flush-every "+every, all[0].hot.mine, exact)
+		near(t, "merge-every "+every, m.W, exact)
+		near(t, "the copy, merge-every "+every, all[0].local.mine, exact)
 	}
 }
 
@@ -132,32 +132,32 @@ func TestCopiesAddUp(t *testing.T) {
 	c := stepConfig("logistic", 2)
 	all, m := devices(t, &c, set)
 	for j := range m.W {
-		all[0].hot.mine[j] += 1
-		all[1].hot.mine[j] += float32(j)
+		all[0].local.mine[j] += 1
+		all[1].local.mine[j] += float32(j)
 	}
 	for _, d := range append(all, all[0]) {
-		d.hot.made = 1
-		d.flush()
+		d.local.made = 1
+		d.merge()
 	}
 	for j, v := range m.W {
-		if want := float32(1 + j); v != want || all[0].hot.mine[j] != want {
-			t.Errorf("weight %d is %v, the first worker's copy %v, want %v", j, v, all[0].hot.mine[j], want)
+		if want := float32(1 + j); v != want || all[0].local.mine[j] != want {
+			t.Errorf("weight %d is %v, the first worker's copy %v, want %v", j, v, all[0].local.mine[j], want)
 		}
 	}
 }
 
 // Of a model too large to be copied only the bias is: what two workers learn of it adds
 // up, and each goes on from the other's.
-func TestBiasOfLargeModelIsHeldBack(t *testing.T) {
+func TestBiasOfLargeModelIsCopied(t *testing.T) {
 	set := randomSet(data.Sparse, 1000, 11, 2)
-	set.Features = tuning.MaxHot
-	set.Freq = append(set.Freq, make([]float32, tuning.MaxHot-11)...) // nor do those features occur
+	set.Features = tuning.MaxCopied
+	set.Freq = append(set.Freq, make([]float32, tuning.MaxCopied-11)...) // nor do those features occur
 	c := stepConfig("logistic", 2)
 	all, m := devices(t, &c, set)
-	c.FlushEvery = "1"
+	c.MergeEvery = "1"
 	plain, want := devices(t, &c, set)
-	if all[0].hot != nil || all[0].bias == nil || plain[0].bias != nil {
-		t.Fatalf("the copies are %v and %v; with flush-every 1 that of the bias is %v", all[0].hot, all[0].bias, plain[0].bias)
+	if all[0].local != nil || all[0].biasCopy == nil || plain[0].biasCopy != nil {
+		t.Fatalf("the copies are %v and %v; with merge-every 1 that of the bias is %v", all[0].local, all[0].biasCopy, plain[0].biasCopy)
 	}
 	p := &all[0].plan
 	for i := range p.Chunks() {
@@ -166,7 +166,7 @@ func TestBiasOfLargeModelIsHeldBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		all[(i+1)%2].bias.merge() // takes turns: nothing is late
+		all[(i+1)%2].biasCopy.merge() // takes turns: nothing is late
 	}
 	exact := make([]float64, len(want.W))
 	for j, v := range want.W {

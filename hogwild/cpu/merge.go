@@ -1,131 +1,137 @@
 package cpu
 
 import (
-	"sync/atomic"
-	"time"
-
-	"hogwild/hogwild/control"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/tuning"
 	"hogwild/internal/vec"
 )
 
-// hot is a worker's own copy of weights that every other example changes. Were they
+// localCopy is a worker's own copy of weights that every other example changes. Were they
 // written where the others write them, their cache lines would travel between the cores
-// at every step, and two workers be slower than one. So a worker trains its copy, and
-// every so many updates adds what it has learnt to the weights of all, and takes over
-// what the others have: see vec.Merge. An update is late by that many, and none is
-// lost but where two merge at the same moment.
+// at every step, and two workers be slower than one. So a worker takes its steps on its copy,
+// and every so many local steps merges it: adds what it has learnt to the weights of all, and
+// takes over what the others have. An update is late by that many.
 //
-// The copy is flushed before a chunk is reported as done, so that the weights hold what
+// Nobody waits for anybody: a merge loads, adds and stores, and where two merge at the same
+// moment an update may be lost, as in place.
+//
+// The copy is merged before a chunk is reported as done, so that the weights hold what
 // the table of chunks says.
-type hot struct {
+type localCopy struct {
 	shared     []float32
-	mine, base []float32
-	every      int     // updates between two merges
-	made       int     // since the last
-	lock       *uint32 // the rank, plus one, of the worker that merges: see mergesAlone; else nil
-	rank       int
+	mine, base []float32 // base: mine as it was after the last merge
+	every      int       // local steps between two merges
+	made       int       // since the last
+	center     *centeredCopy
 }
 
-// holdBack makes the copy of a worker of a run that needs one; else nil. copied is the
-// stepper's word, where there is one.
-func (d *cpu) holdBack(m *control.Weights, copied bool) *hot {
-	n := len(d.w)
-	if d.cfg.Workers == 1 || d.cfg.Mode != "async" || n > tuning.MaxHot {
-		return nil
-	}
-	every := d.cfg.DenseMergePeriod(d.set.Kind, n)
-	if d.step != nil {
-		every = 1
-		if copied {
-			every = d.cfg.MergePeriod(n)
-		}
-	}
+// centeredCopy is what a copy of centred weights has beside it. Shared memory, and base, hold
+// their merged form, and mine the local one: see model.Centered.
+type centeredCopy struct {
+	model.Centered
+	mean            []float32
+	learned, merged []float32 // W mu: of the copy's W, and of the W that a merge leaves
+}
+
+// newLocalCopy makes the copy of a worker of a run that merges all weights; else nil.
+func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
+	every := d.cfg.Tuning.MergeEvery
 	if every <= 1 {
 		return nil
 	}
-	h := &hot{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every}
-	if d.cfg.MergesAlone() {
-		h.lock, h.rank = &m.Locks[0], d.rank
+	n := len(d.w)
+	l := &localCopy{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every}
+	copy(l.mine, l.shared)
+	copy(l.base, l.mine)
+	if c, ok := model.CenteredOf(ps); ok {
+		l.center = &centeredCopy{c, d.set.Mean, make([]float32, c.Width), make([]float32, c.Width)}
+		c.ToLocal(l.mine, d.set.Mean)
 	}
-	copy(h.mine, h.shared)
-	copy(h.base, h.mine)
-	d.w = h.mine
-	return h
+	d.w = l.mine
+	return l
 }
 
-// holdBias makes the copy of the bias of a linear model that is too large to be copied
-// whole; else nil. It is merged after each stride: with rows of ten numbers two workers
-// are faster by a third for it, with rows of seventy no slower.
-func (d *cpu) holdBias(ps []model.Param) *hot {
-	at := len(d.w) - 1
-	if last := ps[len(ps)-1]; at < tuning.MaxHot || last.Len() > 1 || // no bias
-		d.cfg.Workers == 1 || d.cfg.Mode != "async" || d.cfg.FlushEvery == "1" {
+// newBiasCopy makes the copy of the bias of a linear model that is too large to be copied
+// whole; else nil.
+func (d *cpu) newBiasCopy() *localCopy {
+	every := d.cfg.Tuning.BiasMergeEvery
+	if every <= 1 {
 		return nil
 	}
-	return &hot{shared: d.weights[at:], mine: []float32{d.w[at]}, base: []float32{d.w[at]}}
+	at := len(d.w) - 1
+	return &localCopy{shared: d.weights[at:], mine: []float32{d.w[at]}, base: []float32{d.w[at]}, every: every}
 }
 
-// room is how many of n updates may be made before the next flush.
-func (h *hot) room(n int) int {
-	if h == nil {
+// room is how many of n steps may be taken before the next merge.
+func (l *localCopy) room(n int) int {
+	if l == nil {
 		return n
 	}
-	return min(n, h.every-h.made)
+	return min(n, l.every-l.made)
 }
 
-// updated says that n updates were made, and flushes when it is time to.
-func (d *cpu) updated(n int) {
-	if d.hot == nil {
+// stepped tells whether it is time to merge, n local steps later.
+func (l *localCopy) stepped(n int) bool {
+	if l == nil {
+		return false
+	}
+	l.made += n
+	return l.made >= l.every
+}
+
+// room is how many of n steps may be taken before a merge is due.
+func (d *cpu) room(n int) int { return d.biasCopy.room(d.local.room(n)) }
+
+// stepped says that n steps were taken, and merges when it is time to.
+func (d *cpu) stepped(n int) {
+	if d.biasCopy.stepped(n) {
+		d.biasCopy.merge()
+	}
+	switch {
+	case d.local == nil:
 		d.sample.wrote(n)
-		return
-	}
-	if d.hot.made += n; d.hot.made >= d.hot.every {
-		d.flush()
+	case d.local.stepped(n):
+		d.merge()
 	}
 }
 
-// flush merges the worker's copy with the weights.
-func (d *cpu) flush() {
-	h := d.hot
-	if h == nil || h.made == 0 {
+// merge merges what has not been merged.
+func (d *cpu) merge() {
+	if d.biasCopy != nil {
+		d.biasCopy.merge()
+	}
+	l := d.local
+	if l == nil || l.made == 0 {
 		return
 	}
+	made := l.made
 	d.sample.look(d.bits)
-	h.merge()
-	d.sample.wrote(h.made)
-	h.made = 0
+	l.merge()
+	d.sample.wrote(made)
 }
 
-func (h *hot) merge() {
-	if h.lock == nil {
-		vec.Merge(h.shared, h.mine, h.base)
+// merge adds to the shared weights what was learnt since the last merge, and takes over
+// what they have become.
+func (l *localCopy) merge() {
+	l.made = 0
+	if l.center == nil {
+		vec.Merge(l.shared, l.mine, l.base)
 		return
 	}
-	mine := h.wait()
-	vec.Merge(h.shared, h.mine, h.base)
-	if mine {
-		atomic.CompareAndSwapUint32(h.lock, uint32(h.rank+1), 0)
-	}
+	l.mergeCentered()
 }
 
-// mergePatience is how long a worker waits for one that merges, which takes microseconds:
-// one that was stopped in between must not stop all.
-const mergePatience = time.Millisecond
-
-// wait takes the lock, or gives up.
-func (h *hot) wait() bool {
-	until := time.Time{}
-	for tries := 0; !atomic.CompareAndSwapUint32(h.lock, 0, uint32(h.rank+1)); tries++ {
-		control.Pause(tries)
-		switch {
-		case tries%100 != 0:
-		case until.IsZero():
-			until = time.Now().Add(mergePatience)
-		case time.Now().After(until):
-			return false
-		}
+// mergeCentered forms W and c of the copy, merges them, and goes on from V = W, s = 0 and
+// k = c - W mu.
+func (l *localCopy) mergeCentered() {
+	c := l.center
+	clear(c.learned)
+	clear(c.merged)
+	s := l.mine[c.S : c.S+c.Width]
+	vec.MergeCentered(l.shared[:c.Bias], l.mine[:c.Bias], l.base[:c.Bias], c.mean, s, c.learned, c.merged)
+	clear(s)
+	vec.Axpy(1, c.learned, l.mine[c.Bias:c.S])
+	for _, at := range [][2]int{{c.Bias, c.S}, {c.S + c.Width, len(l.mine)}} {
+		vec.Merge(l.shared[at[0]:at[1]], l.mine[at[0]:at[1]], l.base[at[0]:at[1]])
 	}
-	return true
+	vec.Axpy(-1, c.merged, l.mine[c.Bias:c.S])
 }

@@ -15,7 +15,7 @@ func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
 	}
 	n := 1
 	if d.fused {
-		n = d.hot.room(min(stride, left))
+		n = d.room(min(stride, left))
 	}
 	rows := d.queue[:n]
 	d.queue = d.queue[n:]

@@ -24,7 +24,7 @@ import (
 //	s.read()    the weights, or what a private copy holds of them, are read from here on
 //	s.wrote(n)  n updates that come from this read are in the weights
 //
-// A worker that keeps a copy reads when it renews the copy, and writes when it flushes
+// A worker that trains a copy reads when it renews the copy, and writes when it merges
 // the n updates made since. Each n goes into this worker's count, in a line of its own
 // that the others add up when they sample. Outside of samples the two calls cost a
 // subtraction, an addition and a store.

@@ -235,3 +235,18 @@ func TestCentredResume(t *testing.T) {
 		}
 	}
 }
+
+// TestMergedResume: what several workers have merged as W and c goes on as the same function in
+// one worker, which keeps V, s and k, and so the other way round.
+func TestMergedResume(t *testing.T) {
+	c := quick(t)
+	c.Center, c.Workers, c.Epochs, c.Model = "on", 2, 2, "mlp:8"
+	was := train(t, c)
+	for i, workers := range []int{1, 2, 1, 3} {
+		c = resumed(c)
+		c.Workers, c.LR, c.Epochs = workers, 1e-12, 3+i
+		if r := train(t, c); math.Abs(r.TestLoss-was.TestLoss) > 1e-5*was.TestLoss {
+			t.Errorf("resumed with %d workers: test loss %.9g, it was %.9g", workers, r.TestLoss, was.TestLoss)
+		}
+	}
+}

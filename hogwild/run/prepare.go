@@ -135,13 +135,16 @@ func (r *coordinator) begin() error {
 	r.epochs.position = rundir.Position{Epoch: 1}
 	if r.job.Resume == "" {
 		r.first.Init(r.mem.W, r.job.Seed)
+		if c, ok := model.CenteredOf(r.trained); ok && r.job.MergesCentered() {
+			c.ToMerged(r.mem.W, r.train.Mean)
+		}
 		return nil
 	}
 	f, err := rundir.ReadSnapshot(r.job.Resume)
 	if err != nil {
 		return err
 	}
-	s, err := f.Load(r.params, r.trained, r.job.Tuning.Center)
+	s, err := f.Load(&r.job, r.params, r.trained, r.train.Mean)
 	if err != nil {
 		return err
 	}

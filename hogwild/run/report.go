@@ -53,7 +53,7 @@ func (r *coordinator) result() rundir.Result {
 func tell(r *rundir.Result, c *tuning.Job) {
 	l := c.Tuning
 	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
-	r.LRCapped = l.Capped
+	r.LRCapped, r.Merge = l.Capped, c.MergeText()
 	if c.Optimizer == "momentum" {
 		r.MomentumUsed = l.Momentum
 	}

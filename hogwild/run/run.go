@@ -83,7 +83,11 @@ func (r *coordinator) start() error {
 	}
 	r.report.display.start(r.header()...)
 	law := &r.job.Tuning
-	for _, line := range append(law.Header(&r.job), law.Changes(&r.job)...) {
+	lines := law.Header(&r.job)
+	if text := r.job.MergeText(); text != "" && r.job.Workers > 1 {
+		lines = append([]string{text}, lines...)
+	}
+	for _, line := range append(lines, law.Changes(&r.job)...) {
 		r.report.display.event(line)
 	}
 	if r.epochs.position.Within {

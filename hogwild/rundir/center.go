@@ -1,47 +1,63 @@
 package rundir
 
-import (
-	"strings"
+import "hogwild/hogwild/model"
 
-	"hogwild/hogwild/model"
+// Centring: SGD on inputs less their means, while zeros stay zeros (model.Centered).
+// All that leaves the run is plain weights and bias, on inputs as they are. Only a snapshot
+// has, beside those, what the run goes on with, and says in which form.
+
+// The forms of the weights of a model that centres, as a snapshot names them. One that names
+// none has the local form.
+const (
+	formLocal  = "V, s, k"
+	formMerged = "W, 0, c"
 )
 
-// Centring: SGD on inputs less their means, while zeros stay zeros (model.Center).
-// All that leaves the run is plain weights and bias, on inputs as they are: the
-// weights are folded first. Only a snapshot has, beside those, what the run goes on
-// with.
-
-// isCenter tells s from the other tensors of a model that centres.
-func isCenter(p model.Param) bool { return strings.HasSuffix(p.Name, ".center") }
-
-// fold makes of the weights of a model that centres, whose tensors are ps, those of
-// the plain one: V - s mu', the bias k, and no s.
-func fold(ps []model.Param, w, mean []float32) []float32 {
-	plain := make([]float32, 0, len(w))
-	for i, at := range model.Offsets(ps) {
-		if !isCenter(ps[i]) {
-			plain = append(plain, w[at:at+ps[i].Len()]...)
-			continue
-		}
-		s := w[at : at+ps[i].Len()]
-		for j, mu := range mean { // the first layer's weights lie first, in x out
-			for k, sk := range s {
-				plain[j*len(s)+k] -= mu * sk
-			}
-		}
+func formOf(merged bool) string {
+	if merged {
+		return formMerged
 	}
-	return plain
+	return formLocal
 }
 
-// unfold is a model that centres as it begins from plain weights: s is zero.
-func unfold(ps []model.Param, plain []float32) []float32 {
-	var w []float32
-	for _, p := range ps {
-		if isCenter(p) {
-			w = append(w, make([]float32, p.Len())...)
-			continue
-		}
-		w, plain = append(w, plain[:p.Len()]...), plain[p.Len():]
+// changeForm changes weights w of the tensors ps from one form to another.
+func changeForm(ps []model.Param, w, mean []float32, from, to bool) {
+	c, ok := model.CenteredOf(ps)
+	switch {
+	case !ok || from == to:
+	case to:
+		c.ToMerged(w, mean)
+	default:
+		c.ToLocal(w, mean)
+	}
+}
+
+// toPlain makes of the weights of a model that centres, whose tensors are ps, those of
+// the plain one: V - s mu', the bias k, and no s.
+func toPlain(ps []model.Param, w, mean []float32, merged bool) []float32 {
+	c, ok := model.CenteredOf(ps)
+	if !ok {
+		return w
+	}
+	w = append([]float32(nil), w...)
+	if merged {
+		c.ToLocal(w, mean)
+	} else {
+		c.ToPlain(w, mean)
+	}
+	return append(w[:c.S], w[c.S+c.Width:]...)
+}
+
+// fromPlain is a model that centres as it begins from plain weights: s is zero.
+func fromPlain(ps []model.Param, plain, mean []float32, merged bool) []float32 {
+	c, ok := model.CenteredOf(ps)
+	if !ok {
+		return plain
+	}
+	w := append([]float32(nil), plain[:c.S]...)
+	w = append(append(w, make([]float32, c.Width)...), plain[c.S:]...)
+	if merged {
+		c.ToMerged(w, mean)
 	}
 	return w
 }

@@ -12,6 +12,7 @@
 package rundir
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,9 @@ const (
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk
 )
+
+// metaForm is the metadata that says in which form tensorExact is.
+const metaForm = "hogwild.centered"
 
 // Position is how far a run has come.
 type Position struct {
@@ -146,10 +150,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
-	if !s.Config.Tuning.Center {
-		return s.W
-	}
-	return fold(trained, s.W, s.Mean)
+	return toPlain(trained, s.W, s.Mean, s.Config.MergesCentered())
 }
 
 // SaveWeights writes the plain weights, the tensors params, into the run folder.
@@ -178,6 +179,7 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	meta["hogwild.position"] = string(pos)
 	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
 	if s.Config.Tuning.Center {
+		meta[metaForm] = formOf(s.Config.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
 	}
 	if s.Pos.Within {
@@ -212,6 +214,7 @@ type saved struct {
 	Config  tuning.Job
 	Meta    data.Meta
 	Pos     *Position
+	form    string // of the exact weights of a run that centred
 	tensors map[string]Tensor
 }
 
@@ -221,7 +224,7 @@ func ReadSaved(path string) (*saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &saved{path: path, tensors: map[string]Tensor{}}
+	f := &saved{path: path, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
 	if text["hogwild.config"] == "" {
 		return nil, fmt.Errorf("%s: has no model and scaling with its weights: it was not written by hogwild", path)
 	}
@@ -278,17 +281,22 @@ func ReadSnapshot(dir string) (*saved, error) {
 	return f, nil
 }
 
-// Load makes a snapshot of the file, with weights for a run that trains the tensors
-// trained. A run that centres goes on exactly where one that did so stopped, and from
-// the plain weights of any other.
-func (f *saved) Load(params, trained []model.Param, center bool) (*Snapshot, error) {
+// Load makes a snapshot of the file, with weights for the run c that trains the tensors
+// trained on inputs of these means. A run that centres goes on exactly where one that did so
+// stopped, if both keep their weights in one form, else from the same function; and from the
+// plain weights of any other.
+func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
 	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos}
 	var errs [5]error
 	s.W, errs[0] = f.Weights(params)
-	if exact, ok := f.tensors[tensorExact]; ok && center {
+	merged := c.MergesCentered()
+	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
 		s.W, errs[0] = exact.Floats()
-	} else if center && errs[0] == nil {
-		s.W = unfold(trained, s.W)
+		if errs[0] == nil {
+			changeForm(trained, s.W, mean, f.form == formMerged, merged)
+		}
+	} else if c.Tuning.Center && errs[0] == nil {
+		s.W = fromPlain(trained, s.W, mean, merged)
 	}
 	s.state, errs[1] = f.tensors[tensorState].Floats()
 	s.steps, errs[2] = uint64s(f.tensors[tensorSteps])
@@ -310,6 +318,7 @@ func SavedConfig(dir string) (config.Config, error) {
 		return config.Config{}, err
 	}
 	f.Config.Resume, f.Config.Run = dir, dir
+	f.Config.MergeEvery = cmp.Or(f.Config.MergeEvery, "auto") // had another name once
 	return f.Config.Config, nil
 }
 

@@ -14,6 +14,7 @@ import (
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
 type Result struct {
 	Mode              string   `json:"mode"`
+	Merge             string   `json:"merge,omitempty"` // how async workers on cores write: in place, or merged every so many local steps
 	Device            string   `json:"device"`
 	CPU               string   `json:"cpu"`            // what the loops ran on: avx512, avx2, neon, go; see HOGWILD_CPU
 	GPUs              []string `json:"gpus,omitempty"` // UUIDs of those that were used; the configuration may say "auto"
@@ -140,6 +141,9 @@ func (r Result) WriteText(w io.Writer) error {
 	row("start-up", "%.3f s", r.StartupSeconds)
 	if r.CPU != "" { // not of results before it was written down
 		row("cpu", "%s", r.CPU)
+	}
+	if r.Merge != "" {
+		row("merge", "%s", r.Merge)
 	}
 	row("train loss", "%s", human.Loss(r.TrainLoss))
 	row("test loss", "%s", human.Loss(r.TestLoss))

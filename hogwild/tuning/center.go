@@ -2,7 +2,6 @@ package tuning
 
 import (
 	"math"
-	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -16,11 +15,14 @@ const worthCentring = 0.8
 // settleCenter decides whether the run centres its inputs, and if so, sets Lambda to
 // that of the centred ones.
 func (c *Job) settleCenter(l *Tuning, set *data.Set, sample []data.Row) error {
-	if c.Center == "off" || c.Center == "auto" && (set.Kind == data.Sparse || c.loses(set)) {
+	if c.Center == "off" || c.Center == "auto" && (set.Kind == data.Sparse || c.writesInPlace()) {
 		return nil
 	}
 	if set.Kind == data.Sparse && c.GPU != "" {
 		return config.Usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
+	}
+	if c.Center == "on" && c.writesInPlace() {
+		return config.Usage("center on: with merge-every 1 the %d workers write V, s and k in place, and diverge when updates of V alone are lost; leave merge-every at auto, or center", c.Workers)
 	}
 	if err := c.MayCenter("a model without bias", c.Bias); err != nil || !c.Bias || !c.Centres() {
 		return err
@@ -30,14 +32,6 @@ func (c *Job) settleCenter(l *Tuning, set *data.Set, sample []data.Row) error {
 		l.Center, l.Lambda = true, centred
 	}
 	return nil
-}
-
-// loses tells whether workers of the run write a linear model where it lies, at the same
-// time, all of it at every step: centring does not bear what is lost then (see
-// mergesAlone). Perceptrons that are too large to be held back, whose steps are longer, bear it.
-func (c *Job) loses(set *data.Set) bool {
-	return c.Mode == "async" && c.GPU == "" && c.Workers > 1 && !strings.HasPrefix(c.Model, "mlp") &&
-		c.DenseMergePeriod(set.Kind, set.Features*max(1, len(set.Classes))) <= 1
 }
 
 // TrainedOptions are the options of the model that the run trains; those of the model that

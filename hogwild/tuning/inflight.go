@@ -24,31 +24,33 @@ func (c *Job) inFlight() int {
 	case delayed:
 		return k + 1
 	}
-	return c.heldBack()
+	return c.localSteps()
 }
 
-// heldBack is what the updates count for that w workers hold back, M each: see hot.
-// With a step of lr lambda h in the direction of lambda, a worker that is alone goes
-// 1-exp(-lr lambda h M) of its way in M updates. All together go w times that, which
+// localSteps is what the steps count for that w workers take on their copies, M each between
+// two merges. With a step of lr lambda h in the direction of lambda, a worker that is alone
+// goes 1-exp(-lr lambda h M) of its way in M steps. All together go w times that, which
 // grows when it is more than twice the way, as C steps in flight do when
 //
 //	C = M (pi/2) / -log(1-2/w)
 //
-// is at the bound. Two workers never go further than to the other side.
-func (c *Job) heldBack() int {
-	m, err := strconv.Atoi(c.FlushEvery)
-	if err != nil || c.Mode != "async" || c.Batch != 1 {
+// is at the bound. Two workers never go further than to the other side, but an update is
+// late all the same: by the up to M steps that the other had not merged when the copy was
+// renewed, and the up to M that it takes until the next merge. So an M counts for two at least.
+func (c *Job) localSteps() int {
+	m, err := strconv.Atoi(c.MergeEvery)
+	if err != nil || m == 1 || c.Mode != "async" || c.Batch != 1 || c.Workers == 1 {
 		return c.Workers
 	}
-	return max(c.Workers, int(float64(m)*perHeld(c.Workers)))
+	return max(c.Workers, int(float64(m)*perLocalStep(c.Workers)))
 }
 
-// perHeld is how many steps in flight one update held back by each of w workers counts for.
-func perHeld(w int) float64 {
+// perLocalStep is how many steps in flight one local step of each of w workers counts for.
+func perLocalStep(w int) float64 {
 	if w <= 2 {
-		return 0
+		return 2
 	}
-	return math.Pi / 2 / -math.Log(1-2/float64(w))
+	return max(2, math.Pi/2/-math.Log(1-2/float64(w)))
 }
 
 // An epoch has so many times the steps that are in flight, or more: most of them are to

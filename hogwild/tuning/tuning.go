@@ -44,8 +44,11 @@ type Tuning struct {
 	Momentum float64 `json:"momentum"`  // used
 	Center   bool    `json:"center"`    // the inputs are learned on less their means
 	BiasStep float64 `json:"bias_step"` // of a linear model's bias against that of its weights
-	Hold     int     `json:"hold"`      // updates that a worker may hold back within the knee; 0: any number
+	Hold     int     `json:"hold"`      // local steps that a worker may take between two merges within the knee; 0: any number
 	Capped   bool    `json:"capped"`    // LR is less than was asked for
+
+	MergeEvery     int `json:"merge_every"`      // local steps between two merges; 1: in place
+	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
 }
 
 // Job is a run as all its processes know it: what the user asked for, and what the run makes
@@ -72,14 +75,14 @@ func (c *Job) Choose(set *data.Set) (Tuning, error) {
 		l.Momentum = explicitMomentum(c.Momentum, l.InFlight)
 	}
 	if l.Knee = l.knee(c); l.Knee > 0 {
-		if c.Workers > 2 { // two may hold back any number
-			l.Hold = max(1, int(l.Knee/perHeld(c.Workers)))
-		}
+		l.Hold = max(1, int(l.Knee/perLocalStep(c.Workers)))
 		if c.LRCap != "off" && l.InFlight > 1 && float64(l.InFlight) > l.Knee {
 			l.LR, l.Capped = c.LR*l.Knee/float64(l.InFlight), true
 		}
 	}
-	return l, nil
+	settled := Job{Config: c.Config, Tuning: l}
+	err := settled.SettleMerges(set)
+	return settled.Tuning, err
 }
 
 // knee is how many steps in flight the learning rate asked for bears; 0: the law does

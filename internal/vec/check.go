@@ -111,6 +111,13 @@ var samples = [loopCount]func(n int, m *maker) []float32{
 		Merge(shared, mine, base)
 		return append(append(shared, mine...), base...)
 	},
+	LoopMergeCentered: func(n int, m *maker) []float32 {
+		rows := 1 + n%11
+		shared, mine, base := m.floats(rows*n), m.floats(rows*n), m.floats(rows*n)
+		learned, merged := m.floats(n), m.floats(n)
+		MergeCentered(shared, mine, base, m.floats(rows), m.floats(n), learned, merged)
+		return append(append(append(append(shared, mine...), base...), learned...), merged...)
+	},
 	LoopLargest: func(n int, m *maker) []float32 {
 		idx := make([]uint32, n)
 		for i := range idx {

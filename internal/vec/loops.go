@@ -11,32 +11,33 @@ type Loop uint8
 
 // The loops, by the functions that are made of them.
 const (
-	LoopDot         Loop = iota
-	LoopAxpy             // y += a x
-	LoopScale            // x *= a
-	LoopReLU             // ReLU
-	LoopReLUMask         // ReLUMask
-	LoopExpSum           // Softmax
-	LoopGemm             // products of dense batches: Mul, MulT, AddOuter
-	LoopLinear           // Linear.Steps
-	LoopFactor           // Factors.Steps
-	LoopConvRow          // ConvRow
-	LoopConvGrad         // ConvGrad
-	LoopPool             // Pool
-	LoopUnpool           // Unpool
-	LoopMerge            // Merge
-	LoopLargest          // the check of indices
-	LoopSparseGemv       // SparseGemv, Mul of sparse rows
-	LoopSparseGer        // SparseGer
-	LoopSparseOuter      // AddOuter of sparse rows
-	LoopNonzeros         // Nonzeros
-	LoopWiden            // Widen
-	LoopFetch            // asks for memory ahead of its use
+	LoopDot           Loop = iota
+	LoopAxpy               // y += a x
+	LoopScale              // x *= a
+	LoopReLU               // ReLU
+	LoopReLUMask           // ReLUMask
+	LoopExpSum             // Softmax
+	LoopGemm               // products of dense batches: Mul, MulT, AddOuter
+	LoopLinear             // Linear.Steps
+	LoopFactor             // Factors.Steps
+	LoopConvRow            // ConvRow
+	LoopConvGrad           // ConvGrad
+	LoopPool               // Pool
+	LoopUnpool             // Unpool
+	LoopMerge              // Merge
+	LoopMergeCentered      // MergeCentered
+	LoopLargest            // the check of indices
+	LoopSparseGemv         // SparseGemv, Mul of sparse rows
+	LoopSparseGer          // SparseGer
+	LoopSparseOuter        // AddOuter of sparse rows
+	LoopNonzeros           // Nonzeros
+	LoopWiden              // Widen
+	LoopFetch              // asks for memory ahead of its use
 	loopCount
 )
 
 var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear", "factor", "convrow",
-	"convgrad", "pool", "unpool", "merge", "largest", "sparsegemv", "sparseger", "sparseouter", "nonzeros", "widen", "fetch"}
+	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter", "nonzeros", "widen", "fetch"}
 
 // String is the name that HOGWILD_LOOPS_OFF takes.
 func (l Loop) String() string { return loopNames[l] }

@@ -45,7 +45,7 @@ func atMost(l Loop, s ISA) ISA {
 			return AVX2
 		}
 		return s
-	case LoopLinear, LoopFetch:
+	case LoopLinear, LoopMergeCentered, LoopFetch:
 		return min(s, AVX2)
 	}
 	return min(s, AVX512)
@@ -232,6 +232,10 @@ func mergeFast(shared, mine, base []float32) {
 	} else {
 		mergeAVX2(&shared[0], &mine[0], &base[0], len(shared))
 	}
+}
+
+func mergeCenteredFast(shared, mine, base, mu, s, learned, merged []float32) {
+	mergeCenteredAVX2(&shared[0], &mine[0], &base[0], &mu[0], len(mu), &s[0], &learned[0], &merged[0], len(s))
 }
 
 func largestFast(idx []uint32) uint32 {

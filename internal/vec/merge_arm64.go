@@ -8,3 +8,8 @@ package vec
 //
 //go:noescape
 func mergeNEON(shared, mine, base *float32, n int)
+
+// mergeCenteredNEON is mergeCenteredGo. A sum is loaded and stored once for eight rows.
+//
+//go:noescape
+func mergeCenteredNEON(shared, mine, base, mu *float32, rows int, s, learned, merged *float32, k int)

@@ -127,3 +127,1092 @@ TEXT mergeNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd000020 // str s0, [x1]
 	WORD $0xbd000040 // str s0, [x2]
 	WORD $0xd65f03c0 // ret
+
+// func mergeCenteredNEON(shared, mine, base, mu *float32, rows int, s, learned, merged *float32, k int)
+TEXT ·mergeCenteredNEON(SB), NOSPLIT, $0-72
+	MOVD $shared+0(FP), R0
+	JMP mergeCenteredNEON<>(SB)
+
+TEXT mergeCenteredNEON<>(SB), NOSPLIT|NOFRAME, $0-0
+	PCALIGN $32
+	WORD $0xf9401008 // ldr x8, [x0, #32]
+	WORD $0xf100211f // cmp x8, #8
+	WORD $0x54006c8b // b.lt BB1_15
+	WORD $0xf940200a // ldr x10, [x0, #64]
+	WORD $0x1400009e // b BB1_4
+	// BB1_2:
+	WORD $0xfd400142 // ldr d2, [x10]
+	WORD $0xa9432c0a // ldp x10, x11, [x0, #48]
+	WORD $0xfc696941 // ldr d1, [x10, x9]
+	WORD $0xfc696960 // ldr d0, [x11, x9]
+	WORD $0xa9402c0a // ldp x10, x11, [x0]
+	WORD $0xa941340c // ldp x12, x13, [x0, #16]
+	WORD $0xbd4001a3 // ldr s3, [x13]
+	WORD $0x8b08096b // add x11, x11, x8, lsl #2
+	WORD $0x8b08094a // add x10, x10, x8, lsl #2
+	WORD $0x8b080988 // add x8, x12, x8, lsl #2
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0xbd400583 // ldr s3, [x12, #4]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0xbd400983 // ldr s3, [x12, #8]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0xbd400d83 // ldr s3, [x12, #12]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0xbd401183 // ldr s3, [x12, #16]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0xbd401583 // ldr s3, [x12, #20]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400164 // ldr d4, [x11]
+	WORD $0xfd400106 // ldr d6, [x8]
+	WORD $0xfd400145 // ldr d5, [x10]
+	WORD $0xbd401983 // ldr s3, [x12, #24]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0xfd000104 // str d4, [x8]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0xd37ef58c // lsl x12, x12, #2
+	WORD $0xbd401da3 // ldr s3, [x13, #28]
+	WORD $0xfc6c6964 // ldr d4, [x11, x12]
+	WORD $0xfc6c6905 // ldr d5, [x8, x12]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xfc6c6942 // ldr d2, [x10, x12]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0xfc2c6942 // str d2, [x10, x12]
+	WORD $0xfc2c6962 // str d2, [x11, x12]
+	WORD $0xfc2c6902 // str d2, [x8, x12]
+	WORD $0x4f831040 // fmla v0.4s, v2.4s, v3.s[0]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
+	WORD $0xfc296901 // str d1, [x8, x9]
+	WORD $0xf9401c08 // ldr x8, [x0, #56]
+	WORD $0xfc296900 // str d0, [x8, x9]
+	// BB1_3:
+	WORD $0xf940200a // ldr x10, [x0, #64]
+	WORD $0xa9402408 // ldp x8, x9, [x0]
+	WORD $0xd37be94d // lsl x13, x10, #5
+	WORD $0xa941300b // ldp x11, x12, [x0, #16]
+	WORD $0x8b0d0108 // add x8, x8, x13
+	WORD $0x8b0d0129 // add x9, x9, x13
+	WORD $0x8b0d016b // add x11, x11, x13
+	WORD $0xa9002408 // stp x8, x9, [x0]
+	WORD $0xf9401009 // ldr x9, [x0, #32]
+	WORD $0x91008188 // add x8, x12, #32
+	WORD $0xf1003d3f // cmp x9, #15
+	WORD $0xa901200b // stp x11, x8, [x0, #16]
+	WORD $0xd1002128 // sub x8, x9, #8
+	WORD $0xf9001008 // str x8, [x0, #32]
+	WORD $0x540058ad // b.le BB1_15
+	// BB1_4:
+	WORD $0xf100115f // cmp x10, #4
+	WORD $0x540000aa // b.ge BB1_6
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0x14000096 // b BB1_8
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_6:
+	WORD $0xaa1f03e9 // mov x9, xzr
+	WORD $0xaa1f03e8 // mov x8, xzr
+	// BB1_7:
+	WORD $0xa942ac0a // ldp x10, x11, [x0, #40]
+	WORD $0x3ce96942 // ldr q2, [x10, x9]
+	WORD $0xf9401c0a // ldr x10, [x0, #56]
+	WORD $0x3ce96961 // ldr q1, [x11, x9]
+	WORD $0xa941380d // ldp x13, x14, [x0, #16]
+	WORD $0xbd4001c3 // ldr s3, [x14]
+	WORD $0x3ce96940 // ldr q0, [x10, x9]
+	WORD $0xa940280b // ldp x11, x10, [x0]
+	WORD $0x8b09014a // add x10, x10, x9
+	WORD $0x8b09016c // add x12, x11, x9
+	WORD $0x8b0901ab // add x11, x13, x9
+	WORD $0x3dc00144 // ldr q4, [x10]
+	WORD $0x3dc00166 // ldr q6, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x3dc00185 // ldr q5, [x12]
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4f8310a0 // fmla v0.4s, v5.4s, v3.s[0]
+	WORD $0x3d800185 // str q5, [x12]
+	WORD $0x3d800145 // str q5, [x10]
+	WORD $0x3d800165 // str q5, [x11]
+	WORD $0xf940200d // ldr x13, [x0, #64]
+	WORD $0xf9400c0f // ldr x15, [x0, #24]
+	WORD $0xd37ef5ae // lsl x14, x13, #2
+	WORD $0xbd4005e6 // ldr s6, [x15, #4]
+	WORD $0x3cee6947 // ldr q7, [x10, x14]
+	WORD $0x3cee6971 // ldr q17, [x11, x14]
+	WORD $0x3cee6990 // ldr q16, [x12, x14]
+	WORD $0x4f865047 // fmls v7.4s, v2.4s, v6.s[0]
+	WORD $0x4eb1d4f1 // fsub v17.4s, v7.4s, v17.4s
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
+	WORD $0x4e31d611 // fadd v17.4s, v16.4s, v17.4s
+	WORD $0x3cae6991 // str q17, [x12, x14]
+	WORD $0x3cae6951 // str q17, [x10, x14]
+	WORD $0x3cae6971 // str q17, [x11, x14]
+	WORD $0x4f861220 // fmla v0.4s, v17.4s, v6.s[0]
+	WORD $0xf940200e // ldr x14, [x0, #64]
+	WORD $0xd37ef5ce // lsl x14, x14, #2
+	WORD $0x8b0d09cd // add x13, x14, x13, lsl #2
+	WORD $0xf9400c0e // ldr x14, [x0, #24]
+	WORD $0x3ced6953 // ldr q19, [x10, x13]
+	WORD $0x3ced6974 // ldr q20, [x11, x13]
+	WORD $0x3ced6992 // ldr q18, [x12, x13]
+	WORD $0xbd4009d0 // ldr s16, [x14, #8]
+	WORD $0x4f905053 // fmls v19.4s, v2.4s, v16.s[0]
+	WORD $0x4eb4d674 // fsub v20.4s, v19.4s, v20.4s
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4e34d654 // fadd v20.4s, v18.4s, v20.4s
+	WORD $0x3cad6994 // str q20, [x12, x13]
+	WORD $0x4f901280 // fmla v0.4s, v20.4s, v16.s[0]
+	WORD $0x3cad6954 // str q20, [x10, x13]
+	WORD $0x3cad6974 // str q20, [x11, x13]
+	WORD $0xf940200e // ldr x14, [x0, #64]
+	WORD $0xf9400c10 // ldr x16, [x0, #24]
+	WORD $0x8b0e09af // add x15, x13, x14, lsl #2
+	WORD $0xbd400e12 // ldr s18, [x16, #12]
+	WORD $0x3cef6956 // ldr q22, [x10, x15]
+	WORD $0x4f925056 // fmls v22.4s, v2.4s, v18.s[0]
+	WORD $0x3cef6977 // ldr q23, [x11, x15]
+	WORD $0x3cef6995 // ldr q21, [x12, x15]
+	WORD $0x4eb7d6d7 // fsub v23.4s, v22.4s, v23.4s
+	WORD $0x4f9212c1 // fmla v1.4s, v22.4s, v18.s[0]
+	WORD $0x4e37d6b7 // fadd v23.4s, v21.4s, v23.4s
+	WORD $0x4f9212e0 // fmla v0.4s, v23.4s, v18.s[0]
+	WORD $0x3caf6997 // str q23, [x12, x15]
+	WORD $0x3caf6957 // str q23, [x10, x15]
+	WORD $0x3caf6977 // str q23, [x11, x15]
+	WORD $0xf940200f // ldr x15, [x0, #64]
+	WORD $0xf9400c10 // ldr x16, [x0, #24]
+	WORD $0xd37ef5ef // lsl x15, x15, #2
+	WORD $0x8b0e09ef // add x15, x15, x14, lsl #2
+	WORD $0xbd401215 // ldr s21, [x16, #16]
+	WORD $0x8b0f01ae // add x14, x13, x15
+	WORD $0x3cee6958 // ldr q24, [x10, x14]
+	WORD $0x3cee697a // ldr q26, [x11, x14]
+	WORD $0x4f955058 // fmls v24.4s, v2.4s, v21.s[0]
+	WORD $0x3cee6999 // ldr q25, [x12, x14]
+	WORD $0x4ebad71a // fsub v26.4s, v24.4s, v26.4s
+	WORD $0x4f951301 // fmla v1.4s, v24.4s, v21.s[0]
+	WORD $0x4e3ad739 // fadd v25.4s, v25.4s, v26.4s
+	WORD $0x4f951320 // fmla v0.4s, v25.4s, v21.s[0]
+	WORD $0x3cae6999 // str q25, [x12, x14]
+	WORD $0x3cae6959 // str q25, [x10, x14]
+	WORD $0x3cae6979 // str q25, [x11, x14]
+	WORD $0xf9402010 // ldr x16, [x0, #64]
+	WORD $0xf9400c01 // ldr x1, [x0, #24]
+	WORD $0x8b1009f1 // add x17, x15, x16, lsl #2
+	WORD $0x8b1101b1 // add x17, x13, x17
+	WORD $0xbd401423 // ldr s3, [x1, #20]
+	WORD $0x3cf16944 // ldr q4, [x10, x17]
+	WORD $0x3cf16966 // ldr q6, [x11, x17]
+	WORD $0x3cf16985 // ldr q5, [x12, x17]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x3cb16985 // str q5, [x12, x17]
+	WORD $0x3cb16945 // str q5, [x10, x17]
+	WORD $0x3cb16965 // str q5, [x11, x17]
+	WORD $0x4f8310a0 // fmla v0.4s, v5.4s, v3.s[0]
+	WORD $0xf9402011 // ldr x17, [x0, #64]
+	WORD $0xd37ef631 // lsl x17, x17, #2
+	WORD $0x8b100a30 // add x16, x17, x16, lsl #2
+	WORD $0x8b1001ef // add x15, x15, x16
+	WORD $0x8b0f01ad // add x13, x13, x15
+	WORD $0xf9400c0f // ldr x15, [x0, #24]
+	WORD $0x3ced6947 // ldr q7, [x10, x13]
+	WORD $0x3ced6971 // ldr q17, [x11, x13]
+	WORD $0x3ced6990 // ldr q16, [x12, x13]
+	WORD $0xbd4019e6 // ldr s6, [x15, #24]
+	WORD $0x4f865047 // fmls v7.4s, v2.4s, v6.s[0]
+	WORD $0x4eb1d4f1 // fsub v17.4s, v7.4s, v17.4s
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	WORD $0x3cad6990 // str q16, [x12, x13]
+	WORD $0x3cad6950 // str q16, [x10, x13]
+	WORD $0x3cad6970 // str q16, [x11, x13]
+	WORD $0x4f861200 // fmla v0.4s, v16.4s, v6.s[0]
+	WORD $0xf940200d // ldr x13, [x0, #64]
+	WORD $0x8b0d0a0d // add x13, x16, x13, lsl #2
+	WORD $0x8b0d01cd // add x13, x14, x13
+	WORD $0xf9400c0e // ldr x14, [x0, #24]
+	WORD $0x3ced6952 // ldr q18, [x10, x13]
+	WORD $0x3ced6993 // ldr q19, [x12, x13]
+	WORD $0xbd401dd1 // ldr s17, [x14, #28]
+	WORD $0x4f915052 // fmls v18.4s, v2.4s, v17.s[0]
+	WORD $0x3ced6962 // ldr q2, [x11, x13]
+	WORD $0x4f911241 // fmla v1.4s, v18.4s, v17.s[0]
+	WORD $0x4ea2d642 // fsub v2.4s, v18.4s, v2.4s
+	WORD $0x4e22d662 // fadd v2.4s, v19.4s, v2.4s
+	WORD $0x3cad6982 // str q2, [x12, x13]
+	WORD $0x4f911040 // fmla v0.4s, v2.4s, v17.s[0]
+	WORD $0x3cad6942 // str q2, [x10, x13]
+	WORD $0x3cad6962 // str q2, [x11, x13]
+	WORD $0x9100210b // add x11, x8, #8
+	WORD $0x91001108 // add x8, x8, #4
+	WORD $0xf940180a // ldr x10, [x0, #48]
+	WORD $0x3ca96941 // str q1, [x10, x9]
+	WORD $0xf9401c0a // ldr x10, [x0, #56]
+	WORD $0x3ca96940 // str q0, [x10, x9]
+	WORD $0x91004129 // add x9, x9, #16
+	WORD $0xf940200a // ldr x10, [x0, #64]
+	WORD $0xeb0a017f // cmp x11, x10
+	WORD $0x54ffee0d // b.le BB1_7
+	// BB1_8:
+	WORD $0xeb08015f // cmp x10, x8
+	WORD $0x54ffeaed // b.le BB1_3
+	WORD $0xf9401409 // ldr x9, [x0, #40]
+	WORD $0x4b08014b // sub w11, w10, w8
+	WORD $0x71000d7f // cmp w11, #3
+	WORD $0x8b08092a // add x10, x9, x8, lsl #2
+	WORD $0x54001320 // b.eq BB1_13
+	WORD $0x7100097f // cmp w11, #2
+	WORD $0xd37ef509 // lsl x9, x8, #2
+	WORD $0x54ffd820 // b.eq BB1_2
+	WORD $0x7100057f // cmp w11, #1
+	WORD $0x54003221 // b.ne BB1_14
+	WORD $0xbd400142 // ldr s2, [x10]
+	WORD $0xa9432c0a // ldp x10, x11, [x0, #48]
+	WORD $0x8b08094a // add x10, x10, x8, lsl #2
+	WORD $0xa941340c // ldp x12, x13, [x0, #16]
+	WORD $0xbd4001a3 // ldr s3, [x13]
+	WORD $0xbd400141 // ldr s1, [x10]
+	WORD $0x8b08096a // add x10, x11, x8, lsl #2
+	WORD $0xbd400140 // ldr s0, [x10]
+	WORD $0xa9402c0a // ldp x10, x11, [x0]
+	WORD $0x8b08096b // add x11, x11, x8, lsl #2
+	WORD $0x8b08094a // add x10, x10, x8, lsl #2
+	WORD $0x8b080988 // add x8, x12, x8, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4005a3 // ldr s3, [x13, #4]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4009a3 // ldr s3, [x13, #8]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd400da3 // ldr s3, [x13, #12]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4011a3 // ldr s3, [x13, #16]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4015a3 // ldr s3, [x13, #20]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4019a3 // ldr s3, [x13, #24]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd400164 // ldr s4, [x11]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd400106 // ldr s6, [x8]
+	WORD $0xbd400145 // ldr s5, [x10]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xbd000144 // str s4, [x10]
+	WORD $0xbd000164 // str s4, [x11]
+	WORD $0xbd000104 // str s4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0f // ldr x15, [x0, #24]
+	WORD $0x8b0c096e // add x14, x11, x12, lsl #2
+	WORD $0xbd401de3 // ldr s3, [x15, #28]
+	WORD $0x8b0c090f // add x15, x8, x12, lsl #2
+	WORD $0x8b0c094d // add x13, x10, x12, lsl #2
+	WORD $0xbd4001c4 // ldr s4, [x14]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xbd4001e5 // ldr s5, [x15]
+	WORD $0xbd4001a2 // ldr s2, [x13]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4f831040 // fmla v0.4s, v2.4s, v3.s[0]
+	WORD $0xbc2c7942 // str s2, [x10, x12, lsl #2]
+	WORD $0xbc2c7962 // str s2, [x11, x12, lsl #2]
+	WORD $0xbc2c7902 // str s2, [x8, x12, lsl #2]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
+	WORD $0xbc296901 // str s1, [x8, x9]
+	WORD $0xf9401c08 // ldr x8, [x0, #56]
+	WORD $0xbc296900 // str s0, [x8, x9]
+	WORD $0x17fffeba // b BB1_3
+	// BB1_13:
+	WORD $0xfd400142 // ldr d2, [x10]
+	WORD $0xbd400940 // ldr s0, [x10, #8]
+	WORD $0x6e180402 // mov v2.d[1], v0.d[0]
+	WORD $0xa9432809 // ldp x9, x10, [x0, #48]
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xfd400121 // ldr d1, [x9]
+	WORD $0xbd400923 // ldr s3, [x9, #8]
+	WORD $0x8b080949 // add x9, x10, x8, lsl #2
+	WORD $0xa941300b // ldp x11, x12, [x0, #16]
+	WORD $0x8b08096b // add x11, x11, x8, lsl #2
+	WORD $0xfd400167 // ldr d7, [x11]
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0xfd400120 // ldr d0, [x9]
+	WORD $0x6e180461 // mov v1.d[1], v3.d[0]
+	WORD $0xbd400923 // ldr s3, [x9, #8]
+	WORD $0xa9402809 // ldp x9, x10, [x0]
+	WORD $0x8b08094a // add x10, x10, x8, lsl #2
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0x6e180460 // mov v0.d[1], v3.d[0]
+	WORD $0xbd400183 // ldr s3, [x12]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xbd400966 // ldr s6, [x11, #8]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804c7 // mov v7.d[1], v6.d[0]
+	WORD $0x4ea7d484 // fsub v4.4s, v4.4s, v7.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0xbd400967 // ldr s7, [x11, #8]
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0xbd400583 // ldr s3, [x12, #4]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xfd400166 // ldr d6, [x11]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804e6 // mov v6.d[1], v7.d[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0xbd400967 // ldr s7, [x11, #8]
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0xbd400983 // ldr s3, [x12, #8]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xfd400166 // ldr d6, [x11]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804e6 // mov v6.d[1], v7.d[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd400da3 // ldr s3, [x13, #12]
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0xbd400967 // ldr s7, [x11, #8]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xfd400166 // ldr d6, [x11]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804e6 // mov v6.d[1], v7.d[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0xbd4011a3 // ldr s3, [x13, #16]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0xfd400167 // ldr d7, [x11]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xbd400966 // ldr s6, [x11, #8]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804c7 // mov v7.d[1], v6.d[0]
+	WORD $0x4ea7d484 // fsub v4.4s, v4.4s, v7.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0xbd400967 // ldr s7, [x11, #8]
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0xbd401583 // ldr s3, [x12, #20]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xfd400166 // ldr d6, [x11]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804e6 // mov v6.d[1], v7.d[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400926 // ldr s6, [x9, #8]
+	WORD $0xbd400967 // ldr s7, [x11, #8]
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0xbd401983 // ldr s3, [x12, #24]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd400125 // ldr d5, [x9]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xfd400166 // ldr d6, [x11]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804e6 // mov v6.d[1], v7.d[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0xfd000124 // str d4, [x9]
+	WORD $0x4d0081a4 // st1 { v4.s }[2], [x13]
+	WORD $0xfd000144 // str d4, [x10]
+	WORD $0x4d008184 // st1 { v4.s }[2], [x12]
+	WORD $0xfd000164 // str d4, [x11]
+	WORD $0x4d0081c4 // st1 { v4.s }[2], [x14]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0xbd401da3 // ldr s3, [x13, #28]
+	WORD $0x8b0c0929 // add x9, x9, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0xbd400966 // ldr s6, [x11, #8]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xbd400925 // ldr s5, [x9, #8]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0xfd400122 // ldr d2, [x9]
+	WORD $0x6e1804a2 // mov v2.d[1], v5.d[0]
+	WORD $0xfd400165 // ldr d5, [x11]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
+	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD $0xfd000122 // str d2, [x9]
+	WORD $0x4d0081a2 // st1 { v2.s }[2], [x13]
+	WORD $0xfd000142 // str d2, [x10]
+	WORD $0x4d008182 // st1 { v2.s }[2], [x12]
+	WORD $0xfd000162 // str d2, [x11]
+	WORD $0x4d0081c2 // st1 { v2.s }[2], [x14]
+	WORD $0x4f831040 // fmla v0.4s, v2.4s, v3.s[0]
+	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xfc008521 // str d1, [x9], #8
+	WORD $0x4d008121 // st1 { v1.s }[2], [x9]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0x8b080928 // add x8, x9, x8, lsl #2
+	WORD $0xfc008500 // str d0, [x8], #8
+	WORD $0x4d008100 // st1 { v0.s }[2], [x8]
+	WORD $0x17fffdbd // b BB1_3
+	// BB1_14:
+	WORD $0x3dc00142 // ldr q2, [x10]
+	WORD $0xa9432c0a // ldp x10, x11, [x0, #48]
+	WORD $0x3ce96941 // ldr q1, [x10, x9]
+	WORD $0x3ce96960 // ldr q0, [x11, x9]
+	WORD $0xa9402c0a // ldp x10, x11, [x0]
+	WORD $0xa941340c // ldp x12, x13, [x0, #16]
+	WORD $0xbd4001a3 // ldr s3, [x13]
+	WORD $0x8b08096b // add x11, x11, x8, lsl #2
+	WORD $0x8b08094a // add x10, x10, x8, lsl #2
+	WORD $0x8b080988 // add x8, x12, x8, lsl #2
+	WORD $0x3dc00164 // ldr q4, [x11]
+	WORD $0x3dc00106 // ldr q6, [x8]
+	WORD $0x3dc00145 // ldr q5, [x10]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x3d800145 // str q5, [x10]
+	WORD $0x4f8310a0 // fmla v0.4s, v5.4s, v3.s[0]
+	WORD $0x3d800165 // str q5, [x11]
+	WORD $0x3d800105 // str q5, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0x3dc00164 // ldr q4, [x11]
+	WORD $0x3dc00106 // ldr q6, [x8]
+	WORD $0x3dc00145 // ldr q5, [x10]
+	WORD $0xbd400583 // ldr s3, [x12, #4]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x3d800144 // str q4, [x10]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0x3d800164 // str q4, [x11]
+	WORD $0x3d800104 // str q4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0x3dc00164 // ldr q4, [x11]
+	WORD $0x3dc00106 // ldr q6, [x8]
+	WORD $0x3dc00145 // ldr q5, [x10]
+	WORD $0xbd400983 // ldr s3, [x12, #8]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x3d800145 // str q5, [x10]
+	WORD $0x4f8310a0 // fmla v0.4s, v5.4s, v3.s[0]
+	WORD $0x3d800165 // str q5, [x11]
+	WORD $0x3d800105 // str q5, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd400da3 // ldr s3, [x13, #12]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x3dc00164 // ldr q4, [x11]
+	WORD $0x3dc00106 // ldr q6, [x8]
+	WORD $0x3dc00145 // ldr q5, [x10]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	WORD $0x3d800144 // str q4, [x10]
+	WORD $0x4f831080 // fmla v0.4s, v4.4s, v3.s[0]
+	WORD $0x3d800164 // str q4, [x11]
+	WORD $0x3d800104 // str q4, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4011a3 // ldr s3, [x13, #16]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x3dc00164 // ldr q4, [x11]
+	WORD $0x3dc00106 // ldr q6, [x8]
+	WORD $0x3dc00145 // ldr q5, [x10]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x4ea6d486 // fsub v6.4s, v4.4s, v6.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x3d800145 // str q5, [x10]
+	WORD $0x4f8310a0 // fmla v0.4s, v5.4s, v3.s[0]
+	WORD $0x3d800165 // str q5, [x11]
+	WORD $0x3d800105 // str q5, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0xf9400c0c // ldr x12, [x0, #24]
+	WORD $0x3dc00167 // ldr q7, [x11]
+	WORD $0x3dc00111 // ldr q17, [x8]
+	WORD $0x3dc00150 // ldr q16, [x10]
+	WORD $0xbd401586 // ldr s6, [x12, #20]
+	WORD $0x4f865047 // fmls v7.4s, v2.4s, v6.s[0]
+	WORD $0x4eb1d4f1 // fsub v17.4s, v7.4s, v17.4s
+	WORD $0x4f8610e1 // fmla v1.4s, v7.4s, v6.s[0]
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	WORD $0x3d800150 // str q16, [x10]
+	WORD $0x4f861200 // fmla v0.4s, v16.4s, v6.s[0]
+	WORD $0x3d800170 // str q16, [x11]
+	WORD $0x3d800110 // str q16, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0x8b0c096b // add x11, x11, x12, lsl #2
+	WORD $0xbd4019b1 // ldr s17, [x13, #24]
+	WORD $0x8b0c0908 // add x8, x8, x12, lsl #2
+	WORD $0x8b0c094a // add x10, x10, x12, lsl #2
+	WORD $0x3dc00172 // ldr q18, [x11]
+	WORD $0x3dc00114 // ldr q20, [x8]
+	WORD $0x3dc00153 // ldr q19, [x10]
+	WORD $0x4f915052 // fmls v18.4s, v2.4s, v17.s[0]
+	WORD $0x4eb4d654 // fsub v20.4s, v18.4s, v20.4s
+	WORD $0x4f911241 // fmla v1.4s, v18.4s, v17.s[0]
+	WORD $0x4e34d673 // fadd v19.4s, v19.4s, v20.4s
+	WORD $0x3d800153 // str q19, [x10]
+	WORD $0x4f911260 // fmla v0.4s, v19.4s, v17.s[0]
+	WORD $0x3d800173 // str q19, [x11]
+	WORD $0x3d800113 // str q19, [x8]
+	WORD $0xf940200c // ldr x12, [x0, #64]
+	WORD $0xf9400c0d // ldr x13, [x0, #24]
+	WORD $0xd37ef58c // lsl x12, x12, #2
+	WORD $0xbd401da3 // ldr s3, [x13, #28]
+	WORD $0x3cec6964 // ldr q4, [x11, x12]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0x3cec6905 // ldr q5, [x8, x12]
+	WORD $0x3cec6942 // ldr q2, [x10, x12]
+	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD $0x4f831040 // fmla v0.4s, v2.4s, v3.s[0]
+	WORD $0x3cac6942 // str q2, [x10, x12]
+	WORD $0x3cac6962 // str q2, [x11, x12]
+	WORD $0x3cac6902 // str q2, [x8, x12]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
+	WORD $0x3ca96901 // str q1, [x8, x9]
+	WORD $0xf9401c08 // ldr x8, [x0, #56]
+	WORD $0x3ca96900 // str q0, [x8, x9]
+	WORD $0x17fffd2e // b BB1_3
+	// BB1_15:
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x540017eb // b.lt BB1_30
+	WORD $0xf9402009 // ldr x9, [x0, #64]
+	WORD $0x14000025 // b BB1_19
+	// BB1_17:
+	WORD $0xfd400120 // ldr d0, [x9]
+	WORD $0xa9432809 // ldp x9, x10, [x0, #48]
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0xfc686921 // ldr d1, [x9, x8]
+	WORD $0xfc686942 // ldr d2, [x10, x8]
+	WORD $0xa9412809 // ldp x9, x10, [x0, #16]
+	WORD $0xbd400143 // ldr s3, [x10]
+	WORD $0xa9402c0a // ldp x10, x11, [x0]
+	WORD $0xfc686925 // ldr d5, [x9, x8]
+	WORD $0xfc686964 // ldr d4, [x11, x8]
+	WORD $0x4f835004 // fmls v4.4s, v0.4s, v3.s[0]
+	WORD $0xfc686940 // ldr d0, [x10, x8]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0xfc286940 // str d0, [x10, x8]
+	WORD $0xfc286960 // str d0, [x11, x8]
+	WORD $0xfc286920 // str d0, [x9, x8]
+	WORD $0x4f831002 // fmla v2.4s, v0.4s, v3.s[0]
+	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xfc286921 // str d1, [x9, x8]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0xfc286922 // str d2, [x9, x8]
+	// BB1_18:
+	WORD $0xf9402009 // ldr x9, [x0, #64]
+	WORD $0xa9402808 // ldp x8, x10, [x0]
+	WORD $0x8b090908 // add x8, x8, x9, lsl #2
+	WORD $0x8b09094a // add x10, x10, x9, lsl #2
+	WORD $0xa9002808 // stp x8, x10, [x0]
+	WORD $0xa9412808 // ldp x8, x10, [x0, #16]
+	WORD $0x8b090908 // add x8, x8, x9, lsl #2
+	WORD $0x9100114a // add x10, x10, #4
+	WORD $0xa9012808 // stp x8, x10, [x0, #16]
+	WORD $0xf9401008 // ldr x8, [x0, #32]
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0xf9001008 // str x8, [x0, #32]
+	WORD $0x5400132d // b.le BB1_30
+	// BB1_19:
+	WORD $0xf100113f // cmp x9, #4
+	WORD $0x5400006a // b.ge BB1_21
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0x14000024 // b BB1_23
+	// BB1_21:
+	WORD $0xaa1f03ea // mov x10, xzr
+	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_22:
+	WORD $0xa942ac09 // ldp x9, x11, [x0, #40]
+	WORD $0x3cea6920 // ldr q0, [x9, x10]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0x3cea6961 // ldr q1, [x11, x10]
+	WORD $0xa941340c // ldp x12, x13, [x0, #16]
+	WORD $0xbd4001a3 // ldr s3, [x13]
+	WORD $0x3cea6985 // ldr q5, [x12, x10]
+	WORD $0x3cea6922 // ldr q2, [x9, x10]
+	WORD $0xa9402c09 // ldp x9, x11, [x0]
+	WORD $0x3cea6964 // ldr q4, [x11, x10]
+	WORD $0x4f835004 // fmls v4.4s, v0.4s, v3.s[0]
+	WORD $0x3cea6920 // ldr q0, [x9, x10]
+	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e25d400 // fadd v0.4s, v0.4s, v5.4s
+	WORD $0x3caa6920 // str q0, [x9, x10]
+	WORD $0x4f831002 // fmla v2.4s, v0.4s, v3.s[0]
+	WORD $0x3caa6960 // str q0, [x11, x10]
+	WORD $0x3caa6980 // str q0, [x12, x10]
+	WORD $0x9100210b // add x11, x8, #8
+	WORD $0x91001108 // add x8, x8, #4
+	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0x3caa6921 // str q1, [x9, x10]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0x3caa6922 // str q2, [x9, x10]
+	WORD $0x9100414a // add x10, x10, #16
+	WORD $0xf9402009 // ldr x9, [x0, #64]
+	WORD $0xeb09017f // cmp x11, x9
+	WORD $0x54fffc8d // b.le BB1_22
+	// BB1_23:
+	WORD $0xeb08013f // cmp x9, x8
+	WORD $0x54fff96d // b.le BB1_18
+	WORD $0x4b08012a // sub w10, w9, w8
+	WORD $0xf9401409 // ldr x9, [x0, #40]
+	WORD $0x71000d5f // cmp w10, #3
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0x54000420 // b.eq BB1_28
+	WORD $0x7100095f // cmp w10, #2
+	WORD $0x54fff5a0 // b.eq BB1_17
+	WORD $0x7100055f // cmp w10, #1
+	WORD $0x540009e1 // b.ne BB1_29
+	WORD $0xbd400120 // ldr s0, [x9]
+	WORD $0xa9432809 // ldp x9, x10, [x0, #48]
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xa941380d // ldp x13, x14, [x0, #16]
+	WORD $0xbd4001c3 // ldr s3, [x14]
+	WORD $0x8b0809ae // add x14, x13, x8, lsl #2
+	WORD $0xbd400121 // ldr s1, [x9]
+	WORD $0x8b080949 // add x9, x10, x8, lsl #2
+	WORD $0xbd4001c5 // ldr s5, [x14]
+	WORD $0xbd400122 // ldr s2, [x9]
+	WORD $0xa9402809 // ldp x9, x10, [x0]
+	WORD $0x8b08094c // add x12, x10, x8, lsl #2
+	WORD $0x8b08092b // add x11, x9, x8, lsl #2
+	WORD $0xbd400184 // ldr s4, [x12]
+	WORD $0x4f835004 // fmls v4.4s, v0.4s, v3.s[0]
+	WORD $0xbd400160 // ldr s0, [x11]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0xbc287920 // str s0, [x9, x8, lsl #2]
+	WORD $0xbc287940 // str s0, [x10, x8, lsl #2]
+	WORD $0xbc2879a0 // str s0, [x13, x8, lsl #2]
+	WORD $0x4f831002 // fmla v2.4s, v0.4s, v3.s[0]
+	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xbc287921 // str s1, [x9, x8, lsl #2]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0xbc287922 // str s2, [x9, x8, lsl #2]
+	WORD $0x17ffffa6 // b BB1_18
+	// BB1_28:
+	WORD $0xfd400122 // ldr d2, [x9]
+	WORD $0xbd400920 // ldr s0, [x9, #8]
+	WORD $0x6e180402 // mov v2.d[1], v0.d[0]
+	WORD $0xa9432809 // ldp x9, x10, [x0, #48]
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xfd400121 // ldr d1, [x9]
+	WORD $0xbd400920 // ldr s0, [x9, #8]
+	WORD $0x8b080949 // add x9, x10, x8, lsl #2
+	WORD $0xa941300b // ldp x11, x12, [x0, #16]
+	WORD $0x8b08096b // add x11, x11, x8, lsl #2
+	WORD $0xbd400966 // ldr s6, [x11, #8]
+	WORD $0x9100216e // add x14, x11, #8
+	WORD $0xbd400923 // ldr s3, [x9, #8]
+	WORD $0x6e180401 // mov v1.d[1], v0.d[0]
+	WORD $0xfd400120 // ldr d0, [x9]
+	WORD $0xa9402809 // ldp x9, x10, [x0]
+	WORD $0x8b08094a // add x10, x10, x8, lsl #2
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xfd400144 // ldr d4, [x10]
+	WORD $0xbd400945 // ldr s5, [x10, #8]
+	WORD $0x6e180460 // mov v0.d[1], v3.d[0]
+	WORD $0xbd400183 // ldr s3, [x12]
+	WORD $0x9100214c // add x12, x10, #8
+	WORD $0x9100212d // add x13, x9, #8
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xbd400925 // ldr s5, [x9, #8]
+	WORD $0x4f835044 // fmls v4.4s, v2.4s, v3.s[0]
+	WORD $0xfd400122 // ldr d2, [x9]
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x6e1804a2 // mov v2.d[1], v5.d[0]
+	WORD $0xfd400165 // ldr d5, [x11]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
+	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD $0xfd000122 // str d2, [x9]
+	WORD $0x4d0081a2 // st1 { v2.s }[2], [x13]
+	WORD $0xfd000142 // str d2, [x10]
+	WORD $0x4d008182 // st1 { v2.s }[2], [x12]
+	WORD $0xfd000162 // str d2, [x11]
+	WORD $0x4d0081c2 // st1 { v2.s }[2], [x14]
+	WORD $0x4f831040 // fmla v0.4s, v2.4s, v3.s[0]
+	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0x8b080929 // add x9, x9, x8, lsl #2
+	WORD $0xfc008521 // str d1, [x9], #8
+	WORD $0x4d008121 // st1 { v1.s }[2], [x9]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0x8b080928 // add x8, x9, x8, lsl #2
+	WORD $0xfc008500 // str d0, [x8], #8
+	WORD $0x4d008100 // st1 { v0.s }[2], [x8]
+	WORD $0x17ffff74 // b BB1_18
+	// BB1_29:
+	WORD $0x3dc00120 // ldr q0, [x9]
+	WORD $0xa9432809 // ldp x9, x10, [x0, #48]
+	WORD $0xd37ef508 // lsl x8, x8, #2
+	WORD $0x3ce86921 // ldr q1, [x9, x8]
+	WORD $0x3ce86942 // ldr q2, [x10, x8]
+	WORD $0xa9402809 // ldp x9, x10, [x0]
+	WORD $0xa941300b // ldp x11, x12, [x0, #16]
+	WORD $0xbd400183 // ldr s3, [x12]
+	WORD $0x3ce86965 // ldr q5, [x11, x8]
+	WORD $0x3ce86944 // ldr q4, [x10, x8]
+	WORD $0x4f835004 // fmls v4.4s, v0.4s, v3.s[0]
+	WORD $0x3ce86920 // ldr q0, [x9, x8]
+	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
+	WORD $0x4f831081 // fmla v1.4s, v4.4s, v3.s[0]
+	WORD $0x4e25d400 // fadd v0.4s, v0.4s, v5.4s
+	WORD $0x3ca86920 // str q0, [x9, x8]
+	WORD $0x4f831002 // fmla v2.4s, v0.4s, v3.s[0]
+	WORD $0x3ca86940 // str q0, [x10, x8]
+	WORD $0x3ca86960 // str q0, [x11, x8]
+	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0x3ca86921 // str q1, [x9, x8]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
+	WORD $0x3ca86922 // str q2, [x9, x8]
+	WORD $0x17ffff5c // b BB1_18
+	// BB1_30:
+	WORD $0xd65f03c0 // ret

@@ -48,3 +48,6 @@ func sparseOuterAVX2(a float32, from *uint32, rows int, list *uint64, d *float32
 
 //go:noescape
 func widenAVX2(x *uint8, mul *float32, add *float32, y *float32, n int)
+
+//go:noescape
+func mergeCenteredAVX2(shared *float32, mine *float32, base *float32, mu *float32, rows int, s *float32, learned *float32, merged *float32, k int)

@@ -4744,3 +4744,338 @@ vector:
 done:
 	VZEROUPPER
 	RET
+
+// func mergeCenteredAVX2(shared *float32, mine *float32, base *float32, mu *float32, rows int, s *float32, learned *float32, merged *float32, k int)
+// Requires: AVX, FMA3
+TEXT ·mergeCenteredAVX2(SB), NOSPLIT, $0-72
+	MOVQ shared+0(FP), AX
+	MOVQ mine+8(FP), CX
+	MOVQ base+16(FP), DX
+	MOVQ mu+24(FP), BX
+	MOVQ s+40(FP), SI
+	MOVQ learned+48(FP), DI
+	MOVQ merged+56(FP), R8
+	MOVQ rows+32(FP), R9
+	MOVQ k+64(FP), R10
+	SHLQ $0x02, R10
+
+eight:
+	SUBQ $0x08, R9
+	JL   eightDone
+	MOVQ R10, R13
+	XORQ R11, R11
+
+eightVector:
+	SUBQ         $0x00000020, R13
+	JL           eightRest
+	VMOVUPS      (SI)(R11*1), Y0
+	VMOVUPS      (DI)(R11*1), Y1
+	VMOVUPS      (R8)(R11*1), Y2
+	MOVQ         R11, R12
+	VBROADCASTSS (BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 4(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 8(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 12(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 16(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 20(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 24(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y5
+	VSUBPS       Y5, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y5
+	VADDPS       Y5, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VBROADCASTSS 28(BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y0
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y0
+	VADDPS       Y0, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	VMOVUPS      Y1, (DI)(R11*1)
+	VMOVUPS      Y2, (R8)(R11*1)
+	ADDQ         $0x00000020, R11
+	JMP          eightVector
+
+eightRest:
+	ADDQ $0x00000020, R13
+
+eightNumber:
+	SUBQ         $0x04, R13
+	JL           eightNext
+	VMOVSS       (SI)(R11*1), X0
+	VMOVSS       (DI)(R11*1), X1
+	VMOVSS       (R8)(R11*1), X2
+	MOVQ         R11, R12
+	VMOVSS       (BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       4(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       8(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       12(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       16(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       20(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       24(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	ADDQ         R10, R12
+	VMOVSS       28(BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	VMOVSS       X1, (DI)(R11*1)
+	VMOVSS       X2, (R8)(R11*1)
+	ADDQ         $0x04, R11
+	JMP          eightNumber
+
+eightNext:
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, AX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, CX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ R10, DX
+	ADDQ $0x20, BX
+	JMP  eight
+
+eightDone:
+	ADDQ $0x08, R9
+
+one:
+	SUBQ $0x01, R9
+	JL   oneDone
+	MOVQ R10, R13
+	XORQ R11, R11
+
+oneVector:
+	SUBQ         $0x00000020, R13
+	JL           oneRest
+	VMOVUPS      (SI)(R11*1), Y0
+	VMOVUPS      (DI)(R11*1), Y1
+	VMOVUPS      (R8)(R11*1), Y2
+	MOVQ         R11, R12
+	VBROADCASTSS (BX), Y3
+	VMOVUPS      (CX)(R12*1), Y4
+	VFNMADD231PS Y0, Y3, Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VMOVUPS      (DX)(R12*1), Y0
+	VSUBPS       Y0, Y4, Y4
+	VMOVUPS      (AX)(R12*1), Y0
+	VADDPS       Y0, Y4, Y4
+	VFMADD231PS  Y4, Y3, Y2
+	VMOVUPS      Y4, (AX)(R12*1)
+	VMOVUPS      Y4, (CX)(R12*1)
+	VMOVUPS      Y4, (DX)(R12*1)
+	VMOVUPS      Y1, (DI)(R11*1)
+	VMOVUPS      Y2, (R8)(R11*1)
+	ADDQ         $0x00000020, R11
+	JMP          oneVector
+
+oneRest:
+	ADDQ $0x00000020, R13
+
+oneNumber:
+	SUBQ         $0x04, R13
+	JL           oneNext
+	VMOVSS       (SI)(R11*1), X0
+	VMOVSS       (DI)(R11*1), X1
+	VMOVSS       (R8)(R11*1), X2
+	MOVQ         R11, R12
+	VMOVSS       (BX), X3
+	VMOVSS       (CX)(R12*1), X4
+	VFNMADD231SS X0, X3, X4
+	VFMADD231SS  X4, X3, X1
+	VSUBSS       (DX)(R12*1), X4, X4
+	VADDSS       (AX)(R12*1), X4, X4
+	VFMADD231SS  X4, X3, X2
+	VMOVSS       X4, (AX)(R12*1)
+	VMOVSS       X4, (CX)(R12*1)
+	VMOVSS       X4, (DX)(R12*1)
+	VMOVSS       X1, (DI)(R11*1)
+	VMOVSS       X2, (R8)(R11*1)
+	ADDQ         $0x04, R11
+	JMP          oneNumber
+
+oneNext:
+	ADDQ R10, AX
+	ADDQ R10, CX
+	ADDQ R10, DX
+	ADDQ $0x04, BX
+	JMP  one
+
+oneDone:
+	ADDQ $0x01, R9
+	VZEROUPPER
+	RET

@@ -21,6 +21,7 @@ func sparse() {
 		isa.outer()
 		isa.widen()
 	}
+	isa{"AVX2", YMM, 8}.mergeCentered()
 }
 
 // isa is a set of vector instructions.

@@ -10,7 +10,7 @@ import (
 func TestHeldBack(t *testing.T) {
 	loss := func(every string, batch int) float64 {
 		config := quick(t)
-		config.Model, config.Workers, config.FlushEvery, config.Batch = "mlp:32", 2, every, batch
+		config.Model, config.Workers, config.MergeEvery, config.Batch = "mlp:32", 2, every, batch
 		config.LR = 0.001 * float64(batch) // well within what two workers bear
 		return train(t, config).TestLoss
 	}

@@ -1,0 +1,216 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/tuning"
+)
+
+// centredDevices are those of workers that merge centred weights every 8 local steps, and the
+// shared weights in their merged form.
+func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, model.Centered, []float32) {
+	t.Helper()
+	set := randomSet(data.Bytes, 300, 23, 3)
+	for range set.Features {
+		set.Mean = append(set.Mean, rand.Float32())
+	}
+	for i := range set.Rows {
+		m := float32(0)
+		for j, mu := range set.Mean {
+			m += mu * set.Mul[0] * float32(set.X8[i*set.Features+j])
+		}
+		set.M = append(set.M, m)
+	}
+	c := defaults()
+	c.Model, c.Workers, c.Batch, c.MergeEvery, c.LR = name, workers, 4, "8", .05
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	job := &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, BiasStep: 1, LR: c.LR}}
+	if err := job.SettleMerges(set); err != nil || !job.MergesCentered() {
+		t.Fatal("the run does not merge centred weights:", err)
+	}
+	all, m := devicesOf(t, job, set)
+	form, _ := model.CenteredOf(all[0].model.Params())
+	// as after a run of some length, and then made anew by each worker
+	fillRandom(m.W)
+	clear(m.W[form.S : form.S+form.Width])
+	for i := range all {
+		all[i].w = m.W
+		all[i].local = all[i].newLocalCopy(all[i].model.Params())
+	}
+	return all, m.W, form, set.Mean
+}
+
+// exactPlain is the plain model of weights in their local form, in float64: V - s mu', k, and
+// what follows.
+func exactPlain(c model.Centered, w, mean []float32) []float64 {
+	var v []float64
+	for _, x := range w {
+		v = append(v, float64(x))
+	}
+	for j, mu := range mean {
+		for k := range c.Width {
+			v[j*c.Width+k] -= float64(mu) * v[c.S+k]
+		}
+	}
+	return append(v[:c.S:c.S], v[c.S+c.Width:]...)
+}
+
+// TestMergedCentredWeights: what two workers have learnt adds up as parameters of the centred
+// model do, in float64; each goes on from the function that all have now, and the shared
+// weights are W, 0 and c.
+func TestMergedCentredWeights(t *testing.T) {
+	for _, name := range []string{"softmax", "mlp:5"} {
+		all, shared, form, mean := centredDevices(t, name, 2)
+		// centred is W, c and the rest, in float64, of weights in their local form
+		centred := func(w []float32) []float64 {
+			v := exactPlain(form, w, mean)
+			for k := range form.Width {
+				for j, mu := range mean {
+					v[form.Bias+k] += float64(mu) * v[j*form.Width+k]
+				}
+			}
+			return v
+		}
+		want := centred(all[0].local.mine)
+		for _, d := range all {
+			l := d.local
+			before := centred(l.mine)
+			for i := range l.mine {
+				l.mine[i] += rand.Float32() - .5
+			}
+			after := centred(l.mine)
+			for i := range want {
+				want[i] += after[i] - before[i]
+			}
+		}
+		for _, d := range append(all, all[0]) {
+			d.local.made = 1
+			d.merge()
+		}
+		merged := append(append([]float32{}, shared[:form.S]...), shared[form.S+form.Width:]...)
+		near(t, name+": W and c", merged, want)
+		for _, s := range shared[form.S : form.S+form.Width] {
+			if s != 0 {
+				t.Errorf("%s: s is %v in shared memory", name, s)
+			}
+		}
+		for rank, d := range all[:1] { // who merged last
+			got := centred(d.local.mine)
+			for i := range want {
+				if math.Abs(got[i]-want[i]) > 1e-4*(1+math.Abs(want[i])) {
+					t.Fatalf("%s: worker %d goes on from %g at %d, want %g", name, rank, got[i], i, want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestForms: weights that several workers have merged make the plain weights that float64 says,
+// and the way to the other form and back leaves them.
+func TestForms(t *testing.T) {
+	for _, name := range []string{"softmax", "mlp:5"} {
+		all, shared, form, mean := centredDevices(t, name, 2)
+		for i, d := range all {
+			if _, err := d.Train([]plan.Chunk{d.plan.At(1, i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := append([]float64{}, exactPlain(form, shared, mean)...)
+		for k := range form.Width {
+			for j, mu := range mean {
+				want[form.Bias+k] -= float64(mu) * want[j*form.Width+k]
+			}
+		}
+		local := append([]float32{}, shared...)
+		form.ToLocal(local, mean)
+		near(t, name+": plain weights", append(append([]float32{}, local[:form.S]...), local[form.S+form.Width:]...), want)
+
+		for i := range form.Width { // another point of the same function
+			local[form.S+i] = rand.Float32()
+		}
+		for j, mu := range mean {
+			for k := range form.Width {
+				local[j*form.Width+k] += mu * local[form.S+k]
+			}
+		}
+		form.ToMerged(local, mean)
+		var back []float64
+		for _, v := range shared {
+			back = append(back, float64(v))
+		}
+		near(t, name+": there and back", local, back)
+	}
+}
+
+// TestDroppedUpdates: two workers merge in turns, and a fifth of what they merge is lost, as
+// when another who had loaded before stores afterwards. Merged as W and c the loss hardly
+// changes; merged as V, s and k it runs away.
+func TestDroppedUpdates(t *testing.T) {
+	set, test, err := data.Load(data.Options{Path: "digits:6000", Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	defer test.Close()
+	loss := func(share float64, merged bool) float64 {
+		c := defaults()
+		c.Data, c.Model, c.Loss, c.Workers, c.LR, c.MergeEvery, c.Center = "digits:6000", "softmax", "cross-entropy", 2, .1, "1000000", "on"
+		if err := c.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		job := &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, BiasStep: 1, LR: c.LR}}
+		if err := job.SettleMerges(set); err != nil {
+			t.Fatal(err)
+		}
+		all, m := devicesOf(t, job, set)
+		form, _ := model.CenteredOf(all[0].model.Params())
+		if !merged { // the weights begin as zeros, which are the same in both forms
+			for _, d := range all {
+				d.local.center = nil
+			}
+		}
+		rows := all[0].plan.Chunk // between two merges
+		r, before := rand.New(rand.NewPCG(1, 1)), make([]float32, len(m.W))
+		for epoch := range 12 {
+			for i, at := 0, 0; at < set.Rows; i, at = i+1, at+rows {
+				copy(before, m.W)
+				chunk := plan.Chunk{Epoch: epoch, Rank: -1, First: at, Count: min(rows, set.Rows-at), Batch: c.Batch, Stride: c.Batch, Weight: 1}
+				if _, err := all[i%2].Train([]plan.Chunk{chunk}); err != nil {
+					return math.Inf(1)
+				}
+				for line := 0; line < form.Bias; line += 16 { // the few lines behind are lost less often
+					if r.Float64() < share {
+						copy(m.W[line:min(line+16, form.Bias)], before[line:])
+					}
+				}
+			}
+		}
+		w := append([]float32{}, m.W...)
+		if merged {
+			form.ToLocal(w, set.Mean)
+		} else {
+			form.ToPlain(w, set.Mean)
+		}
+		plain, err := model.New(c.ModelOptions(), set.Meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = append(w[:form.S], w[form.S+form.Width:]...)
+		return Evaluate([]model.Model{plain}, w, test).Loss / float64(test.Rows)
+	}
+	whole, dropped, local := loss(0, true), loss(.2, true), loss(.2, false)
+	t.Logf("loss %.4f; with a fifth of the updates lost %.4f, merged as V, s and k %.4f", whole, dropped, local)
+	if !(dropped < 1.1*whole) {
+		t.Errorf("loss %.4f with a fifth of the updates lost, %.4f without", dropped, whole)
+	}
+	if local < 1.1*whole {
+		t.Errorf("merged as V, s and k the loss is %.4f: the test loses nothing", local)
+	}
+}

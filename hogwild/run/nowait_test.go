@@ -1,0 +1,148 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+)
+
+// crowded is a run of three workers that merge centred weights at every other step.
+func crowded(t *testing.T) config.Config {
+	c := quick(t)
+	c.Data, c.Model, c.Workers, c.Batch = "digits:3000", "mlp:32", 3, 1
+	c.Center, c.MergeEvery, c.LR, c.SaveEvery = "on", "2", 0.002, "0"
+	return c
+}
+
+// TestStoppedWorkerKeepsNobody: a worker that is stopped, at 50 moments at random, keeps the others from
+// nothing but the chunks that it has in hand: they train all others of the epoch. In mode locked
+// it may have a lock then, and this fails.
+func TestStoppedWorkerKeepsNobody(t *testing.T) {
+	const stops, victim = 50, 1
+	for what, edit := range map[string]func(*config.Config){
+		"merged":   func(*config.Config) {},
+		"in place": func(c *config.Config) { c.MergeEvery, c.Center = "1", "off" },
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := crowded(t)
+			c.Epochs = 1_000_000
+			edit(&c)
+			if mode := os.Getenv("HOGWILD_TEST_MODE"); mode != "" {
+				c.Mode, c.MergeEvery = mode, "auto"
+			}
+			r := start(t, c)
+			pid := r.pid(victim)
+			defer syscall.Kill(pid, syscall.SIGCONT) // if the test failed
+			for i := range stops {
+				time.Sleep(within(10 * time.Millisecond))
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+				await(t, "the stop", func() bool { return stopped(pid) })
+				epoch := r.world.Get(control.WordEpoch)
+				await(t, fmt.Sprintf("all chunks but the stopped worker's, stop %d", i), func() bool {
+					return r.world.Get(control.WordEpoch) != epoch || othersDone(r.world, victim)
+				})
+				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.stop()
+			if _, err := r.wait(); err == nil {
+				t.Error("the run was not interrupted")
+			}
+		})
+	}
+}
+
+// stopped tells whether a process is: a signal takes a moment.
+func stopped(pid int) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, fields, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(fields, "T")
+}
+
+// othersDone tells whether all chunks of the open epoch are done, but for those that a rank has.
+// (The epoch ends only when the rank has none.)
+func othersDone(w *control.Block, rank int) bool {
+	for i := range w.Plan.Chunks() {
+		if state, _ := w.Chunk(i); state != control.ChunkDone && state != uint64(rank+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// sharedWait is a system call by which a process waits for, or wakes, another: a futex that is
+// not private to it, or giving up its core.
+var sharedWait = regexp.MustCompile(`futex\([^,]+, FUTEX_(WAIT|WAKE)(_BITSET)?[,)| ]|sched_yield\(`)
+
+// TestNoSystemCallsBetweenChunks: under strace, async workers make a few such calls when an
+// epoch begins and when it ends, however many chunks and merges lie between the two.
+func TestNoSystemCallsBetweenChunks(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace is missing (Debian: strace)")
+	}
+	const epochs = 10
+	calls := func(mode string) (n int) {
+		c := crowded(t)
+		c.Epochs, c.Run, c.Mode, c.Data = epochs, t.TempDir(), mode, "digits:6000"
+		if mode != "async" {
+			c.MergeEvery, c.Center = "auto", "off"
+		}
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := filepath.Join(t.TempDir(), "log")
+		cmd := exec.Command(strace, "-ff", "-o", log, "-e", "trace=futex,sched_yield,execve", os.Args[0])
+		cmd.Env = append(os.Environ(), configVariable+"="+string(text))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			if strings.Contains(string(out), "ptrace") {
+				t.Skipf("strace cannot trace here: %s", out)
+			}
+			t.Fatalf("%v\n%s", err, out)
+		}
+		workers := 0
+		logs, _ := filepath.Glob(log + ".*")
+		for _, path := range logs {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			in := bufio.NewScanner(f)
+			for in.Scan() {
+				if strings.Contains(in.Text(), `"worker"`) {
+					workers++
+				}
+				if sharedWait.MatchString(in.Text()) {
+					n++
+				}
+			}
+		}
+		t.Logf("%s: %d such calls of %d workers, all told", mode, n, workers)
+		return n
+	}
+	// Ten epochs of 5,000 steps and 2,500 merges: each of three workers waits for each of the
+	// epochs and tells of its end, some 150 calls, and Go's own threads yield when they start.
+	const few = 1000
+	if async := calls("async"); async > few {
+		t.Errorf("%d calls of async workers, more than %d", async, few)
+	}
+	if ordered := calls("ordered"); ordered < 3*few {
+		t.Errorf("%d calls of ordered workers, which wait for each other: the test does not see them", ordered)
+	}
+}

@@ -1,0 +1,96 @@
+package tuning
+
+import (
+	"testing"
+
+	"hogwild/hogwild/data"
+)
+
+func TestDensePeriod(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		edit func(*Job)
+		kind string
+		size int
+		want int
+	}{
+		{"batch 64", func(c *Job) {}, data.Bytes, 7850, 8},
+		{"batch 1", func(c *Job) { c.Batch = 1 }, data.Floats, 7850, 128},
+		{"within the knee", func(c *Job) { c.Batch, c.Tuning.Hold = 1, 20 }, data.Floats, 7850, 20},
+		{"near the knee", func(c *Job) { c.Tuning.Knee = 24 }, data.Bytes, 7850, 3},
+		{"as told", func(c *Job) { c.MergeEvery = "3" }, data.Bytes, 7850, 3},
+		{"a large one, centred", func(c *Job) { c.Model, c.Tuning.Center = "mlp:512", true }, data.Bytes, 407050, 8},
+		{"sparse data, centred", func(c *Job) { c.Batch, c.Tuning.Center = 1, true }, data.Sparse, 7850, 128},
+		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
+		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
+		{"another optimizer", func(c *Job) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
+		{"a perceptron", func(c *Job) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
+		{"a small one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
+		{"one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:128", 4, true }, data.Bytes, 101770, 4},
+		{"held to one, centred", func(c *Job) { c.Tuning.Hold, c.Tuning.Center = 1, true }, data.Bytes, 7850, 2},
+		{"near the knee, centred", func(c *Job) { c.Tuning.Knee, c.Tuning.Center = 9, true }, data.Bytes, 7850, 2},
+		{"many perceptrons", func(c *Job) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
+		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
+	} {
+		config := Job{Config: defaults()}
+		config.Workers, config.Model = 2, "softmax"
+		c.edit(&config)
+		if got := config.densePeriod(c.kind, c.size); got != c.want {
+			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
+		}
+	}
+}
+
+// TestSparsePeriod: of a9a's and imdb's size and larger ones, by what the learning rate bears.
+func TestSparsePeriod(t *testing.T) {
+	for _, c := range []struct {
+		what                string
+		workers, hold, size int
+		want                int
+	}{
+		{"no limit", 2, 0, 124, 256},
+		{"a limit far away", 2, 1 << 30, 124, 256},
+		{"two workers, within the limit", 2, 110, 124, 110},
+		{"eight, within it", 8, 40, 124, 40},
+		{"eight, far from it", 8, 400, 124, 64},
+		{"many workers", 64, 400, 124, 16},
+		{"a limit below that", 64, 5, 124, 5},
+		{"a limit of one", 2, 1, 124, 1},
+		{"words", 2, 0, 89528, 2048},
+		{"words, within the limit", 2, 500, 89528, 500},
+		{"words, too few steps for a merge of all", 2, 100, 89528, 1},
+	} {
+		j := Job{Config: defaults(), Tuning: Tuning{Hold: c.hold}}
+		j.Workers = c.workers
+		if got := j.sparsePeriod(c.size); got != c.want {
+			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
+		}
+		if j.MergeEvery = "7"; j.sparsePeriod(c.size) != 7 {
+			t.Errorf("%s: every %d, told 7", c.what, j.sparsePeriod(c.size))
+		}
+	}
+}
+
+// TestMergeText: what is said of how workers write.
+func TestMergeText(t *testing.T) {
+	for _, c := range []struct {
+		mode, gpu, told string
+		every, bias     int
+		want            string
+	}{
+		{"async", "", "auto", 8, 1, "async, merged every 8 local steps (auto)"},
+		{"async", "", "3", 3, 1, "async, merged every 3 local steps"},
+		{"async", "", "1", 1, 1, "async, in place"},
+		{"async", "", "auto", 1, 1, "async, in place"},
+		{"async", "", "auto", 1, 64, "async, in place, the bias merged every 64 local steps (auto)"},
+		{"async", "0", "auto", 1, 1, ""},
+		{"sync", "", "auto", 1, 1, ""},
+		{"locked", "", "auto", 1, 1, ""},
+	} {
+		j := Job{Config: defaults(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
+		j.Mode, j.GPU, j.MergeEvery = c.mode, c.gpu, c.told
+		if got := j.MergeText(); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
