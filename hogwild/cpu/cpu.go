@@ -49,12 +49,13 @@ type cpu struct {
 	decay    []span    // the weights that l1 and l2 act on
 	orders   []data.Order
 	rows     []int32
-	span     []int32    // rows.go: a stretch of the order
-	queued   []int32    // rows.go: the rows of the chunks in hand
-	queue    []int32    // those of them whose steps are still to be taken
-	lr       float64    // the rate of the step at hand
-	block    int64      // the examples that it is that of begin here
-	x        []data.Row // the inputs of the step's batch
+	span     []int32     // rows.go: a stretch of the order
+	queued   []int32     // rows.go: the rows of the chunks in hand
+	queue    []int32     // those of them whose steps are still to be taken
+	lr       float64     // the rate of the step at hand
+	block    int64       // the examples that it is that of begin here
+	batch    *data.Batch // of the step at hand, where its gradient is computed
+	x        []data.Row  // the inputs of the step's batch
 	g        model.Gradient
 	sums     []float32 // of a batch: the gradient of the bias, and of what centring keeps
 	dense    []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot

@@ -67,7 +67,7 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		rows := d.next(c, &y)
 		lr := d.rateOf(c, &y)
 		d.begin(rows)
-		loss := d.read(rows, c.Epoch, lr)
+		loss := d.read(rows, lr)
 		n := 1
 		if d.fused {
 			n = len(rows)
@@ -103,12 +103,9 @@ func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 
 // read computes what the rows' step is to write: coefficients or a gradient. Fused, it writes
 // as well. It returns the summed loss.
-func (d *cpu) read(rows []int32, epoch int, lr float64) (loss float64) {
+func (d *cpu) read(rows []int32, lr float64) (loss float64) {
 	if d.step == nil {
-		b := d.reader.Batch(rows)
-		b.Epoch = epoch
-		d.x = b.Rows
-		return d.model.Grad(d.w, b, &d.g)
+		return d.model.Grad(d.w, d.batch, &d.g)
 	}
 	d.length.LR = float32(lr)
 	if !d.fused {

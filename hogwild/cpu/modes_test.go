@@ -187,7 +187,7 @@ func TestLockKeepsHalvesBack(t *testing.T) {
 	ranges := d.step.Touched(set, 5, nil)
 	before := slices.Clone(m.W)
 	d.begin([]int32{5})
-	d.read([]int32{5}, 0, 0.1)
+	d.read([]int32{5}, 0.1)
 	if !slices.Equal(m.W, before) {
 		t.Fatal("reading has changed weights")
 	}

@@ -11,7 +11,11 @@ import (
 func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
 	left := c.Count - y.Examples
 	if d.step == nil {
-		return d.take(d.orders[max(c.Rank, 0)], c, c.First+y.Steps*c.Stride, min(c.Batch, left))
+		rows := d.take(d.orders[max(c.Rank, 0)], c, c.First+y.Steps*c.Stride, min(c.Batch, left))
+		d.batch = d.reader.Batch(rows)
+		d.batch.Epoch = c.Epoch
+		d.x = d.batch.Rows
+		return rows
 	}
 	n := 1
 	if d.fused {
