@@ -5,12 +5,11 @@
 //	mode.go    the modes
 //	checks.go  settings that depend on each other
 //	gpus.go    which GPUs
+//	errors.go  errors that the user can mend
 package config
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -111,14 +110,6 @@ func Default() Config {
 		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
 	}
 }
-
-// Why a run ended, for errors.Is.
-var (
-	ErrUsage       = errors.New("wrong flag or file")
-	ErrDiverged    = errors.New("the numbers diverged")
-	ErrInterrupted = errors.New("interrupted")
-	ErrTerminated  = errors.New("terminated")
-)
 
 const (
 	maxWorkers = 1024     // more processes of one program are a mistake
@@ -308,36 +299,4 @@ func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {
 		return 0, d, nil
 	}
 	return 0, 0, Usage("save-every %q: give a number of epochs (1) or a time (30s, 5m); 0 saves at the end only", c.SaveEvery)
-}
-
-// usageError is what the user can mend: a flag or a file.
-type usageError struct{ error }
-
-func (e usageError) Is(target error) bool { return target == ErrUsage }
-func (e usageError) Unwrap() error        { return e.error }
-
-// Usage is an error that matches ErrUsage: what the user can mend.
-func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-func between(name string, v, lo, hi float64) error {
-	if !(v >= lo && v <= hi) {
-		return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
-	}
-	return nil
-}
-
-// numberOr accepts one of the words, or a positive number.
-func numberOr(name, text string, words ...string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if slices.Contains(words, text) || err == nil && v > 0 && v <= math.MaxFloat32 {
-		return nil
-	}
-	return Usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))
-}
-
-func positive(name string, v float64) error {
-	if !(v > 0 && v <= math.MaxFloat32) {
-		return Usage("%s %v: must be a positive number", name, v)
-	}
-	return nil
 }

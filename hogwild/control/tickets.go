@@ -39,7 +39,7 @@ const (
 func turnLines(workers int) int { return 2 + 2*workers }
 
 // NewTickets are those of a rank.
-func NewTickets(m *Weights, rank int) *Tickets {
+func (m *Weights) NewTickets(rank int) *Tickets {
 	return &Tickets{words: m.Tickets, bells: m.bells, rank: rank}
 }
 
@@ -116,7 +116,7 @@ func (m *Weights) PassTicket(rank int) {
 	if len(m.Tickets) == 0 {
 		return
 	}
-	t := NewTickets(m, rank)
+	t := m.NewTickets(rank)
 	for at := TicketRing; at < len(t.words); at += RankWords {
 		if e := atomic.LoadUint64(&t.words[at]); e&TicketPassed == uint64(rank+1) {
 			atomic.CompareAndSwapUint64(&t.words[at], e, e|TicketPassed)

@@ -19,7 +19,7 @@ func TestTurnsComeInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for rank := range workers {
 		all.Go(func() {
-			turns := NewTickets(m, rank)
+			turns := m.NewTickets(rank)
 			for i := range steps {
 				turns.Take()
 				if rank == 0 && i%10 == 3 { // dies, and a new process takes its place

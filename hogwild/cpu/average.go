@@ -17,7 +17,7 @@ import (
 // Pull starts a round: the replica becomes a copy of the weights.
 func (d *cpu) Pull() error {
 	if !d.cfg.AveragesGradients() {
-		copy(d.w, d.weights)
+		d.own.replace(0, d.weights.view())
 	}
 	return nil
 }
@@ -28,7 +28,7 @@ func (d *cpu) Average(r plan.Round) error {
 	if share == nil {
 		return nil
 	}
-	from, to := plan.SliceOf(len(d.weights), d.rank, d.cfg.Workers)
+	from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Workers)
 	if d.mean == nil {
 		d.mean = make([]float32, to-from)
 	}
@@ -37,7 +37,7 @@ func (d *cpu) Average(r plan.Round) error {
 		d.stepTogether(r, from)
 		return nil
 	}
-	copy(d.weights[from:to], d.mean)
+	d.weights.replace(from, d.mean)
 	d.averageState(share, from)
 	return nil
 }
@@ -47,11 +47,10 @@ func (d *cpu) Average(r plan.Round) error {
 func (d *cpu) stepTogether(r plan.Round, from int) {
 	lr := d.rate.At(d.rate.Block(r.Seen))
 	d.opt.turn(d.mean, from, lr, uint64(r.Number))
-	w := d.weights[from : from+len(d.mean)]
-	vec.Axpy(-1, d.mean, w)
+	d.weights.add(from, -1, d.mean)
 	for _, s := range d.decay {
-		if lo, hi := max(s.from-from, 0), min(s.to-from, len(w)); lo < hi && d.cfg.L1 != 0 {
-			soften(w[lo:hi], 0, float32(lr*d.cfg.L1))
+		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.L1 != 0 {
+			d.weights.soften(lo, hi, 0, float32(lr*d.cfg.L1))
 		}
 	}
 }

@@ -62,8 +62,8 @@ func TestMeanOfReplicas(t *testing.T) {
 				t.Fatalf("%v, weight %d: %v, the formula gives %v", examples, i, got, exactly)
 			}
 		}
-		if d := all[1]; d.Pull() != nil || !slices.Equal(d.w, m.W) {
-			t.Errorf("after Pull the replica is %v", d.w)
+		if d := all[1]; d.Pull() != nil || !slices.Equal(d.own.w, m.W) {
+			t.Errorf("after Pull the replica is %v", d.own.w)
 		}
 	}
 }
@@ -81,8 +81,8 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 	for workers := 1; workers <= 40; workers++ {
 		at := 0
 		for rank := range workers {
-			d := cpu{rank: rank, weights: make([]float32, 25), cfg: &tuning.Job{Config: config.Config{Workers: workers}}}
-			from, to := plan.SliceOf(len(d.weights), d.rank, d.cfg.Workers)
+			d := cpu{rank: rank, weights: newShared(make([]float32, 25), false), cfg: &tuning.Job{Config: config.Config{Workers: workers}}}
+			from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Workers)
 			if from != at || to < from || to-from > 25/workers+1 {
 				t.Fatalf("rank %d of %d has %d to %d, the one before ended at %d", rank, workers, from, to, at)
 			}

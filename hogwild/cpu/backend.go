@@ -1,18 +1,19 @@
 // Package cpu is the device in host memory: it takes steps on weights that all workers map.
 //
 //	backend.go        the Backend
-//	cpu.go            the device, and the write that races
 //	loop.go           the hot loop of all modes
-//	rows.go           the rows of its steps
+//	rows.go           which rows are next
+//	cpu.go            what it works on, and the write of a gradient
 //	guard.go          what the modes put between read and write
-//	merge.go          a worker's copy of the weights
-//	lock.go           locked mode; ordered mode is in package control
 //	delay.go          delayed modes
-//	gradientdelay.go  gradients that take longer
+//	lock.go           locked mode; ordered mode is in package control
 //	average.go        barrier mode
-//	optimizer.go      rules with state
 //	simplex.go        projections
+//	merge.go          a worker's copy of the weights
 //	sample.go         staleness, conflicts, lost updates
+//	racy.go           all stores to weights that others write
+//	optimizer.go      rules with state
+//	gradientdelay.go  gradients that take longer
 //	evaluate.go       losses over a whole set
 //	pin.go            workers and cores
 package cpu

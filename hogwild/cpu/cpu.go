@@ -11,20 +11,14 @@ import (
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/vec"
-	"hogwild/shm"
 )
 
 // cpu is the Device whose weights lie in host memory that all workers map.
-//
-// Weights are written while others read and write them here, and in the three ways
-// that stand beside it: loop.go (steps that a model takes by itself), merge.go (merging a
-// worker's copy) and guard.go (by compare-and-swap). Nothing orders those accesses: a float32 is read and written whole on every
-// machine that Go runs on, an update that another one overtakes is lost, and that
-// is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
+// Weights that others write meanwhile are written in racy.go alone.
 type cpu struct {
 	// shared with other processes
-	weights []float32    // what the run is about
-	w       []float32    // what this worker trains: the weights, or its replica of them
+	weights shared       // what the run is about
+	own     shared       // what this worker trains: the weights, its replica or its copy of them
 	slots   [][]float32  // barrier mode: every rank's replica, or gradient
 	opts    []*optimizer // one a rank, or one for all
 	opt     *optimizer   // the one that this worker uses
@@ -65,8 +59,7 @@ type cpu struct {
 
 	// what the mode needs: see guard.go
 	sample  *sampler
-	bits    []uint32 // w, for compare-and-swap
-	atomic  bool     // all writes are that
+	sampled shared // own, but for a copy: where samples look
 	scratch []float32
 	width   int           // weights in a row of the first parameter
 	locks   *blockLocks   // nil in other modes
@@ -84,7 +77,7 @@ type span struct{ from, to int }
 func newCPU(s *device.Setup, rank int) *cpu {
 	c, m := s.Job, s.Mem
 	d := &cpu{
-		weights: m.W, w: m.W, slots: m.Slots,
+		weights: newShared(m.W, c.Mode == "atomic"), slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
 		block: -1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
@@ -104,22 +97,23 @@ func newCPU(s *device.Setup, rank int) *cpu {
 			d.decay = append(d.decay, span{from, from + p.Len()})
 		}
 	}
+	d.own = d.weights
 	switch {
 	case c.AveragesGradients():
 		d.dense = m.Slots[rank]
 	case c.Mode == "sync":
-		d.w = m.Slots[rank]
+		d.own = newShared(m.Slots[rank], false)
 	}
 	if d.dense == nil && c.Optimizer != "sgd" {
 		d.dense = make([]float32, len(m.W))
 	}
-	d.sample, d.bits, d.atomic = newSampler(m, c, rank), shm.Bits(d.w), c.Mode == "atomic"
+	d.sample, d.sampled = newSampler(m, c, rank), d.own
 	d.width = rowWidth(s.Params)
 	switch {
 	case c.Mode == "locked":
 		d.locks = newLocks(m, rank)
 	case c.Mode == "ordered":
-		d.turns = control.NewTickets(m, rank)
+		d.turns = m.NewTickets(rank)
 	case c.Delayed():
 		d.delay = newDelay(c)
 	}
@@ -134,8 +128,9 @@ func newCPU(s *device.Setup, rank int) *cpu {
 // onto lets the device train w instead of the weights that all workers share. Nobody
 // else writes it: there is nothing to merge, and nothing to sample.
 func (d *cpu) onto(w []float32) *cpu {
-	d.weights, d.w, d.bits, d.local, d.biasCopy, d.length.Bias = w, w, shm.Bits(w), nil, nil, nil
-	d.atomic, d.sample.left = false, math.MaxInt
+	d.own = newShared(w, false)
+	d.weights, d.sampled, d.local, d.biasCopy, d.length.Bias = d.own, d.own, nil, nil, nil
+	d.sample.left = math.MaxInt
 	return d
 }
 
@@ -143,7 +138,7 @@ func (d *cpu) onto(w []float32) *cpu {
 func (d *cpu) descend(lr float64) {
 	if d.opt.kind != "sgd" {
 		d.opt.turn(d.dense, 0, lr, d.opt.begin())
-		d.add(0, -1, d.dense)
+		d.own.add(0, -1, d.dense)
 		d.shrink(0, lr*d.cfg.L1)
 		return
 	}
@@ -162,14 +157,10 @@ func (d *cpu) push(p *model.Part, a float32) {
 		return
 	}
 	if p.X == nil {
-		d.add(p.Offset, a, p.G)
+		d.own.add(p.Offset, a, p.G)
 		return
 	}
-	if d.atomic {
-		d.pushAtomic(p, a)
-	} else {
-		d.work.AddOuter(a, p.X, p.D, p.Out, d.w[p.Offset:p.Offset+p.In*p.Out])
-	}
+	d.scratch = d.own.addOuter(p, a, &d.work, d.scratch)
 	if p.Bias < 0 {
 		return
 	}
@@ -197,18 +188,9 @@ func (d *cpu) pushBias(p *model.Part, a float32) {
 		vec.Axpy(step, delta, bias)
 	}
 	if p.Center != nil {
-		d.add(p.Center.S, a, center)
+		d.own.add(p.Center.S, a, center)
 	}
-	d.add(p.Bias, a, bias)
-}
-
-// add has THE racy line: w[from:] += a u, while others read and write w.
-func (d *cpu) add(from int, a float32, u []float32) {
-	if d.atomic {
-		vec.AxpyAtomic(a, u, d.bits[from:])
-		return
-	}
-	vec.Axpy(a, u, d.w[from:from+len(u)])
+	d.own.add(p.Bias, a, bias)
 }
 
 // shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
@@ -240,19 +222,8 @@ func (d *cpu) shrink(l2, l1 float64) {
 func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
 	for _, s := range d.decay {
 		if lo, hi := max(s.from, from), min(s.to, to); lo < hi {
-			if d.atomic {
-				softenAtomic(d.bits[lo:hi], float32(l2), float32(l1))
-				continue
-			}
-			soften(d.w[lo:hi], float32(l2), float32(l1))
+			d.own.soften(lo, hi, float32(l2), float32(l1))
 		}
-	}
-}
-
-// soften is w -= l2 w + clamp(w, -l1, l1): racy as add is.
-func soften(w []float32, l2, l1 float32) {
-	for i, v := range w {
-		w[i] = v - l2*v - max(-l1, min(l1, v))
 	}
 }
 
@@ -275,7 +246,7 @@ func (d *cpu) flatten() {
 	}
 	if d.cfg.L2 != 0 {
 		for _, s := range d.decay {
-			vec.Axpy(float32(d.cfg.L2), d.w[s.from:s.to], g[s.from:s.to])
+			vec.Axpy(float32(d.cfg.L2), d.own.view()[s.from:s.to], g[s.from:s.to])
 		}
 	}
 }

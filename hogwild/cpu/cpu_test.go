@@ -56,7 +56,7 @@ func oneStep(t *testing.T, c config.Config, set *data.Set, batch int) (d *cpu, w
 		rows[i] = rand.Int32N(int32(set.Rows))
 	}
 	d.x = d.reader.Batch(rows).Rows
-	d.model.Grad(d.w, d.reader.Batch(rows), &d.g)
+	d.model.Grad(d.own.w, d.reader.Batch(rows), &d.g)
 	return d, w, denseOf(&d.g, len(w))
 }
 
@@ -90,7 +90,7 @@ func TestApplyIsTheDenseStep(t *testing.T) {
 				for i := range w {
 					w[i] -= 0.3 * g[i]
 				}
-				near(t, what+", weights", d.weights, w)
+				near(t, what+", weights", d.weights.w, w)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 				at += p.Len()
 			}
 			d.write(nil, lr)
-			near(t, optimizer+" "+kind, d.weights, w)
+			near(t, optimizer+" "+kind, d.weights.w, w)
 		}
 	}
 }
@@ -136,10 +136,10 @@ func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 		w[i] -= lr * (g[i] + l2*w[i])
 		w[i] -= max(-lr*l1, min(lr*l1, w[i]))
 	}
-	near(t, "last layer", d.weights[last.Offset:last.Offset+120], w[last.Offset:last.Offset+120])
+	near(t, "last layer", d.weights.w[last.Offset:last.Offset+120], w[last.Offset:last.Offset+120])
 	for k := range first.Out { // the last feature occurs in no row
-		if i := first.Offset + 3*first.Out + k; float64(d.weights[i]) != w[i] {
-			t.Fatalf("weight %d of a feature that does not occur went from %v to %v", i, w[i], d.weights[i])
+		if i := first.Offset + 3*first.Out + k; float64(d.weights.w[i]) != w[i] {
+			t.Fatalf("weight %d of a feature that does not occur went from %v to %v", i, w[i], d.weights.w[i])
 		}
 	}
 }
@@ -151,7 +151,7 @@ func withoutLoss(t *testing.T, edit func(c *config.Config)) (d *cpu, epoch func(
 	edit(&c)
 	all, _ := devices(t, &c, randomSet(data.Sparse, 400, 12, 3))
 	d = all[0]
-	fillRandom(d.weights)
+	fillRandom(d.weights.w)
 	return d, func(lr float64) (steps int) {
 		for row := int32(0); row < 400; row += 4 {
 			b := d.reader.Batch([]int32{row, row + 1, row + 2, row + 3})
@@ -169,9 +169,9 @@ func withoutLoss(t *testing.T, edit func(c *config.Config)) (d *cpu, epoch func(
 func TestL2OfSparseInputs(t *testing.T) {
 	const lr, l2 = 1e-3, 0.1
 	d, epoch := withoutLoss(t, func(c *config.Config) { c.L2 = l2 })
-	w := slices.Clone(d.weights)
+	w := slices.Clone(d.weights.w)
 	want := 1 - math.Pow(1-lr*l2, float64(epoch(lr)))
-	for i, v := range d.weights {
+	for i, v := range d.weights.w {
 		got := 1 - float64(v)/float64(w[i])
 		switch feature := i / 3; {
 		case feature >= 11: // occurs in no row; and the biases
@@ -188,12 +188,12 @@ func TestL2OfSparseInputs(t *testing.T) {
 func TestL1OfSparseInputs(t *testing.T) {
 	const lr, l1 = 1e-3, 0.5
 	d, epoch := withoutLoss(t, func(c *config.Config) { c.L1 = l1 })
-	for i := range d.weights {
-		d.weights[i] = []float32{1, -1, 0.04}[i%3]
+	for i := range d.weights.w {
+		d.weights.w[i] = []float32{1, -1, 0.04}[i%3]
 	}
-	w := slices.Clone(d.weights)
+	w := slices.Clone(d.weights.w)
 	loses := lr * l1 * float64(epoch(lr)) // 0.05
-	for i, v := range d.weights {
+	for i, v := range d.weights.w {
 		want := max(0, math.Abs(float64(w[i]))-loses) * math.Copysign(1, float64(w[i]))
 		switch {
 		case i >= 33 && v != w[i]:
@@ -219,13 +219,13 @@ func TestL1OfDenseInputsMakesZeros(t *testing.T) {
 		}
 		if math.Abs(w[i]) < 0.499 {
 			zeros++
-			if math.Float32bits(d.weights[i]) != 0 {
-				t.Errorf("weight %d is %v, not zero", i, d.weights[i])
+			if math.Float32bits(d.weights.w[i]) != 0 {
+				t.Errorf("weight %d is %v, not zero", i, d.weights.w[i])
 			}
 		}
 		w[i] -= max(-0.5, min(0.5, w[i]))
 	}
-	near(t, "weights", d.weights, w)
+	near(t, "weights", d.weights.w, w)
 	if zeros == 0 {
 		t.Error("the test tests nothing: no weight is small")
 	}
@@ -235,9 +235,9 @@ func TestL1OfDenseInputsMakesZeros(t *testing.T) {
 func TestDecayIsTheParametersChoice(t *testing.T) {
 	d, epoch := withoutLoss(t, func(c *config.Config) { c.L2, c.L1 = 0.1, 0.1 })
 	d.decay = []span{{0, 4}}
-	w := slices.Clone(d.weights)
+	w := slices.Clone(d.weights.w)
 	epoch(1e-3)
-	for i, v := range d.weights {
+	for i, v := range d.weights.w {
 		if touched := v != w[i]; touched != (i < 4) {
 			t.Errorf("weight %d: touched is %v", i, touched)
 		}
@@ -293,7 +293,7 @@ func TestTrainFollowsTheSchedule(t *testing.T) {
 				seen += 64 * weight
 			}
 		}
-		if got := float64(d.w[0]); math.Abs(got-want) > 1e-3 || want == 0 {
+		if got := float64(d.own.w[0]); math.Abs(got-want) > 1e-3 || want == 0 {
 			t.Errorf("%s: all steps together come to %v, want %v", mode, got, want)
 		}
 	}

@@ -61,7 +61,8 @@ func newDelay(c *tuning.Job) *delay {
 }
 
 // hold takes what a step has read, and lands the update whose time has come.
-func (l *delay) hold(d *cpu, rows []int32, lr float64) {
+func (d *cpu) hold(rows []int32, lr float64) {
+	l := d.delay
 	i := l.free[len(l.free)-1]
 	l.free = l.free[:len(l.free)-1]
 	u := &l.updates[i]
@@ -69,7 +70,7 @@ func (l *delay) hold(d *cpu, rows []int32, lr float64) {
 	if d.step != nil {
 		u.row[0], u.coef = rows[0], append(u.coef[:0], d.coef...)
 	} else {
-		u.copy(d)
+		d.keep(u)
 	}
 	l.flying = append(l.flying, i)
 	l.begun++
@@ -81,11 +82,12 @@ func (l *delay) hold(d *cpu, rows []int32, lr float64) {
 		r := rand.NewPCG(l.seed, uint64(l.epoch)<<32|uint64(l.begun))
 		next = int(r.Uint64() % uint64(len(l.flying)))
 	}
-	l.land(d, next)
+	d.land(next)
 }
 
 // land writes an update in flight.
-func (l *delay) land(d *cpu, next int) {
+func (d *cpu) land(next int) {
+	l := d.delay
 	i := l.flying[next]
 	l.flying = append(l.flying[:next], l.flying[next+1:]...)
 	l.free = append(l.free, i)
@@ -106,21 +108,17 @@ func (l *delay) land(d *cpu, next int) {
 
 // Settle lands all that is in flight.
 func (d *cpu) Settle() {
-	if d.delay != nil {
-		d.delay.settle(d)
+	if d.delay == nil {
+		return
 	}
+	for len(d.delay.flying) > 0 {
+		d.land(0)
+	}
+	d.delay.begun = 0
 }
 
-// settle lands all that is in flight.
-func (l *delay) settle(d *cpu) {
-	for len(l.flying) > 0 {
-		l.land(d, 0)
-	}
-	l.begun = 0
-}
-
-// copy makes u the gradient in d.g, and that in d.dense.
-func (u *pending) copy(d *cpu) {
+// keep copies the gradient in d.g, and that in d.dense, to u.
+func (d *cpu) keep(u *pending) {
 	u.dense = append(u.dense[:0], d.dense...)
 	u.room(d.g.Parts)
 	for i := range d.g.Parts {

@@ -1,13 +1,9 @@
 package cpu
 
 import (
-	"math"
-	"sync/atomic"
-
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
-	"hogwild/internal/vec"
 )
 
 // What the modes put before a step's read, and between its read and its write. What is
@@ -48,7 +44,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 		d.sample.wrote(1)
 		return // the step is taken by all together, in Average
 	case d.delay != nil:
-		d.delay.hold(d, rows, lr)
+		d.hold(rows, lr)
 		return
 	case d.turns != nil:
 		d.turns.Await()
@@ -56,7 +52,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 		d.lock(rows)
 	}
 	if d.local == nil {
-		d.sample.look(d.bits)
+		d.sample.look(&d.sampled)
 	}
 	d.put(rows, lr)
 	switch { // the next one may write
@@ -85,7 +81,7 @@ func (d *cpu) lock(rows []int32) {
 		return
 	}
 	if d.opt.kind != "sgd" { // all weights, and the state with them
-		l.mark(0, len(d.w))
+		l.mark(0, d.own.len())
 	}
 	for _, n := range d.sample.notes[:d.sample.noted] {
 		l.mark(n.at, n.at+1)
@@ -109,50 +105,6 @@ func (d *cpu) isData(p *model.Part) bool {
 	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }
 
-// pushAtomic is the rank-b update of a layer by compare-and-swap: straight from the
-// factors where they are sparser than the layer, else formed in scratch.
-func (d *cpu) pushAtomic(p *model.Part, a float32) {
-	w := d.bits[p.Offset : p.Offset+p.In*p.Out]
-	if len(d.scratch) < len(w) {
-		d.scratch = make([]float32, len(w))
-	}
-	if nonzeros(p) >= p.In {
-		u := d.scratch[:len(w)]
-		d.work.AddOuter(1, p.X, p.D, p.Out, u)
-		vec.AxpyAtomic(a, u, w)
-		clear(u)
-		return
-	}
-	for i, x := range p.X {
-		delta := p.D[i*p.Out : (i+1)*p.Out]
-		for n, j := range x.Idx {
-			vec.AxpyAtomic(a*x.Val[n], delta, w[int(j)*p.Out:])
-		}
-	}
-}
-
-// nonzeros is how many inputs a part's batch lists.
-func nonzeros(p *model.Part) (n int) {
-	for _, x := range p.X {
-		n += len(x.Val)
-	}
-	return n
-}
-
-// softenAtomic is soften by compare-and-swap.
-func softenAtomic(w []uint32, l2, l1 float32) {
-	for i := range w {
-		for {
-			was := atomic.LoadUint32(&w[i])
-			v := [1]float32{math.Float32frombits(was)}
-			soften(v[:], l2, l1)
-			if atomic.CompareAndSwapUint32(&w[i], was, math.Float32bits(v[0])) {
-				break
-			}
-		}
-	}
-}
-
 // note marks coordinates of the update to come, for the sampler: of the features of
 // the batch's rows, or of the nodes of its pairs; and of a layer of which nobody knows
 // before the step which of its inputs are alive, any. Where read and write are one, they
@@ -164,13 +116,13 @@ func (d *cpu) note(row int32) {
 			return
 		}
 		if d.noteRow(d.indices(row)); d.fused {
-			s.look(d.bits)
+			s.look(&d.sampled)
 		}
 		return
 	}
 	if d.opt.kind != "sgd" {
 		for range maxNotes {
-			s.note(d.bits, s.random(len(d.w)))
+			s.note(&d.sampled, s.random(d.own.len()))
 		}
 		return
 	}
@@ -188,7 +140,7 @@ func (d *cpu) note(row int32) {
 			p := &d.g.Parts[i]
 			n := d.size(p)
 			if at < n {
-				s.note(d.bits, d.coordinate(p, at))
+				s.note(&d.sampled, d.coordinate(p, at))
 				break
 			}
 			at -= n
@@ -211,7 +163,7 @@ func rowWidth(ps []model.Param) int {
 func (d *cpu) noteRow(idx []uint32) {
 	for k := 0; k < maxNotes && len(idx) > 0; k++ {
 		j := int(idx[d.sample.random(len(idx))])
-		d.sample.note(d.bits, j*d.width+d.sample.random(d.width))
+		d.sample.note(&d.sampled, j*d.width+d.sample.random(d.width))
 	}
 }
 

@@ -27,9 +27,6 @@ func (d *cpu) stepBy(m model.Model) {
 // at once, as long as enough are left for the others: a few milliseconds of work.
 const chunksAhead = 64
 
-// stride is how many steps are taken at once: the learning rate is that of the first.
-const stride = 64
-
 // PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
@@ -105,13 +102,13 @@ func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 // as well. It returns the summed loss.
 func (d *cpu) read(rows []int32, lr float64) (loss float64) {
 	if d.step == nil {
-		return d.model.Grad(d.w, d.batch, &d.g)
+		return d.model.Grad(d.own.view(), d.batch, &d.g)
 	}
 	d.length.LR = float32(lr)
 	if !d.fused {
-		return d.step.Read(d.w, d.set, rows, d.length, d.coef)
+		return d.step.Read(d.own.view(), d.set, rows, d.length, d.coef)
 	}
-	return d.step.Steps(d.w, d.set, rows, d.length)
+	return d.own.steps(d.step, d.set, rows, d.length)
 }
 
 // put writes the step at hand to the weights: when it may, guard.go knows.
@@ -121,9 +118,5 @@ func (d *cpu) put(rows []int32, lr float64) {
 		return
 	}
 	d.length.LR = float32(lr)
-	if d.atomic {
-		d.step.WriteAtomic(d.bits, d.set, rows[0], d.length, d.coef)
-	} else {
-		d.step.Write(d.w, d.set, rows[0], d.length, d.coef)
-	}
+	d.own.write(d.step, d.set, rows[0], d.length, d.coef)
 }

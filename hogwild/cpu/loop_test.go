@@ -55,10 +55,10 @@ func TestStepsAreThoseOfGradients(t *testing.T) {
 					t.Errorf("%s: tally %+v, want %+v", what, a[0], b[0])
 				}
 				var want []float64
-				for _, v := range slow[0].weights {
+				for _, v := range slow[0].weights.w {
 					want = append(want, float64(v))
 				}
-				near(t, what, own[0].weights, want)
+				near(t, what, own[0].weights.w, want)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // The copy is merged before a chunk is reported as done, so that the weights hold what
 // the table of chunks says.
 type localCopy struct {
-	shared     []float32
+	shared     shared
 	mine, base []float32 // base: mine as it was after the last merge
 	every      int       // local steps between two merges
 	made       int       // since the last
@@ -38,15 +38,15 @@ func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 	if every <= 1 {
 		return nil
 	}
-	n := len(d.w)
+	n := d.own.len()
 	l := &localCopy{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every}
-	copy(l.mine, l.shared)
+	copy(l.mine, l.shared.view())
 	copy(l.base, l.mine)
 	if c, ok := model.CenteredOf(ps); ok {
 		l.center = &centeredCopy{c, d.set.Mean, make([]float32, c.Width), make([]float32, c.Width)}
 		c.ToLocal(l.mine, d.set.Mean)
 	}
-	d.w = l.mine
+	d.own = newShared(l.mine, false)
 	return l
 }
 
@@ -57,8 +57,10 @@ func (d *cpu) newBiasCopy() *localCopy {
 	if every <= 1 {
 		return nil
 	}
-	at := len(d.w) - 1
-	return &localCopy{shared: d.weights[at:], mine: []float32{d.w[at]}, base: []float32{d.w[at]}, every: every}
+	l := &localCopy{shared: d.weights.last(), mine: make([]float32, 1), base: make([]float32, 1), every: every}
+	copy(l.mine, l.shared.view())
+	copy(l.base, l.mine)
+	return l
 }
 
 // room is how many of n steps may be taken before the next merge.
@@ -104,7 +106,7 @@ func (d *cpu) merge() {
 		return
 	}
 	made := l.made
-	d.sample.look(d.bits)
+	d.sample.look(&d.sampled)
 	l.merge()
 	d.sample.wrote(made)
 }
@@ -114,7 +116,7 @@ func (d *cpu) merge() {
 func (l *localCopy) merge() {
 	l.made = 0
 	if l.center == nil {
-		vec.Merge(l.shared, l.mine, l.base)
+		l.shared.merge(0, l.shared.len(), l.mine, l.base)
 		return
 	}
 	l.mergeCentered()
@@ -127,11 +129,11 @@ func (l *localCopy) mergeCentered() {
 	clear(c.learned)
 	clear(c.merged)
 	s := l.mine[c.S : c.S+c.Width]
-	vec.MergeCentered(l.shared[:c.Bias], l.mine[:c.Bias], l.base[:c.Bias], c.mean, s, c.learned, c.merged)
+	l.shared.mergeCentered(c.Bias, l.mine, l.base, c.mean, s, c.learned, c.merged)
 	clear(s)
 	vec.Axpy(1, c.learned, l.mine[c.Bias:c.S])
 	for _, at := range [][2]int{{c.Bias, c.S}, {c.S + c.Width, len(l.mine)}} {
-		vec.Merge(l.shared[at[0]:at[1]], l.mine[at[0]:at[1]], l.base[at[0]:at[1]])
+		l.shared.merge(at[0], at[1], l.mine, l.base)
 	}
 	vec.Axpy(-1, c.merged, l.mine[c.Bias:c.S])
 }

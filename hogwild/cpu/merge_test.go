@@ -41,7 +41,7 @@ func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, 
 	fillRandom(m.W)
 	clear(m.W[form.S : form.S+form.Width])
 	for i := range all {
-		all[i].w = m.W
+		all[i].own = newShared(m.W, false)
 		all[i].local = all[i].newLocalCopy(all[i].model.Params())
 	}
 	return all, m.W, form, set.Mean

@@ -5,6 +5,9 @@ import (
 	"hogwild/hogwild/plan"
 )
 
+// stride is how many steps are taken at once: the learning rate is that of the first.
+const stride = 64
+
 // next are the rows that are trained next of a chunk of which y is trained: a batch; of a
 // model that takes its steps by itself one, or where nothing stands between the halves
 // of a step as many as fit before the next merge. Behind those stand the ones to come.

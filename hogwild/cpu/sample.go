@@ -10,7 +10,6 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/tuning"
-	"hogwild/internal/vec"
 )
 
 // sampler measures, at few of a worker's steps, what working without locks does to it:
@@ -116,9 +115,9 @@ func (s *sampler) others() (sum uint64) {
 }
 
 // note marks a coordinate of the update to come, when a sample is open.
-func (s *sampler) note(bits []uint32, at int) {
+func (s *sampler) note(w *shared, at int) {
 	if s.noted < maxNotes {
-		s.notes[s.noted] = note{at, atomic.LoadUint32(&bits[at])}
+		s.notes[s.noted] = note{at, w.load(at)}
 		s.noted++
 	}
 }
@@ -126,33 +125,22 @@ func (s *sampler) note(bits []uint32, at int) {
 // look compares the noted coordinates with what they are now, just before the update
 // is written, and tries each for a loss: a few together, as a loop over many weights
 // has several on their way.
-func (s *sampler) look(bits []uint32) {
+func (s *sampler) look(w *shared) {
 	for few := range slices.Chunk(s.notes[:s.noted], 4) {
 		for i := range few {
 			n := &few[i]
-			now := atomic.LoadUint32(&bits[n.at])
+			now := w.load(n.at)
 			s.record.Looked(now != n.bits)
 			n.bits = now
 		}
 		for _, n := range few {
 			if s.probes {
-				s.try(bits, n.at, n.bits)
+				s.record.Tried(w.probe(n.at, n.bits))
 			}
 		}
 	}
 	s.noted = 0
 }
-
-// try stores what was loaded a moment ago.
-func (s *sampler) try(bits []uint32, at int, loaded uint32) {
-	was := atomic.SwapUint32(&bits[at], loaded)
-	s.record.Tried(was != loaded)
-	if was != loaded {
-		vec.AxpyAtomic(math.Float32frombits(was)-math.Float32frombits(loaded), one[:], bits[at:])
-	}
-}
-
-var one = [1]float32{1}
 
 // end closes a sample and chooses the next step to be one.
 func (s *sampler) end() {

@@ -13,7 +13,6 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/vec"
-	"hogwild/shm"
 )
 
 // What others write is counted from read to wrote, and what they wrote before is not.
@@ -49,13 +48,13 @@ func newTestWeights(t *testing.T, c *config.Config, p int) *control.Weights {
 func TestSamplerSeesConflicts(t *testing.T) {
 	c := config.Config{Workers: 2, Mode: "async", Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
-	s, bits := newSampler(m, &tuning.Job{Config: c}, 0), shm.Bits(m.W)
+	s, w := newSampler(m, &tuning.Job{Config: c}, 0), newShared(m.W, false)
 	s.read()
 	for at := range 30 { // of which it notes 16
-		s.note(bits, at)
+		s.note(&w, at)
 	}
 	m.W[3], m.W[7], m.W[20] = 1, 2, 3
-	s.look(bits)
+	s.look(&w)
 	s.wrote(1)
 	r := m.Records[0]
 	if r[control.RecordLooked] != maxNotes || r[control.RecordConflicts] != 2 || r[control.RecordTried] != maxNotes || r[control.RecordLost] != 0 {
@@ -71,7 +70,8 @@ func TestSamplerSeesConflicts(t *testing.T) {
 func TestSamplerSeesLosses(t *testing.T) {
 	c := config.Config{Workers: 2, Mode: "locked", Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 10)
-	bits := shm.Bits(m.W)
+	w := newShared(m.W, false)
+	bits := w.bits
 	for _, locked := range []bool{false, true} {
 		clear(m.Records[0])
 		s := newSampler(m, &tuning.Job{Config: c}, 0)
@@ -98,8 +98,8 @@ func TestSamplerSeesLosses(t *testing.T) {
 		for end := time.Now().Add(time.Minute); time.Now().Before(end) && r[control.RecordLost] == 0 && (!locked || r[control.RecordTried] < 200000); {
 			with(0, func() {
 				s.noted = 0
-				s.note(bits, 0)
-				s.look(bits)
+				s.note(&w, 0)
+				s.look(&w)
 			})
 		}
 		stop.Store(true)
@@ -118,7 +118,7 @@ func BenchmarkSampler(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer m.Seg.Close()
-	s, bits := newSampler(m, &tuning.Job{Config: c}, 0), shm.Bits(m.W)
+	s, w := newSampler(m, &tuning.Job{Config: c}, 0), newShared(m.W, false)
 	b.Run("step", func(b *testing.B) {
 		for b.Loop() {
 			s.left = math.MaxInt
@@ -131,9 +131,9 @@ func BenchmarkSampler(b *testing.B) {
 			s.left = 1
 			s.read()
 			for range maxNotes {
-				s.note(bits, s.random(len(bits)))
+				s.note(&w, s.random(w.len()))
 			}
-			s.look(bits)
+			s.look(&w)
 			s.wrote(1)
 		}
 	})

@@ -9,17 +9,18 @@ import (
 // others, be added atomically, or come late, as any update. A point that lost an update
 // leaves the simplex by that much, until the next step at it.
 func (d *cpu) project(p *model.Part, a float32) {
-	if len(d.point) < 2*len(p.G) {
-		d.point = make([]float32, 2*len(p.G))
+	n := len(p.G)
+	if len(d.point) < 3*n {
+		d.point = make([]float32, 3*n)
 	}
-	was := d.w[p.Offset : p.Offset+len(p.G)]
-	x := d.point[:len(p.G)]
+	x, was := d.point[:n], d.point[n:2*n]
+	copy(was, d.own.view()[p.Offset:])
 	for c, g := range p.G {
 		x[c] = was[c] + a*g
 	}
-	model.Project(x, d.point[len(p.G):])
+	model.Project(x, d.point[2*n:])
 	for c := range x {
 		x[c] -= was[c]
 	}
-	d.add(p.Offset, 1, x)
+	d.own.add(p.Offset, 1, x)
 }

@@ -22,13 +22,13 @@ func TestProjectIsTheStep(t *testing.T) {
 		c.Model, c.Mode, c.Workers, c.Batch, c.LR = "cut:3", mode, 1, 4, 0.1
 		ranks, _ := devices(t, &c, set)
 		d := ranks[0]
-		d.model.Init(d.w, 1)
+		d.model.Init(d.own.w, 1)
 		for i := range 120 {
 			b := d.reader.Batch([]int32{int32(i), int32(i + 7), int32(3 * i), int32(i)})
 			d.x = b.Rows
 			d.begin([]int32{int32(i)})
-			d.model.Grad(d.w, b, &d.g)
-			want := append([]float32(nil), d.w...)
+			d.model.Grad(d.own.w, b, &d.g)
+			want := append([]float32(nil), d.own.w...)
 			for _, p := range d.g.Parts {
 				x := want[p.Offset : p.Offset+3]
 				for i, g := range p.G {
@@ -38,8 +38,8 @@ func TestProjectIsTheStep(t *testing.T) {
 			}
 			d.write(nil, 0.1)
 			for i := range want {
-				if math.Abs(float64(want[i]-d.w[i])) > 1e-6 {
-					t.Fatalf("%s: number %d is %v, want %v", mode, i, d.w[i], want[i])
+				if math.Abs(float64(want[i]-d.own.w[i])) > 1e-6 {
+					t.Fatalf("%s: number %d is %v, want %v", mode, i, d.own.w[i], want[i])
 				}
 			}
 		}

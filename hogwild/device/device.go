@@ -2,8 +2,8 @@
 // train chunks on, made by a Backend from a Setup. The one in host memory is package cpu, that
 // on GPUs package cuda.
 //
-//	device.go   Device
 //	backend.go  Setup, Backend, Owner
+//	device.go   Device
 package device
 
 import (

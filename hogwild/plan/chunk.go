@@ -1,10 +1,3 @@
-// Package plan cuts a run into pieces: which examples a chunk has, what a round of barrier
-// mode is, and the learning rate at each. All of it is a function of the configuration and of
-// the number of rows, so that every process finds the same.
-//
-//	chunk.go     Chunk, ChunkResult, Round
-//	plan.go      the chunks and rounds of an epoch
-//	schedule.go  the learning rate
 package plan
 
 // Chunk is the work that a worker takes at once: steps of Batch examples each, at

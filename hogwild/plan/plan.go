@@ -1,3 +1,10 @@
+// Package plan cuts a run into pieces: which examples a chunk has, what a round of barrier
+// mode is, and the learning rate at each. All of it is a function of the configuration and of
+// the number of rows, so that every process finds the same.
+//
+//	plan.go      the chunks and rounds of an epoch
+//	schedule.go  the learning rate
+//	chunk.go     Chunk, ChunkResult, Round
 package plan
 
 import (

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"errors"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -91,4 +94,22 @@ func newCoordinator(c config.Config) *coordinator {
 			gone: make([]bool, n), respawn: make(chan int, n)},
 		saver:  saver{evaluated: make(chan evaluation, 1)},
 		report: reporter{display: newDisplay(c.Progress, c.Quiet), rates: make([]int64, n)}}
+}
+
+// errDone ends a run that came to its end.
+var errDone = errors.New("done")
+
+// evaluation is what came of a snapshot: its test loss, and the saving of it.
+type evaluation struct {
+	result  rundir.EpochResult
+	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
+	err     error
+}
+
+// interruption is the error of a run that a signal ended.
+func interruption(s os.Signal) error {
+	if s == syscall.SIGTERM {
+		return config.ErrTerminated
+	}
+	return config.ErrInterrupted
 }

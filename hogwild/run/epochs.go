@@ -12,13 +12,6 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// evaluation is what came of a snapshot: its test loss, and the saving of it.
-type evaluation struct {
-	result  rundir.EpochResult
-	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
-	err     error
-}
-
 // brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
 // one would have to wait for it at its end all the same.
 const brief = 0.05

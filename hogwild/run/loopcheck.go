@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,9 +26,6 @@ import (
 // the processor lacks ends the process that runs it; the child names each loop before it
 // runs it. What was found is kept in the user's cache folder, in a file for each kind of
 // processor.
-
-// checkVariable tells a child process to check the loops from the one that it names on.
-const checkVariable = "HOGWILD_CHECK_LOOPS"
 
 // checkLoop is vec's; a test replaces it.
 var checkLoop = vec.Loop.Check
@@ -210,3 +208,5 @@ func ready() error {
 	VerifyLoops(false)
 	return nil
 }
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

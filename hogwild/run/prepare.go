@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -200,8 +199,6 @@ func (r *coordinator) openFolder() error {
 	r.report.board, err = rundir.OpenEvents(r.dir, r.job.Resume == r.dir, r.epochs.position.Examples)
 	return err
 }
-
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // runName is a folder's name from what is trained on what.
 func runName(c *config.Config) string {

@@ -2,19 +2,21 @@
 // are processes of the same program.
 //
 //	run.go          Run, and the coordinator's life
-//	coordinator.go  its parts
-//	prepare.go      what is made before any process starts
-//	supervise.go    workers that start, die and are started again
-//	proc.go         a worker process
-//	worker.go       a worker's life
-//	epochs.go       between two epochs
-//	saver.go        the copy of the weights, and what is saved within an epoch
-//	finish.go       the end of a run
-//	report.go       what people are told
-//	display.go      progress
-//	evaluate.go     eval
 //	tune.go         short runs that find the learning rate
+//	prepare.go      what is made before any process starts
+//	epochs.go       between two epochs
+//	finish.go       the end of a run
+//	saver.go        the copy of the weights, and what is saved within an epoch
+//	supervise.go    workers that start, die and are started again
+//	report.go       what people are told
+//	evaluate.go     eval
+//	coordinator.go  the parts of the coordinator
+//	proc.go         a worker process
+//	display.go      progress
+//	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor
+//	backend.go      where the weights are
+//	child.go        processes that a run has started
 package run
 
 import (
@@ -29,14 +31,10 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
 	"hogwild/shm"
 )
-
-// errDone ends a run that came to its end.
-var errDone = errors.New("done")
 
 // Run trains c.Model on c.Data with c.Workers processes, which are this program
 // started again: see IsWorker. It returns when all epochs are done, a target is
@@ -146,14 +144,6 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
-// interruption is the error of a run that a signal ended.
-func interruption(s os.Signal) error {
-	if s == syscall.SIGTERM {
-		return config.ErrTerminated
-	}
-	return config.ErrInterrupted
-}
-
 // listen turns the workers' bell into a channel, until the run stops, which rings
 // for the last time. A ring that nobody has heard yet stands for those after it.
 func (r *coordinator) listen() <-chan struct{} {
@@ -221,15 +211,4 @@ func (r *reporter) event(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	r.events = append(r.events, line)
 	r.display.warn(line)
-}
-
-// backend is the one that the configuration asks for.
-func backend(c *config.Config) (device.Backend, error) {
-	if c.GPU == "" {
-		return cpu.Backend{}, nil
-	}
-	if b := device.Registered("cuda"); b != nil {
-		return b, nil
-	}
-	return nil, config.Usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda", c.GPU)
 }

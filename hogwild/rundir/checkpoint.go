@@ -1,14 +1,16 @@
 // Package rundir is what a run leaves behind: the files of its folder, and its report.
 //
+//	recorded.go     a run read back
+//	metrics.go      metrics.jsonl
+//	events.go       TensorBoard's events
+//	histogram.go    what they show of the weights
+//	json.go         numbers that are not finite
 //	checkpoint.go   weights and snapshots
 //	center.go       plain weights of a model that centres
-//	safetensors.go  the format of both
 //	report.go       Result, EpochResult, Status
-//	json.go         numbers that are not finite
 //	machine.go      where it ran
-//	metrics.go      metrics.jsonl
-//	events.go       TensorBoard's events; tfrecord.go, histogram.go
-//	recorded.go     a run read back
+//	safetensors.go  the format of weights and snapshots
+//	tfrecord.go     that of events
 package rundir
 
 import (

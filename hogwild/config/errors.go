@@ -1,0 +1,50 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Why a run ended, for errors.Is.
+var (
+	ErrUsage       = errors.New("wrong flag or file")
+	ErrDiverged    = errors.New("the numbers diverged")
+	ErrInterrupted = errors.New("interrupted")
+	ErrTerminated  = errors.New("terminated")
+)
+
+// usageError is what the user can mend: a flag or a file.
+type usageError struct{ error }
+
+func (e usageError) Is(target error) bool { return target == ErrUsage }
+func (e usageError) Unwrap() error        { return e.error }
+
+// Usage is an error that matches ErrUsage: what the user can mend.
+func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func between(name string, v, lo, hi float64) error {
+	if !(v >= lo && v <= hi) {
+		return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
+	}
+	return nil
+}
+
+// numberOr accepts one of the words, or a positive number.
+func numberOr(name, text string, words ...string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if slices.Contains(words, text) || err == nil && v > 0 && v <= math.MaxFloat32 {
+		return nil
+	}
+	return Usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))
+}
+
+func positive(name string, v float64) error {
+	if !(v > 0 && v <= math.MaxFloat32) {
+		return Usage("%s %v: must be a positive number", name, v)
+	}
+	return nil
+}

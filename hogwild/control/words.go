@@ -1,0 +1,58 @@
+package control
+
+const RankWords = 16 // 128 bytes: x86 fetches lines in pairs
+
+// The words of control, a line each.
+const (
+	WordEpoch = iota * RankWords // the open epoch, from 1; 0: none yet
+	wordNext                     // async mode: the next chunk that nobody has looked at
+	wordStop                     // 1: end after the chunk in hand
+	WordHold                     // 1: wait before the next chunk
+	WordRound                    // barrier mode: the first round of the epoch that is not complete (after a resume)
+	wordCount
+)
+
+// The bells: futex words, a line each. Workers wait on tick, the coordinator on call.
+const (
+	FutexTick  = 0
+	FutexCall  = RankWords * 2
+	futexWords = RankWords * 4
+)
+
+// The words of a rank's line. The rank writes them, but for state and pid, which
+// the coordinator writes while the process is not there.
+const (
+	RankPID = iota
+	RankState
+	RankExamples
+	RankSteps
+	RankBegan    // monotonic ns: ready to train
+	RankFirst    // monotonic ns: first step done
+	RankDone     // monotonic ns: its last chunk done
+	RankTrained  // ns within chunks
+	RankWaited   // ns waiting for others, or for the next epoch
+	RankFailStep // 1 or more: the loss was not finite in that step
+	RankFailLoss
+	RankFailRate
+)
+
+// What a worker is doing.
+const (
+	StateStarting = iota
+	StateTraining
+	StateWaiting // for other workers: at the barrier, or for the next epoch
+	StateHeld
+	StateRestarting
+	StateGone
+)
+
+// StateNames are the names of the states.
+var StateNames = [...]string{"starting", "training", "waiting", "held", "restarting", "gone"}
+
+// The state of a chunk: the epoch (from 1) in the upper half, in the lower half one
+// of these, or 1 + the rank that has it.
+const (
+	chunkFree = 0
+	ChunkDone = 1<<32 - 1
+	ChunkLost = 1<<32 - 2
+)

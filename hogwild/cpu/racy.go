@@ -1,0 +1,138 @@
+package cpu
+
+import (
+	"math"
+	"sync/atomic"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
+	"hogwild/shm"
+)
+
+// shared are weights that other workers may read and write at the same moment. All stores to
+// them stand in this file, and a test holds that. Nothing orders them: a float32 is read and
+// written whole on every machine that Go runs on, an update that another one overtakes is
+// lost, and that is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
+//
+// A replica, and a worker's copy, are weights of the same type that nobody else writes.
+type shared struct {
+	w      []float32
+	bits   []uint32 // w, for compare-and-swap
+	atomic bool     // all writes are that
+}
+
+func newShared(w []float32, atomic bool) shared { return shared{w, shm.Bits(w), atomic} }
+
+// view is for reading: what it shows may change at any moment.
+func (s *shared) view() []float32 { return s.w }
+
+// last is the last weight by itself.
+func (s *shared) last() shared { return newShared(s.w[len(s.w)-1:], s.atomic) }
+
+func (s *shared) len() int { return len(s.w) }
+
+// add is w[from:] += a u.
+func (s *shared) add(from int, a float32, u []float32) {
+	if s.atomic {
+		vec.AxpyAtomic(a, u, s.bits[from:])
+		return
+	}
+	vec.Axpy(a, u, s.w[from:from+len(u)])
+}
+
+// addOuter is W += a X'D of a layer, straight from the factors. By compare-and-swap it is
+// formed in scratch first, where it is not sparser than the layer; the scratch is returned.
+func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, scratch []float32) []float32 {
+	from, n := p.Offset, p.In*p.Out
+	if !s.atomic {
+		work.AddOuter(a, p.X, p.D, p.Out, s.w[from:from+n])
+		return scratch
+	}
+	if nonzeros(p) < p.In {
+		for i, x := range p.X {
+			delta := p.D[i*p.Out : (i+1)*p.Out]
+			for k, j := range x.Idx {
+				s.add(from+int(j)*p.Out, a*x.Val[k], delta)
+			}
+		}
+		return scratch
+	}
+	if len(scratch) < n {
+		scratch = make([]float32, n)
+	}
+	u := scratch[:n]
+	work.AddOuter(1, p.X, p.D, p.Out, u)
+	s.add(from, a, u)
+	clear(u)
+	return scratch
+}
+
+// nonzeros is how many inputs a part's batch lists.
+func nonzeros(p *model.Part) (n int) {
+	for _, x := range p.X {
+		n += len(x.Val)
+	}
+	return n
+}
+
+// soften is w -= l2 w + clamp(w, -l1, l1) of the weights from:to.
+func (s *shared) soften(from, to int, l2, l1 float32) {
+	for i := from; i < to; i++ {
+		if !s.atomic {
+			s.w[i] = softened(s.w[i], l2, l1)
+			continue
+		}
+		for {
+			was := atomic.LoadUint32(&s.bits[i])
+			if atomic.CompareAndSwapUint32(&s.bits[i], was, math.Float32bits(softened(math.Float32frombits(was), l2, l1))) {
+				break
+			}
+		}
+	}
+}
+
+func softened(v, l2, l1 float32) float32 { return v - l2*v - max(-l1, min(l1, v)) }
+
+// replace is w[from:] = u.
+func (s *shared) replace(from int, u []float32) { copy(s.w[from:], u) }
+
+// steps has a model take its steps on the rows, reading and writing.
+func (s *shared) steps(m model.HalfStepper, set *data.Set, rows []int32, step model.Step) (loss float64) {
+	return m.Steps(s.w, set, rows, step)
+}
+
+// write has a model write the step that it has read for the row.
+func (s *shared) write(m model.HalfStepper, set *data.Set, row int32, step model.Step, coef []float32) {
+	if s.atomic {
+		m.WriteAtomic(s.bits, set, row, step, coef)
+		return
+	}
+	m.Write(s.w, set, row, step, coef)
+}
+
+// merge merges a copy of the weights from:to: see vec.Merge.
+func (s *shared) merge(from, to int, mine, base []float32) {
+	vec.Merge(s.w[from:to], mine[from:to], base[from:to])
+}
+
+// mergeCentered merges the first weights of a copy of centred ones: see vec.MergeCentered.
+func (s *shared) mergeCentered(to int, mine, base, mean, sum, learned, merged []float32) {
+	vec.MergeCentered(s.w[:to], mine[:to], base[:to], mean, sum, learned, merged)
+}
+
+// load is the bits of a weight.
+func (s *shared) load(at int) uint32 { return atomic.LoadUint32(&s.bits[at]) }
+
+// probe stores what was loaded a moment ago, and tells whether another has written in
+// between; then what it overwrote is added again.
+func (s *shared) probe(at int, loaded uint32) (lost bool) {
+	was := atomic.SwapUint32(&s.bits[at], loaded)
+	if was == loaded {
+		return false
+	}
+	vec.AxpyAtomic(math.Float32frombits(was)-math.Float32frombits(loaded), one[:], s.bits[at:])
+	return true
+}
+
+var one = [1]float32{1}

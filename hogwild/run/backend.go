@@ -1,0 +1,18 @@
+package run
+
+import (
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/device"
+)
+
+// backend is the one that the configuration asks for.
+func backend(c *config.Config) (device.Backend, error) {
+	if c.GPU == "" {
+		return cpu.Backend{}, nil
+	}
+	if b := device.Registered("cuda"); b != nil {
+		return b, nil
+	}
+	return nil, config.Usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda", c.GPU)
+}

@@ -1,0 +1,142 @@
+package hogwild
+
+import (
+	"go/ast"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// listed is a line of a package's comment that names one of its files.
+var listed = regexp.MustCompile(`(?m)^\t([a-z0-9_]+\.go) `)
+
+// TestFilesPointDown: the comment of each package under hogwild/ lists its files from the top
+// down, and a file names only what it or a later one declares. (Methods may stand in other
+// files than their type.)
+func TestFilesPointDown(t *testing.T) {
+	folders := map[string][]*source{}
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.path, "hogwild/") && !s.tests {
+			folders[s.dir()] = append(folders[s.dir()], s)
+		}
+	}
+	for dir, files := range folders {
+		var order []string
+		declared := map[string]string{} // a name's file
+		for _, s := range files {
+			for _, m := range listed.FindAllStringSubmatch(s.file.Doc.Text(), -1) {
+				order = append(order, m[1])
+			}
+			for _, name := range declarations(s.file) {
+				declared[name] = path.Base(s.path)
+			}
+		}
+		if order == nil {
+			continue // data and model, which are older than this rule
+		}
+		for _, s := range files {
+			from := slices.Index(order, path.Base(s.path))
+			if from < 0 {
+				t.Errorf("%s: the comment of its package does not list it", s.path)
+				continue
+			}
+			receivers := receivers(s.file)
+			for _, id := range s.file.Unresolved {
+				to := slices.Index(order, declared[id.Name])
+				if to >= 0 && to < from && !receivers[id] {
+					t.Errorf("%s: names %s of %s, which %s lists before it", s.at(id), id.Name, declared[id.Name], dir)
+				}
+			}
+		}
+	}
+}
+
+// declarations are the names that a file declares for its package.
+func declarations(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					names = append(names, spec.Name.Name)
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						names = append(names, name.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// receivers are the names of types before methods.
+func receivers(f *ast.File) map[*ast.Ident]bool {
+	all := map[*ast.Ident]bool{}
+	for _, d := range f.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && d.Recv != nil {
+			ast.Inspect(d.Recv, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok {
+					all[id] = true
+				}
+				return true
+			})
+		}
+	}
+	return all
+}
+
+// TestRacyStoresStandInOneFile: in host memory only hogwild/cpu/racy.go touches the numbers
+// of shared weights, but for those who read a view of them: to compute, or to copy.
+func TestRacyStoresStandInOneFile(t *testing.T) {
+	readers := []string{"Grad", "Read", "copy", "Axpy", "replace"}
+	for _, s := range sources(t) {
+		if s.dir() != "hogwild/cpu" || s.tests || s.path == "hogwild/cpu/racy.go" {
+			continue
+		}
+		reads := map[ast.Node]bool{}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && slices.Contains(readers, called(call)) {
+				for i, arg := range call.Args {
+					if slice, ok := arg.(*ast.SliceExpr); ok {
+						arg = slice.X
+					}
+					// Of copy and Axpy the first is where numbers go to, or a factor.
+					reads[arg] = called(call) != "copy" && called(call) != "Axpy" || i == 1
+				}
+			}
+			return true
+		})
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if n.Sel.Name == "w" || n.Sel.Name == "bits" && s.path != "hogwild/cpu/sample.go" {
+					t.Errorf("%s: .%s is for racy.go", s.at(n), n.Sel.Name)
+				}
+			case *ast.CallExpr:
+				if called(n) == "view" && !reads[n] {
+					t.Errorf("%s: a view of shared weights is for reading: an argument of %s", s.at(n), strings.Join(readers, ", "))
+				}
+			}
+			return true
+		})
+	}
+}
+
+// called is the name of the function that is called.
+func called(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
