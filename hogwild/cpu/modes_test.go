@@ -83,9 +83,13 @@ func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 	}
 }
 
+// inHalves are those of aloneCases whose models take their steps by themselves.
+var inHalves = map[string]bool{"logistic": true, "hinge l2": true, "logistic l2 l1": true, "linear no bias": true,
+	"factor": true, "factor:67": true, "cut": true}
+
 // One worker alone leaves the same bits whatever its mode: its steps are the same, and
-// nobody comes between. Only where the gradient of a layer is written by compare-and-swap from
-// sparse rows, or from one dense row, are its factors multiplied in another order.
+// nobody comes between. Only the gradient of a layer that is written by compare-and-swap is
+// summed before, and so rounded otherwise than where the product goes straight to the weights.
 func TestModesAreAlikeAlone(t *testing.T) {
 	for name, run := range aloneCases(t) {
 		c, set := run()
@@ -97,11 +101,12 @@ func TestModesAreAlikeAlone(t *testing.T) {
 			c, set := run()
 			c.Mode = mode
 			got, sum := alone(t, c, set)
-			if mode == "atomic" && (name == "sparse batch" || name == "mlp batch 1") {
-				continue
-			}
 			for i, v := range got {
-				if math.Float32bits(v) != math.Float32bits(want[i]) {
+				same := math.Float32bits(v) == math.Float32bits(want[i])
+				if mode == "atomic" && !inHalves[name] {
+					same = math.Abs(float64(v-want[i])) < 2e-5*(1+math.Abs(float64(v)))
+				}
+				if !same {
 					t.Errorf("%s, %s: weight %d is %v, async makes it %v", name, mode, i, v, want[i])
 					break
 				}
