@@ -122,16 +122,16 @@ func (c *Job) sparsePeriod(w int) int {
 	every = max(16, every/c.Workers)
 	if within := c.withinLimit(every); within < every {
 		every = within
-		if every < w/leastShare {
+		if every < fewestSteps+w/fewestShare {
 			every = 1
 		}
 	}
 	return c.told(every)
 }
 
-// leastShare is how many weights a merge may pass for each local step: about as many as are
-// passed in the time of a step.
-const leastShare = 512
+// With fewer local steps than fewestSteps and one for each fewestShare weights, two workers are
+// slower than in place (docs/asynchrony.md).
+const fewestSteps, fewestShare = 5, 2048
 
 // writesInPlace tells whether several async workers were told to write the weights where
 // they lie.

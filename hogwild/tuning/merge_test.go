@@ -50,15 +50,15 @@ func TestSparsePeriod(t *testing.T) {
 	}{
 		{"no limit", 2, 0, 124, 256},
 		{"a limit far away", 2, 1 << 30, 124, 256},
-		{"two workers, within the limit", 2, 110, 124, 110},
+		{"two workers, within the limit", 2, 220, 124, 220},
 		{"eight, within it", 8, 40, 124, 40},
 		{"eight, far from it", 8, 400, 124, 64},
 		{"many workers", 64, 400, 124, 16},
 		{"a limit below that", 64, 5, 124, 5},
 		{"a limit of one", 2, 1, 124, 1},
 		{"words", 2, 0, 89528, 2048},
-		{"words, within the limit", 2, 500, 89528, 500},
-		{"words, too few steps for a merge of all", 2, 100, 89528, 1},
+		{"words, within the limit", 2, 60, 89528, 60},
+		{"words, too few steps for a merge of all", 2, 40, 89528, 1},
 	} {
 		j := Job{Config: defaults(), Tuning: Tuning{Hold: c.hold}}
 		j.Workers = c.workers
