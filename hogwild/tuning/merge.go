@@ -19,7 +19,7 @@ import (
 // seldom meet at one: at its bias alone, which is copied by itself.
 const MaxCopied = 1 << 18
 
-// maxDenseCopied is the largest dense model that is copied: half of a core's second-level cache
+// maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's second-level cache
 // of a megabyte, so that the copy stays there.
 const maxDenseCopied = 1 << 17
 
@@ -88,7 +88,8 @@ func (c *Job) withinLimit(every int) int {
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 func (c *Job) densePeriod(kind string, w int) int {
 	centered := c.Tuning.Center
-	if c.Optimizer != "sgd" || !layered(c.Model) || !centered && (kind == data.Sparse || w > maxDenseCopied) {
+	if c.Optimizer != "sgd" || !layered(c.Model) ||
+		!centered && (kind == data.Sparse || w > maxDenseCopied && c.MergeEvery == "auto") {
 		return 1
 	}
 	every := max(8, 128/max(1, c.Batch))

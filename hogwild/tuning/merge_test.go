@@ -23,6 +23,7 @@ func TestDensePeriod(t *testing.T) {
 		{"sparse data, centred", func(c *Job) { c.Batch, c.Tuning.Center = 1, true }, data.Sparse, 7850, 128},
 		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
+		{"a large model, as told", func(c *Job) { c.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
 		{"another optimizer", func(c *Job) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"a perceptron", func(c *Job) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
 		{"a small one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
