@@ -11,6 +11,7 @@ import (
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
 )
 
 // scaledFile is sparseFile with all values multiplied.
@@ -247,6 +248,14 @@ func TestMergedResume(t *testing.T) {
 		c.Workers, c.LR, c.Epochs = workers, 1e-12, 3+i
 		if r := train(t, c); math.Abs(r.TestLoss-was.TestLoss) > 1e-5*was.TestLoss {
 			t.Errorf("resumed with %d workers: test loss %.9g, it was %.9g", workers, r.TestLoss, was.TestLoss)
+		}
+		text, _, err := rundir.ReadTensors(filepath.Join(c.Run, rundir.SnapshotFile))
+		want := "W, 0, c"
+		if workers == 1 {
+			want = "V, s, k"
+		}
+		if got := text["hogwild.centered"]; err != nil || got != want {
+			t.Errorf("the snapshot of %d workers says that it holds %q, want %q (%v)", workers, got, want, err)
 		}
 	}
 }

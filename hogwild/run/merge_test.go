@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestHeldBack trains with two workers that hold updates back: all of them are in the
-// weights at the end, so the loss is that of training without.
-func TestHeldBack(t *testing.T) {
+// TestLocalSteps trains with two workers that merge copies: all their steps are in the
+// weights at the end, so the loss is that of training in place.
+func TestLocalSteps(t *testing.T) {
 	loss := func(every string, batch int) float64 {
 		config := quick(t)
 		config.Model, config.Workers, config.MergeEvery, config.Batch = "mlp:32", 2, every, batch
@@ -16,14 +16,14 @@ func TestHeldBack(t *testing.T) {
 	}
 	for _, batch := range []int{1, 16} {
 		if plain, held := loss("1", batch), loss("8", batch); held > 1.2*plain+0.02 {
-			t.Errorf("batch %d: test loss %.4f, without holding back %.4f", batch, held, plain)
+			t.Errorf("batch %d: test loss %.4f, in place %.4f", batch, held, plain)
 		}
 	}
 }
 
 // TestCentredTogether: two workers that merge centred weights learn as well as one. Were
-// updates lost where they merge at once, the bias would run away (see mergesAlone): to a
-// loss of 1 to 100, on cores that are far apart or busy.
+// they merged as V, s and k the bias would run away (model.Centered) where updates are lost: to
+// a loss of 1 to 100, on cores that are far apart or busy.
 func TestCentredTogether(t *testing.T) {
 	loss := func(workers int, seed uint64) float64 {
 		c := quick(t)

@@ -35,8 +35,8 @@ func (c *Job) inFlight() int {
 //	C = M (pi/2) / -log(1-2/w)
 //
 // is at the bound. Two workers never go further than to the other side, but an update is
-// late all the same: by the up to M steps that the other had not merged when the copy was
-// renewed, and the up to M that it takes until the next merge. So an M counts for two at least.
+// late all the same, by the M steps that the other takes from one merge to the next: so they
+// count M.
 func (c *Job) localSteps() int {
 	m, err := strconv.Atoi(c.MergeEvery)
 	if err != nil || m == 1 || c.Mode != "async" || c.Batch != 1 || c.Workers == 1 {
@@ -48,9 +48,9 @@ func (c *Job) localSteps() int {
 // perLocalStep is how many steps in flight one local step of each of w workers counts for.
 func perLocalStep(w int) float64 {
 	if w <= 2 {
-		return 2
+		return 1
 	}
-	return max(2, math.Pi/2/-math.Log(1-2/float64(w)))
+	return math.Pi / 2 / -math.Log(1-2/float64(w))
 }
 
 // An epoch has so many times the steps that are in flight, or more: most of them are to

@@ -19,7 +19,7 @@ import (
 // seldom meet at one: at its bias alone, which is copied by itself.
 const MaxCopied = 1 << 18
 
-// maxDenseCopied is the largest dense model that is copied: half of a core's second-level cache
+// maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's second-level cache
 // of a megabyte, so that the copy stays there.
 const maxDenseCopied = 1 << 17
 
@@ -88,7 +88,8 @@ func (c *Job) withinLimit(every int) int {
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 func (c *Job) densePeriod(kind string, w int) int {
 	centered := c.Tuning.Center
-	if c.Optimizer != "sgd" || !layered(c.Model) || !centered && (kind == data.Sparse || w > maxDenseCopied) {
+	if c.Optimizer != "sgd" || !layered(c.Model) ||
+		!centered && (kind == data.Sparse || w > maxDenseCopied && c.MergeEvery == "auto") {
 		return 1
 	}
 	every := max(8, 128/max(1, c.Batch))
@@ -122,16 +123,16 @@ func (c *Job) sparsePeriod(w int) int {
 	every = max(16, every/c.Workers)
 	if within := c.withinLimit(every); within < every {
 		every = within
-		if every < w/leastShare {
+		if every < fewestSteps+w/fewestShare {
 			every = 1
 		}
 	}
 	return c.told(every)
 }
 
-// leastShare is how many weights a merge may pass for each local step: about as many as are
-// passed in the time of a step.
-const leastShare = 512
+// With fewer local steps than fewestSteps and one for each fewestShare weights, two workers are
+// slower than in place (docs/asynchrony.md).
+const fewestSteps, fewestShare = 5, 2048
 
 // writesInPlace tells whether several async workers were told to write the weights where
 // they lie.

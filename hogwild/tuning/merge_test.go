@@ -23,6 +23,7 @@ func TestDensePeriod(t *testing.T) {
 		{"sparse data, centred", func(c *Job) { c.Batch, c.Tuning.Center = 1, true }, data.Sparse, 7850, 128},
 		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
+		{"a large model, as told", func(c *Job) { c.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
 		{"another optimizer", func(c *Job) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"a perceptron", func(c *Job) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
 		{"a small one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
@@ -50,15 +51,15 @@ func TestSparsePeriod(t *testing.T) {
 	}{
 		{"no limit", 2, 0, 124, 256},
 		{"a limit far away", 2, 1 << 30, 124, 256},
-		{"two workers, within the limit", 2, 110, 124, 110},
+		{"two workers, within the limit", 2, 220, 124, 220},
 		{"eight, within it", 8, 40, 124, 40},
 		{"eight, far from it", 8, 400, 124, 64},
 		{"many workers", 64, 400, 124, 16},
 		{"a limit below that", 64, 5, 124, 5},
 		{"a limit of one", 2, 1, 124, 1},
 		{"words", 2, 0, 89528, 2048},
-		{"words, within the limit", 2, 500, 89528, 500},
-		{"words, too few steps for a merge of all", 2, 100, 89528, 1},
+		{"words, within the limit", 2, 60, 89528, 60},
+		{"words, too few steps for a merge of all", 2, 40, 89528, 1},
 	} {
 		j := Job{Config: defaults(), Tuning: Tuning{Hold: c.hold}}
 		j.Workers = c.workers

@@ -75,7 +75,9 @@ func (c *Job) Choose(set *data.Set) (Tuning, error) {
 		l.Momentum = explicitMomentum(c.Momentum, l.InFlight)
 	}
 	if l.Knee = l.knee(c); l.Knee > 0 {
-		l.Hold = max(1, int(l.Knee/perLocalStep(c.Workers)))
+		if c.Workers > 2 || c.GPU == "" {
+			l.Hold = max(1, int(l.Knee/perLocalStep(c.Workers)))
+		}
 		if c.LRCap != "off" && l.InFlight > 1 && float64(l.InFlight) > l.Knee {
 			l.LR, l.Capped = c.LR*l.Knee/float64(l.InFlight), true
 		}
