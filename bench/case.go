@@ -11,7 +11,7 @@
 //	spread.go speedup.go target.go shares.go fairness.go   what may be said of it
 //	summary.go csv.go gobench.go  in tables, for people, spreadsheets and benchstat
 //	paper.go tutorial.go          the plans of hogwild reproduce; published.go what is published,
-//	                              finding.go, paperfindings.go, slowfindings.go, papertable.go the two side by side
+//	                              paperruns.go, finding.go, papertable.go the two side by side
 //
 // What this machine does at best, by loops as plain as those that training needs: floors.go,
 // with memory.go and meet.go, by the threads of crew.go. What make gpu-pack has measured

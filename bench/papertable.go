@@ -97,7 +97,7 @@ func (e *Experiment) AboutTable() string {
 }
 
 // WriteReproduction writes what an experiment of PaperPlan or TutorialPlan comes to: the
-// table, and each statement of the publication with its verdict.
+// table, and that of the verdicts.
 func (e *Experiment) WriteReproduction(w io.Writer) error {
 	var b bytes.Buffer
 	e.head(&b)
@@ -110,12 +110,11 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 		b.WriteString("\n")
 		writeTable(&b, TutorialHeads, rows)
 	}
-	for _, f := range e.Findings() {
-		fmt.Fprintf(&b, "\n%s: %s\n", f.About, f.Verdict)
-		for _, line := range [][2]string{{"published", f.Theirs}, {"here", f.Here}, {"because", f.Why}} {
-			if line[1] != "" {
-				fmt.Fprintf(&b, "  %-11s%s\n", line[0], strings.Join(human.Wrap(line[1], summaryWidth-13), "\n"+strings.Repeat(" ", 13)))
-			}
+	if rows := e.FindingRows(); len(rows) > 0 {
+		b.WriteString("\n")
+		writeTable(&b, FindingHeads, rows)
+		if e.Name != tutorialName {
+			paragraph(&b, "\n", AboutFindings)
 		}
 	}
 	if notes := append(append([]string{}, e.Notes...), e.Fairness()...); len(notes) > 0 {

@@ -72,41 +72,24 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 		if c.Mode != "sync" {
 			continue
 		}
-		f := Finding{About: "synchronous SGD", Theirs: "test accuracy after each epoch: " + accuracies(PublishedTutorial)}
 		var here []float64
 		for _, s := range c.AccuracyByEpoch() {
 			here = append(here, s.Median)
 		}
-		f.Here = accuracies(here)
 		last := len(PublishedTutorial) - 1
+		f := Finding{"synchronous SGD", fmt.Sprintf("test accuracy after each epoch, the last within %g points", 100*samePoints),
+			accuracies(PublishedTutorial), accuracies(here), Differs}
 		switch {
 		case len(here) <= last:
-			f.Verdict, f.Here = Missing, string(Missing)
-		case c.value("data") == "digits":
-			f.Verdict, f.Why = Undecided, "the built-in digits are not MNIST"
-		case c.value("limit") != "":
-			f.Verdict, f.Why = Undecided, "only the first images were trained on"
+			f.Verdict, f.Measured = Missing, "-"
+		case c.value("data") == "digits" || c.value("limit") != "": // these are not the tutorial's images, or not all
+			f.Verdict = Undecided
 		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
-			f.Verdict, f.Why = "as in the tutorial", firstEpoch(here)
-		default:
-			f.Verdict = "not as in the tutorial"
-			f.Why = fmt.Sprintf("%.1f points of accuracy apart after the last epoch; first weights, scaling and dropout of the tutorial are not known",
-				100*math.Abs(here[last]-PublishedTutorial[last]))
+			f.Verdict = Agrees
 		}
 		list = append(list, f)
 	}
 	return list
-}
-
-// firstEpoch says how far the accuracy after the first epoch is from the tutorial's, if it is.
-func firstEpoch(here []float64) string {
-	switch d := 100 * (here[0] - PublishedTutorial[0]); {
-	case d > 100*samePoints:
-		return fmt.Sprintf("by the last epoch; after the first it is %.1f points higher", d)
-	case d < -100*samePoints:
-		return fmt.Sprintf("by the last epoch; after the first it is %.1f points lower", -d)
-	}
-	return ""
 }
 
 // accuracies is a list of accuracies as text.

@@ -15,11 +15,11 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	p.Title = "The Hogwild! paper, repeated"
 	if rows := e.TutorialTable(); rows != nil {
 		p.Title = "A tutorial's synchronous SGD, repeated"
-		p.verdicts(e)
+		p.verdicts(e, "")
 		p.section(Section{Title: "Accuracy", Text: tutorialSource, Figures: shown(accuracies(e)), Table: &Table{bench.TutorialHeads, rows}})
 	} else {
 		p.fact("paper", bench.PaperSource)
-		p.verdicts(e)
+		p.verdicts(e, bench.AboutFindings)
 		p.section(Section{Title: "The paper's figure 2", Text: e.AboutTable(), Table: &Table{bench.PublishedHeads, e.PublishedTable()}})
 		p.section(Section{Title: "Speed-up by workers", Text: aboutCurves, Figures: speedUps(e)})
 		p.section(Section{Title: "What if gradients are slow?", Text: aboutDelays, Figures: shown(delays(e))})
@@ -36,22 +36,10 @@ const (
 		"The paper's error is that of the training set; ours is the training loss of each pass, every example's at the weights on which it was trained."
 )
 
-// verdicts is each statement of the publication with what was measured of it, and, where
-// it is not so, what else was measured that bears on it.
-func (p *Page) verdicts(e *bench.Experiment) {
-	all := &Table{Heads: []string{"about", "verdict", "published", "here"}}
-	why := &Table{Heads: []string{"about", "measured"}}
-	for _, f := range e.Findings() {
-		all.Rows = append(all.Rows, []string{f.About, string(f.Verdict), f.Theirs, f.Here})
-		if f.Why != "" {
-			why.Rows = append(why.Rows, []string{f.About, f.Why})
-		}
-	}
-	if len(all.Rows) > 0 {
-		p.section(Section{Title: "What holds here", Table: all})
-	}
-	if len(why.Rows) > 0 {
-		p.section(Section{Title: "What bears on it", Text: "Where a statement does not hold, or not quite, or cannot be told: what else was measured.", Table: why})
+// verdicts is each statement of the publication with its figures and ours.
+func (p *Page) verdicts(e *bench.Experiment, about string) {
+	if rows := e.FindingRows(); len(rows) > 0 {
+		p.section(Section{Title: "What holds here", Text: about, Table: &Table{bench.FindingHeads, rows}})
 	}
 }
 

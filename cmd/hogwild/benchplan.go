@@ -203,35 +203,13 @@ func (o *benchOptions) cross(b bench.Case, modes, workers []string, several bool
 				c.Settings = append(c.Settings, bench.Setting{Flag: "workers", Value: w})
 				c.Name += "-" + w
 			}
-			if err := checkCase(c); err != nil {
-				return nil, err
+			if _, err := checkCase(c); err != nil {
+				return nil, usagef("%v", err)
 			}
 			cases = append(cases, c)
 		}
 	}
 	return cases, nil
-}
-
-// checkCase sees whether train would take the flags of a case.
-func checkCase(c bench.Case) error {
-	o, s, err := trainSettings()
-	if err != nil {
-		return err
-	}
-	for _, v := range c.Settings {
-		if err := s.assign(v.Flag, v.Value); err != nil {
-			return usagef("--%s %v", v.Flag, err)
-		}
-	}
-	o.Bias = !o.noBias
-	if err := o.Validate(); err != nil {
-		return usagef("case %s: %v", c.Name, err)
-	}
-	gpus, err := gpusOf(c)
-	if on := o.Workers - o.CPUWorkers; err == nil && on < gpus {
-		return usagef("case %s: gpu %s: each GPU needs a worker at least; choose --workers from %d on", c.Name, o.GPU, gpus)
-	}
-	return err
 }
 
 // modeList reads --modes. On a GPU those are left out by default that it has with one

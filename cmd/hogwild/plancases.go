@@ -29,14 +29,14 @@ func (f *planFile) combine(p *bench.Plan) error {
 	varies := varying(drafts)
 	names, before := map[string]bool{}, map[string]string{} // the latter by what all flags come to
 	for _, d := range drafts {
-		c := bench.Case{Name: d.caseName(varies), Settings: f.settings(d)}
+		c := bench.Case{Name: d.caseName(varies), Settings: override(settingsOf(f.base), settingsOf(d.choices))}
 		if names[c.Name] && d.name != "" {
 			return f.errorf(d.at, "two cases have the name %s", c.Name)
 		}
 		c.Name = free(c.Name, names)
-		all, err := f.check(c, d)
+		all, err := checkCase(c)
 		if err != nil {
-			return err
+			return f.errorf(d.at, "%v", err)
 		}
 		if other, ok := before[all]; ok {
 			return f.errorf(d.at, "the cases %s and %s are equal; leave one of them out", other, c.Name)
@@ -48,37 +48,35 @@ func (f *planFile) combine(p *bench.Plan) error {
 	return nil
 }
 
-// settings are a draft's, on top of the base, which a case may overrule.
-func (f *planFile) settings(d draft) (list []bench.Setting) {
-	all := slices.Clone(f.base)
-	for _, c := range d.choices {
-		if i := find(all, c.flag); i >= 0 {
-			all[i] = c
-		} else {
-			all = append(all, c)
-		}
-	}
-	for _, c := range all {
+func settingsOf(choices []choice) (list []bench.Setting) {
+	for _, c := range choices {
 		list = append(list, bench.Setting{Flag: c.flag, Value: c.value})
 	}
 	return list
 }
 
-// check sees whether train would take a case, and returns what all its flags come to:
-// that of two cases which are equal is the same, however they are written.
-func (f *planFile) check(c bench.Case, d draft) (string, error) {
+// checkCase sees whether train would take the flags of a case, and returns what all its
+// flags come to: that of two cases which are equal is the same, however they are written.
+func checkCase(c bench.Case) (string, error) {
 	o, s, err := trainSettings()
 	if err != nil {
 		return "", err
 	}
 	for _, v := range c.Settings {
 		if err := s.assign(v.Flag, v.Value); err != nil {
-			return "", f.errorf(d.at, "case %s: --%s %v", c.Name, v.Flag, err)
+			return "", fmt.Errorf("case %s: --%s %v", c.Name, v.Flag, err)
 		}
 	}
 	o.Bias = !o.noBias
 	if err := o.Validate(); err != nil {
-		return "", f.errorf(d.at, "case %s: %v", c.Name, err)
+		return "", fmt.Errorf("case %s: %v", c.Name, err)
+	}
+	gpus, err := gpusOf(c)
+	if err != nil {
+		return "", fmt.Errorf("case %s: %v", c.Name, err)
+	}
+	if o.Workers-o.CPUWorkers < gpus {
+		return "", fmt.Errorf("case %s: gpu %s: each GPU needs a worker at least; choose --workers from %d on", c.Name, o.GPU, gpus)
 	}
 	var all strings.Builder
 	s.set.VisitAll(func(f *flag.Flag) { fmt.Fprintf(&all, "%s=%s\n", f.Name, f.Value) })

@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hogwild/internal/human"
+)
+
+// PaperRuns is the runs of one group of PaperPlan, by the paper's methods. The speed-up of
+// all of them is that over the serial version, Hogwild! with one worker, as in the paper.
+type PaperRuns struct {
+	Group  string
+	Most   int // workers
+	Serial *Measured
+	cases  []*Measured
+}
+
+// PaperRuns finds the runs of a group; nil: there are none.
+func (e *Experiment) PaperRuns(group string) *PaperRuns {
+	r := &PaperRuns{Group: group, cases: e.of(group)}
+	for _, c := range r.cases {
+		r.Most = max(r.Most, c.Workers)
+	}
+	if r.Serial = r.Of(methodHogwild, 1); r.Serial == nil {
+		return nil
+	}
+	return r
+}
+
+// Of is the case of a method and a number of workers; nil: there is none. Hogwild! is
+// the paper's, which holds no updates back.
+func (r *PaperRuns) Of(mode string, workers int) *Measured {
+	return r.find(mode, workers, func(c *Measured) bool { return mode != methodHogwild || c.value("merge-every") == "1" })
+}
+
+// Held is Hogwild! as it is here by default, with updates held back; nil: it was not run.
+func (r *PaperRuns) Held(workers int) *Measured {
+	return r.find(methodHogwild, workers, func(c *Measured) bool { return c.value("merge-every") == "" })
+}
+
+func (r *PaperRuns) find(mode string, workers int, is func(*Measured) bool) *Measured {
+	for _, c := range r.cases {
+		if c.Mode == mode && c.Workers == workers && is(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// Workers are the numbers of workers that were run, ascending.
+func (r *PaperRuns) Workers() (list []int) {
+	for _, c := range r.cases {
+		if !slices.Contains(list, c.Workers) {
+			list = append(list, c.Workers)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// SpeedUp is how many times faster a case is than the serial version, repeat by repeat;
+// nil of no case.
+func (r *PaperRuns) SpeedUp(c *Measured) []Number {
+	if c == nil {
+		return nil
+	}
+	return ratios(c.ExamplesPerSecond, r.Serial.ExamplesPerSecond)
+}
+
+// most is the speed-up of a method with the most workers.
+func (r *PaperRuns) most(mode string) []Number { return r.SpeedUp(r.Of(mode, r.Most)) }
+
+// DelayGroups are the groups with delayed gradients and their delays in seconds.
+func (e *Experiment) DelayGroups() (names []string, delays []float64) {
+	for _, g := range e.groups() {
+		text, ok := strings.CutPrefix(g, delayGroup)
+		if d, err := time.ParseDuration(text); ok && err == nil {
+			names, delays = append(names, g), append(delays, d.Seconds())
+		}
+	}
+	return names, delays
+}
+
+func delayOf(r *PaperRuns) string { return strings.TrimPrefix(r.Group, delayGroup) }
+
+// Averages are the runs of the averaging experiment, by their number of workers, and
+// Hogwild! beside them; passes is how often each worker of the former sees all examples.
+func (e *Experiment) Averages() (byWorkers map[int]*Measured, hogwild *Measured, passes int) {
+	byWorkers = map[int]*Measured{}
+	for _, c := range e.of(meanGroup) {
+		if c.Mode == methodHogwild {
+			hogwild = c
+			continue
+		}
+		byWorkers[c.Workers] = c
+		if epochs, err := strconv.Atoi(c.value("epochs")); err == nil {
+			passes = epochs / c.Workers
+		}
+	}
+	return byWorkers, hogwild, passes
+}
+
+// averageFindings: models that are averaged, each of which has seen all examples as often as
+// one alone, are no better than that one, for so many times the work. (Ours go on from their
+// mean after each epoch, and learn from the work of all; the paper's meet at the end only.)
+func (e *Experiment) averageFindings() (list []Finding) {
+	by, _, _ := e.Averages()
+	loss := func(n int, name string) quantity {
+		published := PublishedAverage[n]
+		return quantity{name, published[len(published)-1], by[n].TrainLoss}
+	}
+	for _, n := range []int{3, 10} {
+		if by[1] != nil && by[n] != nil {
+			list = append(list, loss(n, fmt.Sprintf("loss of the mean of %d", n)).compare(fmt.Sprintf("averages of %d", n), notBelow, loss(1, "that of one"), human.Loss))
+		}
+	}
+	return list
+}
