@@ -30,37 +30,38 @@ type cpu struct {
 	opt     *optimizer   // the one that this worker uses
 
 	// this worker's own
-	cfg    *tuning.Job
-	rank   int
-	plan   plan.Plan
-	rate   plan.Schedule
-	model  model.Model
-	step   model.HalfStepper // the model, when it takes the steps of this run by itself; else nil
-	fused  bool              // nothing stands between the halves of its steps
-	length model.Step        // of those steps, without their rate
-	coef   []float32         // of the step at hand
-	spin   spin              // between a gradient and its write
-	hot    *hot              // the copy of the weights that this worker trains; nil: it has none
-	bias   *hot              // that of the bias alone, where there is none of the weights; nil: neither
-	set    *data.Set
-	reader *data.Reader
-	work   vec.Workspace
-	freq   []float32 // share of rows in which a feature occurs
-	decay  []span    // the weights that l1 and l2 act on
-	orders []data.Order
-	rows   []int32
-	span   []int32    // rows.go: a stretch of the order
-	queued []int32    // rows.go: the rows of the chunks in hand
-	queue  []int32    // those of them whose steps are still to be taken
-	lr     float64    // the rate of the step at hand
-	block  int64      // the examples that it is that of begin here
-	x      []data.Row // the inputs of the step's batch
-	g      model.Gradient
-	sums   []float32 // of a batch: the gradient of the bias, and of what centring keeps
-	dense  []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
-	mean   []float32 // barrier mode: this rank's slice of the average
-	steps  int64
-	point  []float32 // simplex.go: a point on its way to the simplex
+	cfg     *tuning.Job
+	rank    int
+	plan    plan.Plan
+	rate    plan.Schedule
+	model   model.Model
+	step    model.HalfStepper // the model, when it takes the steps of this run by itself; else nil
+	fused   bool              // nothing stands between the halves of its steps
+	length  model.Step        // of those steps, without their rate
+	coef    []float32         // of the step at hand
+	spin    spin              // between a gradient and its write
+	hot     *hot              // the copy of the weights that this worker trains; nil: it has none
+	bias    *hot              // that of the bias alone, where there is none of the weights; nil: neither
+	set     *data.Set
+	reader  *data.Reader
+	work    vec.Workspace
+	freq    []float32 // share of rows in which a feature occurs
+	decay   []span    // the weights that l1 and l2 act on
+	orders  []data.Order
+	rows    []int32
+	span    []int32    // rows.go: a stretch of the order
+	queued  []int32    // rows.go: the rows of the chunks in hand
+	queue   []int32    // those of them whose steps are still to be taken
+	lr      float64    // the rate of the step at hand
+	block   int64      // the examples that it is that of begin here
+	product float64    // loop.go: minus its logarithm is missing in the loss of the chunk
+	x       []data.Row // the inputs of the step's batch
+	g       model.Gradient
+	sums    []float32 // of a batch: the gradient of the bias, and of what centring keeps
+	dense   []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
+	mean    []float32 // barrier mode: this rank's slice of the average
+	steps   int64
+	point   []float32 // simplex.go: a point on its way to the simplex
 
 	// what the mode needs: see guard.go
 	sample  *sampler
@@ -86,7 +87,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		weights: m.W, w: m.W, slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
-		block: -1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
+		block: -1, product: 1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
 	}
 	if c.GradientDelay > 0 {
 		d.spin = newSpin(c.GradientDelay)

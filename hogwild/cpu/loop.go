@@ -88,6 +88,10 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		y.Steps += n
 		y.Examples += len(rows)
 		y.Loss += loss
+		if d.product != 1 && (y.Steps%stride == 0 || y.Examples == c.Count) {
+			y.Loss -= math.Log(d.product)
+			d.product = 1
+		}
 	}
 	return y, nil
 }
@@ -104,7 +108,7 @@ func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 }
 
 // read computes what the rows' step is to write: coefficients or a gradient. Fused, it writes
-// as well. It returns the summed loss.
+// as well. It returns the summed loss, but for the logarithm of d.product.
 func (d *cpu) read(rows []int32, epoch int, lr float64) (loss float64) {
 	if d.step == nil {
 		b := d.reader.Batch(rows)
@@ -114,7 +118,11 @@ func (d *cpu) read(rows []int32, epoch int, lr float64) (loss float64) {
 	}
 	d.length.LR = float32(lr)
 	if !d.fused {
-		return d.step.Read(d.w, d.set, rows, d.length, d.coef)
+		loss, p := d.step.Read(d.w, d.set, rows, d.length, d.coef)
+		if d.product *= p; !(p > 0) {
+			return math.NaN()
+		}
+		return loss
 	}
 	loss = d.step.Steps(d.w, d.set, rows, d.length)
 	if d.bias != nil {
