@@ -48,6 +48,7 @@ type cpu struct {
 	queue    []int32     // those of them whose steps are still to be taken
 	lr       float64     // the rate of the step at hand
 	block    int64       // the examples that it is that of begin here
+	product  float64     // loop.go: minus its logarithm is missing in the loss of the chunk
 	batch    *data.Batch // of the step at hand, where its gradient is computed
 	x        []data.Row  // the inputs of the step's batch
 	g        model.Gradient
@@ -80,7 +81,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		weights: newShared(m.W, c.Mode == "atomic"), slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
-		block: -1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
+		block: -1, product: 1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
 	}
 	if c.GradientDelay > 0 {
 		d.spin = newSpin(c.GradientDelay)

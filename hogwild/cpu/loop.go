@@ -83,6 +83,10 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		y.Steps += n
 		y.Examples += len(rows)
 		y.Loss += loss
+		if d.product != 1 && (y.Steps%stride == 0 || y.Examples == c.Count) {
+			y.Loss -= math.Log(d.product)
+			d.product = 1
+		}
 	}
 	return y, nil
 }
@@ -99,14 +103,18 @@ func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 }
 
 // read computes what the rows' step is to write: coefficients or a gradient. Fused, it writes
-// as well. It returns the summed loss.
+// as well. It returns the summed loss, but for the logarithm of d.product.
 func (d *cpu) read(rows []int32, lr float64) (loss float64) {
 	if d.step == nil {
 		return d.model.Grad(d.own.view(), d.batch, &d.g)
 	}
 	d.length.LR = float32(lr)
 	if !d.fused {
-		return d.step.Read(d.own.view(), d.set, rows, d.length, d.coef)
+		loss, p := d.step.Read(d.own.view(), d.set, rows, d.length, d.coef)
+		if d.product *= p; !(p > 0) {
+			return math.NaN()
+		}
+		return loss
 	}
 	return d.own.steps(d.step, d.set, rows, d.length)
 }

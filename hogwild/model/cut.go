@@ -148,7 +148,8 @@ func (m *cut) Suits(set *data.Set) (steps, copied bool) { return set.Kind == dat
 // Steps takes the step of each edge.
 func (m *cut) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	for _, r := range rows {
-		loss += m.Read(w, set, []int32{r}, s, m.coef)
+		weight, _ := m.Read(w, set, []int32{r}, s, m.coef)
+		loss += weight
 		m.Write(w, set, r, s, m.coef)
 	}
 	return loss
@@ -158,7 +159,7 @@ func (m *cut) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 func (m *cut) CoefLen() int { return m.d }
 
 // Read sets coef to the signs of the differences.
-func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) float64 {
+func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) (loss, one float64) {
 	r, sum := rows[0], float32(0)
 	p, q := m.point(w, set.Idx[2*r]), m.point(w, set.Idx[2*r+1])
 	q, coef = q[:len(p)], coef[:len(p)]
@@ -167,7 +168,7 @@ func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []floa
 		coef[c] = sign(apart)
 		sum += max(apart, -apart)
 	}
-	return float64(set.Y[r]) / 2 * float64(sum)
+	return float64(set.Y[r]) / 2 * float64(sum), 1
 }
 
 // Write moves both ends, and projects them.

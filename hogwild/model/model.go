@@ -101,8 +101,10 @@ type HalfStepper interface {
 	// CoefLen is how many coefficients a step has.
 	CoefLen() int
 	// Read is the half that reads: it sets coef to the coefficients of a step on the first of
-	// rows, and returns the loss. What stands behind that row is fetched ahead.
-	Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32) float64
+	// rows. The loss is loss - log(p), with p from 1/2 to 1: a caller multiplies those of many
+	// steps, and takes one logarithm, as each would take half as long as a step. What
+	// stands behind that row is fetched ahead.
+	Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32) (loss, p float64)
 	// Write is the half that writes: by the coefficients of the row. Regularizers and
 	// projections act on the weights as they are now. Read and Write in turns leave the bits
 	// that Steps leaves.

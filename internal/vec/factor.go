@@ -1,6 +1,10 @@
 package vec
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+)
 
 // Factors is a matrix in factors: one row of K numbers for each of its rows and
 // columns, together the nodes. The entry at node u and node v is
@@ -95,10 +99,15 @@ func (f *Factors) WriteAtomic(w, bias []uint32, u, v uint32, coef []float32, s F
 	move := func(node uint32, others []float32) {
 		row := w[int(node)*f.K:][:f.K]
 		for c, other := range others {
-			swap(&row[c], func(x float32) float32 { return madd(fused, a, other, s.Keep*x) })
+			for done := false; !done; {
+				was := atomic.LoadUint32(&row[c])
+				x := madd(fused, a, other, s.Keep*math.Float32frombits(was))
+				done = atomic.CompareAndSwapUint32(&row[c], was, math.Float32bits(x))
+			}
 		}
-		if bias != nil {
-			swap(&bias[node], func(x float32) float32 { return x + a })
+		for done := bias == nil; !done; {
+			was := atomic.LoadUint32(&bias[node])
+			done = atomic.CompareAndSwapUint32(&bias[node], was, math.Float32bits(math.Float32frombits(was)+a))
 		}
 	}
 	move(u, coef[1+f.K:][:f.K])

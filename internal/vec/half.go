@@ -51,17 +51,6 @@ func madd(fused bool, a, b, c float32) float32 {
 	return c + a*b
 }
 
-// swap replaces the number whose bits are at p by what f makes of it, by compare-and-swap:
-// what others write meanwhile is not lost.
-func swap(p *uint32, f func(x float32) float32) {
-	for {
-		was := atomic.LoadUint32(p)
-		if atomic.CompareAndSwapUint32(p, was, math.Float32bits(f(math.Float32frombits(was)))) {
-			return
-		}
-	}
-}
-
 // AxpyAtomic is Axpy on the bits of y, each number by compare-and-swap. Where nobody else
 // writes, it leaves the bits of Axpy.
 func AxpyAtomic(a float32, x []float32, y []uint32) {

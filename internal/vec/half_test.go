@@ -82,7 +82,8 @@ func linearHalves(t *testing.T, loss LinearLoss, most int, kind string) {
 		coefs, coef := between(1)
 		for k := range rows {
 			before := slices.Clone(m)
-			sum += l.Read(w[:d], &w[d], rows[k:k+1:cap(rows)-k], &coef[0])
+			loss, p := l.Read(w[:d], &w[d], rows[k:k+1:cap(rows)-k], &coef[0])
+			sum += float64(loss) - math.Log(float64(p))
 			if !sameBits(m, before) {
 				t.Fatalf("%s: reading has changed weights", what)
 			}

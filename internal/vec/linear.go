@@ -3,6 +3,7 @@ package vec
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 )
 
 // Linear is a linear model with one output z = w.x + bias, as it is trained by SGD on
@@ -68,22 +69,20 @@ func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) flo
 }
 
 // Read is the half of a step on the first of rows that reads: it sets the coefficient, minus
-// the derivative of the loss with respect to z, and returns the loss. What stands behind
-// that row is fetched, as it is by Steps.
-func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) float64 {
+// the derivative of the loss with respect to z. The loss is sum - log(p): p is from 1/2 to 1,
+// and one logarithm will do for many steps. What stands behind that row is fetched, as it
+// is by Steps.
+func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) (sum, p float32) {
 	l.check(rows[:1], len(w))
 	ahead := rows[:cap(rows)]
-	for _, k := range [2]int{0, lead} { // the loop looks at these two
-		l.soon[k] = 0
-		if at := k + lead; at < len(ahead) && l.has(ahead[at]) {
-			l.soon[k] = ahead[at]
-		}
+	l.soon[0], l.soon[lead] = 0, 0 // the loop looks at these two
+	if len(ahead) > lead && l.has(ahead[lead]) {
+		l.soon[0] = ahead[lead]
 	}
-	sum, product := l.few(w, bias, rows[:1], 0, reads, coef)
-	if product == 1 {
-		return float64(sum)
+	if len(ahead) > 2*lead && l.has(ahead[2*lead]) {
+		l.soon[lead] = ahead[2*lead]
 	}
-	return float64(sum) - math.Log(float64(product))
+	return l.few(w, bias, rows[:1], 0, reads, coef)
 }
 
 // Write is the half of a step on a row that writes.
@@ -104,7 +103,9 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 	}
 	idx, val := l.Idx[l.Ptr[row]:l.Ptr[row+1]], l.Val[l.Ptr[row]:l.Ptr[row+1]]
 	for k, j := range idx {
-		swap(&w[j], func(x float32) float32 {
+		for p, done := &w[j], false; !done; {
+			was := atomic.LoadUint32(p)
+			x := math.Float32frombits(was)
 			if l.Shrink != nil {
 				x = madd(fused, -min(1, lr*l.Shrink[j]), x, x)
 			}
@@ -113,11 +114,12 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 				most := lr * l.Soften[j]
 				x -= max(-most, min(most, x))
 			}
-			return x
-		})
+			done = atomic.CompareAndSwapUint32(p, was, math.Float32bits(x))
+		}
 	}
-	if bias != nil {
-		swap(bias, func(x float32) float32 { return l.moved(x, lr, coef, fused) })
+	for done := bias == nil; !done; {
+		was := atomic.LoadUint32(bias)
+		done = atomic.CompareAndSwapUint32(bias, was, math.Float32bits(l.moved(math.Float32frombits(was), lr, coef, fused)))
 	}
 }
 
@@ -136,8 +138,7 @@ func (l *Linear) check(rows []int32, n int) {
 			panic(fmt.Sprintf("vec: row %d of %d", i, len(l.Y)))
 		}
 	}
-	short := func(v []float32) bool { return v != nil && len(v) < n }
-	if short(l.Shrink) || short(l.Soften) {
+	if l.Shrink != nil && len(l.Shrink) < n || l.Soften != nil && len(l.Soften) < n {
 		panic("vec: Shrink or Soften is shorter than the weights")
 	}
 }
