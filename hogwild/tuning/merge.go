@@ -36,8 +36,8 @@ func (c *Job) DenseMergePeriod(kind string, w int) int {
 	default:
 		return 1
 	}
-	if c.Tuning.Knee > 0 { // an eighth of what the rate bears in flight
-		every = min(every, max(1, int(c.Tuning.Knee/8)))
+	if c.Tuning.MaxInFlight > 0 { // an eighth of what the rate bears in flight
+		every = min(every, max(1, int(c.Tuning.MaxInFlight/8)))
 	}
 	if c.Tuning.Hold > 0 {
 		every = min(every, c.Tuning.Hold)
