@@ -53,7 +53,7 @@ type Config struct {
 
 	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
 	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // auto, or a factor of the learning rate
-	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the kappa to cap with
+	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the most that lr lambda C may be
 	FlushEvery         string `yaml:"flush-every" json:"flush_every"`                 // auto, or updates between flushes of a worker's hot coordinates; 1 = none are held back
 	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
 

@@ -13,12 +13,18 @@ const (
 	lawRows    = 2000
 	lawNumbers = 1 << 20
 	lawRounds  = 10 // power iterations
+	normRounds = 5  // of R2, which takes more rows
 )
 
 // sampleRows are the first rows of a set, which Load has shuffled.
-func sampleRows(set *data.Set) *data.Batch {
+func sampleRows(set *data.Set) *data.Batch { return firstRows(set, lawRows) }
+
+// allRows are as many rows as have about lawNumbers numbers, for what a few rare rows decide.
+func allRows(set *data.Set) *data.Batch { return firstRows(set, lawNumbers) }
+
+func firstRows(set *data.Set, most int) *data.Batch {
 	each := max(1, int(set.Nonzeros/int64(set.Rows)))
-	rows := make([]int32, min(set.Rows, lawRows, max(64, lawNumbers/each)))
+	rows := make([]int32, min(set.Rows, most, max(64, lawNumbers/each)))
 	for i := range rows {
 		rows[i] = int32(i)
 	}
@@ -30,7 +36,7 @@ func sampleRows(set *data.Set) *data.Batch {
 // throughout. Rayleigh's quotient of the last vector has an error that is the square
 // of the vector's. Zeros are skipped, of centred inputs too: (x-mu)'v = x'v - mu'v.
 func eigenvalue(rows []data.Row, d int, mu []float32, ones float64, seed uint64) (lambda float64) {
-	return weightedEigenvalue(rows, nil, d, mu, ones, seed)
+	return weightedEigenvalue(rows, nil, d, mu, ones, seed, lawRounds)
 }
 
 // rowNorm is R2: the largest eigenvalue of E[|x|^2 x x'] over lambda, that of E[x x'] of the same
@@ -56,7 +62,7 @@ func rowNorm(rows []data.Row, d int, mu []float32, ones, lambda float64, seed ui
 			}
 		}
 	}
-	return weightedEigenvalue(rows, squares, d, mu, ones, seed) / lambda
+	return weightedEigenvalue(rows, squares, d, mu, ones, seed, normRounds) / lambda
 }
 
 // pairsEach is how many other rows each row is compared with.
@@ -92,13 +98,13 @@ func squaredNorm(rows []data.Row, d int, mu []float32, ones, lambda float64) flo
 }
 
 // weightedEigenvalue is eigenvalue of E[weight x x']; without weights each is 1.
-func weightedEigenvalue(rows []data.Row, weights []float64, d int, mu []float32, ones float64, seed uint64) (lambda float64) {
+func weightedEigenvalue(rows []data.Row, weights []float64, d int, mu []float32, ones float64, seed uint64, rounds int) (lambda float64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	v, next := make([]float64, d+1), make([]float64, d+1)
 	for j := range v {
 		v[j] = r.Float64() + .5
 	}
-	for range lawRounds {
+	for range rounds {
 		normalize(v)
 		clear(next)
 		shift, sum := dot(mu, v), 0.0
