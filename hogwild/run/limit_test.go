@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,8 +52,9 @@ var limitJobs = []limitJob{
 	{"a rare class", "rare.libsvm", "hinge", .03, 1, 3, nil},
 }
 
-// limitSeeds is over how many seeds losses are averaged.
-const limitSeeds = 4
+// limitSeeds is of how many seeds the median loss is taken: the last weights of a constant rate are
+// noisy, most with the hinge loss on a rare class, where serial runs are up to 50% apart.
+const limitSeeds = 5
 
 // limitFile writes made data to a file, so that a run can be judged by its loss on the training rows.
 func limitFile(t *testing.T, name string) string {
@@ -171,17 +173,19 @@ func TestLimit(t *testing.T) {
 	for _, j := range jobs {
 		t.Run(fmt.Sprintf("%s %s %g", j.name, j.model, j.lr), func(t *testing.T) {
 			c := j.config(t)
-			run := func(flight float64) (loss, limit float64, facts string) { // the mean over seeds: one alone may be 5% off
+			run := func(flight float64) (loss, limit float64, facts string) {
+				var losses [limitSeeds]float64
 				for seed := range uint64(limitSeeds) {
 					c.Mode, c.Seed, c.Run = fmt.Sprintf("delayed:%d", max(0, int(flight)-1)), seed+1, t.TempDir()
 					r, err := try(t, c)
 					if err != nil {
 						return math.Inf(1), 0, ""
 					}
-					loss += r.TestLoss / limitSeeds
+					losses[seed] = r.TestLoss
 					limit, facts = r.MaxInFlight, fmt.Sprintf("%.3g | %.2g | %.3g", r.Lambda, r.Curvature, r.MaxInFlight)
 				}
-				return loss, limit, facts
+				slices.Sort(losses[:])
+				return losses[limitSeeds/2], limit, facts
 			}
 			serial, limit, facts := run(1)
 			if limit < 1 {

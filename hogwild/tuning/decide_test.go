@@ -18,8 +18,8 @@ var (
 	noFacts    = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, BiasStep: 1}
 )
 
-// TestDecide: settings, facts and cores in, decisions out. Numbers are worked out by hand from
-// the formulas of limit.go, but for rounding.
+// TestDecide: settings, facts and cores in, decisions out. A dozen of the rows were worked out by hand from
+// the formulas of limit.go, and the rest recorded and looked over.
 func TestDecide(t *testing.T) {
 	softmax := func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
 	logistic := func(c *config.Config) { c.Model, c.Loss, c.Batch = "logistic", "logistic", 1 }

@@ -61,7 +61,7 @@ type Facts struct {
 }
 
 // Job is a run as all its processes know it: what the user asked for, and what the run makes
-// of it. Its JSON form is one object, with the law beside the settings.
+// of it. Its JSON form is one object, with what was decided beside the settings.
 type Job struct {
 	config.Config
 	Tuning Tuning `json:"law"`
@@ -162,7 +162,7 @@ func (c *Job) settleBias(l *Tuning, set *data.Set, sample []data.Row) error {
 }
 
 // layered tells whether a model is a linear one or a perceptron on the inputs: what
-// the law speaks of.
+// the spectrum of the inputs tells of.
 func layered(name string) bool {
 	switch name {
 	case "softmax", "logistic", "hinge", "linear", "l1":
@@ -220,8 +220,10 @@ func (l Tuning) stable(c *Job) string {
 		who = human.Plural(l.InFlight, "step")
 	case l.InFlight == c.Workers:
 		who = human.Plural(c.Workers, "worker")
+	case l.InFlight < c.Workers:
+		who = fmt.Sprintf("%d workers on %s", c.Workers, human.Plural(l.InFlight, "core"))
 	}
-	if l.InFlight == 1 {
+	if l.InFlight == 1 && c.Workers == 1 {
 		are = "is"
 	} else if float64(l.InFlight) > l.MaxInFlight {
 		they = "beyond it: an epoch may achieve less"
