@@ -81,8 +81,8 @@ func TestManyInFlight(t *testing.T) {
 		} else if !(math.Abs(*got.TestRMSE-*want.TestRMSE) < .01**want.TestRMSE) {
 			t.Errorf("%s: RMSE %.5f, the CPU's %.5f", c.name, *got.TestRMSE, *want.TestRMSE)
 		}
-		if notes := strings.Join(got.Notes, "\n"); got.Lambda != 0 || got.Knee != 0 || got.Rate != "" || !strings.Contains(notes, "2048 steps of 1 example in flight") {
-			t.Errorf("%s: lambda %g, knee %g, rate %q; notes %s", c.name, got.Lambda, got.Knee, got.Rate, notes)
+		if notes := strings.Join(got.Notes, "\n"); got.Lambda != 0 || got.MaxInFlight != 0 || got.Rate != "" || !strings.Contains(notes, "2048 steps of 1 example in flight") {
+			t.Errorf("%s: lambda %g, limit %g, rate %q; notes %s", c.name, got.Lambda, got.MaxInFlight, got.Rate, notes)
 		}
 		t.Logf("%s: loss %.5f, the CPU's %.5f", c.name, got.TestLoss, want.TestLoss)
 	}

@@ -85,7 +85,7 @@ const (
 
 // flushEvery is how many steps a CTA holds back; 1: none. Where nobody says, all that the
 // CTAs of the run hold back together are to be at most half of the steps in flight that the
-// learning rate bears; where that is too little to gain by, or not known, nothing is held back.
+// learning rate allows; where that is too little to gain by, or not known, nothing is held back.
 func flushEvery(s *device.Setup) int {
 	c := s.Job
 	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
@@ -98,7 +98,7 @@ func flushEvery(s *device.Setup) int {
 	if c.InFlight <= c.Workers { // a worker's one step would be late by what it holds back itself
 		return 1
 	}
-	if n := int(c.Tuning.Knee) / (2 * ctas); n >= leastFlush {
+	if n := int(c.Tuning.MaxInFlight) / (2 * ctas); n >= leastFlush {
 		return min(n, mostFlush)
 	}
 	return 1

@@ -26,8 +26,8 @@ A flag's value comes from the command line, else from the environment (HOGWILD_L
 HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
 else from the run of --resume, else it is the default.
 
-How many steps in flight a learning rate bears is worked out from the data before the run.
-Beyond that it is lowered (--lr-cap), and inputs are taken less their means where that
+How many steps in flight a learning rate allows without loss is worked out from the data before
+the run. Far beyond that it is lowered (--lr-cap), and inputs are taken less their means where that
 helps (--center); --tune measures instead. docs/asynchrony.md says how.
 
 Exit status: 0 done, 2 a wrong flag or file, or no such GPU, 3 the numbers diverged, 130 and 143

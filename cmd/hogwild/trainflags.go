@@ -59,7 +59,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.int(&o.Epochs, "epochs", "`N` passes over the data")
 	l.float(&o.LR, "lr", "`X` learning rate")
 	l.bool(&o.tune, "tune", "find the learning rate, and the momentum, by short runs first")
-	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off or a kappa")
+	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off, or the most that lr x lambda x steps may be")
 	l.string(&o.Optimizer, "optimizer", "`NAME` sgd, momentum, adam or adagrad")
 	l.float(&o.Momentum, "momentum", "`X` share of the last step that the next keeps, for momentum")
 	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum as workers grow")

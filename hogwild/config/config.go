@@ -52,7 +52,7 @@ type Config struct {
 
 	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
 	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // auto, or a factor of the learning rate
-	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the kappa to cap with
+	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the most that lr lambda C may be
 	MergeEvery         string `yaml:"merge-every" json:"merge_every"`                 // auto, or async: local steps of a worker on a copy of the weights between two merges; 1 = in place, without a copy
 	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
 

@@ -52,8 +52,9 @@ func (r *coordinator) result() rundir.Result {
 // tell writes to the result what the law has made of the run.
 func tell(r *rundir.Result, c *tuning.Job) {
 	l := c.Tuning
-	r.Lambda, r.Knee, r.LRUsed, r.Centered, r.BiasStep = l.Lambda, l.Knee, l.LR, l.Center, l.BiasStep
-	r.LRCapped, r.Merge = l.Capped, c.MergeText()
+	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
+	r.LRUsed, r.LRCapped, r.Centered, r.BiasStep = l.LR, l.Capped, l.Center, l.BiasStep
+	r.Merge = c.MergeText()
 	if c.Optimizer == "momentum" {
 		r.MomentumUsed = l.Momentum
 	}

@@ -48,7 +48,9 @@ type Result struct {
 	Run     string    `json:"run"`
 
 	Lambda       float64 `json:"lambda,omitempty"` // see Law
-	Knee         float64 `json:"knee,omitempty"`
+	MaxInFlight  float64 `json:"max_in_flight,omitempty"`
+	Curvature    float64 `json:"curvature,omitempty"`
+	MaxLR        float64 `json:"max_lr,omitempty"`
 	LRUsed       float64 `json:"lr_used"`
 	LRCapped     bool    `json:"lr_capped"`               // it is less than was asked for
 	MomentumUsed float64 `json:"momentum_used,omitempty"` // of the momentum optimizer

@@ -12,9 +12,17 @@ import (
 // Steps in flight: how many are under way at once, and what a GPU is given when
 // nobody says.
 
-// inFlight is how many steps are under way at once: a step is computed on weights
-// that lack all others' steps under way.
-func (c *Job) inFlight() int {
+// Machine is what a run has to run on.
+type Machine struct {
+	Cores int // that this process may use
+}
+
+// inFlight is how many steps are in flight at once: a step is computed on weights that lack all
+// others in flight. In async and atomic modes those are the steps that can run at once: more workers
+// than cores take turns, and have a step in flight only when it is theirs. In ordered mode a
+// gradient waits until those of all other workers are applied, and in locked mode workers
+// that wait for a lock hold a gradient already: there all workers count.
+func (c *Job) inFlight(m Machine) int {
 	k, _, delayed := c.DelaySteps()
 	switch {
 	case c.Mode == "sync":
@@ -24,7 +32,11 @@ func (c *Job) inFlight() int {
 	case delayed:
 		return k + 1
 	}
-	return c.localSteps()
+	w := c.Workers
+	if c.Mode == "async" || c.Mode == "atomic" {
+		w = min(w, max(1, m.Cores))
+	}
+	return max(w, c.localSteps())
 }
 
 // localSteps is what the steps count for that w workers take on their copies, M each between
@@ -40,9 +52,9 @@ func (c *Job) inFlight() int {
 func (c *Job) localSteps() int {
 	m, err := strconv.Atoi(c.MergeEvery)
 	if err != nil || m == 1 || c.Mode != "async" || c.Batch != 1 || c.Workers == 1 {
-		return c.Workers
+		return 1
 	}
-	return max(c.Workers, int(float64(m)*perLocalStep(c.Workers)))
+	return int(float64(m) * perLocalStep(c.Workers))
 }
 
 // perLocalStep is how many steps in flight one local step of each of w workers counts for.
@@ -59,11 +71,11 @@ const wavesAnEpoch = 8
 
 // fillGPU sets for a run on GPUs what nobody did: how many steps are under way at once,
 // and of how many examples. More of either converge slower than they compute faster.
-func (c *Job) fillGPU(l *Tuning, set *data.Set) {
+func (c *Job) fillGPU(l *Tuning, f Facts) {
 	if c.GPU == "" {
 		return
 	}
-	flight, batch := c.onGPU(l, set)
+	flight, batch := c.onGPU(l, f)
 	if c.Mode == "sync" {
 		flight, batch = c.OnGPUs(), 64
 	}
@@ -71,25 +83,27 @@ func (c *Job) fillGPU(l *Tuning, set *data.Set) {
 		c.Batch = batch
 	}
 	if c.InFlight == 0 {
-		each := min(flight, set.Rows/(wavesAnEpoch*c.Batch)) / c.OnGPUs() // of a worker
+		each := min(flight, f.Rows/(wavesAnEpoch*c.Batch)) / c.OnGPUs() // of a worker
 		c.InFlight = c.OnGPUs() * max(1, each)
 	}
 }
+
+// gpuShare is lr lambda h C beyond which a GPU is given small steps. It is many times what
+// costs nothing: a GPU is faster by more than what a late step loses.
+const gpuShare = 10
 
 // onGPU are the steps in flight, and their examples, with which a model came to a given
 // loss soonest when asynchrony was simulated with exact delays (docs/asynchrony.md). An
 // H200 has 132 multiprocessors, each of which takes a step of a dense model.
 //
-// Past the knee a step of eight examples takes the weights no further than one of one.
-// Kappa is low by about two for centred inputs, and so is the knee.
-func (c *Job) onGPU(l *Tuning, set *data.Set) (flight, batch int) {
+// Past gpuShare steps of eight examples take the weights no further than steps of one.
+func (c *Job) onGPU(l *Tuning, f Facts) (flight, batch int) {
 	mlp := strings.HasPrefix(c.Model, "mlp")
-	knee := l.knee(c)
-	switch short := c.Short(set.Kind); {
+	switch short := c.Short(f.Kind); {
 	case short && c.Optimizer != "sgd":
 		return 32, 64 // each step moves all weights
-	case set.Kind == data.Pairs: // two steps on one row or column at once should be rare
-		return min(8448, max(1, slices.Min(append(slices.Clip(set.Shape), set.Features))*2/5)), 1
+	case f.Kind == data.Pairs: // two steps on one row or column at once should be rare
+		return min(8448, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5)), 1
 	case short:
 		return 264, 1
 	case !layered(c.Model): // convnet
@@ -98,7 +112,7 @@ func (c *Job) onGPU(l *Tuning, set *data.Set) (flight, batch int) {
 		return 32, 8
 	case !l.Center && (mlp || c.Batch > 1):
 		return 64, 1
-	case !l.Center || mlp || knee > 0 && 132 > 2*knee:
+	case !l.Center || mlp || l.Lambda*l.Curvature*c.LR*132 > gpuShare:
 		return 132, 1
 	}
 	return 132, 8

@@ -18,12 +18,12 @@ func TestFillGPU(t *testing.T) {
 		edit          func(*config.Config)
 		flight, batch int
 	}{
-		{"softmax centred", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) {}, 132, 8},
-		{"at a rate that the knee nearly bears", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) { c.LR = .14 }, 132, 8},
-		{"past it", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) { c.LR = .16 }, 132, 1},
+		{"softmax centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) {}, 132, 8},
+		{"at a rate that is nearly low enough", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.LR = .14 }, 132, 8},
+		{"past it", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.LR = .16 }, 132, 1},
 		{"softmax raw", dense, Tuning{Lambda: 39}, func(c *config.Config) {}, 132, 1},
 		{"softmax raw by eights", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Batch = 8 }, 64, 8},
-		{"mlp centred", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) { c.Model = "mlp:128" }, 132, 1},
+		{"mlp centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Model = "mlp:128" }, 132, 1},
 		{"mlp raw", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Model = "mlp:128" }, 64, 1},
 		{"adam", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Optimizer = "adam" }, 32, 8},
 		{"convnet", dense, Tuning{}, func(c *config.Config) { c.Model = "convnet" }, 32, 4},
@@ -31,9 +31,9 @@ func TestFillGPU(t *testing.T) {
 		{"sparse momentum", sparse, Tuning{Lambda: 7}, func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 32, 64},
 		{"factor", matrix, Tuning{}, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
 		{"cut", graph, Tuning{}, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
-		{"sync", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) { c.Mode, c.Workers = "sync", 3 }, 3, 64},
-		{"asked for", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
-		{"few rows", dense, Tuning{Lambda: 5, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
+		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Mode, c.Workers = "sync", 3 }, 3, 64},
+		{"asked for", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
+		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := defaults()
@@ -44,11 +44,9 @@ func TestFillGPU(t *testing.T) {
 			if c.Limit > 0 {
 				rows = c.Limit
 			}
-			set := &data.Set{Meta: x.meta}
-			set.Rows = rows
-			c.FillBatch(set.Kind)
+			c.FillBatch(x.meta.Kind)
 			j := Job{Config: c}
-			j.fillGPU(&x.law, set)
+			j.fillGPU(&x.law, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape})
 			c = j.Config
 			if c.InFlight != x.flight || c.Batch != x.batch {
 				t.Errorf("%d steps of %d examples, want %d of %d", c.InFlight, c.Batch, x.flight, x.batch)

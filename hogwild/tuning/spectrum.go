@@ -13,16 +13,22 @@ const (
 	lawRows    = 2000
 	lawNumbers = 1 << 20
 	lawRounds  = 10 // power iterations
+	normRounds = 5  // of R2, which takes more rows
 )
 
 // sampleRows are the first rows of a set, which Load has shuffled.
-func sampleRows(set *data.Set) []data.Row {
+func sampleRows(set *data.Set) *data.Batch { return firstRows(set, lawRows) }
+
+// allRows are as many rows as have about lawNumbers numbers, for what a few rare rows decide.
+func allRows(set *data.Set) *data.Batch { return firstRows(set, lawNumbers) }
+
+func firstRows(set *data.Set, most int) *data.Batch {
 	each := max(1, int(set.Nonzeros/int64(set.Rows)))
-	rows := make([]int32, min(set.Rows, lawRows, max(64, lawNumbers/each)))
+	rows := make([]int32, min(set.Rows, most, max(64, lawNumbers/each)))
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	return set.NewReader().Batch(rows).Rows
+	return set.NewReader().Batch(rows)
 }
 
 // eigenvalue is the largest of E[x x'] over the rows, by power iteration: of the d
@@ -30,17 +36,83 @@ func sampleRows(set *data.Set) []data.Row {
 // throughout. Rayleigh's quotient of the last vector has an error that is the square
 // of the vector's. Zeros are skipped, of centred inputs too: (x-mu)'v = x'v - mu'v.
 func eigenvalue(rows []data.Row, d int, mu []float32, ones float64, seed uint64) (lambda float64) {
+	return weightedEigenvalue(rows, nil, d, mu, ones, seed, lawRounds)
+}
+
+// rowNorm is R2: the largest eigenvalue of E[|x|^2 x x'] over lambda, that of E[x x'] of the same
+// inputs. It is |x|^2 where all rows are equally long, and more where long rows lie together.
+func rowNorm(rows []data.Row, d int, mu []float32, ones, lambda float64, seed uint64) float64 {
+	if !(lambda > 0) {
+		return 0
+	}
+	squares, constant := make([]float64, len(rows)), ones*ones
+	for _, m := range mu {
+		constant += float64(m) * float64(m)
+	}
+	for i, x := range rows {
+		squares[i] = constant
+		for k, a := range x.Val {
+			j := uint32(k)
+			if x.Idx != nil {
+				j = x.Idx[k]
+			}
+			squares[i] += float64(a) * float64(a)
+			if mu != nil {
+				squares[i] -= 2 * float64(a) * float64(mu[j])
+			}
+		}
+	}
+	return weightedEigenvalue(rows, squares, d, mu, ones, seed, normRounds) / lambda
+}
+
+// pairsEach is how many other rows each row is compared with.
+const pairsEach = 4
+
+// squaredNorm is the sum of the squared eigenvalues of E[x x'] of the same inputs, whose largest is
+// lambda: the mean of (x'y)^2 over pairs of rows x and y.
+func squaredNorm(rows []data.Row, d int, mu []float32, ones, lambda float64) float64 {
+	sum, n, y := 0.0, 0, make([]float64, d)
+	constant := ones * ones
+	for _, m := range mu {
+		constant += float64(m) * float64(m)
+	}
+	shift := make([]float64, len(rows)) // mu'x
+	if mu != nil {
+		for j, m := range mu {
+			y[j] = float64(m)
+		}
+		for i, x := range rows {
+			shift[i] = product(x, y)
+		}
+	}
+	for i, x := range rows {
+		clear(y)
+		accumulate(x, 1, y)
+		for j := i + 1; j <= i+pairsEach && j < len(rows); j++ {
+			z := product(rows[j], y) - shift[i] - shift[j] + constant
+			sum += z * z
+			n++
+		}
+	}
+	return max(sum/float64(max(n, 1)), lambda*lambda)
+}
+
+// weightedEigenvalue is eigenvalue of E[weight x x']; without weights each is 1.
+func weightedEigenvalue(rows []data.Row, weights []float64, d int, mu []float32, ones float64, seed uint64, rounds int) (lambda float64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	v, next := make([]float64, d+1), make([]float64, d+1)
 	for j := range v {
 		v[j] = r.Float64() + .5
 	}
-	for range lawRounds {
+	for range rounds {
 		normalize(v)
 		clear(next)
 		shift, sum := dot(mu, v), 0.0
-		for _, x := range rows {
+		for i, x := range rows {
 			z := product(x, v) - shift + ones*v[d]
+			if weights != nil {
+				z *= weights[i]
+			}
 			accumulate(x, z, next)
 			sum += z
 		}

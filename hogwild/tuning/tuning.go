@@ -3,6 +3,8 @@
 // merged, and what a GPU is given. It looks at the data; it changes nothing.
 //
 //	tuning.go    Tuning, Job, Choose
+//	limit.go     how many steps in flight a learning rate allows
+//	curvature.go the curvature of the loss
 //	spectrum.go  the largest eigenvalue of the inputs
 //	center.go    whether inputs are centred
 //	merge.go     how many local steps there are between two merges
@@ -13,6 +15,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -22,101 +25,119 @@ import (
 	"hogwild/internal/human"
 )
 
-// Tuning is how much asynchrony a problem bears, and what a run makes of it. The
-// coordinator works it out from the training data, and every process of the run
-// has the same.
-//
-// A gradient that lands C-1 others after it was asked for makes a feedback with
-// delay, which is stable while
-//
-//	lr lambda h C < pi/2
-//
-// with lambda the largest eigenvalue of E[x x'] and h the curvature of the loss at
-// the outputs. A gradient is a mean over its batch, so the batch does not enter. The
-// curvature falls as a model learns; kappa stands for (pi/2)/h at the rates that
-// turned out best (docs/asynchrony.md).
+// Tuning is what a run decides for itself. The coordinator works it out from the settings and the
+// training data, and every process of the run has the same.
 type Tuning struct {
-	Lambda   float64 `json:"lambda"`    // of the inputs as the run learns on them, the bias's column included; 0: the law says nothing of this model
-	Raw      float64 `json:"raw"`       // lambda of the inputs as they are
-	InFlight int     `json:"in_flight"` // steps under way at once
-	Knee     float64 `json:"knee"`      // as many of them the learning rate asked for bears; 0: no kappa for this loss
-	LR       float64 `json:"lr"`        // used
-	Momentum float64 `json:"momentum"`  // used
-	Center   bool    `json:"center"`    // the inputs are learned on less their means
-	BiasStep float64 `json:"bias_step"` // of a linear model's bias against that of its weights
-	Hold     int     `json:"hold"`      // local steps that a worker may take between two merges within the knee; 0: any number
-	Capped   bool    `json:"capped"`    // LR is less than was asked for
+	Lambda      float64 `json:"lambda"`        // of the inputs as the run learns on them, the bias's column included; 0: nothing is known of this model
+	Raw         float64 `json:"raw"`           // lambda of the inputs as they are
+	Curvature   float64 `json:"curvature"`     // h of the loss at the outputs: see lossCurvature; 0: none
+	InFlight    int     `json:"in_flight"`     // steps in flight at once
+	MaxInFlight float64 `json:"max_in_flight"` // as many of them cost nothing at the learning rate asked for; 0: not known
+	MaxLR       float64 `json:"max_lr"`        // with a longer rate steps of this batch grow, however few are in flight; 0: not known
+	LR          float64 `json:"lr"`            // used
+	Momentum    float64 `json:"momentum"`      // used
+	Center      bool    `json:"center"`        // the inputs are learned on less their means
+	BiasStep    float64 `json:"bias_step"`     // of a linear model's bias against that of its weights
+	Hold        int     `json:"hold"`          // local steps that a worker may take between two merges within the limit; 0: any number
+	Capped      bool    `json:"capped"`        // LR is less than was asked for
 
 	MergeEvery     int `json:"merge_every"`      // local steps between two merges; 1: in place
 	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
 }
 
+// Facts are what is measured of the training data. Of a model on which the inputs' spectrum says
+// nothing, the numbers are 0.
+type Facts struct {
+	Kind     string
+	Rows     int
+	Features int
+	Shape    []int
+
+	RawLambda float64 // largest eigenvalue of E[x x'] of the inputs as they are, with the bias's column
+	Lambda    float64 // of the inputs as the run learns on them
+	RowNorm   float64 // R2, see rowNorm
+	Squares   float64 // see squaredNorm
+	Curvature float64 // see lossCurvature
+
+	Center   bool    // the inputs are learned on less their means
+	BiasStep float64 // of the bias
+}
+
 // Job is a run as all its processes know it: what the user asked for, and what the run makes
-// of it. Its JSON form is one object, with the law beside the settings.
+// of it. Its JSON form is one object, with what was decided beside the settings.
 type Job struct {
 	config.Config
 	Tuning Tuning `json:"law"`
 }
 
-// Choose works out the Law of a run on a set, and what a GPU makes of it: see fillGPU. Model
-// and loss are resolved.
+// Choose measures a set and decides what a run makes of it. Model and loss are resolved. On a
+// GPU it fills in the steps in flight and the batch: see fillGPU.
 func (c *Job) Choose(set *data.Set) (Tuning, error) {
-	l := Tuning{LR: c.LR, Momentum: c.Momentum, BiasStep: 1}
-	settle := c.settle
-	if !layered(c.Model) || set.Kind == data.Pairs {
-		settle = c.settleNothing
+	f, err := c.measure(set)
+	if err != nil {
+		return Tuning{LR: c.LR, Momentum: c.Momentum, BiasStep: 1}, err
 	}
-	if err := settle(&l, set); err != nil {
-		return l, err
-	}
-	c.fillGPU(&l, set)
-	l.InFlight = c.inFlight()
-	if c.MomentumCorrection {
-		l.Momentum = explicitMomentum(c.Momentum, l.InFlight)
-	}
-	if l.Knee = l.knee(c); l.Knee > 0 {
-		if c.Workers > 2 || c.GPU == "" {
-			l.Hold = max(1, int(l.Knee/perLocalStep(c.Workers)))
-		}
-		if c.LRCap != "off" && l.InFlight > 1 && float64(l.InFlight) > l.Knee {
-			l.LR, l.Capped = c.LR*l.Knee/float64(l.InFlight), true
-		}
-	}
-	settled := Job{Config: c.Config, Tuning: l}
-	err := settled.SettleMerges(set)
+	decided := c.decide(f, Machine{Cores: runtime.NumCPU()}) // sets what of c a GPU needs
+	settled := Job{Config: c.Config, Tuning: decided}
+	err = settled.SettleMerges(set)
 	return settled.Tuning, err
 }
 
-// knee is how many steps in flight the learning rate asked for bears; 0: the law does
-// not say.
-func (l *Tuning) knee(c *Job) float64 {
-	rate := c.LR
-	if c.Optimizer == "momentum" { // in the long run a gradient moves the weights so much
-		rate /= 1 - l.Momentum
+// decide looks at nothing but the settings, what was measured, and the machine.
+func (c *Job) decide(f Facts, m Machine) Tuning {
+	l := Tuning{LR: c.LR, Momentum: c.Momentum, BiasStep: f.BiasStep, Center: f.Center,
+		Lambda: f.Lambda, Raw: f.RawLambda, Curvature: f.Curvature}
+	c.fillGPU(&l, f)
+	l.InFlight = c.inFlight(m)
+	if c.MomentumCorrection {
+		l.Momentum = explicitMomentum(c.Momentum, l.InFlight)
 	}
-	if kappa := c.kappa(); kappa > 0 && l.Lambda > 0 {
-		return min(kappa/(l.Lambda*rate), 1e12)
+	limit := c.limits(&l, f)
+	l.MaxInFlight, l.MaxLR = limit.inFlight(c.LR), limit.maxLR
+	if l.MaxInFlight > 0 && (c.Workers > 2 || c.GPU == "") {
+		l.Hold = max(1, int(l.MaxInFlight/perLocalStep(c.Workers)))
 	}
-	return 0
+	if c.LRCap != "off" && l.InFlight > 1 {
+		if lr := limit.rate(float64(l.InFlight)); lr > 0 && lr < c.LR {
+			l.LR, l.Capped = lr, true
+		}
+	}
+	return l
 }
 
-// settle settles centring and the bias's step, and finds lambda.
-func (c *Job) settle(l *Tuning, set *data.Set) error {
-	sample := sampleRows(set)
-	if err := c.settleBias(l, set, sample); err != nil {
-		return err
+// measure takes from a set what decide needs. Whether inputs are centred is settled here, since
+// the rest is measured on them.
+func (c *Job) measure(set *data.Set) (Facts, error) {
+	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape, BiasStep: 1}
+	if !layered(c.Model) || set.Kind == data.Pairs {
+		return f, c.settleNothing()
+	}
+	sample, l := sampleRows(set), Tuning{BiasStep: 1}
+	if err := c.settleBias(&l, set, sample.Rows); err != nil {
+		return f, err
 	}
 	ones := 0.0
 	if c.Bias {
 		ones = math.Sqrt(l.BiasStep)
 	}
-	l.Lambda = eigenvalue(sample, set.Features, nil, ones, c.Seed)
-	l.Raw = l.Lambda
-	return c.settleCenter(l, set, sample)
+	l.Lambda = eigenvalue(sample.Rows, set.Features, nil, ones, c.Seed)
+	f.RawLambda = l.Lambda
+	if err := c.settleCenter(&l, set, sample.Rows); err != nil {
+		return f, err
+	}
+	f.Lambda, f.Center, f.BiasStep = l.Lambda, l.Center, l.BiasStep
+	var mu []float32
+	if f.Center {
+		mu = set.Mean
+	}
+	f.RowNorm = rowNorm(allRows(set).Rows, set.Features, mu, ones, f.Lambda, c.Seed)
+	f.Squares = squaredNorm(sample.Rows, set.Features, mu, ones, f.Lambda)
+	f.Curvature = lossCurvature(model.Loss(c.Loss), classShares(sample.Y, len(set.Classes)))
+	return f, nil
 }
 
-// settleNothing refuses what was asked for, where the law does not speak.
-func (c *Job) settleNothing(*Tuning, *data.Set) error {
+// settleNothing refuses what was asked for, where nothing is known.
+func (c *Job) settleNothing() error {
 	if x, err := strconv.ParseFloat(c.BiasStep, 64); err == nil && x != 1 {
 		return c.noBiasStep()
 	}
@@ -147,31 +168,13 @@ func (c *Job) settleBias(l *Tuning, set *data.Set, sample []data.Row) error {
 }
 
 // layered tells whether a model is a linear one or a perceptron on the inputs: what
-// the law speaks of.
+// the spectrum of the inputs tells of.
 func layered(name string) bool {
 	switch name {
 	case "softmax", "logistic", "hinge", "linear", "l1":
 		return true
 	}
 	return strings.HasPrefix(name, "mlp")
-}
-
-// kappa is what lr lambda C may come to; 0: the law has no say. The numbers are
-// those at which the best rates lay when C was large (docs/asynchrony.md), but for
-// the squared loss, whose curvature is 2 and does not fall: there it is the bound
-// itself, (pi/2)/2, less a third. The l1 loss has no curvature.
-func (c *Job) kappa() float64 {
-	if c.Optimizer != "sgd" && c.Optimizer != "momentum" {
-		return 0
-	}
-	if own, err := strconv.ParseFloat(c.LRCap, 64); err == nil {
-		return own
-	}
-	kappa := map[model.Loss]float64{model.CrossEntropy: 50, model.Logistic: 16, model.Hinge: 16, model.Squared: 0.5}[model.Loss(c.Loss)]
-	if strings.HasPrefix(c.Model, "mlp") {
-		kappa = min(kappa, 20)
-	}
-	return kappa
 }
 
 // explicitMomentum is the momentum to use so that, with what asynchrony adds, mu
@@ -193,8 +196,8 @@ func (l Tuning) Header(c *Job) (lines []string) {
 	if l.Center {
 		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", l.Raw, l.Lambda))
 	}
-	if l.Knee > 0 && c.Mode != "sync" && !l.Capped {
-		lines = append(lines, l.bears(c))
+	if l.MaxInFlight > 0 && c.Mode != "sync" && !l.Capped {
+		lines = append(lines, l.stable(c))
 	}
 	return append(lines, l.lasts(c)...)
 }
@@ -215,32 +218,49 @@ func (l Tuning) lasts(c *Job) (lines []string) {
 		"but it remembers some %s steps; less of either may be faster", l.Momentum, each, rounded(each/(1-l.Momentum)))}
 }
 
-// bears compares the knee with the steps in flight.
-func (l Tuning) bears(c *Job) string {
+// stable compares the limit with the steps in flight.
+func (l Tuning) stable(c *Job) string {
 	who, are, they := strconv.Itoa(l.InFlight), "are", "within it"
 	switch {
 	case c.GPU != "":
 		who = human.Plural(l.InFlight, "step")
 	case l.InFlight == c.Workers:
 		who = human.Plural(c.Workers, "worker")
+	case l.InFlight < c.Workers:
+		who = fmt.Sprintf("%d workers on %s", c.Workers, human.Plural(l.InFlight, "core"))
 	}
-	if l.InFlight == 1 {
+	if l.InFlight == 1 && c.Workers == 1 {
 		are = "is"
-	} else if float64(l.InFlight) > l.Knee {
-		they = "beyond it, and the cap is off"
+	} else if float64(l.InFlight) > l.MaxInFlight {
+		they = "beyond it: an epoch may achieve less"
+		if c.LRCap == "off" {
+			they = "beyond it, and the cap is off"
+		}
 	}
-	return fmt.Sprintf("lr %.3g bears about %s steps in flight; %s %s %s", c.LR, rounded(l.Knee), who, are, they)
+	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", c.LR, about(l.MaxInFlight), who, are, they)
 }
 
 // Changes is what of the user's settings the run changes, for whoever watches.
 func (l Tuning) Changes(c *Job) (lines []string) {
 	if l.Capped {
-		lines = append(lines, fmt.Sprintf("lr %.3g -> %.2g: %d steps in flight", c.LR, l.LR, l.InFlight))
+		why := fmt.Sprintf("%d steps in flight", l.InFlight)
+		if l.LR == l.MaxLR {
+			why = fmt.Sprintf("a step of %s on rows of this length", human.Plural(c.Batch, "example"))
+		}
+		lines = append(lines, fmt.Sprintf("lr %.3g -> %.2g: %s", c.LR, l.LR, why))
 	}
 	if l.Momentum != c.Momentum {
 		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", c.Momentum, l.Momentum, l.InFlight))
 	}
 	return lines
+}
+
+// about is a number of steps, rounded.
+func about(x float64) string {
+	if n := rounded(x); n != "1" {
+		return n + " steps"
+	}
+	return "1 step"
 }
 
 // rounded is a count of which two digits mean something.

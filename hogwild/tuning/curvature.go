@@ -1,0 +1,94 @@
+package tuning
+
+import (
+	"math"
+
+	"hogwild/hogwild/model"
+)
+
+// pathPoints is how many points of the way to the mean prediction the curvature is taken at.
+const pathPoints = 16
+
+// lossCurvature is h, the curvature of a loss at the model's outputs: its mean over the straight
+// way from the first outputs, which are 0 or near it, to those that predict the shares of the
+// classes whatever the inputs are. 0: the loss has none.
+//
+// A model is on that way for its first steps, which is when the curvature is largest and when
+// too many steps in flight do harm. Later it may fall, so that more would be stable; with a small learning
+// rate, or for classes that the inputs do not tell apart, it does not. The end of the way alone
+// would be too little where one class is rare: its curvature is small only once it is known.
+func lossCurvature(loss model.Loss, shares []float64) (h float64) {
+	switch loss {
+	case model.Squared: // (z-y)^2, without a half
+		return 2
+	case model.Hinge: // has none: as logistic, which it is close to
+		return 0.25
+	case model.Logistic, model.CrossEntropy:
+	default:
+		return 0
+	}
+	if loss == model.Logistic {
+		for _, p := range shares { // each class is told from the rest by itself
+			h = max(h, meanCurvature([]float64{p, 1 - p})/2) // that of z is half of that of (z, -z)
+		}
+		return h
+	}
+	return meanCurvature(shares)
+}
+
+// meanCurvature is the largest eigenvalue of diag(p) - p p', the Hessian of the cross-entropy,
+// on average over p = softmax(t log shares), t from 0 to 1.
+func meanCurvature(shares []float64) (h float64) {
+	p := make([]float64, len(shares))
+	for i := range pathPoints {
+		t, sum := (float64(i)+.5)/pathPoints, 0.0
+		for c, s := range shares {
+			p[c] = math.Pow(s, t)
+			sum += p[c]
+		}
+		for c := range p {
+			p[c] /= sum
+		}
+		h += largestOfSoftmax(p) / pathPoints
+	}
+	return h
+}
+
+// largestOfSoftmax is the largest eigenvalue of diag(p) - p p' by bisection. It lies between the
+// two largest of p, where sum p^2/(p-x) = 1 (the secular equation); equal ones are it.
+func largestOfSoftmax(p []float64) float64 {
+	first, second := 0.0, 0.0
+	for _, a := range p {
+		first, second = max(first, a), max(second, min(first, a))
+	}
+	low, high := second, first
+	for range 60 {
+		x, sum := (low+high)/2, 0.0
+		for _, a := range p {
+			sum += a * a / (a - x)
+		}
+		if sum > 1 {
+			high = x
+		} else {
+			low = x
+		}
+	}
+	return (low + high) / 2
+}
+
+// classShares are the shares of n classes among labels. A class that is not there counts as a
+// part of a row.
+func classShares(labels []float32, n int) []float64 {
+	if n == 0 {
+		return nil
+	}
+	shares := make([]float64, n)
+	total := float64(len(labels)) + 1
+	for c := range shares {
+		shares[c] = 1 / (float64(n) * total)
+	}
+	for _, y := range labels {
+		shares[int(y)] += 1 / total
+	}
+	return shares
+}

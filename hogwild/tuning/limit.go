@@ -1,0 +1,128 @@
+package tuning
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"hogwild/hogwild/model"
+)
+
+// A gradient that lands C-1 others after the weights that it was computed on is feedback with a delay.
+// Along the direction of the inputs' largest eigenvalue lambda it is stable while
+//
+//	lr lambda h C < pi/2
+//
+// with h the curvature of the loss at the outputs. A gradient is a mean over its batch, so the batch
+// does not enter.
+//
+// Well below that bound nothing is lost, but near it the noise of the gradients is amplified and
+// the first steps overshoot. stableShare of it is what was found to cost at most 3% of
+// the training loss on the jobs tried (docs/asynchrony.md).
+const stableShare = 0.25
+
+// capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
+// stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
+// curvature falls as a model learns it is the bound itself; that of the squared loss does not fall.
+func capShare(loss string) float64 {
+	if model.Loss(loss) == model.Squared {
+		return 0.5
+	}
+	return 1
+}
+
+// A step of b examples grows by itself, on average over rows, beyond
+//
+//	lr h (R2 + (b-1) lambda)/b < 2
+//
+// with R2 of rowNorm (Jain, Kakade, Kidambi, Netrapalli, Sidford, JMLR 2018). At the bound itself
+// little is learned: half of it is where they find the fastest steps. A quarter is taken where the curvature does not
+// fall, which long rows then make too much of, and for perceptrons, which have more layers than that
+// on the inputs: there half diverged on two of the jobs tried.
+func (c *Job) stepShare() float64 {
+	if model.Loss(c.Loss) == model.Squared || strings.HasPrefix(c.Model, "mlp") {
+		return 0.25
+	}
+	return 0.5
+}
+
+// noiseShare bounds what the noise of gradients adds to the loss when they are late. With the rate
+// r = lr h, steps of b examples leave the loss higher by about r tr/(2b) times the loss itself, with tr the
+// sum of the eigenvalues of E[x x']; along that of eigenvalue a the part of it is multiplied by
+// (1 + sin t)/cos t, t = r a C, which is 1 + t to first order. So C steps in flight add r^2 C S/(2b), with S
+// the sum of the squares of the eigenvalues.
+const noiseShare = 0.015
+
+// limits are what a problem allows. The zero value: nothing is known.
+type limits struct {
+	constant float64 // lr lambda C, up to which nothing is lost
+	most     float64 // lr lambda C, beyond which the rate is lowered
+	lambda   float64
+	noise    float64 // lr^2 (C-1), up to which the noise of late gradients costs nothing; 0: no bound
+	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
+}
+
+// limits are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run.
+func (c *Job) limits(l *Tuning, f Facts) limits {
+	constant := c.StabilityConstant(f.Curvature)
+	if constant <= 0 || f.Lambda <= 0 {
+		return limits{}
+	}
+	scale := 1.0
+	if c.Optimizer == "momentum" {
+		scale = 1 - l.Momentum
+	}
+	out := limits{constant: constant * scale, most: constant * scale, lambda: f.Lambda}
+	if h, b := f.Curvature, float64(max(1, c.Batch)); h > 0 && c.automaticCap() {
+		out.most *= capShare(c.Loss) / stableShare
+		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, f.Lambda*f.Lambda)) * scale * scale
+		if r2 := max(f.RowNorm, f.Lambda); c.Loss != "hinge" { // whose gradients do not grow with the error
+			out.maxLR = c.stepShare() * 2 * b / (h * (r2 + (b-1)*f.Lambda)) * scale
+		}
+	}
+	return out
+}
+
+// automaticCap tells whether the constant is not the user's own.
+func (c *Job) automaticCap() bool {
+	_, err := strconv.ParseFloat(c.LRCap, 64)
+	return err != nil
+}
+
+// StabilityConstant is what lr lambda C may come to at a curvature h of the loss; 0: no bound is known.
+func (c *Job) StabilityConstant(h float64) float64 {
+	if c.Optimizer != "sgd" && c.Optimizer != "momentum" {
+		return 0
+	}
+	if own, err := strconv.ParseFloat(c.LRCap, 64); err == nil {
+		return own
+	}
+	if h <= 0 {
+		return 0
+	}
+	return stableShare * math.Pi / 2 / h
+}
+
+// inFlight is how many steps in flight a rate allows; 0: not known.
+func (l limits) inFlight(lr float64) float64 {
+	if l.lambda == 0 {
+		return 0
+	}
+	c := l.constant / (l.lambda * lr)
+	if l.noise > 0 {
+		c = min(c, 1+l.noise/(lr*lr))
+	}
+	return min(c, 1e12)
+}
+
+// rate is the one that a rate beyond it is lowered to with c steps in flight; 0: not known.
+func (l limits) rate(c float64) float64 {
+	if l.lambda == 0 {
+		return 0
+	}
+	lr := l.most / (l.lambda * c)
+	if l.maxLR > 0 {
+		lr = min(lr, l.maxLR)
+	}
+	return lr
+}
