@@ -53,7 +53,7 @@ var limitJobs = []limitJob{
 }
 
 // limitSeeds is of how many seeds the median loss is taken: the last weights of a constant rate are
-// noisy, most with the hinge loss on a rare class, where serial runs are up to 50% apart.
+// noisy, most with the hinge loss on a rare class, where one run may spoil a mean by 10%.
 const limitSeeds = 5
 
 // limitFile writes made data to a file, so that a run can be judged by its loss on the training rows.

@@ -21,8 +21,8 @@ func lossCurvature(loss model.Loss, shares []float64) (h float64) {
 	switch loss {
 	case model.Squared: // (z-y)^2, without a half
 		return 2
-	case model.Hinge: // has none: as logistic, which it is close to
-		return 0.25
+	case model.Hinge: // from an output of 0 to a margin of 1 the gradient falls by 1
+		return 1
 	case model.Logistic, model.CrossEntropy:
 	default:
 		return 0

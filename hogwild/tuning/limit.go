@@ -23,10 +23,14 @@ const stableShare = 0.25
 
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
-// curvature falls as a model learns it is the bound itself; that of the squared loss does not fall.
+// curvature falls as a model learns it is the bound itself; that of the squared loss does not fall. The hinge
+// loss has bounded gradients and hardly any curvature: its best rates with many steps in flight were 8 to 16.
 func capShare(loss string) float64 {
-	if model.Loss(loss) == model.Squared {
+	switch model.Loss(loss) {
+	case model.Squared:
 		return 0.5
+	case model.Hinge:
+		return 4
 	}
 	return 1
 }
