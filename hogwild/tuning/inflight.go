@@ -12,11 +12,6 @@ import (
 // Steps in flight: how many are under way at once, and what a GPU is given when
 // nobody says.
 
-// Machine is what a run has to run on.
-type Machine struct {
-	Cores int // that this process may use
-}
-
 // inFlight is how many steps are in flight at once: a step is computed on weights that lack all
 // others in flight. In async and atomic modes those are the steps that can run at once: more workers
 // than cores take turns, and have a step in flight only when it is theirs. In ordered mode a

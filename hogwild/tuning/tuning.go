@@ -2,13 +2,14 @@
 // flight allow, centred inputs, the step of the bias, how often copies of the weights are
 // merged, and what a GPU is given. It looks at the data; it changes nothing.
 //
-//	tuning.go    Tuning, Job, Choose
-//	limit.go     how many steps in flight a learning rate allows
-//	curvature.go the curvature of the loss
-//	spectrum.go  the largest eigenvalue of the inputs
-//	center.go    whether inputs are centred
-//	merge.go     how many local steps there are between two merges
-//	inflight.go  how many steps are in flight
+//	tuning.go     Choose
+//	limit.go      how many steps may be in flight
+//	center.go     whether inputs are centred
+//	merge.go      how many local steps there are between two merges
+//	inflight.go   how many steps are in flight
+//	curvature.go  the curvature of the loss
+//	spectrum.go   the largest eigenvalue of the inputs
+//	job.go        Tuning, Job, and what is measured
 package tuning
 
 import (
@@ -24,51 +25,6 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
 )
-
-// Tuning is what a run decides for itself. The coordinator works it out from the settings and the
-// training data, and every process of the run has the same.
-type Tuning struct {
-	Lambda      float64 `json:"lambda"`        // of the inputs as the run learns on them, the bias's column included; 0: nothing is known of this model
-	Raw         float64 `json:"raw"`           // lambda of the inputs as they are
-	Curvature   float64 `json:"curvature"`     // h of the loss at the outputs: see lossCurvature; 0: none
-	InFlight    int     `json:"in_flight"`     // steps in flight at once
-	MaxInFlight float64 `json:"max_in_flight"` // as many of them cost nothing at the learning rate asked for; 0: not known
-	MaxLR       float64 `json:"max_lr"`        // with a longer rate steps of this batch grow, however few are in flight; 0: not known
-	LR          float64 `json:"lr"`            // used
-	Momentum    float64 `json:"momentum"`      // used
-	Center      bool    `json:"center"`        // the inputs are learned on less their means
-	BiasStep    float64 `json:"bias_step"`     // of a linear model's bias against that of its weights
-	Hold        int     `json:"hold"`          // local steps that a worker may take between two merges within the limit; 0: any number
-	Capped      bool    `json:"capped"`        // LR is less than was asked for
-
-	MergeEvery     int `json:"merge_every"`      // local steps between two merges; 1: in place
-	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
-}
-
-// Facts are what is measured of the training data. Of a model on which the inputs' spectrum says
-// nothing, the numbers are 0.
-type Facts struct {
-	Kind     string
-	Rows     int
-	Features int
-	Shape    []int
-
-	RawLambda float64 // largest eigenvalue of E[x x'] of the inputs as they are, with the bias's column
-	Lambda    float64 // of the inputs as the run learns on them
-	RowNorm   float64 // R2, see rowNorm
-	Squares   float64 // see squaredNorm
-	Curvature float64 // see lossCurvature
-
-	Center   bool    // the inputs are learned on less their means
-	BiasStep float64 // of the bias
-}
-
-// Job is a run as all its processes know it: what the user asked for, and what the run makes
-// of it. Its JSON form is one object, with what was decided beside the settings.
-type Job struct {
-	config.Config
-	Tuning Tuning `json:"law"`
-}
 
 // Choose measures a set and decides what a run makes of it. Model and loss are resolved. On a
 // GPU it fills in the steps in flight and the batch: see fillGPU.
@@ -94,7 +50,7 @@ func (c *Job) decide(f Facts, m Machine) Tuning {
 	}
 	limit := c.limits(&l, f)
 	l.MaxInFlight, l.MaxLR = limit.inFlight(c.LR), limit.maxLR
-	if l.MaxInFlight > 0 && (c.Workers > 2 || c.GPU == "") {
+	if l.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
 		l.Hold = max(1, int(l.MaxInFlight/perLocalStep(c.Workers)))
 	}
 	if c.LRCap != "off" && l.InFlight > 1 {
@@ -165,16 +121,6 @@ func (c *Job) settleBias(l *Tuning, set *data.Set, sample []data.Row) error {
 		l.BiasStep = cmp.Or(min(1, eigenvalue(sample, set.Features, nil, 0, c.Seed)), 1)
 	}
 	return nil
-}
-
-// layered tells whether a model is a linear one or a perceptron on the inputs: what
-// the spectrum of the inputs tells of.
-func layered(name string) bool {
-	switch name {
-	case "softmax", "logistic", "hinge", "linear", "l1":
-		return true
-	}
-	return strings.HasPrefix(name, "mlp")
 }
 
 // explicitMomentum is the momentum to use so that, with what asynchrony adds, mu
@@ -270,12 +216,4 @@ func rounded(x float64) string {
 		return "a million or more"
 	}
 	return fmt.Sprintf("%.0f", math.Max(1, math.Round(x/math.Max(1, unit))*math.Max(1, unit)))
-}
-
-// UsedMomentum is the one that the run uses; without a Tuning, the one asked for.
-func (c *Job) UsedMomentum() float64 {
-	if c.Tuning.LR == 0 {
-		return c.Momentum
-	}
-	return c.Tuning.Momentum
 }
