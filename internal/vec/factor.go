@@ -124,7 +124,7 @@ func (f *Factors) step(u, v uint32, e float32, pRead, qRead []float32, s FactorR
 	q, pRead, qRead = q[:len(p)], pRead[:len(p)], qRead[:len(p)]
 	for c, pc := range p {
 		qc := q[c]
-		p[c], q[c] = s.Keep*pc+a*qRead[c], s.Keep*qc+a*pRead[c]
+		p[c], q[c] = madd(false, a, qRead[c], s.Keep*pc), madd(false, a, pRead[c], s.Keep*qc)
 	}
 	if f.Bias != nil {
 		f.Bias[u] += a
