@@ -27,7 +27,6 @@ type cut struct {
 	touched
 	move []float32 // 2 x d: where a step takes the two ends
 	was  []float32 // 2 x d: where they are
-	coef []float32 // of Steps
 	room []float32
 }
 
@@ -52,7 +51,7 @@ var cuts = familyOf{
 	build: func(s Spec) Model {
 		d := s.Outputs
 		return &cut{n: s.Features, d: d, touched: newTouched(d), move: make([]float32, 2*d), was: make([]float32, 2*d),
-			coef: make([]float32, d), room: make([]float32, d)}
+			room: make([]float32, d)}
 	},
 }
 
@@ -145,14 +144,36 @@ func (m *cut) Eval(w []float32, b *data.Batch) Score {
 // Suits tells that Steps is for every set of pairs, each worker on the weights of all.
 func (m *cut) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
 
-// Steps takes the step of each edge.
+// Steps takes the step of each edge, straight at the points of its two ends.
 func (m *cut) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	for _, r := range rows {
-		weight, _ := m.Read(w, set, []int32{r}, s, m.coef)
-		loss += weight
-		m.Write(w, set, r, s, m.coef)
+		u, v := set.Idx[2*r], set.Idx[2*r+1]
+		p, q := m.point(w, u), m.point(w, v)
+		q = q[:len(p)]
+		to, from := m.move[:len(p)], m.move[len(p):][:len(p)]
+		half, sum := set.Y[r]/2*s.LR, float32(0)
+		for c, pc := range p {
+			apart := pc - q[c]
+			by := half * sign(apart)
+			to[c], from[c] = pc-by, q[c]+by
+			sum += max(apart, -apart)
+		}
+		loss += float64(set.Y[r]) / 2 * float64(sum)
+		m.put(p, q, u, v, to, from)
 	}
 	return loss
+}
+
+// put projects both ends to where they go, and moves them there; terminals stay.
+func (m *cut) put(p, q []float32, u, v uint32, to, from []float32) {
+	if int(u) >= m.d {
+		Project(to, m.room)
+		copy(p, to)
+	}
+	if int(v) >= m.d {
+		Project(from, m.room)
+		copy(q, from)
+	}
 }
 
 // CoefLen: the ends of an edge move by the same numbers, one of them backwards.
@@ -176,14 +197,7 @@ func (m *cut) Write(w []float32, set *data.Set, row int32, s Step, coef []float3
 	u, v := set.Idx[2*row], set.Idx[2*row+1]
 	p, q := m.point(w, u), m.point(w, v)
 	to, from := m.moved(p, q, set.Y[row]/2*s.LR, coef)
-	if int(u) >= m.d {
-		Project(to, m.room)
-		copy(p, to)
-	}
-	if int(v) >= m.d {
-		Project(from, m.room)
-		copy(q, from)
-	}
+	m.put(p, q, u, v, to, from)
 }
 
 // moved are both ends, moved and not yet projected.

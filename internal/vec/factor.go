@@ -95,13 +95,18 @@ func (f *Factors) Write(row int32, idx []uint32, y, coef []float32, s FactorRate
 // WriteAtomic is Write to the bits of the factors and of the biases, unless those are nil:
 // each number by one compare-and-swap.
 func (f *Factors) WriteAtomic(w, bias []uint32, u, v uint32, coef []float32, s FactorRate) {
-	fused, a := !f.plain(), s.Rate*coef[0]
+	fused, a := !f.plain(), float32(s.Rate*coef[0])
 	move := func(node uint32, others []float32) {
 		row := w[int(node)*f.K:][:f.K]
 		for c, other := range others {
 			for done := false; !done; {
 				was := atomic.LoadUint32(&row[c])
-				x := madd(fused, a, other, s.Keep*math.Float32frombits(was))
+				x := float32(s.Keep * math.Float32frombits(was))
+				if fused {
+					x = fma32(a, other, x)
+				} else {
+					x += float32(a * other)
+				}
 				done = atomic.CompareAndSwapUint32(&row[c], was, math.Float32bits(x))
 			}
 		}
@@ -120,11 +125,11 @@ func (f *Factors) plain() bool { return use[LoopFactor] == Plain || f.K > factor
 // step moves both rows, each by the other one as it was read; e is that of the entry.
 func (f *Factors) step(u, v uint32, e float32, pRead, qRead []float32, s FactorRate) {
 	p, q := f.Row(u), f.Row(v)
-	a := s.Rate * e
+	a := float32(s.Rate * e) // or arm64 fuses it with what follows
 	q, pRead, qRead = q[:len(p)], pRead[:len(p)], qRead[:len(p)]
 	for c, pc := range p {
 		qc := q[c]
-		p[c], q[c] = s.Keep*pc+a*qRead[c], s.Keep*qc+a*pRead[c]
+		p[c], q[c] = float32(s.Keep*pc)+float32(a*qRead[c]), float32(s.Keep*qc)+float32(a*pRead[c])
 	}
 	if f.Bias != nil {
 		f.Bias[u] += a
