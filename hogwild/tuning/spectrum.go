@@ -14,13 +14,17 @@ const (
 	lawNumbers = 1 << 20
 	lawRounds  = 10 // power iterations
 	normRounds = 5  // of R2, which takes more rows
+
+	normNumbers = 1 << 19
 )
 
 // sampleRows are the first rows of a set, which Load has shuffled.
 func sampleRows(set *data.Set) *data.Batch { return firstRows(set, lawRows) }
 
-// allRows are as many rows as have about lawNumbers numbers, for what a few rare rows decide.
-func allRows(set *data.Set) *data.Batch { return firstRows(set, lawNumbers) }
+// manyRows are as many rows as have about normNumbers numbers, for what a few rare rows decide.
+func manyRows(set *data.Set) *data.Batch {
+	return firstRows(set, max(lawRows, normNumbers/max(1, int(set.Nonzeros/int64(set.Rows)))))
+}
 
 func firstRows(set *data.Set, most int) *data.Batch {
 	each := max(1, int(set.Nonzeros/int64(set.Rows)))
@@ -84,15 +88,16 @@ func squaredNorm(rows []data.Row, d int, mu []float32, ones, lambda float64) flo
 		for i, x := range rows {
 			shift[i] = product(x, y)
 		}
+		clear(y)
 	}
 	for i, x := range rows {
-		clear(y)
 		accumulate(x, 1, y)
 		for j := i + 1; j <= i+pairsEach && j < len(rows); j++ {
 			z := product(rows[j], y) - shift[i] - shift[j] + constant
 			sum += z * z
 			n++
 		}
+		accumulate(x, -1, y) // zero again, without a walk over all columns
 	}
 	return max(sum/float64(max(n, 1)), lambda*lambda)
 }

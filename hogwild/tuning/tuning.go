@@ -86,7 +86,7 @@ func (c *Job) measure(set *data.Set) (Facts, error) {
 	if f.Center {
 		mu = set.Mean
 	}
-	f.RowNorm = rowNorm(allRows(set).Rows, set.Features, mu, ones, f.Lambda, c.Seed)
+	f.RowNorm = rowNorm(manyRows(set).Rows, set.Features, mu, ones, f.Lambda, c.Seed)
 	f.Squares = squaredNorm(sample.Rows, set.Features, mu, ones, f.Lambda)
 	f.Curvature = lossCurvature(model.Loss(c.Loss), classShares(sample.Y, len(set.Classes)))
 	return f, nil
