@@ -61,6 +61,7 @@ const noiseShare = 0.015
 type limits struct {
 	constant float64 // lr lambda C, up to which nothing is lost
 	most     float64 // lr lambda C, beyond which the rate is lowered
+	merging  float64 // lr lambda M, up to which M local steps of two workers between two merges lose nothing
 	lambda   float64
 	noise    float64 // lr^2 (C-1), up to which the noise of late gradients costs nothing; 0: no bound
 	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
@@ -76,9 +77,10 @@ func (c *Job) limits(l *Tuning, f Facts) limits {
 	if c.Optimizer == "momentum" {
 		scale = 1 - l.Momentum
 	}
-	out := limits{constant: constant * scale, most: constant * scale, lambda: f.Lambda}
+	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: f.Lambda}
 	if h, b := f.Curvature, float64(max(1, c.Batch)); h > 0 && c.automaticCap() {
 		out.most *= capShare(c.Loss) / stableShare
+		out.merging /= stableShare
 		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, f.Lambda*f.Lambda)) * scale * scale
 		if r2 := max(f.RowNorm, f.Lambda); c.Loss != "hinge" { // whose gradients do not grow with the error
 			out.maxLR = c.stepShare() * 2 * b / (h * (r2 + (b-1)*f.Lambda)) * scale
@@ -117,6 +119,16 @@ func (l limits) inFlight(lr float64) float64 {
 		c = min(c, 1+l.noise/(lr*lr))
 	}
 	return min(c, 1e12)
+}
+
+// localSteps are how many steps two workers may take between two merges at a rate; 0: not known.
+// The bound itself, not a share of it: steps on a copy are late by half of a period on average,
+// and see all of their worker's own (docs/asynchrony.md has what was measured).
+func (l limits) localSteps(lr float64) float64 {
+	if l.lambda == 0 {
+		return 0
+	}
+	return min(l.merging/(l.lambda*lr), 1e12)
 }
 
 // rate is the one that a rate beyond it is lowered to with c steps in flight; 0: not known.

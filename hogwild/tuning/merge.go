@@ -100,8 +100,8 @@ func (c *Job) densePeriod(kind string, w int) int {
 	default:
 		every = 1
 	}
-	if c.Tuning.MaxInFlight > 0 { // an eighth of what the rate bears in flight
-		every = min(every, max(1, int(c.Tuning.MaxInFlight/8)))
+	if c.Tuning.MaxInFlight > 0 { // a merge is of all weights: what costs nothing in flight
+		every = min(every, max(1, int(c.Tuning.MaxInFlight)))
 	}
 	every = c.withinLimit(every)
 	if centered {

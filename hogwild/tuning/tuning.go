@@ -51,7 +51,7 @@ func (c *Job) decide(f Facts, m Machine) Tuning {
 	limit := c.limits(&l, f)
 	l.MaxInFlight, l.MaxLR = limit.inFlight(c.LR), limit.maxLR
 	if l.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
-		l.Hold = max(1, int(l.MaxInFlight/perLocalStep(c.Workers)))
+		l.Hold = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
 	if c.LRCap != "off" && l.InFlight > 1 {
 		if lr := limit.rate(float64(l.InFlight)); lr > 0 && lr < c.LR {
