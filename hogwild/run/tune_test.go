@@ -23,7 +23,7 @@ func TestTune(t *testing.T) {
 	}{
 		{"digits", "digits:3000", func(c *config.Config) {}},
 		{"digits mlp momentum", "digits:3000", func(c *config.Config) { c.Model, c.Optimizer = "mlp:16", "momentum" }},
-		{"digits from above", "digits:3000", func(c *config.Config) { c.LR = 100 }},
+		{"digits from above", "digits:3000", func(c *config.Config) { c.LR, c.LRCap = 100, "off" }},
 		{"digits sync", "digits:3000", func(c *config.Config) { c.Mode = "sync" }},
 		// Of two workers' short runs with adam chance decides between rates that are alike.
 		{"digits adam", "digits:3000", func(c *config.Config) { c.Optimizer, c.Workers = "adam", 1 }},
@@ -33,13 +33,13 @@ func TestTune(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			var text bytes.Buffer
-			config := defaults()
-			config.Data, config.Workers, config.Epochs, config.Progress = c.data, 2, 3, &text
-			if c.edit(&config); !strings.HasPrefix(c.data, "digits") {
-				config.Data = realData(t, c.data)
+			settings := defaults()
+			settings.Data, settings.Workers, settings.Epochs, settings.Progress = c.data, 2, 3, &text
+			if c.edit(&settings); !strings.HasPrefix(c.data, "digits") {
+				settings.Data = realData(t, c.data)
 			}
 			before := belongings(t)
-			tuned, trials, err := Tune(t.Context(), config)
+			tuned, trials, err := Tune(t.Context(), settings)
 			left(t, before)
 			if err != nil {
 				t.Fatal(err)
@@ -55,8 +55,14 @@ func TestTune(t *testing.T) {
 			if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
 				t.Errorf("files are left behind: %v (%v)", files, err)
 			}
-			config.Progress, tuned.Progress = nil, nil
-			plain, best := train(t, withRun(config, t.TempDir())), train(t, withRun(tuned, t.TempDir()))
+			settings.Progress, tuned.Progress = nil, nil
+			plain, err := try(t, withRun(settings, t.TempDir()))
+			if errors.Is(err, config.ErrDiverged) {
+				plain.TrainLoss = math.Inf(1)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			best := train(t, withRun(tuned, t.TempDir()))
 			t.Logf("lr %g momentum %g: loss %.4f; untuned %.4f", tuned.LR, tuned.Momentum, best.TrainLoss, plain.TrainLoss)
 			if !(best.TrainLoss < plain.TrainLoss) || best.LRUsed != tuned.LR {
 				t.Errorf("learning rate %g (used %g): loss %g, it was %g untuned", tuned.LR, best.LRUsed, best.TrainLoss, plain.TrainLoss)
