@@ -51,12 +51,12 @@ func VerifyLoops(again bool) map[string]string {
 }
 
 func verifyLoops(again bool) map[string]string {
-	want := loopFindings{CPU: rundir.ThisMachine().CPU, Set: vec.InstructionSet(), Program: programStamp()}
 	// The child of a program that does not ask IsWorker, as one that only calls Eval, would
 	// do what that program does.
 	if vec.BestSet() == vec.Plain || !asked.Load() || isChild() {
 		return nil
 	}
+	want := loopFindings{CPU: rundir.ThisMachine().CPU, Set: vec.InstructionSet(), Program: programStamp()}
 	file := want.file()
 	known, ok := readFindings(file)
 	if again || !ok || known.CPU != want.CPU || known.Set != want.Set || known.Program != want.Program {
@@ -74,7 +74,11 @@ func verifyLoops(again bool) map[string]string {
 
 // programStamp tells one build of this program from another.
 func programStamp() string {
-	info, err := os.Stat("/proc/self/exe")
+	path, err := self.Path()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return ""
 	}

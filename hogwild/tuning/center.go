@@ -35,7 +35,7 @@ func (c *Job) settleCenter(l *Tuning, set *data.Set, sample []data.Row) error {
 }
 
 // TrainedOptions are the options of the model that the run trains; those of the model that
-// it leaves behind are modelOptions.
+// it leaves behind are ModelOptions.
 func (c *Job) TrainedOptions(set *data.Set) model.Options {
 	o := c.ModelOptions()
 	o.BiasStep = float32(c.Tuning.BiasStep)
