@@ -114,31 +114,7 @@ func rowLoop(label string, d, b GPVirtual, body func()) {
 // convGrad512 keeps a tile of channels times five offsets in registers.
 func convGrad512() {
 	begin("convGrad512", gradSignature, "convGrad512 is ConvGrad; ldd, dRow and bRow are in bytes.")
-	d, ldd, b := arg("d"), arg("ldd"), arg("b")
-	at := strided(ldd)
-	acc, delta, x := avx512.vectors(tile*tile), avx512.vectors(tile), ZMM()
-	offsets, from := arg("off"), many(GP64, tile)
-	for k := range from {
-		MOVLQSX(Mem{Base: offsets, Disp: 4 * k}, from[k])
-	}
-	avx512.zero(acc...)
-	rowLoop("", d, b, func() {
-		for m := range delta {
-			VMOVUPS(at(Mem{Base: d}, m), delta[m])
-		}
-		for k := range from {
-			VMOVUPS(Mem{Base: b, Index: from[k], Scale: 4}, x)
-			for m := range delta {
-				VFMADD231PS(delta[m], x, acc[k*tile+m])
-			}
-		}
-	})
-	for _, v := range acc {
-		high := YMM()
-		VEXTRACTF64X4(Imm(1), v, high)
-		VADDPS(high, v.AsY(), v.AsY())
-	}
-	addSums(arg("dw"), acc, true, 0)
+	avx512.convGradPass("", []int{0, 1, 2, 3, 4}, make([]int, tile))
 	end()
 }
 
@@ -148,23 +124,23 @@ func convGrad256() {
 	begin("convGrad256", gradSignature, "convGrad256 is ConvGrad; ldd, dRow and bRow are in bytes.")
 	for k := 0; k+1 < tile; k += 2 {
 		for _, half := range []int{0, 32} {
-			convGradPass(fmt.Sprint(k, "h", half), []int{k, k + 1}, []int{half, half})
+			avx2.convGradPass(fmt.Sprint(k, "h", half), []int{k, k + 1}, []int{half, half})
 		}
 	}
-	convGradPass("last", []int{tile - 1, tile - 1}, []int{0, 32})
+	avx2.convGradPass("last", []int{tile - 1, tile - 1}, []int{0, 32})
 	end()
 }
 
-// convGradPass adds up for the offsets ks, each in the half of the lanes at its disp.
-func convGradPass(label string, ks, disps []int) {
+// convGradPass adds up for the offsets ks, each in the vector of the lanes at its disp.
+func (s simd) convGradPass(label string, ks, disps []int) {
 	d, ldd, b, offsets := arg("d"), arg("ldd"), arg("b"), arg("off")
 	at := strided(ldd)
 	from := many(GP64, len(ks))
 	for i, k := range ks {
 		MOVLQSX(Mem{Base: offsets, Disp: 4 * k}, from[i])
 	}
-	acc, x, delta := avx2.vectors(len(ks)*tile), avx2.vectors(len(ks)), YMM()
-	avx2.zero(acc...)
+	acc, x, delta := s.vectors(len(ks)*tile), s.vectors(len(ks)), s.vector()
+	s.zero(acc...)
 	rowLoop(label, d, b, func() {
 		for i := range ks {
 			VMOVUPS(Mem{Base: b, Index: from[i], Scale: 4, Disp: disps[i]}, x[i])
@@ -179,44 +155,41 @@ func convGradPass(label string, ks, disps []int) {
 		}
 	})
 	for i, k := range ks {
-		addSums(arg("dw"), acc[i*tile:(i+1)*tile], false, 4*tile*k)
+		s.addSums(Mem{Base: arg("dw"), Disp: 4 * tile * k}, acc[i*tile:(i+1)*tile])
 	}
 }
 
-// addSums adds the sum of the eight numbers in each of v to one number at g. Above
+// addSums adds the sum of the numbers in each of tile vectors to one number at g. Above
 // register 15 there are no horizontal additions, so four sums are made by shuffles.
-func addSums(g GPVirtual, v []VecVirtual, wide bool, disp int) {
+func (s simd) addSums(g Mem, v []VecVirtual) {
 	high, low := XMM(), XMM()
-	for _, s := range v {
-		if wide {
-			VEXTRACTF32X4(Imm(1), s.AsY(), high)
+	for _, sum := range v {
+		if s.masks {
+			half := YMM()
+			VEXTRACTF64X4(Imm(1), sum, half)
+			VADDPS(half, sum.AsY(), sum.AsY())
+			VEXTRACTF32X4(Imm(1), sum.AsY(), high)
 		} else {
-			VEXTRACTF128(Imm(1), s.AsY(), high)
+			VEXTRACTF128(Imm(1), sum.AsY(), high)
 		}
-		VADDPS(high, s.AsX(), s.AsX())
+		VADDPS(high, sum.AsX(), sum.AsX())
 	}
-	pair := func(a, b Register, low, sum Register) { // a02 b02 a13 b13
-		VUNPCKLPS(b, a, low)
-		VUNPCKHPS(b, a, sum)
+	pair := func(a, b VecVirtual, sum Register) { // a02 b02 a13 b13
+		VUNPCKLPS(b.AsX(), a.AsX(), low)
+		VUNPCKHPS(b.AsX(), a.AsX(), sum)
 		VADDPS(low, sum, sum)
 	}
-	for len(v) > 0 {
-		w := []Register{v[0].AsX(), v[0].AsX(), v[0].AsX(), v[0].AsX()}
-		for i := range min(4, len(v)) {
-			w[i] = v[i].AsX()
-		}
-		pair(w[0], w[1], low, high)
-		pair(w[2], w[3], low, w[2])
-		VSHUFPS(Imm(0x44), w[2], high, low)
-		VSHUFPS(Imm(0xee), w[2], high, high)
-		VADDPS(low, high, high)
-		if len(v) < 4 { // what is left over is one: v is as long as a multiple of four, and one
-			VADDSS(Mem{Base: g, Disp: disp}, high, high)
-			VMOVSS(high, Mem{Base: g, Disp: disp})
-			return
-		}
-		VADDPS(Mem{Base: g, Disp: disp}, high, high)
-		VMOVUPS(high, Mem{Base: g, Disp: disp})
-		v, disp = v[4:], disp+16
-	}
+	pair(v[0], v[1], high)
+	pair(v[2], v[3], v[2].AsX())
+	VSHUFPS(Imm(0x44), v[2].AsX(), high, low)
+	VSHUFPS(Imm(0xee), v[2].AsX(), high, high)
+	VADDPS(low, high, high)
+	VADDPS(g, high, high)
+	VMOVUPS(high, g)
+	g.Disp += 16
+	pair(v[4], v[4], high)
+	VSHUFPS(Imm(0xee), high, high, low)
+	VADDSS(low, high, high)
+	VADDSS(g, high, high)
+	VMOVSS(high, g)
 }

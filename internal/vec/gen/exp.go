@@ -70,15 +70,22 @@ func (s simd) expSum(e exponential) {
 	VCVTSS2SD(one, one, one)
 	VBROADCASTSD(one, m)
 	s.zero(sum)
+	body := func(tail Register) {
+		x := s.widened(Mem{Base: z}, tail)
+		VSUBPD(m, x, x)
+		y := s.exp(e, x)
+		if tail != nil {
+			VADDPD(y, sum, tail, sum)
+		} else {
+			VADDPD(y, sum, sum)
+		}
+		s.narrowed(y, Mem{Base: z}, tail)
+	}
 	half := uint64(s.width / 2)
 	SUBQ(Imm(half), count)
 	JLT(LabelRef("tail"))
 	Label("loop")
-	x := s.widened(Mem{Base: z}, nil)
-	VSUBPD(m, x, x)
-	y := s.exp(e, x)
-	VADDPD(y, sum, sum)
-	s.narrowed(y, Mem{Base: z}, nil)
+	body(nil)
 	ADDQ(Imm(4*half), z)
 	SUBQ(Imm(half), count)
 	JGE(LabelRef("loop"))
@@ -86,12 +93,7 @@ func (s simd) expSum(e exponential) {
 	if s.masks {
 		ADDQ(Imm(half), count)
 		JEQ(LabelRef("done"))
-		tail := lanes(count)[0]
-		x := s.widened(Mem{Base: z}, tail)
-		VSUBPD(m, x, x)
-		y := s.exp(e, x)
-		VADDPD(y, sum, tail, sum)
-		s.narrowed(y, Mem{Base: z}, tail)
+		body(lanes(count)[0])
 		Label("done")
 	}
 	s.total(sum)
