@@ -59,7 +59,7 @@ func (s simd) sweep(n Register, body func(i Register, v int, tail Register)) {
 	if s.masks {
 		ADDQ(Imm(uint64(s.width)), n)
 		JEQ(LabelRef("done"))
-		body(i, 0, lanes(n)[0])
+		body(i, 0, s.lanes(n)[0])
 	}
 	Label("done")
 }

@@ -93,7 +93,7 @@ func (s simd) expSum(e exponential) {
 	if s.masks {
 		ADDQ(Imm(half), count)
 		JEQ(LabelRef("done"))
-		body(lanes(count)[0])
+		body(s.lanes(count)[0])
 		Label("done")
 	}
 	s.total(sum)

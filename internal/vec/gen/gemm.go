@@ -30,10 +30,7 @@ func (s simd) tile() {
 		fmt.Sprintf("and j < n; m up to %d, %s, k from 1; nr is n rounded up to whole vectors.", s.rows, n),
 		"So for count tiles, one below the other; from one to the next a advances by next.")
 	m, columns := arg("m"), arg("n")
-	var masks []OpmaskVirtual
-	if s.masks {
-		masks = lanes(columns)
-	}
+	masks := s.lanes(columns)
 	CMPQ(columns, Imm(uint64(s.width)))
 	JGT(LabelRef("two"))
 	for vectors := 1; vectors <= 2; vectors++ {
@@ -190,10 +187,7 @@ func (s simd) pack() {
 	n, k := arg("n"), arg("k")
 	src, ld, dst := arg("src"), arg("ld"), arg("dst")
 	SHLQ(Imm(2), ld)
-	var masks []OpmaskVirtual
-	if s.masks {
-		masks = lanes(n)
-	}
+	masks := s.lanes(n)
 	CMPQ(n, Imm(uint64(s.width)))
 	JGT(LabelRef("two"))
 	for vectors := 1; vectors <= 2; vectors++ {

@@ -6,7 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// arithmetic is what the loops here do with n numbers: one is a scalar, more are a vector.
+// arithmetic is what the loops here do with n numbers: a vector, or one.
 type arithmetic struct {
 	simd
 	n                        int

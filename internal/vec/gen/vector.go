@@ -66,8 +66,11 @@ func (s simd) spread(name string) VecVirtual {
 	return a
 }
 
-// lanes are the masks of the first n of 32 floats.
-func lanes(n Register) []OpmaskVirtual {
+// lanes are the masks of the first n of two vectors' floats, where there are masks.
+func (s simd) lanes(n Register) []OpmaskVirtual {
+	if !s.masks {
+		return nil
+	}
 	ones := GP32()
 	MOVL(U32(1<<32-1), ones)
 	BZHIL(n.(GP).As32(), ones, ones)
@@ -78,7 +81,7 @@ func lanes(n Register) []OpmaskVirtual {
 	return []OpmaskVirtual{lo, hi}
 }
 
-// tail is the mask of vector v, nil without masks.
+// tail is the mask of vector v, or nil.
 func tail(masks []OpmaskVirtual, v int) Register {
 	if masks == nil {
 		return nil
@@ -152,7 +155,7 @@ func (s simd) zero(all ...VecVirtual) {
 	}
 }
 
-// fold adds up the quarters of v, or halves, to one of 16 bytes. v is lost.
+// fold adds up the parts of v, each of 16 bytes. v is lost.
 func (s simd) fold(add func(...Op), v VecVirtual) VecVirtual {
 	if s.masks {
 		half := YMM()

@@ -31,7 +31,8 @@ float dotNEON(float *x, float *y, long n) {
 	return vaddvq_f32(sum[0]);
 }
 
-// sweep is f of the n numbers at x and y: of sixteen, of four, and of the rest. f need not use a.
+// sweep is f of the n numbers at x and y: sixteen at a time, then four, then the rest. Some f do
+// not use a.
 inline void sweep(void (*f)(float a, float *x, float *y, int lanes), float a, float *x, float *y, long n) {
 	for (; n >= 16; n -= 16, x += 16, y += 16)
 		unrolled for (int v = 0; v < 16; v += 4)
