@@ -131,18 +131,6 @@ func nonzerosAVX2() {
 	end()
 }
 
-// prefetch makes prefetchLines, which is Prefetch of n bytes, n > 0.
-func prefetch() {
-	begin("prefetchLines", "func(x *uint8, n int)")
-	x, n := arg("x"), arg("n")
-	Label("line")
-	PREFETCHT0(Mem{Base: x})
-	ADDQ(Imm(64), x)
-	SUBQ(Imm(64), n)
-	JG(LabelRef("line"))
-	RET()
-}
-
 // widen is Widen of n bytes, a multiple of the vector's lanes.
 func (s simd) widen() {
 	begin("widen"+s.name, "func(x *uint8, mul, add, y *float32, n int)")

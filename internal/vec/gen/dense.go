@@ -9,9 +9,9 @@ import (
 // dense makes the loops of dense_amd64.s. With AVX-512 a mask ends them at any n;
 // with AVX2 n is a multiple of what a vector holds, and the caller does the rest.
 func dense() {
-	fetch()
+	fetch("fetchLines", "float32", 16, "fetchLines asks for the n > 0 numbers at x, to have them in the cache later.")
 	e := constants()
-	for _, s := range []simd{avx2, avx512} {
+	for _, s := range sets {
 		s.dot()
 		s.axpy()
 		s.scale()
@@ -21,15 +21,15 @@ func dense() {
 	}
 }
 
-// fetch makes the loop that asks for the n floats at x, a cache line at a time.
-func fetch() {
-	begin("fetchLines", "func(x *float32, n int)", "fetchLines asks for the n > 0 numbers at x, to have them in the cache later.")
+// fetch makes a loop that asks for the n numbers at x, of which a cache line has so many.
+func fetch(name, of string, perLine uint64, doc ...string) {
+	begin(name, "func(x *"+of+", n int)", doc...)
 	x, n := arg("x"), arg("n")
 	Label("line")
 	PREFETCHT0(Mem{Base: x})
 	ADDQ(Imm(64), x)
-	SUBQ(Imm(16), n)
-	JGT(LabelRef("line"))
+	SUBQ(Imm(perLine), n)
+	JG(LabelRef("line"))
 	RET()
 }
 

@@ -215,13 +215,9 @@ func factorSteps(vectors int) {
 			VFMADD231PS(p[c], q[c], sum)
 		}
 	}
-	half, step := YMM(), ZMM()
-	VEXTRACTF64X4(Imm(1), sum, half)
-	VADDPS(half, sum.AsY(), sum.AsY())
-	VEXTRACTF128(Imm(1), sum.AsY(), half.AsX())
-	VADDPS(half.AsX(), sum.AsX(), sum.AsX())
-	foldQuarter(sum, half)
-	l.add(sum)
+	product, step := s.fold(VADDPS, sum), s.vector()
+	foldQuarter(product, XMM())
+	l.add(product)
 	l.move("now", step)
 	moved := ZMM()
 	move := func(at Register, c int, mine, other VecVirtual) {

@@ -10,7 +10,7 @@ import (
 
 // gemm makes the loops of gemm_amd64.s.
 func gemm() {
-	for _, s := range []simd{avx2, avx512} {
+	for _, s := range sets {
 		s.tile()
 		s.pack()
 		s.packT()

@@ -11,7 +11,7 @@ const chains = 12
 
 // peak makes the loops of peak_amd64.s, which do nothing but multiply and add.
 func peak() {
-	for _, s := range []simd{avx2, avx512} {
+	for _, s := range sets {
 		s.peak()
 	}
 }

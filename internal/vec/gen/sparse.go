@@ -12,7 +12,7 @@ import (
 func sparse() {
 	nonzeros()
 	nonzerosAVX2()
-	prefetch()
+	fetch("prefetchLines", "uint8", 64) // Prefetch of n bytes, n > 0
 	for _, s := range []simd{avx512, avx2} {
 		s.merge()
 		s.below()

@@ -19,6 +19,7 @@ type simd struct {
 var (
 	avx2   = simd{"AVX2", 8, 6, false, YMM}
 	avx512 = simd{"AVX512", 16, 14, true, ZMM}
+	sets   = []simd{avx2, avx512}
 )
 
 // bytes is the size of a vector.
