@@ -3,6 +3,7 @@ package vec
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Check runs a loop as it is switched, and in plain Go, on the same made numbers of odd
@@ -14,9 +15,9 @@ func (l Loop) Check() error {
 	defer func() { use = as }()
 	for _, n := range []int{1, 2, 5, 8, 15, 16, 33, 67} {
 		use = [loopCount]ISA{}
-		want := samples[l](n, &maker{uint64(n)})
+		want := l.sample(n)
 		use[l] = as[l]
-		got := samples[l](n, &maker{uint64(n)})
+		got := l.sample(n)
 		if len(got) != len(want) {
 			return fmt.Errorf("%v on %v, size %d: %d numbers, plain Go has %d", l, as[l], n, len(got), len(want))
 		}
@@ -29,9 +30,19 @@ func (l Loop) Check() error {
 	return nil
 }
 
+// sample runs the loop on made numbers of size n, and returns all of them as they are then.
+func (l Loop) sample(n int) []float32 {
+	m := maker{state: uint64(n)}
+	samples[l](n, &m)
+	return slices.Concat(m.made...)
+}
+
 // maker makes numbers that look random and are always the same (Marsaglia, Xorshift RNGs,
 // Journal of Statistical Software 8, 2003).
-type maker struct{ state uint64 }
+type maker struct {
+	state uint64
+	made  [][]float32 // what loops read and write, and their results
+}
 
 func (m *maker) next() uint64 {
 	m.state ^= m.state << 13
@@ -46,8 +57,12 @@ func (m *maker) floats(n int) []float32 {
 	for i := range v {
 		v[i] = float32(m.next()>>40)/(1<<23) - 1
 	}
+	m.result(v...)
 	return v
 }
+
+// result keeps what a loop returns beside what the maker made.
+func (m *maker) result(v ...float32) { m.made = append(m.made, v) }
 
 // bytes are n bytes, most of them zero.
 func (m *maker) bytes(n int) []uint8 {
@@ -72,33 +87,14 @@ func (m *maker) row(d int) Row {
 	return r
 }
 
-// samples run each loop on made numbers of size n, and return all that it computes.
-var samples = [loopCount]func(n int, m *maker) []float32{
-	LoopDot: func(n int, m *maker) []float32 { return []float32{Dot(m.floats(n), m.floats(n))} },
-	LoopAxpy: func(n int, m *maker) []float32 {
-		x, y := m.floats(n), m.floats(n)
-		Axpy(0.7, x, y)
-		return y
-	},
-	LoopScale: func(n int, m *maker) []float32 {
-		x := m.floats(n)
-		Scale(0.7, x)
-		return x
-	},
-	LoopReLU: func(n int, m *maker) []float32 {
-		h := make([]float32, n)
-		ReLU(m.floats(n), h)
-		return h
-	},
-	LoopReLUMask: func(n int, m *maker) []float32 {
-		h, d := m.floats(n), m.floats(n)
-		ReLUMask(h, d)
-		return d
-	},
-	LoopExpSum: func(n int, m *maker) []float32 {
-		z := m.floats(n)
-		return append(z, float32(Softmax(z)))
-	},
+// samples run each loop on made numbers of size n.
+var samples = [loopCount]func(n int, m *maker){
+	LoopDot:      func(n int, m *maker) { m.result(Dot(m.floats(n), m.floats(n))) },
+	LoopAxpy:     func(n int, m *maker) { Axpy(0.7, m.floats(n), m.floats(n)) },
+	LoopScale:    func(n int, m *maker) { Scale(0.7, m.floats(n)) },
+	LoopReLU:     func(n int, m *maker) { ReLU(m.floats(n), m.floats(n)) },
+	LoopReLUMask: func(n int, m *maker) { ReLUMask(m.floats(n), m.floats(n)) },
+	LoopExpSum:   func(n int, m *maker) { m.result(float32(Softmax(m.floats(n)))) },
 	LoopGemm:     sampleGemm,
 	LoopLinear:   sampleLinear,
 	LoopFactor:   sampleFactor,
@@ -106,58 +102,44 @@ var samples = [loopCount]func(n int, m *maker) []float32{
 	LoopConvGrad: sampleConvGrad,
 	LoopPool:     samplePool,
 	LoopUnpool:   sampleUnpool,
-	LoopMerge: func(n int, m *maker) []float32 {
-		shared, mine, base := m.floats(n), m.floats(n), m.floats(n)
-		Merge(shared, mine, base)
-		return append(append(shared, mine...), base...)
-	},
-	LoopMergeCentered: func(n int, m *maker) []float32 {
+	LoopMerge:    func(n int, m *maker) { Merge(m.floats(n), m.floats(n), m.floats(n)) },
+	LoopMergeCentered: func(n int, m *maker) {
 		rows := 1 + n%11
-		shared, mine, base := m.floats(rows*n), m.floats(rows*n), m.floats(rows*n)
-		learned, merged := m.floats(n), m.floats(n)
-		MergeCentered(shared, mine, base, m.floats(rows), m.floats(n), learned, merged)
-		return append(append(append(append(shared, mine...), base...), learned...), merged...)
+		MergeCentered(m.floats(rows*n), m.floats(rows*n), m.floats(rows*n), m.floats(rows), m.floats(n), m.floats(n), m.floats(n))
 	},
-	LoopLargest: func(n int, m *maker) []float32 {
+	LoopLargest: func(n int, m *maker) {
 		idx := make([]uint32, n)
 		for i := range idx {
 			idx[i] = uint32(m.next() >> 40)
 		}
-		return []float32{float32(largest(idx))}
+		m.result(float32(largest(idx)))
 	},
-	LoopSparseGemv: func(n int, m *maker) []float32 {
-		r, z := m.row(13), m.floats(n)
-		SparseGemv(r.Idx, r.Val, m.floats(13*n), z)
-		return z
+	LoopSparseGemv: func(n int, m *maker) {
+		r := m.row(13)
+		SparseGemv(r.Idx, r.Val, m.floats(13*n), m.floats(n))
 	},
-	LoopSparseGer: func(n int, m *maker) []float32 {
-		r, w := m.row(13), m.floats(13*n)
-		SparseGer(0.7, r.Idx, r.Val, m.floats(n), w)
-		return w
+	LoopSparseGer: func(n int, m *maker) {
+		r := m.row(13)
+		SparseGer(0.7, r.Idx, r.Val, m.floats(n), m.floats(13*n))
 	},
 	LoopSparseOuter: sampleSparseOuter,
-	LoopNonzeros: func(n int, m *maker) []float32 {
-		x, idx, val := m.bytes(n), make([]uint32, n+Spare), make([]float32, n+Spare)
-		k := Nonzeros(x, 0.5, idx, val)
-		out := append([]float32{float32(k)}, val[:k]...)
+	LoopNonzeros: func(n int, m *maker) {
+		idx, val := make([]uint32, n+Spare), make([]float32, n+Spare)
+		k := Nonzeros(m.bytes(n), 0.5, idx, val)
+		m.result(val[:k]...)
 		for _, j := range idx[:k] {
-			out = append(out, float32(j))
+			m.result(float32(j))
 		}
-		return out
+		m.result(float32(k))
 	},
-	LoopWiden: func(n int, m *maker) []float32 {
-		y := make([]float32, n)
-		Widen(m.bytes(n), m.floats(n), m.floats(n), y)
-		return y
-	},
-	LoopFetch: func(n int, m *maker) []float32 {
+	LoopWiden: func(n int, m *maker) { Widen(m.bytes(n), m.floats(n), m.floats(n), m.floats(n)) },
+	LoopFetch: func(n int, m *maker) {
 		Prefetch(m.bytes(n))
 		fetchAhead(m.floats(n))
-		return nil
 	},
 }
 
-func sampleGemm(n int, m *maker) []float32 {
+func sampleGemm(n int, m *maker) {
 	var s Workspace
 	const k = 19
 	x := make([]Row, 1+n%17)
@@ -165,14 +147,13 @@ func sampleGemm(n int, m *maker) []float32 {
 		x[i].Val = m.floats(n)
 	}
 	b := len(x)
-	w, z, d, dx := m.floats(n*k), m.floats(b*k), m.floats(b*k), make([]float32, b*n)
-	s.Mul(x, w, k, z)
-	s.MulT(d, w, k, dx)
+	w, d := m.floats(n*k), m.floats(b*k)
+	s.Mul(x, w, k, m.floats(b*k))
+	s.MulT(d, w, k, m.floats(b*n))
 	s.AddOuter(0.1, x, d, k, w)
-	return append(append(z, dx...), w...)
 }
 
-func sampleLinear(n int, m *maker) (out []float32) {
+func sampleLinear(n int, m *maker) {
 	const rows = 9
 	l := Linear{BiasStep: 0.5, Ptr: []int64{0}}
 	for range rows {
@@ -184,15 +165,14 @@ func sampleLinear(n int, m *maker) (out []float32) {
 	for _, shrink := range [][]float32{nil, m.floats(n)} {
 		for loss := range LinearAbsolute + 1 {
 			l.Loss, l.Shrink = loss, shrink
-			w, bias := m.floats(n), float32(0.25)
-			sum := l.Steps(w, &bias, order, 0.05)
-			out = append(append(out, w...), bias, float32(sum))
+			bias := float32(0.25)
+			sum := l.Steps(m.floats(n), &bias, order, 0.05)
+			m.result(bias, float32(sum))
 		}
 	}
-	return out
 }
 
-func sampleFactor(n int, m *maker) (out []float32) {
+func sampleFactor(n int, m *maker) {
 	const nodes = 7
 	for _, biased := range []bool{false, true} {
 		f := Factors{K: n, W: m.floats(nodes * n), Mean: 0.5}
@@ -200,53 +180,43 @@ func sampleFactor(n int, m *maker) (out []float32) {
 			f.Bias = m.floats(nodes)
 		}
 		sum := f.Steps([]int32{2, 0, 1, 2}, []uint32{0, 4, 1, 5, 3, 6}, []float32{1, -1, 0.5}, FactorRate{Keep: 0.99, Rate: -0.01})
-		out = append(append(append(out, f.W...), f.Bias...), float32(sum))
+		m.result(float32(sum))
 	}
-	return out
 }
 
-func sampleConvRow(n int, m *maker) []float32 {
+func sampleConvRow(n int, m *maker) {
 	n = 1 + n%7
 	off := NewOffsets([]int32{0, Lanes, 3 * Lanes})
-	c, b := m.floats(Tile*n*Lanes), m.floats((n+3)*Lanes)
-	a, start := m.floats(3*Tile), m.floats(Tile)
-	ConvRow(c, n*Lanes, a, start, b, off, n)
+	c, b, a := m.floats(Tile*n*Lanes), m.floats((n+3)*Lanes), m.floats(3*Tile)
+	ConvRow(c, n*Lanes, a, m.floats(Tile), b, off, n)
 	ConvRow(c, n*Lanes, a, nil, b, off, n)
-	return c
 }
 
-func sampleConvGrad(n int, m *maker) []float32 {
+func sampleConvGrad(n int, m *maker) {
 	n = 1 + n%7
 	off := NewOffsets([]int32{0, Lanes, 2 * Lanes, 3 * Lanes, 4 * Lanes})
 	const rows = 3
-	g, d := m.floats(Tile*Tile), m.floats(Tile*rows*n*Lanes)
-	ConvGrad(g, d, rows*n*Lanes, m.floats(rows*(n+4)*Lanes), off, 0, n, rows, n*Lanes, (n+4)*Lanes)
-	return g
+	ConvGrad(m.floats(Tile*Tile), m.floats(Tile*rows*n*Lanes), rows*n*Lanes, m.floats(rows*(n+4)*Lanes), off, 0, n, rows, n*Lanes, (n+4)*Lanes)
 }
 
-func samplePool(n int, m *maker) []float32 {
+func samplePool(n int, m *maker) {
 	n = 1 + n%7
-	out, win := make([]float32, n*Lanes), make([]float32, n*Lanes)
-	Pool(out, win, m.floats(2*2*n*Lanes), m.floats(Lanes), n, 2, 2*n*Lanes)
-	return append(out, win...)
+	Pool(m.floats(n*Lanes), m.floats(n*Lanes), m.floats(2*2*n*Lanes), m.floats(Lanes), n, 2, 2*n*Lanes)
 }
 
-func sampleUnpool(n int, m *maker) []float32 {
+func sampleUnpool(n int, m *maker) {
 	n = 1 + n%7
-	dz, win, sum := make([]float32, 2*2*n*Lanes), make([]float32, n*Lanes), m.floats(Lanes)
+	win := make([]float32, n*Lanes)
 	for i := range win {
 		win[i] = float32(int(m.next()>>20%5) - 1)
 	}
-	Unpool(dz, m.floats(n*Lanes), win, m.floats(Lanes), sum, n, 2, 2*n*Lanes)
-	return append(dz, sum...)
+	Unpool(m.floats(2*2*n*Lanes), m.floats(n*Lanes), win, m.floats(Lanes), m.floats(Lanes), n, 2, 2*n*Lanes)
 }
 
-func sampleSparseOuter(n int, m *maker) []float32 {
+func sampleSparseOuter(n int, m *maker) {
 	var l lists
 	const d = 5
 	x := []Row{m.row(d), m.row(d), m.row(d)}
 	l.fill(x, d, n)
-	w := m.floats(d * n)
-	l.addOuter(0.1, m.floats(len(x)*n), n, w)
-	return w
+	l.addOuter(0.1, m.floats(len(x)*n), n, m.floats(d*n))
 }

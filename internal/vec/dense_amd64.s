@@ -14,7 +14,7 @@ line:
 	PREFETCHT0 (AX)
 	ADDQ       $0x40, AX
 	SUBQ       $0x10, CX
-	JGT        line
+	JG         line
 	RET
 
 DATA lowest<>+0(SB)/8, $(-700.0)

@@ -85,12 +85,12 @@ plain:
 	VEXTRACTF64X4 $0x01, Z5, Y8
 	VADDPS        Y8, Y5, Y5
 	VEXTRACTF128  $0x01, Y5, X8
-	VADDPS        X8, X5, X5
-	VPERMILPD     $0x01, X5, X8
-	VADDPS        X8, X5, X5
-	VMOVSHDUP     X5, X8
-	VADDSS        X8, X5, X5
-	VADDSS        X5, X2, X2
+	VADDPS        X8, X5, X8
+	VPERMILPD     $0x01, X8, X5
+	VADDPS        X5, X8, X8
+	VMOVSHDUP     X8, X5
+	VADDSS        X5, X8, X8
+	VADDSS        X8, X2, X2
 	CMPQ          half+96(FP), $0x00
 	JNE           pause
 	VMULSS        X1, X2, X5
@@ -256,12 +256,12 @@ plain:
 	VEXTRACTF64X4 $0x01, Z5, Y10
 	VADDPS        Y10, Y5, Y5
 	VEXTRACTF128  $0x01, Y5, X10
-	VADDPS        X10, X5, X5
-	VPERMILPD     $0x01, X5, X10
-	VADDPS        X10, X5, X5
-	VMOVSHDUP     X5, X10
-	VADDSS        X10, X5, X5
-	VADDSS        X5, X2, X2
+	VADDPS        X10, X5, X10
+	VPERMILPD     $0x01, X10, X5
+	VADDPS        X5, X10, X10
+	VMOVSHDUP     X10, X5
+	VADDSS        X5, X10, X10
+	VADDSS        X10, X2, X2
 	CMPQ          half+96(FP), $0x00
 	JNE           pause
 	VMULSS        X1, X2, X5
@@ -450,12 +450,12 @@ plain:
 	VEXTRACTF64X4 $0x01, Z5, Y12
 	VADDPS        Y12, Y5, Y5
 	VEXTRACTF128  $0x01, Y5, X12
-	VADDPS        X12, X5, X5
-	VPERMILPD     $0x01, X5, X12
-	VADDPS        X12, X5, X5
-	VMOVSHDUP     X5, X12
-	VADDSS        X12, X5, X5
-	VADDSS        X5, X2, X2
+	VADDPS        X12, X5, X12
+	VPERMILPD     $0x01, X12, X5
+	VADDPS        X5, X12, X12
+	VMOVSHDUP     X12, X5
+	VADDSS        X5, X12, X12
+	VADDSS        X12, X2, X2
 	CMPQ          half+96(FP), $0x00
 	JNE           pause
 	VMULSS        X1, X2, X5
@@ -667,12 +667,12 @@ plain:
 	VEXTRACTF64X4 $0x01, Z5, Y14
 	VADDPS        Y14, Y5, Y5
 	VEXTRACTF128  $0x01, Y5, X14
-	VADDPS        X14, X5, X5
-	VPERMILPD     $0x01, X5, X14
-	VADDPS        X14, X5, X5
-	VMOVSHDUP     X5, X14
-	VADDSS        X14, X5, X5
-	VADDSS        X5, X2, X2
+	VADDPS        X14, X5, X14
+	VPERMILPD     $0x01, X14, X5
+	VADDPS        X5, X14, X14
+	VMOVSHDUP     X14, X5
+	VADDSS        X5, X14, X14
+	VADDSS        X14, X2, X2
 	CMPQ          half+96(FP), $0x00
 	JNE           pause
 	VMULSS        X1, X2, X5

@@ -5,7 +5,7 @@ package vec
 // operand, up to depth x 32, is copied to where it stays in the L1 cache; tiles of
 // the result then sit in registers while their rows of the left operand and the panel go
 // by. The left operand is read where it lies, or as it is gathered, in either direction:
-// X and X' cost the same. All this is for AVX2 and AVX-512: without them the products go
+// X and X' cost the same. All this is for vector instructions: without them the products go
 // row by row, which is their plain twin.
 
 const (

@@ -164,7 +164,7 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 // factorWidest is the widest row of factors that a loop takes.
 const factorWidest = math.MaxInt
 
-// stepsFast is Factors.steps. Rows of more than 64 numbers do not fit into the registers of
+// stepsFast is Factors.Steps, or a half of it. Rows of more than 64 numbers do not fit into the registers of
 // AVX-512.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32) float64 {
 	loop := factorAVX512x1

@@ -68,7 +68,7 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 // factorWidest is the widest row of factors that the loop takes.
 const factorWidest = 64
 
-// stepsFast is Factors.steps of K up to factorWidest.
+// stepsFast is Factors.Steps, or a half of it, of K up to factorWidest.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32) float64 {
 	var bias *float32
 	if f.Bias != nil {

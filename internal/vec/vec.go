@@ -1,11 +1,32 @@
 // Package vec is the arithmetic of the trainer: loops over float32 slices. It
-// does not know what the numbers mean, nor that other processes may be writing
+// does not know where the numbers come from, nor that other processes may be writing
 // some of them.
 //
-// In each comment the first line is the loop. Sums run in a fixed order, so that
+// In each comment the first line is the loop, and the function whose name ends in Go is the
+// loop in plain Go. One whose name ends in Fast is the way to the assembly, and runs
+// where use names a set of instructions for the loop. Sums run in a fixed order, so that
 // equal inputs give equal bits; the order is not that of the plain loop, so results
 // differ from it by rounding. A slice that is too short, or an index outside w,
 // panics before anything beyond it is touched.
+//
+// The files, from batches down to single vectors, and then what runs them:
+//
+//	linear.go factor.go     steps of SGD on single examples; half.go: in two halves
+//	rows.go                 products of a batch of rows and a matrix, by
+//	dense.go gemm.go          tiles, of dense rows
+//	sparserows.go             bands of the matrix, and
+//	sparseouter.go            lists by features, of sparse rows
+//	conv.go pool.go         convolutions and max-pooling of images side by side
+//	matrix.go sparse.go     products of one vector and a matrix
+//	merge.go                private copies of weights to shared ones, and back
+//	relu.go softmax.go      activations
+//	bytes.go                bytes to numbers; fetching ahead
+//	vec.go                  Dot, Axpy, Scale; the same of sparse vectors
+//	isa.go loops.go         the sets of instructions, and which loop takes which
+//	loops_amd64.go          the way to the assembly; gen writes that from Go here,
+//	loops_arm64.go            and here from C
+//	check.go                each loop against plain Go, on the user's machine
+//	peak.go                 the most that any loop can reach
 package vec
 
 // Dot is sum x[i]*y[i]. y has at least the length of x.

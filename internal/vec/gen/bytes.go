@@ -13,12 +13,11 @@ func nonzeros() {
 	for i := range 64 {
 		DATA(i, U8(i))
 	}
-	TEXT("nonzerosVBMI2", NOSPLIT, "func(x *uint8, n int, mul float32, idx *uint32, val *float32) int")
-	Pragma("noescape")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	begin("nonzerosVBMI2", "func(x *uint8, n int, mul float32, idx *uint32, val *float32) int")
+	x, n := arg("x"), arg("n")
 	mul := ZMM()
-	VBROADCASTSS(NewParamAddr("mul", 16), mul)
-	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	VBROADCASTSS(number("mul"), mul)
+	idx, val := arg("idx"), arg("val")
 	place, base, step := ZMM(), ZMM(), ZMM()
 	VMOVDQU8(places, place)
 	VPXORQ(base, base, base)
@@ -68,8 +67,7 @@ func nonzeros() {
 	JMP(LabelRef("chunk"))
 	Label("done")
 	Store(found, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // nonzerosAVX2 is Nonzeros of n bytes, a multiple of 8, and so many at a time: a table
@@ -90,12 +88,11 @@ func nonzerosAVX2() {
 			DATA(at, U8(0))
 		}
 	}
-	TEXT("nonzerosAVX2", NOSPLIT, "func(x *uint8, n int, mul float32, idx *uint32, val *float32) int")
-	Pragma("noescape")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	begin("nonzerosAVX2", "func(x *uint8, n int, mul float32, idx *uint32, val *float32) int")
+	x, n := arg("x"), arg("n")
 	mul := YMM()
-	VBROADCASTSS(NewParamAddr("mul", 16), mul)
-	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	VBROADCASTSS(number("mul"), mul)
+	idx, val := arg("idx"), arg("val")
 	table, j, found, word := GP64(), GP64(), GP64(), GP64()
 	LEAQ(places, table)
 	XORQ(j, j)
@@ -131,29 +128,14 @@ func nonzerosAVX2() {
 	JMP(LabelRef("word"))
 	Label("done")
 	Store(found, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
-}
-
-// prefetch makes prefetchLines, which is Prefetch of n bytes, n > 0.
-func prefetch() {
-	TEXT("prefetchLines", NOSPLIT, "func(x *uint8, n int)")
-	Pragma("noescape")
-	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
-	Label("line")
-	PREFETCHT0(Mem{Base: x})
-	ADDQ(Imm(64), x)
-	SUBQ(Imm(64), n)
-	JG(LabelRef("line"))
-	RET()
+	end()
 }
 
 // widen is Widen of n bytes, a multiple of the vector's lanes.
-func (s isa) widen() {
-	TEXT("widen"+s.name, NOSPLIT, "func(x *uint8, mul, add, y *float32, n int)")
-	Pragma("noescape")
-	x, mul, add := Load(Param("x"), GP64()), Load(Param("mul"), GP64()), Load(Param("add"), GP64())
-	y, n, i := Load(Param("y"), GP64()), Load(Param("n"), GP64()), GP64()
+func (s simd) widen() {
+	begin("widen"+s.name, "func(x *uint8, mul, add, y *float32, n int)")
+	x, mul, add := arg("x"), arg("mul"), arg("add")
+	y, n, i := arg("y"), arg("n"), GP64()
 	XORQ(i, i)
 	Label("vector")
 	CMPQ(i, n)
@@ -164,9 +146,8 @@ func (s isa) widen() {
 	VMULPS(Mem{Base: mul, Index: i, Scale: 4}, v, v)
 	VADDPS(Mem{Base: add, Index: i, Scale: 4}, v, v)
 	VMOVUPS(v, Mem{Base: y, Index: i, Scale: 4})
-	ADDQ(U32(s.lanes), i)
+	ADDQ(U32(s.width), i)
 	JMP(LabelRef("vector"))
 	Label("done")
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -6,7 +6,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/mmcloughlin/avo/reg"
 )
 
 // exponential computes exp(x) in float64: x = n ln 2 + r with |r| <= ln(2)/2, and
@@ -38,7 +38,7 @@ func constants() (e exponential) {
 }
 
 // exp is exp(x), and exp(-700) for any smaller x; x is lost.
-func (s simd) exp(e exponential, x reg.VecVirtual) reg.VecVirtual {
+func (s simd) exp(e exponential, x VecVirtual) VecVirtual {
 	t, n, y := s.vector(), s.vector(), s.vector()
 	VMOVUPD(e.lowest, t)
 	VMAXPD(x, t, x) // NaN stays
@@ -62,23 +62,30 @@ func (s simd) expSum(e exponential) {
 	if s.masks {
 		n = "any number"
 	}
-	s.begin("expSum", "func(z *float32, n int, m float32) float64", "expSumGo; n is "+n+".")
-	z, count := Load(Param("z"), GP64()), Load(Param("n"), GP64())
+	begin("expSum"+s.name, "func(z *float32, n int, m float32) float64", "expSum"+s.name+" is expSumGo; n is "+n+".")
+	z, count := arg("z"), arg("n")
 	m, sum := s.vector(), s.vector()
 	one := XMM()
 	Load(Param("m"), one)
 	VCVTSS2SD(one, one, one)
 	VBROADCASTSD(one, m)
 	s.zero(sum)
+	body := func(tail Register) {
+		x := s.widened(Mem{Base: z}, tail)
+		VSUBPD(m, x, x)
+		y := s.exp(e, x)
+		if tail != nil {
+			VADDPD(y, sum, tail, sum)
+		} else {
+			VADDPD(y, sum, sum)
+		}
+		s.narrowed(y, Mem{Base: z}, tail)
+	}
 	half := uint64(s.width / 2)
 	SUBQ(Imm(half), count)
 	JLT(LabelRef("tail"))
 	Label("loop")
-	x := s.widened(Mem{Base: z}, nil)
-	VSUBPD(m, x, x)
-	y := s.exp(e, x)
-	VADDPD(y, sum, sum)
-	s.narrowed(y, Mem{Base: z}, nil)
+	body(nil)
 	ADDQ(Imm(4*half), z)
 	SUBQ(Imm(half), count)
 	JGE(LabelRef("loop"))
@@ -86,19 +93,14 @@ func (s simd) expSum(e exponential) {
 	if s.masks {
 		ADDQ(Imm(half), count)
 		JEQ(LabelRef("done"))
-		tail := lanes(count)[0]
-		x := s.widened(Mem{Base: z}, tail)
-		VSUBPD(m, x, x)
-		y := s.exp(e, x)
-		VADDPD(y, sum, tail, sum)
-		s.narrowed(y, Mem{Base: z}, tail)
+		body(s.lanes(count)[0])
 		Label("done")
 	}
 	s.total(sum)
 }
 
 // widened are the float32 at m as float64.
-func (s simd) widened(m Mem, tail reg.Register) reg.VecVirtual {
+func (s simd) widened(m Mem, tail Register) VecVirtual {
 	x := s.vector()
 	if tail != nil {
 		VMOVUPS_Z(m, tail, x.AsY())
@@ -110,7 +112,7 @@ func (s simd) widened(m Mem, tail reg.Register) reg.VecVirtual {
 }
 
 // narrowed writes x, which is lost, to m as float32.
-func (s simd) narrowed(x reg.VecVirtual, m Mem, tail reg.Register) {
+func (s simd) narrowed(x VecVirtual, m Mem, tail Register) {
 	switch {
 	case !s.masks:
 		VCVTPD2PSY(x, x.AsX())
@@ -125,17 +127,9 @@ func (s simd) narrowed(x reg.VecVirtual, m Mem, tail reg.Register) {
 }
 
 // total returns the sum of the float64 in v.
-func (s simd) total(v reg.VecVirtual) {
-	if s.masks {
-		half := YMM()
-		VEXTRACTF64X4(Imm(1), v, half)
-		VADDPD(half, v.AsY(), v.AsY())
-	}
-	part := XMM()
-	VEXTRACTF128(Imm(1), v.AsY(), part)
-	VADDPD(part, v.AsX(), part)
+func (s simd) total(v VecVirtual) {
+	part := s.fold(VADDPD, v)
 	VHADDPD(part, part, part)
 	Store(part, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -28,15 +28,6 @@ type factorLoop struct {
 	mean, rate, miss, loss VecVirtual
 }
 
-// number is where a parameter lies.
-func number(name string) Mem {
-	p, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return p.Addr
-}
-
 // begin opens the loop's function.
 func beginFactor(name string) *factorLoop {
 	TEXT(name, NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
@@ -182,8 +173,7 @@ func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register
 	Label("done")
 	Store(l.i, ReturnIndex(0))
 	Store(l.loss, ReturnIndex(1))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // factorSteps is Factors.Steps. Both rows of a pair lie in registers from the load to
@@ -192,11 +182,10 @@ func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register
 // which are done. It returns how many it did: fewer when one is outside w.
 func factorSteps(vectors int) {
 	l := beginFactor(fmt.Sprintf("factorAVX512x%d", vectors))
-	lanes, bits := K(), GP32()
+	s, last, bits := avx512, K(), GP32()
 	Load(Param("mask"), bits)
-	KMOVW(bits, lanes)
-	keep := ZMM()
-	VBROADCASTSS(number("keep"), keep)
+	KMOVW(bits, last)
+	keep := s.spread("keep")
 	l.next(func(row Register, _ string) {
 		ADDQ(l.w, row)
 		for line := 0; line < 64*vectors; line += 64 {
@@ -204,45 +193,37 @@ func factorSteps(vectors int) {
 		}
 		PREFETCHT0(Mem{Base: row, Index: l.stride, Scale: 1, Disp: -4}) // the last number's
 	})
-	loadVector := func(row Register, c int, x VecVirtual) {
+	// at is where vector c of a row lies, and its mask.
+	at := func(row Register, c int) (Mem, Register) {
 		if c == vectors-1 {
-			VMOVUPS_Z(Mem{Base: row, Disp: 64 * c}, lanes, x)
-		} else {
-			VMOVUPS(Mem{Base: row, Disp: 64 * c}, x)
+			return Mem{Base: row, Disp: 64 * c}, last
 		}
+		return Mem{Base: row, Disp: 64 * c}, nil
 	}
-	storeVector := func(x VecVirtual, row Register, c int) {
-		if c == vectors-1 {
-			VMOVUPS(x, lanes, Mem{Base: row, Disp: 64 * c})
-		} else {
-			VMOVUPS(x, Mem{Base: row, Disp: 64 * c})
-		}
+	load := func(row Register, c int) VecVirtual { return s.load(at(row, c)) }
+	store := func(x VecVirtual, row Register, c int) {
+		m, mask := at(row, c)
+		s.store(x, m, mask)
 	}
 	p, q := make([]VecVirtual, vectors), make([]VecVirtual, vectors)
 	sum := ZMM()
 	for c := range vectors {
-		p[c], q[c] = ZMM(), ZMM()
-		loadVector(l.pu, c, p[c])
-		loadVector(l.pv, c, q[c])
+		p[c], q[c] = load(l.pu, c), load(l.pv, c)
 		if c == 0 {
 			VMULPS(p[c], q[c], sum)
 		} else {
 			VFMADD231PS(p[c], q[c], sum)
 		}
 	}
-	half, step := YMM(), ZMM()
-	VEXTRACTF64X4(Imm(1), sum, half)
-	VADDPS(half, sum.AsY(), sum.AsY())
-	VEXTRACTF128(Imm(1), sum.AsY(), half.AsX())
-	VADDPS(half.AsX(), sum.AsX(), sum.AsX())
-	foldQuarter(sum, half)
-	l.add(sum)
+	product, step := s.fold(VADDPS, sum), s.vector()
+	foldQuarter(product, XMM())
+	l.add(product)
 	l.move("now", step)
 	moved := ZMM()
 	move := func(at Register, c int, mine, other VecVirtual) {
 		VMULPS(keep, mine, moved)
 		VFMADD231PS(step, other, moved)
-		storeVector(moved, at, c)
+		store(moved, at, c)
 	}
 	for c := range vectors {
 		move(l.pu, c, p[c], q[c])
@@ -250,16 +231,12 @@ func factorSteps(vectors int) {
 	}
 	l.end(step, func(coef, second Register) {
 		for c := range vectors {
-			storeVector(p[c], coef, c)
-			storeVector(q[c], second, c)
+			store(p[c], coef, c)
+			store(q[c], second, c)
 		}
 	}, func(coef, second Register) {
 		for c := range vectors {
-			p, q, pRead, qRead := ZMM(), ZMM(), ZMM(), ZMM()
-			loadVector(l.pu, c, p)
-			loadVector(l.pv, c, q)
-			loadVector(coef, c, pRead)
-			loadVector(second, c, qRead)
+			p, q, pRead, qRead := load(l.pu, c), load(l.pv, c), load(coef, c), load(second, c)
 			move(l.pu, c, p, qRead)
 			move(l.pv, c, q, pRead)
 		}
@@ -286,15 +263,13 @@ func factorAVX2() {
 		JG(LabelRef("line" + end))
 		PREFETCHT0(Mem{Base: row, Index: c, Scale: 1, Disp: -4}) // the last number's
 	})
+	load := avx2.loadPart
 	sum, high := YMM(), XMM()
 	VXORPS(sum, sum, sum)
 	l.parts("dot", c, whole, func(p, q Mem, n int) {
-		x := YMM()
-		load(p, x, n)
+		x := load(p, n)
 		if n < 4 {
-			y := XMM()
-			load(q, y, n)
-			VFMADD231PS(y, x.AsX(), sum.AsX())
+			VFMADD231PS(load(q, n).AsX(), x.AsX(), sum.AsX())
 		} else {
 			VFMADD231PS(q, part(x, n), part(sum, n))
 		}
@@ -310,30 +285,23 @@ func factorAVX2() {
 		moved := YMM()
 		VMULPS(part(keep, n), part(mine, n), part(moved, n))
 		VFMADD231PS(part(step, n), part(other, n), part(moved, n))
-		store(moved, at, n)
+		storePart(moved, at, n)
 	}
 	l.parts("update", c, whole, func(p, q Mem, n int) {
-		x, y := YMM(), YMM()
-		load(p, x, n)
-		load(q, y, n)
+		x, y := load(p, n), load(q, n)
 		move(p, x, y, n)
 		move(q, y, x, n)
 	}, func() {})
 	l.end(step, func(coef, second Register) {
 		l.parts("keep", c, whole, func(p, q Mem, n int) {
-			x, y := YMM(), YMM()
-			load(p, x, n)
-			load(q, y, n)
-			store(x, Mem{Base: coef, Index: c, Scale: 1}, n)
-			store(y, Mem{Base: second, Index: c, Scale: 1}, n)
+			x, y := load(p, n), load(q, n)
+			storePart(x, Mem{Base: coef, Index: c, Scale: 1}, n)
+			storePart(y, Mem{Base: second, Index: c, Scale: 1}, n)
 		}, func() {})
 	}, func(coef, second Register) {
 		l.parts("write", c, whole, func(p, q Mem, n int) {
-			x, y, xRead, yRead := YMM(), YMM(), YMM(), YMM()
-			load(p, x, n)
-			load(q, y, n)
-			load(Mem{Base: coef, Index: c, Scale: 1}, xRead, n)
-			load(Mem{Base: second, Index: c, Scale: 1}, yRead, n)
+			x, y := load(p, n), load(q, n)
+			xRead, yRead := load(Mem{Base: coef, Index: c, Scale: 1}, n), load(Mem{Base: second, Index: c, Scale: 1}, n)
 			move(p, x, yRead, n)
 			move(q, y, xRead, n)
 		}, func() {})

@@ -5,23 +5,8 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	. "github.com/mmcloughlin/avo/reg"
 )
-
-// simd is an instruction set: its vectors, and how many rows of two vectors of sums
-// its registers hold beside what feeds them.
-type simd struct {
-	name   string
-	width  int // floats in a vector
-	rows   int
-	masks  bool
-	vector func() reg.VecVirtual
-}
-
-var sets = []simd{
-	{"AVX2", 8, 6, false, YMM},
-	{"AVX512", 16, 14, true, ZMM},
-}
 
 // gemm makes the loops of gemm_amd64.s.
 func gemm() {
@@ -36,8 +21,7 @@ func gemm() {
 // tile makes the micro-kernel: m x n sums in registers while it walks along k. There
 // is one loop for each m and number of vectors, so that an edge costs what it is.
 func (s simd) tile() {
-	TEXT("tile"+s.name, NOSPLIT, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)")
-	Pragma("noescape")
+	begin("tile"+s.name, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)")
 	n := "n of 8 or 16"
 	if s.masks {
 		n = "n up to 32"
@@ -45,11 +29,8 @@ func (s simd) tile() {
 	Doc(fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m", s.name),
 		fmt.Sprintf("and j < n; m up to %d, %s, k from 1; nr is n rounded up to whole vectors.", s.rows, n),
 		"So for count tiles, one below the other; from one to the next a advances by next.")
-	m, columns := Load(Param("m"), GP64()), Load(Param("n"), GP64())
-	var masks []reg.OpmaskVirtual
-	if s.masks {
-		masks = lanes(columns)
-	}
+	m, columns := arg("m"), arg("n")
+	masks := s.lanes(columns)
 	CMPQ(columns, Imm(uint64(s.width)))
 	JGT(LabelRef("two"))
 	for vectors := 1; vectors <= 2; vectors++ {
@@ -67,23 +48,11 @@ func (s simd) tile() {
 	}
 }
 
-// lanes are the masks of the first n of 32 floats.
-func lanes(n reg.Register) []reg.OpmaskVirtual {
-	ones := GP32()
-	MOVL(U32(1<<32-1), ones)
-	BZHIL(n.(reg.GP).As32(), ones, ones)
-	lo, hi := K(), K()
-	KMOVW(ones, lo)
-	SHRL(Imm(16), ones)
-	KMOVW(ones, hi)
-	return []reg.OpmaskVirtual{lo, hi}
-}
-
 // sums makes the tile of rows x vectors.
-func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
+func (s simd) sums(rows, vectors int, masks []OpmaskVirtual) {
 	again := fmt.Sprintf("again%dx%d", rows, vectors)
 	Label(again)
-	acc := make([][]reg.VecVirtual, rows)
+	acc := make([][]VecVirtual, rows)
 	for r := range acc {
 		for range vectors {
 			v := s.vector()
@@ -91,25 +60,24 @@ func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
 			acc[r] = append(acc[r], v)
 		}
 	}
-	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
+	c, ldc := arg("c"), arg("ldc")
 	SHLQ(Imm(2), ldc)
 	next := GP64()
 	MOVQ(c, next)
 	for range rows {
 		for v := range vectors {
-			PREFETCHT0(Mem{Base: next, Disp: 4 * s.width * v})
+			PREFETCHT0(Mem{Base: next, Disp: s.bytes() * v})
 		}
 		ADDQ(ldc, next)
 	}
 	s.walk(acc)
-	alpha := s.vector()
-	VBROADCASTSS(number("alpha"), alpha)
+	alpha := s.spread("alpha")
 	// All are loaded before the first is stored: a masked store delays a load from the
 	// bytes that its mask leaves out, where narrow rows continue.
 	MOVQ(c, next)
 	for r := range acc {
 		for v, sum := range acc[r] {
-			at := Mem{Base: next, Disp: 4 * s.width * v}
+			at := Mem{Base: next, Disp: s.bytes() * v}
 			if s.masks {
 				VFMADD213PS(at, alpha, masks[v], sum)
 			} else {
@@ -120,45 +88,27 @@ func (s simd) sums(rows, vectors int, masks []reg.OpmaskVirtual) {
 	}
 	for r := range acc {
 		for v, sum := range acc[r] {
-			s.store(sum, Mem{Base: c, Disp: 4 * s.width * v}, tail(masks, v))
+			s.store(sum, Mem{Base: c, Disp: s.bytes() * v}, tail(masks, v))
 		}
 		ADDQ(ldc, c)
 	}
-	a, by := Load(Param("a"), GP64()), Load(Param("next"), GP64())
+	a, by := arg("a"), arg("next")
 	LEAQ(Mem{Base: a, Index: by, Scale: 4}, a)
 	MOVQ(a, number("a"))
 	MOVQ(c, number("c"))
 	DECQ(number("count"))
 	JNZ(LabelRef(again))
-	VZEROUPPER()
-	RET()
-}
-
-// tail is the mask of vector v, nil without masks.
-func tail(masks []reg.OpmaskVirtual, v int) reg.Register {
-	if masks == nil {
-		return nil
-	}
-	return masks[v]
-}
-
-// zero clears v.
-func (s simd) zero(v reg.VecVirtual) {
-	if s.masks {
-		VPXORD(v, v, v)
-	} else {
-		VXORPS(v, v, v)
-	}
+	end()
 }
 
 // walk makes the loop over k: acc[r][v] += a[r] * b[v]. Row r of a is at p, or beyond the
 // seventh at q, plus up to six strides. With AVX2 two steps are made at once: counting would
 // take a fifteenth of the time of twelve sums, on units that multiply too.
-func (s simd) walk(acc [][]reg.VecVirtual) {
+func (s simd) walk(acc [][]VecVirtual) {
 	const half = 7
 	rows, vectors := len(acc), len(acc[0])
-	p, stride, step := Load(Param("a"), GP64()), Load(Param("ars"), GP64()), Load(Param("acs"), GP64())
-	b, k := Load(Param("b"), GP64()), Load(Param("k"), GP64())
+	p, stride, step := arg("a"), arg("ars"), arg("acs")
+	b, k := arg("b"), arg("k")
 	SHLQ(Imm(2), stride)
 	SHLQ(Imm(2), step)
 	stride3, stride5, q := GP64(), GP64(), GP64()
@@ -185,10 +135,10 @@ func (s simd) walk(acc [][]reg.VecVirtual) {
 	}
 	steps := func(n int) {
 		for u := range n {
-			var bs []reg.VecVirtual
+			var bs []VecVirtual
 			for v := range vectors {
 				bs = append(bs, s.vector())
-				VMOVUPS(Mem{Base: b, Disp: 4 * s.width * (u*vectors + v)}, bs[v])
+				VMOVUPS(Mem{Base: b, Disp: s.bytes() * (u*vectors + v)}, bs[v])
 			}
 			for r := range acc {
 				x := s.vector()
@@ -202,7 +152,7 @@ func (s simd) walk(acc [][]reg.VecVirtual) {
 				ADDQ(step, q)
 			}
 		}
-		ADDQ(U32(4*s.width*vectors*n), b)
+		ADDQ(U32(s.bytes()*vectors*n), b)
 	}
 	label := func(name string) string { return fmt.Sprintf("%s%dx%d", name, rows, vectors) }
 	if !s.masks {
@@ -228,20 +178,16 @@ func (s simd) walk(acc [][]reg.VecVirtual) {
 // pack makes the copy of a panel: k rows of n floats that lie ld apart, one behind
 // the other.
 func (s simd) pack() {
-	TEXT("pack"+s.name, NOSPLIT, "func(n, k int, src *float32, ld int, dst *float32)")
-	Pragma("noescape")
+	begin("pack"+s.name, "func(n, k int, src *float32, ld int, dst *float32)")
 	if s.masks {
 		Doc("packAVX512 is packGo for n up to 32.")
 	} else {
 		Doc("packAVX2 is packGo for n of 8 or 16.")
 	}
-	n, k := Load(Param("n"), GP64()), Load(Param("k"), GP64())
-	src, ld, dst := Load(Param("src"), GP64()), Load(Param("ld"), GP64()), Load(Param("dst"), GP64())
+	n, k := arg("n"), arg("k")
+	src, ld, dst := arg("src"), arg("ld"), arg("dst")
 	SHLQ(Imm(2), ld)
-	var masks []reg.OpmaskVirtual
-	if s.masks {
-		masks = lanes(n)
-	}
+	masks := s.lanes(n)
 	CMPQ(n, Imm(uint64(s.width)))
 	JGT(LabelRef("two"))
 	for vectors := 1; vectors <= 2; vectors++ {
@@ -251,20 +197,14 @@ func (s simd) pack() {
 		}
 		Label(loop)
 		for v := range vectors {
-			x, from := s.vector(), Mem{Base: src, Disp: 4 * s.width * v}
-			if s.masks {
-				VMOVUPS_Z(from, masks[v], x)
-			} else {
-				VMOVUPS(from, x)
-			}
-			VMOVUPS(x, Mem{Base: dst, Disp: 4 * s.width * v})
+			x := s.load(Mem{Base: src, Disp: s.bytes() * v}, tail(masks, v))
+			VMOVUPS(x, Mem{Base: dst, Disp: s.bytes() * v})
 		}
 		ADDQ(ld, src)
-		ADDQ(Imm(uint64(4*s.width*vectors)), dst)
+		ADDQ(Imm(uint64(s.bytes()*vectors)), dst)
 		DECQ(k)
 		JNZ(LabelRef(loop))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }
 
@@ -272,32 +212,18 @@ func (s simd) pack() {
 // i+4, i+8, i+12 become the four parts of vector i, and four such vectors a transpose
 // of 4 x 4 in each part.
 func (s simd) packT() {
-	TEXT("packT"+s.name, NOSPLIT, "func(k int, src *float32, ld int, dst *float32, nr int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("packT%s is packTGo for %d rows, the first of the nr of dst, and k a multiple of 4.", s.name, s.width))
-	k, src, ld := Load(Param("k"), GP64()), Load(Param("src"), GP64()), Load(Param("ld"), GP64())
-	dst, nr := Load(Param("dst"), GP64()), Load(Param("nr"), GP64())
+	begin("packT"+s.name, "func(k int, src *float32, ld int, dst *float32, nr int)", fmt.Sprintf("packT%s is packTGo for %d rows, the first of the nr of dst, and k a multiple of 4.", s.name, s.width))
+	k, src, ld := arg("k"), arg("src"), arg("ld")
+	dst, nr := arg("dst"), arg("nr")
 	SHLQ(Imm(2), ld)
 	SHLQ(Imm(2), nr)
-	ld3, nr3 := GP64(), GP64()
-	LEAQ(Mem{Base: ld, Index: ld, Scale: 2}, ld3)
-	LEAQ(Mem{Base: nr, Index: nr, Scale: 2}, nr3)
-	at := func(base, stride, stride3 reg.Register, i int) Mem {
-		switch i {
-		case 0:
-			return Mem{Base: base}
-		case 3:
-			return Mem{Base: base, Index: stride3, Scale: 1}
-		}
-		return Mem{Base: base, Index: stride, Scale: uint8(i)}
-	}
+	from, to, rows := strided(ld), strided(nr), GP64()
 	Label("four")
-	rows := GP64()
 	MOVQ(src, rows)
-	var x [4]reg.VecVirtual
+	var x [4]VecVirtual
 	for part := range s.width / 4 {
 		for i := range 4 {
-			from := at(rows, ld, ld3, i)
+			from := from(Mem{Base: rows}, i)
 			switch {
 			case part == 0:
 				x[i] = s.vector()
@@ -310,7 +236,7 @@ func (s simd) packT() {
 		}
 		LEAQ(Mem{Base: rows, Index: ld, Scale: 4}, rows)
 	}
-	var pair, out [4]reg.VecVirtual // pairs of rows, then of pairs
+	var pair, out [4]VecVirtual // pairs of rows, then of pairs
 	for i := range 4 {
 		pair[i], out[i] = s.vector(), s.vector()
 	}
@@ -323,24 +249,21 @@ func (s simd) packT() {
 		VUNPCKHPD(pair[i+2], pair[i], out[2*i+1])
 	}
 	for i := range 4 {
-		VMOVUPS(out[i], at(dst, nr, nr3, i))
+		VMOVUPS(out[i], to(Mem{Base: dst}, i))
 	}
 	ADDQ(Imm(16), src)
 	LEAQ(Mem{Base: dst, Index: nr, Scale: 4}, dst)
 	SUBQ(Imm(4), k)
 	JNZ(LabelRef("four"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // strip makes the copy of k rows of a few floats that lie ld apart. A whole vector is read
 // and written of each: the next one overwrites what is beyond its floats.
 func (s simd) strip() {
-	TEXT("strip"+s.name, NOSPLIT, "func(n, k int, src *float32, ld int, dst *float32)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("strip%s is packGo with nr = n, n up to %d; it reads and writes up to %d beyond the last.", s.name, s.width, s.width))
-	n, k := Load(Param("n"), GP64()), Load(Param("k"), GP64())
-	src, ld, dst := Load(Param("src"), GP64()), Load(Param("ld"), GP64()), Load(Param("dst"), GP64())
+	begin("strip"+s.name, "func(n, k int, src *float32, ld int, dst *float32)", fmt.Sprintf("strip%s is packGo with nr = n, n up to %d; it reads and writes up to %d beyond the last.", s.name, s.width, s.width))
+	n, k := arg("n"), arg("k")
+	src, ld, dst := arg("src"), arg("ld"), arg("dst")
 	SHLQ(Imm(2), ld)
 	SHLQ(Imm(2), n)
 	Label("loop")
@@ -351,6 +274,5 @@ func (s simd) strip() {
 	ADDQ(n, dst)
 	DECQ(k)
 	JNZ(LabelRef("loop"))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -54,10 +54,9 @@ func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} 
 // which are foreseen.
 func steps(name string, decay bool) {
 	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)"
-	TEXT(name, NOSPLIT, signature)
-	Pragma("noescape")
-	rows, soon, n := Load(Param("rows"), GP64()), Load(Param("soon"), GP64()), Load(Param("n"), GP64())
-	ptr, w, bias := Load(Param("ptr"), GP64()), Load(Param("w"), GP64()), Load(Param("bias"), GP64())
+	begin(name, signature)
+	rows, soon, n := arg("rows"), arg("soon"), arg("n")
+	ptr, w, bias := arg("ptr"), arg("w"), arg("bias")
 	lr := Load(Param("lr"), XMM())
 	sum, product := XMM(), XMM()
 	VXORPS(sum, sum, sum)
@@ -83,7 +82,7 @@ func steps(name string, decay bool) {
 	JEQ(LabelRef("resume"))
 	fetchRow(soon, ptr)
 	y := XMM()
-	labels := Load(Param("y"), GP64())
+	labels := arg("y")
 	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
 
 	z := r.dot(bias)
@@ -133,7 +132,7 @@ func fetchRow(soon, ptr Register) {
 	MOVQ(Mem{Base: ptr, Index: number, Scale: 8}, from)
 	MOVQ(Mem{Base: ptr, Index: number, Scale: 8, Disp: 8}, n)
 	SUBQ(from, n)
-	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	idx, val := arg("idx"), arg("val")
 	LEAQ(Mem{Base: idx, Index: from, Scale: 4}, idx)
 	LEAQ(Mem{Base: val, Index: from, Scale: 4}, val)
 	const line = 64 // bytes, 16 numbers
@@ -165,33 +164,40 @@ func (r row) dot(bias Register) VecVirtual {
 	}
 	VMOVSS(Mem{Base: bias}, acc[0])
 	i, j, v := GP64(), GP64(), XMM()
-	XORQ(i, i)
-	SUBQ(Imm(4), r.n)
-	JL(LabelRef("dotRest"))
-	Label("dot4")
-	for k := range acc {
+	add := func(k, sum int) {
 		MOVL(r.index(i, k), j.As32())
 		VMOVSS(r.value(i, k), v)
-		VFMADD231SS(r.weight(j), v, acc[k])
+		VFMADD231SS(r.weight(j), v, acc[sum])
 	}
-	ADDQ(Imm(4), i)
-	CMPQ(i, r.n)
-	JLE(LabelRef("dot4"))
-	Label("dotRest")
-	ADDQ(Imm(4), r.n)
-	JMP(LabelRef("dotTest"))
-	Label("dot1")
-	MOVL(r.index(i, 0), j.As32())
-	VMOVSS(r.value(i, 0), v)
-	VFMADD231SS(r.weight(j), v, acc[1])
-	INCQ(i)
-	Label("dotTest")
-	CMPQ(i, r.n)
-	JL(LabelRef("dot1"))
+	r.numbers("dot", i, add)
 	VADDSS(acc[1], acc[0], acc[0])
 	VADDSS(acc[3], acc[2], acc[2])
 	VADDSS(acc[2], acc[0], acc[0])
 	return acc[0]
+}
+
+// numbers goes over the row, four numbers at a time, and then one by one: body's number is the
+// k-th from i on, for one of four sums.
+func (r row) numbers(name string, i Register, body func(k, sum int)) {
+	XORQ(i, i)
+	SUBQ(Imm(4), r.n)
+	JL(LabelRef(name + "Rest"))
+	Label(name + "4")
+	for k := range 4 {
+		body(k, k)
+	}
+	ADDQ(Imm(4), i)
+	CMPQ(i, r.n)
+	JLE(LabelRef(name + "4"))
+	Label(name + "Rest")
+	ADDQ(Imm(4), r.n)
+	JMP(LabelRef(name + "Test"))
+	Label(name + "1")
+	body(0, 1)
+	INCQ(i)
+	Label(name + "Test")
+	CMPQ(i, r.n)
+	JL(LabelRef(name + "1"))
 }
 
 // axpy is w += a row, and before that w -= min(1, lr shrink) w.
@@ -199,14 +205,14 @@ func (r row) axpy(a, lr Register, decay bool) {
 	i, j, s, one := GP64(), GP64(), XMM(), XMM()
 	var shrink Register
 	if decay {
-		shrink = Load(Param("shrink"), GP64())
+		shrink = arg("shrink")
 		VMOVSS(constant("one", 1), one)
 	} else {
 		VXORPS(s, s, s)
 		VUCOMISS(s, a)
 		JEQ(LabelRef("next")) // a hinge that is satisfied
 	}
-	add := func(k int) {
+	r.numbers("axpy", i, func(k, _ int) {
 		x := XMM()
 		MOVL(r.index(i, k), j.As32())
 		VMOVSS(r.weight(j), x)
@@ -217,33 +223,14 @@ func (r row) axpy(a, lr Register, decay bool) {
 		}
 		VFMADD231SS(r.value(i, k), a, x)
 		VMOVSS(x, r.weight(j))
-	}
-	XORQ(i, i)
-	SUBQ(Imm(4), r.n)
-	JL(LabelRef("axpyRest"))
-	Label("axpy4")
-	for k := range 4 {
-		add(k)
-	}
-	ADDQ(Imm(4), i)
-	CMPQ(i, r.n)
-	JLE(LabelRef("axpy4"))
-	Label("axpyRest")
-	ADDQ(Imm(4), r.n)
-	JMP(LabelRef("axpyTest"))
-	Label("axpy1")
-	add(0)
-	INCQ(i)
-	Label("axpyTest")
-	CMPQ(i, r.n)
-	JL(LabelRef("axpy1"))
+	})
 }
 
 // derivative sets a to minus the derivative of the loss at z for the label y, and adds
 // the loss to sum, less the logarithm of what it multiplies product by.
 func derivative(z, y, a, sum, product Register) {
 	t, x := XMM(), XMM()
-	kind := Load(Param("loss"), GP64())
+	kind := arg("loss")
 	CMPQ(kind, U32(lossSquared))
 	JGE(LabelRef("value"))
 	VADDSS(y, y, t)

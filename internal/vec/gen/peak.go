@@ -3,7 +3,6 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // chains is the number of running sums: a multiply-add takes four cycles and two
@@ -12,24 +11,24 @@ const chains = 12
 
 // peak makes the loops of peak_amd64.s, which do nothing but multiply and add.
 func peak() {
-	fmaLoop("peakAVX2", func() reg.VecVirtual { return YMM() })
-	fmaLoop("peakAVX512", func() reg.VecVirtual { return ZMM() })
+	for _, s := range sets {
+		s.peak()
+	}
 }
 
-// fmaLoop is n rounds of a = a*c + c for every chain, c one half: a tends to one.
-func fmaLoop(name string, vector func() reg.VecVirtual) {
-	TEXT(name, NOSPLIT, "func(n int)")
-	n := Load(Param("n"), GP64())
-	c := vector()
+// peak is n rounds of a = a*c + c for every chain, c one half: a tends to one.
+func (s simd) peak() {
+	TEXT("peak"+s.name, NOSPLIT, "func(n int)")
+	n := arg("n")
+	c := s.vector()
 	half := GP32()
 	MOVL(U32(0x3f000000), half)
 	x := XMM()
 	MOVD(half, x)
 	VBROADCASTSS(x, c)
-	sums := make([]reg.VecVirtual, chains)
-	for i := range sums {
-		sums[i] = vector()
-		VMOVUPS(c, sums[i])
+	sums := s.vectors(chains)
+	for _, a := range sums {
+		VMOVUPS(c, a)
 	}
 	Label("round")
 	for _, a := range sums {
@@ -37,6 +36,5 @@ func fmaLoop(name string, vector func() reg.VecVirtual) {
 	}
 	DECQ(n)
 	JNZ(LabelRef("round"))
-	VZEROUPPER()
-	RET()
+	end()
 }

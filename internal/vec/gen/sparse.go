@@ -12,91 +12,39 @@ import (
 func sparse() {
 	nonzeros()
 	nonzerosAVX2()
-	prefetch()
-	for _, isa := range []isa{{"AVX512", ZMM, 16}, {"AVX2", YMM, 8}} {
-		isa.merge()
-		isa.below()
-		isa.gemv()
-		isa.ger()
-		isa.outer()
-		isa.widen()
+	fetch("prefetchLines", "uint8", 64) // Prefetch of n bytes, n > 0
+	for _, s := range []simd{avx512, avx2} {
+		s.merge()
+		s.below()
+		s.gemv()
+		s.ger()
+		s.outer()
+		s.widen()
 	}
-	isa{"AVX2", YMM, 8}.mergeCentered()
-}
-
-// isa is a set of vector instructions.
-type isa struct {
-	name   string
-	vector func() VecVirtual
-	lanes  int
-}
-
-func (s isa) bytes() int { return 4 * s.lanes }
-
-// merge is Merge: shared, mine and base become shared + (mine - base), a vector at a
-// time and then, at the end, a number at a time.
-func (s isa) merge() {
-	TEXT("merge"+s.name, NOSPLIT, "func(shared, mine, base *float32, n int)")
-	Pragma("noescape")
-	shared, mine, base := Load(Param("shared"), GP64()), Load(Param("mine"), GP64()), Load(Param("base"), GP64())
-	n, i := Load(Param("n"), GP64()), GP64()
-	at := func(p Register) Mem { return Mem{Base: p, Index: i, Scale: 4} }
-	XORQ(i, i)
-
-	Label("vector")
-	SUBQ(U32(s.lanes), n)
-	JL(LabelRef("rest"))
-	d := s.vector()
-	VMOVUPS(at(mine), d)
-	VSUBPS(at(base), d, d)
-	VADDPS(at(shared), d, d)
-	for _, p := range []Register{shared, mine, base} {
-		VMOVUPS(d, at(p))
-	}
-	ADDQ(U32(s.lanes), i)
-	JMP(LabelRef("vector"))
-
-	Label("rest")
-	ADDQ(U32(s.lanes), n)
-	Label("scalar")
-	SUBQ(Imm(1), n)
-	JL(LabelRef("done"))
-	x := XMM()
-	VMOVSS(at(mine), x)
-	VSUBSS(at(base), x, x)
-	VADDSS(at(shared), x, x)
-	for _, p := range []Register{shared, mine, base} {
-		VMOVSS(x, at(p))
-	}
-	INCQ(i)
-	JMP(LabelRef("scalar"))
-	Label("done")
-	VZEROUPPER()
-	RET()
+	avx2.mergeCentered()
 }
 
 // below is the largest of n indices, n > 0: the last vector overlaps the one before
 // it, and fewer indices than a vector has are taken one by one.
-func (s isa) below() {
-	TEXT("largest"+s.name, NOSPLIT, "func(idx *uint32, n int) uint32")
-	Pragma("noescape")
-	idx, n := Load(Param("idx"), GP64()), Load(Param("n"), GP64())
+func (s simd) below() {
+	begin("largest"+s.name, "func(idx *uint32, n int) uint32")
+	idx, n := arg("idx"), arg("n")
 	most, i := GP32(), GP64()
 	XORL(most, most)
-	CMPQ(n, U32(s.lanes))
+	CMPQ(n, U32(s.width))
 	JL(LabelRef("scalar"))
 
 	m := s.vector()
 	VMOVUPS(Mem{Base: idx, Index: n, Scale: 4, Disp: -s.bytes()}, m)
 	Label("vector")
-	SUBQ(U32(s.lanes), n)
+	SUBQ(U32(s.width), n)
 	JLE(LabelRef("fold"))
 	VPMAXUD(Mem{Base: idx}, m, m)
 	ADDQ(U32(s.bytes()), idx)
 	JMP(LabelRef("vector"))
 	Label("fold")
 	y := m.AsY()
-	if s.lanes == 16 {
+	if s.masks {
 		high := YMM()
 		VEXTRACTI64X4(Imm(1), m, high)
 		VPMAXUD(high, y, y)
@@ -132,16 +80,16 @@ func (s isa) below() {
 // Any number of columns is a sequence of panels, each no narrower than the next; none
 // writes beyond its columns, not even under a mask: a row's neighbour is often next,
 // and would wait until that write is complete.
-func (s isa) panels() [][]int {
+func (s simd) panels() [][]int {
 	var ps [][]int
 	for n := 8; n > 0; n /= 2 {
 		p := make([]int, n)
 		for i := range p {
-			p[i] = s.lanes
+			p[i] = s.width
 		}
 		ps = append(ps, p)
 	}
-	if s.lanes == 16 {
+	if s.masks {
 		ps = append(ps, []int{8, 2}, []int{8}) // the ten digits
 	}
 	return append(ps, []int{4}, []int{2}, []int{1})
@@ -149,7 +97,7 @@ func (s isa) panels() [][]int {
 
 // overPanels goes over k columns, the widest panels first. What it advances by the
 // panel's width are the pointers in move. body's name is free for labels.
-func (s isa) overPanels(k Register, move []Register, body func(name string, widths []int), atEnd ...func()) {
+func (s simd) overPanels(k Register, move []Register, body func(name string, widths []int), atEnd ...func()) {
 	ps := s.panels()
 	for i, p := range ps {
 		name := fmt.Sprint(i)
@@ -171,67 +119,32 @@ func (s isa) overPanels(k Register, move []Register, body func(name string, widt
 	for _, f := range atEnd {
 		f()
 	}
-	VZEROUPPER()
-	RET()
-}
-
-// part is the register x as one of n numbers.
-func part(x VecVirtual, n int) Register {
-	switch n {
-	case 16:
-		return x.AsZ()
-	case 8:
-		return x.AsY()
-	}
-	return x.AsX()
-}
-
-// load and store move n numbers.
-func load(m Mem, x VecVirtual, n int) {
-	switch n {
-	case 2:
-		VMOVSD(m, x.AsX())
-	case 1:
-		VMOVSS(m, x.AsX())
-	default:
-		VMOVUPS(m, part(x, n))
-	}
-}
-
-func store(x VecVirtual, m Mem, n int) {
-	switch n {
-	case 2:
-		VMOVSD(x.AsX(), m)
-	case 1:
-		VMOVSS(x.AsX(), m)
-	default:
-		VMOVUPS(part(x, n), m)
-	}
+	end()
 }
 
 // gemv is sparseGemv: the panel of z stays in registers. Of narrow panels several
 // nonzeros are under way at once, each with sums of its own, since an addition waits
 // four cycles for the one before.
-func (s isa) gemv() {
-	TEXT("sparseGemv"+s.name, NOSPLIT, "func(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int")
-	Pragma("noescape")
-	idx, val, n := Load(Param("idx"), GP64()), Load(Param("val"), GP64()), Load(Param("n"), GP64())
+func (s simd) gemv() {
+	begin("sparseGemv"+s.name, "func(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int")
+	idx, val, n := arg("idx"), arg("val"), arg("n")
 	end, i := Load(Param("end"), GP32()), GP64()
-	w, stride := Load(Param("w"), GP64()), Load(Param("stride"), GP64())
-	z, k := Load(Param("z"), GP64()), Load(Param("k"), GP64())
+	w, stride := arg("w"), arg("stride")
+	z, k := arg("z"), arg("k")
 	s.overPanels(k, []Register{w, z}, func(name string, widths []int) {
 		unroll := min(4, 8/len(widths))
 		acc := make([][]VecVirtual, unroll)
 		for u := range acc {
 			at := 0
 			for _, n := range widths {
-				a := s.vector()
-				acc[u] = append(acc[u], a)
+				var a VecVirtual
 				if u == 0 {
-					load(Mem{Base: z, Disp: at}, a, n)
+					a = s.loadPart(Mem{Base: z, Disp: at}, n)
 				} else {
+					a = s.vector()
 					VXORPS(a, a, a)
 				}
+				acc[u] = append(acc[u], a)
 				at += 4 * n
 			}
 		}
@@ -276,27 +189,34 @@ func (s isa) gemv() {
 					VADDPS(b, a, a)
 				}
 			}
-			store(acc[0][v], Mem{Base: z, Disp: at}, n)
+			storePart(acc[0][v], Mem{Base: z, Disp: at}, n)
 			at += 4 * n
 		}
 	}, func() { Store(i, ReturnIndex(0)) })
 }
 
+// addTo adds x times delta to the panel at m.
+func (s simd) addTo(m Mem, x VecVirtual, delta []VecVirtual, widths []int) {
+	for v, n := range widths {
+		t := s.loadPart(m, n)
+		VFMADD231PS(part(x, n), part(delta[v], n), part(t, n))
+		storePart(t, m, n)
+		m.Disp += 4 * n
+	}
+}
+
 // ger is SparseGer: the panel of a*d stays in registers.
-func (s isa) ger() {
-	TEXT("sparseGer"+s.name, NOSPLIT, "func(a float32, idx *uint32, val *float32, n int, d *float32, w *float32, stride int, k int)")
-	Pragma("noescape")
-	scale := s.vector()
-	VBROADCASTSS(NewParamAddr("a", 0), scale)
-	idx, val, n := Load(Param("idx"), GP64()), Load(Param("val"), GP64()), Load(Param("n"), GP64())
-	w, stride := Load(Param("w"), GP64()), Load(Param("stride"), GP64())
-	d, k := Load(Param("d"), GP64()), Load(Param("k"), GP64())
+func (s simd) ger() {
+	begin("sparseGer"+s.name, "func(a float32, idx *uint32, val *float32, n int, d *float32, w *float32, stride int, k int)")
+	scale := s.spread("a")
+	idx, val, n := arg("idx"), arg("val"), arg("n")
+	w, stride := arg("w"), arg("stride")
+	d, k := arg("d"), arg("k")
 	s.overPanels(k, []Register{w, d}, func(name string, widths []int) {
 		delta := make([]VecVirtual, len(widths))
 		from := Mem{Base: d}
 		for v, n := range widths {
-			delta[v] = s.vector()
-			load(from, delta[v], n)
+			delta[v] = s.loadPart(from, n)
 			VMULPS(part(scale, n), part(delta[v], n), part(delta[v], n))
 			from.Disp += 4 * n
 		}
@@ -309,14 +229,7 @@ func (s isa) ger() {
 		MOVL(Mem{Base: idx, Index: i, Scale: 4}, at.As32())
 		IMULQ(stride, at)
 		VBROADCASTSS(Mem{Base: val, Index: i, Scale: 4}, x)
-		m := Mem{Base: w, Index: at, Scale: 1}
-		for v, n := range widths {
-			t := s.vector()
-			load(m, t, n)
-			VFMADD231PS(part(delta[v], n), part(x, n), part(t, n))
-			store(t, m, n)
-			m.Disp += 4 * n
-		}
+		s.addTo(Mem{Base: w, Index: at, Scale: 1}, x, delta, widths)
 		INCQ(i)
 		JMP(LabelRef("row" + name))
 		Label("end" + name)
@@ -325,14 +238,12 @@ func (s isa) ger() {
 
 // outer is sparseOuter. The products of a row are summed in registers and meet the row
 // at their end: it is loaded and stored once, and nothing waits for it to arrive.
-func (s isa) outer() {
-	TEXT("sparseOuter"+s.name, NOSPLIT, "func(a float32, from *uint32, rows int, list *uint64, d *float32, w *float32, stride int, k int)")
-	Pragma("noescape")
-	scale := s.vector()
-	VBROADCASTSS(NewParamAddr("a", 0), scale)
-	from, rows, list := Load(Param("from"), GP64()), Load(Param("rows"), GP64()), Load(Param("list"), GP64())
-	d, w := Load(Param("d"), GP64()), Load(Param("w"), GP64())
-	stride, k := Load(Param("stride"), GP64()), Load(Param("k"), GP64())
+func (s simd) outer() {
+	begin("sparseOuter"+s.name, "func(a float32, from *uint32, rows int, list *uint64, d *float32, w *float32, stride int, k int)")
+	scale := s.spread("a")
+	from, rows, list := arg("from"), arg("rows"), arg("list")
+	d, w := arg("d"), arg("w")
+	stride, k := arg("stride"), arg("k")
 	s.overPanels(k, []Register{w, d}, func(name string, widths []int) {
 		e, end, row, j := GP64(), GP64(), GP64(), GP64()
 		MOVL(Mem{Base: from}, e.As32())
@@ -344,10 +255,9 @@ func (s isa) outer() {
 		LEAQ(Mem{Base: list, Index: end, Scale: 8}, end)
 		CMPQ(e, end)
 		JGE(LabelRef("next" + name))
-		sum := make([]VecVirtual, len(widths))
-		for v := range widths {
-			sum[v] = s.vector()
-			VXORPS(sum[v], sum[v], sum[v])
+		sum := s.vectors(len(widths))
+		for _, v := range sum {
+			VXORPS(v, v, v)
 		}
 		Label("entry" + name)
 		at, x := GP64(), s.vector()
@@ -357,14 +267,7 @@ func (s isa) outer() {
 		ADDQ(Imm(8), e)
 		CMPQ(e, end)
 		JL(LabelRef("entry" + name))
-		m := Mem{Base: row}
-		for v, n := range widths {
-			t := s.vector()
-			load(m, t, n)
-			VFMADD231PS(part(scale, n), part(sum[v], n), part(t, n))
-			store(t, m, n)
-			m.Disp += 4 * n
-		}
+		s.addTo(Mem{Base: row}, scale, sum, widths)
 		Label("next" + name)
 		ADDQ(stride, row)
 		INCQ(j)
@@ -374,14 +277,12 @@ func (s isa) outer() {
 }
 
 // multiply adds x times the panel at m to sum.
-func (s isa) multiply(m Mem, x VecVirtual, sum []VecVirtual, widths []int) {
+func (s simd) multiply(m Mem, x VecVirtual, sum []VecVirtual, widths []int) {
 	for v, n := range widths {
 		if n >= 4 {
 			VFMADD231PS(m, part(x, n), part(sum[v], n))
 		} else {
-			t := s.vector()
-			load(m, t, n)
-			VFMADD231PS(t.AsX(), x.AsX(), sum[v].AsX())
+			VFMADD231PS(s.loadPart(m, n).AsX(), x.AsX(), sum[v].AsX())
 		}
 		m.Disp += 4 * n
 	}

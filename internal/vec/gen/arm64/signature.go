@@ -1,40 +1,31 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"go/token"
+	"go/types"
+	"slices"
 	"strings"
 )
 
-// kind is a type of Go: as C has it, its size, and how Go's assembler moves one.
-type kind struct {
-	c     string
-	size  int
-	move  string
-	float bool
-}
-
-var kinds = map[string]kind{
-	"int":     {"long", 8, "MOVD", false},
-	"uint32":  {"uint32_t", 4, "MOVWU", false},
-	"float32": {"float", 4, "FMOVS", true},
-	"float64": {"double", 8, "FMOVD", true},
-}
-
-// pointed are the types of C behind the pointers of Go.
-var pointed = map[string]string{
-	"uint8": "uint8_t", "uint32": "uint32_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t",
+// inC are the types of Go, by themselves or behind pointers, as C has them.
+var inC = map[string]string{
+	"int": "long", "uint8": "uint8_t", "uint32": "uint32_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t",
 	"float32": "float", "float64": "double",
 }
 
-// value is a parameter or result, and where it lies in the frame of a Go function.
+// moves are how Go's assembler moves a parameter or result that is no pointer.
+var moves = map[string]string{"int": "MOVD", "uint32": "MOVWU", "float32": "FMOVS", "float64": "FMOVD"}
+
+// value is a parameter or result, its type in C, how Go's assembler moves it, and where it lies
+// in the frame of a Go function.
 type value struct {
-	name string
-	kind
-	at int
+	name, c, move string
+	at            int64
 }
+
+func (v value) float() bool { return strings.HasPrefix(v.move, "F") }
 
 // signature is a function as Go declares it, in a line of the C source that begins
 // with "//go: ", behind its comment. One with more than eight integers, or with several results,
@@ -45,7 +36,7 @@ type signature struct {
 	text            string // as Go declares it
 	doc             []string
 	params, results []value
-	size            int // of the frame
+	size            int64 // of the frame
 }
 
 const mark = "//go: "
@@ -83,67 +74,53 @@ func firstParagraph(lines []string) []string {
 }
 
 func parse(declaration string) (s signature, err error) {
-	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+declaration, 0)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(declaration, "func "), "(")
+	expression, err := types.Eval(token.NewFileSet(), nil, token.NoPos, "func("+rest)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", declaration, err)
 	}
-	f, ok := file.Decls[0].(*ast.FuncDecl)
-	if !ok {
-		return s, fmt.Errorf("not a function: %s", declaration)
+	f := expression.Type.(*types.Signature)
+	s.name, s.text = name, declaration
+	all := slices.Collect(f.Params().Variables())
+	if f.Results().Len() > 0 { // they begin at a multiple of 8
+		all = append(all, types.NewParam(token.NoPos, nil, "", types.NewArray(types.Typ[types.Int64], 0)))
 	}
-	s.name, s.text = f.Name.Name, declaration
-	if s.params, err = s.values(f.Type.Params, ""); err != nil {
-		return s, err
-	}
-	if f.Type.Results != nil {
-		s.size = (s.size + 7) &^ 7
-		s.results, err = s.values(f.Type.Results, "ret")
-	}
-	return s, err
-}
-
-// values gives each of the list its place behind those that have one.
-func (s *signature) values(list *ast.FieldList, unnamed string) (all []value, err error) {
-	for _, field := range list.List {
-		k, err := kindOf(field.Type)
+	all = slices.AppendSeq(all, f.Results().Variables())
+	sizes := types.SizesFor("gc", "arm64")
+	for i, at := range sizes.Offsetsof(all) {
+		s.size = at + sizes.Sizeof(all[i].Type())
+		if i == f.Params().Len() {
+			continue
+		}
+		v, err := valueOf(all[i], at)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.text, err)
+			return s, fmt.Errorf("%s: %w", declaration, err)
 		}
-		names := []string{unnamed}
-		if len(field.Names) > 0 {
-			names = nil
-		}
-		for _, n := range field.Names {
-			names = append(names, n.Name)
-		}
-		for _, name := range names {
-			s.size = (s.size + k.size - 1) / k.size * k.size
-			all = append(all, value{name, k, s.size})
-			s.size += k.size
+		if i < f.Params().Len() {
+			s.params = append(s.params, v)
+		} else {
+			s.results = append(s.results, v)
 		}
 	}
-	return all, nil
+	return s, nil
 }
 
-func kindOf(e ast.Expr) (kind, error) {
-	switch e := e.(type) {
-	case *ast.Ident:
-		if k, ok := kinds[e.Name]; ok {
-			return k, nil
-		}
-	case *ast.StarExpr:
-		if id, ok := e.X.(*ast.Ident); ok && pointed[id.Name] != "" {
-			return kind{pointed[id.Name] + " *", 8, "MOVD", false}, nil
-		}
+func valueOf(v *types.Var, at int64) (value, error) {
+	t, name := v.Type(), cmp.Or(v.Name(), "ret")
+	if p, ok := t.(*types.Pointer); ok && inC[p.Elem().String()] != "" {
+		return value{name, inC[p.Elem().String()] + " *", "MOVD", at}, nil
 	}
-	return kind{}, fmt.Errorf("a type that C is not given: %v", e)
+	if move := moves[t.String()]; move != "" {
+		return value{name, inC[t.String()], move, at}, nil
+	}
+	return value{}, fmt.Errorf("a type that C is not given: %v", t)
 }
 
 // inMemory tells whether C gets the address of the frame.
 func (s *signature) inMemory() bool {
 	integers := 0
 	for _, p := range s.params {
-		if !p.float {
+		if !p.float() {
 			integers++
 		}
 	}
@@ -186,16 +163,16 @@ func (s *signature) glue() string {
 	}
 	next := map[bool]int{}
 	for _, p := range s.params {
-		register := map[bool]string{false: "R", true: "F"}[p.float]
-		fmt.Fprintf(&b, "\t%s %s+%d(FP), %s%d\n", p.move, p.name, p.at, register, next[p.float])
-		next[p.float]++
+		register := map[bool]string{false: "R", true: "F"}[p.float()]
+		fmt.Fprintf(&b, "\t%s %s+%d(FP), %s%d\n", p.move, p.name, p.at, register, next[p.float()])
+		next[p.float()]++
 	}
 	if len(s.results) == 0 {
 		fmt.Fprintf(&b, "\tJMP %s<>(SB)\n", s.name)
 		return b.String()
 	}
 	r := s.results[0]
-	register := map[bool]string{false: "R0", true: "F0"}[r.float]
+	register := map[bool]string{false: "R0", true: "F0"}[r.float()]
 	move := strings.TrimSuffix(r.move, "U")
 	fmt.Fprintf(&b, "\tCALL %s<>(SB)\n\t%s %s, %s+%d(FP)\n\tRET\n", s.name, move, register, r.name, r.at)
 	return b.String()

@@ -12,7 +12,7 @@ var (
 	// saves are what a function of C keeps for its caller; Go's functions do not expect it.
 	saves    = regexp.MustCompile(`^(stp|str) ((x19|x2[0-6]|d8|d9|d1[0-5])(, )?)+, \[sp[^\]]*\]!?$`)
 	restores = regexp.MustCompile(`^(ldp|ldr) ((x19|x2[0-6]|d8|d9|d1[0-5])(, )?)+, \[sp[^\]]*\](, #\d+)?$`)
-	moves    = regexp.MustCompile(`^(add|sub) sp, sp, #\d+$`)
+	adjusts  = regexp.MustCompile(`^(add|sub) sp, sp, #\d+$`)
 	// taken are the registers of the system, of Go's assembler and of the goroutine, the frame
 	// pointer and the link register.
 	taken    = regexp.MustCompile(`\b[xw](18|27|28|29|30)\b`)
@@ -37,7 +37,7 @@ func free(code []instruction) error {
 			if !leads(code[i:]) {
 				return fmt.Errorf("%q is a value that found no register: it is used afterwards", text)
 			}
-		case !saves.MatchString(text) && !moves.MatchString(text):
+		case !saves.MatchString(text) && !adjusts.MatchString(text):
 			return fmt.Errorf("%q uses the stack: too many values for the registers", text)
 		}
 	}

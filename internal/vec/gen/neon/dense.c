@@ -31,6 +31,18 @@ float dotNEON(float *x, float *y, long n) {
 	return vaddvq_f32(sum[0]);
 }
 
+// sweep is f of the n numbers at x and y: sixteen at a time, then four, then the rest. Some f do
+// not use a.
+inline void sweep(void (*f)(float a, float *x, float *y, int lanes), float a, float *x, float *y, long n) {
+	for (; n >= 16; n -= 16, x += 16, y += 16)
+		unrolled for (int v = 0; v < 16; v += 4)
+			f(a, x + v, y + v, 4);
+	for (; n >= 4; n -= 4, x += 4, y += 4)
+		f(a, x, y, 4);
+	if (n > 0)
+		f(a, x, y, n);
+}
+
 inline void axpy(float a, float *x, float *y, int lanes) {
 	store(y, vfmaq_n_f32(load(y, lanes), load(x, lanes), a), lanes);
 }
@@ -38,52 +50,28 @@ inline void axpy(float a, float *x, float *y, int lanes) {
 // axpyNEON is axpyGo.
 //
 //go: func axpyNEON(a float32, x, y *float32, n int)
-void axpyNEON(float a, float *x, float *y, long n) {
-	for (; n >= 16; n -= 16, x += 16, y += 16)
-		unrolled for (int v = 0; v < 16; v += 4)
-			axpy(a, x + v, y + v, 4);
-	for (; n >= 4; n -= 4, x += 4, y += 4)
-		axpy(a, x, y, 4);
-	if (n > 0)
-		axpy(a, x, y, n);
-}
+void axpyNEON(float a, float *x, float *y, long n) { sweep(axpy, a, x, y, n); }
 
-inline void scale(float a, float *x, int lanes) {
-	store(x, vmulq_n_f32(load(x, lanes), a), lanes);
+inline void scale(float a, float *x, float *y, int lanes) {
+	store(y, vmulq_n_f32(load(x, lanes), a), lanes);
 }
 
 // scaleNEON is scaleGo.
 //
 //go: func scaleNEON(a float32, x *float32, n int)
-void scaleNEON(float a, float *x, long n) {
-	for (; n >= 16; n -= 16, x += 16)
-		unrolled for (int v = 0; v < 16; v += 4)
-			scale(a, x + v, 4);
-	for (; n >= 4; n -= 4, x += 4)
-		scale(a, x, 4);
-	if (n > 0)
-		scale(a, x, n);
-}
+void scaleNEON(float a, float *x, long n) { sweep(scale, a, x, x, n); }
 
 // The maximum of a number and NaN is NaN (FMAX, not FMAXNM).
-inline void relu(float *z, float *h, int lanes) {
+inline void relu(float a, float *z, float *h, int lanes) {
 	store(h, vmaxq_f32(load(z, lanes), vdupq_n_f32(0)), lanes);
 }
 
 // reluNEON is reluGo.
 //
 //go: func reluNEON(z, h *float32, n int)
-void reluNEON(float *z, float *h, long n) {
-	for (; n >= 16; n -= 16, z += 16, h += 16)
-		unrolled for (int v = 0; v < 16; v += 4)
-			relu(z + v, h + v, 4);
-	for (; n >= 4; n -= 4, z += 4, h += 4)
-		relu(z, h, 4);
-	if (n > 0)
-		relu(z, h, n);
-}
+void reluNEON(float *z, float *h, long n) { sweep(relu, 0, z, h, n); }
 
-inline void reluMask(float *h, float *d, int lanes) {
+inline void reluMask(float a, float *h, float *d, int lanes) {
 	uint32x4_t off = vclezq_f32(load(h, lanes)); // not where h is NaN
 	uint32x4_t bits = vreinterpretq_u32_f32(load(d, lanes));
 	store(d, vreinterpretq_f32_u32(vbicq_u32(bits, off)), lanes);
@@ -92,15 +80,7 @@ inline void reluMask(float *h, float *d, int lanes) {
 // reluMaskNEON is reluMaskGo.
 //
 //go: func reluMaskNEON(h, d *float32, n int)
-void reluMaskNEON(float *h, float *d, long n) {
-	for (; n >= 16; n -= 16, h += 16, d += 16)
-		unrolled for (int v = 0; v < 16; v += 4)
-			reluMask(h + v, d + v, 4);
-	for (; n >= 4; n -= 4, h += 4, d += 4)
-		reluMask(h, d, 4);
-	if (n > 0)
-		reluMask(h, d, n);
-}
+void reluMaskNEON(float *h, float *d, long n) { sweep(reluMask, 0, h, d, n); }
 
 // exponential is what exp is computed from; ../exp.go says how. Constants in float64
 // would go to memory that has no place in Go's assembly, so the caller has them.
