@@ -92,6 +92,9 @@ func ranks(p panel, caption string) figure.Figure {
 		}
 		f.Series = append(f.Series, s)
 	}
+	if len(f.X.Names) > 4*tellApart {
+		f.X.Names = nil // an axis of numbers has room for as many
+	}
 	return f
 }
 

@@ -78,7 +78,7 @@ func rates(all []*run, p panel) (figures []figure.Figure) {
 		return shown(figures...)
 	}
 	if severalMoments(all) {
-		workers := overTime("workers", "Speed of each worker", "Over the second before.", label)
+		workers := overTime("workers", "Speed of the workers", "Over the second before.", label)
 		workers.Series = eachWorker(all[0].Seconds)
 		figures = append(figures, workers)
 	}
