@@ -11,6 +11,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -96,16 +97,8 @@ func guard(at net.Addr, next http.Handler) http.Handler {
 func loopback(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
-		name = trimBrackets(host)
+		name = strings.Trim(host, "[]") // around an IPv6 address
 	}
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// trimBrackets is an IPv6 address without what a URL has around it.
-func trimBrackets(host string) string {
-	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
-		return host[1 : n-1]
-	}
-	return host
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"net/http"
 	"path/filepath"
@@ -14,18 +15,17 @@ import (
 	"hogwild/bench/page"
 )
 
-//go:embed page.html
-var shell string
-
 //go:embed live.css
 var style string
 
 //go:embed live.js
 var script string
 
-// parsed is the page around the body. It is parsed when it is first asked for: workers
-// are this program too, and shall start fast.
-var parsed = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(shell)) })
+// bar stands above the run. Where scripts are off its buttons stay hidden.
+const bar = `<p id="bar"><b id="state">as of %s</b>
+<span id="controls" hidden><button id="across" type="button"></button> <button id="pause" type="button" aria-pressed="false">pause</button></span>
+<a href="metrics">metrics</a></p>
+`
 
 // policy lets the page run its own script, known by its checksum, ask this server for
 // events, and nothing else. Styles are allowed anywhere in it, since the figures have
@@ -42,15 +42,10 @@ var policy = sync.OnceValue(func() string {
 func (s *server) page(w http.ResponseWriter, _ *http.Request) {
 	body := s.current()
 	var b bytes.Buffer
-	err := parsed().Execute(&b, struct {
-		Title, Time string
-		Style       template.CSS
-		Script      template.JS
-		Body        template.HTML
-	}{
-		Title: filepath.Base(s.folder) + " - hogwild", Time: body.drawn.Format("15:04:05"),
-		Style: page.Style() + template.CSS(style), Script: template.JS(script), Body: body.html,
-	})
+	err := page.Layout{
+		Title: filepath.Base(s.folder) + " - hogwild", Style: template.CSS(style), Script: template.JS(script),
+		Bar: template.HTML(fmt.Sprintf(bar, body.drawn.Format("15:04:05"))), Body: body.html,
+	}.WriteHTML(&b)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -32,8 +32,7 @@ type server struct {
 	steps     steps
 	config    config.Config
 	result    *rundir.Result
-	read      stamp // of config.yaml, as it was read
-	listeners int   // to events
+	listeners int // to events
 	body      view
 	changed   chan struct{} // closed when body has become another one
 	ended     bool
@@ -48,14 +47,8 @@ type view struct {
 	ended bool
 }
 
-// stamp tells one content of a file from another.
-type stamp struct {
-	size int64
-	at   time.Time
-}
-
 func newServer(folder string, now func() time.Time) *server {
-	return &server{folder: folder, now: now, changed: make(chan struct{}), steps: steps{run: progress{since: now()}},
+	return &server{folder: folder, now: now, changed: make(chan struct{}), steps: steps{wholeRun: {since: now()}},
 		tail: tail{path: filepath.Join(folder, "metrics.jsonl")}}
 }
 
@@ -134,19 +127,12 @@ func sorry(err error) template.HTML {
 	return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
 }
 
-// settings reads config.yaml if it is another than before, since a run writes it when it
-// begins, and at the end the result. (ReadRun would read all metrics again.)
+// settings reads config.yaml, which a run writes when it begins, and at the end the result.
+// (ReadRun would read all metrics again.)
 func (s *server) settings() error {
-	info, err := os.Stat(filepath.Join(s.folder, "config.yaml"))
-	if err != nil {
+	s.config = config.Default()
+	if err := readFile(filepath.Join(s.folder, "config.yaml"), yaml.Unmarshal, &s.config); err != nil {
 		return err
-	}
-	if is := (stamp{info.Size(), info.ModTime()}); is != s.read {
-		c := config.Default()
-		if err := readFile(filepath.Join(s.folder, "config.yaml"), yaml.Unmarshal, &c); err != nil {
-			return err
-		}
-		s.config, s.read = c, is
 	}
 	if !s.ended { // a result that is there is that of the run which is resumed
 		return nil

@@ -18,8 +18,8 @@ type tail struct {
 	offset  int64  // up to here whole lines are read
 	line    []byte // the last of them
 	lines   int    // read so far, which tells whether there is something new
-	epochs  course[rundir.EpochResult]
-	seconds course[rundir.Status]
+	epochs  curve[rundir.EpochResult]
+	seconds curve[rundir.Status]
 }
 
 // read takes in what was written since. A file that is not there yet is empty.
@@ -101,28 +101,28 @@ func (t *tail) examples() int64 {
 	return n
 }
 
-// maxCourse is how many values of a course are kept, at most: a figure, of 640 pixels,
+// maxKept is how many values of a curve are kept, at most: a figure, of 640 pixels,
 // shows no more. It is even.
-const maxCourse = 256
+const maxKept = 256
 
-// course keeps values in the order in which they come, and of many only some, evenly:
+// curve keeps values in the order in which they come, and of many only some, evenly:
 // when it is full every other one goes, and from then on every other one comes. So a run
 // of days costs no more memory and no more time to draw than one of minutes.
-type course[T any] struct {
+type curve[T any] struct {
 	kept  []T // the first, and each every-th after it
 	every int // 0: 1
 	n     int // that came
 	last  *T  // the newest; nil: none came
 }
 
-func (c *course[T]) add(v T) {
+func (c *curve[T]) add(v T) {
 	c.every = max(c.every, 1)
 	if c.n%c.every == 0 {
-		if len(c.kept) == maxCourse { // n is then a multiple of twice every, too
-			for i := range maxCourse / 2 {
+		if len(c.kept) == maxKept { // n is then a multiple of twice every, too
+			for i := range maxKept / 2 {
 				c.kept[i] = c.kept[2*i]
 			}
-			c.kept = c.kept[:maxCourse/2]
+			c.kept = c.kept[:maxKept/2]
 			c.every *= 2
 		}
 		c.kept = append(c.kept, v)
@@ -132,7 +132,7 @@ func (c *course[T]) add(v T) {
 }
 
 // cut removes the newest values as long as they are past.
-func (c *course[T]) cut(past func(T) bool) {
+func (c *curve[T]) cut(past func(T) bool) {
 	if c.last == nil || !past(*c.last) {
 		return
 	}
@@ -147,7 +147,7 @@ func (c *course[T]) cut(past func(T) bool) {
 }
 
 // all is the values that are kept, and the newest.
-func (c *course[T]) all() []T {
+func (c *curve[T]) all() []T {
 	all := append([]T(nil), c.kept...)
 	if c.last != nil && (c.n-1)%c.every != 0 {
 		all = append(all, *c.last)

@@ -151,15 +151,15 @@ func TestTailOfDiverged(t *testing.T) {
 // TestCourse compares with a list of all values, which is cut likewise.
 func TestCourse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c course[int]
+		var c curve[int]
 		var model []int
 		for range rapid.IntRange(1, 4).Draw(t, "turns") {
 			from := len(model)
-			for i := range rapid.IntRange(0, 3*maxCourse).Draw(t, "added") {
+			for i := range rapid.IntRange(0, 3*maxKept).Draw(t, "added") {
 				c.add(from + i)
 				model = append(model, from+i)
 			}
-			if len(model) > maxCourse/2 && rapid.Bool().Draw(t, "cut") {
+			if len(model) > maxKept/2 && rapid.Bool().Draw(t, "cut") {
 				at := rapid.IntRange(0, len(model)-1).Draw(t, "at")
 				c.cut(func(v int) bool { return v >= at })
 				at = (at + c.every - 1) / c.every * c.every // values between two that are kept are lost
@@ -182,7 +182,7 @@ func TestCourse(t *testing.T) {
 		if diff := cmp.Diff(want, c.all()); diff != "" {
 			t.Fatalf("of %d values (-want +got):\n%s", len(model), diff)
 		}
-		if len(c.kept) > maxCourse || c.every > 1 && len(c.kept) < maxCourse/2 && len(model) > c.every*maxCourse/2 {
+		if len(c.kept) > maxKept || c.every > 1 && len(c.kept) < maxKept/2 && len(model) > c.every*maxKept/2 {
 			t.Fatalf("%d values of %d are kept", len(c.kept), len(model))
 		}
 	})
@@ -194,7 +194,7 @@ func TestOneCourseOfMany(t *testing.T) {
 		tail.second(rundir.Status{Seconds: float64(i)})
 	}
 	all := tail.seconds.all()
-	if n := len(all); n < maxCourse/2 || n > maxCourse+1 || all[0].Seconds != 0 || all[n-1].Seconds != 9999 {
-		t.Errorf("%d moments from %g to %g, want at most %d that begin and end as the run", n, all[0].Seconds, all[n-1].Seconds, maxCourse+1)
+	if n := len(all); n < maxKept/2 || n > maxKept+1 || all[0].Seconds != 0 || all[n-1].Seconds != 9999 {
+		t.Errorf("%d moments from %g to %g, want at most %d that begin and end as the run", n, all[0].Seconds, all[n-1].Seconds, maxKept+1)
 	}
 }

@@ -8,77 +8,83 @@ import (
 	"hogwild/internal/human"
 )
 
-// column is a column of the table of cases.
-type column struct {
-	head string
-	cell func(*bench.Measured) string
+// measure is what was measured of a case, of each repeat.
+type measure func(*bench.Measured) []bench.Number
+
+func rate(c *bench.Measured) []bench.Number            { return c.ExamplesPerSecond }
+func seconds(c *bench.Measured) []bench.Number         { return c.Seconds }
+func secondsToTarget(c *bench.Measured) []bench.Number { return c.SecondsToTarget }
+func epochsToTarget(c *bench.Measured) []bench.Number  { return c.EpochsToTarget }
+func meanStaleness(c *bench.Measured) []bench.Number   { return c.StalenessMean }
+func conflicts(c *bench.Measured) []bench.Number       { return c.Conflicts }
+func lostUpdates(c *bench.Measured) []bench.Number     { return c.LostUpdates }
+
+// waited is how long the workers waited, all together; nothing if none did.
+func waited(c *bench.Measured) []bench.Number {
+	if bench.Summarize(c.BarrierWait).High == 0 {
+		return nil
+	}
+	return c.BarrierWait
 }
 
-// table is all cases of the group, a line each.
+// percent is shares in percent.
+func percent(shares measure) measure {
+	return func(c *bench.Measured) (all []bench.Number) {
+		for _, x := range shares(c) {
+			all = append(all, 100*x)
+		}
+		return all
+	}
+}
+
+type caseColumn = column[*bench.Measured]
+
+// lists is a column of medians and ranges.
+func lists(head string, text func(float64) string, of measure) caseColumn {
+	return caseColumn{head, func(c *bench.Measured) string { return spreadText(of(c), text) }}
+}
+
+var (
+	caseName    = caseColumn{"case", func(c *bench.Measured) string { return c.Name }}
+	caseWorkers = caseColumn{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }}
+)
+
+// table is all cases of the group, a line each: of a bench the speed comes first, of a sweep
+// what was learned.
 func (g *group) table() *Table {
-	t := &Table{Heads: []string{"case"}}
-	for _, c := range g.cases {
-		t.Rows = append(t.Rows, []string{c.Name})
-	}
-	for _, column := range g.columns() {
-		t.add(column.head, func(i int) string { return column.cell(g.cases[i]) })
-	}
-	return t
-}
-
-// columns is all that the table may have: of a bench the speed comes first, of a sweep what
-// was learned.
-func (g *group) columns() []column {
-	all := []column{{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }}}
-	if g.e.Kind == "sweep" {
-		all = append(append(all, qualities()...), g.speeds()...)
-	} else {
-		all = append(append(all, g.speeds()...), qualities()...)
-	}
-	return append(all, []column{
-		lists("staleness, mean", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessMean }),
-		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
-		lists("in conflict", human.Share, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
-		lists("lost updates", human.Share, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
-		lists("waiting, s", human.Short, waited),
-		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
-		{"of the machine's best", func(c *bench.Measured) string { return shareOf(g.e, c) }},
-		{"failed", failed},
-	}...)
-}
-
-func lists(head string, text func(float64) string, list func(*bench.Measured) []bench.Number) column {
-	return column{head, func(c *bench.Measured) string { return spreadText(list(c), text) }}
-}
-
-func (g *group) speeds() []column {
-	rate := func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }
-	seconds := func(c *bench.Measured) []bench.Number { return c.SecondsToTarget }
-	first := g.cases[0].Mode
-	return []column{
+	rival := g.cases[0].Mode
+	speeds := []caseColumn{
 		lists("examples/s", human.Rate, rate),
 		lists("speed-up", human.Factor, g.e.SpeedUp),
-		{"speed against " + first, g.against(rate)},
+		{"speed against " + rival, g.against(rate)},
 		{"s to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
-		{"time against " + first, g.against(seconds)},
-		lists("epochs to it", human.Short, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
-		lists("training, s", human.Short, func(c *bench.Measured) []bench.Number { return c.Seconds }),
+		{"time against " + rival, g.against(secondsToTarget)},
+		lists("epochs to it", human.Short, epochsToTarget),
+		lists("training, s", human.Short, seconds),
 	}
-}
-
-func qualities() []column {
-	return []column{
-		lists("test loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestLoss }),
-		lists("accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }),
-		lists("RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }),
-		lists("R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }),
-		lists("train loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TrainLoss }),
+	var qualities []caseColumn
+	for _, s := range append(slices.Clone(scores), trainLoss) {
+		qualities = append(qualities, lists(s.head, s.text, s.end))
 	}
+	first, second := speeds, qualities
+	if g.e.Kind == "sweep" {
+		first, second = qualities, speeds
+	}
+	return table(g.cases, append(slices.Concat([]caseColumn{caseName, caseWorkers}, first, second),
+		lists("staleness, mean", human.Short, meanStaleness),
+		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
+		lists("in conflict", human.Share, conflicts),
+		lists("lost updates", human.Share, lostUpdates),
+		lists("waiting, s", human.Short, waited),
+		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
+		caseColumn{"of the machine's best", func(c *bench.Measured) string { return shareOf(g.e, c) }},
+		caseColumn{"failed", failed},
+	)...)
 }
 
 // against is how a list of a case compares with that of the first mode with as many
 // workers.
-func (g *group) against(list func(*bench.Measured) []bench.Number) func(*bench.Measured) string {
+func (g *group) against(list measure) func(*bench.Measured) string {
 	return func(c *bench.Measured) string {
 		other := g.e.Rival(c)
 		if other == nil {
@@ -89,14 +95,6 @@ func (g *group) against(list func(*bench.Measured) []bench.Number) func(*bench.M
 		}
 		return absent
 	}
-}
-
-// waited is how long the workers waited, all together; nothing if none did.
-func waited(c *bench.Measured) []bench.Number {
-	if bench.Summarize(c.BarrierWait).High == 0 {
-		return nil
-	}
-	return c.BarrierWait
 }
 
 // toTarget is a list that runs have which reached the target, and how many did if not all.
@@ -140,4 +138,14 @@ func (g *group) how() string {
 		text += fmt.Sprintf(" Against %s: the factor to its figure with as many workers; equal where the ranges overlap.", g.cases[0].Mode)
 	}
 	return text
+}
+
+// target is the test loss to which the group's times are taken; NaN if there is none.
+func (g *group) target() float64 {
+	for _, c := range g.cases {
+		if t := float64(c.Target); finite(t) && t != 0 {
+			return t
+		}
+	}
+	return nan
 }

@@ -2,23 +2,22 @@ package page
 
 import (
 	"math"
+	"slices"
 
+	"hogwild/bench"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
-// track is how one run went, as a figure shows it.
-type track struct {
-	name   string
-	color  int
-	epochs []rundir.EpochResult
-}
-
-// score is what tells how well a model does after an epoch. Its value is NaN where the
-// model has no such score.
+// score is what tells how well a model does: after an epoch, and of a case at its end. It
+// is NaN where the model has no such score.
 type score struct {
 	name, title, label string
 	of                 func(rundir.EpochResult) float64
+	head               string // of its column in a table
+	text               func(float64) string
+	end                measure
 }
 
 // axis is what a score is drawn against.
@@ -28,41 +27,53 @@ type axis struct {
 }
 
 var (
-	testLoss  = score{"loss", "Test loss", "test loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TestLoss }}
-	trainLoss = score{"train-loss", "Training loss", "training loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TrainLoss }}
+	testLoss = score{"loss", "Test loss", "test loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TestLoss },
+		"test loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestLoss }}
+	trainLoss = score{"train-loss", "Training loss", "training loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TrainLoss },
+		"train loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TrainLoss }}
+	accuracy = score{"accuracy", "Test accuracy", "test accuracy, % of the examples", func(e rundir.EpochResult) float64 { return 100 * value(e.TestAccuracy) },
+		"accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }}
+	rmse = score{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.TestRMSE) },
+		"RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }}
+	r2 = score{"r2", "Test R²", "test R², share of the variance", func(e rundir.EpochResult) float64 { return value(e.TestR2) },
+		"R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }}
+	scores = []score{testLoss, accuracy, rmse, r2} // on the test set
 
-	quality = []score{
-		{"accuracy", "Test accuracy", "test accuracy, % of the examples", func(e rundir.EpochResult) float64 { return 100 * value(e.TestAccuracy) }},
-		{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.TestRMSE) }},
-		{"r2", "Test R²", "test R², share of the variance", func(e rundir.EpochResult) float64 { return value(e.TestR2) }},
+	axes = []axis{
+		{"time", "training time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }},
+		{"examples", "examples", "examples trained", func(e rundir.EpochResult) float64 { return float64(e.Examples) }},
 	}
-
-	againstTime     = axis{"time", "training time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
-	againstExamples = axis{"examples", "examples", "examples trained", func(e rundir.EpochResult) float64 { return float64(e.Examples) }}
 )
 
 func value(p *float64) float64 {
 	if p == nil {
-		return math.NaN()
+		return nan
 	}
 	return *p
 }
 
-// curve is a score of each track against time or examples; the name and the title may be
-// those of a part of an experiment.
-func curve(s score, a axis, part, caption string, tracks []track) figure.Figure {
-	f := figure.Figure{
-		Name:  anchor(part+" "+s.name) + "-against-" + a.name,
-		Title: within(s.title+" against "+a.title, part), Caption: caption,
-		X: figure.Axis{Label: a.label, Log: apart(a, tracks), Zero: true},
-		Y: figure.Axis{Label: s.label},
-	}
-	for _, t := range tracks {
-		line := figure.Series{Name: t.name, Color: t.color, Kind: figure.Line}
-		for _, e := range t.epochs {
-			line.Points = append(line.Points, figure.Point{X: a.of(e), Y: s.of(e)})
+// curves is a figure for each score that the cases of a panel have, against time and
+// against examples.
+func curves(p panel, caption string, scores []score) (all []figure.Figure) {
+	for _, s := range scores {
+		for _, a := range axes {
+			all = append(all, curve(s, a, p, caption))
 		}
-		if len(line.Points) > 20 {
+	}
+	return shown(all...)
+}
+
+// curve is a score of each case of a panel.
+func curve(s score, a axis, p panel, caption string) figure.Figure {
+	f := chart(p.part, s.name+" against "+a.name, s.title+" against "+a.title, caption, a.label, s.label)
+	f.X.Log = apart(a, p)
+	for _, c := range p.cases {
+		line := figure.Series{Name: c.name, Color: c.color}
+		x, y := medians(c.Measured, a.of), medians(c.Measured, s.of)
+		for i := range x {
+			line.Points = append(line.Points, figure.Point{X: x[i], Y: y[i]})
+		}
+		if len(x) > 20 {
 			line.Kind = figure.Curve
 		}
 		f.Series = append(f.Series, line)
@@ -72,21 +83,39 @@ func curve(s score, a axis, part, caption string, tracks []track) figure.Figure 
 	return f
 }
 
-// within is a title and the part of the experiment that it is of.
-func within(title, part string) string {
-	if part == "" {
-		return title
+// medians is the medians of a case's repeats at the end of each epoch that most of them
+// came to. One repeat of each case would not do: with other seeds other rows are held out,
+// and their losses do not compare.
+func medians(c *bench.Measured, of func(rundir.EpochResult) float64) (all []float64) {
+	for i := 0; ; i++ {
+		var repeats []bench.Number
+		for _, epochs := range c.Histories {
+			if i < len(epochs) {
+				repeats = append(repeats, bench.Number(of(epochs[i])))
+			}
+		}
+		if len(repeats) == 0 || 2*len(repeats) < len(c.Histories) {
+			return all
+		}
+		all = append(all, bench.Summarize(repeats).Median)
 	}
-	return title + ", " + part
 }
 
-// apart says whether the tracks end so far from each other that only a logarithmic axis
+// chart is a figure of a part of the page, "" for all of it, that has no series yet.
+func chart(part, name, title, caption, x, y string) figure.Figure {
+	if part != "" {
+		name, title = part+" "+name, title+", "+part
+	}
+	return figure.Figure{Name: anchor(name), Title: title, Caption: caption, X: figure.Axis{Label: x}, Y: figure.Axis{Label: y}}
+}
+
+// apart says whether the cases end so far from each other that only a logarithmic axis
 // shows them all.
-func apart(a axis, tracks []track) bool {
+func apart(a axis, p panel) bool {
 	low, high := math.Inf(1), 0.0
-	for _, t := range tracks {
-		if n := len(t.epochs); n > 0 {
-			low, high = min(low, a.of(t.epochs[n-1])), max(high, a.of(t.epochs[n-1]))
+	for _, c := range p.cases {
+		if x := medians(c.Measured, a.of); len(x) > 0 {
+			low, high = min(low, x[len(x)-1]), max(high, x[len(x)-1])
 		}
 	}
 	return low > 0 && high >= 10*low
@@ -113,10 +142,13 @@ func decades(f figure.Figure) float64 {
 // such a series besides an ideal.
 func shown(all ...figure.Figure) (kept []figure.Figure) {
 	for _, f := range all {
+		visible := func(p figure.Point) bool {
+			return finite(p.X) && finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0)
+		}
 		var series []figure.Series
 		measured := false
 		for _, s := range f.Series {
-			if hasPoint(f, s) {
+			if slices.ContainsFunc(s.Points, visible) {
 				series = append(series, s)
 				measured = measured || s.Kind != figure.Ideal
 			}
@@ -126,13 +158,4 @@ func shown(all ...figure.Figure) (kept []figure.Figure) {
 		}
 	}
 	return kept
-}
-
-func hasPoint(f figure.Figure, s figure.Series) bool {
-	for _, p := range s.Points {
-		if finite(p.X) && finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0) {
-			return true
-		}
-	}
-	return false
 }

@@ -57,13 +57,16 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 		p.fact("started", e.Time.Format("2006-01-02 15:04 MST"))
 	}
 	p.machine(e.Machine)
-	version := e.Version
-	if e.Commit != "" {
-		version = strings.TrimSpace(version + ", commit " + e.Commit)
-	}
-	p.fact("hogwild", version)
+	p.version(e.Version, e.Commit)
 	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+" each, in turns")
 	p.fact("command", e.Command)
+}
+
+func (p *Page) version(version, commit string) {
+	if commit != "" {
+		version += ", commit " + commit
+	}
+	p.fact("hogwild", version)
 }
 
 // machine adds what is known of the machine.
@@ -100,27 +103,32 @@ func (p *Page) floors(e *bench.Experiment) {
 	if e.Floors == nil {
 		return
 	}
-	t := &Table{Heads: []string{"floor", "unit", "cores", "median (range)", "what it bounds"}}
-	for _, f := range e.Floors.Floors {
-		list := []bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}
-		t.Rows = append(t.Rows, []string{f.Name, f.Unit, fmt.Sprint(f.Cores), spreadText(list, human.Short), f.Means})
-	}
-	p.section(Section{Title: "Floors of the machine", Text: "What it does at best, measured by plain loops.", Table: t})
+	type floor = column[bench.Floor]
+	p.section(Section{Title: "Floors of the machine", Text: "What it does at best, measured by plain loops.", Table: table(e.Floors.Floors,
+		floor{"floor", func(f bench.Floor) string { return f.Name }},
+		floor{"unit", func(f bench.Floor) string { return f.Unit }},
+		floor{"cores", func(f bench.Floor) string { return fmt.Sprint(f.Cores) }},
+		floor{"median (range)", func(f bench.Floor) string {
+			return spreadText([]bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}, human.Short)
+		}},
+		floor{"what it bounds", func(f bench.Floor) string { return f.Means }})})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.
 func (p *Page) caseSettings(e *bench.Experiment) {
-	var names []string
-	var configs []config.Config
-	for _, c := range e.Cases {
-		names, configs = append(names, c.Name), append(configs, c.Config)
-	}
-	same, differ := changed(configs)
-	s := Section{Title: "Settings", Table: differences("case", names, configs, differ)}
+	same, differ := compareSettings(pointers(e.Cases), caseName, func(c *bench.Measured) config.Config { return c.Config })
+	s := Section{Title: "Settings", Table: differ}
 	if len(same) > 0 {
 		s.Text, s.Code = "What differs between the cases, and below what is not the default in all of them.", lines(same)
 	}
 	p.section(s)
+}
+
+func pointers(cases []bench.Measured) (all []*bench.Measured) {
+	for i := range cases {
+		all = append(all, &cases[i])
+	}
+	return all
 }
 
 // again is the command of the whole and one for each case.

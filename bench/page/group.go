@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hogwild/bench"
@@ -147,14 +146,6 @@ func (g *group) title(s string) string {
 	return g.name + ": " + strings.ToLower(s[:1]) + s[1:]
 }
 
-// part is a name for a part of the group, in front of the names of its figures.
-func (g *group) part(words ...string) string {
-	if g.name != "" {
-		words = append([]string{g.name}, words...)
-	}
-	return strings.Join(words, ", ")
-}
-
 // panel is the cases that one figure compares, each with its name in the legend.
 type panel struct {
 	part  string // of the group
@@ -174,16 +165,16 @@ const tellApart = 8
 // several modes; of one mode, all its numbers of workers together.
 func (g *group) panels() (all []panel) {
 	if len(g.variants) == 1 {
-		p := panel{part: g.part()}
+		p := panel{part: g.name}
 		for _, c := range g.cases {
 			p.cases = append(p.cases, entry{human.Plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
 		}
 		return []panel{p}
 	}
 	for _, n := range g.counts() {
-		p := panel{part: g.part()}
+		p := panel{part: g.name}
 		if len(g.workers) > 1 {
-			p.part = g.part(human.Plural(n, "worker"))
+			p.part = strings.TrimPrefix(g.name+", "+human.Plural(n, "worker"), ", ")
 		}
 		for _, c := range g.cases {
 			if v := g.variant(c); c.Workers == n {
@@ -208,21 +199,4 @@ func (g *group) counts() []int {
 		}
 	}
 	return slices.Compact([]int{g.workers[0], n, g.workers[len(g.workers)-1]})
-}
-
-// most is the panel with the most workers.
-func (g *group) most() panel {
-	all := g.panels()
-	return all[len(all)-1]
-}
-
-// place is where a number of workers is among those that were measured.
-func (g *group) place(n int) float64 { return float64(slices.Index(g.workers, n)) }
-
-// counted is the numbers of workers as names on an axis.
-func (g *group) counted() (names []string) {
-	for _, n := range g.workers {
-		names = append(names, strconv.Itoa(n))
-	}
-	return names
 }

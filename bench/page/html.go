@@ -17,8 +17,20 @@ var style string
 //go:embed page.html
 var markup string
 
-// Style is the style sheet of a page, for others that show its Body.
-func Style() template.CSS { return template.CSS(style) }
+// Layout is a document around the body of a page.
+type Layout struct {
+	Title  string
+	Style  template.CSS  // besides the style sheet of all pages
+	Bar    template.HTML // above the body
+	Body   template.HTML
+	Script template.JS // "": the document forbids all scripts
+}
+
+// WriteHTML writes the document.
+func (l Layout) WriteHTML(w io.Writer) error {
+	l.Style = template.CSS(style) + l.Style
+	return execute(w, "page", l)
+}
 
 // WriteHTML writes the page.
 func (p *Page) WriteHTML(w io.Writer) error {
@@ -26,11 +38,7 @@ func (p *Page) WriteHTML(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return execute(w, "page", struct {
-		Title string
-		Style template.CSS
-		Body  template.HTML
-	}{p.Title, Style(), body})
+	return Layout{Title: p.Title, Body: body}.WriteHTML(w)
 }
 
 // Body is what stands inside the page's main element: what a live page replaces.

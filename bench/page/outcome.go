@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 
 	"hogwild/hogwild/control"
@@ -11,18 +12,14 @@ import (
 // results is the table of what runs came to: a line each, or of one run a line for each
 // figure.
 func results(all []*run) Section {
-	t := &Table{Heads: []string{"run"}}
-	for _, r := range all {
-		t.Rows = append(t.Rows, []string{r.name})
-	}
-	for _, c := range outcomes {
-		t.add(c.head, func(i int) string { return c.cell(all[i]) })
-	}
+	t := table(all, append([]column[*run]{runName}, outcomes...)...)
 	if len(all) == 1 {
 		t = t.upright()
 	}
 	return Section{Title: "Results", Table: t}
 }
+
+var runName = column[*run]{"run", func(r *run) string { return r.name }}
 
 // upright is a table of one row as names and values.
 func (t *Table) upright() *Table {
@@ -36,10 +33,7 @@ func (t *Table) upright() *Table {
 }
 
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
-var outcomes = []struct {
-	head string
-	cell func(*run) string
-}{
+var outcomes = []column[*run]{
 	{"state", (*run).state},
 	{"mode", func(r *run) string { return r.Config.Mode }},
 	{"workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }},
@@ -53,12 +47,9 @@ var outcomes = []struct {
 		return fmt.Sprintf("%g", r.Config.LR)
 	}},
 	{"epochs", func(r *run) string { return fmt.Sprint(r.last().Epoch) }},
-	{"examples", func(r *run) string { return human.Count(max(r.last().Examples, r.now().Examples)) }},
-	{"training, s", func(r *run) string { return human.Short(max(r.last().Seconds, r.now().Seconds)) }},
-	{"examples/s", func(r *run) string {
-		seconds := max(r.last().Seconds, r.now().Seconds)
-		return numberText(float64(max(r.last().Examples, r.now().Examples))/seconds, human.Rate)
-	}},
+	{"examples", func(r *run) string { return human.Count(r.examples()) }},
+	{"training, s", func(r *run) string { return human.Short(r.seconds()) }},
+	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
 	{"start-up, s", ofResult(func(r *rundir.Result) string { return human.Short(r.StartupSeconds) })},
 	{"train loss", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
 	{"test loss", func(r *run) string { return numberText(r.last().TestLoss, human.Loss) }},
@@ -98,30 +89,44 @@ func sampled(text func(*control.Instruments) string) func(*run) string {
 	})
 }
 
+// devicesOf is what each device has trained, of runs on several; nil if there are none.
+func devicesOf(all []*run) *Table {
+	type share struct {
+		*run
+		rundir.Share
+	}
+	var shares []share
+	for _, r := range all {
+		if r.Result != nil {
+			for _, s := range r.Result.Shares {
+				shares = append(shares, share{r, s})
+			}
+		}
+	}
+	return table(shares,
+		column[share]{"run", func(s share) string { return cmp.Or(s.legend, absent) }},
+		column[share]{"device", func(s share) string { return s.Device }},
+		column[share]{"examples", func(s share) string { return human.Count(s.Examples) }},
+		column[share]{"examples/s", func(s share) string { return s.rate(s.Examples) }},
+		column[share]{"share of the examples", func(s share) string { return human.Share(s.Share.Share) }})
+}
+
 // workersOf is the workers of a run at its last moment; of several runs none.
 func workersOf(all []*run) *Table {
 	if len(all) != 1 {
 		return nil
 	}
-	list := all[0].now().Workers
-	if r := all[0].Result; r != nil && len(r.PerWorker) > 0 {
-		list = r.PerWorker
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	seconds := max(all[0].last().Seconds, all[0].now().Seconds)
-	t := &Table{Heads: []string{"worker", "examples", "examples/s", "restarts"}}
-	for _, w := range list {
-		t.Rows = append(t.Rows, []string{
-			fmt.Sprint(w.Rank), human.Count(w.Examples), numberText(float64(w.Examples)/seconds, human.Rate), fmt.Sprint(w.Restarts),
-		})
-	}
-	if all[0].Result == nil { // else they are gone
-		t.Heads = append(t.Heads, "state")
-		for i, w := range list {
-			t.Rows[i] = append(t.Rows[i], w.State)
-		}
-	}
-	return t
+	r := all[0]
+	type worker = rundir.WorkerStatus
+	return table(r.workers(),
+		column[worker]{"worker", func(w worker) string { return fmt.Sprint(w.Rank) }},
+		column[worker]{"examples", func(w worker) string { return human.Count(w.Examples) }},
+		column[worker]{"examples/s", func(w worker) string { return r.rate(w.Examples) }},
+		column[worker]{"restarts", func(w worker) string { return fmt.Sprint(w.Restarts) }},
+		column[worker]{"state", func(w worker) string {
+			if r.Result != nil {
+				return absent // they are gone
+			}
+			return w.State
+		}})
 }

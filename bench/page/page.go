@@ -33,19 +33,33 @@ type Table struct {
 	Rows  [][]string
 }
 
-// add adds a column, if there is anything in it: a cell for each row.
-func (t *Table) add(head string, cell func(row int) string) {
-	cells := make([]string, len(t.Rows))
-	for i := range cells {
-		cells[i] = cell(i)
+// column is a column of a table of things, as cases or runs.
+type column[T any] struct {
+	head string
+	cell func(T) string
+}
+
+// table has a row for each thing, and those columns in which there is anything; nil
+// without rows.
+func table[T any](things []T, columns ...column[T]) *Table {
+	if len(things) == 0 {
+		return nil
 	}
-	if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
-		return
+	t := &Table{Rows: make([][]string, len(things))}
+	for _, c := range columns {
+		var cells []string
+		for _, thing := range things {
+			cells = append(cells, c.cell(thing))
+		}
+		if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
+			continue
+		}
+		t.Heads = append(t.Heads, c.head)
+		for i, cell := range cells {
+			t.Rows[i] = append(t.Rows[i], cell)
+		}
 	}
-	t.Heads = append(t.Heads, head)
-	for i, c := range cells {
-		t.Rows[i] = append(t.Rows[i], c)
-	}
+	return t
 }
 
 // Figures is all figures of the page.

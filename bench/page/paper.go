@@ -55,13 +55,11 @@ func speedUps(e *bench.Experiment) (all []figure.Figure) {
 		if r == nil {
 			continue
 		}
-		f := figure.Figure{
-			Name: anchor("speed-up-" + s.Name), Title: "Speed-up on " + s.Name,
-			Caption: "Marks are ours, medians of " + human.Plural(len(e.Seeds), "repeat") + " with their range, each against the serial run of the same turn; curves without marks are the paper's.",
-			X:       figure.Axis{Label: "workers, here processes and there threads"},
-			Y:       figure.Axis{Label: "speed-up, times the serial version", Zero: true},
-			Series:  []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: 10, Y: 10}}}},
-		}
+		f := chart("", "speed-up-"+s.Name, "Speed-up on "+s.Name,
+			"Marks are ours, medians of "+human.Plural(len(e.Seeds), "repeat")+" with their range, each against the serial run of the same turn; curves without marks are the paper's.",
+			"workers, here processes and there threads", "speed-up, times the serial version")
+		f.Y.Zero = true
+		f.Series = []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: 10, Y: 10}}}}
 		for _, m := range methods {
 			f.Series = append(f.Series,
 				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode])},
@@ -96,11 +94,8 @@ func indexed(list []float64) (points []figure.Point) {
 // delays is the speed-up by how long a gradient takes longer.
 func delays(e *bench.Experiment) figure.Figure {
 	groups, seconds := e.DelayGroups()
-	f := figure.Figure{
-		Name: "slow-gradients", Title: "Speed-up with slow gradients",
-		X: figure.Axis{Label: "delay of a gradient, s", Log: true},
-		Y: figure.Axis{Label: "speed-up, times the serial version", Zero: true},
-	}
+	f := chart("", "slow-gradients", "Speed-up with slow gradients", "", "delay of a gradient, s", "speed-up, times the serial version")
+	f.X.Log, f.Y.Zero = true, true
 	most := 0
 	for _, m := range methods {
 		theirs := figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode)}
@@ -131,15 +126,12 @@ func averages(e *bench.Experiment) []figure.Figure {
 	if by[1] == nil {
 		return nil
 	}
-	here := figure.Figure{
-		Name: "averages-here", Title: "Averages of models, here",
-		Caption: fmt.Sprintf("The first repeat, %d passes of each worker; Hogwild!'s workers make a pass together.", passes),
-		X:       figure.Axis{Label: "passes over the data, of each worker", Zero: true}, Y: figure.Axis{Label: "training loss, mean of an example"},
-	}
-	theirs := figure.Figure{
-		Name: "averages-paper", Title: "Averages of models, in the paper", Caption: "Figure 5b, read off the paths of its drawing.",
-		X: figure.Axis{Label: "passes over the data, of each thread", Zero: true}, Y: figure.Axis{Label: "training error"},
-	}
+	here := chart("", "averages-here", "Averages of models, here",
+		fmt.Sprintf("The first repeat, %d passes of each worker; Hogwild!'s workers make a pass together.", passes),
+		"passes over the data, of each worker", trainLoss.label)
+	theirs := chart("", "averages-paper", "Averages of models, in the paper", "Figure 5b, read off the paths of its drawing.",
+		"passes over the data, of each thread", "training error")
+	here.X.Zero, theirs.X.Zero = true, true
 	for i, n := range []int{1, 3, 10} {
 		theirs.Series = append(theirs.Series, figure.Series{Name: human.Plural(n, "thread"), Kind: figure.Curve, Color: i, Points: indexed(bench.PublishedAverage[n])})
 		if c := by[n]; c != nil {
@@ -167,11 +159,8 @@ func byPass(c *bench.Measured, epochs int) (points []figure.Point) {
 
 // accuracies is the tutorial's test accuracy by epoch, and ours.
 func accuracies(e *bench.Experiment) figure.Figure {
-	f := figure.Figure{
-		Name: "accuracy-by-epoch", Title: "Test accuracy after each epoch",
-		Caption: "Medians of " + human.Plural(len(e.Seeds), "repeat") + " and their range.",
-		X:       figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "test accuracy, % of the images"},
-	}
+	f := chart("", "accuracy-by-epoch", "Test accuracy after each epoch",
+		"Medians of "+human.Plural(len(e.Seeds), "repeat")+" and their range.", "epoch", "test accuracy, % of the images")
 	theirs := figure.Series{Name: "sync, tutorial", Kind: figure.Curve, Color: color("sync")}
 	for i, x := range bench.PublishedTutorial {
 		theirs.Points = append(theirs.Points, figure.Point{X: float64(i + 1), Y: 100 * x})
@@ -189,15 +178,18 @@ func accuracies(e *bench.Experiment) figure.Figure {
 
 // allRuns is a line for each case.
 func allRuns(e *bench.Experiment) *Table {
-	t := &Table{Heads: []string{"case", "workers", "examples/s", "training, s", "train loss", "test loss", "accuracy or RMSE", "staleness, mean", "in conflict", "lost updates"}}
-	for _, c := range e.Cases {
-		quality := spreadText(c.TestAccuracy, human.Accuracy)
-		if quality == absent {
-			quality = spreadText(c.TestRMSE, human.Loss)
-		}
-		t.Rows = append(t.Rows, []string{c.Name, fmt.Sprint(c.Workers), spreadText(c.ExamplesPerSecond, human.Rate), spreadText(c.Seconds, human.Short),
-			spreadText(c.TrainLoss, human.Loss), spreadText(c.TestLoss, human.Loss), quality,
-			spreadText(c.StalenessMean, human.Short), spreadText(c.Conflicts, human.Share), spreadText(c.LostUpdates, human.Share)})
-	}
-	return t
+	return table(pointers(e.Cases), caseName, caseWorkers,
+		lists("examples/s", human.Rate, rate),
+		lists("training, s", human.Short, seconds),
+		lists(trainLoss.head, trainLoss.text, trainLoss.end),
+		lists(testLoss.head, testLoss.text, testLoss.end),
+		caseColumn{"accuracy or RMSE", func(c *bench.Measured) string {
+			if quality := spreadText(c.TestAccuracy, human.Accuracy); quality != absent {
+				return quality
+			}
+			return spreadText(c.TestRMSE, human.Loss)
+		}},
+		lists("staleness, mean", human.Short, meanStaleness),
+		lists("in conflict", human.Share, conflicts),
+		lists("lost updates", human.Share, lostUpdates))
 }

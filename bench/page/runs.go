@@ -15,7 +15,11 @@ import (
 func OfRuns(runs []*rundir.Recorded) *Page {
 	var all []*run
 	for i, r := range runs {
-		all = append(all, &run{Recorded: r, name: name(runs, i), color: i})
+		one := &run{Recorded: r, name: name(runs, i), color: i}
+		if len(runs) > 1 {
+			one.legend = one.name
+		}
+		all = append(all, one)
 	}
 	byMode(all)
 	p := &Page{Title: human.Plural(len(all), "run")}
@@ -23,13 +27,14 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 		p.Title = all[0].title()
 	}
 	for _, r := range all {
-		p.runFacts(r, len(all) > 1)
-		p.runNotes(r, len(all) > 1)
+		p.runFacts(r)
+		p.runNotes(r)
 	}
+	cases := panelOf(all)
 	p.section(results(all))
-	p.section(Section{Title: "Learning", Figures: learned(all)})
-	p.section(Section{Title: "Speed", Figures: rates(all)})
-	p.section(Section{Title: "Asynchrony", Figures: asynchronyOf(all)})
+	p.section(Section{Title: "Learning", Figures: learned(cases)})
+	p.section(Section{Title: "Speed", Figures: rates(all, cases)})
+	p.section(Section{Title: "Asynchrony", Figures: asynchronyOf(all, cases)})
 	p.section(Section{Title: "Devices", Table: devicesOf(all)})
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
 	p.runSettings(all)
@@ -40,8 +45,9 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 // run is a run and how a page of several tells it from the others.
 type run struct {
 	*rundir.Recorded
-	name  string
-	color int
+	name   string
+	legend string // the name, if there are several runs
+	color  int
 }
 
 // name is the folder of a run without what leads to it, unless another one is called so.
@@ -98,6 +104,23 @@ func (r *run) now() rundir.Status {
 	return rundir.Status{}
 }
 
+// seconds is how long the run has trained, examples how many.
+func (r *run) seconds() float64 { return max(r.last().Seconds, r.now().Seconds) }
+func (r *run) examples() int64  { return max(r.last().Examples, r.now().Examples) }
+
+// rate is so many examples a second of the run.
+func (r *run) rate(examples int64) string {
+	return numberText(float64(examples)/r.seconds(), human.Rate)
+}
+
+// workers is the workers at the end, or at the last moment.
+func (r *run) workers() []rundir.WorkerStatus {
+	if r.Result != nil && len(r.Result.PerWorker) > 0 {
+		return r.Result.PerWorker
+	}
+	return r.now().Workers
+}
+
 // state says whether the run has ended, and how.
 func (r *run) state() string {
 	at := fmt.Sprintf("epoch %d of %d", max(r.last().Epoch, r.now().Epoch), r.Config.Epochs)
@@ -110,22 +133,18 @@ func (r *run) state() string {
 	return "ended"
 }
 
-func (p *Page) runFacts(r *run, several bool) {
-	if !several {
+func (p *Page) runFacts(r *run) {
+	if r.legend == "" {
 		p.fact("folder", r.Folder)
 	}
 	if r.Result == nil {
 		return
 	}
-	if t := r.Result.Time; !several && !t.IsZero() {
+	if t := r.Result.Time; r.legend == "" && !t.IsZero() {
 		p.fact("ended", t.Format("2006-01-02 15:04:05 MST"))
 	}
-	version := r.Result.Version
-	if r.Result.Commit != "" {
-		version += ", commit " + r.Result.Commit
-	}
 	before := len(p.Facts)
-	p.fact("hogwild", version)
+	p.version(r.Result.Version, r.Result.Commit)
 	p.machine(r.Result.Machine)
 	p.fact("device", r.Result.Device)
 	p.Facts = append(p.Facts[:before], unsaid(p.Facts[:before], p.Facts[before:], r.name)...)
@@ -146,7 +165,7 @@ func unsaid(said, facts [][2]string, name string) (kept [][2]string) {
 	return kept
 }
 
-func (p *Page) runNotes(r *run, several bool) {
+func (p *Page) runNotes(r *run) {
 	var notes []string
 	if r.Result == nil {
 		notes = append(notes, "The run has not ended, or was killed: this is how far it got, "+r.state()[len("not ended: "):]+".")
@@ -157,7 +176,7 @@ func (p *Page) runNotes(r *run, several bool) {
 		notes = append(notes, "The numbers diverged: the loss is not finite.")
 	}
 	for _, line := range notes {
-		if several {
+		if r.legend != "" {
 			line = r.name + ": " + line
 		}
 		p.note(line)
@@ -182,13 +201,8 @@ func (r *run) events() (notes []string) {
 // runSettings is the settings: of one run those that are not the defaults, then all; of
 // several first those in which they differ.
 func (p *Page) runSettings(all []*run) {
-	var names []string
-	var configs []config.Config
-	for _, r := range all {
-		names, configs = append(names, r.name), append(configs, r.Config)
-	}
-	same, differ := changed(configs)
-	p.section(Section{Title: "Settings that differ", Table: differences("run", names, configs, differ)})
+	same, differ := compareSettings(all, runName, func(r *run) config.Config { return r.Config })
+	p.section(Section{Title: "Settings that differ", Table: differ})
 	title := "Settings that are not the defaults"
 	if len(all) > 1 {
 		title += ", in all runs"

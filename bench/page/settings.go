@@ -36,45 +36,28 @@ func setting(all []bench.Setting, flag string) string {
 // is, but not how it trains.
 var apartFromRun = []string{"run", "seed", "resume", "save-every"}
 
-// changed is the settings that are not the defaults in all of the configurations alike,
-// and the names of those in which the configurations differ.
-func changed(configs []config.Config) (same []bench.Setting, differ []string) {
-	if len(configs) == 0 {
+// compareSettings is the settings that are not the defaults in all things alike, and a table
+// of those in which the things differ; nil if in none.
+func compareSettings[T any](things []T, name column[T], of func(T) config.Config) (same []bench.Setting, differ *Table) {
+	if len(things) == 0 {
 		return nil, nil
 	}
-	defaults, first := settings(config.Default()), settings(configs[0])
-	for i, s := range first {
-		if slices.Contains(apartFromRun, s.Flag) {
-			continue
-		}
-		alike := true
-		for _, c := range configs[1:] {
-			alike = alike && settings(c)[i].Value == s.Value
-		}
+	columns := []column[T]{name}
+	defaults := settings(config.Default())
+	for i, s := range settings(of(things[0])) {
+		value := func(thing T) string { return settings(of(thing))[i].Value }
 		switch {
-		case !alike:
-			differ = append(differ, s.Flag)
+		case slices.Contains(apartFromRun, s.Flag):
+		case slices.ContainsFunc(things, func(t T) bool { return value(t) != s.Value }):
+			columns = append(columns, column[T]{s.Flag, value})
 		case s.Value != defaults[i].Value:
 			same = append(same, s)
 		}
 	}
+	if len(columns) > 1 {
+		differ = table(things, columns...)
+	}
 	return same, differ
-}
-
-// differences is a table of the settings in which configurations differ; nil if in none.
-func differences(head string, names []string, configs []config.Config, differ []string) *Table {
-	if len(differ) == 0 {
-		return nil
-	}
-	t := &Table{Heads: append([]string{head}, differ...)}
-	for i, c := range configs {
-		row := []string{names[i]}
-		for _, flag := range differ {
-			row = append(row, setting(settings(c), flag))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
 }
 
 // lines is settings as a file has them.

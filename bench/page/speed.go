@@ -10,16 +10,43 @@ import (
 	"hogwild/internal/human"
 )
 
-// byWorkers is a figure of a value of each case over the number of workers, a line for each
+// learning is how the test loss and the other scores went with time and with examples.
+func (g *group) learning() (all []figure.Figure) {
+	for _, p := range g.panels() {
+		all = append(all, curves(p, aboutMedians, scores)...)
+	}
+	return all
+}
+
+const aboutMedians = "At the end of each epoch: the medians of the repeats' times and scores."
+
+// speed is how fast the cases are, and how much faster with more workers.
+func (g *group) speed() []figure.Figure {
+	return shown(g.speedUp(), g.bars("rate", "Examples a second", g.repeats(), "examples trained, 1/s", rate))
+}
+
+// toTarget is the time and the epochs to the target.
+func (g *group) toTarget() []figure.Figure {
+	loss := g.target()
+	if !finite(loss) {
+		return nil
+	}
+	to, caption := " to a test loss of "+human.Loss(loss), g.repeats()+" A case that did not get there has no bar."
+	return shown(
+		g.bars("time-to-target", "Training time"+to, caption, "training time to the target, s", secondsToTarget),
+		g.bars("epochs-to-target", "Epochs"+to, caption, "epochs to the target", epochsToTarget))
+}
+
+// byWorkers is a figure of what was measured over the number of workers, a line for each
 // variant.
-func (g *group) byWorkers(f figure.Figure, list func(*bench.Measured) []bench.Number) figure.Figure {
-	f.Name = anchor(g.part(f.Name))
-	f.X = figure.Axis{Label: "worker processes"}
+func (g *group) byWorkers(name, title, caption, label string, of measure) figure.Figure {
+	f := chart(g.name, name, title, caption, "worker processes", label)
+	f.Y.Zero = true
 	for _, v := range g.variants {
 		s := figure.Series{Name: v, Color: g.colors[v]}
 		for _, c := range g.cases {
 			if g.variant(c) == v {
-				s.Points = append(s.Points, point(float64(c.Workers), list(c)))
+				s.Points = append(s.Points, point(float64(c.Workers), of(c)))
 			}
 		}
 		slices.SortStableFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
@@ -30,14 +57,15 @@ func (g *group) byWorkers(f figure.Figure, list func(*bench.Measured) []bench.Nu
 
 // bars is the same with a bar for each number of workers and variant, side by side, so that
 // ranges do not hide each other.
-func (g *group) bars(f figure.Figure, list func(*bench.Measured) []bench.Number) figure.Figure {
-	f = g.byWorkers(f, list)
-	f.X = figure.Axis{Label: "worker processes", Names: g.counted()}
-	f.Y.Zero, f.Y.Log = true, false
+func (g *group) bars(name, title, caption, label string, of measure) figure.Figure {
+	f := g.byWorkers(name, title, caption, label, of)
+	for _, n := range g.workers {
+		f.X.Names = append(f.X.Names, fmt.Sprint(n))
+	}
 	for i, s := range f.Series {
 		f.Series[i].Kind = figure.Bars
 		for j, p := range s.Points {
-			s.Points[j].X = g.place(int(p.X))
+			s.Points[j].X = float64(slices.Index(g.workers, int(p.X)))
 		}
 	}
 	return f
@@ -45,19 +73,8 @@ func (g *group) bars(f figure.Figure, list func(*bench.Measured) []bench.Number)
 
 // point is the median of a list and its range, at x.
 func point(x float64, list []bench.Number) figure.Point {
-	s := bench.Summarize(list)
-	if s.N == 0 {
-		return figure.Point{X: x, Y: nan, Low: nan, High: nan}
-	}
+	s := bench.Summarize(list) // of nothing: all NaN
 	return figure.Point{X: x, Y: s.Median, Low: s.Low, High: s.High}
-}
-
-// speed is how fast the cases are, and how much faster with more workers.
-func (g *group) speed() []figure.Figure {
-	return shown(g.speedUp(), g.bars(figure.Figure{
-		Name: "rate", Title: within("Examples a second", g.name), Caption: g.repeats(),
-		Y: figure.Axis{Label: "examples trained, 1/s", Zero: true},
-	}, func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
 }
 
 // repeats says what the points and bars of a figure are.
@@ -73,11 +90,8 @@ func (g *group) speedUp() figure.Figure {
 	if len(g.workers) < 2 {
 		return figure.Figure{}
 	}
-	f := g.byWorkers(figure.Figure{
-		Name: "speed-up", Title: within("Speed-up over one worker", g.name),
-		Caption: g.repeats() + " Each repeat is compared with the run of one worker in the same turn.",
-		Y:       figure.Axis{Label: "speed-up, times one worker", Zero: true},
-	}, g.e.SpeedUp)
+	f := g.byWorkers("speed-up", "Speed-up over one worker",
+		g.repeats()+" Each repeat is compared with the run of one worker in the same turn.", "speed-up, times one worker", g.e.SpeedUp)
 	most := float64(g.workers[len(g.workers)-1])
 	top := most
 	if cores := g.e.Machine.Cores; cores >= 1 && float64(cores) < most && g.cases[0].Config.GPU == "" {

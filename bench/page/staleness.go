@@ -7,35 +7,24 @@ import (
 )
 
 // asynchrony is how stale updates were, how many met others or were lost, how long
-// workers waited, and how fast each of them was.
+// workers waited, and how fast each of them was, with the most workers.
 func (g *group) asynchrony() []figure.Figure {
-	p := g.most()
-	all := []figure.Figure{staleness(p)}
-	for _, f := range []struct {
-		name, title, label, about string
-		list                      func(*bench.Measured) []bench.Number
-	}{
-		{"lost", "Lost updates", "updates lost, % of coordinates written", "Sampled: another wrote between a load and its store.", func(c *bench.Measured) []bench.Number { return percent(c.LostUpdates) }},
-		{"conflicts", "Conflicts", "coordinates in conflict, %", "Sampled: another changed them between a step's read and its write.", func(c *bench.Measured) []bench.Number { return percent(c.Conflicts) }},
-		{"waiting", "Waiting for others", "waiting of all workers together, s", "At a barrier, and for the next epoch.", func(c *bench.Measured) []bench.Number { return c.BarrierWait }},
+	panels := g.panels()
+	most := panels[len(panels)-1]
+	all := []figure.Figure{staleness(most)}
+	for _, f := range []figure.Figure{
+		g.bars("lost", "Lost updates", "Sampled: another wrote between a load and its store. "+g.repeats(),
+			"updates lost, % of coordinates written", percent(lostUpdates)),
+		g.bars("conflicts", "Conflicts", "Sampled: another changed them between a step's read and its write. "+g.repeats(),
+			"coordinates in conflict, %", percent(conflicts)),
+		g.bars("waiting", "Waiting for others", "At a barrier, and for the next epoch. "+g.repeats(),
+			"waiting of all workers together, s", waited),
 	} {
-		drawn := g.bars(figure.Figure{
-			Name: f.name, Title: within(f.title, g.name), Y: figure.Axis{Label: f.label, Zero: true},
-			Caption: f.about + " " + g.repeats(),
-		}, f.list)
-		if someAbove(drawn) {
-			all = append(all, drawn)
+		if someAbove(f) {
+			all = append(all, f)
 		}
 	}
-	return shown(append(all, ranks(p))...)
-}
-
-// percent is shares in percent.
-func percent(shares []bench.Number) (all []bench.Number) {
-	for _, x := range shares {
-		all = append(all, 100*x)
-	}
-	return all
+	return shown(append(all, ranks(most, "Over the time that each trained; median and range of the repeats."))...)
 }
 
 // someAbove says whether any value of a figure is above 0: else there is nothing to see.
@@ -52,23 +41,14 @@ func someAbove(f figure.Figure) bool {
 
 // staleness is the histograms of a panel's cases.
 func staleness(p panel) figure.Figure {
-	f := histogram(p.part)
+	const about = "Updates by others between a step's read of the weights and its write, of all samples: " +
+		"0 (drawn at ½), 1, 2 to 3, 4 to 7 and so on."
+	f := chart(p.part, "staleness", "Staleness of updates", about, "updates by others", "share of the samples, %")
+	f.X.Log, f.Y.Zero = true, true
 	for _, c := range p.cases {
-		f.Series = append(f.Series, figure.Series{
-			Name: c.name, Color: c.color, Kind: figure.Steps, Points: octaves(c.Staleness),
-		})
+		f.Series = append(f.Series, figure.Series{Name: c.name, Color: c.color, Kind: figure.Steps, Points: octaves(c.Staleness)})
 	}
 	return f
-}
-
-func histogram(part string) figure.Figure {
-	return figure.Figure{
-		Name: anchor(part + " staleness"), Title: within("Staleness of updates", part),
-		Caption: "Updates by others between a step's read of the weights and its write, of all samples: " +
-			"0 (drawn at ½), 1, 2 to 3, 4 to 7 and so on.",
-		X: figure.Axis{Label: "updates by others", Log: true},
-		Y: figure.Axis{Label: "share of the samples, %", Zero: true},
-	}
 }
 
 // octaves is a histogram with a step for 0 and one for each power of two: of finer
@@ -99,13 +79,9 @@ func octaves(samples [][2]uint64) (steps []figure.Point) {
 }
 
 // ranks is how fast each worker was.
-func ranks(p panel) figure.Figure {
-	f := figure.Figure{
-		Name: anchor(p.part + " workers"), Title: within("Speed of each worker", p.part),
-		Caption: "Over the time that each trained; median and range of the repeats.",
-		X:       figure.Axis{Label: "rank of the worker", Names: []string{}},
-		Y:       figure.Axis{Label: "examples trained, 1/s", Zero: true},
-	}
+func ranks(p panel, caption string) figure.Figure {
+	f := chart(p.part, "workers", "Speed of each worker", caption, "rank of the worker", "examples trained, 1/s")
+	f.Y.Zero = true
 	for _, c := range p.cases {
 		s := figure.Series{Name: c.name, Color: c.color, Kind: figure.Bars}
 		for rank := range c.Workers {
@@ -115,6 +91,9 @@ func ranks(p panel) figure.Figure {
 			}
 		}
 		f.Series = append(f.Series, s)
+	}
+	if len(f.X.Names) > 4*tellApart {
+		f.X.Names = nil // an axis of numbers has room for as many
 	}
 	return f
 }

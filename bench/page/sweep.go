@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,15 +17,19 @@ import (
 // final is what a case comes to, for figures over the fields that were swept.
 type final struct {
 	name, title, label string
-	list               func(*bench.Measured) []bench.Number
+	of                 measure
 }
 
-var finals = []final{
-	{"loss", "Test loss", "test loss at the end, mean of an example", func(c *bench.Measured) []bench.Number { return c.TestLoss }},
-	{"accuracy", "Test accuracy", "test accuracy at the end, % of the examples", func(c *bench.Measured) []bench.Number { return percent(c.TestAccuracy) }},
-	{"rmse", "Test RMSE", "test RMSE at the end, in units of the target", func(c *bench.Measured) []bench.Number { return c.TestRMSE }},
-	{"r2", "Test R²", "test R² at the end, share of the variance", func(c *bench.Measured) []bench.Number { return c.TestR2 }},
-	{"rate", "Examples a second", "examples trained, 1/s", func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }},
+// finals are the scores at the end, and the speed.
+func finals() (all []final) {
+	for _, s := range scores {
+		f := final{s.name, s.title, strings.Replace(s.label, ",", " at the end,", 1), s.end}
+		if s.name == "accuracy" {
+			f.of = percent(s.end)
+		}
+		all = append(all, f)
+	}
+	return append(all, final{"rate", "Examples a second", "examples trained, 1/s", rate})
 }
 
 // swept is the finals over each field of numbers that was swept, a series for each choice of
@@ -32,10 +37,10 @@ var finals = []final{
 // field, and the rest is held at the values of the best case.
 func (g *group) swept() (all []figure.Figure) {
 	for i, field := range g.fields {
-		if !numbers(g.cases, field) {
+		if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return !finite(number(valueOf(c, field))) }) {
 			continue
 		}
-		by := without(g.fields, field)
+		by := slices.Delete(slices.Clone(g.fields), i, i+1)
 		cases, held := g.cases, ""
 		if choices(cases, by) > tellApart {
 			by = []string{g.fields[(i+1)%len(g.fields)]}
@@ -44,18 +49,14 @@ func (g *group) swept() (all []figure.Figure) {
 		if choices(cases, by) == len(cases) {
 			continue // a point each: nothing goes along this field
 		}
-		for _, f := range finals {
-			all = append(all, over(cases, f, field, by, g.part(), held))
+		for _, f := range finals() {
+			all = append(all, over(cases, f, field, by, g.name, held))
 		}
 	}
 	if len(all) == 0 && len(g.cases) <= 16 {
-		all = append(all, g.byCase(finals[0]), g.byCase(finals[1]))
+		all = append(all, g.byCase(finals()[0]), g.byCase(finals()[1]))
 	}
 	return shown(all...)
-}
-
-func without(fields []string, field string) []string {
-	return slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return f == field })
 }
 
 // choice is what a case says itself of some fields, in words; if that is nothing, what it has.
@@ -82,21 +83,6 @@ func choices(cases []*bench.Measured, fields []string) int {
 	return len(different)
 }
 
-// numbers says whether a field has numbers in all cases, and several.
-func numbers(cases []*bench.Measured, field string) bool {
-	var different []float64
-	for _, c := range cases {
-		x := number(valueOf(c, field))
-		if !finite(x) {
-			return false
-		}
-		if !slices.Contains(different, x) {
-			different = append(different, x)
-		}
-	}
-	return len(different) > 1
-}
-
 // number is a value as a number, of a duration its seconds; NaN if it is neither.
 func number(value string) float64 {
 	if x, err := strconv.ParseFloat(value, 64); err == nil {
@@ -108,23 +94,26 @@ func number(value string) float64 {
 	return nan
 }
 
-// best is the case with the least median test loss; nil if no case has one.
-func (g *group) best() *bench.Measured {
-	var best *bench.Measured
-	least := math.Inf(1)
-	for _, c := range g.cases {
-		if s := bench.Summarize(c.TestLoss); s.N > 0 && s.Median < least {
-			best, least = c, s.Median
-		}
+// byLoss is the cases from the least median test loss to the greatest; those that have
+// none come last.
+func (g *group) byLoss() []*bench.Measured {
+	cases := slices.Clone(g.cases)
+	slices.SortStableFunc(cases, func(a, b *bench.Measured) int { return cmp.Compare(finalLoss(a), finalLoss(b)) })
+	return cases
+}
+
+func finalLoss(c *bench.Measured) float64 {
+	if s := bench.Summarize(c.TestLoss); s.N > 0 {
+		return s.Median
 	}
-	return best
+	return math.Inf(1)
 }
 
 // slice is the cases that have the best case's values in all fields but two, and these
 // values in words.
 func (g *group) slice(field, next string) (cases []*bench.Measured, held string) {
-	best := g.best()
-	if best == nil {
+	best := g.byLoss()[0]
+	if math.IsInf(finalLoss(best), 1) {
 		return g.cases, ""
 	}
 	var words []string
@@ -145,11 +134,7 @@ func (g *group) slice(field, next string) (cases []*bench.Measured, held string)
 
 // over is a figure of what cases come to, over one field, by others.
 func over(cases []*bench.Measured, what final, field string, by []string, part, held string) figure.Figure {
-	f := figure.Figure{
-		Name: anchor(part + " " + what.name + " by " + field), Title: within(what.title+" by "+field, part),
-		Caption: "Median of the repeats; a thin line is the range." + held,
-		X:       figure.Axis{Label: unit(field)}, Y: figure.Axis{Label: what.label},
-	}
+	f := chart(part, what.name+" by "+field, what.title+" by "+field, aboutPoints+held, axisOf(field), what.label)
 	low, high := math.Inf(1), 0.0
 	var names []string
 	for _, c := range cases {
@@ -166,10 +151,10 @@ func over(cases []*bench.Measured, what final, field string, by []string, part, 
 			}
 			f.Series = append(f.Series, figure.Series{Name: name, Color: color})
 		}
-		f.Series[at].Points = append(f.Series[at].Points, point(x, what.list(c)))
+		f.Series[at].Points = append(f.Series[at].Points, point(x, what.of(c)))
 	}
 	for _, s := range f.Series {
-		slices.SortFunc(s.Points, func(a, b figure.Point) int { return int(math.Copysign(1, a.X-b.X)) })
+		slices.SortFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
 	}
 	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
 	what.calm(&f)
@@ -177,8 +162,10 @@ func over(cases []*bench.Measured, what final, field string, by []string, part, 
 	return f
 }
 
-// unit is a field as the label of an axis.
-func unit(field string) string {
+const aboutPoints = "Median of the repeats; a thin line is the range."
+
+// axisOf is a field as the label of an axis.
+func axisOf(field string) string {
 	switch field {
 	case "workers":
 		return "worker processes"
@@ -198,15 +185,12 @@ func unit(field string) string {
 
 // byCase is a bar for each case, where what was swept is not a number.
 func (g *group) byCase(what final) figure.Figure {
-	f := figure.Figure{
-		Name: anchor(g.part() + " " + what.name + " by case"), Title: within(what.title+" by case", g.part()),
-		Caption: "Median of the repeats; a thin line is the range.",
-		X:       figure.Axis{Label: "case", Names: []string{}}, Y: figure.Axis{Label: what.label, Zero: true},
-		Series: []figure.Series{{Kind: figure.Bars}},
-	}
+	f := chart(g.name, what.name+" by case", what.title+" by case", aboutPoints, "case", what.label)
+	f.Y.Zero = true
+	f.Series = []figure.Series{{Kind: figure.Bars}}
 	for i, c := range g.cases {
 		f.X.Names = append(f.X.Names, c.Name)
-		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.list(c)))
+		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.of(c)))
 	}
 	what.calm(&f)
 	return f
@@ -246,40 +230,21 @@ func (what final) calm(f *figure.Figure) {
 	}
 }
 
-// leading is how the cases learned that ended with the least test loss.
+// leading is how the cases learned that ended with the least test loss: as many as curves
+// can be told apart, and none that ended so far from the best that it would press the others
+// together.
 func (g *group) leading() []figure.Figure {
-	p, caption := g.leaders(), medians
-	if few, all := len(p.cases), len(g.cases); few < all {
-		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", few, all)
-	}
-	return curves(p, caption)
-}
-
-// leaders is the cases with the least test loss: as many as curves can be told apart, and
-// none that ended so far from the best that it would press the others together.
-func (g *group) leaders() panel {
-	cases := slices.Clone(g.cases)
-	loss := func(c *bench.Measured) float64 {
-		if s := bench.Summarize(c.TestLoss); s.N > 0 {
-			return s.Median
-		}
-		return math.Inf(1)
-	}
-	slices.SortStableFunc(cases, func(a, b *bench.Measured) int {
-		switch x, y := loss(a), loss(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
-	p := panel{part: g.part()}
+	p := panel{part: g.name}
+	cases := g.byLoss()
 	for i, c := range cases[:min(len(cases), tellApart)] {
-		if i > 0 && loss(c) > 20*loss(cases[0]) {
+		if i > 0 && finalLoss(c) > 20*finalLoss(cases[0]) {
 			break
 		}
 		p.cases = append(p.cases, entry{c.Name, i, c})
 	}
-	return p
+	caption := aboutMedians
+	if few, all := len(p.cases), len(cases); few < all {
+		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", few, all)
+	}
+	return curves(p, caption, scores)
 }

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -49,13 +50,13 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 	if s.empty() {
 		return span{0, 1}
 	}
-	positive, negative := s.lo >= 0, s.lo < 0 && s.hi <= 0
 	if zero && !a.log() {
 		s = s.with(0)
 	}
 	if s.hi-s.lo <= 1e-9*max(math.Abs(s.lo), math.Abs(s.hi), 1e-290) {
 		s = a.around((s.lo + s.hi) / 2)
 	}
+	positive, negative := s.lo >= 0, s.hi <= 0
 	pad := (s.hi - s.lo) * margin
 	if s.lo != 0 || a.log() {
 		s.lo -= pad
@@ -109,15 +110,9 @@ func (a *Axis) ticks(s span, n int) []tick {
 
 // decades are powers of ten: all, or every second, third and so on.
 func (a *Axis) decades(s span, n int) []tick {
-	first, last := int(math.Ceil(s.lo)), int(math.Floor(s.hi))
-	every := max(1, (last-first+n)/n)
-	var ticks []tick
-	for d := first; d <= last; d++ {
-		if d%every == 0 {
-			ticks = append(ticks, tick{float64(d), a.single(math.Pow10(d), math.Pow10(d), s)})
-		}
-	}
-	return ticks
+	all := a.mantissas(s, 1)
+	every := max(1, (len(all)+n-1)/n)
+	return slices.DeleteFunc(all, func(t tick) bool { return int(t.place)%every != 0 })
 }
 
 // mantissas are the multiples of powers of ten.

@@ -2,43 +2,41 @@ package figure
 
 import (
 	"math"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // drawBars draws one row of bars, the i-th of those that stand side by side.
-func (l *layout) drawBars(p *pen, d *drawn, i int) {
-	scale := float64(l.plot.Max.X-l.plot.Min.X) / (l.x.hi - l.x.lo)
-	slot := vg.Length(2 * d.extent * scale * 0.8)
+func (l *layout) drawBars(p pen, d *drawn, i int) {
+	scale := (l.plot.Max.X - l.plot.Min.X) / (l.x.hi - l.x.lo)
+	slot := 2 * d.extent * scale * 0.8
 	if slot > 160 {
 		slot = 160 // a single bar is no wall
 	}
-	wide := slot / vg.Length(l.bars())
+	wide := slot / float64(l.bars())
 	foot := l.atY(l.y.lo)
 	if !l.Y.log() {
 		foot = l.atY(0)
 	}
 	for _, s := range d.seen(l, wide) {
-		from := l.atX(s.x) - slot/2 + vg.Length(i)*wide
+		from := l.atX(s.x) - slot/2 + float64(i)*wide
 		gap := min(1, wide/5)
-		d.bar(p, vg.Point{X: from, Y: foot}, vg.Point{X: from + max(wide-gap, 0.5), Y: l.atY(s.y)})
+		d.bar(p, xy{from, foot}, xy{from + max(wide-gap, 0.5), l.atY(s.y)})
 		l.drawRange(p, ink, from+(wide-gap)/2, s)
 	}
 }
 
 // bar draws one bar between two corners.
-func (d *drawn) bar(p *pen, a, b vg.Point) {
+func (d *drawn) bar(p pen, a, b xy) {
 	if !d.hollow {
 		box(p, d.hue, a, b)
 		return
 	}
 	box(p, d.tint, a, b)
-	p.line(d.hue, rangeLine, nil, a, vg.Point{X: a.X, Y: b.Y}, b, vg.Point{X: b.X, Y: a.Y})
+	p.line(d.hue, rangeLine, nil, a, xy{a.X, b.Y}, b, xy{b.X, a.Y})
 }
 
 // seen is the points that have a bar: all, or where bars are thinner than a pixel the one
 // that is furthest from 0 in each column.
-func (d *drawn) seen(l *layout, wide vg.Length) []spot {
+func (d *drawn) seen(l *layout, wide float64) []spot {
 	var seen []spot
 	index := map[int]int{}
 	for _, s := range d.points {
@@ -61,7 +59,7 @@ func (d *drawn) seen(l *layout, wide vg.Length) []spot {
 }
 
 // drawSteps draws a histogram: its outline, and what is below it lightly filled.
-func (l *layout) drawSteps(p *pen, d *drawn) {
+func (l *layout) drawSteps(p pen, d *drawn) {
 	if len(d.points) == 0 {
 		return
 	}
@@ -69,24 +67,24 @@ func (l *layout) drawSteps(p *pen, d *drawn) {
 	if !l.Y.log() {
 		foot = l.atY(0)
 	}
-	outline := []vg.Point{{X: l.atX(d.points[0].x), Y: foot}}
+	outline := []xy{{l.atX(d.points[0].x), foot}}
 	for i, s := range d.points {
 		next := s.x + d.extent
 		if i+1 < len(d.points) {
 			next = d.points[i+1].x
 		}
 		y := l.atY(s.y)
-		outline = append(outline, vg.Point{X: l.atX(s.x), Y: y}, vg.Point{X: l.atX(next), Y: y})
+		outline = append(outline, xy{l.atX(s.x), y}, xy{l.atX(next), y})
 	}
-	outline = append(outline, vg.Point{X: outline[len(outline)-1].X, Y: foot})
+	outline = append(outline, xy{outline[len(outline)-1].X, foot})
 	outline = thin(outline)
 	p.area(d.tint, outline...)
 	p.line(d.hue, dataLine*0.75, d.dash, outline...)
 }
 
 // box fills a rectangle.
-func box(p *pen, r role, a, b vg.Point) {
-	p.area(r, a, vg.Point{X: a.X, Y: b.Y}, b, vg.Point{X: b.X, Y: a.Y})
+func box(p pen, r role, a, b xy) {
+	p.area(r, a, xy{a.X, b.Y}, b, xy{b.X, a.Y})
 }
 
 // marks is the number of shapes of marks.
@@ -94,29 +92,18 @@ const marks = 8
 
 // mark draws one of the shapes: disc, square, triangle, diamond, triangle on its tip, plus,
 // cross and ring.
-func mark(p *pen, r role, shape int, at vg.Point) {
-	around := func(size float64, from float64, n int) []vg.Point {
-		corners := make([]vg.Point, n)
+func mark(p pen, r role, shape int, at xy) {
+	around := func(size float64, from float64, n int) []xy {
+		corners := make([]xy, n)
 		for i := range corners {
 			sin, cos := math.Sincos((from + 360*float64(i)/float64(n)) * math.Pi / 180)
-			corners[i] = vg.Point{X: at.X + vg.Length(size*cos), Y: at.Y + vg.Length(size*sin)}
+			corners[i] = xy{at.X + size*cos, at.Y + size*sin}
 		}
 		return corners
 	}
-	p.SetColor(p.color(r))
 	switch shape {
 	case 0, 7:
-		var disc vg.Path
-		disc.Move(vg.Point{X: at.X + radius, Y: at.Y})
-		disc.Arc(at, radius, 0, 2*math.Pi)
-		disc.Close()
-		if shape == 0 {
-			p.Fill(disc)
-			return
-		}
-		p.SetLineWidth(dataLine)
-		p.SetLineDash(nil, 0)
-		p.Stroke(disc)
+		p.disc(r, at, shape == 7)
 	case 1:
 		p.area(r, around(radius*1.3, 45, 4)...)
 	case 2:

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // Widths of lines.
@@ -17,19 +15,28 @@ const (
 	manyMarks = 60 // from here on only marks that stand apart are drawn
 )
 
+// pen draws on the text of an SVG, or on pixels.
+type pen interface {
+	line(r role, width float64, dash []float64, points ...xy)
+	area(r role, corners ...xy)
+	disc(r role, at xy, hollow bool)
+	text(at xy, a anchor, r role, size float64, text string)
+}
+
 // draw draws what is behind first: grid, comparisons, areas, lines, text.
-func (l *layout) draw(p *pen) {
+func (l *layout) draw(p pen) {
 	l.drawGrid(p)
 	bar := 0
-	for _, kinds := range [][]Kind{{Ideal}, {Bars, Steps}, {Curve}, {Line}} {
+	for _, kind := range []Kind{Ideal, Bars, Steps, Curve, Line} {
 		for _, d := range l.drawn {
 			switch {
-			case d.Kind == Bars && kinds[0] == Bars:
+			case d.Kind != kind:
+			case kind == Bars:
 				l.drawBars(p, d, bar)
 				bar++
-			case d.Kind == Steps && kinds[0] == Bars:
+			case kind == Steps:
 				l.drawSteps(p, d)
-			case d.Kind == kinds[0]:
+			default:
 				l.drawLine(p, d)
 			}
 		}
@@ -38,115 +45,115 @@ func (l *layout) draw(p *pen) {
 	l.drawText(p)
 	l.drawLegend(p)
 	if l.empty {
-		p.text(vg.Point{X: (l.plot.Min.X + l.plot.Max.X) / 2, Y: (l.plot.Min.Y + l.plot.Max.Y) / 2}, middle, dim, textSize, "no data")
+		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, (l.plot.Min.Y + l.plot.Max.Y) / 2}, middle, dim, textSize, "no data")
 	}
 }
 
 // drawGrid draws a thin line at each label of y; where x has labels, the axis has ticks.
-func (l *layout) drawGrid(p *pen) {
+func (l *layout) drawGrid(p pen) {
 	for _, t := range l.yTicks {
 		y := l.atY(t.place)
-		p.line(grid, thinLine, nil, vg.Point{X: l.plot.Min.X, Y: y}, vg.Point{X: l.plot.Max.X, Y: y})
-		p.text(vg.Point{X: l.plot.Min.X - tickLength - 1, Y: y - tickSize*0.35}, stop, dim, tickSize, t.label)
+		p.line(grid, thinLine, nil, xy{l.plot.Min.X, y}, xy{l.plot.Max.X, y})
+		p.text(xy{l.plot.Min.X - tickLength - 1, y - tickSize*0.35}, stop, dim, tickSize, t.label)
 	}
 	for _, t := range l.Y.minor(l.y) {
 		y := l.atY(t.place)
-		p.line(dim, thinLine/2, nil, vg.Point{X: l.plot.Min.X, Y: y}, vg.Point{X: l.plot.Min.X + tickLength/2, Y: y})
+		p.line(dim, thinLine/2, nil, xy{l.plot.Min.X, y}, xy{l.plot.Min.X + tickLength/2, y})
 	}
 }
 
 // drawAxis draws the foot of the plot, or the line of 0 if that is within it, and the
 // ticks of x.
-func (l *layout) drawAxis(p *pen) {
+func (l *layout) drawAxis(p pen) {
 	foot := l.plot.Min.Y
 	if !l.Y.log() && l.y.has(0) {
 		y := l.atY(0)
-		p.line(dim, thinLine, nil, vg.Point{X: l.plot.Min.X, Y: y}, vg.Point{X: l.plot.Max.X, Y: y})
+		p.line(dim, thinLine, nil, xy{l.plot.Min.X, y}, xy{l.plot.Max.X, y})
 	} else {
-		p.line(dim, thinLine, nil, l.plot.Min, vg.Point{X: l.plot.Max.X, Y: foot})
+		p.line(dim, thinLine, nil, l.plot.Min, xy{l.plot.Max.X, foot})
 	}
 	if len(l.X.Names) == 0 && !l.empty {
 		for _, t := range l.X.minor(l.x) {
-			p.line(dim, thinLine/2, nil, vg.Point{X: l.atX(t.place), Y: foot}, vg.Point{X: l.atX(t.place), Y: foot - tickLength/2})
+			p.line(dim, thinLine/2, nil, xy{l.atX(t.place), foot}, xy{l.atX(t.place), foot - tickLength/2})
 		}
 	}
 	for _, t := range l.xTicks {
 		x, y := l.atX(t.place), foot-tickLength-tickSize
 		switch {
 		case l.names.slanted:
-			p.slanted(vg.Point{X: x + 3, Y: foot - tickLength - tickSize*0.7}, dim, tickSize, t.label)
+			p.text(xy{x + 3, foot - tickLength - tickSize*0.7}, rising, dim, tickSize, t.label)
 			continue
 		case l.names.lines == 0:
-			p.line(dim, thinLine, nil, vg.Point{X: x, Y: foot}, vg.Point{X: x, Y: foot - tickLength})
+			p.line(dim, thinLine, nil, xy{x, foot}, xy{x, foot - tickLength})
 		}
 		for i, line := range strings.Split(t.label, "\n") {
-			p.text(vg.Point{X: x, Y: y - vg.Length(i)*tickSize*1.1}, middle, dim, tickSize, line)
+			p.text(xy{x, y - float64(i)*tickSize*1.1}, middle, dim, tickSize, line)
 		}
 	}
 }
 
 // drawText writes the title and what the axes are: y's above it, where it can be read
 // without turning the head.
-func (l *layout) drawText(p *pen) {
+func (l *layout) drawText(p pen) {
 	y := l.height - edge
 	for _, line := range l.title {
 		y -= titleHeight
-		p.text(vg.Point{X: edge, Y: y + 5}, start, ink, titleSize, line)
+		p.text(xy{edge, y + 5}, start, ink, titleSize, line)
 	}
-	y = l.plot.Max.Y + 10 + vg.Length(len(l.yLabel)-1)*lineHeight
+	y = l.plot.Max.Y + 10 + float64(len(l.yLabel)-1)*lineHeight
 	for _, line := range l.yLabel {
-		p.text(vg.Point{X: edge, Y: y}, start, ink, textSize, line)
+		p.text(xy{edge, y}, start, ink, textSize, line)
 		y -= lineHeight
 	}
 	y = l.plot.Min.Y - tickLength - l.names.height - 4
 	for _, line := range l.xLabel {
 		y -= lineHeight
-		p.text(vg.Point{X: (l.plot.Min.X + l.plot.Max.X) / 2, Y: y + 3}, middle, ink, textSize, line)
+		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, y + 3}, middle, ink, textSize, line)
 	}
 }
 
 // drawLegend draws a sample of each series and its name.
-func (l *layout) drawLegend(p *pen) {
-	y := edge + vg.Length(len(l.legend))*(lineHeight+2)
+func (l *layout) drawLegend(p pen) {
+	y := edge + float64(len(l.legend))*(lineHeight+2)
 	for _, row := range l.legend {
 		y -= lineHeight + 2
 		for _, e := range row {
-			e.sample(p, vg.Point{X: e.at, Y: y + 8})
-			p.text(vg.Point{X: e.at + keyWidth + 6, Y: y + 8 - textSize*0.35}, start, ink, textSize, e.name)
+			e.sample(p, xy{e.at, y + 8})
+			p.text(xy{e.at + keyWidth + 6, y + 8 - textSize*0.35}, start, ink, textSize, e.name)
 		}
 	}
 }
 
 // sample is a series in the legend, from its left.
-func (d *drawn) sample(p *pen, at vg.Point) {
-	to := vg.Point{X: at.X + keyWidth, Y: at.Y}
+func (d *drawn) sample(p pen, at xy) {
+	to := xy{at.X + keyWidth, at.Y}
 	switch d.Kind {
 	case Bars:
-		d.bar(p, vg.Point{X: at.X + 8, Y: at.Y - 5}, vg.Point{X: to.X - 4, Y: at.Y + 5})
+		d.bar(p, xy{at.X + 8, at.Y - 5}, xy{to.X - 4, at.Y + 5})
 	case Steps:
-		a, b := vg.Point{X: at.X + 4, Y: at.Y - 5}, vg.Point{X: to.X, Y: at.Y + 4}
+		a, b := xy{at.X + 4, at.Y - 5}, xy{to.X, at.Y + 4}
 		box(p, d.tint, a, b)
-		p.line(d.hue, dataLine, d.dash, vg.Point{X: a.X, Y: b.Y}, b)
+		p.line(d.hue, dataLine, d.dash, xy{a.X, b.Y}, b)
 	case Ideal:
 		p.line(dim, thinLine, idealDash, at, to)
 	default:
 		p.line(d.hue, dataLine, d.dash, at, to)
 		if d.Kind == Line {
-			mark(p, d.hue, d.mark, vg.Point{X: at.X + keyWidth/2, Y: at.Y})
+			mark(p, d.hue, d.mark, xy{at.X + keyWidth/2, at.Y})
 		}
 	}
 }
 
 // idealDash is the dash of what is only there to compare with.
-var idealDash = []vg.Length{4, 3}
+var idealDash = []float64{4, 3}
 
 // drawLine draws a line, its ranges and its marks.
-func (l *layout) drawLine(p *pen, d *drawn) {
+func (l *layout) drawLine(p pen, d *drawn) {
 	for _, run := range d.runs() {
 		if d.Kind == Curve && slices.ContainsFunc(run, spot.ranged) {
 			l.drawBand(p, d, run)
 		}
-		points := make([]vg.Point, len(run))
+		points := make([]xy, len(run))
 		for i, s := range run {
 			points[i] = l.at(s)
 			points[i].X += d.beside
@@ -166,39 +173,39 @@ func (l *layout) drawLine(p *pen, d *drawn) {
 }
 
 // drawMarks marks the points of a line and their ranges.
-func (l *layout) drawMarks(p *pen, d *drawn, run []spot, points []vg.Point) {
+func (l *layout) drawMarks(p pen, d *drawn, run []spot, points []xy) {
 	least := 0.0
 	if len(points) > manyMarks {
 		least = 5 * radius
 	}
 	last := math.Inf(-1)
 	for i, at := range points {
-		if math.Abs(float64(at.X)-last) < least {
+		if math.Abs(at.X-last) < least {
 			continue
 		}
-		last = float64(at.X)
+		last = at.X
 		l.drawRange(p, d.hue, at.X, run[i])
 		mark(p, d.hue, d.mark, at)
 	}
 }
 
 // drawRange draws the range of a point as an upright line.
-func (l *layout) drawRange(p *pen, r role, x vg.Length, s spot) {
+func (l *layout) drawRange(p pen, r role, x float64, s spot) {
 	if s.ranged() {
-		p.line(r, rangeLine, nil, vg.Point{X: x, Y: l.atY(s.low)}, vg.Point{X: x, Y: l.atY(s.high)})
+		p.line(r, rangeLine, nil, xy{x, l.atY(s.low)}, xy{x, l.atY(s.high)})
 	}
 }
 
 // drawBand fills the ranges of a curve.
-func (l *layout) drawBand(p *pen, d *drawn, run []spot) {
-	var low, high []vg.Point
+func (l *layout) drawBand(p pen, d *drawn, run []spot) {
+	var low, high []xy
 	for _, s := range run {
 		a, b := s.y, s.y
 		if s.ranged() {
 			a, b = s.low, s.high
 		}
-		low = append(low, vg.Point{X: l.atX(s.x), Y: l.atY(a)})
-		high = append(high, vg.Point{X: l.atX(s.x), Y: l.atY(b)})
+		low = append(low, xy{l.atX(s.x), l.atY(a)})
+		high = append(high, xy{l.atX(s.x), l.atY(b)})
 	}
 	low, high = thin(low), thin(high)
 	for i := range low {

@@ -2,14 +2,6 @@
 // or dark theme, and as PNG. It knows nothing of learning.
 package figure
 
-import (
-	"bytes"
-	"io"
-
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
-)
-
 // Figure is a diagram: its axes are labelled, with units, and its series are told apart
 // by colour, dash and mark.
 type Figure struct {
@@ -48,29 +40,6 @@ const (
 	Line  Kind = iota // points joined, each with its mark and range
 	Curve             // points joined, without marks: for many points
 	Ideal             // a thin dashed line, drawn first
-	Bars              // a bar from 0 at each X, side by side with those of other series
+	Bars              // a bar from 0 at each X, a whole number, side by side with those of other series
 	Steps             // a histogram: constant from each X to the next
 )
-
-// SVG writes the figure as one svg element, which can stand in a page or alone as a file.
-// It takes the page's font and ink, and is as wide as its place, to 640 pixels.
-func (f *Figure) SVG(w io.Writer) error {
-	l := f.layout()
-	c := vgsvg.New(l.width, l.height)
-	l.draw(&pen{Canvas: c, themed: true})
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return err
-	}
-	_, err := w.Write(f.themed(b.Bytes(), l))
-	return err
-}
-
-// PNG writes the figure in its light colours, 1,200 pixels wide.
-func (f *Figure) PNG(w io.Writer) error {
-	l := f.layout()
-	c := vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(dotsPerInch))
-	l.draw(&pen{Canvas: c})
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
-}

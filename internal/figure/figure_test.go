@@ -18,7 +18,6 @@ import (
 type element struct {
 	name, text string
 	attr       map[string]string
-	turned     bool // by a group around it
 }
 
 // parsed is a figure's SVG, read back by a strict reader of XML.
@@ -41,7 +40,7 @@ func parsed(t rapid.TB, f *Figure) (svg string, all []element) {
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
-			e := element{name: token.Name.Local, attr: map[string]string{}, turned: len(open) > 2}
+			e := element{name: token.Name.Local, attr: map[string]string{}}
 			for _, a := range token.Attr {
 				e.attr[a.Name.Local] = a.Value
 			}
@@ -57,11 +56,11 @@ func parsed(t rapid.TB, f *Figure) (svg string, all []element) {
 	}
 }
 
-// corners are the numbers of a path.
+// corners are the numbers of a path; y grows upwards, as values do.
 func corners(t rapid.TB, e element) (xy [][2]float64) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`[ML]([^,]*),([^MLAZ]*)`).FindAllStringSubmatch(e.attr["d"], -1) {
-		xy = append(xy, [2]float64{number(t, m[1]), number(t, m[2])})
+		xy = append(xy, [2]float64{number(t, m[1]), -number(t, m[2])})
 	}
 	return xy
 }

@@ -2,8 +2,6 @@ package figure
 
 import (
 	"math"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // Sizes, in pixels of an SVG that is drawn as wide as it says. Everything grows and shrinks
@@ -18,17 +16,19 @@ const (
 	slant       = 42 // degrees, of names that have no room
 	longestName = 165
 	keyWidth    = 26 // of a legend's sample
-	dotsPerInch = 180
 )
+
+// xy is a place in the figure, from its lower left corner.
+type xy struct{ X, Y float64 }
 
 // layout is a figure whose sizes are known.
 type layout struct {
 	*Figure
-	width, height vg.Length
+	width, height float64
 	x, y          span
 	xTicks        []tick
 	yTicks        []tick
-	plot          vg.Rectangle
+	plot          struct{ Min, Max xy }
 	drawn         []*drawn
 	title         []string
 	xLabel        []string
@@ -42,7 +42,7 @@ type layout struct {
 type entry struct {
 	*drawn
 	name string
-	at   vg.Length // from the left
+	at   float64 // from the left
 }
 
 // layout gives everything its place, from the outside to the inside: what is beside the
@@ -63,12 +63,12 @@ func (f *Figure) layout() *layout {
 	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-l.plot.Min.X, 2)
 	l.legend = l.rows()
 
-	y := vg.Length(edge)
-	y += vg.Length(len(l.legend)) * (lineHeight + 2)
-	y += vg.Length(len(l.xLabel))*lineHeight + l.names.height + tickLength + 6
+	y := float64(edge)
+	y += float64(len(l.legend)) * (lineHeight + 2)
+	y += float64(len(l.xLabel))*lineHeight + l.names.height + tickLength + 6
 	l.plot.Min.Y, l.plot.Max.Y = y, y+plotHeight
-	y = l.plot.Max.Y + vg.Length(len(l.yLabel))*lineHeight + 8
-	l.height = vg.Length(math.Ceil(float64(y + vg.Length(len(l.title))*titleHeight + edge)))
+	y = l.plot.Max.Y + float64(len(l.yLabel))*lineHeight + 8
+	l.height = math.Ceil(y + float64(len(l.title))*titleHeight + edge)
 	return l
 }
 
@@ -145,7 +145,7 @@ func (l *layout) fitX() {
 
 // standOut makes room beside the plot for labels of x that stand out of it.
 func (l *layout) standOut() {
-	var left, right vg.Length
+	var left, right float64
 	for _, t := range l.xTicks {
 		x, half := l.atX(t.place), width(t.label, tickSize)/2
 		left, right = max(left, edge-(x-half)), max(right, x+half-(l.width-edge))
@@ -178,7 +178,7 @@ func (l *layout) fits(ticks []tick) bool {
 	for i, a := range ticks {
 		for _, b := range ticks[:i] {
 			gap := l.atX(a.place) - l.atX(b.place)
-			if vg.Length(math.Abs(float64(gap))) < (width(a.label, tickSize)+width(b.label, tickSize))/2+8 {
+			if math.Abs(gap) < (width(a.label, tickSize)+width(b.label, tickSize))/2+8 {
 				return false
 			}
 		}
@@ -187,18 +187,18 @@ func (l *layout) fits(ticks []tick) bool {
 }
 
 // atX is where a place of the x axis is in the figure.
-func (l *layout) atX(place float64) vg.Length {
-	return l.plot.Min.X + vg.Length((place-l.x.lo)/(l.x.hi-l.x.lo))*(l.plot.Max.X-l.plot.Min.X)
+func (l *layout) atX(place float64) float64 {
+	return l.plot.Min.X + (place-l.x.lo)/(l.x.hi-l.x.lo)*(l.plot.Max.X-l.plot.Min.X)
 }
 
 // atY is where a place of the y axis is in the figure; what is below all others, as
 // nothing is on a logarithmic axis, is at its foot.
-func (l *layout) atY(place float64) vg.Length {
-	at := l.plot.Min.Y + vg.Length((place-l.y.lo)/(l.y.hi-l.y.lo))*(l.plot.Max.Y-l.plot.Min.Y)
+func (l *layout) atY(place float64) float64 {
+	at := l.plot.Min.Y + (place-l.y.lo)/(l.y.hi-l.y.lo)*(l.plot.Max.Y-l.plot.Min.Y)
 	return max(at, l.plot.Min.Y)
 }
 
-func (l *layout) at(p spot) vg.Point { return vg.Point{X: l.atX(p.x), Y: l.atY(p.y)} }
+func (l *layout) at(p spot) xy { return xy{l.atX(p.x), l.atY(p.y)} }
 
 // rows breaks the legend into lines.
 func (l *layout) rows() [][]entry {
@@ -224,8 +224,8 @@ func (l *layout) rows() [][]entry {
 	return rows
 }
 
-func widest(ticks []tick) vg.Length {
-	w := vg.Length(0)
+func widest(ticks []tick) float64 {
+	w := float64(0)
 	for _, t := range ticks {
 		w = max(w, width(t.label, tickSize))
 	}

@@ -48,37 +48,51 @@ func TestOddFigures(t *testing.T) {
 			Title: oddText().Draw(t, "title"), X: oddAxis(t, "x"), Y: oddAxis(t, "y"),
 			Series: rapid.SliceOfN(oddSeries(), 0, 5).Draw(t, "series"),
 		}
-		_, all := parsed(t, f)
-		wide, high := number(t, all[0].attr["width"]), number(t, all[0].attr["height"])
-		if wide != figureWidth || high > 1000 {
-			t.Fatalf("%v by %v", wide, high)
-		}
-		for _, e := range all {
-			switch {
-			case e.name == "path":
-				for _, c := range corners(t, e) {
-					inside(t, c[0], c[1], wide, high)
-				}
-			case e.name == "text" && !e.turned:
-				x, y := number(t, e.attr["x"]), -number(t, e.attr["y"])
-				font := face(textSize)
-				w := font.Width(e.text).Points() // not narrower than it is drawn, but for the title
-				inside(t, x, y, wide, high)
-				switch e.attr["text-anchor"] {
-				case "start":
-					inside(t, x+w, y, wide, high)
-				case "middle":
-					inside(t, x+w/2*tickSize/textSize, y, wide, high)
-					inside(t, x-w/2*tickSize/textSize, y, wide, high)
-				case "end":
-					inside(t, x-w*tickSize/textSize, y, wide, high)
-				}
-			}
-		}
+		allInside(t, f)
 	})
 }
 
-func inside(t *rapid.T, x, y, wide, high float64) {
+// TestTinyNumbers has numbers too small for an axis of their own.
+func TestTinyNumbers(t *testing.T) {
+	for _, y := range []float64{1e-290, -1e-290, 1e-320, -1e-320} {
+		allInside(t, &Figure{Series: []Series{{Points: []Point{{X: 1, Y: y}}}}})
+	}
+}
+
+// allInside checks that nothing in a figure is outside of it.
+func allInside(t rapid.TB, f *Figure) {
+	t.Helper()
+	_, all := parsed(t, f)
+	wide, high := number(t, all[0].attr["width"]), number(t, all[0].attr["height"])
+	if wide != figureWidth || high > 1000 {
+		t.Fatalf("%v by %v", wide, high)
+	}
+	for _, e := range all {
+		switch {
+		case e.name == "path":
+			for _, c := range corners(t, e) {
+				inside(t, c[0], -c[1], wide, high)
+			}
+		case e.name == "circle":
+			inside(t, number(t, e.attr["cx"]), number(t, e.attr["cy"]), wide, high)
+		case e.name == "text" && e.attr["transform"] == "":
+			x, y := number(t, e.attr["x"]), number(t, e.attr["y"])
+			w := measured(e.text, textSize) // not narrower than it is drawn, but for the title
+			inside(t, x, y, wide, high)
+			switch e.attr["text-anchor"] {
+			case "start":
+				inside(t, x+w, y, wide, high)
+			case "middle":
+				inside(t, x+w/2*tickSize/textSize, y, wide, high)
+				inside(t, x-w/2*tickSize/textSize, y, wide, high)
+			case "end":
+				inside(t, x-w*tickSize/textSize, y, wide, high)
+			}
+		}
+	}
+}
+
+func inside(t rapid.TB, x, y, wide, high float64) {
 	t.Helper()
 	if !(x >= 0 && x <= wide && y >= 0 && y <= high) { // NaN is outside too
 		t.Fatalf("(%v, %v) is outside of %v by %v", x, y, wide, high)

@@ -3,8 +3,6 @@ package figure
 import (
 	"image/color"
 	"strconv"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // The palette, for a white page and for a nearly black one. Each colour has a contrast of
@@ -16,42 +14,30 @@ var (
 	dark  = [8]string{"#7da6fe", "#e19209", "#9ee5a6", "#bf5798", "#2cdcff", "#d05628", "#7f6bdc", "#fec933"}
 )
 
-// role is what a stroke, an area or a text is for, from which its colour follows: a page
-// decides on the colours of its theme after the figure is drawn.
+// role is what a stroke, an area or a text is for, from which its colour follows.
 type role uint8
 
 const (
-	ink  role      = iota + 1 // text
-	dim                       // axes, ticks and what is only there to compare with
-	grid                      // thin lines behind the data
-	hue                       // hue + i: series of colour i
-	tint = hue + 8            // tint + i: an area in this colour through which the grid is seen
-	end  = tint + 8
+	ink  role      = iota // text
+	dim                   // axes, ticks and what is only there to compare with
+	grid                  // thin lines behind the data
+	hue                   // hue + i: series of colour i
+	tint = hue + 8        // tint + i: an area in this colour through which the grid is seen
 )
 
-// Opacities, of 255.
-const (
-	dimness  = 176
-	gridness = 44
-	tintness = 60
-)
-
-// sentinel is the colour by which a role is found again in a drawing.
-func (r role) sentinel() color.Color { return color.NRGBA{R: 0xF1, G: 0x6E, B: byte(r), A: 255} }
-
-// paint is a role's colour on white.
-func (r role) paint() color.Color {
+// color is a role's index into the palette, -1 for ink, and its opacity of 255.
+func (r role) color() (index int, opacity byte) {
 	switch {
 	case r >= tint:
-		return rgb(light[r-tint], tintness)
+		return int(r - tint), 60
 	case r >= hue:
-		return rgb(light[r-hue], 255)
+		return int(r - hue), 255
 	case r == grid:
-		return color.NRGBA{A: gridness}
+		return -1, 44
 	case r == dim:
-		return color.NRGBA{A: dimness}
+		return -1, 176
 	}
-	return color.NRGBA{R: 0x11, G: 0x11, B: 0x11, A: 255}
+	return -1, 255
 }
 
 // rgb reads a colour such as #5878e2.
@@ -63,13 +49,13 @@ func rgb(hex string, alpha byte) color.NRGBA {
 // look is how a series is told apart.
 type look struct {
 	hue, tint role
-	dash      []vg.Length
+	dash      []float64
 	mark      int  // shape of its marks
 	hollow    bool // bars are outlined
 }
 
 // dashes are the patterns of lines; the first is solid.
-var dashes = [][]vg.Length{nil, {7, 2.5}, {2, 2}, {8, 2, 2, 2}}
+var dashes = [][]float64{nil, {7, 2.5}, {2, 2}, {8, 2, 2, 2}}
 
 // wheel is the colour of an index: after the last one comes the first one again.
 func wheel(c int) int { return ((c % len(light)) + len(light)) % len(light) }

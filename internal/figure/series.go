@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot/vg"
 )
 
 // spot is a point by its places on the axes; low and high are NaN without a range.
@@ -25,8 +23,8 @@ type drawn struct {
 	*Series
 	look
 	points []spot
-	extent float64   // of a bar's slot to both sides, and of the last step to the right
-	beside vg.Length // how far a line is drawn beside its places: see dodge
+	extent float64 // of the slot of bars to both sides, and of the last step to the right
+	beside float64 // how far a line is drawn beside its places: see dodge
 }
 
 // prepare finds the places and looks of all series.
@@ -43,17 +41,14 @@ func (l *layout) prepare() []*drawn {
 		for _, p := range s.Points {
 			d.points = append(d.points, l.spot(p))
 		}
-		if s.Kind == Steps {
+		switch s.Kind {
+		case Bars:
+			d.extent = 0.5
+		case Steps:
 			d.sort()
 			d.extent = d.lastStep()
 		}
 		all = append(all, d)
-	}
-	slot := l.slot(all)
-	for _, d := range all {
-		if d.Kind == Bars {
-			d.extent = slot / 2
-		}
 	}
 	return all
 }
@@ -97,34 +92,6 @@ func (d *drawn) lastStep() float64 {
 	return d.points[n-1].x - d.points[n-2].x
 }
 
-// slot is the room of the bars at one place: the least distance between two places.
-func (l *layout) slot(all []*drawn) float64 {
-	var places []float64
-	for _, d := range all {
-		for _, p := range d.points {
-			if d.Kind == Bars && p.ok() {
-				places = append(places, p.x)
-			}
-		}
-	}
-	slices.Sort(places)
-	slot := math.Inf(1)
-	for i := 1; i < len(places); i++ {
-		if gap := places[i] - places[i-1]; gap > 0 {
-			slot = min(slot, gap)
-		}
-	}
-	switch {
-	case len(l.X.Names) > 0:
-		return 1
-	case !math.IsInf(slot, 1):
-		return slot
-	case l.X.log() || len(places) == 0:
-		return 0.3
-	}
-	return max(1, math.Abs(places[0])/2)
-}
-
 // bars is how many series stand side by side as bars.
 func (l *layout) bars() int {
 	n := 0
@@ -141,7 +108,7 @@ func (l *layout) bars() int {
 func (l *layout) dodge() {
 	const apart, most = 4, 16 // pixels, from one to the next and of all
 	var lines []*drawn
-	var places []vg.Length
+	var places []float64
 	at, shared := map[float64]bool{}, false
 	for _, d := range l.drawn {
 		if d.Kind != Line || !slices.ContainsFunc(d.points, spot.ranged) {
@@ -163,13 +130,13 @@ func (l *layout) dodge() {
 		return
 	}
 	slices.Sort(places)
-	n := vg.Length(len(lines))
+	n := float64(len(lines))
 	step := min(apart, most/n)
 	for i := 1; i < len(places); i++ {
 		step = min(step, (places[i]-places[i-1])/3/n)
 	}
 	for i, d := range lines {
-		d.beside = (vg.Length(i) - (n-1)/2) * step
+		d.beside = (float64(i) - (n-1)/2) * step
 	}
 }
 

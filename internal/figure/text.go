@@ -1,16 +1,13 @@
 package figure
 
 import (
-	"image/color"
-	"math"
 	"strings"
 	"sync"
 	"unicode"
 
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"golang.org/x/image/font"
 	"golang.org/x/image/font/opentype"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/vg"
 )
 
 // Sizes of text.
@@ -30,95 +27,34 @@ var sans = sync.OnceValue(func() *opentype.Font {
 	return f
 })
 
-func face(size vg.Length) font.Face {
-	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}, Face: sans()}
+// face is the font in a size of pixels.
+func face(size float64) font.Face {
+	f, err := opentype.NewFace(sans(), &opentype.FaceOptions{Size: size, DPI: 72})
+	if err != nil {
+		panic(err)
+	}
+	return f
 }
 
 // width is how much room a line of text takes: a reader's own font may be wider, as DejaVu
 // Sans is by a seventh.
-func width(text string, size vg.Length) vg.Length {
-	f := face(size)
-	return f.Width(text) * 1.15
+func width(text string, size float64) float64 { return measured(text, size) * 1.15 }
+
+// measured is the width of a text in the font, measured large: widths of letters are rounded.
+func measured(text string, size float64) float64 {
+	const large = 2048
+	return float64(font.MeasureString(face(large), text)) / 64 * size / large
 }
 
-// anchor is the part of a text that stands at its place.
+// anchor is the part of a text's baseline that stands at its place.
 type anchor int
 
 const (
 	start anchor = iota
 	middle
 	stop
+	rising // its end, to which it rises
 )
-
-// The characters that tell the SVG of a text's anchor stand before it; see themed. They
-// are not in any text, since plain takes them away.
-const firstAnchor = '\uE000'
-
-// pen draws on a canvas of SVG, whose colours follow later and whose text knows its
-// anchor, or on one of pixels.
-type pen struct {
-	vg.Canvas
-	themed bool
-}
-
-func (p *pen) color(r role) color.Color {
-	if p.themed {
-		return r.sentinel()
-	}
-	return r.paint()
-}
-
-// text writes a line whose baseline begins, has its middle or ends at a place.
-func (p *pen) text(at vg.Point, a anchor, r role, size vg.Length, text string) {
-	if text == "" {
-		return
-	}
-	p.SetColor(p.color(r))
-	f := face(size)
-	if p.themed {
-		text = string(firstAnchor+rune(a)) + text
-	} else {
-		at.X -= f.Width(text) * vg.Length(a) / 2
-	}
-	p.FillString(f, at, text)
-}
-
-// slanted writes a line that rises to its end at a place.
-func (p *pen) slanted(at vg.Point, r role, size vg.Length, text string) {
-	p.Push()
-	p.Translate(at)
-	p.Rotate(slant * math.Pi / 180)
-	p.text(vg.Point{}, stop, r, size, text)
-	p.Pop()
-}
-
-// line strokes a path, dashed or not.
-func (p *pen) line(r role, width vg.Length, dash []vg.Length, points ...vg.Point) {
-	p.SetColor(p.color(r))
-	p.SetLineWidth(width)
-	p.SetLineDash(dash, 0)
-	p.Stroke(path(points))
-}
-
-// area fills a polygon.
-func (p *pen) area(r role, points ...vg.Point) {
-	p.SetColor(p.color(r))
-	shape := path(points)
-	shape.Close()
-	p.Fill(shape)
-}
-
-func path(points []vg.Point) vg.Path {
-	shape := make(vg.Path, 0, len(points)+1)
-	for i, at := range points {
-		if i == 0 {
-			shape.Move(at)
-		} else {
-			shape.Line(at)
-		}
-	}
-	return shape
-}
 
 // plain is text as a line of what can be seen, and of what XML allows.
 func plain(text string) string {
@@ -135,39 +71,34 @@ func plain(text string) string {
 }
 
 // shorten cuts a text to a width, and shows that it did.
-func shorten(text string, size, room vg.Length) string {
-	if width(text, size) <= room {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) > 500 {
-		runes = runes[:500] // wider than any figure: measure no more
-	}
-	for len(runes) > 0 && width(string(runes)+"…", size) > room {
-		runes = runes[:len(runes)-1]
-	}
-	return strings.TrimRight(string(runes), " ") + "…"
+func shorten(text string, size, room float64) string {
+	return cut(text, size, room, func(runes []rune, n int) string {
+		return strings.TrimRight(string(runes[:n]), " ") + "…"
+	})
 }
 
 // contract cuts a text in its middle, since names often differ in their ends.
-func contract(text string, size, room vg.Length) string {
+func contract(text string, size, room float64) string {
+	return cut(text, size, room, func(runes []rune, n int) string {
+		return string(runes[:n/2]) + "…" + string(runes[len(runes)-n/2:])
+	})
+}
+
+// cut is the text if it has room, else what keep makes of it with as many runes as fit.
+func cut(text string, size, room float64, keep func(runes []rune, n int) string) string {
 	if width(text, size) <= room {
 		return text
 	}
 	runes := []rune(text)
-	short := "…"
-	for n := 1; 2*n < len(runes); n++ {
-		next := string(runes[:n]) + "…" + string(runes[len(runes)-n:])
-		if width(next, size) > room {
-			break
-		}
-		short = next
+	n := min(len(runes)-1, 500) // more are wider than any figure: measure no more
+	for n > 0 && width(keep(runes, n), size) > room {
+		n--
 	}
-	return short
+	return keep(runes, n)
 }
 
 // wrap breaks a text at its spaces into at most n lines; the last is shortened.
-func wrap(text string, size, room vg.Length, n int) []string {
+func wrap(text string, size, room float64, n int) []string {
 	var lines []string
 	rest := strings.Fields(text)
 	for len(rest) > 0 && len(lines) < n-1 {

@@ -1,14 +1,12 @@
 package figure
 
-import "gonum.org/v1/plot/vg"
-
 // thin leaves of the points of a line those that can be seen: of all that follow each other
 // in one column of pixels the first, the last, the highest and the lowest.
-func thin(points []vg.Point) []vg.Point {
+func thin(points []xy) []xy {
 	if len(points) < figureWidth {
 		return points
 	}
-	var kept []vg.Point
+	var kept []xy
 	for from := 0; from < len(points); {
 		to := from
 		low, high := from, from
@@ -32,4 +30,4 @@ func thin(points []vg.Point) []vg.Point {
 	return kept
 }
 
-func column(p vg.Point) int { return int(p.X) }
+func column(p xy) int { return int(p.X) }

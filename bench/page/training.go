@@ -1,0 +1,177 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+
+	"hogwild/bench"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/figure"
+)
+
+// panelOf is runs as cases of one repeat each: they have figures that experiments have too.
+func panelOf(all []*run) (p panel) {
+	for _, r := range all {
+		c := &bench.Measured{Histories: [][]rundir.EpochResult{r.Epochs}, Workers: len(r.workers())}
+		if r.Result != nil && r.Result.Instruments != nil {
+			c.Staleness = r.Result.StalenessHistogram
+		}
+		var rates []bench.Number
+		for _, w := range r.workers() {
+			rates = append(rates, bench.Number(float64(w.Examples)/r.seconds()))
+		}
+		c.WorkerRate = [][]bench.Number{rates}
+		p.cases = append(p.cases, entry{r.legend, r.color, c})
+	}
+	return p
+}
+
+const epochEnds = "At the end of each epoch."
+
+// learned is how the losses and the other scores of runs went, and the learning rate.
+func learned(p panel) (figures []figure.Figure) {
+	if len(p.cases) == 1 {
+		for _, a := range axes {
+			figures = append(figures, losses(p, a))
+		}
+	} else {
+		figures = curves(p, epochEnds, []score{testLoss, trainLoss})
+	}
+	figures = append(figures, curves(p, epochEnds, scores[1:])...)
+	return shown(append(figures, learningRate(p))...)
+}
+
+// losses is both losses of one run.
+func losses(p panel, a axis) figure.Figure {
+	f, train := curve(testLoss, a, p, ""), curve(trainLoss, a, p, "").Series[0]
+	f.Series[0].Name, f.Series[0].Color = "test", 0
+	train.Name, train.Color = "training", 1
+	f.Title = "Loss against " + a.title
+	f.Y.Label = "loss, mean of an example"
+	f.Series = append(f.Series, train)
+	f.Y.Log = decades(f) >= 1.5
+	f.Caption = epochEnds + " An example's training loss is the one just before it was learned from."
+	return f
+}
+
+// learningRate is the learning rate at the end of each epoch.
+func learningRate(p panel) figure.Figure {
+	rate := score{title: "Learning rate", label: "learning rate, step on the mean gradient", of: func(e rundir.EpochResult) float64 { return e.LR }}
+	f := curve(rate, axis{label: "epoch", of: func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}, p, epochEnds)
+	f.Name, f.Title = "learning-rate", rate.title
+	f.X.Log, f.X.Zero, f.Y.Zero = false, false, !f.Y.Log
+	return f
+}
+
+// rates is how fast runs went over time, of one run each worker too. A single moment says
+// nothing of that.
+func rates(all []*run, p panel) (figures []figure.Figure) {
+	const label = "examples trained, 1/s"
+	whole := overTime("rate", "Examples a second", "All workers together, over the second before.", label)
+	for _, r := range all {
+		whole.Series = append(whole.Series, moments(r.legend, r.color, r.Seconds, func(at rundir.Status) float64 { return at.Rate }))
+	}
+	if severalMoments(all) {
+		figures = append(figures, whole)
+	}
+	if len(all) != 1 {
+		return shown(figures...)
+	}
+	if severalMoments(all) {
+		workers := overTime("workers", "Speed of the workers", "Over the second before.", label)
+		workers.Series = eachWorker(all[0].Seconds)
+		figures = append(figures, workers)
+	}
+	return shown(append(figures, ranks(p, "Over the whole run."))...)
+}
+
+// severalMoments says whether a run has more than one moment.
+func severalMoments(all []*run) bool {
+	return slices.ContainsFunc(all, func(r *run) bool { return len(r.Seconds) > 1 })
+}
+
+func overTime(name, title, caption, label string) figure.Figure {
+	f := chart("", name+" against time", title+" against time", caption, "training time, s", label)
+	f.X.Zero, f.Y.Zero = true, true
+	return f
+}
+
+// moments is a curve of a value at each moment.
+func moments(name string, color int, all []rundir.Status, of func(rundir.Status) float64) figure.Series {
+	s := figure.Series{Name: name, Color: color, Kind: figure.Curve}
+	for _, at := range all {
+		s.Points = append(s.Points, figure.Point{X: at.Seconds, Y: of(at)})
+	}
+	return s
+}
+
+// eachWorker is the rate of each worker; of many the slowest, the mean and the fastest.
+func eachWorker(seconds []rundir.Status) (all []figure.Series) {
+	most := 0
+	for _, at := range seconds {
+		most = max(most, len(at.Workers))
+	}
+	if most > tellApart {
+		return extremes(seconds)
+	}
+	for rank := range most {
+		all = append(all, moments(fmt.Sprintf("worker %d", rank), rank, seconds, func(at rundir.Status) float64 {
+			if rank >= len(at.Workers) {
+				return nan
+			}
+			return at.Workers[rank].Rate
+		}))
+	}
+	return all
+}
+
+func extremes(seconds []rundir.Status) (all []figure.Series) {
+	for i, e := range []struct {
+		name string
+		of   func([]float64) float64
+	}{{"slowest worker", slices.Min[[]float64]}, {"mean", mean}, {"fastest worker", slices.Max[[]float64]}} {
+		all = append(all, moments(e.name, i, seconds, func(at rundir.Status) float64 {
+			var rates []float64
+			for _, w := range at.Workers {
+				rates = append(rates, w.Rate)
+			}
+			if rates == nil {
+				return nan
+			}
+			return e.of(rates)
+		}))
+	}
+	return all
+}
+
+func mean(list []float64) float64 {
+	sum := 0.0
+	for _, x := range list {
+		sum += x
+	}
+	return sum / float64(len(list))
+}
+
+// asynchronyOf is how stale the updates of runs were, in all and over time.
+func asynchronyOf(all []*run, p panel) []figure.Figure {
+	f := overTime("staleness", "Staleness", "Mean of the samples so far.", "updates by others, mean")
+	for _, r := range all {
+		f.Series = append(f.Series, moments(r.legend, r.color, r.Seconds, meanOfWorkers))
+	}
+	if !someAbove(f) || !severalMoments(all) {
+		return shown(staleness(p))
+	}
+	return shown(staleness(p), f)
+}
+
+// meanOfWorkers is the mean staleness of all workers at a moment.
+func meanOfWorkers(at rundir.Status) float64 {
+	samples, sum := 0.0, 0.0
+	for _, w := range at.Workers {
+		if w.Instruments != nil {
+			samples += float64(w.StalenessSamples)
+			sum += float64(w.StalenessSamples) * w.StalenessMean
+		}
+	}
+	return sum / samples
+}
