@@ -5,13 +5,15 @@
 // An experiment, in reading order:
 //
 //	case.go                       what is to be measured: a Plan of Cases
+//	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
 //	runner.go process.go trial.go each case with each seed, in turns, by fresh processes
 //	progress.go                   how far it is
 //	experiment.go assemble.go     what was measured: results.json
 //	spread.go speedup.go target.go shares.go fairness.go   what may be said of it
 //	summary.go csv.go gobench.go  in tables, for people, spreadsheets and benchstat
-//	paper.go tutorial.go          the plans of hogwild reproduce; published.go what is published,
-//	                              paperruns.go, finding.go, papertable.go the two side by side
+//	paper.go tutorial.go          the plans of hogwild reproduce, files in plans; published.go
+//	                              what is published, paperruns.go, finding.go, papertable.go
+//	                              the two side by side
 //
 // What this machine does at best, by loops as plain as those that training needs: floors.go,
 // with memory.go and meet.go, by the threads of crew.go. What make gpu-pack has measured

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -101,7 +100,7 @@ type Rival struct {
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
 	if _, err := os.Stat(filepath.Join(folder, "sections.tsv")); err != nil {
-		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s has no results of run.sh, which make gpu-pack packs: %v", folder, err)}
+		return nil, usage("%s has no results of run.sh, which make gpu-pack packs: %v", folder, err)
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(folder, name))

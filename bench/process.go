@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild/config"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -71,7 +70,7 @@ func judge(c Case, status syscall.WaitStatus, said string) (outcome, error) {
 	case status.ExitStatus() == 0:
 		return outcome{}, nil
 	case status.ExitStatus() == 2 && own:
-		return outcome{}, &ending{config.ErrUsage, fmt.Sprintf("case %s: %s", c.Name, line)}
+		return outcome{}, usage("case %s: %s", c.Name, line)
 	case line == "":
 		line = fmt.Sprintf("it ended with exit status %d", status.ExitStatus())
 	}

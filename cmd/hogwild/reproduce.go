@@ -101,8 +101,8 @@ func reproduceCommand(name, help string, do func(o *reproduceOptions, s *setting
 			switch {
 			case len(args) > 0:
 				return usagef("unexpected argument %q; reproduce %s takes flags only", args[0], name)
-			case o.Repeat < 1 || o.Repeat > mostSeeds:
-				return usagef("--repeat %d: want 1 to %d", o.Repeat, mostSeeds)
+			case o.Repeat < 1 || o.Repeat > bench.MostSeeds:
+				return usagef("--repeat %d: want 1 to %d", o.Repeat, bench.MostSeeds)
 			}
 			o.Command = s.again("reproduce", name)
 			p, err := do(o, s)
@@ -149,11 +149,7 @@ func (o *reproduceOptions) paper(s *settings) (bench.Plan, error) {
 	if len(o.Workers) == 1 {
 		return bench.Plan{}, usagef("--workers %q: one number of workers has no speed-up; give some, as 1,2,4", o.workers)
 	}
-	p, err := bench.PaperPlan(o.PaperOptions)
-	if err != nil {
-		return p, usagef("--%v", err)
-	}
-	return p, nil
+	return bench.PaperPlan(o.PaperOptions, caseFlags{})
 }
 
 // tutorial is the plan of the tutorial.
@@ -166,7 +162,7 @@ func (o *reproduceOptions) tutorial(*settings) (bench.Plan, error) {
 	if o.limit < 0 {
 		return bench.Plan{}, usagef("--limit %d: want a number of images", o.limit)
 	}
-	return bench.TutorialPlan(bench.TutorialOptions{Data: o.data, Limit: o.limit, Repeat: o.Repeat, Command: o.Command}), nil
+	return bench.TutorialPlan(bench.TutorialOptions{Data: o.data, Limit: o.limit, Repeat: o.Repeat, Command: o.Command}, caseFlags{})
 }
 
 // run measures a plan and reports.

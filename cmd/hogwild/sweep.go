@@ -34,8 +34,12 @@ they differ in, and with which seeds each is repeated:
     seeds: [1, 2, 3]              # or how many: 3; default: seed 1 alone
     target-loss: 0.5              # time to this test loss; default: one that all reach
 
-base, grid and cases may each be missing. Every run is a process of its own, and the cases take
-turns, so that what else the machine does falls on all alike.
+base, grid and cases may each be missing. Behind a line of --- stands another grid, with base, grid
+and cases of its own. names: $name-$mode-$workers names cases by their settings, and a group: in a
+case says with which others it is compared (default: those that learn the same from the same).
+
+Every run is a process of its own, and the cases take turns, so that what else the machine does
+falls on all alike.
 
 A sweep that was stopped, by Ctrl-C or by the end of the machine, goes on when the same command is
 given again: only what is missing is run. So is a case whose settings were changed, and all when
@@ -75,8 +79,8 @@ func sweepCommand() *cli.Command {
 			if len(args) != 1 {
 				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help shows one)")
 			}
-			if s.given["repeat"] && (o.repeat < 1 || o.repeat > mostSeeds) {
-				return usagef("--repeat %d: want 1 to %d", o.repeat, mostSeeds)
+			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
+				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
 			return o.sweep(c.App.Writer, c.App.ErrWriter, args[0])
 		}),
@@ -89,7 +93,7 @@ func (o *sweepOptions) sweep(stdout, stderr io.Writer, path string) error {
 	if err != nil {
 		return usagef("reading the experiment: %v", err)
 	}
-	p, err := readPlan(path, text)
+	p, err := bench.ReadPlan(path, text, caseFlags{})
 	if err != nil {
 		return err
 	}
