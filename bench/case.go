@@ -15,9 +15,9 @@
 //	                              what is published, paperruns.go, finding.go, papertable.go
 //	                              the two side by side
 //
-// What this machine does at best, by loops as plain as those that training needs: floors.go,
-// with memory.go and meet.go, by the threads of crew.go. What make gpu-pack has measured
-// elsewhere: pack.go, packpage.go and packflight.go.
+// What this machine does at best, by loops as plain as those that training needs: limits.go,
+// with memory.go and latency.go, by the threads of threads.go. What make gpu-bundle has measured
+// elsewhere: bundle.go, bundlepage.go and bundleflight.go.
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that runs them in turns.
@@ -46,7 +46,7 @@ type Plan struct {
 	Seeds   []uint64 // a repeat each
 	// TargetLoss is the test loss to which times are taken; 0: by group, see Experiment.
 	TargetLoss float64
-	Floors     *Floors // what the machine can do, if it was measured
+	Limits     *Limits // what the machine can do, if it was measured
 	Notes      []string
 }
 

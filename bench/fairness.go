@@ -108,13 +108,13 @@ func (e *Experiment) playing() []string {
 	return []string{"the GPU is played by the stand-in driver: what is computed is right, times are those of an interpreter"}
 }
 
-// unbounded are cases on a GPU, of which floors of the cores say nothing.
+// unbounded are cases on a GPU, of which limits of the cores say nothing.
 func (e *Experiment) unbounded() []string {
 	on := e.which(func(c *Measured) bool { return c.Config.GPU != "" })
-	if e.Floors == nil || len(on) == 0 {
+	if e.Limits == nil || len(on) == 0 {
 		return nil
 	}
-	return []string{e.called(on) + ": floors are those of the cores, of which a case on a GPU has no share; hogwild bench --probes --gpu 0 measures what a GPU does at best"}
+	return []string{e.called(on) + ": limits are those of the cores, of which a case on a GPU has no share; hogwild bench --microbench --gpu 0 measures what a GPU does at best"}
 }
 
 // batches are steps of other sizes than those of a group's first case, where the program

@@ -32,13 +32,13 @@ func (e *Experiment) PaperRuns(group string) *PaperRuns {
 }
 
 // Of is the case of a method and a number of workers; nil: there is none. Hogwild! is
-// the paper's, which holds no updates back.
+// the paper's, which writes in place.
 func (r *PaperRuns) Of(mode string, workers int) *Measured {
 	return r.find(mode, workers, func(c *Measured) bool { return mode != methodHogwild || c.Value("merge-every") == "1" })
 }
 
-// Held is Hogwild! as it is here by default, with updates held back; nil: it was not run.
-func (r *PaperRuns) Held(workers int) *Measured {
+// Merged is Hogwild! as it is here by default, where workers merge copies; nil: it was not run.
+func (r *PaperRuns) Merged(workers int) *Measured {
 	return r.find(methodHogwild, workers, func(c *Measured) bool { return c.Value("merge-every") == "" })
 }
 

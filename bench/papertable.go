@@ -26,8 +26,8 @@ func (e *Experiment) PublishedTable() (rows [][]string) {
 		for _, m := range []string{methodHogwild, methodAIG, methodRR} {
 			rows = append(rows, r.published(&s, m))
 		}
-		if c := r.Held(r.Most); c != nil {
-			rows = append(rows, append([]string{s.Name, "held back"}, beside(r.ours(c), [5]string{})...))
+		if c := r.Merged(r.Most); c != nil {
+			rows = append(rows, append([]string{s.Name, "merged"}, beside(r.ours(c), [5]string{})...))
 		}
 	}
 	return rows
@@ -92,8 +92,8 @@ func (e *Experiment) AboutTable() string {
 	return fmt.Sprintf("The paper's figures are those of 10 threads and 20 passes over the whole sets, its speed-ups those of %d threads; "+
 		"ours are of %d workers and of made sets of the same shapes, smaller and with fewer passes (see the settings). "+
 		"The paper does not say which errors its are; ours are mean losses, so that errors compare between methods, not with the paper's. "+
-		"The speed-up is that over the serial version: Hogwild! with one worker. Held back is Hogwild! as it is here by default, "+
-		"which keeps updates of frequent features to itself for a while.", min(10, most), most)
+		"The speed-up is that over the serial version: Hogwild! with one worker. Merged is Hogwild! as it is here by default, "+
+		"whose workers merge private copies of frequent features every few steps.", min(10, most), most)
 }
 
 // WriteReproduction writes what an experiment of PaperPlan or TutorialPlan comes to: the

@@ -34,7 +34,7 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
-		for _, line := range e.floorLines(cases) {
+		for _, line := range e.limitLines(cases) {
 			fmt.Fprintln(&b, line)
 		}
 		writeColumns(&b, e.lossColumns(cases), cases)
@@ -177,7 +177,7 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
 		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).Text(human.Factor) }},
-		column{"OF FLOOR", func(c *Measured) string {
+		column{"OF LIMIT", func(c *Measured) string {
 			if s, ok := e.Share(c); ok {
 				return human.Share(s.Share)
 			}

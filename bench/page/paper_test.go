@@ -54,7 +54,7 @@ func TestReproduction(t *testing.T) {
 			if fmt.Sprint(s.Points) != "[{1 1 1 1} {2 2 2 2} {4 4 4 4}]" {
 				t.Errorf("%s: %v", s.Name, s.Points)
 			}
-		case "held back, here":
+		case "merged, here":
 			if len(s.Points) != 2 {
 				t.Errorf("%s: %v", s.Name, s.Points)
 			}

@@ -50,7 +50,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	}
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return usagef("--repeat %d: want from 1 to %d; or 0 with --floors, for the floors alone", o.repeat, mostRepeats)
+		return usagef("--repeat %d: want from 1 to %d; or 0 with --limits, for the limits alone", o.repeat, mostRepeats)
 	case s.given["target-loss"] && !(o.target > 0 && o.target < 1e30):
 		return usagef("--target-loss %g: want a positive number", o.target)
 	}

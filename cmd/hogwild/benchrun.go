@@ -17,16 +17,16 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 		return err
 	}
 	if before != nil {
-		p.Floors = before.Floors
+		p.Limits = before.Limits
 	}
-	if o.floors && p.Floors == nil {
+	if o.limits && p.Limits == nil {
 		fmt.Fprintf(stderr, "what this machine does at best: %g s\n", o.seconds)
-		if p.Floors, err = o.measureFloors(); err != nil {
+		if p.Limits, err = o.measureLimits(); err != nil {
 			return err
 		}
 	}
-	if o.floors && !o.asJSON {
-		if err := p.Floors.WriteText(stdout); err != nil {
+	if o.limits && !o.asJSON {
+		if err := p.Limits.WriteText(stdout); err != nil {
 			return err
 		}
 		fmt.Fprintln(stdout)

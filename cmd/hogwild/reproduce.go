@@ -175,25 +175,25 @@ func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
 		return err
 	}
 	if p.Name != "tutorial" {
-		if p.Floors, err = o.floors(stderr); err != nil {
+		if p.Limits, err = o.limits(stderr); err != nil {
 			return err
 		}
 	}
 	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
 }
 
-// floors are those of this machine: as they were measured when the experiment began, if it
+// limits are those of this machine: as they were measured when the experiment began, if it
 // only goes on.
-func (o *reproduceOptions) floors(stderr io.Writer) (*bench.Floors, error) {
-	if e, err := bench.ReadExperiment(o.out); err == nil && e.Floors != nil && !o.fresh {
-		return e.Floors, nil
+func (o *reproduceOptions) limits(stderr io.Writer) (*bench.Limits, error) {
+	if e, err := bench.ReadExperiment(o.out); err == nil && e.Limits != nil && !o.fresh {
+		return e.Limits, nil
 	}
 	seconds := 8.0
 	if o.Quick {
 		seconds = 3
 	}
 	seconds *= max(0.02, min(1, o.Size))
-	fmt.Fprintf(stderr, "floors of this machine: %.2g s\n", seconds)
+	fmt.Fprintf(stderr, "limits of this machine: %.2g s\n", seconds)
 	run.VerifyLoops(false) // some of them are measured
 	return bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
 }

@@ -94,7 +94,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 }
 
 // renamed are flags that had another name, and the names that they have.
-var renamed = map[string]string{"flush-every": "merge-every"}
+var renamed = map[string]string{"flush-every": "merge-every", "floors": "limits", "probes": "microbench"}
 
 // variable is the environment variable of a flag.
 func variable(flag string) string {

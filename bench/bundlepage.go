@@ -19,7 +19,7 @@ func (r *Results) WriteText(w io.Writer) error {
 	p := &page{standIn: r.StandIn}
 	p.head(r)
 	p.outcomes(r)
-	p.probes(r)
+	p.microbench(r)
 	p.speed(r)
 	p.flight(r)
 	p.delays(r)
@@ -115,12 +115,12 @@ func (p *page) outcomes(r *Results) {
 	p.table("Sections", "", []string{"section", "", "seconds", "limit"}, rows)
 }
 
-func (p *page) probes(r *Results) {
+func (p *page) microbench(r *Results) {
 	var rows [][]string
-	for _, f := range r.Probes {
+	for _, f := range r.Microbench {
 		rows = append(rows, []string{f.Name, p.timed(human.Short(f.Value)), f.Unit, f.Means})
 	}
-	p.table("Probes", "What the GPU does at best.", []string{"probe", "value", "unit", "what it decides"}, rows)
+	p.table("Microbenchmarks", "What the GPU does at best.", []string{"figure", "value", "unit", "what it decides"}, rows)
 }
 
 func (p *page) speed(r *Results) {
