@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"embed"
 	"encoding/json"
 	"math"
@@ -29,7 +28,9 @@ func BuiltInPlan(name string, values any, flags Flags) (Plan, error) {
 	if err := t.Execute(&text, values); err != nil {
 		return Plan{}, err
 	}
-	return ReadPlan(name+".yaml", []byte(text.String()), flags)
+	p, err := ReadPlan(name+".yaml", []byte(text.String()), flags)
+	p.Kind = "reproduce"
+	return p, err
 }
 
 // PaperOptions say how much of the paper to repeat.
@@ -37,13 +38,9 @@ type PaperOptions struct {
 	Quick   bool
 	Size    float64 // so many times as many examples: 1 is the plan's own number
 	Workers []int   // ascending, from 1; nil: 1, 2, 4 ... to the number of cores, at most 10, the paper's
-	Repeat  int     // 0: three
-	Command string  // that repeats it
 }
 
 const (
-	reproduction = "reproduce" // the kind of the experiments
-
 	paperPasses = 20
 	paperDecay  = 0.9 // of the step, after each pass
 	delayGroup  = "delay-"
@@ -60,9 +57,7 @@ func PaperPlan(o PaperOptions, flags Flags) (Plan, error) {
 	if o.Workers == nil {
 		o.Workers = paperWorkers(runtime.NumCPU())
 	}
-	p, err := BuiltInPlan("paper", &paperValues{o}, flags)
-	p.Kind, p.Command, p.Seeds = reproduction, o.Command, FirstSeeds(cmp.Or(o.Repeat, 3))
-	return p, err
+	return BuiltInPlan("paper", &paperValues{o}, flags)
 }
 
 // paperWorkers is 1, 2, 4 and so on, and as many as there are cores, but not more than the

@@ -93,7 +93,7 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Experiment{Kind: p.Kind, Name: p.Name, Seeds: p.Seeds, Machine: rundir.Machine{CPU: "Some CPU", Cores: 2}}
+	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(3), Machine: rundir.Machine{CPU: "Some CPU", Cores: 2}}
 	for _, c := range p.Cases {
 		mode, n := c.Value("mode"), 0
 		fmt.Sscan(c.Value("workers"), &n)
@@ -284,7 +284,7 @@ func TestReproductionText(t *testing.T) {
 			t.Errorf("%+v though nothing was measured", f)
 		}
 	}
-	if got := len((&Experiment{Kind: reproduction, Name: "paper"}).Findings()); got != 0 {
+	if got := len((&Experiment{Kind: "reproduce", Name: "paper"}).Findings()); got != 0 {
 		t.Errorf("%d findings of no cases", got)
 	}
 }
@@ -306,7 +306,7 @@ func TestTutorialFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &Experiment{Kind: p.Kind, Name: p.Name, Seeds: p.Seeds}
+		e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(3)}
 		for _, k := range p.Cases {
 			m := Measured{Case: k, Mode: k.Value("mode"), Workers: 4}
 			for _, last := range c.last {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"hogwild/internal/human"
 )
@@ -101,42 +100,26 @@ func (e *Experiment) AboutTable() string {
 func (e *Experiment) WriteReproduction(w io.Writer) error {
 	var b bytes.Buffer
 	e.head(&b)
-	if rows := e.PublishedTable(); len(rows) > 0 {
-		b.WriteString("\n")
-		writeTable(&b, PublishedHeads, rows)
-		paragraph(&b, "\n", e.AboutTable())
+	e.table(&b, PublishedHeads, e.PublishedTable(), e.AboutTable())
+	e.table(&b, TutorialHeads, e.TutorialTable(), "")
+	about := AboutFindings
+	if e.Name == tutorialName {
+		about = ""
 	}
-	if rows := e.TutorialTable(); len(rows) > 0 {
-		b.WriteString("\n")
-		writeTable(&b, TutorialHeads, rows)
-	}
-	if rows := e.FindingRows(); len(rows) > 0 {
-		b.WriteString("\n")
-		writeTable(&b, FindingHeads, rows)
-		if e.Name != tutorialName {
-			paragraph(&b, "\n", AboutFindings)
-		}
-	}
-	if notes := append(append([]string{}, e.Notes...), e.Fairness()...); len(notes) > 0 {
-		b.WriteString("\nTo mind:\n")
-		for _, n := range notes {
-			paragraph(&b, "- ", n)
-		}
-	}
+	e.table(&b, FindingHeads, e.FindingRows(), about)
+	e.toMind(&b)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func paragraph(b *bytes.Buffer, before, text string) {
-	indent := "\n" + strings.Repeat(" ", len(strings.TrimLeft(before, "\n")))
-	fmt.Fprintf(b, "%s%s\n", before, strings.Join(human.Wrap(text, summaryWidth), indent))
-}
-
-func writeTable(b *bytes.Buffer, heads []string, rows [][]string) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.ToUpper(strings.Join(heads, "\t")))
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+// table writes rows, if there are any, and what they are.
+func (e *Experiment) table(b *bytes.Buffer, heads []string, rows [][]string, about string) {
+	if len(rows) == 0 {
+		return
 	}
-	t.Flush()
+	heads = strings.Split(strings.ToUpper(strings.Join(heads, "\t")), "\t")
+	fmt.Fprintf(b, "\n%s", aligned(append([][]string{heads}, rows...)))
+	if about != "" {
+		fmt.Fprintf(b, "\n%s\n", strings.Join(human.Wrap(about, summaryWidth), "\n"))
+	}
 }

@@ -39,14 +39,20 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		}
 		writeColumns(&b, e.lossColumns(cases), cases)
 	}
-	if notes := append(slices.Clone(e.Notes), e.Fairness()...); len(notes) > 0 {
-		fmt.Fprintf(&b, "\nTo mind:\n")
-		for _, n := range notes {
-			fmt.Fprintf(&b, "- %s\n", strings.Join(human.Wrap(n, summaryWidth), "\n  "))
-		}
-	}
+	e.toMind(&b)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// toMind is what a reader must know before comparing.
+func (e *Experiment) toMind(b *bytes.Buffer) {
+	notes := append(slices.Clone(e.Notes), e.Fairness()...)
+	if len(notes) > 0 {
+		b.WriteString("\nTo mind:\n")
+	}
+	for _, n := range notes {
+		fmt.Fprintf(b, "- %s\n", strings.Join(human.Wrap(n, summaryWidth), "\n  "))
+	}
 }
 
 // head says what was measured where, and how to read it.

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -11,17 +10,14 @@ const tutorialName = "tutorial"
 
 // TutorialOptions say what the tutorial is repeated on.
 type TutorialOptions struct {
-	Data    string // a folder with MNIST's four files; "": the built-in digits, which are other ones
-	Limit   int    // first images; 0: all
-	Repeat  int    // 3
-	Command string // that repeats it
+	Data  string // a folder with MNIST's four files; "": the built-in digits, which are other ones
+	Limit int    // first images; 0: all
 }
 
 // TutorialPlan is a published tutorial's synchronous SGD, and the same network without
 // locks: four workers with a quarter of the images each, three epochs. See plans/tutorial.yaml.
 func TutorialPlan(o TutorialOptions, flags Flags) (Plan, error) {
 	p, err := BuiltInPlan(tutorialName, o, flags)
-	p.Kind, p.Command, p.Seeds = reproduction, o.Command, FirstSeeds(cmp.Or(o.Repeat, 3))
 	if o.Data == "" {
 		p.Notes = append(p.Notes, notMNIST)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/run"
 )
 
 const benchHelp = `Usage: hogwild bench [flags]
@@ -132,7 +131,7 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 	case !(o.seconds > 0 && o.seconds <= 3600):
 		return usagef("--seconds %g: want more than 0, and 3600 at most", o.seconds)
 	case o.repeat == 0 && o.limits:
-		f, err := o.measureLimits()
+		f, err := machineLimits(io.Discard, o.seconds)
 		if err != nil {
 			return err
 		}
@@ -146,9 +145,4 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	return o.run(p, stdout, stderr)
-}
-
-func (o *benchOptions) measureLimits() (*bench.Limits, error) {
-	run.VerifyLoops(false) // some of them are measured
-	return bench.Measure(bench.Options{Seconds: o.seconds, Idle: []string{"--version"}})
 }

@@ -38,7 +38,7 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	if o.out == "" {
 		o.out = filepath.Join("runs", fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name))
 	}
-	p.Kind, p.Command = "bench", o.command(s)
+	p.Kind, p.Command = "bench", s.again(o.out, "bench")
 	err = o.finish(s, &p)
 	return p, err
 }
@@ -198,21 +198,4 @@ func upTo(cores int) (all []string) {
 		all = append(all, fmt.Sprint(n))
 	}
 	return append(all, fmt.Sprint(cores))
-}
-
-// command is the command that measures the same, or goes on with it.
-func (o *benchOptions) command(s *settings) string {
-	words := []string{"hogwild", "bench"}
-	for _, f := range s.command.Flags {
-		name := f.Names()[0]
-		v := s.set.Lookup(name)
-		switch {
-		case !s.given[name] || name == "out" || name == "json":
-		case isBool(v):
-			words = append(words, "--"+name)
-		default:
-			words = append(words, "--"+name, v.Value.String())
-		}
-	}
-	return commandLine(append(words, "--out", o.out)...)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"hogwild/bench"
@@ -20,8 +18,7 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 		p.Limits = before.Limits
 	}
 	if o.limits && p.Limits == nil {
-		fmt.Fprintf(stderr, "what this machine does at best: %g s\n", o.seconds)
-		if p.Limits, err = o.measureLimits(); err != nil {
+		if p.Limits, err = machineLimits(stderr, o.seconds); err != nil {
 			return err
 		}
 	}
@@ -37,14 +34,8 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 // found is what the folder of the results holds already: nothing, or results of the same
 // cases, which need not be measured again. Nothing else is written over.
 func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
-	if err := experimentFolder(o.out); err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(o.out, "results.json")); err != nil {
-		return nil, nil // nothing, or it was stopped in its first turn
-	}
-	before, err := bench.ReadExperiment(o.out)
-	if err != nil {
+	before, err := experimentIn(o.out)
+	if before == nil {
 		return nil, err
 	}
 	for _, was := range before.Cases {

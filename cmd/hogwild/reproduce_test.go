@@ -11,7 +11,7 @@ import (
 // flags, and its data exist.
 func TestReproductionsAreTaken(t *testing.T) {
 	var plans []bench.Plan
-	for _, o := range []bench.TutorialOptions{{}, {Limit: 100, Repeat: 5}} {
+	for _, o := range []bench.TutorialOptions{{}, {Limit: 100}} {
 		p, err := bench.TutorialPlan(o, caseFlags{})
 		if err != nil {
 			t.Fatal(err)
