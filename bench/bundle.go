@@ -121,8 +121,15 @@ func Collect(folder string) (*Results, error) {
 	for _, f := range fields(read("checks.tsv"), 4) {
 		r.Checks = append(r.Checks, Check{f[0], f[1], f[2], strings.Join(strings.Fields(f[3]), " ")})
 	}
-	if err := r.microbench(read("microbench.json")); err != nil {
-		return nil, err
+	if text := read("microbench.json"); text != "" {
+		p := struct {
+			Device  *string
+			StandIn *bool `json:"stand_in"`
+			Figures *[]Microbenchmark
+		}{&r.Device, &r.StandIn, &r.Microbench}
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, fmt.Errorf("bench: microbench.json: %w", err)
+		}
 	}
 	for _, line := range lines(read("rivals.jsonl")) {
 		var v Rival
@@ -132,22 +139,6 @@ func Collect(folder string) (*Results, error) {
 		r.Rivals = append(r.Rivals, v)
 	}
 	return r, r.runs(folder)
-}
-
-func (r *Results) microbench(text string) error {
-	var p struct {
-		Device  string
-		StandIn bool `json:"stand_in"`
-		Figures []Microbenchmark
-	}
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return fmt.Errorf("bench: microbench.json: %w", err)
-	}
-	r.Device, r.StandIn, r.Microbench = p.Device, p.StandIn, p.Figures
-	return nil
 }
 
 // runs reads trained/GROUP.NAME.json, sorted as people count: 8 before 64.
@@ -208,11 +199,8 @@ func byNumber(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func lines(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		all = append(all, strings.TrimRight(line, "\n"))
-	}
-	return all
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
 // fields are those of a table with tabs; lines with fewer than n are left out.

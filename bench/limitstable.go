@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"hogwild/internal/human"
 )
@@ -13,8 +12,7 @@ import (
 func (f *Limits) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s, %d cores, %s, %s, %s\n", f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"))
 	fmt.Fprintf(out, "median of %d repeats (smallest to largest)\n\n", repeats)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "LIMIT\tUNIT\tONE CORE\tTOGETHER\tWHAT IT BOUNDS\n")
+	rows := [][]string{{"LIMIT", "UNIT", "ONE CORE", "TOGETHER", "WHAT IT BOUNDS"}}
 	for i := 0; i < len(f.Limits); i++ {
 		one := f.Limits[i]
 		single, together := one.cell(), ""
@@ -24,9 +22,10 @@ func (f *Limits) WriteText(out io.Writer) error {
 			i++
 			together = f.Limits[i].cell()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", one.Name, one.Unit, single, together, one.Means)
+		rows = append(rows, []string{one.Name, one.Unit, single, together, one.Means})
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, aligned(rows))
+	return err
 }
 
 func (f *Limit) cell() string {

@@ -35,17 +35,17 @@ func (e *Experiment) Share(c *Measured) (Share, bool) {
 	}
 	var best Share
 	for _, s := range []struct {
-		limit string
-		work  float64 // an example, in the limit's unit
+		limit, unit string
+		work        float64 // an example, in that unit
 	}{
-		{e.Limits.fastest("multiply-add"), float64(c.Flops) / 1e9},
-		{scatterLimit(c.Parameters), c.scattered() / 1e6},
-		{"memory, read", c.read() / 1e9},
+		{e.Limits.fastest("multiply-add"), "GFLOP/s", float64(c.Flops) / 1e9},
+		{scatterLimit(c.Parameters), "M/s", c.scattered() / 1e6},
+		{"memory, read", "GB/s", c.read() / 1e9},
 	} {
 		cores, most := e.Limits.at(s.limit, c.Workers)
 		reached := s.work * rate.Median
 		if most > 0 && finite(reached) && reached/most > best.Share {
-			best = Share{s.limit, e.Limits.unit(s.limit), cores, reached, most, reached / most}
+			best = Share{s.limit, s.unit, cores, reached, most, reached / most}
 		}
 	}
 	return best, best.Share > 0
@@ -125,14 +125,6 @@ func (f *Limits) at(name string, workers int) (cores int, most float64) {
 		return cores, one
 	}
 	return cores, one + (all-one)*float64(cores-1)/float64(f.Cores-1)
-}
-
-func (f *Limits) unit(name string) string {
-	i := slices.IndexFunc(f.Limits, func(v Limit) bool { return v.Name == name })
-	if i < 0 {
-		return ""
-	}
-	return f.Limits[i].Unit
 }
 
 // limitLines say what the shares of a group are shares of.

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,14 +83,5 @@ func (c *pinnedThreads) run(members []int, f func(i int)) time.Duration {
 		}
 	}
 	running.Wait()
-	first, last := starts[0], ends[0]
-	for i := range members {
-		if starts[i].Before(first) {
-			first = starts[i]
-		}
-		if ends[i].After(last) {
-			last = ends[i]
-		}
-	}
-	return last.Sub(first)
+	return slices.MaxFunc(ends, time.Time.Compare).Sub(slices.MinFunc(starts, time.Time.Compare))
 }
