@@ -35,7 +35,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check sass-table arm64-table gpu-pack gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -122,12 +122,12 @@ sass-table: cuda fake ## docs/kernels.md: the kernels' machine code, counted thr
 arm64-table: ## docs/arm64.md: the inner loops of arm64, counted, and as llvm-mca-19 (Debian: llvm-19) models them
 	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/arm64.md
 
-gpu-pack: build cuda ## build/gpu-pack: what checks and measures a GPU elsewhere, with run.sh
-	bench/pack/make.sh
+gpu-bundle: build cuda ## build/gpu-bundle: what checks and measures a GPU elsewhere, with run.sh
+	bench/bundle/make.sh
 
-gpu-check: gpu-pack ## runs the pack here: on the GPU, else quickly through the stand-in
-	@if command -v nvidia-smi >/dev/null; then build/gpu-pack/run.sh build/gpu-check; \
-	else $(MAKE) $(FAKE) && QUICK=1 $(WITH_FAKE) build/gpu-pack/run.sh build/gpu-check; fi
+gpu-check: gpu-bundle ## runs the bundle here: on the GPU, else quickly through the stand-in
+	@if command -v nvidia-smi >/dev/null; then build/gpu-bundle/run.sh build/gpu-check; \
+	else $(MAKE) $(FAKE) && QUICK=1 $(WITH_FAKE) build/gpu-bundle/run.sh build/gpu-check; fi
 
 bench-go: ## the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...

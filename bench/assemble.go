@@ -3,7 +3,6 @@ package bench
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -31,7 +30,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s is not there: give the folder of a bench or sweep that has measured something", path)}
+		return nil, usage("%s is not there: give the folder of a bench or sweep that has measured something", path)
 	}
 	e := &Experiment{}
 	if err == nil {
@@ -41,7 +40,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 		err = errors.New("it has no cases")
 	}
 	if err != nil {
-		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s: not the results of an experiment: %v", path, err)}
+		return nil, usage("%s: not the results of an experiment: %v", path, err)
 	}
 	return e, nil
 }
@@ -55,7 +54,7 @@ func (w *work) save(e *Experiment) error {
 func (w *work) experiment() *Experiment {
 	p := w.plan
 	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: config.Version,
-		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Floors: p.Floors, Notes: p.Notes}
+		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Limits: p.Limits, Notes: p.Notes}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {
 		e.Cases = append(e.Cases, measured(c, w.trials[i]))

@@ -5,17 +5,19 @@
 // An experiment, in reading order:
 //
 //	case.go                       what is to be measured: a Plan of Cases
+//	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
 //	runner.go process.go trial.go each case with each seed, in turns, by fresh processes
 //	progress.go                   how far it is
 //	experiment.go assemble.go     what was measured: results.json
 //	spread.go speedup.go target.go shares.go fairness.go   what may be said of it
 //	summary.go csv.go gobench.go  in tables, for people, spreadsheets and benchstat
-//	paper.go tutorial.go          the plans of hogwild reproduce; published.go what is published,
-//	                              paperruns.go, finding.go, papertable.go the two side by side
+//	paper.go tutorial.go          the plans of hogwild reproduce, files in plans; published.go
+//	                              what is published, paperruns.go, finding.go, papertable.go
+//	                              the two side by side
 //
-// What this machine does at best, by loops as plain as those that training needs: floors.go,
-// with memory.go and meet.go, by the threads of crew.go. What make gpu-pack has measured
-// elsewhere: pack.go, packpage.go and packflight.go.
+// What this machine does at best, by loops as plain as those that training needs: limits.go,
+// with memory.go and latency.go, by the threads of threads.go. What make gpu-bundle has measured
+// elsewhere: bundle.go and bundlepage.go.
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that runs them in turns.
@@ -44,7 +46,7 @@ type Plan struct {
 	Seeds   []uint64 // a repeat each
 	// TargetLoss is the test loss to which times are taken; 0: by group, see Experiment.
 	TargetLoss float64
-	Floors     *Floors // what the machine can do, if it was measured
+	Limits     *Limits // what the machine can do, if it was measured
 	Notes      []string
 }
 

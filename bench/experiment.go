@@ -23,7 +23,7 @@ type Experiment struct {
 	Machine rundir.Machine `json:"machine"`
 	Seeds   []uint64       `json:"seeds"`
 	Cases   []Measured     `json:"cases"`
-	Floors  *Floors        `json:"floors,omitempty"`
+	Limits  *Limits        `json:"limits,omitempty"`
 	Notes   []string       `json:"notes,omitempty"` // what is not fair or not significant
 }
 

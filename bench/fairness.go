@@ -56,6 +56,15 @@ func (e *Experiment) called(cases []*Measured) string {
 	return names[0]
 }
 
+// note is what to say of the cases for which something is true, behind their names.
+func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
+	cases := e.which(is)
+	if len(cases) == 0 {
+		return nil
+	}
+	return []string{e.called(cases) + ": " + text}
+}
+
 // failures are runs that came to nothing, a line each case, and those that are missing.
 func (e *Experiment) failures() (notes []string) {
 	missing := 0
@@ -75,29 +84,20 @@ func (e *Experiment) failures() (notes []string) {
 // crowds are more workers than cores.
 func (e *Experiment) crowds() []string {
 	cores := e.Machine.Cores
-	crowd := e.which(func(c *Measured) bool {
+	return e.note(func(c *Measured) bool {
 		onCores := c.Workers
 		if c.Config.GPU != "" {
 			onCores = c.Config.CPUWorkers
 		}
 		return cores > 0 && onCores > cores
-	})
-	if len(crowd) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: more workers than the %s, so that they take turns: this says what such a run does, not what more cores would do",
-		e.called(crowd), human.Plural(cores, "core"))}
+	}, "more workers than the "+human.Plural(cores, "core")+", so that they take turns: this says what such a run does, not what more cores would do")
 }
 
 // taking are workers on one GPU that take turns: what the device had to say.
 func (e *Experiment) taking() []string {
-	turns := e.which(func(c *Measured) bool {
+	return e.note(func(c *Measured) bool {
 		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
-	})
-	if len(turns) == 0 {
-		return nil
-	}
-	return []string{e.called(turns) + ": without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time"}
+	}, "without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time")
 }
 
 // playing are runs on no GPU, but on the driver that plays one.
@@ -108,13 +108,10 @@ func (e *Experiment) playing() []string {
 	return []string{"the GPU is played by the stand-in driver: what is computed is right, times are those of an interpreter"}
 }
 
-// unbounded are cases on a GPU, of which floors of the cores say nothing.
+// unbounded are cases on a GPU, of which limits of the cores say nothing.
 func (e *Experiment) unbounded() []string {
-	on := e.which(func(c *Measured) bool { return c.Config.GPU != "" })
-	if e.Floors == nil || len(on) == 0 {
-		return nil
-	}
-	return []string{e.called(on) + ": floors are those of the cores, of which a case on a GPU has no share; hogwild bench --probes --gpu 0 measures what a GPU does at best"}
+	return e.note(func(c *Measured) bool { return e.Limits != nil && c.Config.GPU != "" },
+		"limits are those of the cores, of which a case on a GPU has no share; hogwild bench --microbench --gpu 0 measures what a GPU does at best")
 }
 
 // batches are steps of other sizes than those of a group's first case, where the program
@@ -162,14 +159,10 @@ func (e *Experiment) caps() (notes []string) {
 
 // misses are cases that did not reach the target in every run.
 func (e *Experiment) misses() []string {
-	missed := e.which(func(c *Measured) bool {
+	return e.note(func(c *Measured) bool {
 		target, ran := float64(c.Target), Summarize(c.TestLoss).N
 		return finite(target) && target > 0 && ran > 0 && Summarize(c.SecondsToTarget).N < ran
-	})
-	if len(missed) == 0 {
-		return nil
-	}
-	return []string{e.called(missed) + ": not every run reached the target, and times to it are of those that did"}
+	}, "not every run reached the target, and times to it are of those that did")
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.
@@ -215,11 +208,8 @@ func (e *Experiment) brief() (notes []string) {
 	if w := Summarize(widths); w.Median > busy {
 		notes = append(notes, fmt.Sprintf("of one case the fastest run is %s times as fast as the slowest, in the median of the cases: the machine had other work, and a quiet one tells more cases apart", human.Factor(w.Median)))
 	}
-	quick := e.which(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun })
-	if len(quick) > 0 {
-		notes = append(notes, fmt.Sprintf("%s: runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", e.called(quick), shortRun))
-	}
-	return notes
+	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
+		fmt.Sprintf("runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", shortRun))...)
 }
 
 // apart is how probable it is that the ranges of two lists of n lie apart if all 2n numbers

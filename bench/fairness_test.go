@@ -41,7 +41,7 @@ func TestFairness(t *testing.T) {
 		{"turns on a GPU", func(e *Experiment) {
 			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0", []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
 		}, "async-2: without MPS"},
-		{"floors of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Floors = "0", &Floors{} }, "async-2: floors are those of the cores"},
+		{"limits of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Limits = "0", &Limits{} }, "async-2: limits are those of the cores"},
 		{"sync", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
 			e.Cases[3].SecondsToTarget[1] = 1

@@ -30,7 +30,7 @@ func newArena() (*arena, error) {
 	l.Add("w", shm.F32, largeWeights)
 	l.Add("word", shm.F64, 1)
 	l.Add("turn", shm.U32, 1)
-	s, err := l.Create("floors")
+	s, err := l.Create("limits")
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (a *arena) close() { a.segment.Close() }
 func (m *meter) arithmetic() {
 	means := "dense layers and convolutions: no matrix product is faster"
 	for _, p := range vec.Peaks() {
-		m.rate(Floor{Name: "multiply-add, " + p.Name, Unit: "GFLOP/s", Means: means},
+		m.rate(Limit{Name: "multiply-add, " + p.Name, Unit: "GFLOP/s", Means: means},
 			p.Flops/1e9, func(_, n int) { p.Run(n) })
 		means = "the same with lesser instructions"
 	}
@@ -83,13 +83,13 @@ func (m *meter) streams(a *arena) {
 		at[i*16] = (at[i*16] + size) % part
 		return a.w[from : from+size]
 	}
-	m.rate(Floor{Name: "memory, read", Unit: "GB/s", Means: "one pass over a data set that exceeds the caches"},
+	m.rate(Limit{Name: "memory, read", Unit: "GB/s", Means: "one pass over a data set that exceeds the caches"},
 		4*block/1e9, func(i, n int) {
 			for range n {
 				copy(buffers[i], next(i, block))
 			}
 		})
-	m.rate(Floor{Name: "memory, copy", Unit: "GB/s", Means: "the same with as many bytes written; both are counted"},
+	m.rate(Limit{Name: "memory, copy", Unit: "GB/s", Means: "the same with as many bytes written; both are counted"},
 		2*4*block/1e9, func(i, n int) {
 			for range n {
 				pair := next(i, 2*block)
@@ -118,7 +118,7 @@ func (m *meter) random(a *arena) {
 		for i := range m.cores {
 			at[i*16] = len(list) / len(m.cores) * i / block * block
 		}
-		m.rate(Floor{Name: "w[j] += x at random, " + size.name, Unit: "M/s", Means: size.means},
+		m.rate(Limit{Name: "w[j] += x at random, " + size.name, Unit: "M/s", Means: size.means},
 			block/1e6, func(i, n int) {
 				from := at[i*16]
 				for range n {

@@ -62,12 +62,19 @@ func TestDelayedRunsAreEven(t *testing.T) {
 	for _, o := range []PaperOptions{
 		{Quick: true, Size: 1, Workers: []int{1, 2}}, {Size: 1, Workers: []int{1, 2, 4, 8, 10}}, {Quick: true, Size: 0.001, Workers: []int{1, 2, 3}},
 	} {
-		for _, c := range o.delays() {
-			d, err := time.ParseDuration(c.value("gradient-delay"))
+		p, err := PaperPlan(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range p.Cases {
+			if c.Value("gradient-delay") == "" {
+				continue
+			}
+			d, err := time.ParseDuration(c.Value("gradient-delay"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			limit, _ := strconv.Atoi(c.value("limit"))
+			limit, _ := strconv.Atoi(c.Value("limit"))
 			if most := slices.Max(o.Workers); limit%(64*most) != 0 || d == time.Millisecond && limit == 0 {
 				t.Errorf("%s: %d examples for %d workers", c.Name, limit, most)
 			}
@@ -82,14 +89,14 @@ func TestDelayedRunsAreEven(t *testing.T) {
 // are what two functions make of a case.
 func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string, n int) float64) *Experiment {
 	t.Helper()
-	p, err := PaperPlan(PaperOptions{Quick: true, Size: 1, Workers: workers})
+	p, err := PaperPlan(PaperOptions{Quick: true, Size: 1, Workers: workers}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Experiment{Kind: p.Kind, Name: p.Name, Seeds: p.Seeds, Machine: rundir.Machine{CPU: "Some CPU", Cores: 2}}
+	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(3), Machine: rundir.Machine{CPU: "Some CPU", Cores: 2}}
 	for _, c := range p.Cases {
-		mode, n := c.value("mode"), 0
-		fmt.Sscan(c.value("workers"), &n)
+		mode, n := c.Value("mode"), 0
+		fmt.Sscan(c.Value("workers"), &n)
 		m := Measured{Case: c, Mode: mode, Workers: n, Failed: make([]string, 3)}
 		for i := range 3 {
 			wobble := 1 + 0.01*float64(i-1) // ranges of one percent, those of one worker the other way round
@@ -101,7 +108,7 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 			m.TestLoss = append(m.TestLoss, Number(wobble*loss(&c, mode, n)))
 			m.TrainLoss = append(m.TrainLoss, Number(wobble*loss(&c, mode, n)))
 			m.StalenessMean = append(m.StalenessMean, 7)
-			epochs, _ := strconv.Atoi(c.value("epochs"))
+			epochs, _ := strconv.Atoi(c.Value("epochs"))
 			m.Histories = append(m.Histories, make([]rundir.EpochResult, epochs))
 			for k := range m.Histories[i] {
 				m.Histories[i][k].TrainLoss = wobble * 2 * loss(&c, mode, n)
@@ -277,7 +284,7 @@ func TestReproductionText(t *testing.T) {
 			t.Errorf("%+v though nothing was measured", f)
 		}
 	}
-	if got := len((&Experiment{Kind: reproduction, Name: "paper"}).Findings()); got != 0 {
+	if got := len((&Experiment{Kind: "reproduce", Name: "paper"}).Findings()); got != 0 {
 		t.Errorf("%d findings of no cases", got)
 	}
 }
@@ -295,10 +302,13 @@ func TestTutorialFindings(t *testing.T) {
 		{"", []float64{0.93, 0.93, 0.93}, Undecided},
 		{"mnist", []float64{math.NaN(), math.NaN(), math.NaN()}, Missing},
 	} {
-		p := TutorialPlan(TutorialOptions{Data: c.data})
-		e := &Experiment{Kind: p.Kind, Name: p.Name, Seeds: p.Seeds}
+		p, err := TutorialPlan(TutorialOptions{Data: c.data}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(3)}
 		for _, k := range p.Cases {
-			m := Measured{Case: k, Mode: k.value("mode"), Workers: 4}
+			m := Measured{Case: k, Mode: k.Value("mode"), Workers: 4}
 			for _, last := range c.last {
 				list := []float64{0.85, 0.91, last}
 				var h []rundir.EpochResult

@@ -32,14 +32,14 @@ func (e *Experiment) PaperRuns(group string) *PaperRuns {
 }
 
 // Of is the case of a method and a number of workers; nil: there is none. Hogwild! is
-// the paper's, which holds no updates back.
+// the paper's, which writes in place.
 func (r *PaperRuns) Of(mode string, workers int) *Measured {
-	return r.find(mode, workers, func(c *Measured) bool { return mode != methodHogwild || c.value("merge-every") == "1" })
+	return r.find(mode, workers, func(c *Measured) bool { return mode != methodHogwild || c.Value("merge-every") == "1" })
 }
 
-// Held is Hogwild! as it is here by default, with updates held back; nil: it was not run.
-func (r *PaperRuns) Held(workers int) *Measured {
-	return r.find(methodHogwild, workers, func(c *Measured) bool { return c.value("merge-every") == "" })
+// Merged is Hogwild! as it is here by default, where workers merge copies; nil: it was not run.
+func (r *PaperRuns) Merged(workers int) *Measured {
+	return r.find(methodHogwild, workers, func(c *Measured) bool { return c.Value("merge-every") == "" })
 }
 
 func (r *PaperRuns) find(mode string, workers int, is func(*Measured) bool) *Measured {
@@ -97,7 +97,7 @@ func (e *Experiment) Averages() (byWorkers map[int]*Measured, hogwild *Measured,
 			continue
 		}
 		byWorkers[c.Workers] = c
-		if epochs, err := strconv.Atoi(c.value("epochs")); err == nil {
+		if epochs, err := strconv.Atoi(c.Value("epochs")); err == nil {
 			passes = epochs / c.Workers
 		}
 	}

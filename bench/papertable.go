@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"hogwild/internal/human"
 )
@@ -26,8 +25,8 @@ func (e *Experiment) PublishedTable() (rows [][]string) {
 		for _, m := range []string{methodHogwild, methodAIG, methodRR} {
 			rows = append(rows, r.published(&s, m))
 		}
-		if c := r.Held(r.Most); c != nil {
-			rows = append(rows, append([]string{s.Name, "held back"}, beside(r.ours(c), [5]string{})...))
+		if c := r.Merged(r.Most); c != nil {
+			rows = append(rows, append([]string{s.Name, "merged"}, beside(r.ours(c), [5]string{})...))
 		}
 	}
 	return rows
@@ -92,8 +91,8 @@ func (e *Experiment) AboutTable() string {
 	return fmt.Sprintf("The paper's figures are those of 10 threads and 20 passes over the whole sets, its speed-ups those of %d threads; "+
 		"ours are of %d workers and of made sets of the same shapes, smaller and with fewer passes (see the settings). "+
 		"The paper does not say which errors its are; ours are mean losses, so that errors compare between methods, not with the paper's. "+
-		"The speed-up is that over the serial version: Hogwild! with one worker. Held back is Hogwild! as it is here by default, "+
-		"which keeps updates of frequent features to itself for a while.", min(10, most), most)
+		"The speed-up is that over the serial version: Hogwild! with one worker. Merged is Hogwild! as it is here by default, "+
+		"whose workers merge private copies of frequent features every few steps.", min(10, most), most)
 }
 
 // WriteReproduction writes what an experiment of PaperPlan or TutorialPlan comes to: the
@@ -101,42 +100,26 @@ func (e *Experiment) AboutTable() string {
 func (e *Experiment) WriteReproduction(w io.Writer) error {
 	var b bytes.Buffer
 	e.head(&b)
-	if rows := e.PublishedTable(); len(rows) > 0 {
-		b.WriteString("\n")
-		writeTable(&b, PublishedHeads, rows)
-		paragraph(&b, "\n", e.AboutTable())
+	e.table(&b, PublishedHeads, e.PublishedTable(), e.AboutTable())
+	e.table(&b, TutorialHeads, e.TutorialTable(), "")
+	about := AboutFindings
+	if e.Name == tutorialName {
+		about = ""
 	}
-	if rows := e.TutorialTable(); len(rows) > 0 {
-		b.WriteString("\n")
-		writeTable(&b, TutorialHeads, rows)
-	}
-	if rows := e.FindingRows(); len(rows) > 0 {
-		b.WriteString("\n")
-		writeTable(&b, FindingHeads, rows)
-		if e.Name != tutorialName {
-			paragraph(&b, "\n", AboutFindings)
-		}
-	}
-	if notes := append(append([]string{}, e.Notes...), e.Fairness()...); len(notes) > 0 {
-		b.WriteString("\nTo mind:\n")
-		for _, n := range notes {
-			paragraph(&b, "- ", n)
-		}
-	}
+	e.table(&b, FindingHeads, e.FindingRows(), about)
+	e.toMind(&b)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-func paragraph(b *bytes.Buffer, before, text string) {
-	indent := "\n" + strings.Repeat(" ", len(strings.TrimLeft(before, "\n")))
-	fmt.Fprintf(b, "%s%s\n", before, strings.Join(human.Wrap(text, summaryWidth), indent))
-}
-
-func writeTable(b *bytes.Buffer, heads []string, rows [][]string) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.ToUpper(strings.Join(heads, "\t")))
-	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+// table writes rows, if there are any, and what they are.
+func (e *Experiment) table(b *bytes.Buffer, heads []string, rows [][]string, about string) {
+	if len(rows) == 0 {
+		return
 	}
-	t.Flush()
+	heads = strings.Split(strings.ToUpper(strings.Join(heads, "\t")), "\t")
+	fmt.Fprintf(b, "\n%s", aligned(append([][]string{heads}, rows...)))
+	if about != "" {
+		fmt.Fprintf(b, "\n%s\n", strings.Join(human.Wrap(about, summaryWidth), "\n"))
+	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild/config"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -58,12 +57,12 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 	if err != nil && !errors.As(err, &exit) {
 		return outcome{}, fmt.Errorf("case %s: %w", c.Name, err)
 	}
-	return judge(c, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String())
+	return outcomeOf(c, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String())
 }
 
-// judge tells from how the program ended, and from what it said, what that means. A
+// outcomeOf tells from how the program ended, and from what it said, what that means. A
 // crash of a Go program has the status of a usage error, but not its words.
-func judge(c Case, status syscall.WaitStatus, said string) (outcome, error) {
+func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) {
 	line, own := lastWords(said)
 	switch {
 	case status.Signaled():
@@ -71,7 +70,7 @@ func judge(c Case, status syscall.WaitStatus, said string) (outcome, error) {
 	case status.ExitStatus() == 0:
 		return outcome{}, nil
 	case status.ExitStatus() == 2 && own:
-		return outcome{}, &ending{config.ErrUsage, fmt.Sprintf("case %s: %s", c.Name, line)}
+		return outcome{}, usage("case %s: %s", c.Name, line)
 	case line == "":
 		line = fmt.Sprintf("it ended with exit status %d", status.ExitStatus())
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -158,25 +159,15 @@ func (p *progress) line(n int, what, figures string, left float64, end string) {
 // case takes as long as it did, and one that has not run yet as long as the others on
 // average. 0: not known.
 func (p *progress) remaining(elapsed float64) float64 {
-	all, known := 0.0, 0
-	for _, took := range p.took {
-		for _, t := range took {
-			all += t
-			known++
-		}
-	}
-	if known == 0 {
+	all := slices.Concat(p.took...)
+	if len(all) == 0 {
 		return 0
 	}
 	expected := func(i int) float64 {
-		sum := 0.0
-		for _, t := range p.took[i] {
-			sum += t
+		if len(p.took[i]) > 0 {
+			return mean(p.took[i])
 		}
-		if sum > 0 {
-			return sum / float64(len(p.took[i]))
-		}
-		return all / float64(known)
+		return mean(all)
 	}
 	left := 0.0
 	for i, n := range p.left {
@@ -186,6 +177,14 @@ func (p *progress) remaining(elapsed float64) float64 {
 		left -= min(elapsed, expected(p.now.index))
 	}
 	return left
+}
+
+func mean(list []float64) float64 {
+	sum := 0.0
+	for _, x := range list {
+		sum += x
+	}
+	return sum / float64(len(list))
 }
 
 // latest is the speed and the test loss that a run has written of itself last; NaN: none.

@@ -39,7 +39,7 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	}
 	runs := filepath.Join(r.Folder, "runs")
 	if err := os.MkdirAll(runs, 0o777); err != nil {
-		return nil, &ending{config.ErrUsage, fmt.Sprintf("the folder of the results: %v; name another one with --out", err)}
+		return nil, usage("the folder of the results: %v; name another one with --out", err)
 	}
 	lock, err := lockFolder(r.Folder)
 	if err != nil {
@@ -111,7 +111,7 @@ func lockFolder(folder string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) { // not all file systems have locks
 		f.Close()
-		return nil, &ending{config.ErrUsage, fmt.Sprintf("another hogwild is at work in %s; wait for it, or name another folder", folder)}
+		return nil, usage("another hogwild is at work in %s; wait for it, or name another folder", folder)
 	}
 	return f, nil
 }
@@ -176,6 +176,11 @@ type ending struct {
 
 // Error says what happened and what to do.
 func (e *ending) Error() string { return e.text }
+
+// usage is a mistake of the user.
+func usage(format string, a ...any) error {
+	return &ending{config.ErrUsage, fmt.Sprintf(format, a...)}
+}
 
 // Unwrap is config.ErrUsage, ErrInterrupted or ErrTerminated.
 func (e *ending) Unwrap() error { return e.kind }

@@ -8,12 +8,12 @@ import (
 	"hogwild/internal/human"
 )
 
-// Share is what a case reaches of a floor: of what this machine does at best, on as many
+// Share is what a case reaches of a limit: of what this machine does at best, on as many
 // cores as the case has workers.
 type Share struct {
-	Floor   string  // its name
+	Limit   string  // its name
 	Unit    string  // of the two figures
-	Cores   int     // on which the floor was measured, or between which it was read off
+	Cores   int     // on which the limit was measured, or between which it was read off
 	Reached float64 // in the median
 	Best    float64
 	Share   float64
@@ -23,29 +23,29 @@ type Share struct {
 // reading memory is no bound.
 const cached = 64 << 20
 
-// Share is the largest of a case's shares: that of the floor which it is nearest to. Dense
+// Share is the largest of a case's shares: that of the limit which it is nearest to. Dense
 // layers and convolutions cannot be faster than multiply-adds; a model that updates one
 // weight for each stored input, or two rows for each pair, than w[j] += x at random; and
-// none than its data are read, if no cache holds them. It is false where no floor was
+// none than its data are read, if no cache holds them. It is false where no limit was
 // measured, or says nothing of the case: one on a GPU.
 func (e *Experiment) Share(c *Measured) (Share, bool) {
 	rate := Summarize(c.ExamplesPerSecond)
-	if e.Floors == nil || c.Config.GPU != "" || rate.N == 0 {
+	if e.Limits == nil || c.Config.GPU != "" || rate.N == 0 {
 		return Share{}, false
 	}
 	var best Share
 	for _, s := range []struct {
-		floor string
-		work  float64 // an example, in the floor's unit
+		limit, unit string
+		work        float64 // an example, in that unit
 	}{
-		{e.Floors.fastest("multiply-add"), float64(c.Flops) / 1e9},
-		{scatterFloor(c.Parameters), c.scattered() / 1e6},
-		{"memory, read", c.read() / 1e9},
+		{e.Limits.fastest("multiply-add"), "GFLOP/s", float64(c.Flops) / 1e9},
+		{scatterLimit(c.Parameters), "M/s", c.scattered() / 1e6},
+		{"memory, read", "GB/s", c.read() / 1e9},
 	} {
-		cores, most := e.Floors.at(s.floor, c.Workers)
+		cores, most := e.Limits.at(s.limit, c.Workers)
 		reached := s.work * rate.Median
 		if most > 0 && finite(reached) && reached/most > best.Share {
-			best = Share{s.floor, e.Floors.unit(s.floor), cores, reached, most, reached / most}
+			best = Share{s.limit, s.unit, cores, reached, most, reached / most}
 		}
 	}
 	return best, best.Share > 0
@@ -81,8 +81,8 @@ func (c *Measured) read() float64 {
 	return bytes
 }
 
-// scatterFloor is the floor of random updates of so many weights.
-func scatterFloor(weights int64) string {
+// scatterLimit is the limit of random updates of so many weights.
+func scatterLimit(weights int64) string {
 	size := "50 M floats"
 	switch {
 	case weights <= smallWeights+1: // and a bias
@@ -93,10 +93,10 @@ func scatterFloor(weights int64) string {
 	return "w[j] += x at random, " + size
 }
 
-// fastest is the name of the largest floor of a kind.
-func (f *Floors) fastest(kind string) (name string) {
+// fastest is the name of the largest limit of a kind.
+func (f *Limits) fastest(kind string) (name string) {
 	most := 0.0
-	for _, v := range f.Floors {
+	for _, v := range f.Limits {
 		if v.Max > most && strings.HasPrefix(v.Name, kind) {
 			name, most = v.Name, v.Max
 		}
@@ -104,12 +104,12 @@ func (f *Floors) fastest(kind string) (name string) {
 	return name
 }
 
-// at is a floor on as many cores as there are workers, and how many those are: between
+// at is a limit on as many cores as there are workers, and how many those are: between
 // one core and all, on the line between the two. It is the largest of the repeats, since
 // others on the machine only make it less.
-func (f *Floors) at(name string, workers int) (cores int, most float64) {
+func (f *Limits) at(name string, workers int) (cores int, most float64) {
 	one, all := 0.0, 0.0
-	for _, v := range f.Floors {
+	for _, v := range f.Limits {
 		if v.Name != name {
 			continue
 		}
@@ -127,33 +127,25 @@ func (f *Floors) at(name string, workers int) (cores int, most float64) {
 	return cores, one + (all-one)*float64(cores-1)/float64(f.Cores-1)
 }
 
-func (f *Floors) unit(name string) string {
-	i := slices.IndexFunc(f.Floors, func(v Floor) bool { return v.Name == name })
-	if i < 0 {
-		return ""
-	}
-	return f.Floors[i].Unit
-}
-
-// floorLines say what the shares of a group are shares of.
-func (e *Experiment) floorLines(cases []*Measured) []string {
+// limitLines say what the shares of a group are shares of.
+func (e *Experiment) limitLines(cases []*Measured) []string {
 	var names []string
-	said := map[string][]string{} // of a floor, on how many cores
+	said := map[string][]string{} // of a limit, on how many cores
 	for _, c := range cases {
 		s, ok := e.Share(c)
 		if !ok {
 			continue
 		}
-		if !slices.Contains(names, s.Floor) {
-			names = append(names, s.Floor)
+		if !slices.Contains(names, s.Limit) {
+			names = append(names, s.Limit)
 		}
 		text := fmt.Sprintf("%s %s on %s", human.Short(s.Best), s.Unit, human.Plural(s.Cores, "core"))
-		if !slices.Contains(said[s.Floor], text) {
-			said[s.Floor] = append(said[s.Floor], text)
+		if !slices.Contains(said[s.Limit], text) {
+			said[s.Limit] = append(said[s.Limit], text)
 		}
 	}
 	for i, n := range names {
-		names[i] = fmt.Sprintf("OF FLOOR: of what these cores do at best: %s: %s", n, strings.Join(said[n], ", "))
+		names[i] = fmt.Sprintf("OF LIMIT: of what these cores do at best: %s: %s", n, strings.Join(said[n], ", "))
 	}
 	return names
 }

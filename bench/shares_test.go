@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// madeFloors are floors of two cores with round figures.
-func madeFloors() *Floors {
-	f := &Floors{Cores: 2}
+// madeLimits are limits of two cores with round figures.
+func madeLimits() *Limits {
+	f := &Limits{Cores: 2}
 	for _, v := range []struct {
 		name, unit string
 		one, both  float64
@@ -20,7 +20,7 @@ func madeFloors() *Floors {
 		{"w[j] += x at random, 1 M floats", "M/s", 500, 800},
 		{"w[j] += x at random, 50 M floats", "M/s", 100, 150},
 	} {
-		f.Floors = append(f.Floors, Floor{Name: v.name, Unit: v.unit, Cores: 1, Max: v.one}, Floor{Name: v.name, Unit: v.unit, Cores: 2, Max: v.both})
+		f.Limits = append(f.Limits, Limit{Name: v.name, Unit: v.unit, Cores: 1, Max: v.one}, Limit{Name: v.name, Unit: v.unit, Cores: 2, Max: v.both})
 	}
 	return f
 }
@@ -37,7 +37,7 @@ func TestShares(t *testing.T) {
 		flops      Number
 		rate       Number
 		rows       Number
-		floor      string
+		limit      string
 		share      float64
 	}{
 		// 1e6 examples/s of 100 kFLOP: 100 of 200 GFLOP/s.
@@ -54,31 +54,31 @@ func TestShares(t *testing.T) {
 		{"a pass over memory", "logistic", 64, 1, 801, 800, 100, 1e6, 1e6, "memory, read", 0.08},
 	} {
 		e := handmade()
-		e.Floors = madeFloors()
+		e.Limits = madeLimits()
 		m := &e.Cases[0]
 		m.Config.Model, m.Config.Batch, m.Config.Epochs, m.Workers = c.model, c.batch, 2, c.workers
 		m.Parameters, m.Values, m.Flops = c.parameters, c.values, c.flops
 		m.ExamplesPerSecond, m.Examples = []Number{c.rate}, []Number{2 * c.rows}
 		s, ok := e.Share(m)
-		if !ok || s.Floor != c.floor || math.Abs(s.Share-c.share) > 1e-9 {
-			t.Errorf("%s: %+v, want %v of %s", c.name, s, c.share, c.floor)
+		if !ok || s.Limit != c.limit || math.Abs(s.Share-c.share) > 1e-9 {
+			t.Errorf("%s: %+v, want %v of %s", c.name, s, c.share, c.limit)
 		}
 	}
 }
 
-// TestNoShare: nothing is said without floors, nor of a GPU.
+// TestNoShare: nothing is said without limits, nor of a GPU.
 func TestNoShare(t *testing.T) {
 	e := handmade()
 	if _, ok := e.Share(&e.Cases[0]); ok {
-		t.Error("a share of no floor")
+		t.Error("a share of no limit")
 	}
-	e.Floors = madeFloors()
+	e.Limits = madeLimits()
 	e.Cases[0].Config.GPU = "0"
 	if _, ok := e.Share(&e.Cases[0]); ok {
 		t.Error("a GPU's share of what cores do")
 	}
 	got := summary(t, e)
-	want := "OF FLOOR: of what these cores do at best: multiply-add, AVX-512: 400 GFLOP/s on 2 cores, 200 GFLOP/s on 1 core"
+	want := "OF LIMIT: of what these cores do at best: multiply-add, AVX-512: 400 GFLOP/s on 2 cores, 200 GFLOP/s on 1 core"
 	if !strings.Contains(got, want) {
 		t.Errorf("no line %q in\n%s", want, got)
 	}

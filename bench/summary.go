@@ -34,19 +34,25 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%s\n", title(cases))
 		writeColumns(&b, e.speedColumns(cases), cases)
-		for _, line := range e.floorLines(cases) {
+		for _, line := range e.limitLines(cases) {
 			fmt.Fprintln(&b, line)
 		}
 		writeColumns(&b, e.lossColumns(cases), cases)
 	}
-	if notes := append(slices.Clone(e.Notes), e.Fairness()...); len(notes) > 0 {
-		fmt.Fprintf(&b, "\nTo mind:\n")
-		for _, n := range notes {
-			fmt.Fprintf(&b, "- %s\n", strings.Join(human.Wrap(n, summaryWidth), "\n  "))
-		}
-	}
+	e.toMind(&b)
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// toMind is what a reader must know before comparing.
+func (e *Experiment) toMind(b *bytes.Buffer) {
+	notes := append(slices.Clone(e.Notes), e.Fairness()...)
+	if len(notes) > 0 {
+		b.WriteString("\nTo mind:\n")
+	}
+	for _, n := range notes {
+		fmt.Fprintf(b, "- %s\n", strings.Join(human.Wrap(n, summaryWidth), "\n  "))
+	}
 }
 
 // head says what was measured where, and how to read it.
@@ -177,7 +183,7 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
 		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).Text(human.Factor) }},
-		column{"OF FLOOR", func(c *Measured) string {
+		column{"OF LIMIT", func(c *Measured) string {
 			if s, ok := e.Share(c); ok {
 				return human.Share(s.Share)
 			}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -131,26 +132,11 @@ func (t *trial) collect(folder string) {
 // WriteFile writes a file that whoever reads it finds whole, the old one or the new one,
 // whatever happens to this process or the machine.
 func WriteFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path + ".tmp")
-	if err != nil {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
+	return rundir.ReplaceFile(path, [][]byte{text.Bytes()})
 }
 
 // forget drops what the folder holds of the plan.

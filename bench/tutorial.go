@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -12,35 +10,18 @@ const tutorialName = "tutorial"
 
 // TutorialOptions say what the tutorial is repeated on.
 type TutorialOptions struct {
-	Data    string // a folder with MNIST's four files; "": the built-in digits, which are other ones
-	Limit   int    // first images; 0: all
-	Repeat  int    // 3
-	Command string // that repeats it
+	Data  string // a folder with MNIST's four files; "": the built-in digits, which are other ones
+	Limit int    // first images; 0: all
 }
 
 // TutorialPlan is a published tutorial's synchronous SGD, and the same network without
-// locks: four workers with a quarter of the images each, three epochs.
-func TutorialPlan(o TutorialOptions) Plan {
-	p := Plan{Kind: reproduction, Name: tutorialName, Command: o.Command, Seeds: FirstSeeds(cmp.Or(o.Repeat, 3)),
-		About: "A published tutorial's synchronous SGD on one GPU, here by four processes on cores: a quarter of MNIST each, " +
-			"a small convolutional network, momentum, and the mean of all weights after each epoch; and the same without locks."}
-	settings := []Setting{
-		{"data", cmp.Or(o.Data, "digits")}, {"model", "convnet"}, {"optimizer", "momentum"}, {"momentum", "0.5"}, {"lr", "0.01"},
-		{"batch", "64"}, {"epochs", "3"}, {"partition", "contiguous"},
-	}
-	if o.Data != "" {
-		settings = append(settings, Setting{"scale", "0.1307,0.3081"}) // as MNIST is scaled in PyTorch's examples
-	} else {
+// locks: four workers with a quarter of the images each, three epochs. See plans/tutorial.yaml.
+func TutorialPlan(o TutorialOptions, flags Flags) (Plan, error) {
+	p, err := BuiltInPlan(tutorialName, o, flags)
+	if o.Data == "" {
 		p.Notes = append(p.Notes, notMNIST)
 	}
-	if o.Limit > 0 {
-		settings = append(settings, Setting{"limit", strconv.Itoa(o.Limit)})
-	}
-	p.Cases = []Case{
-		paperCase(tutorialName, "sync", 4, settings, Setting{"average-every", "epoch"}),
-		paperCase(tutorialName, "async", 4, settings),
-	}
-	return p
+	return p, err
 }
 
 const notMNIST = "The built-in digits are not MNIST: their accuracies say nothing about the tutorial's. " +
@@ -82,7 +63,7 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 		switch {
 		case len(here) <= last:
 			f.Verdict, f.Measured = Missing, "-"
-		case c.value("data") == "digits" || c.value("limit") != "": // these are not the tutorial's images, or not all
+		case c.Value("data") == "digits" || c.Value("limit") != "": // these are not the tutorial's images, or not all
 			f.Verdict = Undecided
 		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
 			f.Verdict = Agrees

@@ -15,7 +15,7 @@ import (
 )
 
 // Probes is what a GPU does at best, found out on the spot by kernels/probe.cu: the
-// counterpart of bench.Floors. Where the driver is the stand-in, the figures show only
+// counterpart of bench.Limits. Where the driver is the stand-in, the figures show only
 // that the probes run.
 type Probes struct {
 	Device  string    `json:"device"`

@@ -109,13 +109,13 @@ func toTarget(c *bench.Measured, list []bench.Number, text func(float64) string)
 	return fmt.Sprintf("%s, %d of %d", spreadText(list, text), there, ended)
 }
 
-// shareOf is what a case reaches of the floor that it is nearest to.
+// shareOf is what a case reaches of the limit that it is nearest to.
 func shareOf(e *bench.Experiment, c *bench.Measured) string {
 	s, ok := e.Share(c)
 	if !ok {
 		return absent
 	}
-	return human.Share(s.Share) + " of " + s.Floor
+	return human.Share(s.Share) + " of " + s.Limit
 }
 
 func failed(c *bench.Measured) string {

@@ -24,7 +24,7 @@ func OfExperiment(e *bench.Experiment) *Page {
 		}
 	}
 	p.failures(e)
-	p.floors(e)
+	p.limits(e)
 	p.caseSettings(e)
 	p.section(Section{
 		Title: "How to repeat it", Text: "The command below measures all of it again. One case alone is a run of hogwild train:",
@@ -98,20 +98,20 @@ func (p *Page) failures(e *bench.Experiment) {
 	}
 }
 
-// floors is what the machine does at best, if it was measured.
-func (p *Page) floors(e *bench.Experiment) {
-	if e.Floors == nil {
+// limits is what the machine does at best, if it was measured.
+func (p *Page) limits(e *bench.Experiment) {
+	if e.Limits == nil {
 		return
 	}
-	type floor = column[bench.Floor]
-	p.section(Section{Title: "Floors of the machine", Text: "What it does at best, measured by plain loops.", Table: table(e.Floors.Floors,
-		floor{"floor", func(f bench.Floor) string { return f.Name }},
-		floor{"unit", func(f bench.Floor) string { return f.Unit }},
-		floor{"cores", func(f bench.Floor) string { return fmt.Sprint(f.Cores) }},
-		floor{"median (range)", func(f bench.Floor) string {
+	type limit = column[bench.Limit]
+	p.section(Section{Title: "Limits of the machine", Text: "What it does at best, measured by plain loops.", Table: table(e.Limits.Limits,
+		limit{"limit", func(f bench.Limit) string { return f.Name }},
+		limit{"unit", func(f bench.Limit) string { return f.Unit }},
+		limit{"cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }},
+		limit{"median (range)", func(f bench.Limit) string {
 			return spreadText([]bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}, human.Short)
 		}},
-		floor{"what it bounds", func(f bench.Floor) string { return f.Means }})})
+		limit{"what it bounds", func(f bench.Limit) string { return f.Means }})})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.

@@ -170,22 +170,22 @@ func TestTargetNotReached(t *testing.T) {
 	}
 }
 
-// TestShareOfFloors has a model of 1,000 operations an example, and a core that does a
+// TestShareOfLimits has a model of 1,000 operations an example, and a core that does a
 // million times as many in a second at best: 110 of 1,000 thousand examples are 11%.
-func TestShareOfFloors(t *testing.T) {
+func TestShareOfLimits(t *testing.T) {
 	e := handmade()
 	for i := range e.Cases {
 		e.Cases[i].Flops, e.Cases[i].Parameters = 1000, 10
 	}
-	e.Floors = &bench.Floors{Cores: 1, Floors: []bench.Floor{
+	e.Limits = &bench.Limits{Cores: 1, Limits: []bench.Limit{
 		{Name: "multiply-add, AVX2", Unit: "GFLOP/s", Cores: 1, Min: 0.8, Median: 0.9, Max: 1, Means: "dense layers"},
 	}}
 	p := OfExperiment(e)
 	if got := cell(t, p, "Results", "async-1", "of the machine's best"); got != "11% of multiply-add, AVX2" {
-		t.Errorf("share of the floor: %q", got)
+		t.Errorf("share of the limit: %q", got)
 	}
-	if got := cell(t, p, "Floors of the machine", "multiply-add, AVX2", "median (range)"); got != "0.900 (0.800 to 1.00)" {
-		t.Errorf("floor: %q", got)
+	if got := cell(t, p, "Limits of the machine", "multiply-add, AVX2", "median (range)"); got != "0.900 (0.800 to 1.00)" {
+		t.Errorf("limit: %q", got)
 	}
 	whole(t, p)
 }

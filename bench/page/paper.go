@@ -65,7 +65,7 @@ func speedUps(e *bench.Experiment) (all []figure.Figure) {
 				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode])},
 				figure.Series{Name: m.name + ", here", Color: color(m.mode), Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
 		}
-		f.Series = append(f.Series, figure.Series{Name: "held back, here", Color: color("atomic"), Points: ours(r, r.Held)})
+		f.Series = append(f.Series, figure.Series{Name: "merged, here", Color: color("atomic"), Points: ours(r, r.Merged)})
 		all = append(all, f)
 	}
 	return shown(all...)

@@ -32,7 +32,7 @@ func repeated(p bench.Plan) *bench.Experiment {
 }
 
 func TestReproduction(t *testing.T) {
-	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2, 4}})
+	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2, 4}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestReproduction(t *testing.T) {
 			if fmt.Sprint(s.Points) != "[{1 1 1 1} {2 2 2 2} {4 4 4 4}]" {
 				t.Errorf("%s: %v", s.Name, s.Points)
 			}
-		case "held back, here":
+		case "merged, here":
 			if len(s.Points) != 2 {
 				t.Errorf("%s: %v", s.Name, s.Points)
 			}
@@ -78,7 +78,7 @@ func TestReproduction(t *testing.T) {
 
 // TestReproductionUnfinished: a page can be made of what there is, be it nothing.
 func TestReproductionUnfinished(t *testing.T) {
-	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2}})
+	plan, err := bench.PaperPlan(bench.PaperOptions{Quick: true, Size: 1, Workers: []int{1, 2}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,11 @@ func TestReproductionUnfinished(t *testing.T) {
 }
 
 func TestOfTutorial(t *testing.T) {
-	p := OfExperiment(repeated(bench.TutorialPlan(bench.TutorialOptions{})))
+	plan, err := bench.TutorialPlan(bench.TutorialOptions{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := OfExperiment(repeated(plan))
 	if f := p.Figures(); len(f) != 1 || len(f[0].Series) != 3 || f[0].Series[0].Points[0].Y != 87 || f[0].Series[1].Points[2].Y != 90 {
 		t.Errorf("figures %+v", f)
 	}

@@ -36,7 +36,7 @@ def say(text):
 
 def ping_pong():
     """Nanoseconds in which a cache line goes from a core to its neighbour; None on one core."""
-    lines = [f["median"] for f in sides.floors(0.3)["floors"] if f["name"].startswith("cache line")]
+    lines = [f["median"] for f in sides.limits(0.3)["limits"] if f["name"].startswith("cache line")]
     return max(lines) if lines else None
 
 
@@ -174,7 +174,7 @@ def about():
     caps = ("HOGWILD_CPU", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     return {"time": now, "commit": git(sides.ROOT, "describe", "--always", "--dirty", "--exclude=*"), "command": " ".join(sys.argv[1:]),
-            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0], "machine": sides.floors(3), "versions": versions,
+            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0], "machine": sides.limits(3), "versions": versions,
             "environment": {name: os.environ[name] for name in caps if name in os.environ}}
 
 

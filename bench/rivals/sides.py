@@ -57,14 +57,14 @@ def execute(command, limit=300):
 
 
 @functools.cache
-def floors_alone():
+def limits_alone():
     """The flags of bench that run no case."""
     return ["--repeat", "0"] if "--repeat" in execute([HOGWILD, "bench", "--help"]) else []
 
 
-def floors(seconds):
+def limits(seconds):
     """What this machine does at best."""
-    return json.loads(execute([HOGWILD, "bench", "--floors", *floors_alone(), "--json", "--seconds", seconds]))
+    return json.loads(execute([HOGWILD, "bench", "--limits", *limits_alone(), "--json", "--seconds", seconds]))
 
 
 def ours(*flags, set=None, l2=None):
@@ -168,7 +168,7 @@ def libmf(train, test, k, passes):
 
 def peak(turn):
     """The multiply-adds of one core, with the best instructions, in FLOP/s."""
-    return {"rate": 1e9 * max(v["max"] for v in floors(1)["floors"] if v["name"].startswith("multiply-add") and v["cores"] == 1)}
+    return {"rate": 1e9 * max(v["max"] for v in limits(1)["limits"] if v["name"].startswith("multiply-add") and v["cores"] == 1)}
 
 
 def counting(side, change):

@@ -9,12 +9,11 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/run"
 )
 
 const benchHelp = `Usage: hogwild bench [flags]
-       hogwild bench --floors --repeat 0 [--json] [--seconds S]
-       hogwild bench --probes --gpu N [--json] [--quick]
+       hogwild bench --limits --repeat 0 [--json] [--seconds S]
+       hogwild bench --microbench --gpu N [--json] [--quick]
        hogwild bench --report FOLDER [--json]
 
 Compares modes and numbers of workers: each case is trained several times, in turns, each time
@@ -26,13 +25,13 @@ the built-in digits and on made sparse rows, in about a minute on two cores.
 The folder of --out holds all figures: results.json, results.csv, results.txt (for benchstat)
 and report.html. The same command with the same folder goes on where it was stopped.
 
-With --floors: first what this machine does at best, on one core and on all (multiply-adds,
+With --limits: first what this machine does at best, on one core and on all (multiply-adds,
 memory, random updates of shared weights, a word that all cores write, a cache line's way from
 core to core, waking a thread, starting a process), then the cases as shares of it. No training
-is faster than these. It takes 200 MB. Of GPUs it knows nothing: --probes does.
+is faster than these. It takes 200 MB. Of GPUs it knows nothing: --microbench does.
 
-With --probes: what a GPU does at best: additions to few and many weights, loads, copies, launches,
-its clock. With --report: the page of what run.sh of make gpu-pack has left in a folder.
+With --microbench: what a GPU does at best: additions to few and many weights, loads, copies, launches,
+its clock. With --report: the page of what run.sh of make gpu-bundle has left in a folder.
 
 FLAGS
 
@@ -49,18 +48,18 @@ Examples:
       seconds to a test loss, without locks and in step
   hogwild bench --config cases.yaml --repeat 10 --out runs/cases
       settings from a file, ten times; stopped and called again it goes on
-  hogwild bench --floors --repeat 0
+  hogwild bench --limits --repeat 0
       what this machine does at best, alone
 `
 
 // benchOptions is what the flags of bench set.
 type benchOptions struct {
-	train                         *trainOptions
-	modes, workers, config, out   string
-	repeat                        int
-	target, seconds               float64
-	floors, probes, quick, asJSON bool
-	folder                        string // --report
+	train                             *trainOptions
+	modes, workers, config, out       string
+	repeat                            int
+	target, seconds                   float64
+	limits, microbench, quick, asJSON bool
+	folder                            string // --report
 }
 
 // benchTrains are the flags of train that bench takes as well.
@@ -88,7 +87,7 @@ func (o *benchOptions) flags() []cli.Flag {
 	l.float(&o.target, "target-loss", "`X` test loss to take times to (default: one that every case reaches)")
 	l.string(&o.out, "out", "`DIR` folder of the results (default: runs/bench-<time>-<name>)")
 	l.string(&o.config, "config", "`FILE` of settings, as hogwild sweep reads")
-	l.bool(&o.quick, "quick", "3 runs of each case; probes: only see that they run")
+	l.bool(&o.quick, "quick", "3 runs of each case; microbench: only see that they run")
 	l.bool(&o.asJSON, "json", "print the answer as one JSON object")
 
 	for _, f := range o.train.flags() {
@@ -98,10 +97,10 @@ func (o *benchOptions) flags() []cli.Flag {
 	}
 
 	l.category = "Limits of the machine"
-	l.bool(&o.floors, "floors", "measure what this machine does at best")
+	l.bool(&o.limits, "limits", "measure what this machine does at best")
 	l.float(&o.seconds, "seconds", "`S` time to take for it, in seconds")
-	l.bool(&o.probes, "probes", "measure what a GPU does at best")
-	l.string(&o.folder, "report", "`FOLDER` of results of make gpu-pack to make a page of")
+	l.bool(&o.microbench, "microbench", "measure what a GPU does at best")
+	l.string(&o.folder, "report", "`FOLDER` of results of make gpu-bundle to make a page of")
 	return l.flags
 }
 
@@ -127,17 +126,17 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 			return err
 		}
 		return report(stdout, r, o.asJSON)
-	case o.probes:
-		return probe(stdout, o.train.GPU, o.quick, o.asJSON)
+	case o.microbench:
+		return microbench(stdout, o.train.GPU, o.quick, o.asJSON)
 	case !(o.seconds > 0 && o.seconds <= 3600):
 		return usagef("--seconds %g: want more than 0, and 3600 at most", o.seconds)
-	case o.repeat == 0 && o.floors:
-		f, err := o.measureFloors()
+	case o.repeat == 0 && o.limits:
+		f, err := machineLimits(io.Discard, o.seconds)
 		if err != nil {
 			return err
 		}
 		if o.train.GPU != "" {
-			fmt.Fprintln(stderr, "these are the cores' floors; hogwild bench --probes --gpu 0 measures what a GPU does at best")
+			fmt.Fprintln(stderr, "these are the limits of the cores; hogwild bench --microbench --gpu 0 measures what a GPU does at best")
 		}
 		return report(stdout, f, o.asJSON)
 	}
@@ -146,9 +145,4 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	return o.run(p, stdout, stderr)
-}
-
-func (o *benchOptions) measureFloors() (*bench.Floors, error) {
-	run.VerifyLoops(false) // some of them are measured
-	return bench.Measure(bench.Options{Seconds: o.seconds, Idle: []string{"--version"}})
 }

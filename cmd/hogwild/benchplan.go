@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,54 +18,27 @@ const (
 	quickRepeats = 3
 )
 
-// benchDefaults are what bench trains when nothing is said. Both sets are made in a fraction
-// of a second, and trained in some tenths of one.
-var benchDefaults = []bench.Case{
-	{Name: "digits", Settings: values("data", "digits:20000", "model", "mlp:32", "lr", "0.1", "epochs", "10")},
-	{Name: "sparse", Settings: values("data", "made:rcv1:0.05", "model", "logistic", "lr", "0.5", "epochs", "20")},
-}
-
-const benchAbout = "Two small problems: a network on images of digits, whose every step writes all weights, " +
-	"and logistic regression on sparse rows, whose steps seldom meet."
-
-// values are settings, from flags each with its value behind it.
-func values(words ...string) (all []bench.Setting) {
-	for i := 0; i < len(words); i += 2 {
-		all = append(all, bench.Setting{Flag: words[i], Value: words[i+1]})
-	}
-	return all
-}
-
-// plan makes the cases: those of the file, or the one of the flags, or the defaults, each
+// plan makes the cases: those of the file, or the one of the flags, or two small sets, each
 // in all modes and with all numbers of workers, but for what it says itself.
 func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
-	bases, err := o.bases(s, &p)
-	if err != nil {
+	if p, err = o.bases(s); err != nil {
 		return p, err
 	}
-	for _, b := range bases {
-		gpus, err := gpusOf(b)
+	var grids []bench.Grid
+	for _, base := range p.Cases {
+		of, err := o.grids(s, base, len(p.Cases) > 1)
 		if err != nil {
 			return p, err
 		}
-		modes, err := o.modeList(s, gpus)
-		if err != nil {
-			return p, err
-		}
-		workers, err := o.workerList(s, gpus)
-		if err != nil {
-			return p, err
-		}
-		cases, err := o.cross(b, modes, workers, len(bases) > 1)
-		if err != nil {
-			return p, err
-		}
-		p.Cases = append(p.Cases, cases...)
+		grids = append(grids, of...)
+	}
+	if p.Cases, err = bench.Cross(grids, caseFlags{}); err != nil {
+		return p, err
 	}
 	if o.out == "" {
 		o.out = filepath.Join("runs", fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name))
 	}
-	p.Kind, p.Command = "bench", o.command(s)
+	p.Kind, p.Command = "bench", s.again(o.out, "bench")
 	err = o.finish(s, &p)
 	return p, err
 }
@@ -78,7 +50,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	}
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return usagef("--repeat %d: want from 1 to %d; or 0 with --floors, for the floors alone", o.repeat, mostRepeats)
+		return usagef("--repeat %d: want from 1 to %d; or 0 with --limits, for the limits alone", o.repeat, mostRepeats)
 	case s.given["target-loss"] && !(o.target > 0 && o.target < 1e30):
 		return usagef("--target-loss %g: want a positive number", o.target)
 	}
@@ -92,7 +64,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 }
 
 // bases are what is to be trained, without modes and workers.
-func (o *benchOptions) bases(s *settings, p *bench.Plan) ([]bench.Case, error) {
+func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	var given []bench.Setting
 	for _, name := range benchTrains {
 		if s.given[name] {
@@ -101,115 +73,87 @@ func (o *benchOptions) bases(s *settings, p *bench.Plan) ([]bench.Case, error) {
 	}
 	switch {
 	case o.config != "":
-		return o.fileBases(given, p)
+		text, err := os.ReadFile(o.config)
+		if err != nil {
+			return p, usagef("reading the cases: %v", err)
+		}
+		if p, err = bench.ReadPlan(o.config, text, caseFlags{}); err != nil {
+			return p, err
+		}
 	case s.given["data"] || s.given["model"]:
-		data, model := o.train.Data, o.train.Model
-		p.Name = folderName(strings.Trim(filepath.Base(data)+"-"+model, "-"))
-		return []bench.Case{{Name: p.Name, Settings: given}}, nil
-	}
-	p.Name, p.About = "small-sets", benchAbout
-	var all []bench.Case
-	for _, b := range benchDefaults {
-		all = append(all, bench.Case{Name: b.Name, Settings: override(b.Settings, given)})
-	}
-	return all, nil
-}
-
-// override is settings with others in their places, or behind them.
-func override(settings, by []bench.Setting) []bench.Setting {
-	all := slices.Clone(settings)
-	for _, b := range by {
-		if i := slices.IndexFunc(all, func(s bench.Setting) bool { return s.Flag == b.Flag }); i >= 0 {
-			all[i] = b
-		} else {
-			all = append(all, b)
+		name := bench.FolderName(strings.Trim(filepath.Base(o.train.Data)+"-"+o.train.Model, "-"))
+		return bench.Plan{Name: name, Cases: []bench.Case{{Name: name, Settings: given}}}, nil
+	default:
+		if p, err = bench.BuiltInPlan("small-sets", nil, caseFlags{}); err != nil {
+			return p, err
 		}
 	}
-	return all
+	for i, c := range p.Cases {
+		for _, g := range given {
+			if o.config != "" && c.Value(g.Flag) != "" {
+				return p, usagef("--%s: %s sets it already; leave one of them out", g.Flag, o.config)
+			}
+		}
+		p.Cases[i].Settings = bench.Override(c.Settings, given)
+	}
+	return p, nil
 }
 
-// fileBases are the cases of the file, with the flags of the command line.
-func (o *benchOptions) fileBases(given []bench.Setting, p *bench.Plan) ([]bench.Case, error) {
-	text, err := os.ReadFile(o.config)
+// grids are a base in all modes and with all numbers of workers, but for what it says itself.
+// These are a group; bases that say their modes themselves are one together, if they learn the
+// same from the same. Where there are several bases, cases have their names in front of theirs.
+func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids []bench.Grid, err error) {
+	gpus, err := gpusOf(base)
 	if err != nil {
-		return nil, usagef("reading the cases: %v", err)
-	}
-	if *p, err = readPlan(o.config, text); err != nil {
 		return nil, err
 	}
-	bases := p.Cases
-	p.Cases = nil
-	for i, b := range bases {
-		for _, g := range given {
-			if has(b, g.Flag) {
-				return nil, usagef("--%s: %s sets it already; leave one of them out", g.Flag, o.config)
-			}
-		}
-		bases[i].Settings = override(b.Settings, given)
+	modes, err := o.modeList(s, gpus)
+	if err != nil {
+		return nil, err
 	}
-	return bases, nil
+	workers, err := o.workerList(s, gpus)
+	if err != nil {
+		return nil, err
+	}
+	ownMode, ownWorkers := base.Value("mode") != "", base.Value("workers") != ""
+	switch {
+	case ownMode && o.modes != "":
+		return nil, usagef("--modes: %s sets mode already; leave one of them out", o.config)
+	case ownWorkers && o.workers != "":
+		return nil, usagef("--workers: %s sets workers already; leave one of them out", o.config)
+	}
+	g := bench.Grid{Names: "$name"}
+	if ownMode {
+		modes = []string{base.Value("mode")}
+	} else {
+		base.Group = base.Name
+		if g.Names = "$mode"; several {
+			g.Names = "$name.$mode"
+		}
+	}
+	if !ownWorkers {
+		g.Names += "-$workers"
+	}
+	g.Cases = []bench.Case{base}
+	for _, mode := range modes {
+		g.Axes = [][]bench.Setting{axis("mode", mode)}
+		switch {
+		case ownWorkers:
+		case !ownMode && strings.HasPrefix(mode, "delayed"):
+			g.Axes = append(g.Axes, axis("workers", "1")) // it plays them all
+		default:
+			g.Axes = append(g.Axes, axis("workers", workers...))
+		}
+		grids = append(grids, g)
+	}
+	return grids, nil
 }
 
-// gpusOf is how many GPUs a base is to train on.
-func gpusOf(b bench.Case) (int, error) {
-	i := slices.IndexFunc(b.Settings, func(s bench.Setting) bool { return s.Flag == "gpu" })
-	if i < 0 || b.Settings[i].Value == "" {
-		return 0, nil
+func axis(flag string, values ...string) (all []bench.Setting) {
+	for _, v := range values {
+		all = append(all, bench.Setting{Flag: flag, Value: v})
 	}
-	indices, choose, err := config.ReadGPUs(b.Settings[i].Value)
-	return max(len(indices), choose), err
-}
-
-func has(c bench.Case, flag string) bool {
-	return slices.ContainsFunc(c.Settings, func(s bench.Setting) bool { return s.Flag == flag })
-}
-
-// cross is a base in all modes and with all numbers of workers. These are a group; bases
-// that say their modes themselves are one together, if they learn the same from the same.
-// Where there are several bases the cases have their names in front of theirs.
-func (o *benchOptions) cross(b bench.Case, modes, workers []string, several bool) (cases []bench.Case, err error) {
-	for _, f := range []struct {
-		flag, list, given string
-		values            *[]string
-	}{{"mode", "modes", o.modes, &modes}, {"workers", "workers", o.workers, &workers}} {
-		if !has(b, f.flag) {
-			continue
-		}
-		if f.given != "" {
-			return nil, usagef("--%s: %s sets %s already; leave one of them out", f.list, o.config, f.flag)
-		}
-		*f.values = []string{""}
-	}
-	for _, m := range modes {
-		workers := workers
-		if strings.HasPrefix(m, "delayed") && !has(b, "workers") {
-			workers = []string{"1"} // it plays them all
-		}
-		for _, w := range workers {
-			c := bench.Case{Group: b.Name, Settings: slices.Clone(b.Settings)}
-			if m == "" {
-				c.Group = b.Group
-			}
-			var name []string // several: b.async-2, b-2 or b.async; else async-2
-			if several || m == "" {
-				name = append(name, b.Name)
-			}
-			if m != "" {
-				c.Settings = append(c.Settings, bench.Setting{Flag: "mode", Value: m})
-				name = append(name, m)
-			}
-			c.Name = strings.Join(name, ".")
-			if w != "" {
-				c.Settings = append(c.Settings, bench.Setting{Flag: "workers", Value: w})
-				c.Name += "-" + w
-			}
-			if _, err := checkCase(c); err != nil {
-				return nil, usagef("%v", err)
-			}
-			cases = append(cases, c)
-		}
-	}
-	return cases, nil
+	return all
 }
 
 // modeList reads --modes. On a GPU those are left out by default that it has with one
@@ -254,35 +198,4 @@ func upTo(cores int) (all []string) {
 		all = append(all, fmt.Sprint(n))
 	}
 	return append(all, fmt.Sprint(cores))
-}
-
-// distinct are the entries of a list, each of which may stand there once.
-func distinct(flag string, list []string) ([]string, error) {
-	for i, v := range list {
-		list[i] = strings.TrimSpace(v)
-		if list[i] == "" {
-			return nil, usagef("--%s: an entry is empty; write them as in a,b", flag)
-		}
-		if slices.Contains(list[:i], list[i]) {
-			return nil, usagef("--%s: %s is there twice", flag, list[i])
-		}
-	}
-	return list, nil
-}
-
-// command is the command that measures the same, or goes on with it.
-func (o *benchOptions) command(s *settings) string {
-	words := []string{"hogwild", "bench"}
-	for _, f := range s.command.Flags {
-		name := f.Names()[0]
-		v := s.set.Lookup(name)
-		switch {
-		case !s.given[name] || name == "out" || name == "json":
-		case isBool(v):
-			words = append(words, "--"+name)
-		default:
-			words = append(words, "--"+name, v.Value.String())
-		}
-	}
-	return commandLine(append(words, "--out", o.out)...)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"hogwild/bench"
@@ -17,16 +15,15 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 		return err
 	}
 	if before != nil {
-		p.Floors = before.Floors
+		p.Limits = before.Limits
 	}
-	if o.floors && p.Floors == nil {
-		fmt.Fprintf(stderr, "what this machine does at best: %g s\n", o.seconds)
-		if p.Floors, err = o.measureFloors(); err != nil {
+	if o.limits && p.Limits == nil {
+		if p.Limits, err = machineLimits(stderr, o.seconds); err != nil {
 			return err
 		}
 	}
-	if o.floors && !o.asJSON {
-		if err := p.Floors.WriteText(stdout); err != nil {
+	if o.limits && !o.asJSON {
+		if err := p.Limits.WriteText(stdout); err != nil {
 			return err
 		}
 		fmt.Fprintln(stdout)
@@ -37,14 +34,8 @@ func (o *benchOptions) run(p bench.Plan, stdout, stderr io.Writer) error {
 // found is what the folder of the results holds already: nothing, or results of the same
 // cases, which need not be measured again. Nothing else is written over.
 func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
-	if err := experimentFolder(o.out); err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(o.out, "results.json")); err != nil {
-		return nil, nil // nothing, or it was stopped in its first turn
-	}
-	before, err := bench.ReadExperiment(o.out)
-	if err != nil {
+	before, err := experimentIn(o.out)
+	if before == nil {
 		return nil, err
 	}
 	for _, was := range before.Cases {

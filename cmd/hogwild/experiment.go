@@ -9,14 +9,60 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"hogwild/bench"
 	"hogwild/bench/page"
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/run"
 	"hogwild/internal/human"
 )
+
+// experimentFlags are the flags of the commands that carry out an experiment.
+type experimentFlags struct {
+	out                 string
+	repeat              int
+	json, fresh, dryRun bool
+}
+
+// addTo lists them; repeat and folder say what --repeat does and where results go by default.
+func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
+	l.int(&o.repeat, "repeat", repeat)
+	l.string(&o.out, "out", "`DIR` folder of the results (default: "+folder+")")
+	l.bool(&o.fresh, "fresh", "run again what is done")
+	l.bool(&o.dryRun, "dry-run", "list the cases, and run nothing")
+	l.bool(&o.json, "json", "print the results as one JSON object")
+}
+
+// run lists the cases of a plan, or measures them; before that the limits of this machine, if
+// there are seconds for them and they were not measured when the experiment began.
+func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan, seconds float64) error {
+	if o.dryRun {
+		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
+	}
+	err := folderFor(o.out, p)
+	if err != nil {
+		return err
+	}
+	if e, err := bench.ReadExperiment(o.out); err == nil && !o.fresh {
+		p.Limits = e.Limits
+	}
+	if p.Limits == nil && seconds > 0 {
+		if p.Limits, err = machineLimits(stderr, seconds); err != nil {
+			return err
+		}
+	}
+	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
+}
+
+// machineLimits measures what this machine does at best.
+func machineLimits(stderr io.Writer, seconds float64) (*bench.Limits, error) {
+	fmt.Fprintf(stderr, "limits of this machine: %.2g s\n", seconds)
+	run.VerifyLoops(false) // some of them are measured
+	return bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
+}
 
 // carryOut measures a plan in a folder: what is missing there, or all if fresh. Progress
 // goes to stderr, the table, or the results as JSON, to stdout. Ctrl-C stops it: what was
@@ -64,17 +110,22 @@ func undone(r *bench.Runner, p bench.Plan) error {
 // folderFor refuses a folder in which other things lie than this experiment: they would be
 // lost.
 func folderFor(folder string, p bench.Plan) error {
-	if err := experimentFolder(folder); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(folder, "results.json")); err != nil {
-		return nil // nothing, or it was stopped in its first turn
-	}
-	e, err := bench.ReadExperiment(folder)
-	if err == nil && (e.Kind != p.Kind || e.Name != p.Name) {
+	e, err := experimentIn(folder)
+	if e != nil && (e.Kind != p.Kind || e.Name != p.Name) {
 		err = usagef("%s holds another experiment, %s %s; name another folder with --out", folder, e.Kind, e.Name)
 	}
 	return err
+}
+
+// experimentIn is what a folder holds; nil: nothing yet, or it was stopped in its first turn.
+func experimentIn(folder string) (*bench.Experiment, error) {
+	if err := experimentFolder(folder); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(folder, "results.json")); err != nil {
+		return nil, nil
+	}
+	return bench.ReadExperiment(folder)
 }
 
 // experimentFolder refuses a folder in which other things than an experiment lie: files of
@@ -138,6 +189,28 @@ func untilSignal() (ctx context.Context, stop func()) {
 		signal.Stop(signals)
 		cancel(nil)
 	}
+}
+
+// again is the command line with the flags that were given, but for those that only say how to
+// go about it. The folder of the results stands at the end; "": the default.
+func (s *settings) again(out string, words ...string) string {
+	words = append([]string{"hogwild"}, words...)
+	for _, c := range s.command.Flags {
+		f := s.set.Lookup(c.Names()[0])
+		switch {
+		case !s.given[f.Name] || slices.Contains([]string{"out", "json", "fresh", "dry-run"}, f.Name):
+		case isBool(f) && f.Value.String() == "true":
+			words = append(words, "--"+f.Name)
+		case isBool(f):
+			words = append(words, "--"+f.Name+"=false")
+		default:
+			words = append(words, "--"+f.Name, f.Value.String())
+		}
+	}
+	if out != "" {
+		words = append(words, "--out", out)
+	}
+	return commandLine(words...)
 }
 
 // commandLine is a command as a shell takes it.

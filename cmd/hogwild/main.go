@@ -15,6 +15,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 const rootHelp = `hogwild trains one model with many worker processes and no locks.
@@ -153,7 +154,7 @@ func unknownCommand(arg string, commands []*cli.Command) error {
 			names = append(names, c.Name)
 		}
 	}
-	return usagef("unknown command %q%s (hogwild --help lists the commands)", arg, suggest("", arg, names))
+	return usagef("unknown command %q%s (hogwild --help lists the commands)", arg, human.Suggest("", arg, names))
 }
 
 func workerByHand(*cli.Context) error {

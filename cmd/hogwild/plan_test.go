@@ -15,7 +15,7 @@ import (
 // TestPlan reads a file with all keys: each case with each point of the grid, the first
 // key slowest, what is in the case in front of what is in the grid.
 func TestPlan(t *testing.T) {
-	p, err := readPlan("folder/lr by workers.yaml", []byte(`
+	p, err := bench.ReadPlan("folder/lr by workers.yaml", []byte(`
 about: does it diverge?
 base: {data: "digits:500", epochs: 2, lr: 0.5, bias: false}
 grid: {workers: [1, 2], batch: [8]}
@@ -24,7 +24,7 @@ cases:
 - {name: slow, mode: sync, average-every: epoch, lr: 0.01}
 seeds: 3
 target-loss: 0.5
-`))
+`), caseFlags{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestPlanNames(t *testing.T) {
 		{"cases: [{model: hinge, l2: 0.1}, {l2: 0.1}, {model: hinge}]", "model=hinge,l2=0.1 l2=0.1 model=hinge", "model=hinge base model=hinge"},
 		{"name: 7\ncases: [{name: x, lr: 1}, {name: y.z}]", "x y.z", " "},
 	} {
-		p, err := readPlan("plan.yaml", []byte(c.text))
+		p, err := bench.ReadPlan("plan.yaml", []byte(c.text), caseFlags{})
 		var names, groups []string
 		for _, v := range p.Cases {
 			names, groups = append(names, v.Name), append(groups, v.Group)
@@ -80,6 +80,28 @@ func TestPlanNames(t *testing.T) {
 		}
 		if got := strings.Join(groups, " "); err == nil && got != c.groups {
 			t.Errorf("%s: groups %q, want %q", c.text, got, c.groups)
+		}
+	}
+}
+
+// TestPlanGrids: a file has several grids, says how cases are called, and which are compared.
+func TestPlanGrids(t *testing.T) {
+	p, err := bench.ReadPlan("plan.yaml", []byte(`
+names: $name.$mode-$workers
+base: {epochs: 2}
+grid: {mode: [async, sync], workers: [1]}
+cases: [{name: a, group: both}]
+---
+names: $name-$lr
+grid: {lr: [0.1, 0.2]}
+cases: [{name: b, group: both}]
+`), caseFlags{})
+	if got, want := caseNames(p), "a.async-1 a.sync-1 b-0.1 b-0.2"; err != nil || got != want {
+		t.Errorf("cases %q (%v), want %q", got, err, want)
+	}
+	for _, c := range p.Cases {
+		if has := c.Value("epochs"); c.Group != "both" || has == "2" != strings.HasPrefix(c.Name, "a") {
+			t.Errorf("%+v", c)
 		}
 	}
 }
@@ -119,6 +141,8 @@ func TestPlanErrors(t *testing.T) {
 		{"name: ../x", `plan.yaml:1:7: name "../x": it names a folder`},
 		{"name: [x]", `plan.yaml:1:7: name`},
 		{"about: [x]", `plan.yaml:1:8: about: want a sentence`},
+		{"grid: {lr: [1]}\n---\nseeds: 2", `plan.yaml:3:1: unknown key "seeds"`},
+		{"cases: [{group: a/b}]", `plan.yaml:1:17: name "a/b"`},
 		{"seeds: []", `plan.yaml:1:8: seeds: the list is empty`},
 		{"seeds: 0", `plan.yaml:1:8: seeds: want a list`},
 		{"seeds: [1, -2]", `plan.yaml:1:12: seeds: "-2": want a whole number`},
@@ -127,7 +151,7 @@ func TestPlanErrors(t *testing.T) {
 		{"target-loss: -1", `plan.yaml:1:14: target-loss`},
 		{"base: {data: \"digits", `plan.yaml:1:`},
 	} {
-		_, err := readPlan("plan.yaml", []byte(c.text))
+		_, err := bench.ReadPlan("plan.yaml", []byte(c.text), caseFlags{})
 		if err == nil || !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
 		}
@@ -140,7 +164,7 @@ func TestPlanExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := readPlan("staleness.yaml", text)
+	p, err := bench.ReadPlan("staleness.yaml", text, caseFlags{})
 	if err != nil || p.Name != "staleness" || len(p.Cases) != 18 || len(p.Seeds) != 2 {
 		t.Fatalf("%d cases, %d seeds (%v)", len(p.Cases), len(p.Seeds), err)
 	}
@@ -149,7 +173,7 @@ func TestPlanExample(t *testing.T) {
 	}
 	_, help, _ := strings.Cut(sweepHelp, "\n\n    ")
 	help, _, _ = strings.Cut("    "+help, "\n\n")
-	p, err = readPlan("help.yaml", []byte(strings.ReplaceAll(help, "\n    ", "\n")[4:]))
+	p, err = bench.ReadPlan("help.yaml", []byte(strings.ReplaceAll(help, "\n    ", "\n")[4:]), caseFlags{})
 	if err != nil || len(p.Cases) != 8 || len(p.Seeds) != 3 || p.Cases[7].Name != "averaged,lr=0.1,workers=2" {
 		t.Errorf("the example in the help: %+v (%v)", p.Cases, err)
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild/run"
 	"hogwild/internal/human"
 )
 
@@ -63,11 +62,10 @@ Examples:
 
 // reproduceOptions are the flags of reproduce.
 type reproduceOptions struct {
+	experimentFlags
 	bench.PaperOptions
-	workers, data, out string
-	limit              int
-	json, fresh        bool
-	dryRun             bool
+	bench.TutorialOptions
+	workers string
 }
 
 func reproduceCommands() []*cli.Command {
@@ -79,63 +77,40 @@ func reproduceCommands() []*cli.Command {
 			l.string(&o.workers, "workers", "`N,M` numbers of workers (default: 1,2,4 ... to the cores, at most 10)")
 		}),
 		reproduceCommand("tutorial", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
-			l.string(&o.data, "data", "`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
-			l.int(&o.limit, "limit", "`N` train on the first N images only")
+			l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
+			l.int(&o.Limit, "limit", "`N` train on the first N images only")
 		}),
 	}
 }
 
 // reproduceCommand is a command with the flags that both have, and its own in front.
-func reproduceCommand(name, help string, do func(o *reproduceOptions, s *settings) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
-	o := &reproduceOptions{PaperOptions: bench.PaperOptions{Repeat: 3}}
+func reproduceCommand(name, help string, do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
+	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 3}}
 	l := flagList{category: "Flags"}
 	own(o, &l)
-	l.int(&o.Repeat, "repeat", "`N` runs of each case")
-	l.string(&o.out, "out", "`DIR` folder of the results (default: runs/reproduce-NAME)")
-	l.bool(&o.fresh, "fresh", "run again what is done")
-	l.bool(&o.dryRun, "dry-run", "list the cases, and run nothing")
-	l.bool(&o.json, "json", "print the results as one JSON object")
+	o.addTo(&l, "`N` runs of each case", "runs/reproduce-NAME")
 	return &cli.Command{
 		Name: name, Description: help, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			switch {
 			case len(args) > 0:
 				return usagef("unexpected argument %q; reproduce %s takes flags only", args[0], name)
-			case o.Repeat < 1 || o.Repeat > mostSeeds:
-				return usagef("--repeat %d: want 1 to %d", o.Repeat, mostSeeds)
+			case o.repeat < 1 || o.repeat > bench.MostSeeds:
+				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			o.Command = s.again("reproduce", name)
-			p, err := do(o, s)
+			p, err := do(o)
 			if err != nil {
 				return err
 			}
-			if o.out == "" {
-				o.out = filepath.Join("runs", "reproduce-"+p.Name)
-			}
-			return o.run(c.App.Writer, c.App.ErrWriter, p)
+			p.Command, p.Seeds = s.again(o.out, "reproduce", name), bench.FirstSeeds(o.repeat)
+			o.out = cmp.Or(o.out, filepath.Join("runs", "reproduce-"+p.Name))
+			return o.run(c.App.Writer, c.App.ErrWriter, p, o.seconds(name))
 		}),
 	}
 }
 
-// again is the command line with the flags that were given, but for those that only say
-// how to go about it.
-func (s *settings) again(words ...string) string {
-	words = append([]string{"hogwild"}, words...)
-	for _, name := range s.names() {
-		f := s.set.Lookup(name)
-		switch {
-		case !s.given[name] || name == "json" || name == "fresh" || name == "dry-run":
-		case isBool(f):
-			words = append(words, "--"+name+"="+f.Value.String())
-		default:
-			words = append(words, "--"+name, f.Value.String())
-		}
-	}
-	return strings.ReplaceAll(commandLine(words...), "=true", "")
-}
-
 // paper is the plan of the paper.
-func (o *reproduceOptions) paper(s *settings) (bench.Plan, error) {
+func (o *reproduceOptions) paper() (bench.Plan, error) {
 	for _, text := range strings.Split(o.workers, ",") {
 		if o.workers == "" {
 			break
@@ -149,57 +124,32 @@ func (o *reproduceOptions) paper(s *settings) (bench.Plan, error) {
 	if len(o.Workers) == 1 {
 		return bench.Plan{}, usagef("--workers %q: one number of workers has no speed-up; give some, as 1,2,4", o.workers)
 	}
-	p, err := bench.PaperPlan(o.PaperOptions)
-	if err != nil {
-		return p, usagef("--%v", err)
-	}
-	return p, nil
+	return bench.PaperPlan(o.PaperOptions, caseFlags{})
 }
 
 // tutorial is the plan of the tutorial.
-func (o *reproduceOptions) tutorial(*settings) (bench.Plan, error) {
-	if o.data != "" {
-		if info, err := os.Stat(o.data); err != nil || !info.IsDir() {
-			return bench.Plan{}, usagef("--data %s: want a folder with the four IDX files of MNIST; leave it out for the built-in digits", o.data)
+func (o *reproduceOptions) tutorial() (bench.Plan, error) {
+	if o.Data != "" {
+		if info, err := os.Stat(o.Data); err != nil || !info.IsDir() {
+			return bench.Plan{}, usagef("--data %s: want a folder with the four IDX files of MNIST; leave it out for the built-in digits", o.Data)
 		}
 	}
-	if o.limit < 0 {
-		return bench.Plan{}, usagef("--limit %d: want a number of images", o.limit)
+	if o.Limit < 0 {
+		return bench.Plan{}, usagef("--limit %d: want a number of images", o.Limit)
 	}
-	return bench.TutorialPlan(bench.TutorialOptions{Data: o.data, Limit: o.limit, Repeat: o.Repeat, Command: o.Command}), nil
+	return bench.TutorialPlan(o.TutorialOptions, caseFlags{})
 }
 
-// run measures a plan and reports.
-func (o *reproduceOptions) run(stdout, stderr io.Writer, p bench.Plan) error {
-	if o.dryRun {
-		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
+// seconds are what it may take to measure the limits of the machine; 0: they say nothing here.
+func (o *reproduceOptions) seconds(name string) float64 {
+	all := 8.0
+	switch {
+	case name == "tutorial":
+		return 0
+	case o.Quick:
+		all = 3
 	}
-	err := folderFor(o.out, p)
-	if err != nil {
-		return err
-	}
-	if p.Name != "tutorial" {
-		if p.Floors, err = o.floors(stderr); err != nil {
-			return err
-		}
-	}
-	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
-}
-
-// floors are those of this machine: as they were measured when the experiment began, if it
-// only goes on.
-func (o *reproduceOptions) floors(stderr io.Writer) (*bench.Floors, error) {
-	if e, err := bench.ReadExperiment(o.out); err == nil && e.Floors != nil && !o.fresh {
-		return e.Floors, nil
-	}
-	seconds := 8.0
-	if o.Quick {
-		seconds = 3
-	}
-	seconds *= max(0.02, min(1, o.Size))
-	fmt.Fprintf(stderr, "floors of this machine: %.2g s\n", seconds)
-	run.VerifyLoops(false) // some of them are measured
-	return bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
+	return all * max(0.02, min(1, o.Size))
 }
 
 // reproduced is an experiment with what it says of the publication.

@@ -10,11 +10,18 @@ import (
 // TestReproductionsAreTaken: train takes every case of every plan, as it would take the
 // flags, and its data exist.
 func TestReproductionsAreTaken(t *testing.T) {
-	plans := []bench.Plan{bench.TutorialPlan(bench.TutorialOptions{}), bench.TutorialPlan(bench.TutorialOptions{Limit: 100, Repeat: 5})}
+	var plans []bench.Plan
+	for _, o := range []bench.TutorialOptions{{}, {Limit: 100}} {
+		p, err := bench.TutorialPlan(o, caseFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, p)
+	}
 	for _, o := range []bench.PaperOptions{
 		{Size: 1}, {Size: 1, Quick: true}, {Size: 1e-9, Quick: true}, {Size: 1000}, {Size: 1, Workers: []int{1, 3, 10}}, {Size: 0.01, Workers: []int{1, 2}},
 	} {
-		p, err := bench.PaperPlan(o)
+		p, err := bench.PaperPlan(o, caseFlags{})
 		if err != nil {
 			t.Fatal(err)
 		}

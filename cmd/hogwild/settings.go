@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"hogwild/internal/human"
 )
 
 // settings is the flags of one command and which of them have a value. The sources
@@ -75,7 +77,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 				return nil, usagef("--%s is now --%s", name, now)
 			}
 			return nil, usagef("unknown flag --%s%s (`%s --help` lists the flags)",
-				name, suggest("--", name, s.names()), s.command.HelpName)
+				name, human.Suggest("--", name, s.names()), s.command.HelpName)
 		case hasValue:
 		case isBool(f):
 			value = "true"
@@ -92,7 +94,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 }
 
 // renamed are flags that had another name, and the names that they have.
-var renamed = map[string]string{"flush-every": "merge-every"}
+var renamed = map[string]string{"flush-every": "merge-every", "floors": "limits", "probes": "microbench"}
 
 // variable is the environment variable of a flag.
 func variable(flag string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -34,8 +35,12 @@ they differ in, and with which seeds each is repeated:
     seeds: [1, 2, 3]              # or how many: 3; default: seed 1 alone
     target-loss: 0.5              # time to this test loss; default: one that all reach
 
-base, grid and cases may each be missing. Every run is a process of its own, and the cases take
-turns, so that what else the machine does falls on all alike.
+base, grid and cases may each be missing. Behind a line of --- stands another grid, with base, grid
+and cases of its own. names: $name-$mode-$workers names cases by their settings, and a group: in a
+case says with which others it is compared (default: those that learn the same from the same).
+
+Every run is a process of its own, and the cases take turns, so that what else the machine does
+falls on all alike.
 
 A sweep that was stopped, by Ctrl-C or by the end of the machine, goes on when the same command is
 given again: only what is missing is run. So is a case whose settings were changed, and all when
@@ -54,60 +59,35 @@ Examples:
       with the seeds 1 to 5
 `
 
-// sweepOptions are the flags of sweep.
-type sweepOptions struct {
-	out                 string
-	repeat              int
-	json, fresh, dryRun bool
-}
-
 func sweepCommand() *cli.Command {
-	o := &sweepOptions{}
+	o := &experimentFlags{}
 	l := flagList{category: "Flags"}
-	l.string(&o.out, "out", "`DIR` folder of the results (default: runs/sweeps/NAME)")
-	l.int(&o.repeat, "repeat", "`N` repeat each case with the seeds 1 to N, instead of those of the file")
-	l.bool(&o.fresh, "fresh", "run again what is done")
-	l.bool(&o.dryRun, "dry-run", "list the cases, and run nothing")
-	l.bool(&o.json, "json", "print the results as one JSON object")
+	o.addTo(&l, "`N` repeat each case with the seeds 1 to N, instead of those of the file", "runs/sweeps/NAME")
 	return &cli.Command{
 		Name: "sweep", Description: sweepHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) != 1 {
 				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help shows one)")
 			}
-			if s.given["repeat"] && (o.repeat < 1 || o.repeat > mostSeeds) {
-				return usagef("--repeat %d: want 1 to %d", o.repeat, mostSeeds)
+			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
+				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			return o.sweep(c.App.Writer, c.App.ErrWriter, args[0])
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return usagef("reading the experiment: %v", err)
+			}
+			p, err := bench.ReadPlan(args[0], text, caseFlags{})
+			if err != nil {
+				return err
+			}
+			p.Command = s.again(o.out, "sweep", args[0])
+			o.out = cmp.Or(o.out, filepath.Join("runs", "sweeps", p.Name))
+			if o.repeat > 0 {
+				p.Seeds = bench.FirstSeeds(o.repeat)
+			}
+			return o.run(c.App.Writer, c.App.ErrWriter, p, 0)
 		}),
 	}
-}
-
-// sweep carries out the experiment of a file.
-func (o *sweepOptions) sweep(stdout, stderr io.Writer, path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return usagef("reading the experiment: %v", err)
-	}
-	p, err := readPlan(path, text)
-	if err != nil {
-		return err
-	}
-	words := []string{"hogwild", "sweep", path}
-	if o.out != "" {
-		words = append(words, "--out", o.out)
-	} else {
-		o.out = filepath.Join("runs", "sweeps", p.Name)
-	}
-	if o.repeat > 0 {
-		words = append(words, "--repeat", fmt.Sprint(o.repeat))
-		p.Seeds = bench.FirstSeeds(o.repeat)
-	}
-	p.Command = commandLine(words...)
-	if o.dryRun {
-		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
-	}
-	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
 }
 
 // rehearsal is what a sweep would do.

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// TestFloors holds every figure to what must be true of it on any machine, and the
+// TestLimits holds every figure to what must be true of it on any machine, and the
 // JSON to the figures. How fast all cores are together it does not: where others use the
 // machine meanwhile, threads that wait for each other in loops may be any slower.
-func TestFloors(t *testing.T) {
+func TestLimits(t *testing.T) {
 	seconds := 2.0
 	if testing.Short() {
 		seconds = 0.2
@@ -24,7 +24,7 @@ func TestFloors(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := map[string]bool{}
-	for _, v := range f.Floors {
+	for _, v := range f.Limits {
 		lost := v.Unit == "%"
 		if !(v.Min <= v.Median && v.Median <= v.Max) || math.IsInf(v.Max, 0) || !lost && v.Min <= 0 {
 			t.Errorf("%s on %d cores: %v, %v, %v are not the least, the median and the most", v.Name, v.Cores, v.Min, v.Median, v.Max)
@@ -41,28 +41,28 @@ func TestFloors(t *testing.T) {
 	}
 	for _, name := range []string{"multiply-add", "memory, read", "memory, copy", "w[j] += x", "w[0] += 1", "process"} {
 		if !strings.Contains(strings.Join(slices.Collect(maps.Keys(one)), "\n"), name) {
-			t.Errorf("no floor of %q on one core", name)
+			t.Errorf("no limit of %q on one core", name)
 		}
 	}
 	var text, raw bytes.Buffer
 	if err := f.WriteJSON(&raw); err != nil {
 		t.Fatal(err)
 	}
-	var back Floors
-	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Floors) != len(f.Floors) || back.Floors[0] != f.Floors[0] {
+	var back Limits
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Limits) != len(f.Limits) || back.Limits[0] != f.Limits[0] {
 		t.Errorf("the JSON reads back as %+v (%v)", back, err)
 	}
 	if err := f.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(text.String(), "\n"); lines > len(f.Floors)+3 {
-		t.Errorf("%d floors take %d lines:\n%s", len(f.Floors), lines, text.String())
+	if lines := strings.Count(text.String(), "\n"); lines > len(f.Limits)+3 {
+		t.Errorf("%d limits take %d lines:\n%s", len(f.Limits), lines, text.String())
 	}
 }
 
 // TestCrew: its members really run at the same time, and each on one core.
 func TestCrew(t *testing.T) {
-	c, err := newCrew()
+	c, err := newPinnedThreads()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,13 @@
-package main
+package human
 
 import (
 	"fmt"
 	"slices"
 )
 
-// suggest is "; did you mean X?" for the name that is most like the word, or
+// Suggest is "; did you mean X?" for the name that is most like the word, or
 // nothing when none is like it.
-func suggest(prefix, word string, names []string) string {
+func Suggest(prefix, word string, names []string) string {
 	best, least := "", 1+min(2, len(word)/2)
 	for _, name := range names {
 		if d := distance(word, name); d < least {

@@ -60,8 +60,8 @@ machine() {
 	check "driver" hogwild-cuda --version
 }
 doctor() { check "doctor" hogwild doctor; check "devices" hogwild devices; }
-probes() { hogwild bench --probes --gpu "$GPU" --json $(quick "" --quick) >"$OUT/probes.json" 2>"$OUT/stderr" || { note probes FAIL "$(tail -n 2 "$OUT/stderr")"; rm "$OUT/probes.json"; }; }
-twins() { cd "$here/cuda" && check "kernels against their twins" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Probe") -test.short; }
+microbench() { hogwild bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$OUT/microbench.json" 2>"$OUT/stderr" || { note microbench FAIL "$(tail -n 2 "$OUT/stderr")"; rm "$OUT/microbench.json"; }; }
+reference() { cd "$here/cuda" && check "kernels against their references" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Probe") -test.short; }
 sanitizer() {
 	command -v compute-sanitizer >/dev/null || { skip "compute-sanitizer" "it is not here"; return; }
 	for tool in memcheck racecheck initcheck; do
@@ -212,14 +212,14 @@ rm -rf "$OUT" && mkdir -p "$OUT/trained" || exit 1
 for program in "$here"/bin/*.gz; do
 	test -f "${program%.gz}" || gzip -dk "$program" || exit 1
 done
-if ! hogwild bench --probes --quick --gpu "$GPU" >"$OUT/stderr" 2>&1; then
+if ! hogwild bench --microbench --quick --gpu "$GPU" >"$OUT/stderr" 2>&1; then
 	echo "no GPU to measure: $(tail -n 1 "$OUT/stderr")"
 	rm -rf "$OUT"
 	exit 2
 fi
 cp "$here/COMMIT" "$OUT/commit.txt"
 date -u +%Y-%m-%dT%H:%M:%SZ >"$OUT/date.txt"
-for of in machine:10 doctor:20 probes:25 twins:65 sanitizer:40 processes:40 kills:30 mps:30 latency:12 against:32 flight:60 speed:60 rivals:50; do # 474 s
+for of in machine:10 doctor:20 microbench:25 reference:65 sanitizer:40 processes:40 kills:30 mps:30 latency:12 against:32 flight:60 speed:60 rivals:50; do # 474 s
 	name=${of%:*} limit=${of#*:} began=$(date +%s%N)
 	echo "== $name"
 	timeout -k 5 "$limit" bash "$here/run.sh" --section "$name" 2>&1 | tail -n 12 # its status is the section's, by pipefail

@@ -13,8 +13,8 @@ import (
 // oneWord is the worst that racy updates can do: every core adds to the same word. A
 // float64 counts them exactly, so what is missing in the end was lost.
 func (m *meter) oneWord(a *arena) {
-	f := Floor{Name: "w[0] += 1, one word", Unit: "M/s", Means: "a bias, or a feature of every row, that all workers update"}
-	for _, members := range m.crews() {
+	f := Limit{Name: "w[0] += 1, one word", Unit: "M/s", Means: "a bias, or a feature of every row, that all workers update"}
+	for _, members := range m.together() {
 		var lost []float64
 		made := 0 // by each member, since the word was zero
 		a.word[0] = 0
@@ -30,7 +30,7 @@ func (m *meter) oneWord(a *arena) {
 			return float64(n*len(members)) / 1e6 / d.Seconds()
 		}))
 		if len(members) > 1 {
-			m.add(Floor{Name: "w[0] += 1, of which lost", Unit: "%", Cores: f.Cores, Means: "updates that another one overwrote"}, lost)
+			m.add(Limit{Name: "w[0] += 1, of which lost", Unit: "%", Cores: f.Cores, Means: "updates that another one overwrote"}, lost)
 		}
 	}
 }
@@ -42,21 +42,21 @@ func count(word []float64, n int) {
 	}
 }
 
-// pingPong is the time in which a cache line goes from a core to its neighbour: half
+// cacheLine is the time in which a cache line goes from a core to its neighbour: half
 // of that in which a word goes there and back.
-func (m *meter) pingPong(a *arena) {
+func (m *meter) cacheLine(a *arena) {
 	for i := 0; i+1 < len(m.cores); i++ {
-		values := m.repeat([]int{i, i + 1}, func(side, n int) { rally(&a.turn[0], uint32(side), n) }, nanoseconds)
+		values := m.repeat([]int{i, i + 1}, func(side, n int) { pingPong(&a.turn[0], uint32(side), n) }, nanoseconds)
 		for k := range values {
 			values[k] /= 2
 		}
-		m.add(Floor{Name: fmt.Sprintf("cache line, core %d to %d", m.cores[i], m.cores[i+1]), Unit: "ns", Cores: 2,
+		m.add(Limit{Name: fmt.Sprintf("cache line, core %d to %d", m.cores[i], m.cores[i+1]), Unit: "ns", Cores: 2,
 			Means: "each update of a line that another worker wrote last"}, values)
 	}
 }
 
-// rally sets the turn to the other side's n times, each time when it is side's own.
-func rally(turn *uint32, side uint32, n int) {
+// pingPong sets the turn to the other side's n times, each time when it is side's own.
+func pingPong(turn *uint32, side uint32, n int) {
 	for range n {
 		for atomic.LoadUint32(turn) != side {
 		}
@@ -71,14 +71,14 @@ func (m *meter) wake(a *arena) {
 		return
 	}
 	atomic.StoreUint32(&a.turn[0], 0)
-	m.add(Floor{Name: "futex, wake and be woken", Unit: "us", Cores: 2, Means: "each meeting of workers at a barrier"},
-		m.repeat([]int{0, 1}, func(side, n int) { doze(&a.turn[0], uint32(side), n) },
+	m.add(Limit{Name: "futex, wake and be woken", Unit: "us", Cores: 2, Means: "each meeting of workers at a barrier"},
+		m.repeat([]int{0, 1}, func(side, n int) { futexPingPong(&a.turn[0], uint32(side), n) },
 			func(n int, d time.Duration) float64 { return nanoseconds(n, d) / 1e3 }))
 }
 
-// doze adds one to the turn n times, each time when it is side's own: even or odd. It
+// futexPingPong adds one to the turn n times, each time when it is side's own: even or odd. It
 // sleeps in between.
-func doze(turn *uint32, side uint32, n int) {
+func futexPingPong(turn *uint32, side uint32, n int) {
 	for range n {
 		for {
 			v := atomic.LoadUint32(turn)
@@ -102,6 +102,6 @@ func (m *meter) start(args []string) error {
 		}
 		values[i] = float64(time.Since(began).Microseconds()) / 1e3
 	}
-	m.add(Floor{Name: "process, start to end", Unit: "ms", Cores: 1, Means: "starting a worker, before it maps anything"}, values)
+	m.add(Limit{Name: "process, start to end", Unit: "ms", Cores: 1, Means: "starting a worker, before it maps anything"}, values)
 	return nil
 }

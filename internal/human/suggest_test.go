@@ -1,4 +1,4 @@
-package main
+package human
 
 import (
 	"testing"
@@ -46,8 +46,8 @@ func TestSuggest(t *testing.T) {
 		"xy":          "",
 		"":            "",
 	} {
-		if got := suggest("--", word, names); got != want {
-			t.Errorf("suggest(%q) = %q, want %q", word, got, want)
+		if got := Suggest("--", word, names); got != want {
+			t.Errorf("Suggest(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

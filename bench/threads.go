@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,20 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// crew is one thread for each core that the program may use, pinned to it.
-type crew struct {
+// pinnedThreads is one thread for each core that the program may use, pinned to it.
+type pinnedThreads struct {
 	cores []int // numbers of the cores, as the system counts them
 	jobs  []chan func()
 }
 
-// newCrew starts the threads. There are no more than GOMAXPROCS: they all run at
+// newPinnedThreads starts the threads. There are no more than GOMAXPROCS: they all run at
 // the same time, waiting for each other in loops.
-func newCrew() (*crew, error) {
+func newPinnedThreads() (*pinnedThreads, error) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
 		return nil, fmt.Errorf("bench: which cores may be used: %w", err)
 	}
-	c := &crew{}
+	c := &pinnedThreads{}
 	for core := 0; len(c.cores) < min(allowed.Count(), runtime.GOMAXPROCS(0)); core++ {
 		if allowed.IsSet(core) {
 			c.cores = append(c.cores, core)
@@ -56,7 +57,7 @@ func newCrew() (*crew, error) {
 }
 
 // close ends the threads.
-func (c *crew) close() {
+func (c *pinnedThreads) close() {
 	for _, jobs := range c.jobs {
 		close(jobs)
 	}
@@ -64,7 +65,7 @@ func (c *crew) close() {
 
 // run calls f(0), f(1) ... on the members that are named, which start together, and
 // returns the time from the first start to the last end.
-func (c *crew) run(members []int, f func(i int)) time.Duration {
+func (c *pinnedThreads) run(members []int, f func(i int)) time.Duration {
 	var absent atomic.Int32
 	var running sync.WaitGroup
 	absent.Store(int32(len(members)))
@@ -82,14 +83,5 @@ func (c *crew) run(members []int, f func(i int)) time.Duration {
 		}
 	}
 	running.Wait()
-	first, last := starts[0], ends[0]
-	for i := range members {
-		if starts[i].Before(first) {
-			first = starts[i]
-		}
-		if ends[i].After(last) {
-			last = ends[i]
-		}
-	}
-	return last.Sub(first)
+	return slices.MaxFunc(ends, time.Time.Compare).Sub(slices.MinFunc(starts, time.Time.Compare))
 }

@@ -8,7 +8,7 @@ import (
 	"hogwild/cuda"
 )
 
-func probeHere(stdout io.Writer, index int, quick, asJSON bool) error {
+func microbenchHere(stdout io.Writer, index int, quick, asJSON bool) error {
 	p, err := cuda.Probe(index, quick)
 	if err != nil {
 		return err

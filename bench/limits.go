@@ -11,23 +11,23 @@ import (
 
 // Options say how to measure.
 type Options struct {
-	Seconds float64  // for all floors together
+	Seconds float64  // for all limits together
 	Idle    []string // arguments with which this program ends at once: how long a process takes to start
 }
 
-// Floors is what a machine can do at best.
-type Floors struct {
+// Limits is what a machine can do at best.
+type Limits struct {
 	CPU    string    `json:"cpu"`
 	Cores  int       `json:"cores"` // that this program may use
 	Kernel string    `json:"kernel"`
 	Go     string    `json:"go"`
 	Time   time.Time `json:"time"`
-	Floors []Floor   `json:"floors"`
+	Limits []Limit   `json:"limits"`
 }
 
-// Floor is one figure, of repeats that together take part of a second: where other
+// Limit is one figure, of repeats that together take part of a second: where other
 // programs share the machine, the best of them is the machine's.
-type Floor struct {
+type Limit struct {
 	Name   string  `json:"name"`
 	Unit   string  `json:"unit"`
 	Cores  int     `json:"cores"`
@@ -37,19 +37,19 @@ type Floor struct {
 	Means  string  `json:"means"` // what it bounds in training
 }
 
-// repeats is the number of measurements of which a floor is the median: odd.
+// repeats is the number of measurements of which a limit is the median: odd.
 const repeats = 9
 
 // meter measures for a slot of time at a go.
 type meter struct {
-	*crew
+	*pinnedThreads
 	slot   time.Duration
-	floors []Floor
+	limits []Limit
 }
 
-// Measure takes all floors. It uses 200 MB of memory and every core.
-func Measure(o Options) (*Floors, error) {
-	c, err := newCrew()
+// Measure takes all limits. It uses 200 MB of memory and every core.
+func Measure(o Options) (*Limits, error) {
+	c, err := newPinnedThreads()
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func Measure(o Options) (*Floors, error) {
 		return nil, err
 	}
 	defer a.close()
-	m := &meter{crew: c}
+	m := &meter{pinnedThreads: c}
 	parts := []func(){
 		m.arithmetic,
 		func() { m.streams(a) },
 		func() { m.random(a) },
 		func() { m.oneWord(a) },
-		func() { m.pingPong(a) },
+		func() { m.cacheLine(a) },
 		func() { m.wake(a) },
 	}
 	const loops = 19 // or so
@@ -77,21 +77,21 @@ func Measure(o Options) (*Floors, error) {
 		return nil, err
 	}
 	here := rundir.ThisMachine()
-	return &Floors{
+	return &Limits{
 		CPU: here.CPU, Cores: len(c.cores), Kernel: here.Kernel, Go: here.Go,
-		Time: time.Now().UTC().Truncate(time.Second), Floors: m.floors,
+		Time: time.Now().UTC().Truncate(time.Second), Limits: m.limits,
 	}, nil
 }
 
-// add appends a floor of the values measured.
-func (m *meter) add(f Floor, values []float64) {
+// add appends a limit of the values measured.
+func (m *meter) add(f Limit, values []float64) {
 	slices.Sort(values)
 	f.Min, f.Median, f.Max = values[0], values[len(values)/2], values[len(values)-1]
-	m.floors = append(m.floors, f)
+	m.limits = append(m.limits, f)
 }
 
-// crews are the members of the crew that measure together: one, then all.
-func (m *meter) crews() [][]int {
+// together are the threads that measure together: one, then all.
+func (m *meter) together() [][]int {
 	all := make([]int, len(m.cores))
 	for i := range all {
 		all[i] = i
@@ -103,9 +103,9 @@ func (m *meter) crews() [][]int {
 }
 
 // rate measures a loop on one core and on all: f(i, n) is n rounds of member i, and
-// per what a round does, in the floor's unit.
-func (m *meter) rate(f Floor, per float64, loop func(i, n int)) {
-	for _, members := range m.crews() {
+// per what a round does, in the limit's unit.
+func (m *meter) rate(f Limit, per float64, loop func(i, n int)) {
+	for _, members := range m.together() {
 		f.Cores = len(members)
 		work := per * float64(len(members))
 		m.add(f, m.repeat(members, loop, func(n int, d time.Duration) float64 {
@@ -132,5 +132,5 @@ func (m *meter) repeat(members []int, loop func(i, n int), figure func(n int, d 
 // nanoseconds is the figure of a loop whose rounds are counted in time.
 func nanoseconds(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
 
-// WriteJSON writes the floors as one JSON object.
-func (f *Floors) WriteJSON(w io.Writer) error { return human.WriteJSON(w, f) }
+// WriteJSON writes the limits as one JSON object.
+func (f *Limits) WriteJSON(w io.Writer) error { return human.WriteJSON(w, f) }

@@ -72,12 +72,12 @@ func TestCollectErrors(t *testing.T) {
 	if _, err := Collect(folder); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "no results of run.sh") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	for name, text := range map[string]string{"sections.tsv": "", "probes.json": "{"} {
+	for name, text := range map[string]string{"sections.tsv": "", "microbench.json": "{"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Collect(folder); err == nil || !strings.Contains(err.Error(), "probes.json") {
+	if _, err := Collect(folder); err == nil || !strings.Contains(err.Error(), "microbench.json") {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

@@ -11,22 +11,21 @@ import (
 	"strconv"
 	"strings"
 
-	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
-// Results is what run.sh of make gpu-pack has left in a folder.
+// Results is what run.sh of make gpu-bundle has left in a folder.
 type Results struct {
-	Device   string    `json:"device"`
-	StandIn  bool      `json:"stand_in"` // there was no GPU: times say nothing
-	Machine  []string  `json:"machine"`  // lines of nvidia-smi and others
-	Commit   string    `json:"commit"`
-	Date     string    `json:"date"`
-	Sections []Section `json:"sections"`
-	Checks   []Check   `json:"checks"`
-	Probes   []Probed  `json:"probes"`
-	Runs     []Run     `json:"runs"`
-	Rivals   []Rival   `json:"rivals"`
+	Device     string           `json:"device"`
+	StandIn    bool             `json:"stand_in"` // there was no GPU: times say nothing
+	Machine    []string         `json:"machine"`  // lines of nvidia-smi and others
+	Commit     string           `json:"commit"`
+	Date       string           `json:"date"`
+	Sections   []Section        `json:"sections"`
+	Checks     []Check          `json:"checks"`
+	Microbench []Microbenchmark `json:"microbench"`
+	Runs       []Run            `json:"runs"`
+	Rivals     []Rival          `json:"rivals"`
 }
 
 // Section is a part of the script: how it ended, and how long it took, in seconds.
@@ -45,8 +44,8 @@ type Check struct {
 	Text    string `json:"text"`
 }
 
-// Probed is a figure of hogwild bench --probes.
-type Probed struct {
+// Microbenchmark is a figure of hogwild bench --microbench.
+type Microbenchmark struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"`
 	Value float64 `json:"value"`
@@ -101,7 +100,7 @@ type Rival struct {
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
 	if _, err := os.Stat(filepath.Join(folder, "sections.tsv")); err != nil {
-		return nil, &ending{config.ErrUsage, fmt.Sprintf("%s has no results of run.sh, which make gpu-pack packs: %v", folder, err)}
+		return nil, usage("%s has no results of run.sh, which make gpu-bundle packs: %v", folder, err)
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(folder, name))
@@ -122,8 +121,15 @@ func Collect(folder string) (*Results, error) {
 	for _, f := range fields(read("checks.tsv"), 4) {
 		r.Checks = append(r.Checks, Check{f[0], f[1], f[2], strings.Join(strings.Fields(f[3]), " ")})
 	}
-	if err := r.probes(read("probes.json")); err != nil {
-		return nil, err
+	if text := read("microbench.json"); text != "" {
+		p := struct {
+			Device  *string
+			StandIn *bool `json:"stand_in"`
+			Figures *[]Microbenchmark
+		}{&r.Device, &r.StandIn, &r.Microbench}
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, fmt.Errorf("bench: microbench.json: %w", err)
+		}
 	}
 	for _, line := range lines(read("rivals.jsonl")) {
 		var v Rival
@@ -133,22 +139,6 @@ func Collect(folder string) (*Results, error) {
 		r.Rivals = append(r.Rivals, v)
 	}
 	return r, r.runs(folder)
-}
-
-func (r *Results) probes(text string) error {
-	var p struct {
-		Device  string
-		StandIn bool `json:"stand_in"`
-		Figures []Probed
-	}
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
-		return fmt.Errorf("bench: probes.json: %w", err)
-	}
-	r.Device, r.StandIn, r.Probes = p.Device, p.StandIn, p.Figures
-	return nil
 }
 
 // runs reads trained/GROUP.NAME.json, sorted as people count: 8 before 64.
@@ -209,11 +199,8 @@ func byNumber(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func lines(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		all = append(all, strings.TrimRight(line, "\n"))
-	}
-	return all
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
 // fields are those of a table with tabs; lines with fewer than n are left out.

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Entry is a line "key: value" of a YAML file, with their places.
+type Entry struct {
+	Key   *token.Token
+	Value ast.Node
+}
+
+// Documents parses the text of a file: a list of entries of each of its documents. Errors match
+// config.ErrUsage and begin with file, line and column.
+func Documents(path string, text []byte) (documents [][]Entry, err error) {
+	if !utf8.Valid(text) || bytes.ContainsRune(text, 0) { // parts of it would reach the terminal
+		return nil, usage("%s: it is not a text file", path)
+	}
+	f, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		var y yaml.Error
+		if errors.As(err, &y) && y.GetToken() != nil {
+			return nil, usage("%s: %s", Place(path, y.GetToken()), y.GetMessage())
+		}
+		return nil, usage("%s: %v", path, err)
+	}
+	for _, d := range f.Docs {
+		if d.Body == nil {
+			continue
+		}
+		entries, ok := Entries(d.Body)
+		if !ok {
+			return nil, usage("%s: want lines of `flag: value`, as in `workers: 4`", Place(path, d.Body.GetToken()))
+		}
+		documents = append(documents, entries)
+	}
+	return documents, nil
+}
+
+// Entries are those of a mapping; false: the node is none.
+func Entries(node ast.Node) (entries []Entry, ok bool) {
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		for _, v := range node.Values {
+			entries = append(entries, Entry{v.Key.GetToken(), v.Value})
+		}
+		return entries, true
+	case *ast.MappingValueNode:
+		return []Entry{{node.Key.GetToken(), node.Value}}, true
+	}
+	return nil, false
+}
+
+// Place is where a token stands: file, line and column.
+func Place(path string, t *token.Token) string {
+	return fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
+}
