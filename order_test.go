@@ -2,11 +2,14 @@ package hogwild
 
 import (
 	"go/ast"
+	"go/token"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild/config"
 )
 
 // listed is a line of a package's comment that names one of its files.
@@ -91,6 +94,39 @@ func receivers(f *ast.File) map[*ast.Ident]bool {
 		}
 	}
 	return all
+}
+
+// TestTextsAreReadOnce: modes, optimizers and families of models are types. Their texts are
+// compared where they are read, in config and in model.
+func TestTextsAreReadOnce(t *testing.T) {
+	texts := append([]string{"delayed", "delayed:", "sgd", "momentum", "adam", "adagrad",
+		"mlp", "mlp:", "softmax", "convnet", "conv", "factor", "factor:", "cut"}, config.Modes...)
+	for _, s := range sources(t) {
+		if s.tests || s.dir() == "hogwild/config" || s.dir() == "hogwild/model" || strings.HasPrefix(s.path, "internal/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			var compared []ast.Expr
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				if n.Op == token.EQL || n.Op == token.NEQ {
+					compared = []ast.Expr{n.X, n.Y}
+				}
+			case *ast.CaseClause:
+				compared = n.List
+			case *ast.CallExpr:
+				if called(n) == "HasPrefix" || called(n) == "CutPrefix" {
+					compared = n.Args
+				}
+			}
+			for _, x := range compared {
+				if l, ok := x.(*ast.BasicLit); ok && l.Kind == token.STRING && slices.Contains(texts, strings.Trim(l.Value, "\"`")) {
+					t.Errorf("%s: compares a text with %s; config and model have types", s.at(x), l.Value)
+				}
+			}
+			return true
+		})
+	}
 }
 
 // TestRacyStoresStandInOneFile: in host memory only hogwild/cpu/racy.go touches the numbers

@@ -83,7 +83,7 @@ func (w *work) experiment() *Experiment {
 
 // measured is a case with what its trials, one for each seed, come to.
 func measured(c Case, trials []*trial) Measured {
-	m := Measured{Case: c, Mode: config.Default().Mode}
+	m := Measured{Case: c, Mode: config.Default().Mode.String()}
 	for _, s := range c.Settings { // until a run says so itself
 		switch s.Flag {
 		case "mode":
@@ -118,10 +118,10 @@ func measured(c Case, trials []*trial) Measured {
 
 // describe sets what is the same in all repeats, or as the last one has it.
 func (m *Measured) describe(t *trial) {
-	if t.Config.Mode != "" { // it came as far as to have settings
+	if t.Config.Workers > 0 { // it came as far as to have settings
 		m.Config = t.Config
 		m.Config.Seed, m.Config.Run = 0, "" // of one repeat
-		m.Mode, m.Workers = t.Config.Mode, t.Config.Workers
+		m.Mode, m.Workers = t.Config.Mode.String(), t.Config.Workers
 	}
 	if r := t.Result; r != nil {
 		m.Mode, m.Workers, m.Device, m.Notes = r.Mode, r.Workers, r.Device, r.Notes

@@ -70,6 +70,12 @@ type Measured struct {
 	WorkerRate [][]Number             `json:"examples_per_second_by_worker"` // of each repeat, by rank
 }
 
+// kind is that of the case's mode.
+func (m *Measured) kind() config.ModeKind {
+	mode, _ := config.ParseMode(m.Mode) // of a case that was checked
+	return mode.Kind
+}
+
 // Number is a float64 whose JSON is null if it is not finite.
 type Number float64
 

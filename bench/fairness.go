@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -170,12 +171,12 @@ func (e *Experiment) averages() (notes []string) {
 	var rare, common []*Measured
 	for _, g := range e.groups() {
 		of := e.of(g)
-		if !slices.ContainsFunc(of, func(c *Measured) bool { return c.Mode != "sync" }) {
+		if !slices.ContainsFunc(of, func(c *Measured) bool { return c.kind() != config.Sync }) {
 			continue
 		}
 		for _, c := range of {
 			switch {
-			case c.Mode != "sync" || c.Workers == 1 || c.Config.GlobalBatch > 0:
+			case c.kind() != config.Sync || c.Workers == 1 || c.Config.GlobalBatch > 0:
 			case c.runs() == 0: // only a run knows all its settings
 			case c.Config.Average == "gradients" || c.Config.AverageEvery == 1:
 				common = append(common, c)

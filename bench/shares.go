@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/hogwild/model"
 	"hogwild/internal/human"
 )
 
@@ -54,12 +55,11 @@ func (e *Experiment) Share(c *Measured) (Share, bool) {
 // scattered is how many weights, far from each other, a step on one example adds to; 0
 // where a step is of a batch, or an input has weights in a row.
 func (c *Measured) scattered() float64 {
-	name, _, _ := strings.Cut(c.Config.Model, ":")
-	one := slices.Contains([]string{"logistic", "hinge", "linear", "l1"}, name)
+	family := model.FamilyOf(c.Config.Model)
 	switch {
-	case name == "factor" || name == "cut":
+	case family == model.Factor || family == model.Cut:
 		return float64(c.Values)
-	case !one || c.Config.Batch > 1 || float64(c.Values) > float64(c.Parameters)/2:
+	case family != model.Linear || model.Loss(c.Config.Loss) == model.CrossEntropy || c.Config.Batch > 1 || float64(c.Values) > float64(c.Parameters)/2:
 		return 0
 	}
 	return float64(c.Values)
@@ -68,8 +68,8 @@ func (c *Measured) scattered() float64 {
 // read is how many bytes of the data an example is, at least; 0 if a cache may hold all.
 func (c *Measured) read() float64 {
 	bytes := float64(c.Values) // of images
-	switch name, _, _ := strings.Cut(c.Config.Model, ":"); {
-	case name == "factor" || name == "cut":
+	switch family := model.FamilyOf(c.Config.Model); {
+	case family == model.Factor || family == model.Cut:
 		bytes = 12 // row, column, value
 	case c.scattered() > 0:
 		bytes *= 8 // index and value

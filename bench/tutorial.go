@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"hogwild/hogwild/config"
 )
 
 const tutorialName = "tutorial"
@@ -50,7 +52,7 @@ const samePoints = 0.015
 
 func (e *Experiment) tutorialFindings() (list []Finding) {
 	for _, c := range e.of(tutorialName) {
-		if c.Mode != "sync" {
+		if c.kind() != config.Sync {
 			continue
 		}
 		var here []float64

@@ -5,6 +5,7 @@ package cuda
 import (
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 )
@@ -65,7 +66,7 @@ func (a averager) average(r plan.Round) error {
 		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Workers), Stride: stride(a.memory.layout.Slots)}
 	if a.gradients {
 		m.LR = a.setup.Rate(r.Seen)
-		if cfg.Optimizer == "momentum" {
+		if cfg.Optimizer == config.Momentum {
 			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Momentum()
 		}
 		return a.mean("average_gradients", m)
@@ -86,7 +87,7 @@ func stride(offsets []int64) int64 {
 
 // averageState does to this rank's slice of all states' vectors what --average-state says.
 func (a averager) averageState(m mean, from, to int) error {
-	if a.setup.Job.Optimizer == "sgd" || a.setup.Job.AverageState == "keep" {
+	if a.setup.Job.Optimizer == config.SGD || a.setup.Job.AverageState == "keep" {
 		return nil
 	}
 	p := a.memory.layout.P

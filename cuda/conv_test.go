@@ -100,7 +100,7 @@ func (s *convSample) batch(rows []int32) *data.Batch {
 func (s *convSample) convJob(g *gpuUnderTest) job {
 	j := s.job(g)
 	j.Outputs, j.Classes, j.L1, j.L2, j.Weights = int64(s.spec.Outputs), int64(s.classes), s.l1, s.l2, int64(len(s.w))
-	j.Seed, j.Epoch, j.Optimizer, j.Momentum, j.Beta1, j.Beta2 = convSeed, convEpoch, optimizers[s.optimizer], .9, .9, .99
+	j.Seed, j.Epoch, j.Optimizer, j.Momentum, j.Beta1, j.Beta2 = convSeed, convEpoch, optimizers[config.Optimizer(s.optimizer)], .9, .9, .99
 	if s.optimizer != "" {
 		j.First, j.Second, j.Updates = put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w))), put(g, make([]int64, 1))
 	}

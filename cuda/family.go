@@ -8,6 +8,7 @@ import (
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
 )
 
 // family is a kind of models: which kernels train and judge it, and what those must be
@@ -30,17 +31,17 @@ type family struct {
 
 // familyOf is the one that trains the model on the set.
 func familyOf(s *device.Setup) (*family, error) {
-	spec, name := s.Spec, s.Job.Model
-	switch {
-	case spec.Outputs == 0:
-		return nil, fmt.Errorf("gpu: the model %s is the program's own: it trains in host memory only", name)
-	case spec.Net != nil:
+	switch s.Spec.Family() {
+	case model.Own:
+		return nil, fmt.Errorf("gpu: the model %s is the program's own: it trains in host memory only", s.Job.Model)
+	case model.Convolutional:
 		return &conv, nil
-	case strings.HasPrefix(name, "factor"):
+	case model.Factor:
 		return &factor, nil
-	case strings.HasPrefix(name, "cut"):
+	case model.Cut:
 		return &cut, nil
-	case s.Set.Kind == data.Sparse:
+	}
+	if s.Set.Kind == data.Sparse {
 		return sparseFamily(&s.Job.Config), nil
 	}
 	return &dense, nil

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -63,8 +64,8 @@ var lossKinds = map[model.Loss]int64{model.CrossEntropy: 0, model.Logistic: 1, m
 
 // optimizers and disciplines number the words of a configuration as kernels/dev.h does.
 var (
-	optimizers  = map[string]int64{"sgd": 0, "momentum": 1, "adagrad": 2, "adam": 3}
-	disciplines = map[string]int64{"locked": 1, "ordered": 2}
+	optimizers  = map[config.Optimizer]int64{config.SGD: 0, config.Momentum: 1, config.AdaGrad: 2, config.Adam: 3}
+	disciplines = map[config.ModeKind]int64{config.Locked: 1, config.Ordered: 2}
 )
 
 // newJob fills in what is the same for all launches of a run, and refuses what the
@@ -73,7 +74,7 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 	spec, c := s.Spec, s.Job
 	j := job{Features: int64(spec.Features), Layers: int64(len(spec.Widths) + 1), Outputs: int64(spec.Outputs),
 		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
-		Optimizer: optimizers[c.Optimizer], Discipline: disciplines[c.Mode],
+		Optimizer: optimizers[c.Optimizer], Discipline: disciplines[c.Mode.Kind],
 		Ranks: int64(c.Workers), Weights: int64(m.layout.P), Seed: c.Seed,
 		Momentum: s.Momentum(), Beta1: c.Beta1, Beta2: c.Beta2, L1: c.L1, L2: c.L2, BiasStep: cmp.Or(c.Tuning.BiasStep, 1)}
 	if spec.Bias {
@@ -83,7 +84,7 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 		j.Racy = 1
 	}
 	m.point(&j)
-	if adaptive := c.Optimizer == "adam" || c.Optimizer == "adagrad"; c.Mode == "sync" && c.Average == "gradients" && (adaptive || c.L1 != 0) {
+	if c.AveragesGradients() && (c.Optimizer.Adaptive() || c.L1 != 0) {
 		return j, nil, fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU such a step is of sgd or momentum, without l1; average weights, or leave --gpu out", c.Optimizer, c.L1)
 	}
 	f, err := familyOf(s)

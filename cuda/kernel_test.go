@@ -12,6 +12,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 )
 
@@ -105,7 +106,7 @@ func (s *sample) job(g *gpuUnderTest) job {
 		}
 	}
 	if s.rule != "" {
-		j.Optimizer, j.First, j.Second = optimizers[s.rule], put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w)))
+		j.Optimizer, j.First, j.Second = optimizers[config.Optimizer(s.rule)], put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w)))
 		j.Updates = put(g, make([]int64, 1))
 	}
 	if s.keep {

@@ -32,24 +32,24 @@ func TestKilledAnytime(t *testing.T) {
 		{"sync", .01},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
-			config := digits(t, func(config *config.Config) {
-				config.Mode, config.Workers, config.Model, config.Data = c.mode, 2, "softmax", "digits:2000"
-				config.Epochs, config.LR, config.SaveEvery, config.MaxRestarts = 60, .1, "50ms", 1000
+			cfg := digits(t, func(cfg *config.Config) {
+				cfg.Mode, cfg.Workers, cfg.Model, cfg.Data = config.MustMode(c.mode), 2, "softmax", "digits:2000"
+				cfg.Epochs, cfg.LR, cfg.SaveEvery, cfg.MaxRestarts = 60, .1, "50ms", 1000
 				if c.mode == "async" {
-					config.InFlight = 2
+					cfg.InFlight = 2
 				}
 			})
-			undisturbed := config
+			undisturbed := cfg
 			undisturbed.Run = t.TempDir()
 			want := train(t, undisturbed)
-			k := killer{t: t, config: config}
+			k := killer{t: t, cfg: cfg}
 			got := k.play(25)
 			t.Logf("%d workers and %d coordinators killed, resumed %d times; accuracy %.4f, undisturbed %.4f; loss %.4f, %.4f; %d restarts",
 				k.workers, k.coordinators, k.resumed, *got.TestAccuracy, *want.TestAccuracy, got.TestLoss, want.TestLoss, got.Restarts)
 			if abs(*got.TestAccuracy-*want.TestAccuracy) > c.near {
 				t.Errorf("accuracy %.4f, undisturbed %.4f", *got.TestAccuracy, *want.TestAccuracy)
 			}
-			if n := int64(config.Epochs * 2000); got.Examples+got.LostExamples != n {
+			if n := int64(cfg.Epochs * 2000); got.Examples+got.LostExamples != n {
 				t.Errorf("%d examples and %d lost, want %d in all", got.Examples, got.LostExamples, n)
 			}
 		})
@@ -59,7 +59,7 @@ func TestKilledAnytime(t *testing.T) {
 // killer kills processes of a run apart.
 type killer struct {
 	t                              *testing.T
-	config                         config.Config
+	cfg                            config.Config
 	run                            *process
 	since                          time.Time // when it was started
 	workers, coordinators, resumed int
@@ -67,7 +67,7 @@ type killer struct {
 
 // play kills so many, and lets the last run end.
 func (k *killer) play(kills int) rundir.Result {
-	k.run, k.since = apart(k.t, k.config), time.Now()
+	k.run, k.since = apart(k.t, k.cfg), time.Now()
 	for k.workers+k.coordinators < kills {
 		if rand.IntN(2) > 0 { // else perhaps while it starts
 			for !k.saved() && !ended(k.run.Process.Pid) {
@@ -98,7 +98,7 @@ func (k *killer) play(kills int) rundir.Result {
 
 // saved tells whether the run has saved something since it was started.
 func (k *killer) saved() bool {
-	info, err := os.Stat(filepath.Join(k.config.Run, "snapshot.safetensors"))
+	info, err := os.Stat(filepath.Join(k.cfg.Run, "snapshot.safetensors"))
 	return err == nil && info.ModTime().After(k.since)
 }
 
@@ -111,12 +111,12 @@ func (k *killer) killCoordinator() {
 	_ = k.run.Wait() // killed
 	k.coordinators++
 	remains.gone(k.t)
-	k.config.Resume = ""
-	if _, err := os.Stat(filepath.Join(k.config.Run, "snapshot.safetensors")); err == nil {
-		k.config.Resume = k.config.Run
+	k.cfg.Resume = ""
+	if _, err := os.Stat(filepath.Join(k.cfg.Run, "snapshot.safetensors")); err == nil {
+		k.cfg.Resume = k.cfg.Run
 		k.resumed++
 	}
-	k.run, k.since = apart(k.t, k.config), time.Now()
+	k.run, k.since = apart(k.t, k.cfg), time.Now()
 }
 
 // remains are what a coordinator and its workers hold: processes, and memfds, which are

@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 )
 
@@ -40,7 +41,7 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	if s.Spec.Options.Biases {
 		j.Bias = 1
 	}
-	short := c.Batch == 1 && (c.Optimizer == "sgd" || c.Mode == "sync" && c.Average == "gradients")
+	short := c.Batch == 1 && (c.Optimizer == config.SGD || c.AveragesGradients())
 	if short {
 		j.Teams = threads / factorLanes(j)
 	}
@@ -80,11 +81,11 @@ func factorLanes(j *job) int64 {
 // factorScratch and cutScratch are nothing where a step is a few lanes'.
 func factorScratch(j *job) int64 {
 	switch {
-	case j.Optimizer == optimizers["sgd"] || j.Gradient == 1:
+	case j.Optimizer == optimizers[config.SGD] || j.Gradient == 1:
 		if j.MaxBatch == 1 {
 			return 0
 		}
-	case j.First != 0 && j.Optimizer != optimizers["adagrad"]:
+	case j.First != 0 && j.Optimizer != optimizers[config.AdaGrad]:
 		return batchScratch(j, j.Features)
 	}
 	return batchScratch(j, 2*j.MaxBatch)

@@ -11,6 +11,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -21,7 +22,7 @@ func (p *pairs) job(g *gpuUnderTest) job {
 	j := job{W: put(g, p.w), Idx: put(g, p.idx), Y: put(g, p.y), Rows: put(g, p.rows), Start: put(g, p.start), LR: put(g, p.lr),
 		Loss: zeros(len(p.lr)), Ticket: put(g, make([]int32, 4)), Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1,
 		Teams: 1, Steps: int64(len(p.lr)), Features: int64(p.nodes), Weights: int64(len(p.w)), MaxBatch: int64(slices.Max(p.batches)),
-		Optimizer: optimizers[p.optimizer], Momentum: pairMu, Beta1: pairBeta1, Beta2: pairBeta2, L2: p.l2}
+		Optimizer: optimizers[config.Optimizer(p.optimizer)], Momentum: pairMu, Beta1: pairBeta1, Beta2: pairBeta2, L2: p.l2}
 	j.Out, j.Width[0] = j.W, int64(p.k)
 	if p.biased {
 		j.Bias = 1

@@ -30,13 +30,13 @@ var madePairs = []struct {
 	{"cut of ten", func(c *config.Config) { c.Model, c.Data = "cut:10", "made:dblife:0.01" }},
 	{"cut of ten, batches", func(c *config.Config) { c.Model, c.Data, c.Batch = "cut:10", "made:dblife:0.005", 5 }},
 	{"factor sync", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "made:lowrank:60x50x4000x3", "sync", 2, 50
+		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "made:lowrank:60x50x4000x3", config.MustMode("sync"), 2, 50
 	}},
 	{"factor sync gradients", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "made:lowrank:60x50x4000x3", "sync", 2, "gradients", 8
+		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "made:lowrank:60x50x4000x3", config.MustMode("sync"), 2, "gradients", 8
 	}},
 	{"cut sync", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "made:dblife:0.005", "sync", 2, 50
+		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "made:dblife:0.005", config.MustMode("sync"), 2, 50
 	}},
 }
 
@@ -46,7 +46,7 @@ func TestPairsSameAsCPU(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			gpu := digits(t, func(k *config.Config) {
 				k.Batch = 1
-				if c.edit(k); k.Mode == "async" {
+				if c.edit(k); k.Mode.Kind == config.Async {
 					k.InFlight = 1
 				}
 			})
@@ -99,9 +99,9 @@ func TestPairsRefuse(t *testing.T) {
 			c.Model, c.Data, c.Write, c.Batch = "factor:4", "made:lowrank:60x50x4000x3", "racy", 8
 		}, "batch 8"},
 		{func(c *config.Config) {
-			c.Model, c.Data, c.Write, c.Mode = "factor:4", "made:lowrank:60x50x4000x3", "racy", "locked"
+			c.Model, c.Data, c.Write, c.Mode = "factor:4", "made:lowrank:60x50x4000x3", "racy", config.MustMode("locked")
 		}, "write racy with mode locked"},
-		{func(c *config.Config) { c.Mode, c.Workers = "ordered", 2 }, "mode ordered with gpu"},
+		{func(c *config.Config) { c.Mode, c.Workers = config.MustMode("ordered"), 2 }, "mode ordered with gpu"},
 	} {
 		_, err := run.Run(t.Context(), digits(t, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -58,7 +58,7 @@ func wayFrom(here, home cu.Device, c *config.Config) (way, error) {
 		return byStaging, failed(err, "asking whether GPU %d reaches GPU %d", here, home)
 	}
 	atomics, err := here.P2PAttribute(nativeAtomics, home)
-	if err != nil || atomics == 0 || c.Mode == "sync" {
+	if err != nil || atomics == 0 || c.Mode.Kind == config.Sync {
 		return bySlots, failed(err, "asking for atomics from GPU %d to GPU %d", here, home)
 	}
 	return asPeer, nil
@@ -74,7 +74,7 @@ func (w way) note(here, home cu.Device, c *config.Config) string {
 	switch {
 	case w == asPeer:
 		return text + fmt.Sprintf("updates go straight to gpu %d", home)
-	case c.Mode == "sync":
+	case c.Mode.Kind == config.Sync:
 		text += fmt.Sprintf("replicas go to gpu %d to be averaged", home)
 	default:
 		text += fmt.Sprintf("by differences to gpu %d", home)
@@ -82,7 +82,7 @@ func (w way) note(here, home cu.Device, c *config.Config) string {
 	if w == byStaging {
 		return text + ", through host memory: no peer access"
 	}
-	if c.Mode != "sync" {
+	if c.Mode.Kind != config.Sync {
 		text += ": no atomics between the two"
 	}
 	return text
@@ -91,7 +91,7 @@ func (w way) note(here, home cu.Device, c *config.Config) string {
 // refuseReplicas says what replicas cannot do: the state of an optimizer that all
 // share would have to be where all add to it.
 func refuseReplicas(c *config.Config, who string) error {
-	if c.OptimizerState == "shared" && c.Optimizer != "sgd" && c.Mode != "sync" {
+	if c.OptimizerState == "shared" && c.Optimizer != config.SGD && c.Mode.Kind != config.Sync {
 		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights, and has a state of its own; use optimizer-state private", who)
 	}
 	return nil

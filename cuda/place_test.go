@@ -64,25 +64,27 @@ func TestTwoGPUs(t *testing.T) {
 	}{
 		{"softmax", func(c *config.Config) { c.Model = "softmax" }},
 		{"mlp", func(c *config.Config) { c.Model, c.LR, c.Data, c.Batch = "mlp:8", .05, "digits:1500", 4 }},
-		{"sync", func(c *config.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
-		{"sync gradients", func(c *config.Config) { c.Mode, c.Average = "sync", "gradients" }},
+		{"sync", func(c *config.Config) {
+			c.Mode, c.AverageEvery, c.Optimizer, c.LR = config.MustMode("sync"), 5, "momentum", .01
+		}},
+		{"sync gradients", func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one := digits(t, c.edit)
 			one.Workers = 2
-			if one.Mode == "async" {
+			if one.Mode.Kind == config.Async {
 				one.InFlight = 4
 			}
 			want := trainTwo(t, one)
 			for _, p2p := range peers {
-				if p2p == "no-atomics" && one.Mode == "sync" {
+				if p2p == "no-atomics" && one.Mode.Kind == config.Sync {
 					continue // nothing to add to from afar: as on
 				}
 				two := one
 				two.GPU, two.Run = "0,1", t.TempDir()
 				got := trainTwo(t, two, "HOGWILD_FAKE_P2P="+p2p)
 				near := .1
-				if two.Mode == "sync" {
+				if two.Mode.Kind == config.Sync {
 					near = 0
 				}
 				if d := math.Abs(got.TestLoss - want.TestLoss); !(d <= near) || got.Examples != want.Examples {
@@ -193,11 +195,13 @@ func TestCores(t *testing.T) {
 		{"mlp momentum", .1, func(c *config.Config) {
 			c.InFlight, c.Partition, c.Model, c.Optimizer, c.LR, c.Epochs = 2, "contiguous", "mlp:12", "momentum", .005, 4
 		}},
-		{"sync", 1e-3, func(c *config.Config) { c.Mode, c.AverageEvery, c.Optimizer, c.LR = "sync", 5, "momentum", .01 }},
-		{"sync averaged state", 1e-3, func(c *config.Config) {
-			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = "sync", 5, "momentum", .01, "average"
+		{"sync", 1e-3, func(c *config.Config) {
+			c.Mode, c.AverageEvery, c.Optimizer, c.LR = config.MustMode("sync"), 5, "momentum", .01
 		}},
-		{"sync gradients", 1e-3, func(c *config.Config) { c.Mode, c.Average = "sync", "gradients" }},
+		{"sync averaged state", 1e-3, func(c *config.Config) {
+			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = config.MustMode("sync"), 5, "momentum", .01, "average"
+		}},
+		{"sync gradients", 1e-3, func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mixed := digits(t, c.edit)
@@ -223,7 +227,7 @@ func TestKilledReplicas(t *testing.T) {
 	needStandIn(t)
 	for _, mode := range []string{"async", "sync"} {
 		c := digits(t, func(c *config.Config) {
-			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1, mode, 2, 20, 4
+			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1, config.MustMode(mode), 2, 20, 4
 			c.Optimizer, c.LR = "momentum", .01
 		})
 		a := twoApart(t, c, "HOGWILD_FAKE_P2P=off")
@@ -282,7 +286,7 @@ func TestRefusesPlaces(t *testing.T) {
 		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: there is no such GPU: this machine has 2 GPUs"},
 		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1: it is for runs on a GPU"},
 		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "none is left for the GPU"},
-		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, "locked" }, "mode locked"},
+		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, config.MustMode("locked") }, "mode locked"},
 		{func(c *config.Config) {
 			c.Workers, c.CPUWorkers, c.Optimizer, c.OptimizerState = 2, 1, "momentum", "shared"
 		}, "optimizer-state shared: a worker on a core"},

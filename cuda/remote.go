@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
@@ -129,11 +130,10 @@ func (r *remote) onGPU(g *ticketOfGPU) (err error) {
 }
 
 func (r *remote) gradients() bool {
-	c := r.setup.Job
-	return r.barrier() && c.Average == "gradients"
+	return r.setup.Job.AveragesGradients()
 }
 
-func (r *remote) barrier() bool { return r.setup.Job.Mode == "sync" }
+func (r *remote) barrier() bool { return r.setup.Job.Mode.Kind == config.Sync }
 
 // PreferredChunks is what the device here wants, and so much that an exchange is a small part.
 func (r *remote) PreferredChunks() int { return max(r.chunks, r.Device.PreferredChunks()) }

@@ -132,16 +132,18 @@ func TestSameAsCPU(t *testing.T) {
 			c.Model, c.L1, c.BiasStep, c.Data, c.Epochs = "softmax", 1e-3, "0.5", "digits:1000", 1
 		}},
 		{"sync adam", func(c *config.Config) {
-			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data, c.Epochs = "sync", 2, 5, "average", "adam", .002, "digits:500", 1
+			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data, c.Epochs = config.MustMode("sync"), 2, 5, "average", "adam", .002, "digits:500", 1
 		}},
 		{"sync momentum", func(c *config.Config) {
-			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = "sync", 2, 5, "momentum", .01, "digits:1000"
+			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = config.MustMode("sync"), 2, 5, "momentum", .01, "digits:1000"
 		}},
-		{"sync gradients", func(c *config.Config) { c.Mode, c.Workers, c.Average, c.Data = "sync", 2, "gradients", "digits:1000" }},
+		{"sync gradients", func(c *config.Config) {
+			c.Mode, c.Workers, c.Average, c.Data = config.MustMode("sync"), 2, "gradients", "digits:1000"
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			gpu := digits(t, c.edit)
-			if gpu.Mode == "async" {
+			if gpu.Mode.Kind == config.Async {
 				gpu.InFlight = 1
 			}
 			sameAsCPU(t, gpu, 1e-3)
@@ -228,7 +230,7 @@ func TestSyncRepeats(t *testing.T) {
 	var saved [2][]byte
 	for i := range saved {
 		c := digits(t, func(c *config.Config) {
-			c.Mode, c.Workers, c.AverageEvery, c.Data, c.Epochs = "sync", 3, 4, "digits:1000", 1
+			c.Mode, c.Workers, c.AverageEvery, c.Data, c.Epochs = config.MustMode("sync"), 3, 4, "digits:1000", 1
 		})
 		train(t, c)
 		_, tensors, err := rundir.ReadTensors(filepath.Join(c.Run, "weights.safetensors"))
@@ -248,7 +250,7 @@ func TestSyncRepeats(t *testing.T) {
 func TestKilledWorkers(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		c := digits(t, func(c *config.Config) {
-			c.Mode, c.Workers, c.InFlight, c.MaxRestarts, c.Epochs = mode, 2, 2, 20, 3
+			c.Mode, c.Workers, c.InFlight, c.MaxRestarts, c.Epochs = config.MustMode(mode), 2, 2, 20, 3
 		})
 		stop := make(chan bool)
 		go func() {
@@ -327,8 +329,8 @@ func TestRefuses(t *testing.T) {
 	}{
 		{func(c *config.Config) { c.GPU = "7" }, "gpu 7: there is no such GPU"},
 		{func(c *config.Config) { c.GPU = "x" }, `gpu "x"`},
-		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", "sync", "gradients" }, "averaged gradients with optimizer adam"},
-		{func(c *config.Config) { c.L1, c.Mode, c.Average = 1e-4, "sync", "gradients" }, "l1 0.0001"},
+		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", config.MustMode("sync"), "gradients" }, "averaged gradients with optimizer adam"},
+		{func(c *config.Config) { c.L1, c.Mode, c.Average = 1e-4, config.MustMode("sync"), "gradients" }, "l1 0.0001"},
 	} {
 		_, err := run.Run(context.Background(), digits(t, c.edit))
 		if err == nil || !strings.Contains(err.Error(), c.says) {

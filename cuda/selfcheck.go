@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/cpu"
 )
 
@@ -74,7 +75,7 @@ func (o *owner) apart(w, got, want []float32) int {
 	for i := range w {
 		largest = max(largest, math.Abs(float64(want[i]-w[i])))
 	}
-	if c := o.setup.Job; c.Optimizer == "adagrad" || c.Optimizer == "adam" {
+	if c := o.setup.Job; c.Optimizer == config.AdaGrad || c.Optimizer == config.Adam {
 		few = len(w) / 50
 	}
 	for i := range want {
@@ -99,7 +100,7 @@ func (o *owner) oneStep(w []float32, rows []int32, rate float32) (after []float3
 	t.job.W, t.job.Out, t.job.Gradient = uint64(o.memory.weights), uint64(o.memory.weights), 0
 	t.samples = false
 	if t.job.First == 0 { // averaged gradients: the step is another kernel's
-		t.job.Optimizer = optimizers["sgd"]
+		t.job.Optimizer = optimizers[config.SGD]
 	}
 	for i, state := range o.setup.States {
 		err = keep(err, zero(o.memory.state(i), len(state)))

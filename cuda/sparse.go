@@ -34,9 +34,7 @@ func sparseFamily(c *config.Config) *family {
 }
 
 // takesWhole tells whether a step needs the gradient of all weights.
-func takesWhole(c *config.Config) bool { return c.Optimizer != "sgd" || averagesGradients(c) }
-
-func averagesGradients(c *config.Config) bool { return c.Mode == "sync" && c.Average == "gradients" }
+func takesWhole(c *config.Config) bool { return c.Optimizer != config.SGD || c.AveragesGradients() }
 
 func sparseKernels(step string) func(*job) (string, string) {
 	return func(*job) (string, string) { return step, "sparse_evaluate" }
@@ -88,7 +86,7 @@ const (
 // learning rate allows; where that is too little to gain by, or not known, nothing is held back.
 func flushEvery(s *device.Setup) int {
 	c := s.Job
-	if c.Mode != "async" || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
+	if c.Mode.Kind != config.Async || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
 		return 1
 	}
 	if n, err := strconv.Atoi(c.MergeEvery); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -24,7 +25,7 @@ func (s *sparseSample) job(g *gpuUnderTest) job {
 		Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1, Center: -1, BiasStep: s.biasStep, Bias: 1,
 		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: 1, Outputs: int64(s.k), Weights: int64(len(s.w)), LossKind: lossKinds[s.loss],
 		Momentum: .9, Beta1: .9, Beta2: .999, L1: s.l1, L2: s.l2, MaxBatch: int64(slices.Max(s.batches)), Teams: int64(s.teams),
-		Optimizer: optimizers[cmp.Or(s.optimizer, "sgd")], First: put(g, make([]float32, len(s.w))), Second: put(g, make([]float32, len(s.w)))}
+		Optimizer: optimizers[config.Optimizer(cmp.Or(s.optimizer, "sgd"))], First: put(g, make([]float32, len(s.w))), Second: put(g, make([]float32, len(s.w)))}
 	j.Out = j.W
 	if s.loss != model.Squared && s.loss != model.L1 {
 		j.Classes = int64(max(2, s.k))

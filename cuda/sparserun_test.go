@@ -89,14 +89,14 @@ func TestSparseSameAsCPU(t *testing.T) {
 		{"adagrad", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.LR = "adagrad", 8, .1 }},
 		{"adagrad l1", imdb, func(c *config.Config) { c.Optimizer, c.Batch, c.LR, c.L1, c.Epochs = "adagrad", 8, .1, 1e-5, 1 }},
 		{"adam", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.Limit = "adam", 16, 1000 }},
-		{"sync", a9a, func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery, c.L2 = "sync", 2, 5, 1e-3 }},
+		{"sync", a9a, func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery, c.L2 = config.MustMode("sync"), 2, 5, 1e-3 }},
 		{"sync gradients", a9a, func(c *config.Config) {
-			c.Mode, c.Average, c.Workers, c.Batch, c.L2, c.LR = "sync", "gradients", 2, 8, 1e-3, .1
+			c.Mode, c.Average, c.Workers, c.Batch, c.L2, c.LR = config.MustMode("sync"), "gradients", 2, 8, 1e-3, .1
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			gpu := sparseRun(t, c.set, c.edit)
-			if gpu.Mode == "async" {
+			if gpu.Mode.Kind == config.Async {
 				gpu.InFlight = 1
 			}
 			sameAsCPU(t, gpu, 1e-3)
@@ -139,7 +139,7 @@ func TestSparseRefuses(t *testing.T) {
 		says string
 	}{
 		{func(c *config.Config) { c.Model = "mlp:8" }, "mlp:8 on sparse rows"},
-		{func(c *config.Config) { c.Mode, c.Average, c.L1 = "sync", "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
+		{func(c *config.Config) { c.Mode, c.Average, c.L1 = config.MustMode("sync"), "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
 		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with the model mlp:8"},
 	} {
 		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit))
@@ -152,7 +152,7 @@ func TestSparseRefuses(t *testing.T) {
 // TestHotColumns: the most frequent ones, and the bias last.
 func TestHotColumns(t *testing.T) {
 	const d = 1500
-	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: "async", Optimizer: "sgd", MergeEvery: "16"}}, Set: sparseSet(d)}
+	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "16"}}, Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
 	got := hotColumns(s)
 	if len(got) != hotSlots || got[hotSlots-1] != d {
@@ -165,7 +165,7 @@ func TestHotColumns(t *testing.T) {
 			t.Errorf("column %d is in slot %d with frequency %g; the least of these is %g", j, i, f, least)
 		}
 	}
-	if s.Job.Mode = "atomic"; hotCount(s) != 0 {
+	if s.Job.Mode = config.MustMode("atomic"); hotCount(s) != 0 {
 		t.Errorf("mode atomic holds %d columns back", hotCount(s))
 	}
 }

@@ -50,9 +50,9 @@ func TestStreams(t *testing.T) {
 		{"floats, wide", func(c *config.Config) { c.Model, c.Data = "logistic", "made:dense:600x2000" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := digits(t, c.edit)
-			config.Mode, config.Epochs, config.AverageEvery = "sync", 1, 0
-			fits, streams := config, config
+			cfg := digits(t, c.edit)
+			cfg.Mode, cfg.Epochs, cfg.AverageEvery = config.MustMode("sync"), 1, 0
+			fits, streams := cfg, cfg
 			streams.Run = t.TempDir()
 			want := train(t, fits)
 			got, err := apart(t, streams, append(cramped, greedyVariable+"=1")...).result(t)
@@ -79,16 +79,16 @@ func TestStreams(t *testing.T) {
 // TestStreamsHoldNothing: it is said that columns of a set that streams are not held back.
 func TestStreamsHoldNothing(t *testing.T) {
 	_ = trace(t)
-	config := digits(t, func(c *config.Config) {
+	cfg := digits(t, func(c *config.Config) {
 		c.Model, c.Data, c.MergeEvery, c.Epochs = "logistic", "made:sparse:1000x1000x20", "16", 1
 	})
 	for _, streams := range []bool{false, true} {
-		config.Run = t.TempDir()
+		cfg.Run = t.TempDir()
 		var env []string
 		if streams {
 			env = cramped
 		}
-		got, err := apart(t, config, env...).result(t)
+		got, err := apart(t, cfg, env...).result(t)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 )
@@ -86,14 +87,14 @@ func (t *trainer) aim() {
 	cfg, m, j := t.setup.Job, t.memory, &t.job
 	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(t.rank)
 	switch {
-	case cfg.Mode == "sync" && cfg.Average == "gradients":
+	case cfg.AveragesGradients():
 		j.Out, j.Gradient = uint64(m.slot(t.rank)), 1
-	case cfg.Mode == "sync":
+	case cfg.Mode.Kind == config.Sync:
 		j.W = uint64(m.slot(t.rank))
 		j.Out = j.W
 	}
 	j.Counts = uint64(m.weights) + uint64(m.layout.Counts)
-	if i := t.rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Optimizer != "sgd" {
+	if i := t.rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Optimizer != config.SGD {
 		j.First = uint64(m.state(i))
 		j.Second = j.First + 4*uint64(m.layout.P) // where there is one
 		j.Updates = uint64(m.steps(i))

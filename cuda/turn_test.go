@@ -103,7 +103,7 @@ func TestGPUModes(t *testing.T) {
 		serial := train(t, digits(t, func(k *config.Config) { c.edit(k); k.GPU = "" }))
 		for _, mode := range []string{"atomic", "locked", "ordered"} {
 			for _, flight := range []int{1, 4} {
-				r := train(t, digits(t, func(k *config.Config) { c.edit(k); k.Mode, k.InFlight = mode, flight }))
+				r := train(t, digits(t, func(k *config.Config) { c.edit(k); k.Mode, k.InFlight = config.MustMode(mode), flight }))
 				near := 1e-3
 				if flight > 1 {
 					near = .05

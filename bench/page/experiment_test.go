@@ -33,13 +33,13 @@ func handmade() *bench.Experiment {
 
 // measured is a case that is so many times as fast as one worker of async.
 func measured(mode string, workers int, times float64) bench.Measured {
-	config := config.Default()
-	config.Mode, config.Workers, config.Model = mode, workers, "softmax"
+	cfg := config.Default()
+	cfg.Mode, cfg.Workers, cfg.Model = config.MustMode(mode), workers, "softmax"
 	c := bench.Measured{
 		Case: bench.Case{Name: fmt.Sprintf("%s-%d", mode, workers), Settings: []bench.Setting{
 			{Flag: "data", Value: "digits"}, {Flag: "mode", Value: mode}, {Flag: "workers", Value: fmt.Sprint(workers)},
 		}},
-		Mode: mode, Workers: workers, Device: "cpu", Config: config, Failed: []string{"", "", ""},
+		Mode: mode, Workers: workers, Device: "cpu", Config: cfg, Failed: []string{"", "", ""},
 		Target: 0.5, Staleness: [][2]uint64{{0, 50}, {1, 25}, {2, 10}, {3, 10}, {300, 5}},
 	}
 	for _, rate := range []float64{100e3, 110e3, 120e3} {

@@ -35,7 +35,7 @@ func (t *Table) upright() *Table {
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
 var outcomes = []column[*run]{
 	{"state", (*run).state},
-	{"mode", func(r *run) string { return r.Config.Mode }},
+	{"mode", func(r *run) string { return r.Config.Mode.String() }},
 	{"workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }},
 	{"model", modelOf},
 	{"data", func(r *run) string { return r.Config.Data }},

@@ -65,14 +65,14 @@ func name(runs []*rundir.Recorded, i int) string {
 func byMode(all []*run) {
 	seen := map[int]bool{}
 	for _, r := range all {
-		at := ofMode(r.Config.Mode)
+		at := ofMode(r.Config.Mode.String())
 		if at < 0 || seen[at] {
 			return
 		}
 		seen[at] = true
 	}
 	for _, r := range all {
-		r.color = ofMode(r.Config.Mode)
+		r.color = ofMode(r.Config.Mode.String())
 	}
 }
 

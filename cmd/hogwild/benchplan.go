@@ -137,9 +137,10 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 	g.Cases = []bench.Case{base}
 	for _, mode := range modes {
 		g.Axes = [][]bench.Setting{axis("mode", mode)}
+		m, _ := config.ParseMode(mode) // what is none is refused with its case
 		switch {
 		case ownWorkers:
-		case !ownMode && strings.HasPrefix(mode, "delayed"):
+		case !ownMode && m.Kind == config.Delayed:
 			g.Axes = append(g.Axes, axis("workers", "1")) // it plays them all
 		default:
 			g.Axes = append(g.Axes, axis("workers", workers...))

@@ -34,7 +34,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
 	l.category = "Mode"
-	l.string(&o.Mode, "mode", "`MODE` how workers update the weights that they share: see below")
+	l.add(&cli.GenericFlag{Name: "mode", Category: l.category, Value: &o.Mode,
+		Usage: "`MODE` how workers update the weights that they share: see below"})
 	l.string(&o.Average, "average", "`WHAT` in sync: weights after local steps, or gradients")
 	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
 		Usage: "`N` local steps between averages of weights, or epoch"})
@@ -60,7 +61,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.float(&o.LR, "lr", "`X` learning rate")
 	l.bool(&o.tune, "tune", "find the learning rate, and the momentum, by short runs first")
 	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off, or the most that lr x lambda x steps may be")
-	l.string(&o.Optimizer, "optimizer", "`NAME` sgd, momentum, adam or adagrad")
+	l.string((*string)(&o.Optimizer), "optimizer", "`NAME` sgd, momentum, adam or adagrad")
 	l.float(&o.Momentum, "momentum", "`X` share of the last step that the next keeps, for momentum")
 	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum as workers grow")
 	l.float(&o.Beta1, "beta1", "`X` decay of the mean gradient, for adam")

@@ -1,38 +1,29 @@
 package config
 
 import (
-	"strconv"
-	"strings"
 	"time"
+
+	"hogwild/hogwild/model"
 )
 
-// OptimizerSlots is how many numbers the rule keeps for each weight.
-func OptimizerSlots(kind string) int {
-	switch kind {
-	case "momentum", "adagrad":
-		return 1
-	case "adam":
-		return 2
+// checkMode refuses a mode that cannot be had together with the rest.
+func (c *Config) checkMode() error {
+	kind, mode := c.Mode.Kind, c.Mode
+	switch {
+	case c.GPU != "" && kind == Delayed:
+		return Usage("mode %s: it is simulated by one core; leave gpu out", mode)
+	case c.GPU != "" && (kind == Locked || kind == Ordered) && c.Workers > 1:
+		return Usage("mode %s with gpu: the kernel of one worker would wait on the GPU for that of another, which may not be running: choose workers 1, with as many steps in-flight as you like", mode)
+	case kind == Delayed && c.Workers > 1:
+		return Usage("workers %d with mode %s: one worker plays them all, or the run could not be repeated; leave workers out", c.Workers, mode)
+	case kind == Atomic && c.OptimizerState == "shared" && c.Optimizer.Slots() > 0:
+		return Usage("optimizer-state shared with mode atomic: only weights are added to by compare-and-swap; use a private state, or mode locked")
 	}
-	return 0
-}
-
-// maxDelay bounds K: every update in flight holds a gradient.
-const maxDelay = 1<<16 - 1
-
-// DelaySteps reads a mode of the form delayed:K or delayed:geometric:K.
-func (c *Config) DelaySteps() (k int, random, ok bool) {
-	text, ok := strings.CutPrefix(c.Mode, "delayed:")
-	if !ok {
-		return 0, false, false
+	if _, every, _ := c.SavePeriod(); kind == Delayed && every > 0 {
+		return Usage("save-every %s with mode %s: saving within an epoch would land updates early; give a number of epochs", c.SaveEvery, mode)
 	}
-	text, random = strings.CutPrefix(text, "geometric:")
-	k, err := strconv.Atoi(text)
-	return k, random, err == nil && k >= 0 && k <= maxDelay
+	return nil
 }
-
-// Delayed tells whether asynchrony is simulated.
-func (c *Config) Delayed() bool { return strings.HasPrefix(c.Mode, "delayed") }
 
 // maxGradientDelay keeps a chunk of 1,024 such steps within what a run that is stopped
 // waits for.
@@ -46,27 +37,26 @@ func (c *Config) checkGradientDelay() error {
 		return Usage("gradient-delay %v: must be from 0 to %v", d, maxGradientDelay)
 	case d > 0 && c.GPU != "":
 		return Usage("gradient-delay %v with gpu: it keeps a core busy; leave one of them out", d)
-	case d > 0 && c.Delayed():
+	case d > 0 && c.Mode.Kind == Delayed:
 		return Usage("gradient-delay %v with mode %s: there a delay is counted in updates, not in time; leave gradient-delay out", d, c.Mode)
 	}
 	return nil
 }
 
-// CheckSimplex refuses what would leave the simplex: only a step of plain SGD ends with
-// a projection. And models of pairs know no l1.
-func (c *Config) CheckSimplex() error {
-	if strings.HasPrefix(c.Model, "cut") || strings.HasPrefix(c.Model, "factor") {
-		if c.L1 != 0 {
-			return Usage("l1 %g: the model %s has none; leave it out, or use l2", c.L1, c.Model)
-		}
-	}
-	if !strings.HasPrefix(c.Model, "cut") || c.Optimizer == "sgd" && !c.AveragesGradients() {
+// CheckFamily refuses what cannot be had with a family of models. A cut would leave its simplex:
+// only a step of plain SGD ends with a projection. And models of pairs know no l1.
+func (c *Config) CheckFamily(f model.Family) error {
+	switch {
+	case (f == model.Cut || f == model.Factor) && c.L1 != 0:
+		return Usage("l1 %g: the model %s has none; leave it out, or use l2", c.L1, c.Model)
+	case f != model.Cut:
 		return nil
-	}
-	if c.AveragesGradients() {
+	case c.AveragesGradients():
 		return Usage("average gradients: model %s projects after each step of a worker; average weights instead", c.Model)
+	case c.Optimizer != SGD:
+		return Usage("optimizer %s: model %s projects after each step of plain SGD; use sgd", c.Optimizer, c.Model)
 	}
-	return Usage("optimizer %s: model %s projects after each step of plain SGD; use sgd", c.Optimizer, c.Model)
+	return nil
 }
 
 // Optimizers is the number of optimizer states: one a rank when they are private.
@@ -79,13 +69,13 @@ func (c *Config) Optimizers() int {
 }
 
 // AveragesGradients tells whether gradients are averaged, and not weights.
-func (c *Config) AveragesGradients() bool { return c.Mode == "sync" && c.Average == "gradients" }
+func (c *Config) AveragesGradients() bool { return c.Mode.Kind == Sync && c.Average == "gradients" }
 
 // Centres tells whether the steps of the run are such that centring is exact: plain
 // SGD, which moves V, s and k by what W = V - s mu' moves by. A regularizer acts on
 // W, and the rules with state on each number by itself.
 func (c *Config) Centres() bool {
-	return c.Optimizer == "sgd" && !c.AveragesGradients() && c.L1 == 0 && c.L2 == 0
+	return c.Optimizer == SGD && !c.AveragesGradients() && c.L1 == 0 && c.L2 == 0
 }
 
 // MayCenter refuses center on, where it was asked for and cannot be.

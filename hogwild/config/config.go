@@ -1,15 +1,15 @@
 // Package config is what the user asks of a run: its settings, their defaults, and which of
 // them go together. It looks at no data.
 //
-//	config.go  Config, Default, Validate
-//	mode.go    the modes
-//	checks.go  settings that depend on each other
-//	gpus.go    which GPUs
-//	errors.go  errors that the user can mend
+//	config.go     Config, Default, Validate
+//	checks.go     settings that depend on each other
+//	mode.go       the modes
+//	optimizer.go  the optimizers
+//	gpus.go       which GPUs
+//	errors.go     errors that the user can mend
 package config
 
 import (
-	"cmp"
 	"io"
 	"math"
 	"runtime"
@@ -43,7 +43,7 @@ type Config struct {
 	L2     float64 `yaml:"l2" json:"l2"`
 	L1     float64 `yaml:"l1" json:"l1"`
 
-	Mode         string `yaml:"mode" json:"mode"`                   // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
+	Mode         Mode   `yaml:"mode" json:"mode"`                   // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
@@ -65,20 +65,20 @@ type Config struct {
 	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
 	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: workers run at the same time, by a Multi-Process Service of their own
 
-	Epochs         int     `yaml:"epochs" json:"epochs"`
-	LR             float64 `yaml:"lr" json:"lr"`
-	Optimizer      string  `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
-	Momentum       float64 `yaml:"momentum" json:"momentum"`
-	Beta1          float64 `yaml:"beta1" json:"beta1"`
-	Beta2          float64 `yaml:"beta2" json:"beta2"`
-	OptimizerState string  `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
-	Schedule       string  `yaml:"schedule" json:"schedule"`               // constant, cosine, step, exp, linear
-	LRMin          float64 `yaml:"lr-min" json:"lr_min"`
-	Decay          float64 `yaml:"decay" json:"decay"` // factor an epoch, for step and exp
-	Partition      string  `yaml:"partition" json:"partition"`
-	Seed           uint64  `yaml:"seed" json:"seed"`
-	TargetLoss     float64 `yaml:"target-loss" json:"target_loss"`         // 0 = none
-	TargetAccuracy float64 `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
+	Epochs         int       `yaml:"epochs" json:"epochs"`
+	LR             float64   `yaml:"lr" json:"lr"`
+	Optimizer      Optimizer `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
+	Momentum       float64   `yaml:"momentum" json:"momentum"`
+	Beta1          float64   `yaml:"beta1" json:"beta1"`
+	Beta2          float64   `yaml:"beta2" json:"beta2"`
+	OptimizerState string    `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
+	Schedule       string    `yaml:"schedule" json:"schedule"`               // constant, cosine, step, exp, linear
+	LRMin          float64   `yaml:"lr-min" json:"lr_min"`
+	Decay          float64   `yaml:"decay" json:"decay"` // factor an epoch, for step and exp
+	Partition      string    `yaml:"partition" json:"partition"`
+	Seed           uint64    `yaml:"seed" json:"seed"`
+	TargetLoss     float64   `yaml:"target-loss" json:"target_loss"`         // 0 = none
+	TargetAccuracy float64   `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
 
 	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
 	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end
@@ -104,8 +104,8 @@ func Default() Config {
 		Workers: 0, // as many as there are cores: Validate fills it in
 		Data:    "digits", Format: "auto", Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
-		Mode: "async", Average: "weights", AverageState: "keep",
-		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
+		Average: "weights", AverageState: "keep",
+		Epochs: 10, LR: 0.01, Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
 	}
@@ -122,7 +122,7 @@ const (
 func (c *Config) Validate() error {
 	if c.Workers == 0 {
 		c.Workers = runtime.NumCPU()
-		if c.Delayed() {
+		if c.Mode.Kind == Delayed {
 			c.Workers = 1
 		}
 	}
@@ -167,7 +167,7 @@ func (c *Config) checkChoices() error {
 	for _, f := range []struct{ name, value, choices string }{
 		{"average", c.Average, "weights gradients"},
 		{"average-state", c.AverageState, "keep average reset"},
-		{"optimizer", c.Optimizer, "sgd momentum adam adagrad"},
+		{"optimizer", string(c.Optimizer), "sgd momentum adam adagrad"},
 		{"optimizer-state", c.OptimizerState, "private shared"},
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
 		{"partition", c.Partition, "ticket contiguous"},
@@ -212,19 +212,19 @@ func (c *Config) checkTogether() error {
 	if c.CPUWorkers >= c.Workers {
 		return Usage("cpu-workers %d of %d workers: none is left for the GPU; leave gpu out to train on cores alone", c.CPUWorkers, c.Workers)
 	}
-	if err := c.CheckWrite(""); err != nil {
+	if err := c.CheckWrite(model.Own, ""); err != nil {
 		return err
 	}
-	if c.MomentumCorrection && c.Optimizer != "momentum" {
+	if c.MomentumCorrection && c.Optimizer != Momentum {
 		return Usage("momentum-correction: the optimizer %s has no momentum to correct; add optimizer momentum", c.Optimizer)
 	}
-	if c.Mode != "sync" {
+	if c.Mode.Kind != Sync {
 		return nil
 	}
 	if c.GPU != "" && c.InFlight > c.OnGPUs() {
 		return Usage("in-flight %d with mode sync: each of the %d workers has one step under way, or the run could not be repeated", c.InFlight, c.OnGPUs())
 	}
-	if c.OptimizerState == "shared" && OptimizerSlots(c.Optimizer) > 0 && !c.AveragesGradients() {
+	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
 		return Usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
 	}
 	if c.AveragesGradients() {
@@ -240,26 +240,24 @@ func (c *Config) checkTogether() error {
 func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
 
 // CheckWrite refuses racy stores where they cannot be meant, or would lose nearly all
-// updates: kind is that of the set, "" while it is not known. Of a dense model every step
+// updates: the family of the model and the kind of the set are not known at first, kind is "" then. Of a dense model every step
 // rewrites every weight, so that of all steps under way at once one survives.
-func (c *Config) CheckWrite(kind string) error {
+func (c *Config) CheckWrite(f model.Family, kind string) error {
 	if c.Write != "racy" {
 		return nil
 	}
-	name := cmp.Or(c.Model, "by data")
-	short := kind == data.Sparse && !strings.HasPrefix(name, "mlp") && !model.Registered(name) ||
-		kind == data.Pairs && strings.HasPrefix(name, "factor")
+	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor // weights of all in a step
 	switch {
 	case c.GPU == "":
 		return Usage("write racy: it is for a GPU; in host memory the mode says how weights are written")
-	case c.Mode == "atomic":
+	case c.Mode.Kind == Atomic:
 		return Usage("write racy with mode atomic: the one loses updates, the other must not; leave one of them out")
-	case c.Mode != "async":
+	case c.Mode.Kind != Async:
 		return Usage("write racy with mode %s: nobody else writes meanwhile, or must lose nothing; leave write at auto", c.Mode)
-	case c.Optimizer != "sgd":
+	case c.Optimizer != SGD:
 		return Usage("write racy with optimizer %s: it is for plain sgd; leave write at auto", c.Optimizer)
-	case kind != "" && !short:
-		return Usage("write racy with the model %s on %s rows: each step would overwrite all others under way (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", name, kind)
+	case kind != "" && !few:
+		return Usage("write racy with the model %s on %s rows: each step would overwrite all others under way (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", c.Model, kind)
 	}
 	return nil
 }
@@ -278,7 +276,7 @@ func (c *Config) ModelOptions() model.Options {
 func (c *Config) FillBatch(kind string) {
 	switch {
 	case c.Batch > 0 || c.GPU != "":
-	case c.Short(kind) && c.Optimizer == "sgd" && !c.AveragesGradients():
+	case c.Short(kind) && c.Optimizer == SGD && !c.AveragesGradients():
 		c.Batch = 1
 	default:
 		c.Batch = 64
@@ -286,9 +284,7 @@ func (c *Config) FillBatch(kind string) {
 }
 
 // Short tells whether an example is about a few weights only.
-func (c *Config) Short(kind string) bool {
-	return kind == data.Pairs || kind == data.Sparse && !strings.HasPrefix(c.Model, "mlp")
-}
+func (c *Config) Short(kind string) bool { return model.FamilyOf(c.Model).Short(kind) }
 
 // SavePeriod reads SaveEvery: a number of epochs, or a duration.
 func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {

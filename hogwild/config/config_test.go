@@ -69,9 +69,8 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.TargetAccuracy = 95 }, "target-accuracy 95: must be from 0 to 1"},
 		{func(c *Config) { c.MaxRestarts = -1 }, "max-restarts -1: must be from 0"},
 		{func(c *Config) { c.Write = "racy" }, "write racy: it is for a GPU"},
-		{func(c *Config) { c.GPU, c.Write, c.Mode = "0", "racy", "atomic" }, "write racy with mode atomic"},
+		{func(c *Config) { c.GPU, c.Write, c.Mode = "0", "racy", MustMode("atomic") }, "write racy with mode atomic"},
 		{func(c *Config) { c.GPU, c.Write, c.Optimizer = "0", "racy", "adam" }, "write racy with optimizer adam"},
-		{func(c *Config) { c.Mode = "hogwild" }, `mode "hogwild": choose one of async, atomic, locked, ordered, sync`},
 		{func(c *Config) { c.Average = "all" }, `average "all": choose one of weights, gradients`},
 		{func(c *Config) { c.AverageState = "" }, `average-state "": choose one of keep, average, reset`},
 		{func(c *Config) { c.Optimizer = "Adam" }, `optimizer "Adam": choose one of sgd, momentum, adam, adagrad`},
@@ -85,9 +84,9 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.SaveEvery = "-1" }, `save-every "-1": give`},
 		{func(c *Config) { c.SaveEvery = "0s" }, `save-every "0s": give`},
 		{func(c *Config) { c.SaveEvery = "1.5" }, `save-every "1.5": give`},
-		{func(c *Config) { c.Mode, c.Optimizer, c.OptimizerState = "sync", "adam", "shared" },
+		{func(c *Config) { c.Mode, c.Optimizer, c.OptimizerState = MustMode("sync"), "adam", "shared" },
 			"optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state"},
-		{func(c *Config) { c.Mode, c.Average, c.AverageEvery = "sync", "gradients", 5 },
+		{func(c *Config) { c.Mode, c.Average, c.AverageEvery = MustMode("sync"), "gradients", 5 },
 			"average-every 5 with average gradients: gradients are averaged at every step; leave average-every out"},
 	} {
 		config := defaults()
@@ -104,15 +103,15 @@ func TestValidateRefuses(t *testing.T) {
 func TestValidateFillsIn(t *testing.T) {
 	for _, c := range []struct{ edit, want func(c *Config) }{
 		{func(c *Config) { c.GlobalBatch = 128 }, func(c *Config) { c.GlobalBatch, c.Batch = 128, 32 }},
-		{func(c *Config) { c.Mode, c.Average = "sync", "gradients" },
-			func(c *Config) { c.Mode, c.Average, c.AverageEvery = "sync", "gradients", 1 }},
+		{func(c *Config) { c.Mode, c.Average = MustMode("sync"), "gradients" },
+			func(c *Config) { c.Mode, c.Average, c.AverageEvery = MustMode("sync"), "gradients", 1 }},
 		{func(c *Config) {
-			c.Mode, c.Average, c.Optimizer, c.OptimizerState = "sync", "gradients", "adam", "shared"
+			c.Mode, c.Average, c.Optimizer, c.OptimizerState = MustMode("sync"), "gradients", "adam", "shared"
 		},
 			func(c *Config) {
-				c.Mode, c.Average, c.Optimizer, c.OptimizerState, c.AverageEvery = "sync", "gradients", "adam", "shared", 1
+				c.Mode, c.Average, c.Optimizer, c.OptimizerState, c.AverageEvery = MustMode("sync"), "gradients", "adam", "shared", 1
 			}},
-		{func(c *Config) { c.Mode, c.AverageEvery = "sync", 7 }, func(c *Config) { c.Mode, c.AverageEvery = "sync", 7 }},
+		{func(c *Config) { c.Mode, c.AverageEvery = MustMode("sync"), 7 }, func(c *Config) { c.Mode, c.AverageEvery = MustMode("sync"), 7 }},
 		{func(c *Config) { c.LRMin = c.LR }, func(c *Config) { c.LRMin = c.LR }},
 	} {
 		got, want := Default(), Default()

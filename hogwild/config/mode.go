@@ -1,11 +1,26 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
-// Modes are the ways in which workers may update one set of weights, beside the
-// simulated ones: see ModeHelp.
+// ModeKind is a way in which workers may update one set of weights.
+type ModeKind int
+
+// The kinds of modes, the first of which is the default: see ModeHelp.
+const (
+	Async ModeKind = iota
+	Atomic
+	Locked
+	Ordered
+	Sync
+	Delayed
+)
+
+// Modes are the names of the kinds, but for Delayed, in whose place other forms stand.
 var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
 
 // ModeHelp says what each mode is, a line each.
@@ -19,25 +34,73 @@ const ModeHelp = `  async                   plain stores, no locks: an update ma
   delayed:geometric:K     the same, K others late on average
 `
 
-// checkMode refuses a mode that does not exist, or not together with the rest.
-func (c *Config) checkMode() error {
-	_, _, ok := c.DelaySteps()
-	switch {
-	case c.Delayed() && !ok:
-		return Usage("mode %q: write delayed:K or delayed:geometric:K, with K from 0 to %d updates", c.Mode, maxDelay)
-	case !c.Delayed() && !slices.Contains(Modes, c.Mode):
-		return Usage("mode %q: choose one of async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K", c.Mode)
-	case c.GPU != "" && c.Delayed():
-		return Usage("mode %s: it is simulated by one core; leave gpu out", c.Mode)
-	case c.GPU != "" && (c.Mode == "locked" || c.Mode == "ordered") && c.Workers > 1:
-		return Usage("mode %s with gpu: the kernel of one worker would wait on the GPU for that of another, which may not be running: choose workers 1, with as many steps in-flight as you like", c.Mode)
-	case c.Delayed() && c.Workers > 1:
-		return Usage("workers %d with mode %s: one worker plays them all, or the run could not be repeated; leave workers out", c.Workers, c.Mode)
-	case c.Mode == "atomic" && c.OptimizerState == "shared" && OptimizerSlots(c.Optimizer) > 0:
-		return Usage("optimizer-state shared with mode atomic: only weights are added to by compare-and-swap; use a private state, or mode locked")
+// Mode is how the workers of a run update the weights. Files and flags have its text.
+type Mode struct {
+	Kind      ModeKind
+	Delay     int  // Delayed: by how many updates
+	Geometric bool // Delayed: on average, at random, and not always
+}
+
+const (
+	delayedText   = "delayed:"
+	geometricText = "geometric:"
+	maxDelay      = 1<<16 - 1 // every update in flight holds a gradient
+)
+
+// ParseMode reads a mode. The error matches ErrUsage.
+func ParseMode(text string) (Mode, error) {
+	var m Mode
+	if err := m.Set(text); err != nil {
+		return Mode{}, Usage("mode %q: %w", text, err)
 	}
-	if _, every, _ := c.SavePeriod(); c.Delayed() && every > 0 {
-		return Usage("save-every %s with mode %s: saving within an epoch would land updates early; give a number of epochs", c.SaveEvery, c.Mode)
+	return m, nil
+}
+
+// MustMode is ParseMode of a text that is one; another panics.
+func MustMode(text string) Mode {
+	m, err := ParseMode(text)
+	if err != nil {
+		panic(err)
 	}
+	return m
+}
+
+// Set reads a flag's value.
+func (m *Mode) Set(text string) error {
+	delay, delayed := strings.CutPrefix(text, delayedText)
+	if !delayed {
+		i := slices.Index(Modes, text)
+		if i < 0 {
+			return fmt.Errorf("choose one of %s, delayed:K, delayed:geometric:K", strings.Join(Modes, ", "))
+		}
+		*m = Mode{Kind: ModeKind(i)}
+		return nil
+	}
+	delay, random := strings.CutPrefix(delay, geometricText)
+	k, err := strconv.Atoi(delay)
+	if err != nil || k < 0 || k > maxDelay {
+		return fmt.Errorf("write delayed:K or delayed:geometric:K, with K from 0 to %d updates", maxDelay)
+	}
+	*m = Mode{Delayed, k, random}
 	return nil
+}
+
+// String is what Set reads.
+func (m Mode) String() string {
+	switch {
+	case m.Kind != Delayed:
+		return Modes[m.Kind]
+	case m.Geometric:
+		return delayedText + geometricText + strconv.Itoa(m.Delay)
+	}
+	return delayedText + strconv.Itoa(m.Delay)
+}
+
+// MarshalText and UnmarshalText are for files.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (m *Mode) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMode(string(text))
+	return err
 }

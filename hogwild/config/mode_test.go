@@ -1,8 +1,13 @@
 package config
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 )
 
 func TestValidateModes(t *testing.T) {
@@ -10,13 +15,9 @@ func TestValidateModes(t *testing.T) {
 		edit func(c *Config)
 		says string
 	}{
-		{func(c *Config) { c.Mode = "delayed" }, "write delayed:K or delayed:geometric:K"},
-		{func(c *Config) { c.Mode = "delayed:-1" }, "with K from 0 to"},
-		{func(c *Config) { c.Mode = "delayed:geometric:x" }, `mode "delayed:geometric:x": write`},
-		{func(c *Config) { c.Mode = "delayed:4" }, "workers 4 with mode delayed:4: one worker plays them all"},
-		{func(c *Config) { c.Mode, c.Workers, c.SaveEvery = "delayed:4", 0, "30s" }, "save-every 30s with mode delayed:4"},
-		{func(c *Config) { c.Mode, c.GPU = "locked", "0" }, "mode locked with gpu: the kernel of one worker"},
-		{func(c *Config) { c.Mode = "lock" }, "choose one of async, atomic, locked, ordered, sync, delayed:K"},
+		{func(c *Config) { c.Mode = MustMode("delayed:4") }, "workers 4 with mode delayed:4: one worker plays them all"},
+		{func(c *Config) { c.Mode, c.Workers, c.SaveEvery = MustMode("delayed:4"), 0, "30s" }, "save-every 30s with mode delayed:4"},
+		{func(c *Config) { c.Mode, c.GPU = MustMode("locked"), "0" }, "mode locked with gpu: the kernel of one worker"},
 	} {
 		config := defaults()
 		config.Workers = 4
@@ -25,16 +26,49 @@ func TestValidateModes(t *testing.T) {
 	}
 	for _, mode := range append(Modes, "delayed:0", "delayed:132", "delayed:geometric:8") {
 		c := defaults()
-		c.Mode = mode
-		if err := c.Validate(); err != nil || c.Delayed() && c.Workers != 1 {
+		c.Mode = MustMode(mode)
+		if err := c.Validate(); err != nil || c.Mode.Kind == Delayed && c.Workers != 1 {
 			t.Errorf("%s: %d workers, %v", mode, c.Workers, err)
+		}
+	}
+}
+
+// TestParseMode: a mode and its text, and what is none.
+func TestParseMode(t *testing.T) {
+	for text, want := range map[string]Mode{
+		"async": {}, "atomic": {Kind: Atomic}, "locked": {Kind: Locked}, "ordered": {Kind: Ordered}, "sync": {Kind: Sync},
+		"delayed:0": {Kind: Delayed}, "delayed:132": {Kind: Delayed, Delay: 132},
+		"delayed:geometric:8": {Kind: Delayed, Delay: 8, Geometric: true},
+	} {
+		m, err := ParseMode(text)
+		if m != want || err != nil || m.String() != text {
+			t.Errorf("%s: %+v, %v, written %s", text, m, err, m)
+		}
+		form, err := json.Marshal(Config{Mode: m})
+		var back Config
+		if err := errors.Join(err, json.Unmarshal(form, &back)); err != nil || back.Mode != m || !strings.Contains(string(form), `"mode":"`+text+`"`) {
+			t.Errorf("%s: as JSON %s, read %+v, %v", text, form, back.Mode, err)
+		}
+		form, err = yaml.Marshal(Config{Mode: m})
+		if err := errors.Join(err, yaml.Unmarshal(form, &back)); err != nil || back.Mode != m || !strings.Contains(string(form), "\nmode: "+text+"\n") {
+			t.Errorf("%s: as YAML %s, read %+v, %v", text, form, back.Mode, err)
+		}
+	}
+	for text, says := range map[string]string{
+		"": "choose one of async", "hogwild": "choose one of async, atomic, locked, ordered, sync, delayed:K", "Sync": "choose", "delayed": "choose one of",
+		"delayed:-1": "write delayed:K or delayed:geometric:K, with K from 0 to", "delayed:geometric:x": "write", "delayed:": "write", "delayed:70000": "write",
+	} {
+		_, err := ParseMode(text)
+		wantError(t, err, fmt.Sprintf("mode %q: %s", text, says))
+		if !errors.Is(err, ErrUsage) {
+			t.Errorf("%v is not ErrUsage", err)
 		}
 	}
 }
 
 func ExampleConfig_mode() {
 	c := defaults()
-	c.Mode = "delayed:geometric:131"
+	c.Mode = MustMode("delayed:geometric:131")
 	fmt.Println(c.Validate(), c.Workers)
 	// Output: <nil> 1
 }

@@ -44,7 +44,7 @@ func (w *Block) view(t *testing.T) *Block {
 
 func shares(c *config.Config) { c.Partition = "contiguous" }
 
-func sync4(c *config.Config) { c.Mode = "sync" }
+func sync4(c *config.Config) { c.Mode = config.MustMode("sync") }
 
 func async4(*config.Config) {}
 

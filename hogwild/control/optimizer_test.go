@@ -3,6 +3,7 @@ package control
 import (
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/tuning"
 )
 
@@ -16,9 +17,9 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 		{"sync", "weights", "private", 3},
 		{"sync", "gradients", "private", 1}, // all take one step together
 	} {
-		config := defaults()
-		config.Workers, config.Optimizer, config.Mode, config.Average, config.OptimizerState = 3, "adam", c.mode, c.average, c.state
-		m, err := CreateWeights(&tuning.Job{Config: config}, 10)
+		cfg := defaults()
+		cfg.Workers, cfg.Optimizer, cfg.Mode, cfg.Average, cfg.OptimizerState = 3, "adam", config.MustMode(c.mode), c.average, c.state
+		m, err := CreateWeights(&tuning.Job{Config: cfg}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

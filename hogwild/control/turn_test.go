@@ -12,7 +12,7 @@ import (
 // wait; those of the dead are passed over.
 func TestTurnsComeInOrder(t *testing.T) {
 	const workers, steps = 9, 500
-	c := config.Config{Workers: workers, Mode: "ordered", Optimizer: "sgd"}
+	c := config.Config{Workers: workers, Mode: config.MustMode("ordered"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 10)
 	var mu sync.Mutex
 	var order, dead []uint64

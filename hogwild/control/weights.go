@@ -37,17 +37,17 @@ type OptimizerState struct {
 func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	var l shm.Layout
 	l.Add("weights", shm.F32, p)
-	if c.Mode == "sync" {
+	if c.Mode.Kind == config.Sync {
 		l.Add("slots", shm.F32, c.Workers, p)
 	}
-	l.Add("state", shm.F32, c.Optimizers(), config.OptimizerSlots(c.Optimizer), p)
+	l.Add("state", shm.F32, c.Optimizers(), c.Optimizer.Slots(), p)
 	l.Add("steps", shm.U64, c.Optimizers(), RankWords)
 	l.Add("counts", shm.U64, c.Workers, RankWords)
 	l.Add("records", shm.U64, c.Workers, RecordWords)
 	switch {
-	case c.Mode == "locked":
+	case c.Mode.Kind == config.Locked:
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
-	case c.Mode == "ordered":
+	case c.Mode.Kind == config.Ordered:
 		l.Add("turns", shm.U64, turnLines(c.Workers), RankWords)
 		l.Add("bells", shm.U32, c.Workers, 2*RankWords)
 	}
@@ -66,18 +66,18 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	m.W, errs[0] = shm.View[float32](seg, "weights")
 	m.State, errs[1] = shm.View[float32](seg, "state")
 	m.Steps, errs[2] = shm.View[uint64](seg, "steps")
-	if c.Mode == "sync" {
+	if c.Mode.Kind == config.Sync {
 		slots, errs[3] = shm.View[float32](seg, "slots")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	p, k := len(m.W), config.OptimizerSlots(c.Optimizer)
+	p, k := len(m.W), c.Optimizer.Slots()
 	if len(m.State) != c.Optimizers()*k*p || len(m.Steps) != c.Optimizers()*RankWords ||
-		(c.Mode == "sync" && len(slots) != c.Workers*p) {
+		(c.Mode.Kind == config.Sync && len(slots) != c.Workers*p) {
 		return nil, errors.New("the weights' segment has another shape than the configuration gives it")
 	}
-	for r := 0; r < c.Workers && c.Mode == "sync"; r++ {
+	for r := 0; r < c.Workers && c.Mode.Kind == config.Sync; r++ {
 		m.Slots = append(m.Slots, slots[r*p:(r+1)*p])
 	}
 	for i := range c.Optimizers() {
@@ -97,9 +97,9 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
 	records, errs[1] = shm.View[uint64](m.Seg, "records")
 	switch {
-	case c.Mode == "locked":
+	case c.Mode.Kind == config.Locked:
 		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
-	case c.Mode == "ordered":
+	case c.Mode.Kind == config.Ordered:
 		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "turns")
 		m.bells, errs[3] = shm.View[uint32](m.Seg, "bells")
 	}

@@ -15,7 +15,7 @@ func TestAsyncHasNoLocks(t *testing.T) {
 	const p, workers = 5000, 3
 	job := func(mode string) *tuning.Job {
 		c := config.Default()
-		c.Mode, c.Workers = mode, workers
+		c.Mode, c.Workers = config.MustMode(mode), workers
 		return &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, MergeEvery: 8}}
 	}
 	table := func(c *tuning.Job) uint64 {
@@ -29,7 +29,7 @@ func TestAsyncHasNoLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"locks", "turns", "bells"} {
-			if _, err := shm.View[uint32](m.Seg, name); err == nil && c.Mode == "async" {
+			if _, err := shm.View[uint32](m.Seg, name); err == nil && c.Mode.Kind == config.Async {
 				t.Errorf("an async run's segment has %s", name)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 func ranksOf(t *testing.T, edit func(c *config.Config)) ([]*cpu, *control.Weights) {
 	t.Helper()
 	c := defaults()
-	c.Model, c.Mode, c.Workers = "softmax", "sync", 4
+	c.Model, c.Mode, c.Workers = "softmax", config.MustMode("sync"), 4
 	edit(&c)
 	all, m := devices(t, &c, randomSet(data.Floats, 64, 4, 5))
 	fillRandom(m.W)
@@ -141,7 +141,7 @@ func TestAverageState(t *testing.T) {
 func TestStepTogether(t *testing.T) {
 	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
 		all, m := ranksOf(t, func(c *config.Config) {
-			c.Model, c.Average, c.Optimizer, c.Schedule, c.L1 = "mlp:3", "gradients", kind, "linear", 0.01
+			c.Model, c.Average, c.Optimizer, c.Schedule, c.L1 = "mlp:3", "gradients", config.Optimizer(kind), "linear", 0.01
 			c.LR, c.Epochs = 0.5, 8 // of 64 examples: 0.5 down to 0, an eighth of it at a time
 		})
 		w := make([]float64, len(m.W))

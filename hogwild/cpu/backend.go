@@ -43,7 +43,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 	if c.AveragesGradients() { // the whole gradient, of which a first step with momentum is a plain one
 		d.opt.kind = "momentum"
 	}
-	for range config.OptimizerSlots(d.opt.kind) {
+	for range d.opt.kind.Slots() {
 		d.opt.Slots = append(d.opt.Slots, make([]float32, len(w)))
 	}
 	b := d.reader.Batch(rows)
@@ -51,7 +51,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see shrink
 	}
 	loss = d.model.Grad(w, b, &d.g)
-	if d.opt.kind != "sgd" {
+	if d.opt.kind != config.SGD {
 		d.flatten()
 	}
 	d.descend(rate)

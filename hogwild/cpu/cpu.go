@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
@@ -78,7 +79,7 @@ type span struct{ from, to int }
 func newCPU(s *device.Setup, rank int) *cpu {
 	c, m := s.Job, s.Mem
 	d := &cpu{
-		weights: newShared(m.W, c.Mode == "atomic"), slots: m.Slots,
+		weights: newShared(m.W, c.Mode.Kind == config.Atomic), slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
 		block: -1, product: 1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
@@ -102,20 +103,20 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	switch {
 	case c.AveragesGradients():
 		d.dense = m.Slots[rank]
-	case c.Mode == "sync":
+	case c.Mode.Kind == config.Sync:
 		d.own = newShared(m.Slots[rank], false)
 	}
-	if d.dense == nil && c.Optimizer != "sgd" {
+	if d.dense == nil && c.Optimizer != config.SGD {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.sample, d.sampled = newSampler(m, c, rank), d.own
 	d.width = rowWidth(s.Params)
 	switch {
-	case c.Mode == "locked":
+	case c.Mode.Kind == config.Locked:
 		d.locks = newLocks(m, rank)
-	case c.Mode == "ordered":
+	case c.Mode.Kind == config.Ordered:
 		d.turns = m.NewTickets(rank)
-	case c.Delayed():
+	case c.Mode.Kind == config.Delayed:
 		d.delay = newDelay(c)
 	}
 	d.stepBy(s.Model)
@@ -137,7 +138,7 @@ func (d *cpu) onto(w []float32) *cpu {
 
 // descend writes the step down the gradient in d.g to the weights.
 func (d *cpu) descend(lr float64) {
-	if d.opt.kind != "sgd" {
+	if d.opt.kind != config.SGD {
 		d.opt.turn(d.dense, 0, lr, d.opt.begin())
 		d.own.add(0, -1, d.dense)
 		d.shrink(0, lr*d.cfg.L1)

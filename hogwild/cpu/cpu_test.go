@@ -103,7 +103,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 	for _, optimizer := range []string{"sgd", "momentum"} {
 		for _, kind := range []string{data.Floats, data.Bytes} {
 			c := defaults()
-			c.Model, c.L2, c.Optimizer = "mlp:6", l2, optimizer
+			c.Model, c.L2, c.Optimizer = "mlp:6", l2, config.Optimizer(optimizer)
 			set := randomSet(kind, 50, 11, 3)
 			set.Nonzeros = 50 * 11 // formed dense
 			d, w, g := oneStep(t, c, set, 9)
@@ -274,7 +274,7 @@ func TestTrainStopsAtNaN(t *testing.T) {
 func TestTrainFollowsTheSchedule(t *testing.T) {
 	for _, mode := range bothModes {
 		c := defaults()
-		c.Model, c.Mode, c.Workers, c.Batch, c.Schedule, c.LR, c.Epochs = "linear", mode, 2, 64, "linear", 1, 1
+		c.Model, c.Mode, c.Workers, c.Batch, c.Schedule, c.LR, c.Epochs = "linear", config.MustMode(mode), 2, 64, "linear", 1, 1
 		all, _ := devices(t, &c, randomSet(data.Floats, 12800, 3, 0)) // two steps a chunk
 		d, weight := all[0], 1.0
 		if mode == "sync" {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/rand/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
@@ -49,11 +50,8 @@ type pending struct {
 }
 
 func newDelay(c *tuning.Job) *delay {
-	k, random, ok := c.DelaySteps()
-	if !ok {
-		return nil
-	}
-	d := &delay{steps: k, random: random, seed: c.Seed, updates: make([]pending, k+1)}
+	k := c.Mode.Delay
+	d := &delay{steps: k, random: c.Mode.Geometric, seed: c.Seed, updates: make([]pending, k+1)}
 	for i := range d.updates {
 		d.free = append(d.free, k-i)
 	}
@@ -94,7 +92,7 @@ func (d *cpu) land(next int) {
 	u := &l.updates[i]
 	parts, x, dense, coef := d.g.Parts, d.x, d.dense, d.coef
 	d.g.Parts, d.x, d.coef = u.parts, u.x, u.coef
-	if d.opt.kind != "sgd" {
+	if d.opt.kind != config.SGD {
 		d.dense = u.dense
 	}
 	d.put(u.row[:], u.lr)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -36,7 +37,7 @@ func (d *cpu) begin(rows []int32) {
 
 // write takes the step that was read, when and as the mode says.
 func (d *cpu) write(rows []int32, lr float64) {
-	if d.step == nil && (d.opt.kind != "sgd" || d.cfg.AveragesGradients()) {
+	if d.step == nil && (d.opt.kind != config.SGD || d.cfg.AveragesGradients()) {
 		d.flatten()
 	}
 	switch {
@@ -80,7 +81,7 @@ func (d *cpu) lock(rows []int32) {
 		l.acquire()
 		return
 	}
-	if d.opt.kind != "sgd" { // all weights, and the state with them
+	if d.opt.kind != config.SGD { // all weights, and the state with them
 		l.mark(0, d.own.len())
 	}
 	for _, n := range d.sample.notes[:d.sample.noted] {
@@ -120,7 +121,7 @@ func (d *cpu) note(row int32) {
 		}
 		return
 	}
-	if d.opt.kind != "sgd" {
+	if d.opt.kind != config.SGD {
 		for range maxNotes {
 			s.note(&d.sampled, s.random(d.own.len()))
 		}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -13,14 +14,14 @@ import (
 // gradients are written.
 func (d *cpu) stepBy(m model.Model) {
 	s, ok := m.(model.HalfStepper)
-	if !ok || d.cfg.Optimizer != "sgd" || d.cfg.Batch != 1 || d.cfg.AveragesGradients() {
+	if !ok || d.cfg.Optimizer != config.SGD || d.cfg.Batch != 1 || d.cfg.AveragesGradients() {
 		return
 	}
 	if steps, _ := s.Suits(d.set); !steps {
 		return
 	}
 	d.step, d.coef = s, make([]float32, s.CoefLen())
-	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode == "async" || d.cfg.Mode == "sync")
+	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode.Kind == config.Async || d.cfg.Mode.Kind == config.Sync)
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes

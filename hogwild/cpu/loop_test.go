@@ -190,7 +190,7 @@ func TestStepsTakeEachRowOnce(t *testing.T) {
 	set := randomSet(data.Sparse, 1000, 11, 2)
 	for _, workers := range []int{1, 2, 3, 7} {
 		c := stepConfig("logistic", workers)
-		c.Mode, c.AverageEvery = "sync", 50
+		c.Mode, c.AverageEvery = config.MustMode("sync"), 50
 		all, _ := devices(t, &c, set)
 		seen := make([]int, set.Rows)
 		p := &all[0].plan

@@ -99,7 +99,7 @@ func TestModesAreAlikeAlone(t *testing.T) {
 		}
 		for _, mode := range []string{"locked", "ordered", "atomic", "delayed:0"} {
 			c, set := run()
-			c.Mode = mode
+			c.Mode = config.MustMode(mode)
 			got, sum := alone(t, c, set)
 			for i, v := range got {
 				same := math.Float32bits(v) == math.Float32bits(want[i])
@@ -126,7 +126,7 @@ func TestDelayedHalves(t *testing.T) {
 	for _, rank := range []int{1, 10, 19} {
 		set := madeSet(t, "made:netflix:0.0001")
 		c := defaults()
-		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2, fmt.Sprint("delayed:", k)
+		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2, config.MustMode(fmt.Sprint("delayed:", k))
 		all, m := devices(t, &c, set)
 		d := all[0]
 		if d.step == nil || d.fused {
@@ -185,7 +185,7 @@ func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 f
 func TestLockKeepsHalvesBack(t *testing.T) {
 	set := madeSet(t, "made:netflix:0.0001")
 	c := defaults()
-	c.Model, c.Workers, c.Batch, c.Mode, c.Biases = "factor:10", 2, 1, "locked", true
+	c.Model, c.Workers, c.Batch, c.Mode, c.Biases = "factor:10", 2, 1, config.MustMode("locked"), true
 	all, m := devices(t, &c, set)
 	d := all[0]
 	d.model.Init(m.W, 1)

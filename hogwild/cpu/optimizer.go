@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/tuning"
 )
@@ -11,7 +12,7 @@ import (
 // optimizer turns a gradient into a step for the rules that keep state. Plain SGD
 // needs none of this: see cpu.apply.
 type optimizer struct {
-	kind         string
+	kind         config.Optimizer
 	mu           float32 // momentum
 	beta1, beta2 float64
 	control.OptimizerState
@@ -43,17 +44,17 @@ func (o *optimizer) turn(g []float32, from int, lr float64, t uint64) {
 	rate := float32(lr)
 	slot := func(i int) []float32 { return o.Slots[i][from : from+len(g)] }
 	switch o.kind {
-	case "sgd":
+	case config.SGD:
 		for i := range g {
 			g[i] *= rate
 		}
-	case "momentum":
+	case config.Momentum:
 		v := slot(0)
 		for i := range g {
 			v[i] = o.mu*v[i] + g[i]
 			g[i] = rate * v[i]
 		}
-	case "adagrad":
+	case config.AdaGrad:
 		s := slot(0)
 		for i, gi := range g {
 			if gi != 0 {
@@ -61,7 +62,7 @@ func (o *optimizer) turn(g []float32, from int, lr float64, t uint64) {
 				g[i] = rate * gi / (sqrt(s[i]) + epsilon)
 			}
 		}
-	case "adam":
+	case config.Adam:
 		m, v := slot(0), slot(1)
 		b1, b2 := float32(o.beta1), float32(o.beta2)
 		rate = float32(lr / (1 - math.Pow(o.beta1, float64(t))))

@@ -17,7 +17,7 @@ import (
 
 // What others write is counted from read to wrote, and what they wrote before is not.
 func TestSamplerCountsOthers(t *testing.T) {
-	c := config.Config{Workers: 3, Mode: "async", Optimizer: "sgd"}
+	c := config.Config{Workers: 3, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
 	mine, other, third := newSampler(m, &tuning.Job{Config: c}, 1), newSampler(m, &tuning.Job{Config: c}, 0), newSampler(m, &tuning.Job{Config: c}, 2)
 	other.wrote(5)
@@ -46,7 +46,7 @@ func newTestWeights(t *testing.T, c *config.Config, p int) *control.Weights {
 
 // A coordinate that another changes between read and write is a conflict.
 func TestSamplerSeesConflicts(t *testing.T) {
-	c := config.Config{Workers: 2, Mode: "async", Optimizer: "sgd"}
+	c := config.Config{Workers: 2, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
 	s, w := newSampler(m, &tuning.Job{Config: c}, 0), newShared(m.W, false)
 	s.read()
@@ -68,7 +68,7 @@ func TestSamplerSeesConflicts(t *testing.T) {
 // Against a writer that never rests losses are found, and what they took is given
 // back; under a lock there are none.
 func TestSamplerSeesLosses(t *testing.T) {
-	c := config.Config{Workers: 2, Mode: "locked", Optimizer: "sgd"}
+	c := config.Config{Workers: 2, Mode: config.MustMode("locked"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 10)
 	w := newShared(m.W, false)
 	bits := w.bits
@@ -112,7 +112,7 @@ func TestSamplerSeesLosses(t *testing.T) {
 
 // What a step pays for the instruments: each of them, and one that is sampled.
 func BenchmarkSampler(b *testing.B) {
-	c := config.Config{Workers: 8, Mode: "async", Optimizer: "sgd"}
+	c := config.Config{Workers: 8, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m, err := control.CreateWeights(&tuning.Job{Config: c}, 100000)
 	if err != nil {
 		b.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 // A dead worker's locks are free again, and nobody else's.
 func TestLocksOfTheDead(t *testing.T) {
-	c := config.Config{Workers: 2, Mode: "locked", Optimizer: "sgd"}
+	c := config.Config{Workers: 2, Mode: config.MustMode("locked"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 5000)
 	a, b := newLocks(m, 0), newLocks(m, 1)
 	a.mark(0, 1024)

@@ -53,7 +53,7 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 			return nil, err
 		}
 	}
-	n := config.OptimizerSlots(c.Optimizer) * len(m.W)
+	n := c.Optimizer.Slots() * len(m.W)
 	for i := range m.Optimizers {
 		s.States = append(s.States, m.State[i*n:(i+1)*n])
 	}
@@ -79,7 +79,9 @@ func (s *Setup) Taken(state int) *uint64 { return s.Mem.Optimizers[state].Steps 
 const RecordWords = control.RecordWords
 
 // Samples tells whether a device is to sample its steps.
-func (s *Setup) Samples() bool { return os.Getenv(SampleVariable) != "off" && s.Job.Mode != "sync" }
+func (s *Setup) Samples() bool {
+	return os.Getenv(SampleVariable) != "off" && s.Job.Mode.Kind != config.Sync
+}
 
 // Sampled adds to a rank's record what its device has sampled.
 func (s *Setup) Sampled(rank int, words []uint64) { s.Mem.Records[rank].Plus(words) }

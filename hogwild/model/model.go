@@ -134,7 +134,7 @@ var registry = map[string]func(data.Meta) (Model, error){}
 // function does both). A name that is taken panics.
 func Register(name string, f func(m data.Meta) (Model, error)) {
 	_, taken := registry[name]
-	if name == "" || taken || builtin(name) {
+	if name == "" || taken || FamilyOf(name) != Own {
 		panic(fmt.Sprintf("model: Register: the name %q is empty or taken", name))
 	}
 	registry[name] = f

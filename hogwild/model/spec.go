@@ -129,7 +129,7 @@ func parse(name, loss string) (widths []int, l Loss, err error) {
 	if name == "" {
 		return nil, l, nil
 	}
-	if isMLP(name) {
+	if FamilyOf(name) == Perceptron {
 		widths, err = parseWidths(name)
 		return widths, l, err
 	}
@@ -158,8 +158,6 @@ func parseWidths(name string) ([]int, error) {
 	return widths, nil
 }
 
-func isMLP(name string) bool { return name == "mlp" || strings.HasPrefix(name, "mlp:") }
-
 // families are the models that are not a chain of linear layers, by the part of their
 // names before the colon. Each file of such a model fills in its own.
 type familyOf struct {
@@ -170,27 +168,13 @@ type familyOf struct {
 
 // family is the one that a name belongs to; nil for linear models and perceptrons.
 func family(name string) *familyOf {
-	kind, _, _ := strings.Cut(name, ":")
-	switch kind {
-	case "convnet", "conv":
+	switch FamilyOf(name) {
+	case Convolutional:
 		return convFamily()
-	case "factor":
+	case Factor:
 		return &factors
-	case "cut":
+	case Cut:
 		return &cuts
 	}
 	return nil
-}
-
-// builtin tells whether New would take the name for one of its own.
-func builtin(name string) bool {
-	if isMLP(name) || family(name) != nil {
-		return true
-	}
-	for _, n := range linearName {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }

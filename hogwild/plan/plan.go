@@ -43,7 +43,7 @@ const chunkExamples = 1024
 func New(c *config.Config, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: c.Batch, seed: c.Seed,
-		Barrier: c.Mode == "sync", Shares: c.Partition == "contiguous"}
+		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous"}
 	p.Chunk = roundUp(roundUp(min(chunkExamples, n/128+1), data.BlockRows), p.batch)
 	if !p.Barrier {
 		p.PerRank = CeilDiv(n, p.Chunk)

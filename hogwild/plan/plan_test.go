@@ -12,7 +12,7 @@ import (
 // anyPlan is the plan of a random small job.
 func anyPlan(t *rapid.T, modes, partitions []string) Plan {
 	c := config.Config{
-		Mode:         rapid.SampledFrom(modes).Draw(t, "mode"),
+		Mode:         config.MustMode(rapid.SampledFrom(modes).Draw(t, "mode")),
 		Partition:    rapid.SampledFrom(partitions).Draw(t, "partition"),
 		Workers:      rapid.IntRange(1, 9).Draw(t, "workers"),
 		Batch:        rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(1, 1500)).Draw(t, "batch"),
@@ -229,7 +229,7 @@ func TestBarrierStepsAreGlobalBatches(t *testing.T) {
 }
 
 func TestPlanByHand(t *testing.T) {
-	c := config.Config{Mode: "sync", Partition: "ticket", Workers: 3, Batch: 4, AverageEvery: 2}
+	c := config.Config{Mode: config.MustMode("sync"), Partition: "ticket", Workers: 3, Batch: 4, AverageEvery: 2}
 	p := New(&c, 31) // 12 a step: steps of 12, 12 and 7; rounds of two steps and of one
 	want := [][]Chunk{
 		{{Count: 8, First: 0, Seen: 31}, {Count: 8, First: 4, Seen: 31}, {Count: 8, First: 8, Seen: 31}},
@@ -248,7 +248,7 @@ func TestPlanByHand(t *testing.T) {
 		}
 	}
 
-	c = config.Config{Mode: "async", Partition: "contiguous", Workers: 3, Batch: 5}
+	c = config.Config{Mode: config.MustMode("async"), Partition: "contiguous", Workers: 3, Batch: 5}
 	p = New(&c, 200) // shares of 66, 66 and 68, in chunks of 65
 	for i, w := range []struct{ rank, first, count int }{{0, 0, 65}, {0, 65, 1}, {1, 0, 65}, {1, 65, 1}, {2, 0, 65}, {2, 65, 3}} {
 		if got := p.At(0, i); got.Rank != w.rank || got.First != w.first || got.Count != w.count {
@@ -259,7 +259,7 @@ func TestPlanByHand(t *testing.T) {
 		t.Errorf("the last share is %+v", o)
 	}
 
-	c = config.Config{Mode: "async", Partition: "contiguous", Workers: 9, Batch: 1}
+	c = config.Config{Mode: config.MustMode("async"), Partition: "contiguous", Workers: 9, Batch: 1}
 	p = New(&c, 548) // shares of 60, the last of 68: its second chunk begins at 64
 	if got := p.At(2, p.Chunks()-1); got.First != 64 || got.Count != 4 || got.Seen != 3*548 {
 		t.Errorf("the last chunk is %+v; the others have %d examples", got, 8*60)

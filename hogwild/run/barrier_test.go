@@ -27,14 +27,14 @@ func TestSyncIsSerialWithALargeBatch(t *testing.T) {
 		{"gradients adam", 1e-4, func(c *config.Config) { c.Average, c.Optimizer, c.LR = "gradients", "adam", 1e-3 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := quick(t)
-			config.Mode, config.Workers, config.Batch, config.Model = "sync", 4, 24, "mlp:32"
-			c.edit(&config)
-			result := train(t, config)
+			cfg := quick(t)
+			cfg.Mode, cfg.Workers, cfg.Batch, cfg.Model = config.MustMode("sync"), 4, 24, "mlp:32"
+			c.edit(&cfg)
+			result := train(t, cfg)
 			got := savedWeights(t, result.Run)
-			config.Batch *= config.Workers
+			cfg.Batch *= cfg.Workers
 			worst := 0.0
-			for i, w := range serially(t, config) {
+			for i, w := range serially(t, cfg) {
 				worst = max(worst, math.Abs(float64(w)-float64(got[i])))
 			}
 			if !(worst <= c.bound) {
@@ -63,7 +63,7 @@ func TestSyncRepeats(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one := quick(t)
-			one.Mode, one.Workers, one.Batch, one.Model = "sync", 3, 16, "mlp:16"
+			one.Mode, one.Workers, one.Batch, one.Model = config.MustMode("sync"), 3, 16, "mlp:16"
 			c.edit(&one)
 			other := one
 			other.Run = t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -163,29 +164,29 @@ func TestCentringIsExplicit(t *testing.T) {
 		{"mnist", "mnist", "softmax", []int{10}, "async"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := quick(t)
-			config.Data, config.Model, config.Center, config.Batch, config.Epochs = c.data, c.model, "on", 32, 2
-			if config.Mode = c.mode; c.data == "mnist" {
-				config.Data, config.Limit = realData(t, "mnist"), 2000
+			cfg := quick(t)
+			cfg.Data, cfg.Model, cfg.Center, cfg.Batch, cfg.Epochs = c.data, c.model, "on", 32, 2
+			if cfg.Mode = config.MustMode(c.mode); c.data == "mnist" {
+				cfg.Data, cfg.Limit = realData(t, "mnist"), 2000
 			}
-			result := train(t, config)
+			result := train(t, cfg)
 			got := savedWeights(t, result.Run)
-			set, test, err := data.Load(data.Options{Path: config.Data, Seed: config.Seed, Limit: config.Limit})
+			set, test, err := data.Load(data.Options{Path: cfg.Data, Seed: cfg.Seed, Limit: cfg.Limit})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer set.Close()
 			defer test.Close()
-			m, err := model.New(config.ModelOptions(), set.Meta)
+			m, err := model.New(cfg.ModelOptions(), set.Meta)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := newExplicit(m, set, config.Seed, append([]int{set.Features}, c.widths...)...)
+			e := newExplicit(m, set, cfg.Seed, append([]int{set.Features}, c.widths...)...)
 			rows, reader := make([]int32, set.Rows), set.NewReader()
-			for epoch := range config.Epochs {
-				data.Order{Seed: config.Seed, N: set.Rows}.Fill(rows, epoch, 0)
-				for at := 0; at < len(rows); at += config.Batch {
-					e.step(reader.Batch(rows[at:min(len(rows), at+config.Batch)]), config.LR)
+			for epoch := range cfg.Epochs {
+				data.Order{Seed: cfg.Seed, N: set.Rows}.Fill(rows, epoch, 0)
+				for at := 0; at < len(rows); at += cfg.Batch {
+					e.step(reader.Batch(rows[at:min(len(rows), at+cfg.Batch)]), cfg.LR)
 				}
 			}
 			e.shift(-1)
@@ -201,7 +202,7 @@ func TestCentringIsExplicit(t *testing.T) {
 			if len(want) != len(got) || !(worst < 2e-5*moved) {
 				t.Errorf("%d weights, want %d; one is %g away from explicit centring, where the largest is %g", len(got), len(want), worst, moved)
 			}
-			off := config
+			off := cfg
 			off.Center, off.Run = "off", t.TempDir()
 			if r := train(t, off); r.TrainLoss == result.TrainLoss {
 				t.Error("without centring the loss is the same")
@@ -215,7 +216,7 @@ func TestCentringIsExplicit(t *testing.T) {
 func TestCentredResume(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		c := quick(t)
-		c.Mode, c.Center, c.Epochs = mode, "on", 4
+		c.Mode, c.Center, c.Epochs = config.MustMode(mode), "on", 4
 		whole := train(t, c)
 		parts := withRun(c, t.TempDir())
 		parts.Epochs = 2

@@ -98,7 +98,7 @@ func TestKilledCoordinator(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			before := belongings(t)
 			c := quick(t)
-			c.Model, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "slower", 4, mode, 14, "50ms"
+			c.Model, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "slower", 4, config.MustMode(mode), 14, "50ms"
 			for range 5 {
 				p := startCoordinator(t, c)
 				await(t, "a first snapshot", func() bool {

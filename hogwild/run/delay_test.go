@@ -57,7 +57,7 @@ func TestDelayedIsLateByK(t *testing.T) {
 	for _, name := range []string{"softmax", "mlp:9"} {
 		for mode, k := range map[string]int{"delayed:0": 0, "delayed:1": 1, "delayed:13": 13} {
 			c := quick(t)
-			c.Model, c.Mode, c.Epochs, c.Batch, c.LR, c.Center, c.LRCap = name, mode, 2, 8, 0.02, "off", "off"
+			c.Model, c.Mode, c.Epochs, c.Batch, c.LR, c.Center, c.LRCap = name, config.MustMode(mode), 2, 8, 0.02, "off", "off"
 			want := lateSerially(t, c, k)
 			r := train(t, c)
 			got := savedWeights(t, c.Run)
@@ -80,7 +80,7 @@ func TestDelayedIsRepeatable(t *testing.T) {
 	for _, mode := range []string{"delayed:5", "delayed:geometric:5"} {
 		for _, optimizer := range []string{"sgd", "momentum"} {
 			c := quick(t)
-			c.Mode, c.Optimizer, c.Batch, c.L1, c.L2, c.Epochs = mode, optimizer, 8, 1e-4, 1e-3, 4
+			c.Mode, c.Optimizer, c.Batch, c.L1, c.L2, c.Epochs = config.MustMode(mode), config.Optimizer(optimizer), 8, 1e-4, 1e-3, 4
 			train(t, c)
 			again := c
 			again.Run = t.TempDir()
@@ -103,7 +103,7 @@ func TestDelayedIsRepeatable(t *testing.T) {
 func TestGeometricDelays(t *testing.T) {
 	const k = 20
 	c := quick(t)
-	c.Mode, c.Batch, c.Epochs = "delayed:geometric:20", 1, 5
+	c.Mode, c.Batch, c.Epochs = config.MustMode("delayed:geometric:20"), 1, 5
 	r := train(t, c)
 	square := 0.0
 	for _, b := range r.StalenessHistogram {

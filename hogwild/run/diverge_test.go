@@ -23,8 +23,8 @@ func TestDivergence(t *testing.T) {
 		{"async", func(c *config.Config) {}},
 		{"async 3", func(c *config.Config) { c.Workers, c.Partition, c.MaxRestarts = 3, "contiguous", 0 }},
 		{"async 3 momentum", func(c *config.Config) { c.Workers, c.Optimizer = 3, "momentum" }},
-		{"sync weights", func(c *config.Config) { c.Workers, c.Mode = 3, "sync" }},
-		{"sync gradients", func(c *config.Config) { c.Workers, c.Mode, c.Average = 3, "sync", "gradients" }},
+		{"sync weights", func(c *config.Config) { c.Workers, c.Mode = 3, config.MustMode("sync") }},
+		{"sync gradients", func(c *config.Config) { c.Workers, c.Mode, c.Average = 3, config.MustMode("sync"), "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := quick(t)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"path/filepath"
 	"testing"
+
+	"hogwild/hogwild/config"
 )
 
 // TestStepsInFlight: the law, with asynchrony simulated exactly. The target is 1.02
@@ -27,17 +29,17 @@ func TestStepsInFlight(t *testing.T) {
 		{"mnist", 4, [3]float64{.2, .4, .8}, [3]float64{.01, .02, .04}, [3]float64{.1, .2, .4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := quick(t)
-			config.Data, config.Model, config.Batch, config.Schedule = "digits:5000", "softmax", 8, "cosine"
+			cfg := quick(t)
+			cfg.Data, cfg.Model, cfg.Batch, cfg.Schedule = "digits:5000", "softmax", 8, "cosine"
 			if c.name == "mnist" { // what is asked for is the loss on the training rows
-				config.Data = realData(t, "mnist")
-				config.Test = filepath.Join(config.Data, "train-images-idx3-ubyte.gz")
+				cfg.Data = realData(t, "mnist")
+				cfg.Test = filepath.Join(cfg.Data, "train-images-idx3-ubyte.gz")
 			}
 			loss := func(mode, center string, epochs int, rates [3]float64) float64 {
 				best := math.Inf(1)
 				for _, lr := range rates {
-					config.Mode, config.Center, config.Epochs, config.LR, config.Run = mode, center, epochs, lr, t.TempDir()
-					best = min(best, train(t, config).TestLoss)
+					cfg.Mode, cfg.Center, cfg.Epochs, cfg.LR, cfg.Run = config.MustMode(mode), center, epochs, lr, t.TempDir()
+					best = min(best, train(t, cfg).TestLoss)
 				}
 				return best
 			}

@@ -51,12 +51,12 @@ func TestKilledWorkers(t *testing.T) {
 		{"async contiguous adam", func(c *config.Config) {
 			c.Partition, c.Optimizer, c.LR = "contiguous", "adam", 1e-3
 		}},
-		{"atomic", func(c *config.Config) { c.Mode = "atomic" }},
-		{"locked", func(c *config.Config) { c.Mode = "locked" }},
-		{"ordered", func(c *config.Config) { c.Mode = "ordered" }},
-		{"sync every 2 steps", func(c *config.Config) { c.Mode, c.AverageEvery = "sync", 2 }},
+		{"atomic", func(c *config.Config) { c.Mode = config.MustMode("atomic") }},
+		{"locked", func(c *config.Config) { c.Mode = config.MustMode("locked") }},
+		{"ordered", func(c *config.Config) { c.Mode = config.MustMode("ordered") }},
+		{"sync every 2 steps", func(c *config.Config) { c.Mode, c.AverageEvery = config.MustMode("sync"), 2 }},
 		{"sync gradients momentum", func(c *config.Config) {
-			c.Mode, c.Average, c.Optimizer, c.LR = "sync", "gradients", "momentum", 0.05
+			c.Mode, c.Average, c.Optimizer, c.LR = config.MustMode("sync"), "gradients", "momentum", 0.05
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,12 +98,12 @@ func TestWorkerOverItsLimit(t *testing.T) {
 		edit  func(*config.Config)
 	}{
 		{"ticket", false, func(c *config.Config) {}},
-		{"locked", false, func(c *config.Config) { c.Mode = "locked" }},
-		{"ordered", false, func(c *config.Config) { c.Mode = "ordered" }},
+		{"locked", false, func(c *config.Config) { c.Mode = config.MustMode("locked") }},
+		{"ordered", false, func(c *config.Config) { c.Mode = config.MustMode("ordered") }},
 		{"contiguous", true, func(c *config.Config) { c.Partition = "contiguous" }},
-		{"sync weights", true, func(c *config.Config) { c.Mode, c.AverageEvery = "sync", 2 }},
-		{"sync contiguous", true, func(c *config.Config) { c.Mode, c.Partition = "sync", "contiguous" }},
-		{"sync gradients", true, func(c *config.Config) { c.Mode, c.Average = "sync", "gradients" }},
+		{"sync weights", true, func(c *config.Config) { c.Mode, c.AverageEvery = config.MustMode("sync"), 2 }},
+		{"sync contiguous", true, func(c *config.Config) { c.Mode, c.Partition = config.MustMode("sync"), "contiguous" }},
+		{"sync gradients", true, func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := quick(t)
@@ -152,7 +152,7 @@ func TestNoWorkerLeft(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
-			c.Model, c.Workers, c.Mode, c.MaxRestarts, c.Batch = "slower", 2, mode, 0, 32
+			c.Model, c.Workers, c.Mode, c.MaxRestarts, c.Batch = "slower", 2, config.MustMode(mode), 0, 32
 			r := start(t, c)
 			r.reach(2, 300)
 			kill(t, r.pid(0))
@@ -177,7 +177,7 @@ func TestStoppedWorker(t *testing.T) {
 	for _, mode := range []string{"async", "locked", "ordered", "sync"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
-			c.Model, c.Workers, c.Mode, c.Batch, c.Epochs = "slow", 3, mode, 16, 8
+			c.Model, c.Workers, c.Mode, c.Batch, c.Epochs = "slow", 3, config.MustMode(mode), 16, 8
 			r := start(t, c)
 			r.reach(1, 300)
 			pid := r.pid(2)

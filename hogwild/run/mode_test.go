@@ -47,8 +47,8 @@ func TestNoUpdateIsLost(t *testing.T) {
 	for _, mode := range []string{"atomic", "locked", "ordered", "sync", "delayed:7"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
-			c.Model, c.Mode, c.Batch, c.LR, c.Epochs, c.Workers = "ones", mode, 1, 1, 100, 4
-			if c.Delayed() {
+			c.Model, c.Mode, c.Batch, c.LR, c.Epochs, c.Workers = "ones", config.MustMode(mode), 1, 1, 100, 4
+			if c.Mode.Kind == config.Delayed {
 				c.Workers = 1
 			}
 			if mode == "sync" {
@@ -89,8 +89,8 @@ func TestModesLearnAlike(t *testing.T) {
 		for _, mode := range append(config.Modes, "delayed:3", "delayed:geometric:3") {
 			t.Run(set.name+" "+mode, func(t *testing.T) {
 				c := alone
-				c.Run, c.Mode, c.Workers = t.TempDir(), mode, 4
-				if c.Delayed() {
+				c.Run, c.Mode, c.Workers = t.TempDir(), config.MustMode(mode), 4
+				if c.Mode.Kind == config.Delayed {
 					c.Workers = 1
 				}
 				c.AverageEvery = 1
@@ -110,13 +110,13 @@ func TestModesWithOptimizers(t *testing.T) {
 	inFull(t)
 	for _, optimizer := range []string{"momentum", "adam", "adagrad"} {
 		alone := quick(t)
-		alone.Optimizer, alone.LR, alone.Epochs, alone.Batch = optimizer, 0.01, 6, 16
+		alone.Optimizer, alone.LR, alone.Epochs, alone.Batch = config.Optimizer(optimizer), 0.01, 6, 16
 		want := *train(t, alone).TestAccuracy
 		for _, mode := range []string{"atomic", "locked", "ordered", "delayed:1"} {
 			for _, state := range []string{"private", "shared"} {
 				c := alone
-				c.Run, c.Mode, c.OptimizerState, c.Workers = t.TempDir(), mode, state, 2
-				if c.Delayed() {
+				c.Run, c.Mode, c.OptimizerState, c.Workers = t.TempDir(), config.MustMode(mode), state, 2
+				if c.Mode.Kind == config.Delayed {
 					c.Workers = 1
 				}
 				if mode == "atomic" && state == "shared" {
@@ -180,7 +180,7 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			const kills = 4
 			c := quick(t)
-			c.Model, c.Workers, c.Mode, c.Batch, c.LR = "heavy", 3, mode, 10, 1
+			c.Model, c.Workers, c.Mode, c.Batch, c.LR = "heavy", 3, config.MustMode(mode), 10, 1
 			c.MaxRestarts, c.SaveEvery = 100, "0"
 			r := start(t, c)
 			m := sharedWeights(t, c)
@@ -219,7 +219,7 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 // workers there are than cores.
 func TestOrderedStopsAndIsHeld(t *testing.T) {
 	c := quick(t)
-	c.Model, c.Workers, c.Mode, c.Batch, c.SaveEvery, c.Epochs = "slow", 9, "ordered", 8, "5ms", 1000
+	c.Model, c.Workers, c.Mode, c.Batch, c.SaveEvery, c.Epochs = "slow", 9, config.MustMode("ordered"), 8, "5ms", 1000
 	r := start(t, c)
 	r.reach(2, 300)
 	r.stop()

@@ -39,7 +39,7 @@ func TestStoppedWorkerKeepsNobody(t *testing.T) {
 			c.Epochs = 1_000_000
 			edit(&c)
 			if mode := os.Getenv("HOGWILD_TEST_MODE"); mode != "" {
-				c.Mode, c.MergeEvery = mode, "auto"
+				c.Mode, c.MergeEvery = config.MustMode(mode), "auto"
 			}
 			r := start(t, c)
 			pid := r.pid(victim)
@@ -98,7 +98,7 @@ func TestNoSystemCallsBetweenChunks(t *testing.T) {
 	const epochs = 10
 	calls := func(mode string) (n int) {
 		c := crowded(t)
-		c.Epochs, c.Run, c.Mode, c.Data = epochs, t.TempDir(), mode, "digits:6000"
+		c.Epochs, c.Run, c.Mode, c.Data = epochs, t.TempDir(), config.MustMode(mode), "digits:6000"
 		if mode != "async" {
 			c.MergeEvery, c.Center = "auto", "off"
 		}

@@ -93,11 +93,11 @@ func (r *task) load() error {
 			return config.Usage("%w", err)
 		}
 		c.Model, c.Loss = spec.Name, string(spec.Loss)
-		if err := c.CheckSimplex(); err != nil {
+		if err := c.CheckFamily(spec.Family()); err != nil {
 			return err
 		}
 	}
-	if err := c.CheckWrite(r.train.Kind); err != nil {
+	if err := c.CheckWrite(model.FamilyOf(c.Model), r.train.Kind); err != nil {
 		return err
 	}
 	c.FillBatch(r.train.Kind)

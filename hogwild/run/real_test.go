@@ -46,7 +46,7 @@ func TestRealSets(t *testing.T) {
 		}, .965, 0},
 		{"mnist mlp sync", "mnist", func(c *config.Config) {
 			c.Model, c.Workers, c.LR, c.Epochs = "mlp:128", 4, .4, 5
-			c.Mode, c.AverageEvery = "sync", 1
+			c.Mode, c.AverageEvery = config.MustMode("sync"), 1
 		}, .96, 0},
 		{"mnist convnet async", "mnist", func(c *config.Config) {
 			c.Model, c.Workers, c.Epochs, c.Scale = "convnet", 4, 6, "0.1307,0.3081"
@@ -93,7 +93,7 @@ func TestRealSets(t *testing.T) {
 func TestPublishedAveraging(t *testing.T) {
 	c := defaults()
 	c.Data, c.Run, c.Model = realData(t, "mnist"), t.TempDir(), "mlp:128"
-	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", "sync", "momentum", .05, 3
+	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", config.MustMode("sync"), "momentum", .05, 3
 	r, err := Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestExactOptimum(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		c := defaults()
 		c.Data, c.Run, c.Model, c.Bias, c.L2 = path, t.TempDir(), "logistic", false, 1e-4
-		c.Workers, c.Batch, c.Mode, c.AverageEvery = 2, 1, mode, 16
+		c.Workers, c.Batch, c.Mode, c.AverageEvery = 2, 1, config.MustMode(mode), 16
 		c.Epochs, c.LR, c.Schedule, c.Decay, c.SaveEvery = 20, .05, "exp", .75, "0"
 		if _, err := Run(context.Background(), c); err != nil {
 			t.Fatal(err)

@@ -63,7 +63,7 @@ func TestResumeRefuses(t *testing.T) {
 		{"data", func(c *config.Config) { c.Seed++ }}, // of the digits too
 		{"scale", func(c *config.Config) { c.Scale = "none" }},
 		{"rows", func(c *config.Config) { c.Limit = 1000 }},
-		{"mode", func(c *config.Config) { c.Mode = "sync" }},
+		{"mode", func(c *config.Config) { c.Mode = config.MustMode("sync") }},
 		{"batch", func(c *config.Config) { c.Batch = 32 }},
 		{"partition", func(c *config.Config) { c.Partition = "contiguous" }},
 		{"workers", func(c *config.Config) { c.Workers = 2 }}, // each has its momentum

@@ -20,7 +20,7 @@ import (
 // result is the report.
 func (r *coordinator) result() rundir.Result {
 	c := &r.job
-	res := rundir.Result{Mode: c.Mode, Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
+	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
 		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost, Seed: c.Seed,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
@@ -55,7 +55,7 @@ func tell(r *rundir.Result, c *tuning.Job) {
 	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
 	r.LRUsed, r.LRCapped, r.Centered, r.BiasStep = l.LR, l.Capped, l.Center, l.BiasStep
 	r.Merge = c.MergeText()
-	if c.Optimizer == "momentum" {
+	if c.Optimizer == config.Momentum {
 		r.MomentumUsed = l.Momentum
 	}
 	r.Rate = strings.Join(l.Changes(c), "; ")

@@ -44,13 +44,13 @@ var repeatable = []struct {
 	{"async sgd", func(c *config.Config) {}},
 	{"async adam cosine", func(c *config.Config) { c.Optimizer, c.Schedule, c.LR = "adam", "cosine", 1e-3 }},
 	{"async cosine small batch", func(c *config.Config) { c.Schedule, c.Batch = "cosine", 48 }},
-	{"sync every epoch", func(c *config.Config) { c.Mode, c.Workers = "sync", 3 }},
-	{"sync every 3 steps", func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery = "sync", 3, 3 }},
+	{"sync every epoch", func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }},
+	{"sync every 3 steps", func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery = config.MustMode("sync"), 3, 3 }},
 	{"sync momentum", func(c *config.Config) {
-		c.Mode, c.Workers, c.AverageEvery, c.Optimizer = "sync", 3, 3, "momentum"
+		c.Mode, c.Workers, c.AverageEvery, c.Optimizer = config.MustMode("sync"), 3, 3, "momentum"
 	}},
 	{"sync gradients momentum", func(c *config.Config) {
-		c.Mode, c.Workers, c.Average, c.Optimizer = "sync", 3, "gradients", "momentum"
+		c.Mode, c.Workers, c.Average, c.Optimizer = config.MustMode("sync"), 3, "gradients", "momentum"
 	}},
 }
 
@@ -89,7 +89,7 @@ func TestResumeAtTheLastStep(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
-			c.Model, c.Mode, c.Workers, c.Epochs, c.Limit = "slowest", mode, 3, 2, 2*3*c.Batch
+			c.Model, c.Mode, c.Workers, c.Epochs, c.Limit = "slowest", config.MustMode(mode), 3, 2, 2*3*c.Batch
 			parts := withRun(c, t.TempDir())
 			cut(t, parts, 1, c.Limit/2)
 			got := train(t, resumed(parts))
@@ -197,7 +197,7 @@ func TestSaveAllTheTime(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
-			c.Data, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "digits:500", 2, mode, 40, "1ms"
+			c.Data, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "digits:500", 2, config.MustMode(mode), 40, "1ms"
 			if got := train(t, c); got.Examples != 40*500 || got.LostExamples != 0 {
 				t.Errorf("%d examples, %d lost, want %d", got.Examples, got.LostExamples, 40*500)
 			}

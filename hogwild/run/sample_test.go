@@ -2,6 +2,8 @@ package run
 
 import (
 	"testing"
+
+	"hogwild/hogwild/config"
 )
 
 // Workers that do nothing but wait are as many updates late as there are others; one
@@ -15,9 +17,9 @@ func TestStalenessOfRuns(t *testing.T) {
 	}{
 		{"async", 1, 0, 0}, {"sync", 4, 0, 0}, {"async", 4, 2, 4}, {"ordered", 4, 2, 4}, {"locked", 4, 2, 4}, {"atomic", 4, 2, 4},
 	} {
-		config := quick(t)
-		config.Model, config.Mode, config.Workers, config.Batch, config.SaveEvery = "slow", c.mode, c.workers, 8, "0"
-		r := train(t, config)
+		cfg := quick(t)
+		cfg.Model, cfg.Mode, cfg.Workers, cfg.Batch, cfg.SaveEvery = "slow", config.MustMode(c.mode), c.workers, 8, "0"
+		r := train(t, cfg)
 		if !(r.StalenessMean >= c.from && r.StalenessMean <= c.to) || r.StalenessSamples < 100 {
 			t.Errorf("%s, %d workers: mean staleness %v in %d samples, want %v to %v", c.mode, c.workers, r.StalenessMean, r.StalenessSamples, c.from, c.to)
 		}

@@ -128,7 +128,7 @@ func (t *tuner) search() (Trial, error) {
 	if err := t.around(t.best().LR, t.c.Momentum, 0.2, 0.5, 2, 5); err != nil {
 		return Trial{}, err
 	}
-	if t.c.Optimizer == "momentum" {
+	if t.c.Optimizer == config.Momentum {
 		best := t.best()
 		for _, mu := range []float64{0, 0.5, 0.9, 0.97} {
 			if err := t.around(best.LR*(1-mu)/(1-best.Momentum), mu, 0.5, 1, 2); err != nil {
@@ -209,7 +209,7 @@ func (t *tuner) try(lr, momentum float64) error {
 }
 
 func (t *tuner) momentum(tr Trial) string {
-	if t.c.Optimizer != "momentum" {
+	if t.c.Optimizer != config.Momentum {
 		return ""
 	}
 	return fmt.Sprintf("  momentum %-5g", tr.Momentum)

@@ -24,7 +24,7 @@ func TestTune(t *testing.T) {
 		{"digits", "digits:3000", func(c *config.Config) {}},
 		{"digits mlp momentum", "digits:3000", func(c *config.Config) { c.Model, c.Optimizer = "mlp:16", "momentum" }},
 		{"digits from above", "digits:3000", func(c *config.Config) { c.LR, c.LRCap = 100, "off" }},
-		{"digits sync", "digits:3000", func(c *config.Config) { c.Mode = "sync" }},
+		{"digits sync", "digits:3000", func(c *config.Config) { c.Mode = config.MustMode("sync") }},
 		// Of two workers' short runs with adam chance decides between rates that are alike.
 		{"digits adam", "digits:3000", func(c *config.Config) { c.Optimizer, c.Workers = "adam", 1 }},
 		{"mnist", "mnist", func(c *config.Config) {}},

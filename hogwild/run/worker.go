@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
@@ -85,7 +86,7 @@ func joinRun() (*worker, *control.Header, error) {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
 	}
 	device, err := joinDevice(&header, rank, m, set)
-	return &worker{rank: rank, world: world, device: device, delayed: header.Job.Delayed()}, &header, err
+	return &worker{rank: rank, world: world, device: device, delayed: header.Job.Mode.Kind == config.Delayed}, &header, err
 }
 
 // joinDevice makes the device of a rank, where the configuration says.

@@ -94,7 +94,7 @@ func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
 }
 
 // Restore writes the copy back, into segments made for the same configuration.
-func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer string) error {
+func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer config.Optimizer) error {
 	copy(m.W, s.W)
 	same := s.Config.Optimizer == optimizer && len(s.steps) == len(m.Steps)
 	if same && len(s.state) == len(m.State) {
@@ -135,10 +135,10 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 			{"mode", was.Mode, c.Mode}, {"average", was.Average, c.Average},
 			{"batch", was.Batch, c.Batch}, {"partition", was.Partition, c.Partition},
 			{"average-every", was.AverageEvery, c.AverageEvery}}...)
-		if c.Mode == "sync" || c.Partition == "contiguous" {
+		if c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
 			fields = append(fields, field{"workers", was.Workers, c.Workers})
 		}
-		if c.Mode == "sync" { // as the replicas have it
+		if c.Mode.Kind == config.Sync { // as the replicas have it
 			fields = append(fields, field{"center", was.Tuning.Center, c.Tuning.Center})
 		}
 	}

@@ -18,68 +18,84 @@ var (
 	noFacts    = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, BiasStep: 1}
 )
 
-// TestDecide: settings, facts and cores in, decisions out. A dozen of the rows were worked out by hand from
+// Models, and the loss and batch that they have.
+var (
+	softmax  = func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
+	logistic = func(c *config.Config) { c.Model, c.Loss, c.Batch = "logistic", "logistic", 1 }
+	linear   = func(c *config.Config) { c.Model, c.Loss = "linear", "squared" }
+	mlp      = func(c *config.Config) { c.Model, c.Loss = "mlp:64", "cross-entropy" }
+)
+
+// decisions are settings, facts and cores, and what comes of them. A dozen of the rows were worked out by hand from
 // the formulas of limit.go, and the rest recorded and looked over.
+var decisions = []struct {
+	name  string
+	facts Facts
+	cores int
+	edit  func(c *config.Config)
+	want  string // steps in flight, limit, longest rate, rate, momentum, hold, capped
+}{
+	{"two workers within", denseFacts, 2, func(c *config.Config) { softmax(c) }, "2 78.5 1.71 0.01 0.9 314 false"},
+	{"cores bound async", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers = 32 }, "2 78.5 1.71 0.01 0.9 12 false"},
+	{"cores bound atomic", denseFacts, 4, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 32, config.MustMode("atomic") }, "4 78.5 1.71 0.01 0.9 12 false"},
+	{"workers below the cores", denseFacts, 64, func(c *config.Config) { softmax(c); c.Workers = 3 }, "3 78.5 1.71 0.01 0.9 219 false"},
+	{"ordered counts all workers", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 32, config.MustMode("ordered") }, "32 78.5 1.71 0.01 0.9 12 false"},
+	{"locked counts all workers", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 32, config.MustMode("locked") }, "32 78.5 1.71 0.01 0.9 12 false"},
+	{"sync has one", denseFacts, 8, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 8, config.MustMode("sync"), 9 }, "1 0.0873 1.71 9 0.9 1 false"},
+	{"one worker is never capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Workers, c.LR = 1, 1e3 }, "1 0.000785 1.71 1e+03 0.9 0 false"},
+	{"delayed:0 is never capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, config.MustMode("delayed:0"), 1e3 }, "1 0.000785 1.71 1e+03 0.9 0 false"},
+	{"delayed", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, config.MustMode("delayed:131"), .1 }, "132 7.85 1.71 0.0238 0.9 0 true"},
+	{"delayed at random", denseFacts, 1, func(c *config.Config) {
+		softmax(c)
+		c.Workers, c.Mode, c.LR = 1, config.MustMode("delayed:geometric:131"), .1
+	}, "132 7.85 1.71 0.0238 0.9 0 true"},
+	{"beyond the limit, not lowered", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, config.MustMode("delayed:19"), .1 }, "20 7.85 1.71 0.1 0.9 0 false"},
+	{"cap off", denseFacts, 1, func(c *config.Config) {
+		softmax(c)
+		c.Workers, c.Mode, c.LR, c.LRCap = 1, config.MustMode("delayed:131"), .1, "off"
+	}, "132 7.85 1.71 0.1 0.9 0 false"},
+	{"own constant", denseFacts, 1, func(c *config.Config) {
+		softmax(c)
+		c.Workers, c.Mode, c.LR, c.LRCap = 1, config.MustMode("delayed:131"), .1, "50"
+	}, "132 100 0 0.0758 0.9 0 true"},
+	{"raw inputs", rawFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 1, config.MustMode("delayed:131") }, "132 9.82 0.244 0.00297 0.9 0 true"},
+	{"the batch is the step's bound", denseFacts, 2, func(c *config.Config) { softmax(c); c.Batch, c.LR = 1, .5 }, "2 1.2 0.167 0.167 0.9 6 true"},
+	{"a batch of eight", denseFacts, 2, func(c *config.Config) { softmax(c); c.Batch, c.LR = 8, .5 }, "2 1.57 0.842 0.5 0.9 6 false"},
+	{"a batch of 64", denseFacts, 2, func(c *config.Config) { softmax(c); c.Batch, c.LR = 64, 10 }, "2 0.0785 1.71 1.57 0.9 1 true"},
+	{"noise of single examples", denseFacts, 64, func(c *config.Config) { softmax(c); c.Batch, c.LR, c.Workers = 1, .05, 64 }, "64 15.7 0.167 0.0491 0.9 1 true"},
+	{"perceptron", denseFacts, 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 }, "8 7.85 0.853 0.1 0.9 5 false"},
+	{"perceptron, long steps", denseFacts, 8, func(c *config.Config) { mlp(c); c.Workers, c.LR, c.Batch = 8, 1, 1 }, "8 0.785 0.0833 0.0833 0.9 1 true"},
+	{"words", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers = 8 }, "8 3.14e+03 4 0.01 0.9 2301 false"},
+	{"words, long steps", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers, c.LR = 8, 10 }, "8 2.92 4 4 0.9 2 true"},
+	{"words, many in flight", wordFacts, 1, func(c *config.Config) { logistic(c); c.Workers, c.LR, c.Mode = 1, 1, config.MustMode("delayed:1023") }, "1024 31.4 4 0.123 0.9 0 true"},
+	{"words merged rarely, eight workers", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers, c.MergeEvery = 8, "64" }, "349 3.14e+03 4 0.01 0.9 2301 false"},
+	{"words merged rarely, two workers", wordFacts, 8, func(c *config.Config) { logistic(c); c.MergeEvery = "512" }, "512 3.14e+03 4 0.01 0.9 12566 false"},
+	{"words merged rarely, on two cores", wordFacts, 2, func(c *config.Config) { logistic(c); c.Workers, c.MergeEvery = 8, "64" }, "349 3.14e+03 4 0.01 0.9 2301 false"},
+	{"hinge has no longest step", wordFacts, 8, func(c *config.Config) { c.Model, c.Loss, c.Batch, c.Workers = "hinge", "hinge", 1, 8 }, "8 3.14e+03 0 0.01 0.9 2301 false"},
+	{"regression", valueFacts, 2, func(c *config.Config) { linear(c) }, "2 4.91 0.0354 0.01 0.9 19 false"},
+	{"regression, many in flight", valueFacts, 1, func(c *config.Config) { linear(c); c.Workers, c.Mode = 1, config.MustMode("delayed:131") }, "132 4.91 0.0354 0.000744 0.9 0 true"},
+	{"regression, single examples", valueFacts, 2, func(c *config.Config) { linear(c); c.Batch = 1 }, "2 4.75 0.00125 0.00125 0.9 19 true"},
+	{"l1 has no curvature", noFacts, 8, func(c *config.Config) { c.Model, c.Loss, c.Workers, c.LR = "l1", "l1", 8, 9 }, "8 0 0 9 0.9 0 false"},
+	{"adam", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adam", 8, 9 }, "8 0 0 9 0.9 0 false"},
+	{"adagrad", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adagrad", 8, 9 }, "8 0 0 9 0.9 0 false"},
+	{"momentum", denseFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer = "momentum" }, "2 7.85 0.171 0.01 0.9 31 false"},
+	{"momentum, capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "momentum", 8, 1 }, "8 0.0785 0.171 0.0393 0.9 1 true"},
+	{"momentum corrected", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "4 31.4 0.683 0.01 0.6 55 false"},
+	{"momentum corrected on two cores", denseFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "2 15.7 0.341 0.01 0.8 27 false"},
+	{"momentum corrected to none", denseFacts, 16, func(c *config.Config) {
+		softmax(c)
+		c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 16, true
+	}, "16 78.5 1.71 0.01 0 26 false"},
+	{"nothing known", noFacts, 8, func(c *config.Config) { c.Model, c.Workers, c.LR = "convnet", 8, 9 }, "8 0 0 9 0.9 0 false"},
+	{"a GPU, asked for", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.InFlight, c.LR = "0", 40, .01 }, "40 78.5 1.71 0.01 0.9 0 false"},
+	{"a GPU, capped", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 }, "132 1.57 1.71 0.0238 0.9 0 true"},
+	{"a GPU, by itself", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.Batch = "0", 0 }, "132 78.5 0.842 0.01 0.9 0 false"},
+	{"a GPU, words", wordFacts, 2, func(c *config.Config) { logistic(c); c.GPU, c.Batch, c.LR = "0", 0, 1 }, "264 31.4 4 0.476 0.9 0 true"},
+}
+
+// TestDecide: settings, facts and cores in, decisions out.
 func TestDecide(t *testing.T) {
-	softmax := func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
-	logistic := func(c *config.Config) { c.Model, c.Loss, c.Batch = "logistic", "logistic", 1 }
-	linear := func(c *config.Config) { c.Model, c.Loss = "linear", "squared" }
-	mlp := func(c *config.Config) { c.Model, c.Loss = "mlp:64", "cross-entropy" }
-	for _, x := range []struct {
-		name  string
-		facts Facts
-		cores int
-		edit  func(c *config.Config)
-		want  string // steps in flight, limit, longest rate, rate, momentum, hold, capped
-	}{
-		{"two workers within", denseFacts, 2, func(c *config.Config) { softmax(c) }, "2 78.5 1.71 0.01 0.9 314 false"},
-		{"cores bound async", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers = 32 }, "2 78.5 1.71 0.01 0.9 12 false"},
-		{"cores bound atomic", denseFacts, 4, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 32, "atomic" }, "4 78.5 1.71 0.01 0.9 12 false"},
-		{"workers below the cores", denseFacts, 64, func(c *config.Config) { softmax(c); c.Workers = 3 }, "3 78.5 1.71 0.01 0.9 219 false"},
-		{"ordered counts all workers", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 32, "ordered" }, "32 78.5 1.71 0.01 0.9 12 false"},
-		{"locked counts all workers", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 32, "locked" }, "32 78.5 1.71 0.01 0.9 12 false"},
-		{"sync has one", denseFacts, 8, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 8, "sync", 9 }, "1 0.0873 1.71 9 0.9 1 false"},
-		{"one worker is never capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Workers, c.LR = 1, 1e3 }, "1 0.000785 1.71 1e+03 0.9 0 false"},
-		{"delayed:0 is never capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, "delayed:0", 1e3 }, "1 0.000785 1.71 1e+03 0.9 0 false"},
-		{"delayed", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, "delayed:131", .1 }, "132 7.85 1.71 0.0238 0.9 0 true"},
-		{"delayed at random", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, "delayed:geometric:131", .1 }, "132 7.85 1.71 0.0238 0.9 0 true"},
-		{"beyond the limit, not lowered", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR = 1, "delayed:19", .1 }, "20 7.85 1.71 0.1 0.9 0 false"},
-		{"cap off", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR, c.LRCap = 1, "delayed:131", .1, "off" }, "132 7.85 1.71 0.1 0.9 0 false"},
-		{"own constant", denseFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode, c.LR, c.LRCap = 1, "delayed:131", .1, "50" }, "132 100 0 0.0758 0.9 0 true"},
-		{"raw inputs", rawFacts, 1, func(c *config.Config) { softmax(c); c.Workers, c.Mode = 1, "delayed:131" }, "132 9.82 0.244 0.00297 0.9 0 true"},
-		{"the batch is the step's bound", denseFacts, 2, func(c *config.Config) { softmax(c); c.Batch, c.LR = 1, .5 }, "2 1.2 0.167 0.167 0.9 6 true"},
-		{"a batch of eight", denseFacts, 2, func(c *config.Config) { softmax(c); c.Batch, c.LR = 8, .5 }, "2 1.57 0.842 0.5 0.9 6 false"},
-		{"a batch of 64", denseFacts, 2, func(c *config.Config) { softmax(c); c.Batch, c.LR = 64, 10 }, "2 0.0785 1.71 1.57 0.9 1 true"},
-		{"noise of single examples", denseFacts, 64, func(c *config.Config) { softmax(c); c.Batch, c.LR, c.Workers = 1, .05, 64 }, "64 15.7 0.167 0.0491 0.9 1 true"},
-		{"perceptron", denseFacts, 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 }, "8 7.85 0.853 0.1 0.9 5 false"},
-		{"perceptron, long steps", denseFacts, 8, func(c *config.Config) { mlp(c); c.Workers, c.LR, c.Batch = 8, 1, 1 }, "8 0.785 0.0833 0.0833 0.9 1 true"},
-		{"words", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers = 8 }, "8 3.14e+03 4 0.01 0.9 2301 false"},
-		{"words, long steps", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers, c.LR = 8, 10 }, "8 2.92 4 4 0.9 2 true"},
-		{"words, many in flight", wordFacts, 1, func(c *config.Config) { logistic(c); c.Workers, c.LR, c.Mode = 1, 1, "delayed:1023" }, "1024 31.4 4 0.123 0.9 0 true"},
-		{"words merged rarely, eight workers", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers, c.MergeEvery = 8, "64" }, "349 3.14e+03 4 0.01 0.9 2301 false"},
-		{"words merged rarely, two workers", wordFacts, 8, func(c *config.Config) { logistic(c); c.MergeEvery = "512" }, "512 3.14e+03 4 0.01 0.9 12566 false"},
-		{"words merged rarely, on two cores", wordFacts, 2, func(c *config.Config) { logistic(c); c.Workers, c.MergeEvery = 8, "64" }, "349 3.14e+03 4 0.01 0.9 2301 false"},
-		{"hinge has no longest step", wordFacts, 8, func(c *config.Config) { c.Model, c.Loss, c.Batch, c.Workers = "hinge", "hinge", 1, 8 }, "8 3.14e+03 0 0.01 0.9 2301 false"},
-		{"regression", valueFacts, 2, func(c *config.Config) { linear(c) }, "2 4.91 0.0354 0.01 0.9 19 false"},
-		{"regression, many in flight", valueFacts, 1, func(c *config.Config) { linear(c); c.Workers, c.Mode = 1, "delayed:131" }, "132 4.91 0.0354 0.000744 0.9 0 true"},
-		{"regression, single examples", valueFacts, 2, func(c *config.Config) { linear(c); c.Batch = 1 }, "2 4.75 0.00125 0.00125 0.9 19 true"},
-		{"l1 has no curvature", noFacts, 8, func(c *config.Config) { c.Model, c.Loss, c.Workers, c.LR = "l1", "l1", 8, 9 }, "8 0 0 9 0.9 0 false"},
-		{"adam", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adam", 8, 9 }, "8 0 0 9 0.9 0 false"},
-		{"adagrad", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adagrad", 8, 9 }, "8 0 0 9 0.9 0 false"},
-		{"momentum", denseFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer = "momentum" }, "2 7.85 0.171 0.01 0.9 31 false"},
-		{"momentum, capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "momentum", 8, 1 }, "8 0.0785 0.171 0.0393 0.9 1 true"},
-		{"momentum corrected", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "4 31.4 0.683 0.01 0.6 55 false"},
-		{"momentum corrected on two cores", denseFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "2 15.7 0.341 0.01 0.8 27 false"},
-		{"momentum corrected to none", denseFacts, 16, func(c *config.Config) {
-			softmax(c)
-			c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 16, true
-		}, "16 78.5 1.71 0.01 0 26 false"},
-		{"nothing known", noFacts, 8, func(c *config.Config) { c.Model, c.Workers, c.LR = "convnet", 8, 9 }, "8 0 0 9 0.9 0 false"},
-		{"a GPU, asked for", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.InFlight, c.LR = "0", 40, .01 }, "40 78.5 1.71 0.01 0.9 0 false"},
-		{"a GPU, capped", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 }, "132 1.57 1.71 0.0238 0.9 0 true"},
-		{"a GPU, by itself", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.Batch = "0", 0 }, "132 78.5 0.842 0.01 0.9 0 false"},
-		{"a GPU, words", wordFacts, 2, func(c *config.Config) { logistic(c); c.GPU, c.Batch, c.LR = "0", 0, 1 }, "264 31.4 4 0.476 0.9 0 true"},
-	} {
+	for _, x := range decisions {
 		t.Run(x.name, func(t *testing.T) {
 			c := config.Default()
 			c.Batch, c.Workers = 64, 2

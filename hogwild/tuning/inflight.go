@@ -4,9 +4,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // Steps in flight: how many are under way at once, and what a GPU is given when
@@ -18,17 +19,16 @@ import (
 // gradient waits until those of all other workers are applied, and in locked mode workers
 // that wait for a lock hold a gradient already: there all workers count.
 func (c *Job) inFlight(m Machine) int {
-	k, _, delayed := c.DelaySteps()
 	switch {
-	case c.Mode == "sync":
+	case c.Mode.Kind == config.Sync:
 		return 1 // within a replica, or all workers' gradients in one step
 	case c.GPU != "":
 		return c.InFlight
-	case delayed:
-		return k + 1
+	case c.Mode.Kind == config.Delayed:
+		return c.Mode.Delay + 1
 	}
 	w := c.Workers
-	if c.Mode == "async" || c.Mode == "atomic" {
+	if c.Mode.Kind == config.Async || c.Mode.Kind == config.Atomic {
 		w = min(w, max(1, m.Cores))
 	}
 	return max(w, c.localSteps())
@@ -46,7 +46,7 @@ func (c *Job) inFlight(m Machine) int {
 // count M.
 func (c *Job) localSteps() int {
 	m, err := strconv.Atoi(c.MergeEvery)
-	if err != nil || m == 1 || c.Mode != "async" || c.Batch != 1 || c.Workers == 1 {
+	if err != nil || m == 1 || c.Mode.Kind != config.Async || c.Batch != 1 || c.Workers == 1 {
 		return 1
 	}
 	return int(float64(m) * perLocalStep(c.Workers))
@@ -71,7 +71,7 @@ func (c *Job) fillGPU(l *Tuning, f Facts) {
 		return
 	}
 	flight, batch := c.onGPU(l, f)
-	if c.Mode == "sync" {
+	if c.Mode.Kind == config.Sync {
 		flight, batch = c.OnGPUs(), 64
 	}
 	if c.Batch == 0 {
@@ -93,17 +93,18 @@ const gpuShare = 10
 //
 // Past gpuShare steps of eight examples take the weights no further than steps of one.
 func (c *Job) onGPU(l *Tuning, f Facts) (flight, batch int) {
-	mlp := strings.HasPrefix(c.Model, "mlp")
-	switch short := c.Short(f.Kind); {
-	case short && c.Optimizer != "sgd":
+	family := model.FamilyOf(c.Model)
+	mlp := family == model.Perceptron
+	switch short := family.Short(f.Kind); {
+	case short && c.Optimizer != config.SGD:
 		return 32, 64 // each step moves all weights
 	case f.Kind == data.Pairs: // two steps on one row or column at once should be rare
 		return min(8448, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5)), 1
 	case short:
 		return 264, 1
-	case !layered(c.Model): // convnet
+	case !family.Layered(): // convnet
 		return 32, 4
-	case c.Optimizer != "sgd":
+	case c.Optimizer != config.SGD:
 		return 32, 8
 	case !l.Center && (mlp || c.Batch > 1):
 		return 64, 1

@@ -31,7 +31,7 @@ func TestFillGPU(t *testing.T) {
 		{"sparse momentum", sparse, Tuning{Lambda: 7}, func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 32, 64},
 		{"factor", matrix, Tuning{}, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
 		{"cut", graph, Tuning{}, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
-		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Mode, c.Workers = "sync", 3 }, 3, 64},
+		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 3, 64},
 		{"asked for", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
 		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
 	} {

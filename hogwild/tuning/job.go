@@ -1,9 +1,6 @@
 package tuning
 
-import (
-	"hogwild/hogwild/config"
-	"strings"
-)
+import "hogwild/hogwild/config"
 
 // Tuning is what a run decides for itself. The coordinator works it out from the settings and the
 // training data, and every process of the run has the same.
@@ -53,16 +50,6 @@ type Machine struct {
 type Job struct {
 	config.Config
 	Tuning Tuning `json:"law"`
-}
-
-// layered tells whether a model is a linear one or a perceptron on the inputs: what
-// the spectrum of the inputs tells of.
-func layered(name string) bool {
-	switch name {
-	case "softmax", "logistic", "hinge", "linear", "l1":
-		return true
-	}
-	return strings.HasPrefix(name, "mlp")
 }
 
 // UsedMomentum is the one that the run uses; without a Tuning, the one asked for.

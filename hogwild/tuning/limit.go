@@ -3,8 +3,8 @@ package tuning
 import (
 	"math"
 	"strconv"
-	"strings"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 )
 
@@ -44,7 +44,7 @@ func capShare(loss string) float64 {
 // fall, which long rows then make too much of, and for perceptrons, which have more layers than that
 // on the inputs: there half diverged on two of the jobs tried.
 func (c *Job) stepShare() float64 {
-	if model.Loss(c.Loss) == model.Squared || strings.HasPrefix(c.Model, "mlp") {
+	if model.Loss(c.Loss) == model.Squared || model.FamilyOf(c.Model) == model.Perceptron {
 		return 0.25
 	}
 	return 0.5
@@ -74,7 +74,7 @@ func (c *Job) limits(l *Tuning, f Facts) limits {
 		return limits{}
 	}
 	scale := 1.0
-	if c.Optimizer == "momentum" {
+	if c.Optimizer == config.Momentum {
 		scale = 1 - l.Momentum
 	}
 	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: f.Lambda}
@@ -82,7 +82,7 @@ func (c *Job) limits(l *Tuning, f Facts) limits {
 		out.most *= capShare(c.Loss) / stableShare
 		out.merging /= stableShare
 		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, f.Lambda*f.Lambda)) * scale * scale
-		if r2 := max(f.RowNorm, f.Lambda); c.Loss != "hinge" { // whose gradients do not grow with the error
+		if r2 := max(f.RowNorm, f.Lambda); model.Loss(c.Loss) != model.Hinge { // whose gradients do not grow with the error
 			out.maxLR = c.stepShare() * 2 * b / (h * (r2 + (b-1)*f.Lambda)) * scale
 		}
 	}
@@ -97,7 +97,7 @@ func (c *Job) automaticCap() bool {
 
 // StabilityConstant is what lr lambda C may come to at a curvature h of the loss; 0: no bound is known.
 func (c *Job) StabilityConstant(h float64) float64 {
-	if c.Optimizer != "sgd" && c.Optimizer != "momentum" {
+	if c.Optimizer.Adaptive() {
 		return 0
 	}
 	if own, err := strconv.ParseFloat(c.LRCap, 64); err == nil {

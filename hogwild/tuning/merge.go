@@ -3,8 +3,8 @@ package tuning
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
@@ -41,7 +41,7 @@ func (c *Job) SettleMerges(set *data.Set) error {
 	}
 	ps := m.Params()
 	n := model.Size(ps)
-	if s, ok := m.(model.HalfStepper); ok && c.Optimizer == "sgd" && c.Batch == 1 && c.GradientDelay == 0 {
+	if s, ok := m.(model.HalfStepper); ok && c.Optimizer == config.SGD && c.Batch == 1 && c.GradientDelay == 0 {
 		if steps, copied := s.Suits(set); steps {
 			switch {
 			case copied && n <= MaxCopied:
@@ -58,7 +58,7 @@ func (c *Job) SettleMerges(set *data.Set) error {
 
 // asyncOnCores tells whether nothing keeps workers from each other's weights but the copies
 // that they train.
-func (c *Job) asyncOnCores() bool { return c.Mode == "async" && c.GPU == "" }
+func (c *Job) asyncOnCores() bool { return c.Mode.Kind == config.Async && c.GPU == "" }
 
 // told is the period that the user gave, or else auto.
 func (c *Job) told(auto int) int {
@@ -88,13 +88,13 @@ func (c *Job) withinLimit(every int) int {
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 func (c *Job) densePeriod(kind string, w int) int {
 	centered := c.Tuning.Center
-	if c.Optimizer != "sgd" || !layered(c.Model) ||
+	if c.Optimizer != config.SGD || !model.FamilyOf(c.Model).Layered() ||
 		!centered && (kind == data.Sparse || w > maxDenseCopied && c.MergeEvery == "auto") {
 		return 1
 	}
 	every := max(8, 128/max(1, c.Batch))
 	switch {
-	case c.Workers <= 2 || !strings.HasPrefix(c.Model, "mlp"):
+	case c.Workers <= 2 || model.FamilyOf(c.Model) != model.Perceptron:
 	case centered:
 		every = 4
 	default:

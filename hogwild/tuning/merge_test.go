@@ -3,6 +3,7 @@ package tuning
 import (
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 )
 
@@ -33,10 +34,10 @@ func TestDensePeriod(t *testing.T) {
 		{"many perceptrons", func(c *Job) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
 		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
 	} {
-		config := Job{Config: defaults()}
-		config.Workers, config.Model = 2, "softmax"
-		c.edit(&config)
-		if got := config.densePeriod(c.kind, c.size); got != c.want {
+		cfg := Job{Config: defaults()}
+		cfg.Workers, cfg.Model = 2, "softmax"
+		c.edit(&cfg)
+		if got := cfg.densePeriod(c.kind, c.size); got != c.want {
 			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
 		}
 	}
@@ -89,7 +90,7 @@ func TestMergeText(t *testing.T) {
 		{"locked", "", "auto", 1, 1, ""},
 	} {
 		j := Job{Config: defaults(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
-		j.Mode, j.GPU, j.MergeEvery = c.mode, c.gpu, c.told
+		j.Mode, j.GPU, j.MergeEvery = config.MustMode(c.mode), c.gpu, c.told
 		if got := j.MergeText(); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}

@@ -18,7 +18,6 @@ import (
 	"math"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -65,7 +64,7 @@ func (c *Job) decide(f Facts, m Machine) Tuning {
 // the rest is measured on them.
 func (c *Job) measure(set *data.Set) (Facts, error) {
 	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape, BiasStep: 1}
-	if !layered(c.Model) || set.Kind == data.Pairs {
+	if !model.FamilyOf(c.Model).Layered() || set.Kind == data.Pairs {
 		return f, c.settleNothing()
 	}
 	sample, l := sampleRows(set), Tuning{BiasStep: 1}
@@ -108,8 +107,8 @@ func (c *Job) noBiasStep() error {
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps in flight are borne.
 func (c *Job) settleBias(l *Tuning, set *data.Set, sample []data.Row) error {
-	linear := !strings.HasPrefix(c.Model, "mlp")
-	plain := c.Bias && c.Optimizer == "sgd" && !c.AveragesGradients()
+	linear := model.FamilyOf(c.Model) != model.Perceptron
+	plain := c.Bias && c.Optimizer == config.SGD && !c.AveragesGradients()
 	if c.BiasStep != "auto" {
 		l.BiasStep, _ = strconv.ParseFloat(c.BiasStep, 64) // Validate has read it
 		if l.BiasStep != 1 && !(plain && linear) {
@@ -142,7 +141,7 @@ func (l Tuning) Header(c *Job) (lines []string) {
 	if l.Center {
 		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", l.Raw, l.Lambda))
 	}
-	if l.MaxInFlight > 0 && c.Mode != "sync" && !l.Capped {
+	if l.MaxInFlight > 0 && c.Mode.Kind != config.Sync && !l.Capped {
 		lines = append(lines, l.stable(c))
 	}
 	return append(lines, l.lasts(c)...)
@@ -157,7 +156,7 @@ func (l Tuning) lasts(c *Job) (lines []string) {
 	if c.OptimizerState == "private" {
 		each /= float64(c.Workers)
 	}
-	if c.Optimizer != "momentum" || (1-l.Momentum)*each <= math.Pi/2 {
+	if c.Optimizer != config.Momentum || (1-l.Momentum)*each <= math.Pi/2 {
 		return nil
 	}
 	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as it is stored and not added to, "+

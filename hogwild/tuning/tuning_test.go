@@ -102,28 +102,31 @@ func TestLaw(t *testing.T) {
 			},
 			"lr 0.1 is stable up to about 2 steps in flight; 2 workers are"},
 		{"centred", digits, func(l Tuning) bool { return l.Center && l.Lambda < 3 && l.BiasStep == 1 }, "2 workers are within it"},
-		{"capped", func(c *config.Config) { digits(c); c.Mode, c.Center, c.Workers, c.LR = "ordered", "off", 64, 1 },
+		{"capped", func(c *config.Config) {
+			digits(c)
+			c.Mode, c.Center, c.Workers, c.LR = config.MustMode("ordered"), "off", 64, 1
+		},
 			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*l.Curvature*64-math.Pi/2) < 1e-9 }, "lr 1 -> 0.012: 64 steps in flight"},
 		{"cap off", func(c *config.Config) {
 			digits(c)
-			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = "ordered", "off", 64, 1, "off"
+			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "off"
 		},
 			func(l Tuning) bool { return l.LR == 1 }, "about 1 step in flight; 64 workers are beyond it, and the cap is off"},
 		{"own constant", func(c *config.Config) {
 			digits(c)
-			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = "ordered", "off", 64, 1, "100"
+			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "100"
 		},
 			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*64-100) < 1e-9 }, ""},
-		{"delayed", func(c *config.Config) { digits(c); c.Mode, c.LR, c.Center = "delayed:131", .1, "off" },
+		{"delayed", func(c *config.Config) { digits(c); c.Mode, c.LR, c.Center = config.MustMode("delayed:131"), .1, "off" },
 			func(l Tuning) bool { return l.InFlight == 132 && l.LR < .1 }, "132 steps in flight"},
 		{"one step is no asynchrony", func(c *config.Config) { digits(c); c.Workers, c.LR = 1, 1e6 },
 			func(l Tuning) bool { return l.LR == 1e6 }, ""},
-		{"sync", func(c *config.Config) { digits(c); c.Mode, c.Workers, c.LR = "sync", 8, 1e3 },
+		{"sync", func(c *config.Config) { digits(c); c.Mode, c.Workers, c.LR = config.MustMode("sync"), 8, 1e3 },
 			func(l Tuning) bool { return l.LR == 1e3 && l.Lambda > 0 }, ""},
 		{"adam", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "adam", 1e3 },
 			func(l Tuning) bool { return l.LR == 1e3 && !l.Center && l.MaxInFlight == 0 }, ""},
 		{"mlp", func(c *config.Config) {
-			c.Mode, c.Model, c.Loss, c.LR, c.Workers = "ordered", "mlp:16", "cross-entropy", 1e3, 4
+			c.Mode, c.Model, c.Loss, c.LR, c.Workers = config.MustMode("ordered"), "mlp:16", "cross-entropy", 1e3, 4
 		},
 			func(l Tuning) bool { return l.LR <= l.MaxLR && l.LR*l.Lambda*l.Curvature*4 <= math.Pi/2+1e-9 }, ""},
 		{"momentum", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "momentum", 1e3 },
@@ -132,7 +135,7 @@ func TestLaw(t *testing.T) {
 			}, ""},
 		{"corrected", func(c *config.Config) {
 			digits(c)
-			c.Mode, c.Optimizer, c.Workers, c.MomentumCorrection = "ordered", "momentum", 4, true
+			c.Mode, c.Optimizer, c.Workers, c.MomentumCorrection = config.MustMode("ordered"), "momentum", 4, true
 		},
 			func(l Tuning) bool { return math.Abs(l.Momentum-.6) < 1e-12 }, "momentum 0.9 -> 0.6: 4 steps in flight"},
 		{"on a GPU", func(c *config.Config) { digits(c); c.GPU, c.InFlight = "0", 40 },
