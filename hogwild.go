@@ -7,7 +7,7 @@
 //		}
 //		c := hogwild.Default()
 //		c.Workers, c.Data, c.Model = 4, "digits", "mlp:128"
-//		result, err := hogwild.Run(context.Background(), c)
+//		result, err := hogwild.Run(context.Background(), c, hogwild.Options{})
 //		...
 //	}
 //
@@ -27,6 +27,12 @@ import (
 
 // Config is everything that decides a run; Default is what it does when nothing is said.
 type Config = config.Config
+
+// Options are what belongs to one call of Run or Tune.
+type Options = run.Options
+
+// ParseMode reads a Config's Mode: async, sync, delayed:8 and so on.
+func ParseMode(text string) (config.Mode, error) { return config.ParseMode(text) }
 
 // Result is what a run came to, and Epoch one epoch of it.
 type (
@@ -67,12 +73,12 @@ func WorkerMain() int { return run.WorkerMain() }
 
 // Run trains c.Model on c.Data with c.Workers processes. What was trained is saved when ctx
 // is cancelled. Errors match those above.
-func Run(ctx context.Context, c Config) (Result, error) { return run.Run(ctx, c) }
+func Run(ctx context.Context, c Config, o Options) (Result, error) { return run.Run(ctx, c, o) }
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
 // runs. It returns c with them.
-func Tune(ctx context.Context, c Config) (Config, error) {
-	c, _, err := run.Tune(ctx, c)
+func Tune(ctx context.Context, c Config, o Options) (Config, error) {
+	c, _, err := run.Tune(ctx, c, o)
 	return c, err
 }
 

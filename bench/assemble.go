@@ -124,7 +124,7 @@ func (m *Measured) describe(t *trial) {
 		m.Mode, m.Workers = t.Config.Mode.String(), t.Config.Workers
 	}
 	if r := t.Result; r != nil {
-		m.Mode, m.Workers, m.Device, m.Notes = r.Mode, r.Workers, r.Device, r.Notes
+		m.Mode, m.Workers, m.Device, m.Batch, m.Notes = r.Mode, r.Workers, r.Device, r.Batch, r.Notes
 		m.Parameters, m.Values, m.Flops = r.Parameters, Number(r.ValuesPerExample), Number(r.FlopsPerExample)
 	}
 }

@@ -34,6 +34,7 @@ type Measured struct {
 	Mode    string        `json:"mode"`
 	Workers int           `json:"workers"`
 	Device  string        `json:"device"`
+	Batch   int           `json:"batch"` // of a worker's step; 0: no run has told
 	Config  config.Config `json:"config"`
 	Failed  []string      `json:"failed"`          // why a run failed; "" for those that did not
 	Notes   []string      `json:"notes,omitempty"` // of rundir.Result, of the last run: what the device has to say

@@ -121,14 +121,14 @@ func (e *Experiment) batches() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
 		chosen := func(c *Measured) bool {
-			return len(c.without("batch", "global-batch")) == len(c.without()) && c.Config.Batch > 0
+			return len(c.without("batch", "global-batch")) == len(c.without()) && c.Batch > 0
 		}
 		others := slices.DeleteFunc(slices.Clone(of), func(c *Measured) bool {
-			return !chosen(c) || !chosen(of[0]) || c.Config.Batch == of[0].Config.Batch
+			return !chosen(c) || !chosen(of[0]) || c.Batch == of[0].Batch
 		})
 		if len(others) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: steps are of %d examples, and of %d in %s, as nothing was said: --batch makes them equal",
-				e.called(others), others[0].Config.Batch, of[0].Config.Batch, of[0].Name))
+				e.called(others), others[0].Batch, of[0].Batch, of[0].Name))
 		}
 	}
 	return notes

@@ -31,7 +31,7 @@ func TestFairness(t *testing.T) {
 		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "(async-2: 0.1 to 0.05)"},
 		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: ranges of so few lie apart by chance alone, of two equal cases in 33 of 100"},
 		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.05 s"},
-		{"other batches", func(e *Experiment) { e.Cases[1].Config.Batch = 8 }, "async-2: steps are of 8 examples, and of 64 in async-1"},
+		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 }, "async-2: steps are of 8 examples, and of 64 in async-1"},
 		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" }, "the GPU is played by the stand-in driver"},
 		{"a busy machine", func(e *Experiment) {
 			e.Cases[0].ExamplesPerSecond[2], e.Cases[1].ExamplesPerSecond[0] = 5000, 7920
@@ -78,7 +78,7 @@ func TestAveragesNotRun(t *testing.T) {
 
 func TestBatchesAskedFor(t *testing.T) {
 	e := handmade()
-	e.Cases[1].Config.Batch = 8
+	e.Cases[1].Batch = 8
 	e.Cases[1].Settings = append(e.Cases[1].Settings, Setting{"batch", "8"})
 	if notes := e.batches(); notes != nil {
 		t.Errorf("%q", notes)

@@ -59,7 +59,7 @@ func (c *Measured) scattered() float64 {
 	switch {
 	case family == model.Factor || family == model.Cut:
 		return float64(c.Values)
-	case family != model.Linear || model.Loss(c.Config.Loss) == model.CrossEntropy || c.Config.Batch > 1 || float64(c.Values) > float64(c.Parameters)/2:
+	case family != model.Linear || model.Loss(c.Config.Loss) == model.CrossEntropy || c.Batch > 1 || float64(c.Values) > float64(c.Parameters)/2:
 		return 0
 	}
 	return float64(c.Values)

@@ -56,7 +56,7 @@ func TestShares(t *testing.T) {
 		e := handmade()
 		e.Limits = madeLimits()
 		m := &e.Cases[0]
-		m.Config.Model, m.Config.Batch, m.Config.Epochs, m.Workers = c.model, c.batch, 2, c.workers
+		m.Config.Model, m.Batch, m.Config.Epochs, m.Workers = c.model, c.batch, 2, c.workers
 		m.Parameters, m.Values, m.Flops = c.parameters, c.values, c.flops
 		m.ExamplesPerSecond, m.Examples = []Number{c.rate}, []Number{2 * c.rows}
 		s, ok := e.Share(m)

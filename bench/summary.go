@@ -94,10 +94,10 @@ func title(cases []*Measured) string {
 		shared(func(m *Measured) string { return strings.TrimSpace(m.Config.Model + " on " + m.Config.Data) }),
 		shared(func(m *Measured) string { return m.Device }),
 		shared(func(m *Measured) string {
-			if m.Config.Batch == 0 {
+			if m.Batch == 0 {
 				return ""
 			}
-			return fmt.Sprintf("batch %d", m.Config.Batch)
+			return fmt.Sprintf("batch %d", m.Batch)
 		}),
 		shared(func(m *Measured) string { return fmt.Sprintf("lr %.4g", m.Config.LR) }),
 		shared(func(m *Measured) string { return human.Plural(m.Config.Epochs, "epoch") }),

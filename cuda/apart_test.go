@@ -28,7 +28,7 @@ func runApart(text string) int {
 	err := json.Unmarshal([]byte(text), &c)
 	if err == nil {
 		var r rundir.Result
-		if r, err = run.Run(context.Background(), c); err == nil {
+		if r, err = run.Run(context.Background(), c, run.Options{}); err == nil {
 			err = json.NewEncoder(os.Stdout).Encode(r)
 		}
 	}

@@ -103,7 +103,7 @@ func (r *remote) giveState() error {
 	return keep(r.give(r.memory.state(i), r.state), r.give(r.memory.steps(i), r.steps))
 }
 
-// hold is for how many updates a worker may be away within the law (tuning.Tuning); where
+// hold is for how many updates a worker may be away within the limit (tuning.Tuning); where
 // that says nothing, for as many as two cores hold back of a small model.
 func (r *remote) hold() int { return cmp.Or(r.setup.Job.Tuning.Hold, 256) }
 

@@ -66,7 +66,7 @@ func TestGPUFails(t *testing.T) {
 		}
 		ended := make(chan end)
 		go func() {
-			r, err := run.Run(context.Background(), c)
+			r, err := run.Run(context.Background(), c, run.Options{})
 			ended <- end{r, err}
 		}()
 		awaitEpoch(t, c.Run)
@@ -107,7 +107,7 @@ func TestGivesBack(t *testing.T) {
 				stop()
 			}()
 		}
-		if _, err := run.Run(ctx, c); stops != errors.Is(err, config.ErrInterrupted) {
+		if _, err := run.Run(ctx, c, run.Options{}); stops != errors.Is(err, config.ErrInterrupted) {
 			t.Error(err)
 		}
 		stop()

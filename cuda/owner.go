@@ -153,9 +153,9 @@ func (o *owner) Notes() []string {
 		who = fmt.Sprintf("each of %d workers", on)
 	}
 	notes := append(found, fmt.Sprintf("%s of %s in flight: %s in %s",
-		human.Plural(ctas*teams*on, "step"), human.Plural(c.Batch, "example"), each, who))
-	if c.InFlight/on/teams > o.idle.step.most {
-		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.InFlight, ctas, o.idle.step.name))
+		human.Plural(ctas*teams*on, "step"), human.Plural(c.Tuning.Batch, "example"), each, who))
+	if c.Tuning.InFlight/on/teams > o.idle.step.most {
+		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Tuning.InFlight, ctas, o.idle.step.name))
 	}
 	if n := o.idle.job.Hot; n > 0 {
 		notes = append(notes, fmt.Sprintf("the %d most frequent weights are held back for %d steps of a CTA", n, o.idle.job.FlushEvery))

@@ -41,13 +41,13 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	if s.Spec.Options.Biases {
 		j.Bias = 1
 	}
-	short := c.Batch == 1 && (c.Optimizer == config.SGD || c.AveragesGradients())
+	short := c.Tuning.Batch == 1 && (c.Optimizer == config.SGD || c.AveragesGradients())
 	if short {
 		j.Teams = threads / factorLanes(j)
 	}
 	if c.Write == "racy" {
 		if j.Racy = 1; !short {
-			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only a step of plain sgd on one entry is stored; choose batch 1 and optimizer sgd, or write atomic", c.Optimizer, c.Batch)
+			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only a step of plain sgd on one entry is stored; choose batch 1 and optimizer sgd, or write atomic", c.Optimizer, c.Tuning.Batch)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 func fillCut(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0] = int64(s.Spec.Outputs)
-	if c.Batch == 1 && j.Width[0] <= cutShort {
+	if c.Tuning.Batch == 1 && j.Width[0] <= cutShort {
 		j.Teams = threads / warp
 	}
 	if c.Write == "racy" {

@@ -56,7 +56,7 @@ func TestPairsSameAsCPU(t *testing.T) {
 }
 
 // TestManyInFlight has two thousand entries and edges under way at once, as many as a
-// GPU's scale asks for: the run ends where the serial one does. What is printed of the law
+// GPU's scale asks for: the run ends where the serial one does. What is printed of the limit
 // says nothing of these models.
 func TestManyInFlight(t *testing.T) {
 	t.Setenv("HOGWILD_FAKE_SMS", "132")
@@ -103,7 +103,7 @@ func TestPairsRefuse(t *testing.T) {
 		}, "write racy with mode locked"},
 		{func(c *config.Config) { c.Mode, c.Workers = config.MustMode("ordered"), 2 }, "mode ordered with gpu"},
 	} {
-		_, err := run.Run(t.Context(), digits(t, c.edit))
+		_, err := run.Run(t.Context(), digits(t, c.edit), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
 		}

@@ -97,7 +97,7 @@ func digits(t *testing.T, edit func(*config.Config)) config.Config {
 
 func train(t *testing.T, c config.Config) rundir.Result {
 	t.Helper()
-	r, err := run.Run(context.Background(), c)
+	r, err := run.Run(context.Background(), c, run.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestResume(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	cut, err := run.Run(ctx, c)
+	cut, err := run.Run(ctx, c, run.Options{})
 	cancel()
 	if err == nil {
 		t.Skip("the run was over before it was cut")
@@ -332,7 +332,7 @@ func TestRefuses(t *testing.T) {
 		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", config.MustMode("sync"), "gradients" }, "averaged gradients with optimizer adam"},
 		{func(c *config.Config) { c.L1, c.Mode, c.Average = 1e-4, config.MustMode("sync"), "gradients" }, "l1 0.0001"},
 	} {
-		_, err := run.Run(context.Background(), digits(t, c.edit))
+		_, err := run.Run(context.Background(), digits(t, c.edit), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
 		}
@@ -386,7 +386,7 @@ func TestSelfCheck(t *testing.T) {
 	device.RegisterBackend("cuda", spoilt{})
 	defer Register()
 	for _, model := range []string{"softmax", "mlp:20", "conv:2@3p2,4"} {
-		_, err := run.Run(context.Background(), digits(t, func(c *config.Config) { c.Model = model }))
+		_, err := run.Run(context.Background(), digits(t, func(c *config.Config) { c.Model = model }), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), "self-check of") || !strings.Contains(err.Error(), "do not trust") {
 			t.Errorf("%s: %v, want the self-check's error", model, err)
 		}

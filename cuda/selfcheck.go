@@ -47,7 +47,7 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	for i := range w {
 		w[i] = float32(r.NormFloat64()) / 16
 	}
-	rows := make([]int32, min(o.setup.Job.Batch, o.setup.Set.Rows, 64))
+	rows := make([]int32, min(o.setup.Job.Tuning.Batch, o.setup.Set.Rows, 64))
 	for i := range rows {
 		rows[i] = int32(i)
 	}

@@ -89,11 +89,11 @@ func flushEvery(s *device.Setup) int {
 	if c.Mode.Kind != config.Async || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
 		return 1
 	}
-	if n, err := strconv.Atoi(c.MergeEvery); err == nil {
+	if n, err := strconv.Atoi(c.Config.MergeEvery); err == nil {
 		return n
 	}
-	ctas := ceilDiv(c.InFlight, warpsOfCTA)
-	if c.InFlight <= c.Workers { // a worker's one step would be late by what it holds back itself
+	ctas := ceilDiv(c.Tuning.InFlight, warpsOfCTA)
+	if c.Tuning.InFlight <= c.Workers { // a worker's one step would be late by what it holds back itself
 		return 1
 	}
 	if n := int(c.Tuning.MaxInFlight) / (2 * ctas); n >= leastFlush {
@@ -117,7 +117,7 @@ func hotCount(s *device.Setup) int {
 // notHeld says that nothing is held back, if somebody asked for it in vain; else it is
 // empty.
 func notHeld(s *device.Setup, j *job) string {
-	n, err := strconv.Atoi(s.Job.MergeEvery)
+	n, err := strconv.Atoi(s.Job.Config.MergeEvery)
 	switch {
 	case err != nil || n <= 1 || j.Hot > 0:
 		return ""

@@ -142,7 +142,7 @@ func TestSparseRefuses(t *testing.T) {
 		{func(c *config.Config) { c.Mode, c.Average, c.L1 = config.MustMode("sync"), "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
 		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with the model mlp:8"},
 	} {
-		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit))
+		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
 		}
@@ -152,7 +152,7 @@ func TestSparseRefuses(t *testing.T) {
 // TestHotColumns: the most frequent ones, and the bias last.
 func TestHotColumns(t *testing.T) {
 	const d = 1500
-	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "16"}}, Set: sparseSet(d)}
+	s := &device.Setup{Job: tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "16"}), Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
 	got := hotColumns(s)
 	if len(got) != hotSlots || got[hotSlots-1] != d {

@@ -16,7 +16,7 @@ func (t *trainer) each() int {
 	}
 	n := max(ceilDiv(all, launches), 16*t.ctas*int(t.job.Teams))
 	if t.rows.streams {
-		n = min(n, max(1, int(t.memory.piece)/(t.rows.mean()*t.setup.Job.Batch)))
+		n = min(n, max(1, int(t.memory.piece)/(t.rows.mean()*t.setup.Job.Tuning.Batch)))
 	}
 	return n
 }

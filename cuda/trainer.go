@@ -65,7 +65,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
 	}
-	t.job.MaxBatch = int64(s.Job.Batch)
+	t.job.MaxBatch = int64(s.Job.Tuning.Batch)
 	step, evaluate := t.family.kernels(&t.job)
 	if t.kernels, err = loadKernels(c, "average", file(step), file(evaluate)); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 		return nil, err
 	}
 	t.line = line{gpu: c, kernel: t.step, ended: t.took}
-	return t, t.line.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Job.Batch))))
+	return t, t.line.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch))))
 }
 
 // aim says what the launches read and write: the weights, in barrier mode this rank's
@@ -104,7 +104,7 @@ func (t *trainer) aim() {
 // share is this rank's part of the steps in flight: so many CTAs, with so many teams.
 func (t *trainer) share() {
 	cfg := t.setup.Job
-	mine := max(1, cfg.InFlight/(cfg.Workers-cfg.CPUWorkers))
+	mine := max(1, cfg.Tuning.InFlight/(cfg.Workers-cfg.CPUWorkers))
 	t.job.Teams = int64(min(mine, max(t.family.teams, int(t.job.Teams))))
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
 }

@@ -39,7 +39,12 @@ var outcomes = []column[*run]{
 	{"workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }},
 	{"model", modelOf},
 	{"data", func(r *run) string { return r.Config.Data }},
-	{"batch", func(r *run) string { return fmt.Sprint(r.Config.Batch) }},
+	{"batch", func(r *run) string {
+		if r.Result != nil {
+			return fmt.Sprint(r.Result.Batch)
+		}
+		return fmt.Sprint(r.Config.AskedBatch())
+	}},
 	{"learning rate", func(r *run) string {
 		if r.Result != nil {
 			return fmt.Sprintf("%g", r.Result.LRUsed)

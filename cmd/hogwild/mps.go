@@ -47,7 +47,7 @@ func startMPS(c config.Config) (started bool, err error) {
 	if !c.MPS {
 		return false, nil
 	}
-	if err := c.Validate(); err != nil {
+	if c, err = c.Resolve(); err != nil {
 		return false, err
 	}
 	clients := c.Workers - c.CPUWorkers + 1

@@ -62,7 +62,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 		}
 	}
 	o.Bias = !o.noBias
-	if err := o.Validate(); err != nil {
+	if o.Config, err = o.Resolve(); err != nil {
 		return "", err
 	}
 	gpus, err := gpusOf(c)

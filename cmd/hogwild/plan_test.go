@@ -137,7 +137,7 @@ func TestPlanErrors(t *testing.T) {
 		{"cases: [async]", `plan.yaml:1:9: cases: want flags`},
 		{"cases: [{name: a/b}]", `plan.yaml:1:16: name "a/b": it names a folder`},
 		{"cases: [{name: a, lr: 1}, {name: a, lr: 2}]", `plan.yaml:1:28: two cases have the name a`},
-		{"cases:\n- mode: async\n- mode: turbo", `plan.yaml:3:3: case mode=turbo: mode "turbo"`},
+		{"cases:\n- mode: async\n- mode: turbo", `plan.yaml:3:9: mode: "turbo": choose one of async`},
 		{"name: ../x", `plan.yaml:1:7: name "../x": it names a folder`},
 		{"name: [x]", `plan.yaml:1:7: name`},
 		{"about: [x]", `plan.yaml:1:8: about: want a sentence`},

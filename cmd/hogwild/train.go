@@ -59,6 +59,7 @@ Examples:
 // trainOptions is what the flags of train set.
 type trainOptions struct {
 	config.Config
+	run.Options
 	noBias bool
 	json   bool
 	tune   bool
@@ -126,11 +127,11 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	defer end()
 	o.Progress, o.Signals = stderr, true
 	if o.tune {
-		if o.Config, _, err = run.Tune(context.Background(), o.Config); err != nil {
+		if o.Config, _, err = run.Tune(context.Background(), o.Config, o.Options); err != nil {
 			return err
 		}
 	}
-	result, err := run.Run(context.Background(), o.Config)
+	result, err := run.Run(context.Background(), o.Config, o.Options)
 	saved := errors.Is(err, config.ErrInterrupted) || errors.Is(err, config.ErrTerminated)
 	if err != nil && !saved {
 		return err

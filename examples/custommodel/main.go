@@ -55,7 +55,7 @@ func run(w io.Writer) error {
 	if err := writeCSV(c.Data); err != nil {
 		return err
 	}
-	result, err := hogwild.Run(context.Background(), c)
+	result, err := hogwild.Run(context.Background(), c, hogwild.Options{})
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,10 @@ func (c *Config) Optimizers() int {
 // AveragesGradients tells whether gradients are averaged, and not weights.
 func (c *Config) AveragesGradients() bool { return c.Mode.Kind == Sync && c.Average == "gradients" }
 
+// AsyncOnCores tells whether nothing keeps workers from each other's weights but the copies
+// that they train.
+func (c *Config) AsyncOnCores() bool { return c.Mode.Kind == Async && c.GPU == "" }
+
 // Centres tells whether the steps of the run are such that centring is exact: plain
 // SGD, which moves V, s and k by what W = V - s mu' moves by. A regularizer acts on
 // W, and the rules with state on each number by itself.
@@ -78,18 +82,12 @@ func (c *Config) Centres() bool {
 	return c.Optimizer == SGD && !c.AveragesGradients() && c.L1 == 0 && c.L2 == 0
 }
 
-// MayCenter refuses center on, where it was asked for and cannot be.
-func (c *Config) MayCenter(without string, can bool) error {
-	if c.Center != "on" {
-		return nil
+// Steps is how many local steps there are between two averages; 0: those of an epoch.
+func (c *Config) Steps() int {
+	if c.AveragesGradients() {
+		return 1
 	}
-	switch {
-	case !can:
-		return Usage("center on: %s has no constant to make up for the means; leave center at auto", without)
-	case !c.Centres():
-		return Usage("center on: it is for plain sgd without l1, l2 and averaged gradients; leave center at auto, or those out")
-	}
-	return nil
+	return c.AverageEvery
 }
 
 // PartOf is how many of n training rows an epoch has: in a short run not all.

@@ -10,7 +10,6 @@
 package config
 
 import (
-	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -87,21 +86,12 @@ type Config struct {
 
 	// Sample, when not 0, is how many examples an epoch of a short run has: see Tune.
 	Sample int `yaml:"-" json:"sample,omitempty"`
-
-	// What follows belongs to one invocation and is not saved.
-	Progress   io.Writer `yaml:"-" json:"-"` // where progress goes; nil: nowhere
-	Quiet      bool      `yaml:"-" json:"-"` // warnings only
-	Dashboard  string    `yaml:"-" json:"-"` // where the run can be watched, to be told before it starts
-	Signals    bool      `yaml:"-" json:"-"` // Ctrl-C and SIGTERM stop the run and save it
-	Timing     bool      `yaml:"-" json:"-"` // the report says where the time went
-	CPUProfile string    `yaml:"-" json:"-"` // a pprof file of worker 0
-	Trace      string    `yaml:"-" json:"-"` // an execution trace of worker 0
 }
 
 // Default is what a run does when nothing is said.
 func Default() Config {
 	return Config{
-		Workers: 0, // as many as there are cores: Validate fills it in
+		Workers: 0, // as many as there are cores
 		Data:    "digits", Format: "auto", Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Average: "weights", AverageState: "keep",
@@ -117,15 +107,25 @@ const (
 	maxShare   = 1 - 1e-6 // of momentum and the betas: nearer to 1, a float32 is 1
 )
 
-// Validate fills in what depends on the machine or on other fields, and refuses
-// what cannot be meant. The error matches ErrUsage and says field, value and cure.
-func (c *Config) Validate() error {
+// Resolve is the configuration with as many workers as it means: 0 is as many as there are
+// cores. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
+func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
 		c.Workers = runtime.NumCPU()
 		if c.Mode.Kind == Delayed {
 			c.Workers = 1
 		}
 	}
+	return c, c.check()
+}
+
+// Validate is the error of Resolve.
+func (c Config) Validate() error {
+	_, err := c.Resolve()
+	return err
+}
+
+func (c *Config) check() error {
 	checks := []error{
 		c.checkMode(),
 		c.checkChoices(),
@@ -201,7 +201,6 @@ func (c *Config) checkTogether() error {
 		if c.GlobalBatch%c.Workers != 0 {
 			return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
 		}
-		c.Batch = c.GlobalBatch / c.Workers
 	}
 	if c.InFlight > 0 && c.GPU == "" {
 		return Usage("in-flight %d: it is for a GPU; in host memory each worker has one step under way", c.InFlight)
@@ -227,11 +226,8 @@ func (c *Config) checkTogether() error {
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
 		return Usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
 	}
-	if c.AveragesGradients() {
-		if c.AverageEvery > 1 {
-			return Usage("average-every %d with average gradients: gradients are averaged at every step; leave average-every out", c.AverageEvery)
-		}
-		c.AverageEvery = 1
+	if c.AveragesGradients() && c.AverageEvery > 1 {
+		return Usage("average-every %d with average gradients: gradients are averaged at every step; leave average-every out", c.AverageEvery)
 	}
 	return nil
 }
@@ -270,21 +266,14 @@ func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
 }
 
-// FillBatch sets the examples of a step where nobody did, but for GPUs: see fillGPU. A
-// step of plain SGD that touches a few weights only is taken example by example: more of
-// them converge slower and gain nothing.
-func (c *Config) FillBatch(kind string) {
-	switch {
-	case c.Batch > 0 || c.GPU != "":
-	case c.Short(kind) && c.Optimizer == SGD && !c.AveragesGradients():
-		c.Batch = 1
-	default:
-		c.Batch = 64
+// AskedBatch is the examples of a step that were asked for, Batch or a worker's part of
+// GlobalBatch; 0: by data and model.
+func (c *Config) AskedBatch() int {
+	if c.GlobalBatch > 0 {
+		return c.GlobalBatch / max(1, c.Workers)
 	}
+	return c.Batch
 }
-
-// Short tells whether an example is about a few weights only.
-func (c *Config) Short(kind string) bool { return model.FamilyOf(c.Model).Short(kind) }
 
 // SavePeriod reads SaveEvery: a number of epochs, or a duration.
 func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {

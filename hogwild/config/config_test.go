@@ -23,16 +23,15 @@ func wantError(t *testing.T, err error, words ...string) {
 }
 
 func TestDefaultIsValid(t *testing.T) {
-	c := defaults()
-	if err := c.Validate(); err != nil {
+	c, err := defaults().Resolve()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Workers != runtime.NumCPU() {
 		t.Errorf("%d workers on %d cores", c.Workers, runtime.NumCPU())
 	}
-	again := c
-	if err := again.Validate(); err != nil || again != c {
-		t.Errorf("a second Validate changes %+v to %+v (%v)", c, again, err)
+	if again, err := c.Resolve(); err != nil || again != c {
+		t.Errorf("a second Resolve changes %+v to %+v (%v)", c, again, err)
 	}
 }
 
@@ -100,26 +99,25 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-func TestValidateFillsIn(t *testing.T) {
-	for _, c := range []struct{ edit, want func(c *Config) }{
-		{func(c *Config) { c.GlobalBatch = 128 }, func(c *Config) { c.GlobalBatch, c.Batch = 128, 32 }},
-		{func(c *Config) { c.Mode, c.Average = MustMode("sync"), "gradients" },
-			func(c *Config) { c.Mode, c.Average, c.AverageEvery = MustMode("sync"), "gradients", 1 }},
-		{func(c *Config) {
-			c.Mode, c.Average, c.Optimizer, c.OptimizerState = MustMode("sync"), "gradients", "adam", "shared"
-		},
-			func(c *Config) {
-				c.Mode, c.Average, c.Optimizer, c.OptimizerState, c.AverageEvery = MustMode("sync"), "gradients", "adam", "shared", 1
-			}},
-		{func(c *Config) { c.Mode, c.AverageEvery = MustMode("sync"), 7 }, func(c *Config) { c.Mode, c.AverageEvery = MustMode("sync"), 7 }},
-		{func(c *Config) { c.LRMin = c.LR }, func(c *Config) { c.LRMin = c.LR }},
+// TestDerived: what follows from the settings, which stay as they are.
+func TestDerived(t *testing.T) {
+	for _, x := range []struct {
+		edit         func(c *Config)
+		batch, steps int
+	}{
+		{func(c *Config) {}, 64, 0},
+		{func(c *Config) { c.Batch = 0 }, 0, 0},
+		{func(c *Config) { c.GlobalBatch = 128 }, 32, 0},
+		{func(c *Config) { c.Mode, c.AverageEvery = MustMode("sync"), 7 }, 64, 7},
+		{func(c *Config) { c.Mode, c.Average = MustMode("sync"), "gradients" }, 64, 1},
+		{func(c *Config) { c.LRMin = c.LR }, 64, 0},
 	} {
-		got, want := Default(), Default()
-		got.Workers, want.Workers = 4, 4
-		c.edit(&got)
-		c.want(&want)
-		if err := got.Validate(); err != nil || got != want {
-			t.Errorf("%v\ngot  %+v\nwant %+v", err, got, want)
+		c := defaults()
+		c.Workers = 4
+		x.edit(&c)
+		same, err := c.Resolve()
+		if err != nil || same != c || c.AskedBatch() != x.batch || c.Steps() != x.steps {
+			t.Errorf("%+v, %v: batch %d, steps %d, want %d, %d", same, err, c.AskedBatch(), c.Steps(), x.batch, x.steps)
 		}
 	}
 }

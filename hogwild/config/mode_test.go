@@ -27,7 +27,7 @@ func TestValidateModes(t *testing.T) {
 	for _, mode := range append(Modes, "delayed:0", "delayed:132", "delayed:geometric:8") {
 		c := defaults()
 		c.Mode = MustMode(mode)
-		if err := c.Validate(); err != nil || c.Mode.Kind == Delayed && c.Workers != 1 {
+		if c, err := c.Resolve(); err != nil || c.Mode.Kind == Delayed && c.Workers != 1 {
 			t.Errorf("%s: %d workers, %v", mode, c.Workers, err)
 		}
 	}
@@ -69,6 +69,7 @@ func TestParseMode(t *testing.T) {
 func ExampleConfig_mode() {
 	c := defaults()
 	c.Mode = MustMode("delayed:geometric:131")
-	fmt.Println(c.Validate(), c.Workers)
+	c, err := c.Resolve()
+	fmt.Println(err, c.Workers)
 	// Output: <nil> 1
 }

@@ -23,7 +23,7 @@ func freshWorld(t *testing.T, n int, edit func(*config.Config)) *Block {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w, err := Create(Header{Version: config.Version, Job: tuning.Job{Config: c}, Rows: n})
+	w, err := Create(Header{Version: config.Version, Job: *tuning.AsAsked(c), Rows: n})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestProgressSums(t *testing.T) {
 func TestOpenWorldRefuses(t *testing.T) {
 	c := defaults()
 	c.Workers = 2
-	_, err := Create(Header{Version: "0.0.0", Job: tuning.Job{Config: c}, Rows: 100})
+	_, err := Create(Header{Version: "0.0.0", Job: *tuning.AsAsked(c), Rows: 100})
 	wantError(t, err, "hogwild 0.0.0", config.Version, "start both from one binary")
 
 	segment := func(edit func(l *shm.Layout), header string) *shm.Segment {
@@ -353,7 +353,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 			l.AddBarrier("barrier", 2)
 		}
 	}
-	const header = `{"version":"` + config.Version + `","rows":100,"job":{"workers":2,"batch":64,"mode":"async"}}` // two chunks
+	const header = `{"version":"` + config.Version + `","rows":100,"job":{"workers":2,"mode":"async","tuning":{"batch":64}}}` // two chunks
 	if _, _, err := Open(segment(arrays(2, 2), header)); err != nil {
 		t.Fatal("what shall be damaged is not in order:", err)
 	}
@@ -373,7 +373,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 func weightsOnly(t *testing.T) *shm.Segment {
 	c := defaults()
 	c.Workers = 2
-	m, err := CreateWeights(&tuning.Job{Config: c}, 10)
+	m, err := CreateWeights(tuning.AsAsked(c), 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func Create(h Header) (*Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := plan.New(&h.Job.Config, h.Rows)
+	p := plan.New(&h.Job.Config, h.Job.Tuning.Batch, h.Rows)
 	var l shm.Layout
 	l.Add("control", shm.U64, wordCount)
 	l.Add("bells", shm.U32, futexWords)
@@ -69,7 +69,7 @@ func Open(seg *shm.Segment) (*Block, Header, error) {
 	if h.Version != config.Version {
 		return nil, h, fmt.Errorf("the coordinator is hogwild %s, this worker is %s: start both from one binary", h.Version, config.Version)
 	}
-	w := &Block{Seg: seg, Plan: plan.New(&h.Job.Config, h.Rows)}
+	w := &Block{Seg: seg, Plan: plan.New(&h.Job.Config, h.Job.Tuning.Batch, h.Rows)}
 	var errs [5]error
 	w.control, errs[0] = shm.View[uint64](seg, "control")
 	w.Futexes, errs[1] = shm.View[uint32](seg, "bells")

@@ -19,7 +19,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 	} {
 		cfg := defaults()
 		cfg.Workers, cfg.Optimizer, cfg.Mode, cfg.Average, cfg.OptimizerState = 3, "adam", config.MustMode(c.mode), c.average, c.state
-		m, err := CreateWeights(&tuning.Job{Config: cfg}, 10)
+		m, err := CreateWeights(tuning.AsAsked(cfg), 10)
 		if err != nil {
 			t.Fatal(err)
 		}

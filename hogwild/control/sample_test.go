@@ -10,7 +10,7 @@ import (
 
 func newTestWeights(t *testing.T, c *config.Config, p int) *Weights {
 	t.Helper()
-	m, err := CreateWeights(&tuning.Job{Config: *c}, p)
+	m, err := CreateWeights(tuning.AsAsked(*c), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 	for workers := 1; workers <= 40; workers++ {
 		at := 0
 		for rank := range workers {
-			d := cpu{rank: rank, weights: newShared(make([]float32, 25), false), cfg: &tuning.Job{Config: config.Config{Workers: workers}}}
+			d := cpu{rank: rank, weights: newShared(make([]float32, 25), false), cfg: tuning.AsAsked(config.Config{Workers: workers})}
 			from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Workers)
 			if from != at || to < from || to-from > 25/workers+1 {
 				t.Fatalf("rank %d of %d has %d to %d, the one before ended at %d", rank, workers, from, to, at)

@@ -81,11 +81,23 @@ func devices(t *testing.T, c *config.Config, set *data.Set) ([]*cpu, *control.We
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	job := &tuning.Job{Config: *c}
-	if err := job.SettleMerges(set); err != nil {
+	job := tuning.AsAsked(*c)
+	settleMerges(t, job, set)
+	return devicesOf(t, job, set)
+}
+
+// settleMerges decides how often the workers of a job merge.
+func settleMerges(t *testing.T, j *tuning.Job, set *data.Set) {
+	t.Helper()
+	spec, err := model.Resolve(j.ModelOptions(), set.Meta)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return devicesOf(t, job, set)
+	m, err := model.New(j.ModelOptions(), set.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Tuning.MergeEvery, j.Tuning.BiasMergeEvery = tuning.Merging(&j.Config, spec, tuning.FactsOf(m, set), j.Tuning)
 }
 
 // devicesOf are those of a job whose tuning is settled.

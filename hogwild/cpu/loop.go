@@ -14,7 +14,7 @@ import (
 // gradients are written.
 func (d *cpu) stepBy(m model.Model) {
 	s, ok := m.(model.HalfStepper)
-	if !ok || d.cfg.Optimizer != config.SGD || d.cfg.Batch != 1 || d.cfg.AveragesGradients() {
+	if !ok || d.cfg.Optimizer != config.SGD || d.cfg.Tuning.Batch != 1 || d.cfg.AveragesGradients() {
 		return
 	}
 	if steps, _ := s.Suits(d.set); !steps {

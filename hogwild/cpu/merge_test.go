@@ -31,9 +31,10 @@ func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, 
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	job := &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, BiasStep: 1, LR: c.LR}}
-	if err := job.SettleMerges(set); err != nil || !job.MergesCentered() {
-		t.Fatal("the run does not merge centred weights:", err)
+	job := tuning.AsAsked(c)
+	job.Tuning.Center = true
+	if settleMerges(t, job, set); !job.MergesCentered() {
+		t.Fatal("the run does not merge centred weights")
 	}
 	all, m := devicesOf(t, job, set)
 	form, _ := model.CenteredOf(all[0].model.Params())
@@ -165,10 +166,9 @@ func TestDroppedUpdates(t *testing.T) {
 		if err := c.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		job := &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, BiasStep: 1, LR: c.LR}}
-		if err := job.SettleMerges(set); err != nil {
-			t.Fatal(err)
-		}
+		job := tuning.AsAsked(c)
+		job.Tuning.Center = true
+		settleMerges(t, job, set)
 		all, m := devicesOf(t, job, set)
 		form, _ := model.CenteredOf(all[0].model.Params())
 		if !merged { // the weights begin as zeros, which are the same in both forms

@@ -19,7 +19,7 @@ import (
 func TestSamplerCountsOthers(t *testing.T) {
 	c := config.Config{Workers: 3, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
-	mine, other, third := newSampler(m, &tuning.Job{Config: c}, 1), newSampler(m, &tuning.Job{Config: c}, 0), newSampler(m, &tuning.Job{Config: c}, 2)
+	mine, other, third := newSampler(m, tuning.AsAsked(c), 1), newSampler(m, tuning.AsAsked(c), 0), newSampler(m, tuning.AsAsked(c), 2)
 	other.wrote(5)
 	mine.read()
 	other.wrote(2)
@@ -29,14 +29,14 @@ func TestSamplerCountsOthers(t *testing.T) {
 	if in.StalenessSamples != 1 || in.StalenessMean != 302 || in.StalenessMax != 302 || in.StalenessP50 != 288 {
 		t.Errorf("%+v, want one sample of 302, in the bucket from 288", in)
 	}
-	if again := newSampler(m, &tuning.Job{Config: c}, 1); again.written != 1 {
+	if again := newSampler(m, tuning.AsAsked(c), 1); again.written != 1 {
 		t.Errorf("a new process goes on from %d updates, want 1", again.written)
 	}
 }
 
 func newTestWeights(t *testing.T, c *config.Config, p int) *control.Weights {
 	t.Helper()
-	m, err := control.CreateWeights(&tuning.Job{Config: *c}, p)
+	m, err := control.CreateWeights(tuning.AsAsked(*c), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func newTestWeights(t *testing.T, c *config.Config, p int) *control.Weights {
 func TestSamplerSeesConflicts(t *testing.T) {
 	c := config.Config{Workers: 2, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
-	s, w := newSampler(m, &tuning.Job{Config: c}, 0), newShared(m.W, false)
+	s, w := newSampler(m, tuning.AsAsked(c), 0), newShared(m.W, false)
 	s.read()
 	for at := range 30 { // of which it notes 16
 		s.note(&w, at)
@@ -74,7 +74,7 @@ func TestSamplerSeesLosses(t *testing.T) {
 	bits := w.bits
 	for _, locked := range []bool{false, true} {
 		clear(m.Records[0])
-		s := newSampler(m, &tuning.Job{Config: c}, 0)
+		s := newSampler(m, tuning.AsAsked(c), 0)
 		var stop atomic.Bool
 		var busy sync.WaitGroup
 		with := func(rank int, f func()) {
@@ -113,12 +113,12 @@ func TestSamplerSeesLosses(t *testing.T) {
 // What a step pays for the instruments: each of them, and one that is sampled.
 func BenchmarkSampler(b *testing.B) {
 	c := config.Config{Workers: 8, Mode: config.MustMode("async"), Optimizer: "sgd"}
-	m, err := control.CreateWeights(&tuning.Job{Config: c}, 100000)
+	m, err := control.CreateWeights(tuning.AsAsked(c), 100000)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer m.Seg.Close()
-	s, w := newSampler(m, &tuning.Job{Config: c}, 0), newShared(m.W, false)
+	s, w := newSampler(m, tuning.AsAsked(c), 0), newShared(m.W, false)
 	b.Run("step", func(b *testing.B) {
 		for b.Loop() {
 			s.left = math.MaxInt

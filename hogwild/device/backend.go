@@ -18,8 +18,8 @@ import (
 // evaluated and saved.
 type Setup struct {
 	Job    *tuning.Job
-	Set    *data.Set   // the training data
-	Spec   model.Spec  // zero for a model that the program registered itself
+	Set    *data.Set // the training data
+	Spec   model.Spec
 	Model  model.Model // of this process, as it is trained
 	Params []model.Param
 
@@ -36,7 +36,7 @@ type Setup struct {
 // NewSetup is the setup of a job in this process.
 func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Job: c, Set: set, Weights: m.W, Slots: m.Slots,
-		Mem: m, Plan: plan.New(&c.Config, set.Rows), Schedule: plan.NewSchedule(&c.Config, c.Tuning.LR, set.Rows)}
+		Mem: m, Plan: plan.New(&c.Config, c.Tuning.Batch, set.Rows), Schedule: plan.NewSchedule(&c.Config, c.Tuning.LR, set.Rows)}
 	var err error
 	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err
@@ -48,10 +48,8 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	if n := model.Size(s.Params); n != len(m.W) {
 		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.W))
 	}
-	if !model.Registered(c.Model) {
-		if s.Spec, err = model.Resolve(c.TrainedOptions(set), set.Meta); err != nil {
-			return nil, err
-		}
+	if s.Spec, err = model.Resolve(c.TrainedOptions(set), set.Meta); err != nil {
+		return nil, err
 	}
 	n := c.Optimizer.Slots() * len(m.W)
 	for i := range m.Optimizers {
@@ -67,7 +65,7 @@ func (s *Setup) Order(rank int) data.Order { return s.Plan.Share(max(rank, 0)) }
 func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }
 
 // Momentum is that of the momentum optimizer.
-func (s *Setup) Momentum() float64 { return s.Job.UsedMomentum() }
+func (s *Setup) Momentum() float64 { return s.Job.Tuning.Momentum }
 
 // ChunkRows is the most examples that a chunk has.
 func (s *Setup) ChunkRows() int { return s.Plan.Chunk }

@@ -9,7 +9,7 @@ import (
 	"hogwild/hogwild/data"
 )
 
-// Spec is a built-in model with nothing left open.
+// Spec is a model with nothing left open. Of one that the program registered it has the name alone.
 type Spec struct {
 	Options  Options // what it was made from
 	Name     string  // softmax, logistic, hinge, linear, l1, mlp:WIDTHS
@@ -63,7 +63,7 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	}
 	name := o.Name
 	if _, ok := registry[name]; ok {
-		return Spec{}, fmt.Errorf("model: %s is the program's own model and has no Spec", name)
+		return Spec{Options: o, Name: name}, noOptions(name, o.Loss, o.Bias)
 	}
 	if f := family(name); f != nil {
 		return f.resolve(o, m)

@@ -125,7 +125,7 @@ func TestRegister(t *testing.T) {
 		"a loss":        second(New(Options{Name: "constant", Loss: "l1", Bias: true}, setOf(0))),
 		"a loss early":  second(Task("constant", "l1")),
 		"no bias":       second(New(Options{Name: "constant", Bias: false}, setOf(0))),
-		"a spec":        second(Resolve(Options{Name: "constant", Bias: true}, setOf(0))),
+		"a spec":        second(Resolve(Options{Name: "constant", Loss: "l1", Bias: true}, setOf(0))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "constant") {
 			t.Errorf("%s: %v", what, err)

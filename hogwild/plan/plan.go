@@ -39,10 +39,10 @@ type Plan struct {
 // blocks of the order, as far as the batch lets it.
 const chunkExamples = 1024
 
-// New is the plan for n training rows.
-func New(c *config.Config, n int) Plan {
+// New is the plan for n training rows, with so many examples a step.
+func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
-	p := Plan{N: n, Workers: c.Workers, batch: c.Batch, seed: c.Seed,
+	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed,
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous"}
 	p.Chunk = roundUp(roundUp(min(chunkExamples, n/128+1), data.BlockRows), p.batch)
 	if !p.Barrier {
@@ -56,7 +56,7 @@ func New(c *config.Config, n int) Plan {
 	if p.Shares {
 		p.steps = CeilDiv(p.Share(p.Workers-1).N, p.batch)
 	}
-	p.every = c.AverageEvery
+	p.every = c.Steps()
 	if p.every == 0 || p.every > p.steps {
 		p.every = p.steps
 	}

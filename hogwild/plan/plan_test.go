@@ -21,7 +21,7 @@ func anyPlan(t *rapid.T, modes, partitions []string) Plan {
 	}
 	small, some, many := rapid.IntRange(1, 70), rapid.IntRange(1, 6000), rapid.IntRange(130_000, 140_000)
 	n := rapid.OneOf(small, small, small, some, some, some, many).Draw(t, "n")
-	return New(&c, n)
+	return New(&c, c.Batch, n)
 }
 
 var (
@@ -230,7 +230,7 @@ func TestBarrierStepsAreGlobalBatches(t *testing.T) {
 
 func TestPlanByHand(t *testing.T) {
 	c := config.Config{Mode: config.MustMode("sync"), Partition: "ticket", Workers: 3, Batch: 4, AverageEvery: 2}
-	p := New(&c, 31) // 12 a step: steps of 12, 12 and 7; rounds of two steps and of one
+	p := New(&c, c.Batch, 31) // 12 a step: steps of 12, 12 and 7; rounds of two steps and of one
 	want := [][]Chunk{
 		{{Count: 8, First: 0, Seen: 31}, {Count: 8, First: 4, Seen: 31}, {Count: 8, First: 8, Seen: 31}},
 		{{Count: 4, First: 24, Seen: 55}, {Count: 3, First: 28, Seen: 55}, {Count: 0, First: 32, Seen: 55}},
@@ -249,7 +249,7 @@ func TestPlanByHand(t *testing.T) {
 	}
 
 	c = config.Config{Mode: config.MustMode("async"), Partition: "contiguous", Workers: 3, Batch: 5}
-	p = New(&c, 200) // shares of 66, 66 and 68, in chunks of 65
+	p = New(&c, c.Batch, 200) // shares of 66, 66 and 68, in chunks of 65
 	for i, w := range []struct{ rank, first, count int }{{0, 0, 65}, {0, 65, 1}, {1, 0, 65}, {1, 65, 1}, {2, 0, 65}, {2, 65, 3}} {
 		if got := p.At(0, i); got.Rank != w.rank || got.First != w.first || got.Count != w.count {
 			t.Errorf("chunk %d is %+v, want %+v", i, got, w)
@@ -260,7 +260,7 @@ func TestPlanByHand(t *testing.T) {
 	}
 
 	c = config.Config{Mode: config.MustMode("async"), Partition: "contiguous", Workers: 9, Batch: 1}
-	p = New(&c, 548) // shares of 60, the last of 68: its second chunk begins at 64
+	p = New(&c, c.Batch, 548) // shares of 60, the last of 68: its second chunk begins at 64
 	if got := p.At(2, p.Chunks()-1); got.First != 64 || got.Count != 4 || got.Seen != 3*548 {
 		t.Errorf("the last chunk is %+v; the others have %d examples", got, 8*60)
 	}

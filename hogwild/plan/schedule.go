@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"math"
 
 	"hogwild/hogwild/config"
@@ -25,10 +24,9 @@ const rateBlock = 64
 // Block is the first example of the block that seen is in.
 func (s Schedule) Block(seen int64) int64 { return seen &^ (rateBlock - 1) }
 
-// NewSchedule is that of a run at the learning rate lr, or, if that is 0, at the one asked for.
+// NewSchedule is that of a run of n rows at the learning rate lr.
 func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 	n = c.PartOf(n)
-	lr = cmp.Or(lr, c.LR)
 	return Schedule{kind: c.Schedule, lr: lr, min: min(lr, c.LRMin), decay: c.Decay,
 		n: float64(n), total: float64(n) * float64(c.Epochs)}
 }

@@ -25,7 +25,7 @@ func TestSchedules(t *testing.T) {
 		{"step", 0.8, 0, 0.5, map[int64]float64{0: 0.8, 999: 0.8, 1000: 0.4, 1999: 0.4, 2000: 0.2, 3999: 0.1}},
 		{"step", 0.8, 0.3, 0.5, map[int64]float64{1999: 0.4, 2000: 0.3}},
 	} {
-		s := NewSchedule(&config.Config{Schedule: c.kind, LR: c.lr, LRMin: c.min, Decay: c.decay, Epochs: 4}, 0, 1000)
+		s := NewSchedule(&config.Config{Schedule: c.kind, LR: c.lr, LRMin: c.min, Decay: c.decay, Epochs: 4}, c.lr, 1000)
 		for seen, want := range c.at {
 			if got := s.At(seen); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s from %v to %v, after %d examples: %v, want %v", c.kind, c.lr, c.min, seen, got, want)
@@ -36,7 +36,7 @@ func TestSchedules(t *testing.T) {
 
 func TestSchedulesFallAndStayAboveTheirEnd(t *testing.T) {
 	for _, kind := range []string{"constant", "cosine", "linear", "exp", "step"} {
-		s := NewSchedule(&config.Config{Schedule: kind, LR: 0.3, LRMin: 0.01, Decay: 0.1, Epochs: 7}, 0, 777)
+		s := NewSchedule(&config.Config{Schedule: kind, LR: 0.3, LRMin: 0.01, Decay: 0.1, Epochs: 7}, 0.3, 777)
 		last := 0.3
 		for seen := range int64(2 * 7 * 777) {
 			lr := s.At(seen)

@@ -30,6 +30,7 @@ type coordinator struct {
 // task is the job, and what it is carried out on: data, models, shared memory, folder.
 type task struct {
 	job         tuning.Job
+	options     Options
 	train, test *data.Set
 	lent        bool          // the sets are the caller's
 	owner       device.Owner  // of the device memory
@@ -87,13 +88,13 @@ type reporter struct {
 	loadTime time.Duration
 }
 
-func newCoordinator(c config.Config) *coordinator {
+func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Workers
-	return &coordinator{task: task{job: tuning.Job{Config: c}},
+	return &coordinator{task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
 			gone: make([]bool, n), respawn: make(chan int, n)},
 		saver:  saver{evaluated: make(chan evaluation, 1)},
-		report: reporter{display: newDisplay(c.Progress, c.Quiet), rates: make([]int64, n)}}
+		report: reporter{display: newDisplay(o.Progress, o.Quiet), rates: make([]int64, n)}}
 }
 
 // errDone ends a run that came to its end.

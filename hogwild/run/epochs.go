@@ -170,6 +170,9 @@ func (r *coordinator) record(e evaluation) {
 	r.epochs.last = &e.result
 	r.epochs.position.History = append(r.epochs.position.History, e.result)
 	r.report.display.epoch(e.result)
+	if r.options.OnEpoch != nil {
+		r.options.OnEpoch(e.result)
+	}
 	if err := errors.Join(r.report.metrics.Epoch(e.result), r.report.board.Epoch(e.result, r.instruments(), e.weights)); err != nil {
 		r.epochs.ended = err
 	}

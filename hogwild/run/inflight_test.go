@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// TestStepsInFlight: the law, with asynchrony simulated exactly. The target is 1.02
+// TestStepsInFlight: the limit, with asynchrony simulated exactly. The target is 1.02
 // times what serial training comes to in 5 epochs. With 132 steps of 8 examples in
 // flight, more than 4 times the epochs that serial training needs do not reach it at
 // any learning rate, and on centred inputs 2.5 times do.

@@ -44,8 +44,7 @@ func coordinate(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	c.Signals, c.Progress = true, os.Stderr
-	result, err := Run(context.Background(), c)
+	result, err := Run(context.Background(), c, Options{Signals: true, Progress: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

@@ -147,7 +147,7 @@ func sharedWeights(t *testing.T, c config.Config) *control.Weights {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := control.OpenWeights(seg, &tuning.Job{Config: c})
+		m, err := control.OpenWeights(seg, tuning.AsAsked(c))
 		if err != nil { // of an earlier run, in another mode
 			seg.Close()
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
 )
 
 // prepare does all that can fail because of what the user gave, before any process
@@ -40,7 +42,7 @@ func (r *coordinator) prepare() error {
 	}
 	r.world, err = control.Create(control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
 		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
-		CPUProfile: r.job.CPUProfile, Trace: r.job.Trace})
+		CPUProfile: r.options.CPUProfile, Trace: r.options.Trace})
 	if err != nil {
 		return err
 	}
@@ -87,25 +89,20 @@ func (r *task) load() error {
 	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
 	}
-	if !model.Registered(c.Model) {
-		spec, err := model.Resolve(c.ModelOptions(), r.train.Meta)
-		if err != nil {
-			return config.Usage("%w", err)
-		}
-		c.Model, c.Loss = spec.Name, string(spec.Loss)
-		if err := c.CheckFamily(spec.Family()); err != nil {
-			return err
-		}
+	spec, err := model.Resolve(c.ModelOptions(), r.train.Meta)
+	if err != nil {
+		return config.Usage("%w", err)
 	}
-	if err := c.CheckWrite(model.FamilyOf(c.Model), r.train.Kind); err != nil {
+	c.Model, c.Loss = spec.Name, string(spec.Loss)
+	if err := errors.Join(c.CheckFamily(spec.Family()), c.CheckWrite(spec.Family(), r.train.Kind)); err != nil {
 		return err
 	}
-	c.FillBatch(r.train.Kind)
 	plain, err := model.New(c.ModelOptions(), r.train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	if c.Tuning, err = c.Choose(r.train); err != nil {
+	facts := tuning.Measure(&c.Config, spec, plain, r.train)
+	if c.Tuning, err = tuning.Choose(&c.Config, spec, facts, tuning.Machine{Cores: runtime.NumCPU()}); err != nil {
 		return err
 	}
 	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
@@ -134,7 +131,7 @@ func (r *coordinator) begin() error {
 	r.epochs.position = rundir.Position{Epoch: 1}
 	if r.job.Resume == "" {
 		r.first.Init(r.mem.W, r.job.Seed)
-		if c, ok := model.CenteredOf(r.trained); ok && r.job.MergesCentered() {
+		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}
 		return nil

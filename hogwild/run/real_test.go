@@ -70,7 +70,7 @@ func TestRealSets(t *testing.T) {
 			cfg := defaults()
 			cfg.Data, cfg.Run, cfg.SaveEvery = realData(t, c.data), t.TempDir(), "0"
 			c.set(&cfg)
-			r, err := Run(context.Background(), cfg)
+			r, err := Run(context.Background(), cfg, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestPublishedAveraging(t *testing.T) {
 	c := defaults()
 	c.Data, c.Run, c.Model = realData(t, "mnist"), t.TempDir(), "mlp:128"
 	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", config.MustMode("sync"), "momentum", .05, 3
-	r, err := Run(context.Background(), c)
+	r, err := Run(context.Background(), c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestExactOptimum(t *testing.T) {
 		c.Data, c.Run, c.Model, c.Bias, c.L2 = path, t.TempDir(), "logistic", false, 1e-4
 		c.Workers, c.Batch, c.Mode, c.AverageEvery = 2, 1, config.MustMode(mode), 16
 		c.Epochs, c.LR, c.Schedule, c.Decay, c.SaveEvery = 20, .05, "exp", .75, "0"
-		if _, err := Run(context.Background(), c); err != nil {
+		if _, err := Run(context.Background(), c, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		_, tensors, err := rundir.ReadTensors(filepath.Join(c.Run, "weights.safetensors"))

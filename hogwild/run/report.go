@@ -20,7 +20,7 @@ import (
 // result is the report.
 func (r *coordinator) result() rundir.Result {
 	c := &r.job
-	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Batch,
+	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Tuning.Batch,
 		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost, Seed: c.Seed,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
@@ -43,13 +43,13 @@ func (r *coordinator) result() rundir.Result {
 		w := &res.PerWorker[rank]
 		w.Rate = float64(w.Examples) / max(float64(r.world.Rank(rank, control.RankTrained))/1e9, 1e-9)
 	}
-	if c.Timing {
+	if r.options.Timing {
 		res.Timing = r.timing()
 	}
 	return res
 }
 
-// tell writes to the result what the law has made of the run.
+// tell writes to the result what the run has decided for itself.
 func tell(r *rundir.Result, c *tuning.Job) {
 	l := c.Tuning
 	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
@@ -58,7 +58,7 @@ func tell(r *rundir.Result, c *tuning.Job) {
 	if c.Optimizer == config.Momentum {
 		r.MomentumUsed = l.Momentum
 	}
-	r.Rate = strings.Join(l.Changes(c), "; ")
+	r.Rate = strings.Join(c.Changes(), "; ")
 }
 
 // scores sets why the run ended early and how well it predicts; of one that diverged, the
@@ -114,7 +114,7 @@ func (r *task) header() []string {
 		what += fmt.Sprintf(", %d classes", n)
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
-		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Batch, c.Optimizer, c.LR, r.dir)}
+		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}
 	for _, note := range r.notes() {
 		head = append(head, "note: "+note)
 	}

@@ -116,7 +116,7 @@ func TestResumeByTime(t *testing.T) {
 		}
 		before := belongings(t)
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond+within(60*time.Millisecond))
-		got, err := Run(ctx, parts)
+		got, err := Run(ctx, parts, Options{})
 		stop()
 		left(t, before)
 		if err == nil {

@@ -15,6 +15,7 @@
 //	display.go      progress
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor
+//	options.go      Options
 //	backend.go      where the weights are
 //	child.go        processes that a run has started
 package run
@@ -38,27 +39,28 @@ import (
 
 // Run trains c.Model on c.Data with c.Workers processes, which are this program
 // started again: see IsWorker. It returns when all epochs are done, a target is
-// reached, ctx is cancelled or, with c.Signals, on Ctrl-C and SIGTERM; then what was
+// reached, ctx is cancelled or, with o.Signals, on Ctrl-C and SIGTERM; then what was
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
 // (before any process was started), ErrDiverged, ErrInterrupted or ErrTerminated.
-func Run(ctx context.Context, c config.Config) (rundir.Result, error) {
-	if err := c.Validate(); err != nil {
+func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
+	c, err := c.Resolve()
+	if err != nil {
 		return rundir.Result{}, err
 	}
 	if err := errors.Join(mayStart(), ready()); err != nil {
 		return rundir.Result{}, err
 	}
-	return newCoordinator(c).run(ctx)
+	return newCoordinator(c, o).run(ctx)
 }
 
-// run is Run of a valid configuration.
+// run is Run of a resolved configuration.
 func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		return rundir.Result{}, err
 	}
 	signals := make(chan os.Signal, 1)
-	if r.job.Signals {
+	if r.options.Signals {
 		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 		defer signal.Stop(signals)
 	}
@@ -76,16 +78,15 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
-	if r.job.Dashboard != "" { // quiet or not: nobody can guess the port
-		r.report.display.warn("dashboard " + r.job.Dashboard)
+	if r.options.Dashboard != "" { // quiet or not: nobody can guess the port
+		r.report.display.warn("dashboard " + r.options.Dashboard)
 	}
 	r.report.display.start(r.header()...)
-	law := &r.job.Tuning
-	lines := law.Header(&r.job)
+	lines := r.job.Header()
 	if text := r.job.MergeText(); text != "" && r.job.Workers > 1 {
 		lines = append([]string{text}, lines...)
 	}
-	for _, line := range append(lines, law.Changes(&r.job)...) {
+	for _, line := range append(lines, r.job.Changes()...) {
 		r.report.display.event(line)
 	}
 	if r.epochs.position.Within {

@@ -22,7 +22,7 @@ func TestCopiesReachTheAccuracy(t *testing.T) {
 		c := stepConfig("logistic", workers)
 		c.Data, c.Run, c.SaveEvery = path, t.TempDir(), "0"
 		c.LR, c.Schedule, c.Epochs = .02, "cosine", 5
-		r, err := Run(context.Background(), c)
+		r, err := Run(context.Background(), c, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func train(t *testing.T, c config.Config) rundir.Result {
 func try(t *testing.T, c config.Config) (rundir.Result, error) {
 	t.Helper()
 	before := belongings(t)
-	result, err := Run(t.Context(), c)
+	result, err := Run(t.Context(), c, Options{})
 	left(t, before)
 	return result, err
 }
@@ -87,7 +87,7 @@ func start(t *testing.T, c config.Config) *trial {
 	r := &trial{t: t, c: c, before: belongings(t), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		r.result, r.err = Run(ctx, c)
+		r.result, r.err = Run(ctx, c, Options{})
 	}()
 	t.Cleanup(func() { // if the test failed
 		stop()

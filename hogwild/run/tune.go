@@ -50,11 +50,12 @@ type tuner struct {
 }
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum,
-// by short runs. It returns c with them, and the trials in order; c.Progress gets a
+// by short runs. It returns c with them, and the trials in order; o.Progress gets a
 // line of each. The learning rate is not capped any more: what the cap estimates has
-// been measured. Errors are those of Run, and with c.Signals it ends as Run does.
-func Tune(ctx context.Context, c config.Config) (config.Config, []Trial, error) {
-	if err := c.Validate(); err != nil {
+// been measured. Errors are those of Run, and with o.Signals it ends as Run does.
+func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
+	short, err := c.Resolve()
+	if err != nil {
 		return c, nil, err
 	}
 	if c.Resume != "" {
@@ -64,19 +65,18 @@ func Tune(ctx context.Context, c config.Config) (config.Config, []Trial, error) 
 		return c, nil, err
 	}
 	if c.LRCap == "auto" {
-		c.LRCap = "off"
+		c.LRCap, short.LRCap = "off", "off"
 	}
-	t := &tuner{ctx: ctx, c: c, data: newCoordinator(c), signals: make(chan os.Signal, 1)}
+	t := &tuner{ctx: ctx, c: short, data: newCoordinator(short, o), signals: make(chan os.Signal, 1)}
 	defer t.data.close()
 	if err := t.data.load(); err != nil {
 		return c, nil, err
 	}
-	var err error
 	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
 		return c, nil, err
 	}
 	defer os.RemoveAll(t.folder)
-	if c.Signals { // between two short runs; within one, it sees to them itself
+	if o.Signals { // between two short runs; within one, it sees to them itself
 		signal.Notify(t.signals, syscall.SIGINT, syscall.SIGTERM)
 		defer signal.Stop(t.signals)
 	}
@@ -91,11 +91,10 @@ func Tune(ctx context.Context, c config.Config) (config.Config, []Trial, error) 
 // epoch, or as many epochs as it takes.
 func (t *tuner) shorten() {
 	c, rows := &t.c, t.data.train.Rows
-	want := max(tuneExamples, tuneSteps*t.data.job.Batch*c.Workers)
+	want := max(tuneExamples, tuneSteps*t.data.job.Tuning.Batch*c.Workers)
 	c.Sample = min(rows, want)
 	c.Epochs = min(c.Epochs, plan.CeilDiv(want, c.Sample))
-	c.Progress, c.SaveEvery, c.TargetLoss, c.TargetAccuracy = nil, "0", 0, 0
-	c.Timing, c.CPUProfile, c.Trace = false, "", ""
+	c.SaveEvery, c.TargetLoss, c.TargetAccuracy = "0", 0, 0
 	t.say("tuning: short runs of %s examples, %s, %s", human.Count(int64(c.Sample*c.Epochs)), human.Plural(c.Workers, "worker"), c.Mode)
 }
 
@@ -189,7 +188,7 @@ func (t *tuner) try(lr, momentum float64) error {
 	c := t.c
 	c.LR, c.LRMin, c.Momentum = lr, c.LRMin*lr/c.LR, momentum
 	c.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
-	r := newCoordinator(c)
+	r := newCoordinator(c, Options{Signals: t.data.options.Signals})
 	r.train, r.test, r.lent = t.data.train, t.data.test, true
 	result, err := r.run(t.ctx)
 	tr := Trial{LR: lr, Momentum: momentum, Loss: r.epochs.late, Seconds: result.Seconds}

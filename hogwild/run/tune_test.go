@@ -34,12 +34,12 @@ func TestTune(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			var text bytes.Buffer
 			settings := defaults()
-			settings.Data, settings.Workers, settings.Epochs, settings.Progress = c.data, 2, 3, &text
+			settings.Data, settings.Workers, settings.Epochs = c.data, 2, 3
 			if c.edit(&settings); !strings.HasPrefix(c.data, "digits") {
 				settings.Data = realData(t, c.data)
 			}
 			before := belongings(t)
-			tuned, trials, err := Tune(t.Context(), settings)
+			tuned, trials, err := Tune(t.Context(), settings, Options{Progress: &text})
 			left(t, before)
 			if err != nil {
 				t.Fatal(err)
@@ -55,7 +55,6 @@ func TestTune(t *testing.T) {
 			if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
 				t.Errorf("files are left behind: %v (%v)", files, err)
 			}
-			settings.Progress, tuned.Progress = nil, nil
 			plain, err := try(t, withRun(settings, t.TempDir()))
 			if errors.Is(err, config.ErrDiverged) {
 				plain.TrainLoss = math.Inf(1)
@@ -78,7 +77,7 @@ func TestTuneStops(t *testing.T) {
 	c := quick(t)
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, _, err := Tune(ctx, c); !errors.Is(err, config.ErrInterrupted) {
+	if _, _, err := Tune(ctx, c, Options{}); !errors.Is(err, config.ErrInterrupted) {
 		t.Errorf("error %v, want ErrInterrupted", err)
 	}
 	left(t, before)
@@ -86,7 +85,7 @@ func TestTuneStops(t *testing.T) {
 		t.Errorf("files are left behind: %v (%v)", files, err)
 	}
 	c.Resume = c.Run
-	if _, _, err := Tune(t.Context(), c); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "leave one of them out") {
+	if _, _, err := Tune(t.Context(), c, Options{}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "leave one of them out") {
 		t.Errorf("tuning a run that is resumed: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ func freshWorld(t *testing.T, n int, edit func(*config.Config)) *control.Block {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	w, err := control.Create(control.Header{Version: config.Version, Job: tuning.Job{Config: c}, Rows: n})
+	w, err := control.Create(control.Header{Version: config.Version, Job: *tuning.AsAsked(c), Rows: n})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,8 +133,8 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	if s.Pos.Within { // the epoch must be cut into the same chunks, in the same order
 		fields = append(fields, []field{
 			{"mode", was.Mode, c.Mode}, {"average", was.Average, c.Average},
-			{"batch", was.Batch, c.Batch}, {"partition", was.Partition, c.Partition},
-			{"average-every", was.AverageEvery, c.AverageEvery}}...)
+			{"batch", was.Tuning.Batch, c.Tuning.Batch}, {"partition", was.Partition, c.Partition},
+			{"average-every", was.Steps(), c.Steps()}}...)
 		if c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
 			fields = append(fields, field{"workers", was.Workers, c.Workers})
 		}
@@ -152,7 +152,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
-	return toPlain(trained, s.W, s.Mean, s.Config.MergesCentered())
+	return toPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
 }
 
 // SaveWeights writes the plain weights, the tensors params, into the run folder.
@@ -181,7 +181,7 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	meta["hogwild.position"] = string(pos)
 	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
 	if s.Config.Tuning.Center {
-		meta[metaForm] = formOf(s.Config.MergesCentered())
+		meta[metaForm] = formOf(s.Config.Tuning.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
 	}
 	if s.Pos.Within {
@@ -277,6 +277,9 @@ func ReadSnapshot(dir string) (*saved, error) {
 	if err == nil && f.Pos == nil {
 		err = fmt.Errorf("%s: holds weights but no position to go on from", path)
 	}
+	if err == nil && f.Config.Tuning.Batch == 0 { // "law" was the name of what a run decides for itself
+		err = fmt.Errorf("%s: was written by an earlier hogwild, in another form; eval reads its weights, but only that hogwild goes on", path)
+	}
 	if err != nil {
 		return nil, config.Usage("resume: %w", err)
 	}
@@ -291,7 +294,7 @@ func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos}
 	var errs [5]error
 	s.W, errs[0] = f.Weights(params)
-	merged := c.MergesCentered()
+	merged := c.Tuning.MergesCentered()
 	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
 		s.W, errs[0] = exact.Floats()
 		if errs[0] == nil {
@@ -320,7 +323,6 @@ func SavedConfig(dir string) (config.Config, error) {
 		return config.Config{}, err
 	}
 	f.Config.Resume, f.Config.Run = dir, dir
-	f.Config.MergeEvery = cmp.Or(f.Config.MergeEvery, "auto") // had another name once
 	return f.Config.Config, nil
 }
 

@@ -1,7 +1,8 @@
 package tuning
 
 import (
-	"math"
+	"cmp"
+	"strconv"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -12,35 +13,49 @@ import (
 // vectors, and may be chance.
 const worthCentring = 0.8
 
-// settleCenter decides whether the run centres its inputs, and if so, sets Lambda to
-// that of the centred ones.
-func (c *Job) settleCenter(l *Tuning, set *data.Set, sample []data.Row) error {
-	if c.Center == "off" || c.Center == "auto" && (set.Kind == data.Sparse || c.writesInPlace()) {
-		return nil
+// centers decides whether the run learns on inputs less their means. CenteredLambda is 0
+// where it cannot, and for sparse rows unless told to.
+func centers(c *config.Config, f Facts) bool {
+	return f.CenteredLambda > 0 && (c.Center == "on" || f.CenteredLambda < worthCentring*f.RawLambda)
+}
+
+// triesCentring tells whether it is to be measured what centring does.
+func triesCentring(c *config.Config, spec model.Spec, kind string) bool {
+	asked := c.Center == "on" || c.Center == "auto" && kind != data.Sparse
+	return asked && mayCenter(c, spec, kind) == nil
+}
+
+// mayCenter is what is wrong with center on.
+func mayCenter(c *config.Config, spec model.Spec, kind string) error {
+	noConstant := func(without string) error {
+		return config.Usage("center on: %s has no constant to make up for the means; leave center at auto", without)
 	}
-	if set.Kind == data.Sparse && c.GPU != "" {
+	switch {
+	case !spec.Family().Layered() || kind == data.Pairs:
+		return noConstant("the model " + c.Model)
+	case kind == data.Sparse && c.GPU != "":
 		return config.Usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
-	}
-	if c.Center == "on" && c.writesInPlace() {
+	case c.AsyncOnCores() && c.Workers > 1 && c.MergeEvery == "1":
 		return config.Usage("center on: with merge-every 1 the %d workers write V, s and k in place, and diverge when updates of V alone are lost; leave merge-every at auto, or center", c.Workers)
-	}
-	if err := c.MayCenter("a model without bias", c.Bias); err != nil || !c.Bias || !c.Centres() {
-		return err
-	}
-	centred := eigenvalue(sample, set.Features, set.Mean, math.Sqrt(l.BiasStep), c.Seed)
-	if c.Center == "on" || centred < worthCentring*l.Lambda {
-		l.Center, l.Lambda = true, centred
+	case !c.Bias:
+		return noConstant("a model without bias")
+	case !c.Centres():
+		return config.Usage("center on: it is for plain sgd without l1, l2 and averaged gradients; leave center at auto, or those out")
 	}
 	return nil
 }
 
-// TrainedOptions are the options of the model that the run trains; those of the model that
-// it leaves behind are ModelOptions.
-func (c *Job) TrainedOptions(set *data.Set) model.Options {
-	o := c.ModelOptions()
-	o.BiasStep = float32(c.Tuning.BiasStep)
-	if c.Tuning.Center {
-		o.Center, o.Mean = true, set.Mean
+// biasStep is the step of the bias. Where rows are sparse and short (words of
+// a text, scaled to length 1), the bias's column of ones is by far the longest
+// direction, and it alone would decide how many steps in flight are borne.
+func biasStep(c *config.Config, f Facts) float64 {
+	if step, err := strconv.ParseFloat(c.BiasStep, 64); err == nil {
+		return step
 	}
-	return o
+	return cmp.Or(min(1, f.FeaturesLambda), 1)
+}
+
+// scalesBias tells whether the bias may have a step of its own.
+func scalesBias(c *config.Config, spec model.Spec) bool {
+	return spec.Family() == model.Linear && c.Bias && c.Optimizer == config.SGD && !c.AveragesGradients()
 }

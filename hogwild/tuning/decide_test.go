@@ -1,21 +1,24 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // dense are facts of bytes of ten even classes; words those of short sparse rows of two; values
-// those of a regression.
+// those of a regression; even ones of dense inputs that gain nothing by centring.
 var (
-	denseFacts = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, RawLambda: 40, Lambda: 5, RowNorm: 60, Squares: 60, Curvature: .1, Center: true, BiasStep: 1}
-	rawFacts   = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, RawLambda: 40, Lambda: 40, RowNorm: 100, Squares: 1700, Curvature: .1, BiasStep: 1}
-	wordFacts  = Facts{Kind: data.Sparse, Rows: 25000, Features: 90000, RawLambda: 1, Lambda: .05, RowNorm: 1, Squares: .0025, Curvature: .25, BiasStep: .025}
-	valueFacts = Facts{Kind: data.Floats, Rows: 20000, Features: 8, RawLambda: 4, Lambda: 4, RowNorm: 200, Squares: 20, Curvature: 2, BiasStep: 1}
-	noFacts    = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, BiasStep: 1}
+	denseFacts = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 7850, RawLambda: 40, CenteredLambda: 5, RowNorm: 60, Squares: 60, Curvature: .1}
+	evenFacts  = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 7850, RawLambda: 5, RowNorm: 60, Squares: 60, Curvature: .1}
+	rawFacts   = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 7850, RawLambda: 40, RowNorm: 100, Squares: 1700, Curvature: .1}
+	wordFacts  = Facts{Kind: data.Sparse, Rows: 25000, Features: 90000, Weights: 90001, Steps: true, Copied: true, FeaturesLambda: .025, RawLambda: .05, RowNorm: 1, Squares: .0025, Curvature: .25}
+	valueFacts = Facts{Kind: data.Floats, Rows: 20000, Features: 8, Weights: 9, RawLambda: 4, RowNorm: 200, Squares: 20, Curvature: 2}
+	noFacts    = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 50000}
 )
 
 // Models, and the loss and batch that they have.
@@ -76,13 +79,13 @@ var decisions = []struct {
 	{"regression, many in flight", valueFacts, 1, func(c *config.Config) { linear(c); c.Workers, c.Mode = 1, config.MustMode("delayed:131") }, "132 4.91 0.0354 0.000744 0.9 0 true"},
 	{"regression, single examples", valueFacts, 2, func(c *config.Config) { linear(c); c.Batch = 1 }, "2 4.75 0.00125 0.00125 0.9 19 true"},
 	{"l1 has no curvature", noFacts, 8, func(c *config.Config) { c.Model, c.Loss, c.Workers, c.LR = "l1", "l1", 8, 9 }, "8 0 0 9 0.9 0 false"},
-	{"adam", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adam", 8, 9 }, "8 0 0 9 0.9 0 false"},
-	{"adagrad", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adagrad", 8, 9 }, "8 0 0 9 0.9 0 false"},
-	{"momentum", denseFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer = "momentum" }, "2 7.85 0.171 0.01 0.9 31 false"},
-	{"momentum, capped", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "momentum", 8, 1 }, "8 0.0785 0.171 0.0393 0.9 1 true"},
-	{"momentum corrected", denseFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "4 31.4 0.683 0.01 0.6 55 false"},
-	{"momentum corrected on two cores", denseFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "2 15.7 0.341 0.01 0.8 27 false"},
-	{"momentum corrected to none", denseFacts, 16, func(c *config.Config) {
+	{"adam", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adam", 8, 9 }, "8 0 0 9 0.9 0 false"},
+	{"adagrad", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "adagrad", 8, 9 }, "8 0 0 9 0.9 0 false"},
+	{"momentum", evenFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer = "momentum" }, "2 7.85 0.171 0.01 0.9 31 false"},
+	{"momentum, capped", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.LR = "momentum", 8, 1 }, "8 0.0785 0.171 0.0393 0.9 1 true"},
+	{"momentum corrected", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "4 31.4 0.683 0.01 0.6 55 false"},
+	{"momentum corrected on two cores", evenFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 4, true }, "2 15.7 0.341 0.01 0.8 27 false"},
+	{"momentum corrected to none", evenFacts, 16, func(c *config.Config) {
 		softmax(c)
 		c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 16, true
 	}, "16 78.5 1.71 0.01 0 26 false"},
@@ -100,14 +103,15 @@ func TestDecide(t *testing.T) {
 			c := config.Default()
 			c.Batch, c.Workers = 64, 2
 			x.edit(&c)
-			job := Job{Config: c}
-			l := job.decide(x.facts, Machine{Cores: x.cores})
+			spec := model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}
+			l, err := Choose(&c, spec, x.facts, Machine{Cores: x.cores})
 			got := fmt.Sprintf("%d %.3g %.3g %.3g %.3g %d %t", l.InFlight, l.MaxInFlight, l.MaxLR, l.LR, l.Momentum, l.Hold, l.Capped)
-			if got != x.want {
-				t.Errorf("%s, want %s", got, x.want)
+			if got != x.want || err != nil {
+				t.Errorf("%s, %v, want %s", got, err, x.want)
 			}
-			if l.Center != x.facts.Center || l.BiasStep != x.facts.BiasStep || l.Lambda != x.facts.Lambda || l.Raw != x.facts.RawLambda {
-				t.Errorf("what was measured did not come through: %+v of %+v", l, x.facts)
+			center, lambda := x.facts.CenteredLambda > 0, cmp.Or(x.facts.CenteredLambda, x.facts.RawLambda)
+			if step := cmp.Or(x.facts.FeaturesLambda, 1); l.Center != center || l.BiasStep != step || l.Lambda != lambda || l.Raw != x.facts.RawLambda {
+				t.Errorf("%+v of %+v", l, x.facts)
 			}
 		})
 	}

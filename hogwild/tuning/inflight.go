@@ -18,12 +18,15 @@ import (
 // than cores take turns, and have a step in flight only when it is theirs. In ordered mode a
 // gradient waits until those of all other workers are applied, and in locked mode workers
 // that wait for a lock hold a gradient already: there all workers count.
-func (c *Job) inFlight(m Machine) int {
+func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 	switch {
 	case c.Mode.Kind == config.Sync:
 		return 1 // within a replica, or all workers' gradients in one step
-	case c.GPU != "":
+	case c.InFlight > 0:
 		return c.InFlight
+	case c.GPU != "":
+		each := min(onGPU, f.Rows/(wavesAnEpoch*batch)) / c.OnGPUs() // of a worker
+		return c.OnGPUs() * max(1, each)
 	case c.Mode.Kind == config.Delayed:
 		return c.Mode.Delay + 1
 	}
@@ -31,7 +34,7 @@ func (c *Job) inFlight(m Machine) int {
 	if c.Mode.Kind == config.Async || c.Mode.Kind == config.Atomic {
 		w = min(w, max(1, m.Cores))
 	}
-	return max(w, c.localSteps())
+	return max(w, localSteps(c, batch))
 }
 
 // localSteps is what the steps count for that w workers take on their copies, M each between
@@ -44,9 +47,9 @@ func (c *Job) inFlight(m Machine) int {
 // is at the bound. Two workers never go further than to the other side, but an update is
 // late all the same, by the M steps that the other takes from one merge to the next: so they
 // count M.
-func (c *Job) localSteps() int {
+func localSteps(c *config.Config, batch int) int {
 	m, err := strconv.Atoi(c.MergeEvery)
-	if err != nil || m == 1 || c.Mode.Kind != config.Async || c.Batch != 1 || c.Workers == 1 {
+	if err != nil || m == 1 || c.Mode.Kind != config.Async || batch != 1 || c.Workers == 1 {
 		return 1
 	}
 	return int(float64(m) * perLocalStep(c.Workers))
@@ -60,42 +63,40 @@ func perLocalStep(w int) float64 {
 	return math.Pi / 2 / -math.Log(1-2/float64(w))
 }
 
-// An epoch has so many times the steps that are in flight, or more: most of them are to
+// wavesAnEpoch: where nobody says, an epoch on a GPU has so many times the steps that are in flight, or more: most of them are to
 // see what the others have learnt.
 const wavesAnEpoch = 8
 
-// fillGPU sets for a run on GPUs what nobody did: how many steps are under way at once,
-// and of how many examples. More of either converge slower than they compute faster.
-func (c *Job) fillGPU(l *Tuning, f Facts) {
-	if c.GPU == "" {
-		return
+// stepBatch is the examples of a step: those asked for, or, where nobody did, on a GPU those
+// that suit it. Elsewhere a step of plain SGD that touches a few weights only is taken example
+// by example: more of them converge slower and gain nothing.
+func stepBatch(c *config.Config, spec model.Spec, kind string, onGPU int) int {
+	switch batch := c.AskedBatch(); {
+	case batch > 0:
+		return batch
+	case c.GPU != "":
+		return onGPU
+	case spec.Family().Short(kind) && c.Optimizer == config.SGD && !c.AveragesGradients():
+		return 1
 	}
-	flight, batch := c.onGPU(l, f)
-	if c.Mode.Kind == config.Sync {
-		flight, batch = c.OnGPUs(), 64
-	}
-	if c.Batch == 0 {
-		c.Batch = batch
-	}
-	if c.InFlight == 0 {
-		each := min(flight, f.Rows/(wavesAnEpoch*c.Batch)) / c.OnGPUs() // of a worker
-		c.InFlight = c.OnGPUs() * max(1, each)
-	}
+	return 64
 }
 
 // gpuShare is lr lambda h C beyond which a GPU is given small steps. It is many times what
 // costs nothing: a GPU is faster by more than what a late step loses.
 const gpuShare = 10
 
-// onGPU are the steps in flight, and their examples, with which a model came to a given
+// inFlightOnGPU are the steps in flight, and their examples, with which a model came to a given
 // loss soonest when asynchrony was simulated with exact delays (docs/asynchrony.md). An
 // H200 has 132 multiprocessors, each of which takes a step of a dense model.
 //
 // Past gpuShare steps of eight examples take the weights no further than steps of one.
-func (c *Job) onGPU(l *Tuning, f Facts) (flight, batch int) {
-	family := model.FamilyOf(c.Model)
+func inFlightOnGPU(c *config.Config, spec model.Spec, f Facts, centered bool, lambda float64) (flight, batch int) {
+	family := spec.Family()
 	mlp := family == model.Perceptron
 	switch short := family.Short(f.Kind); {
+	case c.Mode.Kind == config.Sync:
+		return c.OnGPUs(), 64
 	case short && c.Optimizer != config.SGD:
 		return 32, 64 // each step moves all weights
 	case f.Kind == data.Pairs: // two steps on one row or column at once should be rare
@@ -106,9 +107,9 @@ func (c *Job) onGPU(l *Tuning, f Facts) (flight, batch int) {
 		return 32, 4
 	case c.Optimizer != config.SGD:
 		return 32, 8
-	case !l.Center && (mlp || c.Batch > 1):
+	case !centered && (mlp || c.AskedBatch() > 1):
 		return 64, 1
-	case !l.Center || mlp || l.Lambda*l.Curvature*c.LR*132 > gpuShare:
+	case !centered || mlp || lambda*f.Curvature*c.LR*132 > gpuShare:
 		return 132, 1
 	}
 	return 132, 8

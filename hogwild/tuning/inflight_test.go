@@ -5,16 +5,17 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
-// TestFillGPU: how many steps are in flight, and of how many examples, by what is trained.
-func TestFillGPU(t *testing.T) {
+// TestInFlightOnGPU: how many steps are in flight, and of how many examples, by what is trained.
+func TestInFlightOnGPU(t *testing.T) {
 	matrix, graph, sparse, dense := data.Meta{Kind: data.Pairs, Shape: []int{500, 30000}, Features: 30500},
 		data.Meta{Kind: data.Pairs, Features: 100}, data.Meta{Kind: data.Sparse}, data.Meta{Kind: data.Bytes}
 	for _, x := range []struct {
 		name          string
 		meta          data.Meta
-		law           Tuning
+		tuning        Tuning
 		edit          func(*config.Config)
 		flight, batch int
 	}{
@@ -31,7 +32,7 @@ func TestFillGPU(t *testing.T) {
 		{"sparse momentum", sparse, Tuning{Lambda: 7}, func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 32, 64},
 		{"factor", matrix, Tuning{}, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
 		{"cut", graph, Tuning{}, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
-		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 3, 64},
+		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 1, 64},
 		{"asked for", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
 		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
 	} {
@@ -44,12 +45,12 @@ func TestFillGPU(t *testing.T) {
 			if c.Limit > 0 {
 				rows = c.Limit
 			}
-			c.FillBatch(x.meta.Kind)
-			j := Job{Config: c}
-			j.fillGPU(&x.law, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape})
-			c = j.Config
-			if c.InFlight != x.flight || c.Batch != x.batch {
-				t.Errorf("%d steps of %d examples, want %d of %d", c.InFlight, c.Batch, x.flight, x.batch)
+			spec, f := model.Spec{Name: c.Model}, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape, Curvature: x.tuning.Curvature}
+			flight, batch := inFlightOnGPU(&c, spec, f, x.tuning.Center, x.tuning.Lambda)
+			batch = stepBatch(&c, spec, f.Kind, batch)
+			flight = inFlight(&c, f, Machine{Cores: 2}, batch, flight)
+			if flight != x.flight || batch != x.batch {
+				t.Errorf("%d steps of %d examples, want %d of %d", flight, batch, x.flight, x.batch)
 			}
 		})
 	}

@@ -1,10 +1,15 @@
 package tuning
 
-import "hogwild/hogwild/config"
+import (
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
 
 // Tuning is what a run decides for itself. The coordinator works it out from the settings and the
 // training data, and every process of the run has the same.
 type Tuning struct {
+	Batch       int     `json:"batch"`         // examples per worker and step
 	Lambda      float64 `json:"lambda"`        // of the inputs as the run learns on them, the bias's column included; 0: nothing is known of this model
 	Raw         float64 `json:"raw"`           // lambda of the inputs as they are
 	Curvature   float64 `json:"curvature"`     // h of the loss at the outputs: see lossCurvature; 0: none
@@ -22,40 +27,30 @@ type Tuning struct {
 	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
 }
 
-// Facts are what is measured of the training data. Of a model on which the inputs' spectrum says
-// nothing, the numbers are 0.
-type Facts struct {
-	Kind     string
-	Rows     int
-	Features int
-	Shape    []int
+// MergesCentered tells whether the weights that workers share are centred ones in their merged
+// form: see model.Centered.
+func (t *Tuning) MergesCentered() bool { return t.Center && t.MergeEvery > 1 }
 
-	RawLambda float64 // largest eigenvalue of E[x x'] of the inputs as they are, with the bias's column
-	Lambda    float64 // of the inputs as the run learns on them
-	RowNorm   float64 // R2, see rowNorm
-	Squares   float64 // see squaredNorm
-	Curvature float64 // see lossCurvature
-
-	Center   bool    // the inputs are learned on less their means
-	BiasStep float64 // of the bias
-}
-
-// Machine is what a run has to run on.
-type Machine struct {
-	Cores int // that this process may use
-}
-
-// Job is a run as all its processes know it: what the user asked for, and what the run makes
-// of it. Its JSON form is one object, with what was decided beside the settings.
+// Job is a run as all its processes know it: what the user asked for, with the workers, the model and
+// the loss that it left open, and what the run makes of it. Its JSON form is one object. What both
+// parts have, as the batch, is named with its part.
 type Job struct {
 	config.Config
-	Tuning Tuning `json:"law"`
+	Tuning `json:"tuning"`
 }
 
-// UsedMomentum is the one that the run uses; without a Tuning, the one asked for.
-func (c *Job) UsedMomentum() float64 {
-	if c.Tuning.LR == 0 {
-		return c.Momentum
+// AsAsked is the job that takes the settings as they are.
+func AsAsked(c config.Config) *Job {
+	return &Job{c, Tuning{Batch: c.AskedBatch(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1, MergeEvery: 1, BiasMergeEvery: 1}}
+}
+
+// TrainedOptions are the options of the model that the run trains; those of the model that
+// it leaves behind are ModelOptions.
+func (j *Job) TrainedOptions(set *data.Set) model.Options {
+	o := j.ModelOptions()
+	o.BiasStep = float32(j.Tuning.BiasStep)
+	if j.Tuning.Center {
+		o.Center, o.Mean = true, set.Mean
 	}
-	return c.Tuning.Momentum
+	return o
 }

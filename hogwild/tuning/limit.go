@@ -25,8 +25,8 @@ const stableShare = 0.25
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
 // curvature falls as a model learns it is the bound itself; that of the squared loss does not fall. The hinge
 // loss has bounded gradients and hardly any curvature: its best rates with many steps in flight were 8 to 16.
-func capShare(loss string) float64 {
-	switch model.Loss(loss) {
+func capShare(loss model.Loss) float64 {
+	switch loss {
 	case model.Squared:
 		return 0.5
 	case model.Hinge:
@@ -43,8 +43,8 @@ func capShare(loss string) float64 {
 // little is learned: half of it is where they find the fastest steps. A quarter is taken where the curvature does not
 // fall, which long rows then make too much of, and for perceptrons, which have more layers than that
 // on the inputs: there half diverged on two of the jobs tried.
-func (c *Job) stepShare() float64 {
-	if model.Loss(c.Loss) == model.Squared || model.FamilyOf(c.Model) == model.Perceptron {
+func stepShare(spec model.Spec) float64 {
+	if spec.Loss == model.Squared || spec.Family() == model.Perceptron {
 		return 0.25
 	}
 	return 0.5
@@ -67,46 +67,41 @@ type limits struct {
 	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
 }
 
-// limits are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run.
-func (c *Job) limits(l *Tuning, f Facts) limits {
-	constant := c.StabilityConstant(f.Curvature)
-	if constant <= 0 || f.Lambda <= 0 {
+// limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run.
+func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
+	constant, own := stabilityConstant(c, f.Curvature)
+	if constant <= 0 || t.Lambda <= 0 {
 		return limits{}
 	}
 	scale := 1.0
 	if c.Optimizer == config.Momentum {
-		scale = 1 - l.Momentum
+		scale = 1 - t.Momentum
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: f.Lambda}
-	if h, b := f.Curvature, float64(max(1, c.Batch)); h > 0 && c.automaticCap() {
-		out.most *= capShare(c.Loss) / stableShare
+	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: t.Lambda}
+	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
+		out.most *= capShare(spec.Loss) / stableShare
 		out.merging /= stableShare
-		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, f.Lambda*f.Lambda)) * scale * scale
-		if r2 := max(f.RowNorm, f.Lambda); model.Loss(c.Loss) != model.Hinge { // whose gradients do not grow with the error
-			out.maxLR = c.stepShare() * 2 * b / (h * (r2 + (b-1)*f.Lambda)) * scale
+		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
+		if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
+			out.maxLR = stepShare(spec) * 2 * b / (h * (r2 + (b-1)*t.Lambda)) * scale
 		}
 	}
 	return out
 }
 
-// automaticCap tells whether the constant is not the user's own.
-func (c *Job) automaticCap() bool {
-	_, err := strconv.ParseFloat(c.LRCap, 64)
-	return err != nil
-}
-
-// StabilityConstant is what lr lambda C may come to at a curvature h of the loss; 0: no bound is known.
-func (c *Job) StabilityConstant(h float64) float64 {
+// stabilityConstant is what lr lambda C may come to at a curvature h of the loss, and whether it is
+// the user's own; 0: no bound is known.
+func stabilityConstant(c *config.Config, h float64) (constant float64, own bool) {
 	if c.Optimizer.Adaptive() {
-		return 0
+		return 0, false
 	}
 	if own, err := strconv.ParseFloat(c.LRCap, 64); err == nil {
-		return own
+		return own, true
 	}
 	if h <= 0 {
-		return 0
+		return 0, false
 	}
-	return stableShare * math.Pi / 2 / h
+	return stableShare * math.Pi / 2 / h, false
 }
 
 // inFlight is how many steps in flight a rate allows; 0: not known.

@@ -1,13 +1,11 @@
 package tuning
 
 import (
-	"fmt"
 	"strconv"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
-	"hogwild/internal/human"
 )
 
 // In async on cores a worker may take its steps on a copy of the weights, and merge it with
@@ -27,56 +25,41 @@ const maxDenseCopied = 1 << 17
 // two workers are faster by a third for it, with rows of seventy no slower.
 const biasSteps = 64
 
-// SettleMerges sets how many local steps there are between two merges of all weights, and of
+// Merging is how many local steps there are between two merges of all weights, and of
 // the bias alone; 1 is in place. All else of the Tuning is settled.
-func (c *Job) SettleMerges(set *data.Set) error {
-	t := &c.Tuning
-	t.MergeEvery, t.BiasMergeEvery = 1, 1
-	if !c.asyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" {
-		return nil
+func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias int) {
+	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" {
+		return 1, 1
 	}
-	m, err := model.New(c.TrainedOptions(set), set.Meta)
-	if err != nil {
-		return err
-	}
-	ps := m.Params()
-	n := model.Size(ps)
-	if s, ok := m.(model.HalfStepper); ok && c.Optimizer == config.SGD && c.Batch == 1 && c.GradientDelay == 0 {
-		if steps, copied := s.Suits(set); steps {
-			switch {
-			case copied && n <= MaxCopied:
-				t.MergeEvery = c.sparsePeriod(n)
-			case copied && ps[len(ps)-1].Len() == 1: // there is a bias
-				t.BiasMergeEvery = c.told(c.withinLimit(biasSteps))
-			}
-			return nil
+	if f.Steps && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
+		switch {
+		case f.Copied && f.Weights <= MaxCopied:
+			return sparsePeriod(c, f.Weights, t.Hold), 1
+		case f.Copied && spec.Bias:
+			return 1, told(c, within(biasSteps, t.Hold))
 		}
+		return 1, 1
 	}
-	t.MergeEvery = c.densePeriod(set.Kind, n)
-	return nil
+	return densePeriod(c, spec, f, t), 1
 }
 
-// asyncOnCores tells whether nothing keeps workers from each other's weights but the copies
-// that they train.
-func (c *Job) asyncOnCores() bool { return c.Mode.Kind == config.Async && c.GPU == "" }
-
 // told is the period that the user gave, or else auto.
-func (c *Job) told(auto int) int {
+func told(c *config.Config, auto int) int {
 	if n, err := strconv.Atoi(c.MergeEvery); err == nil {
 		return n
 	}
 	return auto
 }
 
-// withinLimit is a period that the learning rate bears: see Hold.
-func (c *Job) withinLimit(every int) int {
-	if c.Tuning.Hold > 0 {
-		return min(every, c.Tuning.Hold)
+// within is a period that the learning rate bears: see Tuning.Hold.
+func within(every, hold int) int {
+	if hold > 0 {
+		return min(every, hold)
 	}
 	return every
 }
 
-// densePeriod is that of a layered model of w weights on dense inputs, their zeros skipped or
+// densePeriod is that of a layered model on dense inputs, their zeros skipped or
 // not, and of every model that centres. Each step writes most of the weights then, and without
 // a copy every cache line of them would travel at every step.
 //
@@ -86,28 +69,28 @@ func (c *Job) withinLimit(every int) int {
 // (simulated with exact delays), so that beyond two workers they are trained in place unless
 // told otherwise. Centred ones are never trained in place by several workers (model.Centered):
 // they take four steps, and a run that centres takes two at least, whatever the limit.
-func (c *Job) densePeriod(kind string, w int) int {
-	centered := c.Tuning.Center
-	if c.Optimizer != config.SGD || !model.FamilyOf(c.Model).Layered() ||
-		!centered && (kind == data.Sparse || w > maxDenseCopied && c.MergeEvery == "auto") {
+func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
+	centered, family := t.Center, spec.Family()
+	if c.Optimizer != config.SGD || !family.Layered() ||
+		!centered && (f.Kind == data.Sparse || f.Weights > maxDenseCopied && c.MergeEvery == "auto") {
 		return 1
 	}
-	every := max(8, 128/max(1, c.Batch))
+	every := max(8, 128/max(1, t.Batch))
 	switch {
-	case c.Workers <= 2 || model.FamilyOf(c.Model) != model.Perceptron:
+	case c.Workers <= 2 || family != model.Perceptron:
 	case centered:
 		every = 4
 	default:
 		every = 1
 	}
-	if c.Tuning.MaxInFlight > 0 { // a merge is of all weights: what costs nothing in flight
-		every = min(every, max(1, int(c.Tuning.MaxInFlight)))
+	if t.MaxInFlight > 0 { // a merge is of all weights: what costs nothing in flight
+		every = min(every, max(1, int(t.MaxInFlight)))
 	}
-	every = c.withinLimit(every)
+	every = within(every, t.Hold)
 	if centered {
 		every = max(every, 2)
 	}
-	return c.told(every)
+	return told(c, every)
 }
 
 // sparsePeriod is that of a linear model of w weights on sparse rows. Too few local steps, and
@@ -115,55 +98,21 @@ func (c *Job) densePeriod(kind string, w int) int {
 // alone, so that they overshoot together (docs/asynchrony.md): the product with the
 // number of workers counts. Where the limit leaves fewer than are worth a merge, the model is
 // trained in place.
-func (c *Job) sparsePeriod(w int) int {
+func sparsePeriod(c *config.Config, w, hold int) int {
 	every := 512
 	if w > 1<<14 {
 		every = 4096 // merging all of so many takes as long as a hundred steps
 	}
 	every = max(16, every/c.Workers)
-	if within := c.withinLimit(every); within < every {
-		every = within
+	if most := within(every, hold); most < every {
+		every = most
 		if every < fewestSteps+w/fewestShare {
 			every = 1
 		}
 	}
-	return c.told(every)
+	return told(c, every)
 }
 
 // With fewer local steps than fewestSteps and one for each fewestShare weights, two workers are
 // slower than in place (docs/asynchrony.md).
 const fewestSteps, fewestShare = 5, 2048
-
-// writesInPlace tells whether several async workers were told to write the weights where
-// they lie.
-func (c *Job) writesInPlace() bool {
-	return c.asyncOnCores() && c.Workers > 1 && c.MergeEvery == "1"
-}
-
-// MergesCentered tells whether the weights that workers share are centred ones in their merged
-// form: see model.Centered.
-func (c *Job) MergesCentered() bool {
-	return c.asyncOnCores() && c.Tuning.Center && c.Tuning.MergeEvery > 1
-}
-
-// MergeText says how the workers of an async run on cores write the weights; of other runs
-// it is empty.
-func (c *Job) MergeText() string {
-	if !c.asyncOnCores() {
-		return ""
-	}
-	steps := func(n int) string {
-		text := "merged every " + human.Plural(n, "local step")
-		if c.MergeEvery == "auto" {
-			text += " (auto)"
-		}
-		return text
-	}
-	switch t := c.Tuning; {
-	case t.MergeEvery > 1:
-		return "async, " + steps(t.MergeEvery)
-	case t.BiasMergeEvery > 1:
-		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
-	}
-	return "async, in place"
-}

@@ -5,6 +5,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 func TestDensePeriod(t *testing.T) {
@@ -16,15 +17,15 @@ func TestDensePeriod(t *testing.T) {
 		want int
 	}{
 		{"batch 64", func(c *Job) {}, data.Bytes, 7850, 8},
-		{"batch 1", func(c *Job) { c.Batch = 1 }, data.Floats, 7850, 128},
-		{"within the limit", func(c *Job) { c.Batch, c.Tuning.Hold = 1, 20 }, data.Floats, 7850, 20},
+		{"batch 1", func(c *Job) { c.Tuning.Batch = 1 }, data.Floats, 7850, 128},
+		{"within the limit", func(c *Job) { c.Tuning.Batch, c.Tuning.Hold = 1, 20 }, data.Floats, 7850, 20},
 		{"near the limit", func(c *Job) { c.Tuning.MaxInFlight = 3 }, data.Bytes, 7850, 3},
-		{"as told", func(c *Job) { c.MergeEvery = "3" }, data.Bytes, 7850, 3},
+		{"as told", func(c *Job) { c.Config.MergeEvery = "3" }, data.Bytes, 7850, 3},
 		{"a large one, centred", func(c *Job) { c.Model, c.Tuning.Center = "mlp:512", true }, data.Bytes, 407050, 8},
-		{"sparse data, centred", func(c *Job) { c.Batch, c.Tuning.Center = 1, true }, data.Sparse, 7850, 128},
+		{"sparse data, centred", func(c *Job) { c.Tuning.Batch, c.Tuning.Center = 1, true }, data.Sparse, 7850, 128},
 		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
-		{"a large model, as told", func(c *Job) { c.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
+		{"a large model, as told", func(c *Job) { c.Config.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
 		{"another optimizer", func(c *Job) { c.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"a perceptron", func(c *Job) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
 		{"a small one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
@@ -32,12 +33,12 @@ func TestDensePeriod(t *testing.T) {
 		{"held to one, centred", func(c *Job) { c.Tuning.Hold, c.Tuning.Center = 1, true }, data.Bytes, 7850, 2},
 		{"near the limit, centred", func(c *Job) { c.Tuning.MaxInFlight, c.Tuning.Center = 1, true }, data.Bytes, 7850, 2},
 		{"many perceptrons", func(c *Job) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
-		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
+		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.Config.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
 	} {
-		cfg := Job{Config: defaults()}
+		cfg := AsAsked(defaults())
 		cfg.Workers, cfg.Model = 2, "softmax"
-		c.edit(&cfg)
-		if got := cfg.densePeriod(c.kind, c.size); got != c.want {
+		c.edit(cfg)
+		if got := densePeriod(&cfg.Config, model.Spec{Name: cfg.Model}, Facts{Kind: c.kind, Weights: c.size}, cfg.Tuning); got != c.want {
 			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
 		}
 	}
@@ -62,13 +63,13 @@ func TestSparsePeriod(t *testing.T) {
 		{"words, within the limit", 2, 60, 89528, 60},
 		{"words, too few steps for a merge of all", 2, 40, 89528, 1},
 	} {
-		j := Job{Config: defaults(), Tuning: Tuning{Hold: c.hold}}
-		j.Workers = c.workers
-		if got := j.sparsePeriod(c.size); got != c.want {
+		cfg := defaults()
+		cfg.Workers = c.workers
+		if got := sparsePeriod(&cfg, c.size, c.hold); got != c.want {
 			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
 		}
-		if j.MergeEvery = "7"; j.sparsePeriod(c.size) != 7 {
-			t.Errorf("%s: every %d, told 7", c.what, j.sparsePeriod(c.size))
+		if cfg.MergeEvery = "7"; sparsePeriod(&cfg, c.size, c.hold) != 7 {
+			t.Errorf("%s: every %d, told 7", c.what, sparsePeriod(&cfg, c.size, c.hold))
 		}
 	}
 }
@@ -90,7 +91,7 @@ func TestMergeText(t *testing.T) {
 		{"locked", "", "auto", 1, 1, ""},
 	} {
 		j := Job{Config: defaults(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
-		j.Mode, j.GPU, j.MergeEvery = config.MustMode(c.mode), c.gpu, c.told
+		j.Mode, j.GPU, j.Config.MergeEvery = config.MustMode(c.mode), c.gpu, c.told
 		if got := j.MergeText(); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}

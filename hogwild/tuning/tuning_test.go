@@ -3,11 +3,13 @@ package tuning
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // TestEigenvalue: power iteration over rows, dense and sparse, centred or not, with
@@ -87,8 +89,8 @@ func greatest(m [][]float64) (lambda float64) {
 	return lambda
 }
 
-// TestLaw: what a run makes of its rate, its inputs and its momentum.
-func TestLaw(t *testing.T) {
+// TestChoose: what a run makes of its rate, its inputs and its momentum.
+func TestChoose(t *testing.T) {
 	digits := func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
 	for _, c := range []struct {
 		name  string
@@ -146,28 +148,28 @@ func TestLaw(t *testing.T) {
 			func(l Tuning) bool { return l.Momentum == .9 }, "momentum 0.9, 32 steps in flight on one velocity: stable"},
 		{"velocity of 15 steps", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30, "momentum", .001 },
 			func(l Tuning) bool {
-				return l.lasts(&Job{Config: config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}}) == nil
+				return (&Job{config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}, l}).lasts() == nil
 			}, "30 steps are beyond it: an epoch may achieve less"},
 		{"l2", func(c *config.Config) { digits(c); c.L2 = 1e-4 }, func(l Tuning) bool { return !l.Center }, ""},
-		{"no law", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
+		{"nothing known", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := defaults()
 			config.Workers, config.Data = 2, "digits:1000"
 			c.edit(&config)
-			l := lawOf(t, config)
+			l := chosen(t, config)
 			if !c.check(l) {
-				t.Errorf("the law is %+v", l)
+				t.Errorf("the tuning is %+v", l)
 			}
-			job := Job{Config: config}
-			if says := strings.Join(append(l.Header(&job), l.Changes(&job)...), "; "); !strings.Contains(says, c.says) {
+			job := Job{config, l}
+			if says := strings.Join(append(job.Header(), job.Changes()...), "; "); !strings.Contains(says, c.says) {
 				t.Errorf("it says %q, want %q", says, c.says)
 			}
 		})
 	}
 }
 
-func lawOf(t *testing.T, c config.Config) Tuning {
+func chosen(t *testing.T, c config.Config) Tuning {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
 	if err != nil {
@@ -175,7 +177,15 @@ func lawOf(t *testing.T, c config.Config) Tuning {
 	}
 	defer set.Close()
 	defer test.Close()
-	l, err := (&Job{Config: c}).Choose(set)
+	spec, err := model.Resolve(c.ModelOptions(), set.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(c.ModelOptions(), set.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Choose(&c, spec, Measure(&c, spec, m, set), Machine{Cores: runtime.NumCPU()})
 	if err != nil {
 		t.Fatal(err)
 	}

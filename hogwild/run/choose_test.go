@@ -7,10 +7,11 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 )
 
-func lawOf(t *testing.T, c config.Config) tuning.Tuning {
+func chosen(t *testing.T, c config.Config) tuning.Tuning {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
 	if err != nil {
@@ -18,11 +19,24 @@ func lawOf(t *testing.T, c config.Config) tuning.Tuning {
 	}
 	defer set.Close()
 	defer test.Close()
-	l, err := (&tuning.Job{Config: c}).Choose(set)
+	l, err := choose(t, c, set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+func choose(t *testing.T, c config.Config, set *data.Set) (tuning.Tuning, error) {
+	t.Helper()
+	spec, err := model.Resolve(c.ModelOptions(), set.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(c.ModelOptions(), set.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tuning.Choose(&c, spec, tuning.Measure(&c, spec, m, set), tuning.Machine{Cores: 2})
 }
 
 // TestBiasStep: of short sparse rows the bias's step is lambda of the features; of
@@ -30,25 +44,25 @@ func lawOf(t *testing.T, c config.Config) tuning.Tuning {
 func TestBiasStep(t *testing.T) {
 	c := defaults()
 	c.Model, c.Loss, c.Workers, c.Data = "logistic", "logistic", 2, sparseFile(t)
-	if l := lawOf(t, c); l.BiasStep != 1 || l.Lambda < 1 {
+	if l := chosen(t, c); l.BiasStep != 1 || l.Lambda < 1 {
 		t.Errorf("rows of length %g: %+v", 3., l)
 	}
 	c.Data = scaledFile(t, .01)
-	l := lawOf(t, c)
+	l := chosen(t, c)
 	if !(l.BiasStep > 1e-5 && l.BiasStep < 1e-2) || !(l.Lambda >= l.BiasStep && l.Lambda <= 2*l.BiasStep) {
 		t.Errorf("rows a hundredth as long: %+v; lambda of both together lies between that of one and of two", l)
 	}
-	if c.BiasStep = "0.5"; lawOf(t, c).BiasStep != .5 {
+	if c.BiasStep = "0.5"; chosen(t, c).BiasStep != .5 {
 		t.Error("a bias step of 0.5 was asked for")
 	}
 	c.BiasStep, c.Bias = "auto", false
-	if l := lawOf(t, c); l.BiasStep != 1 {
+	if l := chosen(t, c); l.BiasStep != 1 {
 		t.Errorf("no bias, but a step: %+v", l)
 	}
 }
 
-// TestLawRefusals: what was asked for and cannot be is refused, with a cure.
-func TestLawRefusals(t *testing.T) {
+// TestChooseRefuses: what was asked for and cannot be is refused, with a cure.
+func TestChooseRefuses(t *testing.T) {
 	for want, edit := range map[string]func(*config.Config){
 		"center on: it is for plain sgd without l1, l2":                      func(c *config.Config) { c.L2 = .1 },
 		"center on: a GPU does not centre sparse rows":                       func(c *config.Config) { c.GPU, c.Data, c.Model, c.Loss = "0", sparseFile(t), "logistic", "logistic" },
@@ -65,7 +79,7 @@ func TestLawRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (&tuning.Job{Config: c}).Choose(set); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {
+		if _, err := choose(t, c, set); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 		set.Close()

@@ -1,0 +1,114 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"hogwild/hogwild/config"
+	"hogwild/internal/human"
+)
+
+// Header is what the user should know before the run: whether the steps in flight are
+// borne, and what centring has done for it.
+func (j *Job) Header() (lines []string) {
+	if j.Tuning.Center {
+		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", j.Raw, j.Lambda))
+	}
+	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
+		lines = append(lines, j.stable())
+	}
+	return append(lines, j.lasts()...)
+}
+
+// lasts warns of a velocity to which more steps in flight add than (1-mu) C < pi/2 has:
+// then sums that lack nothing diverge at any learning rate, as decay acts on what was
+// read. A velocity is stored, not added to, so that of two steps on the same one the
+// later wins; that is stable (simulated: docs/asynchrony.md).
+func (j *Job) lasts() (lines []string) {
+	each := float64(j.Tuning.InFlight)
+	if j.OptimizerState == "private" {
+		each /= float64(j.Workers)
+	}
+	if j.Optimizer != config.Momentum || (1-j.Tuning.Momentum)*each <= math.Pi/2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as it is stored and not added to, "+
+		"but it remembers some %s steps; less of either may be faster", j.Tuning.Momentum, each, rounded(each/(1-j.Tuning.Momentum)))}
+}
+
+// stable compares the limit with the steps in flight.
+func (j *Job) stable() string {
+	who, are, they := strconv.Itoa(j.Tuning.InFlight), "are", "within it"
+	switch {
+	case j.GPU != "":
+		who = human.Plural(j.Tuning.InFlight, "step")
+	case j.Tuning.InFlight == j.Workers:
+		who = human.Plural(j.Workers, "worker")
+	case j.Tuning.InFlight < j.Workers:
+		who = fmt.Sprintf("%d workers on %s", j.Workers, human.Plural(j.Tuning.InFlight, "core"))
+	}
+	if j.Tuning.InFlight == 1 && j.Workers == 1 {
+		are = "is"
+	} else if float64(j.Tuning.InFlight) > j.MaxInFlight {
+		they = "beyond it: an epoch may achieve less"
+		if j.LRCap == "off" {
+			they = "beyond it, and the cap is off"
+		}
+	}
+	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Config.LR, about(j.MaxInFlight), who, are, they)
+}
+
+// Changes is what of the user's settings the run changes, for whoever watches.
+func (j *Job) Changes() (lines []string) {
+	if j.Capped {
+		why := fmt.Sprintf("%d steps in flight", j.Tuning.InFlight)
+		if j.Tuning.LR == j.MaxLR {
+			why = fmt.Sprintf("a step of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
+		}
+		lines = append(lines, fmt.Sprintf("lr %.3g -> %.2g: %s", j.Config.LR, j.Tuning.LR, why))
+	}
+	if j.Tuning.Momentum != j.Config.Momentum {
+		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Config.Momentum, j.Tuning.Momentum, j.Tuning.InFlight))
+	}
+	return lines
+}
+
+// about is a number of steps, rounded.
+func about(x float64) string {
+	if n := rounded(x); n != "1" {
+		return n + " steps"
+	}
+	return "1 step"
+}
+
+// rounded is a count of which two digits mean something.
+func rounded(x float64) string {
+	unit := math.Pow(10, math.Floor(math.Log10(math.Max(x, 1)))-1)
+	if x >= 1e6 {
+		return "a million or more"
+	}
+	return fmt.Sprintf("%.0f", math.Max(1, math.Round(x/math.Max(1, unit))*math.Max(1, unit)))
+}
+
+// MergeText says how the workers of an async run on cores write the weights; of other runs
+// it is empty.
+func (j *Job) MergeText() string {
+	if !j.AsyncOnCores() {
+		return ""
+	}
+	steps := func(n int) string {
+		text := "merged every " + human.Plural(n, "local step")
+		if j.Config.MergeEvery == "auto" {
+			text += " (auto)"
+		}
+		return text
+	}
+	switch t := j.Tuning; {
+	case t.MergeEvery > 1:
+		return "async, " + steps(t.MergeEvery)
+	case t.BiasMergeEvery > 1:
+		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
+	}
+	return "async, in place"
+}

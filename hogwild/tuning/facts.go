@@ -1,0 +1,28 @@
+package tuning
+
+// Facts are what is known of the training data and of the model on them. Where the inputs'
+// spectrum says nothing of a model, the numbers of it are 0.
+type Facts struct {
+	Kind     string
+	Rows     int
+	Features int
+	Shape    []int
+
+	Weights int  // of the model without centring
+	Steps   bool // the model takes its steps on single rows by itself: see model.HalfStepper
+	Copied  bool // and a worker may do so on a copy
+
+	FeaturesLambda float64 // largest eigenvalue of E[x x'] of sparse inputs; 0: the bias has no step of its own
+	RawLambda      float64 // of inputs with the bias's column
+	CenteredLambda float64 // and less their means; 0: the run cannot centre them
+
+	// Of the inputs as the run learns on them, centred or not:
+	RowNorm   float64 // R2, see rowNorm
+	Squares   float64 // see squaredNorm
+	Curvature float64 // see lossCurvature
+}
+
+// Machine is what a run has to run on.
+type Machine struct {
+	Cores int // that this process may use
+}
