@@ -88,6 +88,13 @@ func Eval(weights, data, format, target string) (EvalResult, error) {
 	return run.Eval(weights, data, format, target)
 }
 
+// Saved are weights that a run has left, with their model.
+type Saved = run.Saved
+
+// Open reads a weights.safetensors or a run folder; Predict of what it returns tells what
+// rows of inputs are taken for.
+func Open(weights string) (*Saved, error) { return run.Open(weights) }
+
 // Register adds a model under a name that Config.Model then knows: f makes one for the data
 // that m describes. Workers need it too: call it before IsWorker. A name that is taken panics.
 func Register(name string, f func(m data.Meta) (Model, error)) { model.Register(name, f) }

@@ -1,7 +1,7 @@
 // Package config is what the user asks of a run: its settings, their defaults, and which of
 // them go together. It looks at no data.
 //
-//	config.go     Config, Default, Validate
+//	config.go     Config, Default, Resolve
 //	checks.go     settings that depend on each other
 //	mode.go       the modes
 //	optimizer.go  the optimizers

@@ -60,7 +60,7 @@ func (c *Config) checkGPU() error {
 
 // LeastFree is GPUMemFree in bytes, 0 when it is empty.
 func (c *Config) LeastFree() int64 {
-	n, _ := size(c.GPUMemFree) // Validate has read it
+	n, _ := size(c.GPUMemFree) // Resolve has read it
 	return n
 }
 

@@ -148,3 +148,13 @@ func (t *table) spreads(rows []int32) []spread {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Scaled are the inputs x of a row as sets of this scaling have them.
+func (m *Meta) Scaled(x []float32) []float32 {
+	scaled := make([]float32, len(x))
+	for j, v := range x {
+		mul, add := m.scaling(j)
+		scaled[j] = v*mul + add
+	}
+	return scaled
+}

@@ -145,6 +145,17 @@ func (l Loss) score(z, y []float32, k int) Score {
 	return s
 }
 
+// predict appends what the outputs z of rows, k each, stand for: classes, or values.
+func (l Loss) predict(z []float32, k int, to []float32) []float32 {
+	if l.values() {
+		return append(to, z...)
+	}
+	for ; len(z) > 0; z = z[k:] {
+		to = append(to, float32(decide(z[:k])))
+	}
+	return to
+}
+
 // decide is the class that the outputs of one example stand for: that of the
 // largest, or with a single output the class 1 if it is positive.
 func decide(z []float32) int {

@@ -84,6 +84,12 @@ type Model interface {
 	Eval(w []float32, b *data.Batch) Score
 }
 
+// Predictor is a model that tells what it makes of inputs, whatever their labels are.
+type Predictor interface {
+	// Predict appends what each row of the batch is taken for: the number of a class, or a value.
+	Predict(w []float32, b *data.Batch, to []float32) []float32
+}
+
 // HalfStepper is a model whose step on one example is so short that a Gradient in between
 // would cost more than the step. It takes the step in two halves, with coefficients from one
 // to the other, so that a caller can put what it likes between them; or both at once.

@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -55,33 +52,23 @@ type EvalResult struct {
 // folder) on data, read and scaled as the training data were. Errors match ErrUsage
 // when one of the files is not what it should be.
 func Eval(path, dataPath, format, target string) (EvalResult, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, rundir.WeightsFile)
-	}
+	path = weightsFile(path)
 	r := EvalResult{Weights: path, Data: dataPath}
 	if err := ready(); err != nil {
 		return r, err
 	}
-	saved, err := rundir.ReadSaved(path)
+	s, err := open(path)
 	if err != nil {
-		return r, config.Usage("%w", err)
+		return r, err
 	}
-	m, err := model.New(saved.Config.ModelOptions(), saved.Meta)
-	if err != nil {
-		return r, config.Usage("%s: %w", path, err)
-	}
-	w, err := saved.Weights(m.Params())
-	if err != nil {
-		return r, config.Usage("%s: %w", path, err)
-	}
-	set, err := data.LoadLike(dataPath, format, target, saved.Meta)
+	set, err := data.LoadLike(dataPath, format, target, s.meta)
 	if err != nil {
 		return r, config.Usage("%w", err)
 	}
 	defer set.Close()
-	s := scoreOf(cpu.Evaluate([]model.Model{m}, w, set), len(set.Classes) > 0)
-	r.Model, r.Examples = saved.Config.Model, set.Rows
-	r.Loss, r.Accuracy, r.RMSE, r.R2 = s.loss, s.accuracy, s.rmse, s.r2
+	score := scoreOf(cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
+	r.Model, r.Examples = s.name, set.Rows
+	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.loss, score.accuracy, score.rmse, score.r2
 	return r, nil
 }
 

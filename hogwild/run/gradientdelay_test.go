@@ -21,8 +21,9 @@ func TestGradientDelay(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
 			c.Epochs, c.AverageEvery = 1, 4
-			if c.Mode = config.MustMode(mode); mode == "sync gradients" {
-				c.Mode, c.Average, c.AverageEvery = config.MustMode("sync"), "gradients", 1
+			mode, gradients := strings.CutSuffix(mode, " gradients")
+			if c.Mode = config.MustMode(mode); gradients {
+				c.Average, c.AverageEvery = "gradients", 1
 			}
 			train(t, c)
 			want := weightsOf(t, c.Run)

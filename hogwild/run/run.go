@@ -10,6 +10,7 @@
 //	supervise.go    workers that start, die and are started again
 //	report.go       what people are told
 //	evaluate.go     eval
+//	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
 //	proc.go         a worker process
 //	display.go      progress
