@@ -167,7 +167,7 @@ func TestRunIsRecorded(t *testing.T) {
 		t.Error(d)
 	}
 	c.Model, c.Loss = "softmax", "cross-entropy" // as the data have it
-	if d := cmp.Diff(c, got.Config, cmpopts.IgnoreFields(config.Config{}, "Progress")); d != "" {
+	if d := cmp.Diff(c, got.Config); d != "" {
 		t.Error(d)
 	}
 	// 784 inputs, a bias, ten classes.
