@@ -41,7 +41,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
 	l.int(&o.Batch, "batch", "`N` examples per worker and step (default: 64; sparse rows and pairs: 1)")
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
-	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
+	l.string(&o.Partition, "partition", "`HOW` dynamic: to whoever is free; contiguous: fixed shares")
 
 	l.string(&o.MergeEvery, "merge-every", "`M` async: steps that a worker takes on a copy of the weights between two merges; auto; 1: in place")
 

@@ -107,7 +107,7 @@ func Default() Config {
 		Mode: "async", Average: "weights", AverageState: "keep",
 		Epochs: 10, LR: 0.01, Optimizer: "sgd", Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
-		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
+		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
 	}
 }
 
@@ -170,12 +170,15 @@ func (c *Config) checkChoices() error {
 		{"optimizer", c.Optimizer, "sgd momentum adam adagrad"},
 		{"optimizer-state", c.OptimizerState, "private shared"},
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
-		{"partition", c.Partition, "ticket contiguous"},
+		{"partition", c.Partition, "dynamic contiguous"},
 		{"center", c.Center, "auto on off"},
 		{"write", c.Write, "auto atomic racy"},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 	} {
 		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
+			if f.value == "ticket" { // until the redesign
+				return Usage("%s %q: did you mean dynamic?", f.name, f.value)
+			}
 			return Usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
 		}
 	}

@@ -55,7 +55,7 @@ func (w *Block) mayTrain(rank, i int) bool {
 }
 
 func TestEveryChunkGoesToOne(t *testing.T) {
-	for name, edit := range map[string]func(*config.Config){"ticket": async4, "contiguous": shares} {
+	for name, edit := range map[string]func(*config.Config){"dynamic": async4, "contiguous": shares} {
 		t.Run(name, func(t *testing.T) {
 			w := freshWorld(t, 64*500, edit)
 			takers := make([]atomic.Int32, w.Plan.Chunks())
@@ -87,7 +87,7 @@ func TestEveryChunkGoesToOne(t *testing.T) {
 }
 
 func TestReleasedChunkIsFoundAgain(t *testing.T) {
-	for name, edit := range map[string]func(*config.Config){"ticket": async4, "contiguous": shares} {
+	for name, edit := range map[string]func(*config.Config){"dynamic": async4, "contiguous": shares} {
 		t.Run(name, func(t *testing.T) {
 			w := freshWorld(t, 64*40, edit)
 			dead := w.view(t)
@@ -154,7 +154,7 @@ func TestOldEpochsAreClosed(t *testing.T) {
 }
 
 func TestGiveUp(t *testing.T) {
-	for name, edit := range map[string]func(*config.Config){"ticket": async4, "contiguous": shares, "sync": sync4} {
+	for name, edit := range map[string]func(*config.Config){"dynamic": async4, "contiguous": shares, "sync": sync4} {
 		t.Run(name, func(t *testing.T) {
 			w := freshWorld(t, 64*80, edit)
 			from, _ := w.Plan.Owned(1)
@@ -173,7 +173,7 @@ func TestGiveUp(t *testing.T) {
 					own += w.Plan.At(0, i).Count
 				}
 			}
-			if name == "ticket" { // the others take them
+			if name == "dynamic" { // the others take them
 				own = w.Plan.At(0, from).Count
 			}
 			first := w.Plan.At(0, from).Count

@@ -143,7 +143,7 @@ func (p *probe) Grad(_ []float32, b *data.Batch, g *model.Gradient) float64 {
 	return 2 * float64(len(b.Y))
 }
 
-// Each rank trains its own chunks, or with tickets in async mode one trains all:
+// Each rank trains its own chunks, or, dynamic in async mode, one trains all:
 // every row once, in steps of the right sizes, and the tally says so.
 func TestTrainVisitsItsRows(t *testing.T) {
 	for _, mode := range bothModes {
@@ -154,7 +154,7 @@ func TestTrainVisitsItsRows(t *testing.T) {
 			all, _ := devices(t, &c, set)
 			seen := make([]int, set.Rows)
 			for rank, d := range all {
-				if rank > 0 && mode == "async" && partition == "ticket" {
+				if rank > 0 && mode == "async" && partition == "dynamic" {
 					break
 				}
 				from, to := d.plan.Owned(rank)

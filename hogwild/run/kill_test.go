@@ -97,7 +97,7 @@ func TestWorkerOverItsLimit(t *testing.T) {
 		loses bool
 		edit  func(*config.Config)
 	}{
-		{"ticket", false, func(c *config.Config) {}},
+		{"dynamic", false, func(c *config.Config) {}},
 		{"locked", false, func(c *config.Config) { c.Mode = "locked" }},
 		{"ordered", false, func(c *config.Config) { c.Mode = "ordered" }},
 		{"contiguous", true, func(c *config.Config) { c.Partition = "contiguous" }},
