@@ -61,7 +61,7 @@ func PaperPlan(o PaperOptions) (Plan, error) {
 		o.Workers = paperWorkers(runtime.NumCPU())
 	}
 	p := Plan{Kind: reproduction, Name: "paper", Command: o.Command, Seeds: FirstSeeds(cmp.Or(o.Repeat, 3)),
-		About: "The experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) on this machine, on made data of the same shapes."}
+		About: "The experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) on this machine, on synthetic data of the same shapes."}
 	if o.Quick {
 		p.Name = "paper-quick"
 	}
@@ -104,7 +104,7 @@ func (j *paperJob) passes(o PaperOptions) int {
 // each pass, as in the paper.
 func (j *paperJob) base(o PaperOptions, fraction float64, epochs int, decay float64) []Setting {
 	return append([]Setting{
-		{"data", "made:" + j.name + ":" + strconv.FormatFloat(fraction, 'g', 6, 64)},
+		{"data", "synth:" + j.name + ":" + strconv.FormatFloat(fraction, 'g', 6, 64)},
 		{"model", j.model},
 		{"lr", j.lr},
 		{"schedule", "exp"},

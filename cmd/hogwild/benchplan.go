@@ -23,7 +23,7 @@ const (
 // of a second, and trained in some tenths of one.
 var benchDefaults = []bench.Case{
 	{Name: "digits", Settings: values("data", "digits:20000", "model", "mlp:32", "lr", "0.1", "epochs", "10")},
-	{Name: "sparse", Settings: values("data", "made:rcv1:0.05", "model", "logistic", "lr", "0.5", "epochs", "20")},
+	{Name: "sparse", Settings: values("data", "synth:rcv1:0.05", "model", "logistic", "lr", "0.5", "epochs", "20")},
 }
 
 const benchAbout = "Two small problems: a network on images of digits, whose every step writes all weights, " +

@@ -35,8 +35,8 @@ func alone(t *testing.T, c config.Config, set *data.Set) (w []float32, loss floa
 	return m.W, loss
 }
 
-// madeSet is a small made set.
-func madeSet(t *testing.T, name string) *data.Set {
+// synthSet is a small synthetic set.
+func synthSet(t *testing.T, name string) *data.Set {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: name, Seed: 1})
 	if err != nil {
@@ -65,7 +65,7 @@ func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 	for i, y := range values.Y {
 		values.Y[i] = y / 1000
 	}
-	pairs, graph := madeSet(t, "made:netflix:0.0001"), madeSet(t, "made:dblife:0.001")
+	pairs, graph := synthSet(t, "synth:netflix:0.0001"), synthSet(t, "synth:dblife:0.001")
 	dense := randomSet(data.Floats, 1003, 37, 3)
 	return map[string]func() (config.Config, *data.Set){
 		"logistic":       run("logistic", 1, sparse, nil),
@@ -124,7 +124,7 @@ func TestModesAreAlikeAlone(t *testing.T) {
 func TestDelayedHalves(t *testing.T) {
 	const k, lr, l2 = 7, 0.05, 0.1
 	for _, rank := range []int{1, 10, 19} {
-		set := madeSet(t, "made:netflix:0.0001")
+		set := synthSet(t, "synth:netflix:0.0001")
 		c := defaults()
 		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2, fmt.Sprint("delayed:", k)
 		all, m := devices(t, &c, set)
@@ -183,7 +183,7 @@ func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 f
 // A worker that is not alone waits between its halves: a lock that another one holds keeps
 // the write back, not the read.
 func TestLockKeepsHalvesBack(t *testing.T) {
-	set := madeSet(t, "made:netflix:0.0001")
+	set := synthSet(t, "synth:netflix:0.0001")
 	c := defaults()
 	c.Model, c.Workers, c.Batch, c.Mode, c.Biases = "factor:10", 2, 1, "locked", true
 	all, m := devices(t, &c, set)

@@ -12,7 +12,7 @@ import (
 // whether it is added plainly or atomically; the terminals stay at their corners.
 func TestProjectIsTheStep(t *testing.T) {
 	for _, mode := range []string{"async", "atomic", "locked"} {
-		set, test, err := data.Load(data.Options{Path: "made:dblife:0.001", Seed: 1})
+		set, test, err := data.Load(data.Options{Path: "synth:dblife:0.001", Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

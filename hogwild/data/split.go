@@ -20,7 +20,7 @@ func locate(path string) (train, test string, err error) {
 	if isDigits(path) {
 		return path, path, nil
 	}
-	if isMade(path) {
+	if isSynth(path) {
 		return path, "", nil
 	}
 	info, err := os.Stat(path)
