@@ -192,6 +192,15 @@ func (s *Set) seal() error {
 	return s.view()
 }
 
+// sealed is a set that is complete; one that cannot be sealed is closed.
+func sealed(s *Set) (*Set, error) {
+	if err := s.seal(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
 // count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
 func (s *Set) count() {
 	seen := make([]int32, s.Features)

@@ -51,14 +51,6 @@ func drawnFor(test bool) uint64 {
 	return forRows
 }
 
-func sealed(s *Set) (*Set, error) {
-	if err := s.seal(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 // planted is the true weights of n features.
 func planted(seed uint64, n int) []float32 {
 	w := make([]float32, n)
