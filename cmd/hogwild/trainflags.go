@@ -51,7 +51,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; 0,1 or auto or auto:2: workers on several (default: host memory)")
 	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` memory that a GPU must have free to be chosen by auto, as 4GiB")
 	l.int(&o.CPUWorkers, "cpu-workers", "`N` of the workers train on cores, beside those on GPUs: --workers gpu:4,cpu:2 says both")
-	l.int(&o.InFlight, "in-flight", "`N` steps under way on the GPUs at once (default: by model)")
+	l.int(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once (default: by model)")
 	l.string(&o.Write, "write", "`HOW` on a GPU: atomic additions, or racy stores, for sparse models and factor; auto")
 	l.bool(&o.MPS, "mps", "start a Multi-Process Service, so that workers on one GPU run at the same time")
 
