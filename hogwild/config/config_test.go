@@ -4,23 +4,10 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"strings"
 	"testing"
-)
 
-// wantError checks that an error is there and says each of the words.
-func wantError(t *testing.T, err error, words ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error that speaks of %q", words)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("the error %q does not say %q", err, w)
-		}
-	}
-}
+	"hogwild/internal/check"
+)
 
 func TestDefaultIsValid(t *testing.T) {
 	c := defaults()
@@ -95,7 +82,7 @@ func TestValidateRefuses(t *testing.T) {
 		config.Workers = 4
 		c.edit(&config)
 		err := config.Validate()
-		wantError(t, err, c.says)
+		check.Error(t, err, c.says)
 		if !errors.Is(err, ErrUsage) {
 			t.Errorf("%v is not ErrUsage", err)
 		}

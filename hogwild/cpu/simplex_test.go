@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -18,7 +19,7 @@ func TestProjectIsTheStep(t *testing.T) {
 		}
 		defer set.Close()
 		defer test.Close()
-		c := defaults()
+		c := configtest.Dense()
 		c.Model, c.Mode, c.Workers, c.Batch, c.LR = "cut:3", mode, 1, 4, 0.1
 		ranks, _ := devices(t, &c, set)
 		d := ranks[0]

@@ -12,6 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/internal/check"
 )
 
 // limitJob is a run whose limit of steps in flight is put to the test.
@@ -140,7 +141,7 @@ func (j limitJob) config(t *testing.T) config.Config {
 		}
 		makeFile(t, j.data, c.Data)
 	case strings.Contains(j.data, "/") || !strings.Contains(j.data, "."):
-		c.Data = realData(t, j.data)
+		c.Data = check.Data(t, j.data)
 	default:
 		c.Data = limitFile(t, j.data)
 	}

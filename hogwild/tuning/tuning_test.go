@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 )
 
@@ -149,7 +150,7 @@ func TestLaw(t *testing.T) {
 		{"no law", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := defaults()
+			config := configtest.Dense()
 			config.Workers, config.Data = 2, "digits:1000"
 			c.edit(&config)
 			l := lawOf(t, config)
