@@ -105,7 +105,7 @@ func (r *coordinator) start() error {
 
 // watch is the coordinator's life: whatever happens first, until the run is over.
 func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
-	bell := r.listen()
+	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
 	defer refresh.Stop()
 	show := time.NewTicker(200 * time.Millisecond)
@@ -118,7 +118,7 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	}
 	for r.epochs.ended == nil {
 		select {
-		case <-bell:
+		case <-calls:
 			r.look()
 		case e := <-r.workers.launcher.exits:
 			r.died(e)
@@ -144,16 +144,16 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
-// listen turns the workers' bell into a channel, until the run stops, which rings
-// for the last time. A ring that nobody has heard yet stands for those after it.
+// listen turns the workers' calls into a channel, until the run stops, which calls
+// for the last time. A call that nobody has heard yet stands for those after it.
 func (r *coordinator) listen() <-chan struct{} {
-	bell := make(chan struct{}, 1)
+	calls := make(chan struct{}, 1)
 	word := &r.block.Futexes[control.FutexCall]
 	r.workers.aside.Go(func() {
 		for {
 			seen := atomic.LoadUint32(word)
 			select {
-			case bell <- struct{}{}:
+			case calls <- struct{}{}:
 			default:
 			}
 			if r.block.Stopped() || shm.Wait(word, seen, time.Second) != nil {
@@ -161,10 +161,10 @@ func (r *coordinator) listen() <-chan struct{} {
 			}
 		}
 	})
-	return bell
+	return calls
 }
 
-// look answers the bell: a worker has nothing to do, waits, or has failed.
+// look answers a call: a worker has nothing to do, waits, or has failed.
 func (r *coordinator) look() {
 	if err := r.diverged(); err != nil {
 		r.epochs.ended = err

@@ -15,7 +15,7 @@ func TestFillGPU(t *testing.T) {
 	for _, x := range []struct {
 		name          string
 		meta          data.Meta
-		law           Tuning
+		tuned         Tuning
 		edit          func(*config.Config)
 		flight, batch int
 	}{
@@ -47,7 +47,7 @@ func TestFillGPU(t *testing.T) {
 			}
 			c.FillBatch(x.meta.Kind)
 			j := Job{Config: c}
-			j.fillGPU(&x.law, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape})
+			j.fillGPU(&x.tuned, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape})
 			c = j.Config
 			if c.InFlight != x.flight || c.Batch != x.batch {
 				t.Errorf("%d steps of %d examples, want %d of %d", c.InFlight, c.Batch, x.flight, x.batch)
