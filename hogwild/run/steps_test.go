@@ -20,7 +20,7 @@ func stepConfig(name string, workers int) config.Config {
 // local steps. A worker that has no core for a time trains the chunks it has taken last of all,
 // at the rate of their place in the epoch. So the epochs are many: in the last of 20 the
 // rate is at most 0.006 of the first. (Of 5 it is a tenth, and sixteen chunks that came
-// last cost 0.004 of the accuracy, on cores that others use: 4 of 100 runs.)
+// last cost 0.004 of the accuracy, on cores that others use: 5 of 200 runs.)
 func TestCopiesReachTheAccuracy(t *testing.T) {
 	path := check.Data(t, "a9a/a9a")
 	for _, workers := range []int{1, 2, 4, 8} {
