@@ -95,9 +95,9 @@ func TestGPUModes(t *testing.T) {
 		edit func(*config.Config)
 	}{
 		{"softmax", func(c *config.Config) { c.Model, c.Data = "softmax", "digits:2000" }},
-		{"factor", func(c *config.Config) { c.Model, c.Data, c.Batch = "factor:8", "made:lowrank:60x50x4000x3", 1 }},
+		{"factor", func(c *config.Config) { c.Model, c.Data, c.Batch = "factor:8", "synth:lowrank:60x50x4000x3", 1 }},
 		{"factor momentum", func(c *config.Config) {
-			c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:8", "made:lowrank:60x50x4000x3", 8, "momentum", .01
+			c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:8", "synth:lowrank:60x50x4000x3", 8, "momentum", .01
 		}},
 	} {
 		serial := train(t, digits(t, func(k *config.Config) { c.edit(k); k.GPU = "" }))

@@ -62,8 +62,8 @@ RATINGS = "a turn of a warp (one, four, sixteen ratings for k = 128, 32, 8) has 
 SHAPES = "the products (four, learn, scatter) are near the design's; the rest is any shape of layers in one code, lists of what is live, and gradients of the full layers kept in memory"
 
 MNIST = "--data {data}/mnist --center off --limit 1024 --in-flight 1 --lr 0.01 "
-SPARSE = "--data made:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
-PAIRS = "--data made:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
+SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
+PAIRS = "--data synth:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
 WORK = [
     Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850, 3290, "60 to 75", ONE),
     Work("linear_step", "softmax 784-10, MNIST, b 8", MNIST + "--model softmax --batch 8", 7850, 1250, "300 to 380", WIDTHS),
@@ -79,7 +79,7 @@ WORK = [
     Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
     Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
-    Work("cut_step", "cut:10, b 1", "--data made:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
+    Work("cut_step", "cut:10, b 1", "--data synth:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
     Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: inputs are staged for any width, and weights are read again for each eight samples"),
     Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0, 0, "190"),
 ]

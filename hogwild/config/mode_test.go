@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 func TestValidateModes(t *testing.T) {
@@ -21,7 +23,7 @@ func TestValidateModes(t *testing.T) {
 		config := defaults()
 		config.Workers = 4
 		c.edit(&config)
-		wantError(t, config.Validate(), c.says)
+		check.Error(t, config.Validate(), c.says)
 	}
 	for _, mode := range append(Modes, "delayed:0", "delayed:132", "delayed:geometric:8") {
 		c := defaults()

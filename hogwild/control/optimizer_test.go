@@ -3,6 +3,7 @@ package control
 import (
 	"testing"
 
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/tuning"
 )
 
@@ -16,7 +17,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 		{"sync", "weights", "private", 3},
 		{"sync", "gradients", "private", 1}, // all take one step together
 	} {
-		config := defaults()
+		config := configtest.Dense()
 		config.Workers, config.Optimizer, config.Mode, config.Average, config.OptimizerState = 3, "adam", c.mode, c.average, c.state
 		m, err := CreateWeights(&tuning.Job{Config: config}, 10)
 		if err != nil {

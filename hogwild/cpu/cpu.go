@@ -68,7 +68,7 @@ type cpu struct {
 	turns   *control.Tickets
 	delay   *delay
 
-	tallies []plan.ChunkResult
+	results []plan.ChunkResult
 }
 
 // span is a range of weights.

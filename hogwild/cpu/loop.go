@@ -38,7 +38,7 @@ func (d *cpu) PreferredChunks() int {
 
 // Train trains the chunks one after the other.
 func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
-	d.tallies = d.tallies[:0]
+	d.results = d.results[:0]
 	if d.step != nil {
 		d.lineUp(cs)
 	}
@@ -50,10 +50,10 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.tallies = append(d.tallies, y)
+		d.results = append(d.results, y)
 	}
 	d.merge()
-	return d.tallies, nil
+	return d.results, nil
 }
 
 // chunk is the hot loop of all modes: each step reads weights, and writes them when its mode

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -27,7 +28,7 @@ func alone(t *testing.T, c config.Config, set *data.Set) (w []float32, loss floa
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Settle()
+		d.Drain()
 		for _, y := range ys {
 			loss += y.Loss
 		}
@@ -35,8 +36,8 @@ func alone(t *testing.T, c config.Config, set *data.Set) (w []float32, loss floa
 	return m.W, loss
 }
 
-// madeSet is a small made set.
-func madeSet(t *testing.T, name string) *data.Set {
+// synthSet is a small synthetic set.
+func synthSet(t *testing.T, name string) *data.Set {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: name, Seed: 1})
 	if err != nil {
@@ -53,7 +54,7 @@ func madeSet(t *testing.T, name string) *data.Set {
 func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 	run := func(name string, batch int, set *data.Set, edit func(c *config.Config)) func() (config.Config, *data.Set) {
 		return func() (config.Config, *data.Set) {
-			c := defaults()
+			c := configtest.Dense()
 			c.Model, c.Workers, c.Batch, c.LR, c.Schedule, c.Epochs = name, 1, batch, 0.02, "cosine", 2
 			if edit != nil {
 				edit(&c)
@@ -65,7 +66,7 @@ func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 	for i, y := range values.Y {
 		values.Y[i] = y / 1000
 	}
-	pairs, graph := madeSet(t, "made:netflix:0.0001"), madeSet(t, "made:dblife:0.001")
+	pairs, graph := synthSet(t, "synth:netflix:0.0001"), synthSet(t, "synth:dblife:0.001")
 	dense := randomSet(data.Floats, 1003, 37, 3)
 	return map[string]func() (config.Config, *data.Set){
 		"logistic":       run("logistic", 1, sparse, nil),
@@ -124,8 +125,8 @@ func TestModesAreAlikeAlone(t *testing.T) {
 func TestDelayedHalves(t *testing.T) {
 	const k, lr, l2 = 7, 0.05, 0.1
 	for _, rank := range []int{1, 10, 19} {
-		set := madeSet(t, "made:netflix:0.0001")
-		c := defaults()
+		set := synthSet(t, "synth:netflix:0.0001")
+		c := configtest.Dense()
 		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2, fmt.Sprint("delayed:", k)
 		all, m := devices(t, &c, set)
 		d := all[0]
@@ -141,7 +142,7 @@ func TestDelayedHalves(t *testing.T) {
 		if _, err := d.Train([]plan.Chunk{chunk}); err != nil {
 			t.Fatal(err)
 		}
-		d.Settle()
+		d.Drain()
 		rows := make([]int32, chunk.Count)
 		d.orders[0].Fill(rows, chunk.Epoch, chunk.First)
 		lateFactors(w, set, rows, rank, k, lr, l2)
@@ -183,8 +184,8 @@ func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 f
 // A worker that is not alone waits between its halves: a lock that another one holds keeps
 // the write back, not the read.
 func TestLockKeepsHalvesBack(t *testing.T) {
-	set := madeSet(t, "made:netflix:0.0001")
-	c := defaults()
+	set := synthSet(t, "synth:netflix:0.0001")
+	c := configtest.Dense()
 	c.Model, c.Workers, c.Batch, c.Mode, c.Biases = "factor:10", 2, 1, "locked", true
 	all, m := devices(t, &c, set)
 	d := all[0]

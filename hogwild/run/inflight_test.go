@@ -4,9 +4,11 @@ import (
 	"math"
 	"path/filepath"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
-// TestStepsInFlight: the law, with asynchrony simulated exactly. The target is 1.02
+// TestStepsInFlight: the limit, with asynchrony simulated exactly. The target is 1.02
 // times what serial training comes to in 5 epochs. With 132 steps of 8 examples in
 // flight, more than 4 times the epochs that serial training needs do not reach it at
 // any learning rate, and on centred inputs 2.5 times do.
@@ -30,7 +32,7 @@ func TestStepsInFlight(t *testing.T) {
 			config := quick(t)
 			config.Data, config.Model, config.Batch, config.Schedule = "digits:5000", "softmax", 8, "cosine"
 			if c.name == "mnist" { // what is asked for is the loss on the training rows
-				config.Data = realData(t, "mnist")
+				config.Data = check.Data(t, "mnist")
 				config.Test = filepath.Join(config.Data, "train-images-idx3-ubyte.gz")
 			}
 			loss := func(mode, center string, epochs int, rates [3]float64) float64 {

@@ -47,7 +47,7 @@ type Result struct {
 	Commit  string    `json:"commit"`
 	Run     string    `json:"run"`
 
-	Lambda       float64 `json:"lambda,omitempty"` // see Law
+	Lambda       float64 `json:"lambda,omitempty"` // see tuning.Tuning
 	MaxInFlight  float64 `json:"max_in_flight,omitempty"`
 	Curvature    float64 `json:"curvature,omitempty"`
 	MaxLR        float64 `json:"max_lr,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"hogwild/hogwild/data"
 )
 
-// Steps in flight: how many are under way at once, and what a GPU is given when
+// Steps in flight: how many there are at once, and what a GPU is given when
 // nobody says.
 
 // inFlight is how many steps are in flight at once: a step is computed on weights that lack all
@@ -64,7 +64,7 @@ func perLocalStep(w int) float64 {
 // see what the others have learnt.
 const wavesAnEpoch = 8
 
-// fillGPU sets for a run on GPUs what nobody did: how many steps are under way at once,
+// fillGPU sets for a run on GPUs what nobody did: how many steps are in flight at once,
 // and of how many examples. More of either converge slower than they compute faster.
 func (c *Job) fillGPU(l *Tuning, f Facts) {
 	if c.GPU == "" {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 )
 
@@ -14,7 +15,7 @@ func TestFillGPU(t *testing.T) {
 	for _, x := range []struct {
 		name          string
 		meta          data.Meta
-		law           Tuning
+		tuned         Tuning
 		edit          func(*config.Config)
 		flight, batch int
 	}{
@@ -36,7 +37,7 @@ func TestFillGPU(t *testing.T) {
 		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			c := defaults()
+			c := configtest.Dense()
 			c.GPU, c.Model, c.Loss, c.Workers = "0", "softmax", "cross-entropy", 1
 			c.Batch = 0
 			x.edit(&c)
@@ -46,7 +47,7 @@ func TestFillGPU(t *testing.T) {
 			}
 			c.FillBatch(x.meta.Kind)
 			j := Job{Config: c}
-			j.fillGPU(&x.law, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape})
+			j.fillGPU(&x.tuned, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape})
 			c = j.Config
 			if c.InFlight != x.flight || c.Batch != x.batch {
 				t.Errorf("%d steps of %d examples, want %d of %d", c.InFlight, c.Batch, x.flight, x.batch)

@@ -52,7 +52,7 @@ type Machine struct {
 // of it. Its JSON form is one object, with what was decided beside the settings.
 type Job struct {
 	config.Config
-	Tuning Tuning `json:"law"`
+	Tuning Tuning `json:"tuning"`
 }
 
 // layered tells whether a model is a linear one or a perceptron on the inputs: what

@@ -3,6 +3,7 @@ package tuning
 import (
 	"testing"
 
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 )
 
@@ -33,7 +34,7 @@ func TestDensePeriod(t *testing.T) {
 		{"many perceptrons", func(c *Job) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
 		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
 	} {
-		config := Job{Config: defaults()}
+		config := Job{Config: configtest.Dense()}
 		config.Workers, config.Model = 2, "softmax"
 		c.edit(&config)
 		if got := config.densePeriod(c.kind, c.size); got != c.want {
@@ -61,7 +62,7 @@ func TestSparsePeriod(t *testing.T) {
 		{"words, within the limit", 2, 60, 89528, 60},
 		{"words, too few steps for a merge of all", 2, 40, 89528, 1},
 	} {
-		j := Job{Config: defaults(), Tuning: Tuning{Hold: c.hold}}
+		j := Job{Config: configtest.Dense(), Tuning: Tuning{Hold: c.hold}}
 		j.Workers = c.workers
 		if got := j.sparsePeriod(c.size); got != c.want {
 			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
@@ -88,7 +89,7 @@ func TestMergeText(t *testing.T) {
 		{"sync", "", "auto", 1, 1, ""},
 		{"locked", "", "auto", 1, 1, ""},
 	} {
-		j := Job{Config: defaults(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
+		j := Job{Config: configtest.Dense(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
 		j.Mode, j.GPU, j.MergeEvery = c.mode, c.gpu, c.told
 		if got := j.MergeText(); got != c.want {
 			t.Errorf("%+v: %q", c, got)

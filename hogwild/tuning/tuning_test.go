@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 )
 
@@ -87,8 +88,8 @@ func greatest(m [][]float64) (lambda float64) {
 	return lambda
 }
 
-// TestLaw: what a run makes of its rate, its inputs and its momentum.
-func TestLaw(t *testing.T) {
+// TestTuning: what a run makes of its rate, its inputs and its momentum.
+func TestTuning(t *testing.T) {
 	digits := func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
 	for _, c := range []struct {
 		name  string
@@ -146,15 +147,15 @@ func TestLaw(t *testing.T) {
 				return l.lasts(&Job{Config: config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}}) == nil
 			}, "30 steps are beyond it: an epoch may achieve less"},
 		{"l2", func(c *config.Config) { digits(c); c.L2 = 1e-4 }, func(l Tuning) bool { return !l.Center }, ""},
-		{"no law", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
+		{"nothing is known", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := defaults()
+			config := configtest.Dense()
 			config.Workers, config.Data = 2, "digits:1000"
 			c.edit(&config)
-			l := lawOf(t, config)
+			l := tuningOf(t, config)
 			if !c.check(l) {
-				t.Errorf("the law is %+v", l)
+				t.Errorf("the tuning is %+v", l)
 			}
 			job := Job{Config: config}
 			if says := strings.Join(append(l.Header(&job), l.Changes(&job)...), "; "); !strings.Contains(says, c.says) {
@@ -164,7 +165,7 @@ func TestLaw(t *testing.T) {
 	}
 }
 
-func lawOf(t *testing.T, c config.Config) Tuning {
+func tuningOf(t *testing.T, c config.Config) Tuning {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
 	if err != nil {
