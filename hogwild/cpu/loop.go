@@ -20,7 +20,7 @@ func (d *cpu) stepBy(m model.Model) {
 		return
 	}
 	d.step, d.coef = s, make([]float32, s.CoefLen())
-	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode == "async" || d.cfg.Mode == "sync")
+	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode == "async" || d.cfg.Mode == "sync" || d.delay != nil && d.delay.steps == 0)
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
