@@ -83,16 +83,16 @@ func (o *owner) extend(index int) error {
 	if err != nil {
 		return err
 	}
-	a := &owner{gpu: c, setup: o.setup, memory: memory{layout: newLayout(o.setup).alone(o.setup)}}
+	a := &owner{gpu: c, setup: o.setup, memory: memory{layout: newLayout(o.setup).replica(o.setup)}}
 	if err := a.steps(a.allocateRun, a.export, a.uploadData, a.prepare, a.selfCheck, a.dropWeights); err != nil {
 		return err
 	}
-	o.away = append(o.away, a)
-	t := a.ticket.GPUs[0]
+	o.peers = append(o.peers, a)
+	t := a.handle.GPUs[0]
 	if t.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
 		return err
 	}
-	o.ticket.GPUs = append(o.ticket.GPUs, t)
+	o.handle.GPUs = append(o.handle.GPUs, t)
 	return nil
 }
 
@@ -109,8 +109,8 @@ func (o *owner) refuse() error {
 	if c.CPUWorkers > 0 {
 		who = "a worker on a core"
 	}
-	for i, a := range o.away {
-		if o.ticket.GPUs[i+1].Way.replica() {
+	for i, a := range o.peers {
+		if o.handle.GPUs[i+1].Way.replica() {
 			who = fmt.Sprintf("a worker on GPU %d", a.device)
 		}
 	}
@@ -126,7 +126,7 @@ func (o *owner) refuse() error {
 
 // Join opens the coordinator's memory in a worker.
 func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, error) {
-	var h ticketOfRun
+	var h runHandle
 	if err := json.Unmarshal(text, &h); err != nil {
 		return nil, fmt.Errorf("the handle of the GPU memory: %w", err)
 	}
@@ -147,7 +147,7 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 }
 
 // joinDirect makes the device of a worker whose kernels reach the weights.
-func joinDirect(s *device.Setup, rank int, h *ticketOfRun, g *ticketOfGPU) (t *trainer, err error) {
+func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *trainer, err error) {
 	c, err := open(s, 0, g.UUID)
 	if err != nil {
 		return nil, err

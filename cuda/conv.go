@@ -16,12 +16,11 @@ import (
 
 // conv is convolutional networks: kernels/conv.cu. Their plan is kernels/conv.h's.
 var conv = family{
-	fill:    fillConv,
-	kernels: func(*job) (step, evaluate string) { return "conv_step", "conv_evaluate" },
-	scratch: convScratch,
-	plans:   true,
-	teams:   1,
-	block:   64,
+	fill:     fillConv,
+	step:     always("conv_step"),
+	evaluate: "conv_evaluate",
+	scratch:  convScratch,
+	plans:    true,
 }
 
 const (

@@ -29,7 +29,7 @@ type job struct {
 	Optimizer, Racy, Discipline                 int64
 	Rank, Ranks                                 int64
 	Weights, MaxBatch                           int64
-	Hot, FlushEvery                             int64
+	Locals, MergeEvery                          int64
 	Epoch                                       int64
 	Seed                                        uint64
 	Momentum, Beta1, Beta2, L1, L2, BiasStep    float64
@@ -83,7 +83,7 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 		j.Racy = 1
 	}
 	m.point(&j)
-	if adaptive := c.Optimizer == "adam" || c.Optimizer == "adagrad"; c.Mode == "sync" && c.Average == "gradients" && (adaptive || c.L1 != 0) {
+	if adaptive := c.Optimizer == "adam" || c.Optimizer == "adagrad"; averagesGradients(&c.Config) && (adaptive || c.L1 != 0) {
 		return j, nil, fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU such a step is of sgd or momentum, without l1; average weights, or leave --gpu out", c.Optimizer, c.L1)
 	}
 	f, err := familyOf(s)

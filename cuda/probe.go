@@ -3,37 +3,11 @@
 package cuda
 
 import (
-	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gorgonia.org/cu"
-
-	"hogwild/internal/human"
 )
-
-// Probes is what a GPU does at best, found out on the spot by kernels/probe.cu: the
-// counterpart of bench.Limits. Where the driver is the stand-in, the figures show only
-// that the probes run.
-type Probes struct {
-	Device  string    `json:"device"`
-	UUID    string    `json:"uuid"`
-	Driver  string    `json:"driver"` // version of CUDA that it is for
-	SMs     int       `json:"sms"`
-	StandIn bool      `json:"stand_in"` // no GPU: the figures are not measurements
-	Time    time.Time `json:"time"`
-	Figures []Figure  `json:"figures"`
-}
-
-// Figure is one measurement.
-type Figure struct {
-	Name  string  `json:"name"`
-	Unit  string  `json:"unit"`
-	Value float64 `json:"value"`
-	Means string  `json:"means"` // what it decides
-}
 
 // prober holds the GPU while it is probed.
 type prober struct {
@@ -88,22 +62,18 @@ func Probe(index int, quick bool) (found *Probes, err error) {
 			return nil, err
 		}
 	}
-	v := cu.Version()
-	return &Probes{Device: c.name, UUID: c.uuid, Driver: fmt.Sprintf("%d.%d", v/1000, v%1000/10), SMs: c.sms,
-		StandIn: strings.Contains(c.name, "stand-in"), Time: time.Now().UTC().Truncate(time.Second), Figures: p.found}, nil
+	return &Probes{Device: c.Name, UUID: c.UUID, Driver: versionText(cu.Version()), SMs: c.SMs,
+		StandIn: strings.Contains(c.Name, "stand-in"), Time: time.Now().UTC().Truncate(time.Second), Figures: p.found}, nil
 }
 
 func (p *prober) prepare() (err error) {
 	if p.kernels, err = loadKernels(p.gpu, "probe"); err != nil {
 		return err
 	}
-	for _, a := range []struct {
-		at    *cu.DevicePtr
-		bytes int64
-	}{{&p.job, int64(len(encode(probe{})))}, {&p.out, 64}, {&p.memory, p.bytes}} {
-		if *a.at, err = p.allocate(a.bytes, "a probe"); err != nil {
-			return err
-		}
+	var own blocks // they go with the context
+	if err = own.allocate(p.gpu, wanted{&p.job, int64(len(encode(probe{}))), "a probe"}, wanted{&p.out, 64, "a probe"},
+		wanted{&p.memory, p.bytes, "a probe"}); err != nil {
+		return err
 	}
 	for _, e := range []*cu.Event{&p.begin, &p.end} {
 		if *e, err = cu.MakeEvent(cu.DefaultEvent); err != nil {
@@ -160,21 +130,4 @@ func (p *prober) enough(k kernel, ctas int, j probe) (int64, error) {
 			return min(probeMost, max(1, int64(float64(j.Times)*float64(probeTime)/float64(max(took, time.Microsecond))))), nil
 		}
 	}
-}
-
-// WriteJSON writes the figures as one JSON object.
-func (p *Probes) WriteJSON(w io.Writer) error { return human.WriteJSON(w, p) }
-
-// WriteText writes them as a table, a line each.
-func (p *Probes) WriteText(out io.Writer) error {
-	fmt.Fprintf(out, "%s, %d multiprocessors, driver for CUDA %s, %s\n", p.Device, p.SMs, p.Driver, p.Time.Format("2006-01-02 15:04 MST"))
-	if p.StandIn {
-		fmt.Fprintln(out, "through the stand-in driver: these are no measurements")
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nPROBE\tVALUE\tUNIT\tWHAT IT DECIDES\n")
-	for _, f := range p.Figures {
-		fmt.Fprintf(w, "%s\t%.4g\t%s\t%s\n", f.Name, f.Value, f.Unit, f.Means)
-	}
-	return w.Flush()
 }

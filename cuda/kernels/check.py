@@ -56,8 +56,8 @@ MUST = {  # of kernels whose names do not say it
     "sparse_evaluate": (READ,),
     "average_weights": (READ, STORE),
     "average_gradients": (READ, STORE),
-    "fold_take": (READ, STORE),
-    "fold_give": (READ, ADD),
+    "reduce_begin": (READ, STORE),
+    "reduce_end": (READ, ADD),
     "conv_step": (READ, ADD, STORE),
     "conv_evaluate": (READ,),
 }

@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) probe_store(const Probe* f
   timed(from, []() INLINE { return access([](i64 at) INLINE { probe.base.store(at, 1); }), 0; });
 }
 
-// probe_load keeps eight loads under way.
+// probe_load keeps eight loads in flight.
 extern "C" __global__ void __launch_bounds__(THREADS) probe_load(const Probe* from) {
   timed(from, []() INLINE {
     const i64 mine = lane(), warps = (i64)ctas() * WARPS;

@@ -22,7 +22,7 @@ const (
 
 // TestSamples runs launches of a few steps each. One step in 64 of the rank is a sample,
 // whatever launch it falls in, and half of the samples are of staleness; with one step
-// under way nothing is late, and nobody else has changed a weight.
+// in flight nothing is late, and nobody else has changed a weight.
 func TestSamples(t *testing.T) { onEach(t, testSamples) }
 
 func testSamples(t *testing.T, g *gpuUnderTest) {
