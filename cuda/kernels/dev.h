@@ -88,6 +88,12 @@ struct Weights {
     asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
   }
 #endif
+  // take is what was there, and leaves zero.
+  __device__ float take(i64 i) const {
+    float v;
+    asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], 0;" : "=f"(v) : "l"(at + i) : "memory");
+    return v;
+  }
   // add is THE racy line of the GPU: no addition is lost, but what was read before
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {

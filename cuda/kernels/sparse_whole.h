@@ -34,7 +34,7 @@ __device__ inline void add_rows(const Spread& s, int from, int rows, Global<floa
   __syncthreads();
 }
 
-// take_all turns every weight, and leaves g zero.
+// take_all updates every weight, and leaves g zero.
 __device__ inline void take_all(Weights g) {
   const i64 decayed = job.features * job.outputs;
 #pragma unroll 1
@@ -47,10 +47,9 @@ __device__ inline void take_all(Weights g) {
   }
 }
 
-// take turns one weight, if nobody has done so in this step.
+// take updates one weight, if nobody has done so in this step.
 __device__ inline void take(Weights g, i64 i) {
-  float v;
-  asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], 0;" : "=f"(v) : "l"(g.at + i) : "memory");
+  const float v = g.take(i);
   if (v != 0) job.out.add(i, update(i, v));
 }
 
