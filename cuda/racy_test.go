@@ -28,7 +28,7 @@ var (
 	// An instruction that writes a float of global memory.
 	writesFloat = regexp.MustCompile(`"[^"]*\b(st|red|atom)\.[a-z0-9.]*global[a-z0-9.]*\.(f32|b32)[^"]*"[^;]*"=?\+?f"`)
 	// An access to weights as to plain memory.
-	plain       = regexp.MustCompile(`\b(w|out|first|second|weights)\.at\s*\[|\*\s*\(?(job\.)?(w|out|first|second|weights)\.at\b`)
+	plain       = regexp.MustCompile(`\b(w|out|first|second|weights)\.at\s*\[|\*\s*\(?(\w+\.)*(w|out|first|second|weights)\.at\b`)
 	callsStore  = regexp.MustCompile(`\.store4?\(`)
 	weightsType = regexp.MustCompile(`(?s)\nstruct Weights \{.*?\n\};`)
 )
