@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -149,17 +150,30 @@ func (o *owner) within(f func() error) error {
 	return o.gpu.within(f)
 }
 
-// Upload copies weights, slots and states to the GPU.
+// part is an array of the run's state, on the GPU and in host memory.
+type part struct {
+	at   cu.DevicePtr
+	host []byte
+}
+
+// parts are the weights, the slots and the states with their counts of steps.
+func (o *owner) parts() []part {
+	m, s := &o.memory, o.setup
+	all := []part{{m.weights, raw(s.Weights)}}
+	for r, v := range s.Slots {
+		all = append(all, part{m.slot(r), raw(v)})
+	}
+	for i, v := range s.States {
+		all = append(all, part{m.state(i), raw(v)}, part{m.steps(i), raw(unsafe.Slice(s.Taken(i), 1))})
+	}
+	return all
+}
+
+// Upload copies them to the GPU.
 func (o *owner) Upload() error {
-	return o.within(func() error {
-		m, s := &o.memory, o.setup
-		err := upload(m.weights, s.Weights)
-		for r, v := range s.Slots {
-			err = keep(err, upload(m.slot(r), v))
-		}
-		for i, v := range s.States {
-			err = keep(err, upload(m.state(i), v))
-			err = keep(err, upload(m.steps(i), []uint64{*s.Taken(i)}))
+	return o.within(func() (err error) {
+		for _, p := range o.parts() {
+			err = keep(err, upload(p.at, p.host))
 		}
 		return err
 	})
@@ -167,17 +181,9 @@ func (o *owner) Upload() error {
 
 // Download copies them back.
 func (o *owner) Download() error {
-	return o.within(func() error {
-		m, s := &o.memory, o.setup
-		err := download(s.Weights, m.weights)
-		for r, v := range s.Slots {
-			err = keep(err, download(v, m.slot(r)))
-		}
-		for i, v := range s.States {
-			taken := make([]uint64, 1)
-			err = keep(err, download(v, m.state(i)))
-			err = keep(err, download(taken, m.steps(i)))
-			*s.Taken(i) = taken[0]
+	return o.within(func() (err error) {
+		for _, p := range o.parts() {
+			err = keep(err, download(p.host, p.at))
 		}
 		return err
 	})

@@ -94,15 +94,19 @@ func (p *prober) once(k kernel, ctas int, j probe) (time.Duration, error) {
 	if err := upload(p.job, encode(j)); err != nil {
 		return 0, err
 	}
+	return p.timed(k.name, func() error { return k.launch(ctas, p.job, cu.NoStream) })
+}
+
+// timed is how long the GPU takes for what f queues.
+func (p *prober) timed(what string, f func() error) (time.Duration, error) {
 	err := failed(p.begin.Record(cu.NoStream), "recording an event")
-	err = keep(err, k.launch(ctas, p.job, cu.NoStream))
+	err = keep(err, f())
 	err = keep(err, failed(p.end.Record(cu.NoStream), "recording an event"))
-	err = keep(err, failed(p.end.Synchronize(), "running %s with %d CTAs", k.name, ctas))
-	if err != nil {
+	if err = keep(err, failed(p.end.Synchronize(), "running %s", what)); err != nil {
 		return 0, err
 	}
 	ms, err := p.begin.Elapsed(p.end)
-	return time.Duration(ms * float64(time.Millisecond)), failed(err, "timing %s", k.name)
+	return max(time.Nanosecond, time.Duration(ms*float64(time.Millisecond))), failed(err, "timing %s", what)
 }
 
 // measure runs a kernel on the whole GPU, as many turns as take probeTime, and returns
@@ -116,7 +120,7 @@ func (p *prober) measure(name string, j probe) (turns float64, took time.Duratio
 		return 0, 0, err
 	}
 	took, err = p.once(k, ctas, j)
-	return float64(j.Times) * float64(ctas*k.threads/32), max(took, time.Nanosecond), err
+	return float64(j.Times) * float64(ctas*k.threads/32), took, err
 }
 
 // enough is how many turns take about probeTime.

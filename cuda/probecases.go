@@ -161,27 +161,24 @@ func (p *prober) copies() (err error) {
 		{"GPU to host", "snapshots", func() error { return cu.MemcpyDtoHAsync(at, p.memory, bytes, cu.NoStream) }},
 		{"GPU to itself", "replicas that are taken and averaged", func() error { return cu.MemcpyDtoDAsync(half, p.memory, bytes, cu.NoStream) }},
 	} {
-		took, err := p.copy(c.copy, times)
+		queue := func(times int) func() error {
+			return func() (err error) {
+				for range times {
+					err = keep(err, failed(c.copy(), "copying %d bytes, %s", bytes, c.name))
+				}
+				return err
+			}
+		}
+		if err := queue(1)(); err != nil { // the first one is late
+			return err
+		}
+		took, err := p.timed("copies, "+c.name, queue(times))
 		if err != nil {
-			return failed(err, "copying %d bytes %d times, %s", bytes, times, c.name)
+			return err
 		}
 		p.add("copy: "+c.name, "GB/s", float64(bytes)*float64(times)/took.Seconds()/1e9, c.means)
 	}
 	return nil
-}
-
-// copy is how long a copy takes so many times, after one to start with.
-func (p *prober) copy(once func() error, times int) (time.Duration, error) {
-	err := keep(once(), p.begin.Record(cu.NoStream))
-	for range times {
-		err = keep(err, once())
-	}
-	err = keep(keep(err, p.end.Record(cu.NoStream)), p.end.Synchronize())
-	if err != nil {
-		return 0, err
-	}
-	ms, err := p.begin.Elapsed(p.end)
-	return max(time.Nanosecond, time.Duration(ms*float64(time.Millisecond))), err
 }
 
 // arithmetic measures conversions and multiplications, and the clock meanwhile.

@@ -3,9 +3,9 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"math"
 	"time"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -155,9 +155,10 @@ func (t *trainer) room(rows, steps int) int {
 	return room(8, jobBytes+ticketBytes+4*rows+12*steps+4+8*device.RecordWords)
 }
 
-const ticketBytes = 16
-
-var jobBytes = binary.Size(job{})
+const (
+	ticketBytes = 16
+	jobBytes    = int(unsafe.Sizeof(job{}))
+)
 
 // launch queues the kernel over the steps; took has their losses when it has ended. The
 // rows of step i are rows[start[i]:start[i+1]].
