@@ -111,6 +111,7 @@ func peer(i, j int) (Peer, error) {
 	if p.Access = can != 0; !p.Access {
 		return p, nil
 	}
+	// Without native atomics an addition from one GPU to another's memory may lose others.
 	atomics, err := cu.Device(i).P2PAttribute(cu.P2PNativeAomicSupported, cu.Device(j))
 	if err != nil {
 		return p, failed(err, "asking whether GPU %d adds atomically on GPU %d", i, j)

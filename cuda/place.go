@@ -52,20 +52,15 @@ func (b backend) gpuOf(rank, n int) int { return (rank + b.shift) % n }
 // wayFrom is how a worker on another GPU reaches the owner's. In barrier mode it has a replica
 // in any case, and has it where it trains.
 func wayFrom(here, owner cu.Device, c *config.Config) (way, error) {
-	can, err := here.CanAccessPeer(owner)
-	if err != nil || can == 0 {
-		return byStaging, failed(err, "asking whether GPU %d reaches GPU %d", here, owner)
-	}
-	atomics, err := here.P2PAttribute(nativeAtomics, owner)
-	if err != nil || atomics == 0 || c.Mode == "sync" {
-		return bySlots, failed(err, "asking for atomics from GPU %d to GPU %d", here, owner)
+	p, err := peer(int(here), int(owner))
+	switch {
+	case err != nil || !p.Access:
+		return byStaging, err
+	case !p.Atomics || c.Mode == "sync":
+		return bySlots, nil
 	}
 	return asPeer, nil
 }
-
-// nativeAtomics is CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED: without it an
-// addition from one GPU to another's memory may lose others.
-const nativeAtomics = cu.P2PNativeAomicSupported
 
 // note says how the workers on one of the other GPUs reach the weights.
 func (w way) note(here, owner cu.Device, c *config.Config) string {

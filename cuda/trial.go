@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -61,12 +62,11 @@ func converse(child *exec.Cmd, g *GPU, p cu.DevicePtr) error {
 	return expect(p, answered, "what the second process wrote does not arrive")
 }
 
-// fill writes a word everywhere, and waits until it is there.
+// fill writes a word everywhere, and waits until it is there: a copy from ordinary host memory
+// may return before.
 func fill(p cu.DevicePtr, word uint32) error {
-	if err := cu.MemsetD32(p, word, words); err != nil {
-		return failed(err, "writing %d words on the GPU", words)
-	}
-	return failed(cu.Synchronize(), "writing %d words on the GPU", words)
+	err := upload(p, slices.Repeat([]uint32{word}, words))
+	return keep(err, failed(cu.Synchronize(), "writing %d words on the GPU", words))
 }
 
 // expect is an error unless all words at p are the one.
@@ -75,10 +75,8 @@ func expect(p cu.DevicePtr, word uint32, otherwise string) error {
 	if err := download(got, p); err != nil {
 		return err
 	}
-	for i, w := range got {
-		if w != word {
-			return fmt.Errorf("%s: word %d of %d is %#x, not %#x", otherwise, i, words, w, word)
-		}
+	if i := slices.IndexFunc(got, func(w uint32) bool { return w != word }); i >= 0 {
+		return fmt.Errorf("%s: word %d of %d is %#x, not %#x", otherwise, i, words, got[i], word)
 	}
 	return nil
 }
