@@ -9,10 +9,10 @@ import (
 	"hogwild/internal/human"
 )
 
-// Probes is what a GPU does at best, found out on the spot by kernels/probe.cu: the
+// Microbench is what a GPU does at best, found out on the spot by kernels/micro.cu: the
 // counterpart of bench.Limits. Where the driver is the stand-in, the figures show only
-// that the probes run.
-type Probes struct {
+// that the kernels run.
+type Microbench struct {
 	Device  string    `json:"device"`
 	UUID    string    `json:"uuid"`
 	Driver  string    `json:"driver"` // version of CUDA that it is for
@@ -31,16 +31,16 @@ type Figure struct {
 }
 
 // WriteJSON writes the figures as one JSON object.
-func (p *Probes) WriteJSON(w io.Writer) error { return human.WriteJSON(w, p) }
+func (p *Microbench) WriteJSON(w io.Writer) error { return human.WriteJSON(w, p) }
 
 // WriteText writes them as a table, a line each.
-func (p *Probes) WriteText(out io.Writer) error {
+func (p *Microbench) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s, %d multiprocessors, driver for CUDA %s, %s\n", p.Device, p.SMs, p.Driver, p.Time.Format("2006-01-02 15:04 MST"))
 	if p.StandIn {
 		fmt.Fprintln(out, "through the stand-in driver: these are no measurements")
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\nPROBE\tVALUE\tUNIT\tWHAT IT DECIDES\n")
+	fmt.Fprintf(w, "\nFIGURE\tVALUE\tUNIT\tWHAT IT DECIDES\n")
 	for _, f := range p.Figures {
 		fmt.Fprintf(w, "%s\t%.4g\t%s\t%s\n", f.Name, f.Value, f.Unit, f.Means)
 	}

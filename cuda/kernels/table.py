@@ -119,7 +119,7 @@ def ptx_of(kernel):
 
 def shipped():
     """The files that a Hopper loads to train: all but the probes of the machine."""
-    kinds = sorted({p.name.split(".")[0] for p in check.PTX.glob("*.ptx")} - {"probe"})
+    kinds = sorted({p.name.split(".")[0] for p in check.PTX.glob("*.ptx")} - {"micro"})
     return [check.ptx_of(kind) for kind in kinds]
 
 

@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/cu"
 )
 
-// prober holds the GPU while it is probed.
-type prober struct {
+// bench holds the GPU while it is measured.
+type bench struct {
 	*gpu
 	kernels    kernels
 	job, out   cu.DevicePtr
@@ -21,8 +21,8 @@ type prober struct {
 	found      []Figure
 }
 
-// probe is struct Probe of kernels/probe.cu.
-type probe struct {
+// microJob is struct Micro of kernels/micro.cu.
+type microJob struct {
 	Base, Out                uint64
 	Times                    int64
 	Pieces, Step, Per, Apart int64
@@ -30,16 +30,16 @@ type probe struct {
 }
 
 const (
-	accesses  = 8                     // of a turn of the loops in probe.cu
-	probeTime = 20 * time.Millisecond // of a measurement: long against a launch
-	farBytes  = 1 << 30               // of memory that no cache holds
-	nearBytes = 16 << 20              // of memory that the L2 cache holds
-	probeMost = 1 << 22               // turns
+	accesses    = 8                     // of a turn of the loops in micro.cu
+	measureTime = 20 * time.Millisecond // of a measurement: long against a launch
+	farBytes    = 1 << 30               // of memory that no cache holds
+	nearBytes   = 16 << 20              // of memory that the L2 cache holds
+	mostTurns   = 1 << 22               // turns
 )
 
-// Probe measures the GPU of that index, in some seconds and with 1 GiB of its memory.
-// With quick each probe runs for a moment only, on little memory: to see that it does.
-func Probe(index int, quick bool) (found *Probes, err error) {
+// MeasureGPU measures the GPU of that index, in some seconds and with 1 GiB of its memory.
+// With quick each figure is measured for a moment only, on little memory: to see that it runs.
+func MeasureGPU(index int, quick bool) (found *Microbench, err error) {
 	c, err := openContext(index, "")
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Probe(index int, quick bool) (found *Probes, err error) {
 	}
 	defer release()
 	defer func() { err = keep(err, c.close()) }() // the context's memory goes with it
-	p := &prober{gpu: c, quick: quick, bytes: farBytes}
+	p := &bench{gpu: c, quick: quick, bytes: farBytes}
 	if quick {
 		p.bytes = 4 << 20
 	}
@@ -62,17 +62,17 @@ func Probe(index int, quick bool) (found *Probes, err error) {
 			return nil, err
 		}
 	}
-	return &Probes{Device: c.Name, UUID: c.UUID, Driver: versionText(cu.Version()), SMs: c.SMs,
+	return &Microbench{Device: c.Name, UUID: c.UUID, Driver: versionText(cu.Version()), SMs: c.SMs,
 		StandIn: strings.Contains(c.Name, "stand-in"), Time: time.Now().UTC().Truncate(time.Second), Figures: p.found}, nil
 }
 
-func (p *prober) prepare() (err error) {
-	if p.kernels, err = loadKernels(p.gpu, "probe"); err != nil {
+func (p *bench) prepare() (err error) {
+	if p.kernels, err = loadKernels(p.gpu, "micro"); err != nil {
 		return err
 	}
 	var own blocks // they go with the context
-	if err = own.allocate(p.gpu, wanted{&p.job, int64(len(encode(probe{}))), "a probe"}, wanted{&p.out, 64, "a probe"},
-		wanted{&p.memory, p.bytes, "a probe"}); err != nil {
+	if err = own.allocate(p.gpu, wanted{&p.job, int64(len(encode(microJob{}))), "a microbenchmark"}, wanted{&p.out, 64, "a microbenchmark"},
+		wanted{&p.memory, p.bytes, "a microbenchmark"}); err != nil {
 		return err
 	}
 	for _, e := range []*cu.Event{&p.begin, &p.end} {
@@ -84,12 +84,12 @@ func (p *prober) prepare() (err error) {
 }
 
 // add notes a figure.
-func (p *prober) add(name, unit string, value float64, means string) {
+func (p *bench) add(name, unit string, value float64, means string) {
 	p.found = append(p.found, Figure{name, unit, value, means})
 }
 
 // once runs a kernel and returns how long it took.
-func (p *prober) once(k kernel, ctas int, j probe) (time.Duration, error) {
+func (p *bench) once(k kernel, ctas int, j microJob) (time.Duration, error) {
 	j.Base, j.Out = uint64(p.memory), uint64(p.out)
 	if err := upload(p.job, encode(j)); err != nil {
 		return 0, err
@@ -98,7 +98,7 @@ func (p *prober) once(k kernel, ctas int, j probe) (time.Duration, error) {
 }
 
 // timed is how long the GPU takes for what f queues.
-func (p *prober) timed(what string, f func() error) (time.Duration, error) {
+func (p *bench) timed(what string, f func() error) (time.Duration, error) {
 	err := failed(p.begin.Record(cu.NoStream), "recording an event")
 	err = keep(err, f())
 	err = keep(err, failed(p.end.Record(cu.NoStream), "recording an event"))
@@ -109,9 +109,9 @@ func (p *prober) timed(what string, f func() error) (time.Duration, error) {
 	return max(time.Nanosecond, time.Duration(ms*float64(time.Millisecond))), failed(err, "timing %s", what)
 }
 
-// measure runs a kernel on the whole GPU, as many turns as take probeTime, and returns
+// measure runs a kernel on the whole GPU, as many turns as take measureTime, and returns
 // how many there were in all warps together, and how long they took.
-func (p *prober) measure(name string, j probe) (turns float64, took time.Duration, err error) {
+func (p *bench) measure(name string, j microJob) (turns float64, took time.Duration, err error) {
 	k := p.kernels[name]
 	ctas := k.most
 	if p.quick {
@@ -123,15 +123,15 @@ func (p *prober) measure(name string, j probe) (turns float64, took time.Duratio
 	return float64(j.Times) * float64(ctas*k.threads/32), took, err
 }
 
-// enough is how many turns take about probeTime.
-func (p *prober) enough(k kernel, ctas int, j probe) (int64, error) {
+// enough is how many turns take about measureTime.
+func (p *bench) enough(k kernel, ctas int, j microJob) (int64, error) {
 	for j.Times = 16; ; j.Times *= 4 {
 		took, err := p.once(k, ctas, j)
 		if err != nil {
 			return 0, err
 		}
-		if took > probeTime/8 || j.Times >= probeMost {
-			return min(probeMost, max(1, int64(float64(j.Times)*float64(probeTime)/float64(max(took, time.Microsecond))))), nil
+		if took > measureTime/8 || j.Times >= mostTurns {
+			return min(mostTurns, max(1, int64(float64(j.Times)*float64(measureTime)/float64(max(took, time.Microsecond))))), nil
 		}
 	}
 }
