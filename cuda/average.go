@@ -10,7 +10,7 @@ import (
 )
 
 // Barrier mode: the same rounds as in host memory, with the same arithmetic. The
-// meetings are the workers' own, on the host: a kernel that waited for another
+// barriers are the workers' own, on the host: a kernel that waited for another
 // process's kernel would wait for ever where the two take turns on the GPU.
 
 // Pull starts a round: the replica becomes a copy of the weights, or the gradient

@@ -28,7 +28,7 @@ type pairs struct {
 	weights, steps []float64 // and the weights, and the losses
 }
 
-// drawPairs has few nodes, so that a batch meets some twice.
+// drawPairs has few nodes, so that a batch has some twice.
 func drawPairs(p pairs, seed uint64) *pairs {
 	r := rand.New(rand.NewPCG(seed, 11))
 	half := p.nodes / 2

@@ -56,7 +56,7 @@ func TestPairsSameAsCPU(t *testing.T) {
 }
 
 // TestManyInFlight has two thousand entries and edges in flight at once, as many as a
-// GPU's scale asks for: the run ends where the serial one does. What is printed of the law
+// GPU's scale asks for: the run ends where the serial one does. What is printed of the limit
 // says nothing of these models.
 func TestManyInFlight(t *testing.T) {
 	t.Setenv("HOGWILD_FAKE_SMS", "132")

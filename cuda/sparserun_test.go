@@ -149,8 +149,8 @@ func TestSparseRefuses(t *testing.T) {
 	}
 }
 
-// TestHotColumns: the most frequent ones, and the bias last.
-func TestHotColumns(t *testing.T) {
+// TestLocalColumns: the most frequent ones, and the bias last.
+func TestLocalColumns(t *testing.T) {
 	const d = 1500
 	s := &device.Setup{Job: &tuning.Job{Config: config.Config{Mode: "async", Optimizer: "sgd", MergeEvery: "16"}}, Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
