@@ -5,6 +5,7 @@ package cuda
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/cu"
 
@@ -29,16 +30,12 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := open(s, indices[0], "")
+	o, err := b.newOwner(s, indices[0], newLayout(s))
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: newLayout(s)}}
 	if note != "" {
-		o.notes = append(o.notes, note)
-	}
-	if err := o.steps(o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck); err != nil {
-		return nil, err
+		o.notes = slices.Insert(o.notes, 0, note)
 	}
 	for _, i := range indices[1:] {
 		if err := o.extend(i); err != nil {
@@ -47,6 +44,24 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 		}
 	}
 	return o, o.refuse()
+}
+
+// newOwner puts the set on a GPU, and tries the kernels there.
+func (b backend) newOwner(s *device.Setup, index int, l layout) (*owner, error) {
+	c, err := open(s, index, "")
+	if err != nil {
+		return nil, err
+	}
+	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: l}}
+	return o, o.within(func() error {
+		for _, step := range []func() error{o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck} {
+			if err := step(); err != nil {
+				_ = o.free() // the error that counts is the first
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // open makes the context of a GPU for a run: see openContext.
@@ -62,37 +77,21 @@ func open(s *device.Setup, index int, uuid string) (*gpu, error) {
 	return c, nil
 }
 
-// steps runs them with the context current. If one fails, the context's memory is given
-// back.
-func (o *owner) steps(all ...func() error) error {
-	return o.within(func() error {
-		for _, step := range all {
-			if err := step(); err != nil {
-				_ = o.free() // the error that counts is the first
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// extend puts the set on another GPU, and tries the kernels there on weights that are
-// gone afterwards.
+// extend puts the set on another GPU. The weights there, on which the kernels were tried, go.
 func (o *owner) extend(index int) error {
-	c, err := open(o.setup, index, "")
+	a, err := o.newOwner(o.setup, index, newLayout(o.setup).replica(o.setup))
 	if err != nil {
 		return err
 	}
-	a := &owner{gpu: c, setup: o.setup, memory: memory{layout: newLayout(o.setup).replica(o.setup)}}
-	if err := a.steps(a.allocateRun, a.export, a.uploadData, a.prepare, a.selfCheck, a.dropWeights); err != nil {
-		return err
-	}
 	o.peers = append(o.peers, a)
-	t := a.handle.GPUs[0]
-	if t.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
+	if err := a.within(a.dropWeights); err != nil {
 		return err
 	}
-	o.handle.GPUs = append(o.handle.GPUs, t)
+	h := a.handle.GPUs[0]
+	if h.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
+		return err
+	}
+	o.handle.GPUs = append(o.handle.GPUs, h)
 	return nil
 }
 
