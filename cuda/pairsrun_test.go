@@ -11,8 +11,8 @@ import (
 	"hogwild/hogwild/run"
 )
 
-// madePairs are whole runs on made matrices and graphs.
-var madePairs = []struct {
+// synthPairs are whole runs on made matrices and graphs.
+var synthPairs = []struct {
 	name string
 	edit func(*config.Config)
 }{
@@ -42,7 +42,7 @@ var madePairs = []struct {
 
 // TestPairsSameAsCPU: with one step in flight a run is the CPU's, but for rounding.
 func TestPairsSameAsCPU(t *testing.T) {
-	for _, c := range madePairs {
+	for _, c := range synthPairs {
 		t.Run(c.name, func(t *testing.T) {
 			gpu := digits(t, func(k *config.Config) {
 				k.Batch = 1
@@ -55,8 +55,8 @@ func TestPairsSameAsCPU(t *testing.T) {
 	}
 }
 
-// TestManyInFlight has two thousand entries and edges under way at once, as many as a
-// GPU's scale asks for: the run ends where the serial one does. What is printed of the law
+// TestManyInFlight has two thousand entries and edges in flight at once, as many as a
+// GPU's scale asks for: the run ends where the serial one does. What is printed of the limit
 // says nothing of these models.
 func TestManyInFlight(t *testing.T) {
 	t.Setenv("HOGWILD_FAKE_SMS", "132")

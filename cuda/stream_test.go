@@ -76,8 +76,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsHoldNothing: it is said that columns of a set that streams are not held back.
-func TestStreamsHoldNothing(t *testing.T) {
+// TestStreamsWithoutLocalCopy: a set that streams has no local copy of columns, and the run says so.
+func TestStreamsWithoutLocalCopy(t *testing.T) {
 	_ = trace(t)
 	config := digits(t, func(c *config.Config) {
 		c.Model, c.Data, c.MergeEvery, c.Epochs = "logistic", "synth:sparse:1000x1000x20", "16", 1
@@ -92,8 +92,8 @@ func TestStreamsHoldNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const held, not = "weights are held back for 16 steps of a CTA", "--merge-every 16 has no effect"
-		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, held) == streams || strings.Contains(said, not) != streams {
+		const merged, not = "merged every 16 of its steps", "--merge-every 16 has no effect"
+		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, merged) == streams || strings.Contains(said, not) != streams {
 			t.Errorf("streams %t: the notes are\n%s", streams, said)
 		}
 	}

@@ -61,7 +61,7 @@ machine() {
 }
 doctor() { check "doctor" hogwild doctor; check "devices" hogwild devices; }
 microbench() { hogwild bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$OUT/microbench.json" 2>"$OUT/stderr" || { note microbench FAIL "$(tail -n 2 "$OUT/stderr")"; rm "$OUT/microbench.json"; }; }
-reference() { cd "$here/cuda" && check "kernels against their references" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Probe") -test.short; }
+reference() { cd "$here/cuda" && check "kernels against their references" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Microbench") -test.short; }
 sanitizer() {
 	command -v compute-sanitizer >/dev/null || { skip "compute-sanitizer" "it is not here"; return; }
 	for tool in memcheck racecheck initcheck; do
