@@ -132,7 +132,7 @@ gpu-check: gpu-bundle ## runs the bundle here: on the GPU, else quickly through 
 bench-go: ## the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...
 
-rivals: build ## PyTorch and others into build/rivals (RIVALS=DIR), with the data in HOGWILD_DATA; 6 GB; with MADE=1 made data too, 4 GB
+rivals: build ## PyTorch and others into build/rivals (RIVALS=DIR), with the data in HOGWILD_DATA; 6 GB; with MADE=1 synthetic data too, 4 GB
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
 
 bench-rivals: build ## hogwild and its rivals in turns: CASES="mlp128 a9a" (none: a quarter of an hour), ROUNDS=3, GPU=0, OUT=FILE

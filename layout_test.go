@@ -21,10 +21,13 @@ import (
 // order is the order of imports, which is the order of reading: a package imports
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
-	"internal/vec", "internal/figure", "internal/human", "internal/self", "shm", "hogwild/data", "hogwild/model",
+	"internal/check", "internal/vec", "internal/figure", "internal/human", "internal/self", "shm", "hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/rundir", "hogwild/run",
 	".", "cuda", "bench", "cmd/hogwild",
 }
+
+// forTests are packages that only tests import.
+var forTests = []string{"internal/check", "hogwild/config/configtest"}
 
 // Limits in lines.
 const (
@@ -125,6 +128,9 @@ func TestImportsPointOneWay(t *testing.T) {
 			dir, ours := strings.CutPrefix(name, "hogwild/")
 			if !ours {
 				continue
+			}
+			if slices.Contains(forTests, dir) && !s.tests {
+				t.Errorf("%s: imports %s, which is for tests", s.at(spec), name)
 			}
 			to := rank(dir)
 			switch {

@@ -11,24 +11,21 @@ import (
 )
 
 // Barrier mode: the same rounds as in host memory, with the same arithmetic. The
-// meetings are the workers' own, on the host: a kernel that waited for another
+// barriers are the workers' own, on the host: a kernel that waited for another
 // process's kernel would wait for ever where the two take turns on the GPU.
 
 // Pull starts a round: the replica becomes a copy of the weights, or the gradient
 // zero.
 func (t *trainer) Pull() error {
-	release, err := t.use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	p := t.memory.layout.P
-	if t.job.Gradient != 0 {
-		err = zero(t.memory.slot(t.rank), p)
-	} else {
-		err = move(t.memory.slot(t.rank), t.memory.weights, p)
-	}
-	return keep(err, failed(cu.Synchronize(), "starting a round"))
+	return t.within(func() (err error) {
+		p := t.memory.layout.P
+		if t.job.Gradient != 0 {
+			err = zero(t.memory.slot(t.rank), p)
+		} else {
+			err = move(t.memory.slot(t.rank), t.memory.weights, p)
+		}
+		return keep(err, failed(cu.Synchronize(), "starting a round"))
+	})
 }
 
 // averager ends rounds for a rank, on the GPU that has the weights.
@@ -37,26 +34,29 @@ type averager struct {
 	setup      *device.Setup
 	memory     *memory
 	rank       int
-	gradients  bool
 	kernels    kernels
 	job, share cu.DevicePtr // buffers: of a mean, and of a float a rank
 }
 
-// Average ends a round on this rank's slice of the weights.
-func (t *trainer) Average(r plan.Round) error {
-	return averager{t.gpu, t.setup, t.memory, t.rank, t.job.Gradient != 0, t.kernels, t.private.job, t.private.share}.average(r)
+// open loads the kernels, and makes the buffers.
+func (a *averager) open(own *blocks) (err error) {
+	if a.kernels, err = loadKernels(a.gpu, "average"); err != nil {
+		return err
+	}
+	return own.allocate(a.gpu, wanted{&a.job, int64(len(encode(mean{}))), "a mean"},
+		wanted{&a.share, 4 * int64(a.setup.Job.Workers), "shares"})
 }
 
-func (a averager) average(r plan.Round) error {
+// Average ends a round on this rank's slice of the weights.
+func (a *averager) Average(r plan.Round) error {
 	share := r.Shares()
 	if share == nil {
 		return nil
 	}
-	release, err := a.use()
-	if err != nil {
-		return err
-	}
-	defer release()
+	return a.within(func() error { return a.average(share, r.Seen) })
+}
+
+func (a *averager) average(share []float32, seen int64) error {
 	if err := upload(a.share, share); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (a averager) average(r plan.Round) error {
 	cfg := a.setup.Job
 	m := mean{Dst: uint64(a.memory.weights), Src: uint64(a.memory.slot(0)), Share: uint64(a.share),
 		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Workers), Stride: stride(a.memory.layout.Slots)}
-	if a.gradients {
-		m.LR = a.setup.Rate(r.Seen)
+	if cfg.AveragesGradients() {
+		m.LR = a.setup.Rate(seen)
 		if cfg.Optimizer == config.Momentum {
 			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Momentum()
 		}
@@ -86,7 +86,7 @@ func stride(offsets []int64) int64 {
 }
 
 // averageState does to this rank's slice of all states' vectors what --average-state says.
-func (a averager) averageState(m mean, from, to int) error {
+func (a *averager) averageState(m mean, from, to int) error {
 	if a.setup.Job.Optimizer == config.SGD || a.setup.Job.AverageState == "keep" {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (a averager) averageState(m mean, from, to int) error {
 }
 
 // averageVector is averageState of the vector that begins at first in each state.
-func (a averager) averageVector(m mean, first, from, to int) error {
+func (a *averager) averageVector(m mean, first, from, to int) error {
 	states := a.memory.layout.States
 	vector := func(rank int) cu.DevicePtr { return a.memory.state(rank) + cu.DevicePtr(4*first) }
 	at := func(rank int) cu.DevicePtr { return vector(rank) + cu.DevicePtr(4*from) }
@@ -128,7 +128,7 @@ func (a averager) averageVector(m mean, first, from, to int) error {
 }
 
 // mean runs an averaging kernel over the slice.
-func (a averager) mean(name string, m mean) error {
+func (a *averager) mean(name string, m mean) error {
 	if m.Count == 0 {
 		return nil
 	}

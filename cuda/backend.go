@@ -5,6 +5,7 @@ package cuda
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/cu"
 
@@ -29,16 +30,12 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := open(s, indices[0], "")
+	o, err := b.newOwner(s, indices[0], newLayout(s))
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: newLayout(s)}}
 	if note != "" {
-		o.notes = append(o.notes, note)
-	}
-	if err := o.steps(o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck); err != nil {
-		return nil, err
+		o.notes = slices.Insert(o.notes, 0, note)
 	}
 	for _, i := range indices[1:] {
 		if err := o.extend(i); err != nil {
@@ -47,6 +44,24 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 		}
 	}
 	return o, o.refuse()
+}
+
+// newOwner puts the set on a GPU, and tries the kernels there.
+func (b backend) newOwner(s *device.Setup, index int, l layout) (*owner, error) {
+	c, err := open(s, index, "")
+	if err != nil {
+		return nil, err
+	}
+	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: l}}
+	return o, o.within(func() error {
+		for _, step := range []func() error{o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck} {
+			if err := step(); err != nil {
+				_ = o.free() // the error that counts is the first
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // open makes the context of a GPU for a run: see openContext.
@@ -62,37 +77,21 @@ func open(s *device.Setup, index int, uuid string) (*gpu, error) {
 	return c, nil
 }
 
-// steps runs them with the context current. If one fails, the context's memory is given
-// back.
-func (o *owner) steps(all ...func() error) error {
-	return o.within(func() error {
-		for _, step := range all {
-			if err := step(); err != nil {
-				_ = o.free() // the error that counts is the first
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// extend puts the set on another GPU, and tries the kernels there on weights that are
-// gone afterwards.
+// extend puts the set on another GPU. The weights there, on which the kernels were tried, go.
 func (o *owner) extend(index int) error {
-	c, err := open(o.setup, index, "")
+	a, err := o.newOwner(o.setup, index, newLayout(o.setup).replica(o.setup))
 	if err != nil {
 		return err
 	}
-	a := &owner{gpu: c, setup: o.setup, memory: memory{layout: newLayout(o.setup).alone(o.setup)}}
-	if err := a.steps(a.allocateRun, a.export, a.uploadData, a.prepare, a.selfCheck, a.dropWeights); err != nil {
+	o.peers = append(o.peers, a)
+	if err := a.within(a.dropWeights); err != nil {
 		return err
 	}
-	o.away = append(o.away, a)
-	t := a.ticket.GPUs[0]
-	if t.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
+	h := a.handle.GPUs[0]
+	if h.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
 		return err
 	}
-	o.ticket.GPUs = append(o.ticket.GPUs, t)
+	o.handle.GPUs = append(o.handle.GPUs, h)
 	return nil
 }
 
@@ -109,8 +108,8 @@ func (o *owner) refuse() error {
 	if c.CPUWorkers > 0 {
 		who = "a worker on a core"
 	}
-	for i, a := range o.away {
-		if o.ticket.GPUs[i+1].Way.replica() {
+	for i, a := range o.peers {
+		if o.handle.GPUs[i+1].Way.replica() {
 			who = fmt.Sprintf("a worker on GPU %d", a.device)
 		}
 	}
@@ -126,7 +125,7 @@ func (o *owner) refuse() error {
 
 // Join opens the coordinator's memory in a worker.
 func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, error) {
-	var h ticketOfRun
+	var h runHandle
 	if err := json.Unmarshal(text, &h); err != nil {
 		return nil, fmt.Errorf("the handle of the GPU memory: %w", err)
 	}
@@ -147,7 +146,7 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 }
 
 // joinDirect makes the device of a worker whose kernels reach the weights.
-func joinDirect(s *device.Setup, rank int, h *ticketOfRun, g *ticketOfGPU) (t *trainer, err error) {
+func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *trainer, err error) {
 	c, err := open(s, 0, g.UUID)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"gorgonia.org/cu"
-
 	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
@@ -24,9 +22,15 @@ func choose(text string, least int64) (indices []int, note string, err error) {
 	if err != nil || n == 0 {
 		return indices, "", err
 	}
-	all, err := candidates()
+	l, err := survey()
 	if err != nil {
 		return nil, "", err
+	}
+	var all []candidate
+	for _, g := range l.GPUs {
+		c := candidate{index: g.Index}
+		c.free, c.not = usable(g)
+		all = append(all, c)
 	}
 	return pick(text, all, n, least)
 }
@@ -48,39 +52,16 @@ func (c candidate) says() string {
 
 func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
-// candidates are all GPUs that CUDA shows, in the order of their indices.
-func candidates() ([]candidate, error) {
-	m := startNVML()
-	defer m.stop()
-	n, err := cu.NumDevices()
-	if err != nil {
-		return nil, failed(err, "counting GPUs")
-	}
-	var all []candidate
-	for i := range n {
-		g, err := describe(i)
-		if err != nil {
-			return nil, err
-		}
-		c := candidate{index: i}
-		c.free, c.not = m.usable(g)
-		all = append(all, c)
-	}
-	return all, nil
-}
-
 // usable is a GPU's free memory, or why a run cannot use it: its processes are several,
 // and in exclusive mode the GPU takes one, which may be a Multi-Process Service.
-func (m manager) usable(g GPU) (free int64, not string) {
+func usable(g GPU) (free int64, not string) {
 	switch {
 	case g.Major < oldestMajor:
 		return 0, fmt.Sprintf("has compute capability %d.%d", g.Major, g.Minor)
 	case g.Mode == Prohibited:
 		return 0, "is in prohibited mode"
-	case g.Mode == Shared:
-		if free, ok := m.free(g.UUID); ok {
-			return free, ""
-		}
+	case g.Mode == Shared && g.Free != nil:
+		return *g.Free, ""
 	}
 	free, err := freeMemory(g.Index)
 	var e *Error
@@ -127,9 +108,9 @@ func pick(text string, all []candidate, n int, least int64) (indices []int, note
 // GPUs are the UUIDs and names of those that the run is on, for its report; the first
 // holds the weights.
 func (o *owner) GPUs() (uuids, names []string) {
-	uuids, names = []string{o.uuid}, []string{o.name}
-	for _, a := range o.away {
-		uuids, names = append(uuids, a.uuid), append(names, a.name)
+	uuids, names = []string{o.UUID}, []string{o.gpu.Name}
+	for _, a := range o.peers {
+		uuids, names = append(uuids, a.UUID), append(names, a.gpu.Name)
 	}
 	return uuids, names
 }

@@ -48,7 +48,7 @@ func TestChoose(t *testing.T) {
 		least int64
 		want  []int
 	}{
-		{"0", 1 << 50, []int{0}}, {"4,2", 0, []int{4, 2}}, // named ones are not judged
+		{"0", 1 << 50, []int{0}}, {"4,2", 0, []int{4, 2}}, // named ones are not compared
 		{"auto", 0, []int{2}}, {"auto:2", 0, []int{2, 1}}, {"auto:4", 0, []int{2, 1, 3, 4}},
 		{"auto:3", 4 << 30, []int{2, 1, 3}}, {"auto:4", 4 << 30, nil}, {"auto:6", 0, nil}, {"best", 0, nil},
 	} {

@@ -3,9 +3,9 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -16,12 +16,11 @@ import (
 
 // conv is convolutional networks: kernels/conv.cu. Their plan is kernels/conv.h's.
 var conv = family{
-	fill:    fillConv,
-	kernels: func(*job) (step, evaluate string) { return "conv_step", "conv_evaluate" },
-	scratch: convScratch,
-	plans:   true,
-	teams:   1,
-	block:   64,
+	fill:     fillConv,
+	step:     always("conv_step"),
+	evaluate: "conv_evaluate",
+	scratch:  convScratch,
+	plans:    true,
 }
 
 const (
@@ -90,7 +89,7 @@ func offsets(l *convPlan) (places []int64) {
 }
 
 // encode is the plan as it lies in device memory.
-func (p *planner) encode() []byte { return append(encode(&p.netPlan), encode(p.offsets)...) }
+func (p *planner) encode() []byte { return append(encode(p.netPlan), raw(p.offsets)...) }
 
 // planConv lays out the network that s describes.
 func planConv(s *model.Spec) *planner {
@@ -110,7 +109,7 @@ func planConv(s *model.Spec) *planner {
 			l.Y = take(&p.sample, outputs)
 		}
 		l.Threshold, l.Scale = dropped(c.Drop)
-		l.Offsets = int64(binary.Size(p.netPlan)/8 + len(p.offsets))
+		l.Offsets = int64(int(unsafe.Sizeof(p.netPlan))/8 + len(p.offsets))
 		p.offsets = append(p.offsets, offsets(&l)...)
 		p.Conv[i] = l
 		in, h, w, x = l.Out, l.Rows, l.Columns, l.Y

@@ -119,8 +119,8 @@ func (s *convSample) convJob(g *gpuUnderTest) job {
 	return j
 }
 
-// rule takes a step down g in float64; first and second are the optimizer's state.
-func (s *convSample) rule(w, g, first, second []float64, lr float64, t int) {
+// update takes a step down g in float64; first and second are the optimizer's state.
+func (s *convSample) update(w, g, first, second []float64, lr float64, t int) {
 	for i, g := range g {
 		switch s.optimizer {
 		case "momentum":
@@ -138,8 +138,8 @@ func (s *convSample) rule(w, g, first, second []float64, lr float64, t int) {
 	}
 }
 
-// soften brings the weights, but no bias, nearer to zero by l1, and no further.
-func (s *convSample) soften(w []float64, l1 float64) {
+// softThreshold brings the weights, but no bias, nearer to zero by l1, and no further.
+func (s *convSample) softThreshold(w []float64, l1 float64) {
 	for k, from := range model.Offsets(s.params) {
 		for j := from; j < from+s.params[k].Len() && s.params[k].Decay; j++ {
 			w[j] = math.Copysign(max(0, math.Abs(w[j])-l1), w[j])
@@ -147,8 +147,8 @@ func (s *convSample) soften(w []float64, l1 float64) {
 	}
 }
 
-// twin takes the steps on the CPU, or adds the gradients up.
-func (s *convSample) twin() (w []float64, loss []float64) {
+// reference takes the steps on the CPU, or adds the gradients up.
+func (s *convSample) reference() (w []float64, loss []float64) {
 	w = widen(s.w)
 	sum, first, second := make([]float64, len(w)), make([]float64, len(w)), make([]float64, len(w))
 	for i, lr := range s.lr {
@@ -168,8 +168,8 @@ func (s *convSample) twin() (w []float64, loss []float64) {
 			sum[j] += g[j]
 		}
 		if !s.keep {
-			s.rule(w, g, first, second, float64(lr), i+1)
-			s.soften(w, s.l1*float64(lr))
+			s.update(w, g, first, second, float64(lr), i+1)
+			s.softThreshold(w, s.l1*float64(lr))
 		}
 	}
 	if s.keep {
@@ -207,7 +207,7 @@ func (s *convSample) check(t *testing.T, g *gpuUnderTest, shared bool) {
 	if err := g.kernels["conv_step"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 		t.Fatal(err)
 	}
-	w, loss := s.twin()
+	w, loss := s.reference()
 	zeros := make([]float64, len(w))
 	s.convCloseTo(t, "loss", get[float32](g, len(loss), j.Loss), loss, zeros[:len(loss)])
 	if s.keep {

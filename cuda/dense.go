@@ -11,13 +11,7 @@ import (
 
 // dense is linear models and perceptrons on dense rows: kernels/linear.cu, mlp.cu and
 // evaluate.cu.
-var dense = family{
-	fill:    fillDense,
-	kernels: denseKernels,
-	scratch: denseScratch,
-	teams:   1,
-	block:   64,
-}
+var dense = family{fill: fillDense, step: denseStep, evaluate: "evaluate", scratch: denseScratch}
 
 func fillDense(j *job, s *device.Setup, _ *memory) error {
 	spec := s.Spec
@@ -36,16 +30,16 @@ func fillDense(j *job, s *device.Setup, _ *memory) error {
 	return nil
 }
 
-// denseKernels has kernels of their own for steps of one row.
-func denseKernels(j *job) (step, evaluate string) {
-	step = "mlp"
+// denseStep has kernels of their own for steps of one row.
+func denseStep(j *job) string {
+	kind := "mlp"
 	if j.Layers == 1 && j.Outputs <= 16 {
-		step = "linear"
+		kind = "linear"
 	}
 	if j.MaxBatch == 1 {
-		return step + "_one", "evaluate"
+		return kind + "_one"
 	}
-	return step + "_step", "evaluate"
+	return kind + "_step"
 }
 
 // denseScratch has the outputs of the hidden layers and the deltas of all, eight samples

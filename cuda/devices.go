@@ -3,9 +3,13 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"gorgonia.org/cu"
+
+	"hogwild/hogwild/config"
 )
 
 const (
@@ -17,6 +21,30 @@ const (
 // where it is there, NVML. Free memory that NVML does not tell is asked for in a context
 // of this process, which takes some itself.
 func Devices() (Listing, error) {
+	l, err := survey()
+	for i := range l.GPUs {
+		g := &l.GPUs[i]
+		if g.Free == nil && g.Mode != Prohibited {
+			if free, err := freeMemory(i); err == nil { // else it stays unknown: another process may have an exclusive GPU
+				g.Free = &free
+			}
+		}
+		for j := range l.GPUs {
+			if j == i {
+				continue
+			}
+			p, err := peer(i, j)
+			if err != nil {
+				return l, err
+			}
+			g.Peers = append(g.Peers, p)
+		}
+	}
+	return l, err
+}
+
+// survey is what can be known without a context.
+func survey() (Listing, error) {
 	m := startNVML()
 	defer m.stop()
 	l := Listing{CUDA: versionText(cu.Version()), Driver: m.driver(), NVML: m.missing, GPUs: []GPU{}}
@@ -30,21 +58,6 @@ func Devices() (Listing, error) {
 			return l, err
 		}
 		m.fill(&g)
-		if g.Free == nil && g.Mode != Prohibited {
-			if free, err := freeMemory(i); err == nil { // else it stays unknown: another process may have an exclusive GPU
-				g.Free = &free
-			}
-		}
-		for j := range n {
-			if j == i {
-				continue
-			}
-			p, err := peer(i, j)
-			if err != nil {
-				return l, err
-			}
-			g.Peers = append(g.Peers, p)
-		}
 		l.GPUs = append(l.GPUs, g)
 	}
 	return l, nil
@@ -84,8 +97,7 @@ func describe(i int) (GPU, error) {
 	if g.Mode == "" {
 		g.Mode = Exclusive // CU_COMPUTEMODE_EXCLUSIVE_PROCESS, and the old one of a thread
 	}
-	mps, err := d.Attribute(mpsEnabled)
-	g.MPS = err == nil && mps != 0 // an older driver does not know the question
+	g.MPS = (&gpu{device: d}).underMPS()
 	return g, nil
 }
 
@@ -99,6 +111,7 @@ func peer(i, j int) (Peer, error) {
 	if p.Access = can != 0; !p.Access {
 		return p, nil
 	}
+	// Without native atomics an addition from one GPU to another's memory may lose others.
 	atomics, err := cu.Device(i).P2PAttribute(cu.P2PNativeAomicSupported, cu.Device(j))
 	if err != nil {
 		return p, failed(err, "asking whether GPU %d adds atomically on GPU %d", i, j)
@@ -110,10 +123,29 @@ func peer(i, j int) (Peer, error) {
 // freeMemory is the memory of a GPU that nobody has taken, in bytes, in the eyes of a
 // context that is opened for it.
 func freeMemory(i int) (free int64, err error) {
-	err = opened(i, "", func(*gpu) error {
+	err = withGPU(i, "", func(*gpu) error {
 		var err error
 		free, _, err = cu.MemInfo()
 		return failed(err, "asking for the free memory of GPU %d", i)
 	})
 	return free, err
+}
+
+// underMPS tells whether this process runs under a Multi-Process Service, so that
+// workers on one GPU run at the same time.
+func (c *gpu) underMPS() bool {
+	v, err := c.device.Attribute(mpsEnabled)
+	return err == nil && v != 0 // an older driver does not know the question
+}
+
+const mpsEnabled = 133 // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.4; unknown to gorgonia.org/cu
+
+// attached is an error if the run has asked for a Multi-Process Service and this
+// process's context is not its client.
+func (c *gpu) attached(cfg *config.Config) error {
+	if !cfg.MPS || c.underMPS() {
+		return nil
+	}
+	return errors.New("mps: the service was started in " + os.Getenv("CUDA_MPS_PIPE_DIRECTORY") +
+		", but this GPU's driver does not use it: it needs compute capability 7.0, no MIG, and no other service of another user on the GPU (see its control.log, and hogwild doctor)")
 }

@@ -187,7 +187,7 @@ func (c *checkup) peers() Finding {
 	case apart != nil:
 		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; choose GPUs that nvidia-smi topo -p2p r joins", strings.Join(apart, ", "))
 	case slow != nil:
-		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, which the owner folds in; GPUs with NVLink have them", strings.Join(slow, ", "))
+		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, which the owner adds; GPUs with NVLink have them", strings.Join(slow, ", "))
 	}
 	return Found("p2p", Fine, "all %d GPUs add to each other's memory", len(c.GPUs))
 }

@@ -11,23 +11,26 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// family is a kind of models: which kernels train and judge it, and what those must be
+// family is a kind of models: which kernels train and score it, and what those must be
 // told beside what they all are.
 type family struct {
-	// fill completes a job, or refuses what its kernels cannot do.
+	// fill completes a job, or refuses what its kernels cannot do. It sets Teams to how many
+	// steps a CTA takes at a time, when enough are wanted.
 	fill func(j *job, s *device.Setup, m *memory) error
-	// kernels are the names of those that take steps and evaluate. A kernel KIND_step is in
-	// ptx/KIND.*.ptx.
-	kernels func(j *job) (step, evaluate string)
+	// step is the name of the kernel that takes steps, evaluate of that which evaluates. A
+	// kernel KIND_step is in ptx/KIND.*.ptx.
+	step     func(j *job) string
+	evaluate string
 	// scratch is what a CTA needs of it, in floats; MaxBatch is set.
 	scratch func(j *job) int64
 	// plans: job.Plan is memory of the job's own (freePlan).
 	plans bool
-	// teams is how many steps a CTA has under way at a time, when enough are wanted.
-	teams int
-	// block is how many rows a ticket of the evaluation has.
-	block int
 }
+
+func always(kernel string) func(*job) string { return func(*job) string { return kernel } }
+
+// scoreBlock is how many rows a ticket of an evaluation has: BLOCK of the kernels.
+const scoreBlock = 64
 
 // familyOf is the one that trains the model on the set.
 func familyOf(s *device.Setup) (*family, error) {
@@ -41,15 +44,13 @@ func familyOf(s *device.Setup) (*family, error) {
 	case model.Cut:
 		return &cut, nil
 	}
-	if s.Set.Kind == data.Sparse {
-		return sparseFamily(&s.Job.Config), nil
+	switch {
+	case s.Set.Kind != data.Sparse:
+		return &dense, nil
+	case takesWhole(&s.Job.Config):
+		return &whole, nil
 	}
-	return &dense, nil
-}
-
-// notYet refuses what has no kernel.
-func notYet(_ *job, s *device.Setup, _ *memory) error {
-	return fmt.Errorf("gpu: the model %s on %s rows trains in host memory only; leave --gpu out", s.Job.Model, s.Set.Kind)
+	return &sparse, nil
 }
 
 // file is the name of the PTX of a kernel, without its architecture.

@@ -16,14 +16,9 @@ import (
 // thread the caller is on, after use has made it current there: cu's own Ctx sends
 // each call to another thread, which costs microseconds.
 type gpu struct {
-	device  cu.Device
-	ctx     cu.CUContext
-	name    string
-	uuid    string
-	major   int // compute capability
-	minor   int
-	sms     int
-	timeout bool // a watchdog ends kernels that run for long
+	GPU
+	device cu.Device
+	ctx    cu.CUContext
 }
 
 // openContext makes the primary context of the GPU with an index, or with a UUID
@@ -38,13 +33,14 @@ func openContext(index int, uuid string) (*gpu, error) {
 		if uuid == "" && i != index {
 			continue
 		}
-		c := &gpu{device: cu.Device(i)}
-		id, err := c.device.UUID()
+		known, err := describe(i)
 		if err != nil {
-			return nil, failed(err, "asking for the UUID of GPU %d", i)
+			return nil, err
 		}
-		if c.uuid = "GPU-" + id.String(); uuid == "" || uuid == c.uuid {
-			return c, c.open()
+		if uuid == "" || uuid == known.UUID {
+			c := &gpu{GPU: known, device: cu.Device(i)}
+			c.ctx, err = c.device.RetainPrimaryCtx()
+			return c, failed(err, "opening GPU %d (%s)", i, c.Name)
 		}
 	}
 	if uuid != "" {
@@ -53,27 +49,14 @@ func openContext(index int, uuid string) (*gpu, error) {
 	return nil, fmt.Errorf("gpu %d: there is no such GPU: this machine has %s, counted from 0 (hogwild devices lists them)", index, human.Plural(n, "GPU"))
 }
 
-func (c *gpu) open() (err error) {
-	if c.name, err = c.device.Name(); err != nil {
-		return failed(err, "asking for the name of GPU %d", c.device)
+// withGPU opens a GPU as openContext does, for f alone.
+func withGPU(index int, uuid string, f func(c *gpu) error) error {
+	c, err := openContext(index, uuid)
+	if err != nil {
+		return err
 	}
-	timeout := 0
-	for _, a := range []struct {
-		attribute cu.DeviceAttribute
-		value     *int
-	}{
-		{cu.ComputeCapabilityMajor, &c.major}, {cu.ComputeCapabilityMinor, &c.minor},
-		{cu.MultiprocessorCount, &c.sms}, {cu.KernelExecTimeout, &timeout},
-	} {
-		if *a.value, err = c.device.Attribute(a.attribute); err != nil {
-			return failed(err, "asking for attribute %d of GPU %d", a.attribute, c.device)
-		}
-	}
-	c.timeout = timeout != 0
-	if c.ctx, err = c.device.RetainPrimaryCtx(); err != nil {
-		return failed(err, "opening GPU %d (%s)", c.device, c.name)
-	}
-	return nil
+	err = c.within(func() error { return f(c) })
+	return keep(err, c.close())
 }
 
 // use makes the context current on this goroutine's thread, and keeps the goroutine
@@ -112,6 +95,35 @@ func (c *gpu) allocate(bytes int64, what string) (cu.DevicePtr, error) {
 		size(bytes), what, c.device, size(free), size(total))
 }
 
+// blocks are allocations on a GPU that are freed together.
+type blocks []cu.DevicePtr
+
+// wanted is one that is to be made: its address goes to at.
+type wanted struct {
+	at    *cu.DevicePtr
+	bytes int64
+	what  string
+}
+
+// allocate makes more of them, of four bytes at the least.
+func (b *blocks) allocate(c *gpu, all ...wanted) (err error) {
+	for _, w := range all {
+		if *w.at, err = c.allocate(max(w.bytes, 4), w.what); err != nil {
+			return err
+		}
+		*b = append(*b, *w.at)
+	}
+	return nil
+}
+
+func (b *blocks) free() (err error) {
+	for _, p := range *b {
+		err = keep(err, failed(cu.MemFree(p), "freeing GPU memory"))
+	}
+	*b = nil
+	return err
+}
+
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
 // number is an element of an array that goes to a GPU and back.
@@ -119,13 +131,18 @@ type number interface {
 	uint8 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
+// raw is the memory of v.
+func raw[T number](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))
+}
+
 // upload copies v to device memory.
 func upload[T number](p cu.DevicePtr, v []T) error {
 	if len(v) == 0 {
 		return nil
 	}
-	bytes := int64(len(v)) * int64(unsafe.Sizeof(v[0]))
-	return failed(cu.MemcpyHtoD(p, unsafe.Pointer(&v[0]), bytes), "copying %d bytes to the GPU", bytes)
+	b := raw(v)
+	return failed(cu.MemcpyHtoD(p, unsafe.Pointer(&b[0]), int64(len(b))), "copying %d bytes to the GPU", len(b))
 }
 
 // download fills v from device memory.
@@ -133,8 +150,8 @@ func download[T number](v []T, p cu.DevicePtr) error {
 	if len(v) == 0 {
 		return nil
 	}
-	bytes := int64(len(v)) * int64(unsafe.Sizeof(v[0]))
-	return failed(cu.MemcpyDtoH(unsafe.Pointer(&v[0]), p, bytes), "copying %d bytes from the GPU", bytes)
+	b := raw(v)
+	return failed(cu.MemcpyDtoH(unsafe.Pointer(&b[0]), p, int64(len(b))), "copying %d bytes from the GPU", len(b))
 }
 
 // zero clears n 4-byte words.

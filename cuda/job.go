@@ -5,8 +5,8 @@ package cuda
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
@@ -30,7 +30,7 @@ type job struct {
 	Optimizer, Racy, Discipline                 int64
 	Rank, Ranks                                 int64
 	Weights, MaxBatch                           int64
-	Hot, FlushEvery                             int64
+	Locals, MergeEvery                          int64
 	Epoch                                       int64
 	Seed                                        uint64
 	Momentum, Beta1, Beta2, L1, L2, BiasStep    float64
@@ -50,13 +50,9 @@ const (
 	maxOutputs = 4096
 )
 
-// encode is the struct as it lies in device memory.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
-		panic(err) // of fixed-size numbers alone
-	}
-	return b.Bytes()
+// encode is a struct as it is in device memory: fields of eight bytes each have no gaps.
+func encode[T any](v T) []byte {
+	return bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)))
 }
 
 // lossKinds numbers the losses as kernels/loss.h does.

@@ -16,7 +16,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Each kernel against its twin in float64, through whatever libcuda.so.1 the loader finds,
+// Each kernel against its reference in float64, through whatever libcuda.so.1 the loader finds,
 // as in run_test.go.
 
 // gpuUnderTest is the first GPU with its kernels. Everything given out is freed at the end.
@@ -43,7 +43,7 @@ func openGPU(t *testing.T, major int, names []string) *gpuUnderTest {
 		}
 	})
 	of := *c
-	of.major = min(of.major, major)
+	of.Major = min(of.Major, major)
 	ks, err := loadKernels(&of, names...)
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +105,8 @@ func (s *sample) job(g *gpuUnderTest) job {
 			j.Norm2 += float64(mu) * float64(mu)
 		}
 	}
-	if s.rule != "" {
-		j.Optimizer, j.First, j.Second = optimizers[config.Optimizer(s.rule)], put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w)))
+	if s.optimizer != "" {
+		j.Optimizer, j.First, j.Second = optimizers[config.Optimizer(s.optimizer)], put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w)))
 		j.Updates = put(g, make([]int64, 1))
 	}
 	if s.keep {
@@ -129,7 +129,7 @@ func within[T float32 | float64](t *testing.T, share float64, what string, got [
 	}
 	for i := range want {
 		if e := math.Abs(float64(got[i]) - want[i]); !(e <= share*change+1e-6*math.Abs(want[i])) {
-			t.Fatalf("%s[%d] is %g, the twin's %g; the largest change is %g", what, i, got[i], want[i], change)
+			t.Fatalf("%s[%d] is %g, the reference's %g; the largest change is %g", what, i, got[i], want[i], change)
 		}
 	}
 }
@@ -157,14 +157,14 @@ func (g *gpuUnderTest) in(t *testing.T) *gpuUnderTest {
 	return &gpuUnderTest{g.gpu, g.kernels, t}
 }
 
-// check runs the sample through a kernel and its twin, and returns the losses of both.
+// check runs the sample through a kernel and its reference, and returns the losses of both.
 func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) (got []float32, loss []float64) {
 	g = g.in(t)
 	j := s.job(g)
 	if err := g.kernels[kernel].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 		t.Fatal(err)
 	}
-	want := s.twin()
+	want := s.reference()
 	got, loss = get[float32](g, len(s.lr), j.Loss), want.loss
 	zeros := make([]float64, len(want.w))
 	if taken := get[int64](g, 1, j.Counts)[0]; int(taken) != len(s.lr) {
@@ -178,17 +178,17 @@ func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) (got []floa
 	}
 	after := get[float32](g, len(s.w), j.W)
 	share := 2e-5
-	if s.rule == "adam" || s.rule == "adagrad" { // a gradient that nearly cancels moves a weight as far as any
+	if s.optimizer == "adam" || s.optimizer == "adagrad" { // a gradient that nearly cancels moves a weight as far as any
 		share = 1e-3
 	}
 	within(t, share, "w", s.plain(after), want.w, s.plain(s.w))
-	if s.rule != "" {
+	if s.optimizer != "" {
 		closeTo(t, "the first state", get[float32](g, len(s.w), j.First), want.first, zeros)
 		closeTo(t, "the second state", get[float32](g, len(s.w), j.Second), want.second, zeros)
 	}
 	for i := range want.w {
 		if s.l1 != 0 && (want.w[i] == 0) != (after[i] == 0) {
-			t.Fatalf("w[%d] is %g, the twin's %g", i, after[i], want.w[i])
+			t.Fatalf("w[%d] is %g, the reference's %g", i, after[i], want.w[i])
 		}
 	}
 	return got, loss
@@ -197,7 +197,7 @@ func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) (got []floa
 // each is a name for a problem in messages.
 func (p *problem) String() string {
 	return fmt.Sprintf("%s %d-%d-%d bias=%t bytes=%t wide=%t batches=%d ctas=%d %s l1=%g l2=%g center=%t step=%g keep=%t",
-		p.loss, p.d, p.widths, p.k, !p.nobias, p.bytes, p.wide, p.batches, p.ctas, p.rule, p.l1, p.l2, p.center, p.bias, p.keep)
+		p.loss, p.d, p.widths, p.k, !p.nobias, p.bytes, p.wide, p.batches, p.ctas, p.optimizer, p.l1, p.l2, p.center, p.bias, p.keep)
 }
 
 // stepsOf are the kernels that take a problem's steps.
@@ -234,7 +234,7 @@ func testMLPStep(t *testing.T, g *gpuUnderTest) {
 	ps := problems([]int{1, 3, 10, 16}, [][]int{{5}, {128}, {7, 130}, nil, {33, 5, 9}})
 	ps = append(ps,
 		problem{d: 13, k: 300, loss: model.CrossEntropy, batches: []int{9, 4}, ctas: 1},
-		problem{d: 13, k: 1100, loss: model.Logistic, widths: []int{20}, batches: []int{3}, ctas: 1, rule: "momentum", l2: .01},
+		problem{d: 13, k: 1100, loss: model.Logistic, widths: []int{20}, batches: []int{3}, ctas: 1, optimizer: "momentum", l2: .01},
 		problem{d: 40, k: 2, loss: model.CrossEntropy, widths: []int{1200, 3}, batches: []int{9}, ctas: 1},
 		problem{d: 1100, k: 2, loss: model.CrossEntropy, widths: []int{140}, bytes: true, batches: []int{8, 40}, ctas: 1},
 		problem{d: 1101, k: 130, loss: model.CrossEntropy, widths: []int{140, 7}, bytes: true, batches: []int{1, 1}, ctas: 1})
@@ -268,7 +268,7 @@ func testLargeOutputs(t *testing.T, g *gpuUnderTest) {
 					got, want := s.check(t, g, kernel)
 					for i := range want {
 						if e := math.Abs(float64(got[i]) - want[i]); e > 1e-5*want[i]+1e-37 {
-							t.Errorf("%s: loss %g, the twin's %g", kernel, got[i], want[i])
+							t.Errorf("%s: loss %g, the reference's %g", kernel, got[i], want[i])
 						}
 					}
 				}
@@ -296,14 +296,14 @@ func testStop(t *testing.T, g *gpuUnderTest) {
 
 // TestTogether has 16 CTAs train one set of weights at the same time. No addition is
 // lost: with one sample in all steps, and a loss of constant slope, the weights are
-// those of the twin, in whatever order the steps are taken.
+// those of the reference, in whatever order the steps are taken.
 func TestTogether(t *testing.T) { onEach(t, testTogether) }
 
 func testTogether(t *testing.T, g *gpuUnderTest) {
 	s := draw(problem{d: 784, k: 1, loss: model.L1, batches: slices.Repeat([]int{2}, 100), ctas: 16}, 1)
 	clear(s.rows)
 	s.y[0] = 1e6
-	w := s.twin().w
+	w := s.reference().w
 	for _, kernel := range []string{"linear_step", "mlp_step"} {
 		j := s.job(g)
 		if err := g.kernels[kernel].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/cu"
 
@@ -27,10 +28,43 @@ type layout struct {
 
 // dataPart is the second allocation: the training set.
 type dataPart struct {
-	X8, X, Ptr, Idx, Val, Y, M, Freq, Mul, Add int64 // -1: not there
-	Hot                                        int64 // the columns that sparse.go marks in Idx; -1: none
-	Scales                                     int   // entries of Mul and of Add: 1 or d
-	Size                                       int64
+	At     [arrays]int64 // of each of its arrays; -1: it is not there
+	Local  int64         // the columns that sparse.go marks in Idx; -1: none
+	Scales int           // entries of Mul and of Add: 1 or d; 0: of bytes alone there are any
+	Size   int64
+}
+
+// A set has so many arrays. Those from perColumn on are of columns, the others of rows.
+const (
+	arrays    = 10
+	idxArray  = 3
+	perColumn = 7
+)
+
+// arraysOf are those of a set, as bytes, and empty where it has none. They are in the order of
+// the job's addresses.
+func arraysOf(set *data.Set) [arrays][]byte {
+	n := scalesOf(set)
+	return [...][]byte{set.X8, raw(set.X), raw(set.Ptr), raw(set.Idx), raw(set.Val), raw(set.Y), raw(set.M),
+		raw(set.Freq), raw(spread(set.Mul, 1, n)), raw(spread(set.Add, 0, n))}
+}
+
+func scalesOf(set *data.Set) int {
+	if set.X8 == nil {
+		return 0
+	}
+	return max(1, len(set.Mul), len(set.Add))
+}
+
+// spread is v, or its one entry n times, or missing n times.
+func spread(v []float32, missing float32, n int) []float32 {
+	if len(v) == n {
+		return v
+	}
+	if len(v) == 1 {
+		missing = v[0]
+	}
+	return slices.Repeat([]float32{missing}, n)
 }
 
 const (
@@ -39,24 +73,47 @@ const (
 	countLine = 256     // from one rank's counter to the next: COUNT_STRIDE words
 )
 
+// place makes room for an array behind end, and is where it begins.
+func place(end *int64, bytes int) int64 {
+	at := roundUp(*end, alignment)
+	*end = at + int64(bytes)
+	return at
+}
+
 func newLayout(s *device.Setup) layout {
 	l := layout{P: len(s.Weights)}
 	l.Size = 4 * int64(l.P)
-	place := func(end *int64, bytes int) int64 {
-		at := roundUp(*end, alignment)
-		*end = at + int64(bytes)
-		return at
-	}
 	for _, v := range s.Slots {
 		l.Slots = append(l.Slots, place(&l.Size, 4*len(v)))
 	}
 	for _, v := range s.States {
 		l.States = append(l.States, place(&l.Size, 4*len(v)))
 	}
+	l.Data = newDataPart(s.Set, false, localCount(s))
+	return l.withCounts(s)
+}
+
+// replica is the layout of one: the weights, and of slots and states its own. A replica that
+// is averaged is itself what goes to the rank's slot.
+func (l layout) replica(s *device.Setup) layout {
+	a := layout{P: l.P, Size: 4 * int64(l.P), Data: l.Data}
+	slot, state := int64(0), int64(0)
+	if s.Job.AveragesGradients() {
+		slot = place(&a.Size, 4*l.P)
+	}
+	if len(s.States) > 0 {
+		state = place(&a.Size, 4*len(s.States[0]))
+	}
+	a.Slots = slices.Repeat([]int64{slot}, len(l.Slots))
+	a.States = slices.Repeat([]int64{state}, len(l.States))
+	return a.withCounts(s)
+}
+
+// withCounts has the counts behind everything else.
+func (l layout) withCounts(s *device.Setup) layout {
 	l.Steps = place(&l.Size, countLine*max(1, len(s.States)))
 	l.Counts = place(&l.Size, countLine*s.Job.Workers)
 	l.Size = roundUp(l.Size, block)
-	l.Data = newDataPart(s.Set, false, hotCount(s))
 	return l
 }
 
@@ -72,29 +129,23 @@ func (l *layout) words(s *device.Setup) string {
 	return text
 }
 
-// newDataPart lays out a set: the arrays that it has, and as many hot columns; of one that streams those alone
+// newDataPart lays out a set: the arrays that it has, and as many local columns; of one that streams those alone
 // that have an entry a column.
-func newDataPart(set *data.Set, streams bool, hot int) (d dataPart) {
-	place := func(bytes int) int64 {
-		if bytes == 0 {
+func newDataPart(set *data.Set, streams bool, locals int) (d dataPart) {
+	d.Scales = scalesOf(set)
+	some := func(bytes int) int64 {
+		if bytes == 0 || streams {
 			return -1
 		}
-		at := roundUp(d.Size, alignment)
-		d.Size = at + int64(bytes)
-		return at
+		return place(&d.Size, bytes)
 	}
-	d.Mul, d.Add = -1, -1
-	if set.X8 != nil {
-		d.Scales = max(1, len(set.Mul), len(set.Add))
-		d.Mul, d.Add = place(4*d.Scales), place(4*d.Scales)
+	for i, b := range arraysOf(set) {
+		if i == perColumn { // from here on they are there in any case
+			d.Local = some(8 * locals)
+			streams = false
+		}
+		d.At[i] = some(len(b))
 	}
-	d.Freq = place(4 * len(set.Freq))
-	if streams {
-		set, hot = &data.Set{}, 0
-	}
-	d.X8, d.X, d.Ptr, d.Idx, d.Val = place(len(set.X8)), place(4*len(set.X)), place(8*len(set.Ptr)), place(4*len(set.Idx)), place(4*len(set.Val))
-	d.Y, d.M = place(4*len(set.Y)), place(4*len(set.M))
-	d.Hot = place(8 * hot)
 	d.Size = roundUp(d.Size, block)
 	return d
 }
@@ -110,19 +161,19 @@ func (l layout) checksum() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
-// ticketOfRun is what workers need to open a run's memory: the handle that travels
-// in the world segment.
-type ticketOfRun struct {
-	Nonce    uint64        `json:"nonce"` // of the run: a handle of another run is refused
-	Checksum string        `json:"checksum"`
-	Weights  handle        `json:"weights"`
-	Size     int64         `json:"size"`
-	DataSize int64         `json:"data_size"`
-	GPUs     []ticketOfGPU `json:"gpus"` // home first
+// runHandle is what workers need to open a run's memory: the handle that travels
+// in the control segment.
+type runHandle struct {
+	Nonce    uint64      `json:"nonce"` // of the run: a handle of another run is refused
+	Checksum string      `json:"checksum"`
+	Weights  handle      `json:"weights"`
+	Size     int64       `json:"size"`
+	DataSize int64       `json:"data_size"`
+	GPUs     []gpuHandle `json:"gpus"` // the owner's first
 }
 
-// ticketOfGPU is what a worker on one of the run's GPUs needs.
-type ticketOfGPU struct {
+// gpuHandle is what a worker on one of the run's GPUs needs.
+type gpuHandle struct {
 	UUID  string `json:"uuid"`
 	Way   way    `json:"way"` // to the weights
 	Data  handle `json:"data"`
@@ -165,16 +216,22 @@ func (m *memory) steps(i int) cu.DevicePtr {
 
 // point lets a job see the set.
 func (m *memory) point(j *job) {
-	d := m.layout.Data
-	at := func(offset int64) uint64 {
-		if offset < 0 {
-			return 0
+	for i, p := range []*uint64{&j.X8, &j.X, &j.Ptr, &j.Idx, &j.Val, &j.Y, &j.M, &j.Freq, &j.Mul, &j.Add} {
+		if at := m.layout.Data.At[i]; at >= 0 {
+			*p = uint64(m.data) + uint64(at)
 		}
-		return uint64(m.data) + uint64(offset)
 	}
-	j.X8, j.X, j.Ptr, j.Idx, j.Val = at(d.X8), at(d.X), at(d.Ptr), at(d.Idx), at(d.Val)
-	j.Y, j.M, j.Freq, j.Mul, j.Add = at(d.Y), at(d.M), at(d.Freq), at(d.Mul), at(d.Add)
-	if d.Scales > 1 {
+	if m.layout.Data.Scales > 1 {
 		j.ScaleWide = 1
 	}
+}
+
+// upload copies a set to where it is laid out.
+func (m *memory) upload(set *data.Set) (err error) {
+	for i, b := range arraysOf(set) {
+		if at := m.layout.Data.At[i]; at >= 0 {
+			err = keep(err, upload(m.data+cu.DevicePtr(at), b))
+		}
+	}
+	return err
 }

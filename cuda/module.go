@@ -33,19 +33,19 @@ type kernel struct {
 
 // loadKernels loads the modules of the given names for the GPU of the current context.
 func loadKernels(c *gpu, names ...string) (kernels, error) {
-	if c.major < oldestMajor {
-		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.name, c.major, c.minor)
+	if c.Major < oldestMajor {
+		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.Name, c.Major, c.Minor)
 	}
 	all := kernels{}
 	for _, name := range names {
-		file := ptxFile(name, c.major)
+		file := ptxFile(name, c.Major)
 		text, err := ptx.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("no PTX is built in for kernel %s (make ptx): %w", name, err)
 		}
 		module, err := cu.LoadData(string(text))
 		if err != nil {
-			return nil, failed(err, "loading %s on GPU %d (%s)", file, c.device, c.name)
+			return nil, failed(err, "loading %s on GPU %d (%s)", file, c.device, c.Name)
 		}
 		if err := all.add(c, module, string(text)); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (ks kernels) add(c *gpu, module cu.Module, text string) error {
 		if err != nil {
 			return failed(err, "asking how many CTAs of %s fit", name)
 		}
-		k.most = each * c.sms
+		k.most = each * c.SMs
 		ks[name] = k
 	}
 	return nil

@@ -3,7 +3,9 @@
 // its IPC handle. It is built with the tag cuda (make cuda), on gorgonia.org/cu and a
 // CUDA driver. It knows weights, jobs and kernels, and nothing of processes.
 //
-// backend.go joins it to hogwild; owner.go is the coordinator's side and device.go a
-// worker's; layout.go says where in the allocation everything is; job.go is what a
-// kernel is told; ipc.go, gpu.go, module.go and errors.go are the driver.
+// backend.go joins it to hogwild. owner.go is the coordinator's side, trainer.go a worker's,
+// and remote.go and exchange.go that of a worker which trains a replica. layout.go says where
+// in the allocations everything is, job.go what a kernel is told, family.go which kernels a
+// model has. pipeline.go queues their launches; ipc.go, gpu.go, module.go and errors.go are the
+// driver. devices.go, doctor.go and microbench.go look at the machine.
 package cuda

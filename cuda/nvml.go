@@ -49,50 +49,24 @@ func (m manager) driver() string {
 	return v
 }
 
-// find is NVML's GPU of a UUID, or false.
-func (m manager) find(uuid string) (nvml.Device, bool) {
-	if m.missing != "" {
-		return nil, false
-	}
-	d, r := m.DeviceGetHandleByUUID(uuid)
-	return d, r == nvml.SUCCESS
-}
-
-// instances tells whether a GPU is cut into instances (MIG); nil when that is unknown.
-func (m manager) instances(uuid string) *bool {
-	d, ok := m.find(uuid)
-	if !ok {
-		return nil
-	}
-	mode, _, r := d.GetMigMode()
-	if r != nvml.SUCCESS && r != nvml.ERROR_NOT_SUPPORTED {
-		return nil
-	}
-	cut := r == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
-	return &cut
-}
-
-// free is the memory of a GPU that nobody has taken, in bytes; or false. Of a GPU that is
-// cut, CUDA shows an instance, whose memory is not what NVML counts.
-func (m manager) free(uuid string) (int64, bool) {
-	cut := m.instances(uuid)
-	if cut == nil || *cut {
-		return 0, false
-	}
-	d, _ := m.find(uuid) // as just now
-	memory, r := d.GetMemoryInfo()
-	return int64(memory.Free), r == nvml.SUCCESS
-}
-
 // fill adds to a GPU what NVML knows of it.
 func (m manager) fill(g *GPU) {
-	if free, ok := m.free(g.UUID); ok {
-		g.Free = &free
-	}
-	g.MIG = m.instances(g.UUID)
-	d, ok := m.find(g.UUID)
-	if !ok {
+	if m.missing != "" {
 		return
+	}
+	d, r := m.DeviceGetHandleByUUID(g.UUID)
+	if r != nvml.SUCCESS {
+		return
+	}
+	mode, _, r := d.GetMigMode()
+	if r == nvml.SUCCESS || r == nvml.ERROR_NOT_SUPPORTED {
+		cut := r == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
+		g.MIG = &cut
+	}
+	// Of a GPU that is cut, CUDA shows an instance, whose memory is not what NVML counts.
+	if memory, r := d.GetMemoryInfo(); r == nvml.SUCCESS && g.MIG != nil && !*g.MIG {
+		free := int64(memory.Free)
+		g.Free = &free
 	}
 	running, r := d.GetComputeRunningProcesses()
 	if r != nvml.SUCCESS {
@@ -100,15 +74,10 @@ func (m manager) fill(g *GPU) {
 	}
 	g.Processes = []Process{}
 	for _, p := range running {
-		g.Processes = append(g.Processes, m.process(p))
+		one := Process{PID: int(p.Pid), Memory: int64(p.UsedGpuMemory)} // its word for unknown is -1
+		if name, r := m.SystemGetProcessName(one.PID); r == nvml.SUCCESS {
+			one.Name = name // within a container others have none
+		}
+		g.Processes = append(g.Processes, one)
 	}
-}
-
-// process is one that runs on a GPU. Within a container others have no name.
-func (m manager) process(p nvml.ProcessInfo) Process {
-	one := Process{PID: int(p.Pid), Memory: int64(p.UsedGpuMemory)} // its word for unknown is -1
-	if name, r := m.SystemGetProcessName(one.PID); r == nvml.SUCCESS {
-		one.Name = name
-	}
-	return one
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -24,8 +25,8 @@ type owner struct {
 	backend
 	setup  *device.Setup
 	memory memory
-	ticket ticketOfRun
-	away   []*owner   // of the set on each of the other GPUs
+	handle runHandle
+	peers  []*owner   // of the set on each of the other GPUs
 	mu     sync.Mutex // one use at a time
 	idle   *trainer   // for the self-check, and in place of ranks that are gone
 	others []*trainer
@@ -52,57 +53,18 @@ func (o *owner) allocateRun() (err error) {
 
 func (o *owner) export() (err error) {
 	l := &o.memory.layout
-	o.ticket = ticketOfRun{Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size,
-		GPUs: []ticketOfGPU{{UUID: o.uuid, Piece: o.memory.piece}}}
-	if o.ticket.Weights, err = exportMemory(o.memory.weights); err != nil {
+	o.handle = runHandle{Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size,
+		GPUs: []gpuHandle{{UUID: o.UUID, Piece: o.memory.piece}}}
+	if o.handle.Weights, err = exportMemory(o.memory.weights); err != nil {
 		return err
 	}
-	o.ticket.GPUs[0].Data, err = exportMemory(o.memory.data)
+	o.handle.GPUs[0].Data, err = exportMemory(o.memory.data)
 	return err
 }
 
 // uploadData fills the allocation of the training set.
 func (o *owner) uploadData() error {
-	return keep(uploadSet(&o.memory, o.setup.Set), uploadHot(&o.memory, o.setup))
-}
-
-func uploadSet(m *memory, set *data.Set) (err error) {
-	d := m.layout.Data
-	lay(&err, m.data, d.X8, set.X8)
-	lay(&err, m.data, d.X, set.X)
-	lay(&err, m.data, d.Ptr, set.Ptr)
-	lay(&err, m.data, d.Idx, set.Idx)
-	lay(&err, m.data, d.Val, set.Val)
-	lay(&err, m.data, d.Y, set.Y)
-	lay(&err, m.data, d.M, set.M)
-	lay(&err, m.data, d.Freq, set.Freq)
-	if d.Scales > 0 {
-		lay(&err, m.data, d.Mul, spread(set.Mul, 1, d.Scales))
-		lay(&err, m.data, d.Add, spread(set.Add, 0, d.Scales))
-	}
-	return err
-}
-
-// lay uploads an array of the set, if it has it; of several errors the first is kept.
-func lay[T number](err *error, base cu.DevicePtr, offset int64, v []T) {
-	if offset >= 0 {
-		*err = keep(*err, upload(base+cu.DevicePtr(offset), v))
-	}
-}
-
-// spread is v, or its one entry n times, or missing n times.
-func spread(v []float32, missing float32, n int) []float32 {
-	if len(v) == n {
-		return v
-	}
-	if len(v) == 1 {
-		missing = v[0]
-	}
-	all := make([]float32, n)
-	for i := range all {
-		all[i] = missing
-	}
-	return all
+	return keep(o.memory.upload(o.setup.Set), uploadLocal(&o.memory, o.setup))
 }
 
 // prepare makes the trainer of this process.
@@ -114,10 +76,10 @@ func (o *owner) prepare() (err error) {
 // Name is for the report.
 func (o *owner) Name() string {
 	list := fmt.Sprint(int(o.device))
-	for _, a := range o.away {
+	for _, a := range o.peers {
 		list += fmt.Sprintf(",%d", a.device)
 	}
-	name := fmt.Sprintf("cuda:%s (%s)", list, o.name)
+	name := fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
 	if o.setup.Job.CPUWorkers > 0 {
 		name += " and cpu"
 	}
@@ -130,13 +92,13 @@ func (o *owner) Where(rank int) string {
 	if c.OnHost(rank) {
 		return "cpu"
 	}
-	if g := o.gpuOf(rank, 1+len(o.away)); g > 0 {
-		return fmt.Sprintf("cuda:%d", o.away[g-1].device)
+	if g := o.gpuOf(rank, 1+len(o.peers)); g > 0 {
+		return fmt.Sprintf("cuda:%d", o.peers[g-1].device)
 	}
 	return fmt.Sprintf("cuda:%d", o.device)
 }
 
-// Notes say how many steps are in flight, how workers that are not at home reach the
+// Notes say how many steps are in flight, how workers on other GPUs and cores reach the
 // weights, and that processes take turns.
 func (o *owner) Notes() []string {
 	c, ctas, teams := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams)
@@ -157,16 +119,16 @@ func (o *owner) Notes() []string {
 	if c.Tuning.InFlight/on/teams > o.idle.step.most {
 		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Tuning.InFlight, ctas, o.idle.step.name))
 	}
-	if n := o.idle.job.Hot; n > 0 {
-		notes = append(notes, fmt.Sprintf("the %d most frequent weights are held back for %d steps of a CTA", n, o.idle.job.FlushEvery))
-	} else if why := notHeld(o.setup, &o.idle.job); why != "" {
+	if n := o.idle.job.Locals; n > 0 {
+		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every %d of its steps", n, o.idle.job.MergeEvery))
+	} else if why := noLocalCopy(o.setup, &o.idle.job); why != "" {
 		notes = append(notes, why)
 	}
-	for i, a := range o.away {
+	for i, a := range o.peers {
 		notes = append(notes, a.notes...)
-		notes = append(notes, o.ticket.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
+		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
 	}
-	if on > 1+len(o.away) && !o.underMPS() {
+	if on > 1+len(o.peers) && !o.underMPS() {
 		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
 	}
 	return notes
@@ -174,7 +136,7 @@ func (o *owner) Notes() []string {
 
 // Handle is what workers open the memory by.
 func (o *owner) Handle() []byte {
-	text, err := json.Marshal(o.ticket)
+	text, err := json.Marshal(o.handle)
 	if err != nil {
 		panic(err) // of bytes and numbers alone
 	}
@@ -185,25 +147,33 @@ func (o *owner) Handle() []byte {
 func (o *owner) within(f func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	release, err := o.use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	return f()
+	return o.gpu.within(f)
 }
 
-// Upload copies weights, slots and states to the GPU.
+// part is an array of the run's state, on the GPU and in host memory.
+type part struct {
+	at   cu.DevicePtr
+	host []byte
+}
+
+// parts are the weights, the slots and the states with their counts of steps.
+func (o *owner) parts() []part {
+	m, s := &o.memory, o.setup
+	all := []part{{m.weights, raw(s.Weights)}}
+	for r, v := range s.Slots {
+		all = append(all, part{m.slot(r), raw(v)})
+	}
+	for i, v := range s.States {
+		all = append(all, part{m.state(i), raw(v)}, part{m.steps(i), raw(unsafe.Slice(s.Taken(i), 1))})
+	}
+	return all
+}
+
+// Upload copies them to the GPU.
 func (o *owner) Upload() error {
-	return o.within(func() error {
-		m, s := &o.memory, o.setup
-		err := upload(m.weights, s.Weights)
-		for r, v := range s.Slots {
-			err = keep(err, upload(m.slot(r), v))
-		}
-		for i, v := range s.States {
-			err = keep(err, upload(m.state(i), v))
-			err = keep(err, upload(m.steps(i), []uint64{*s.Taken(i)}))
+	return o.within(func() (err error) {
+		for _, p := range o.parts() {
+			err = keep(err, upload(p.at, p.host))
 		}
 		return err
 	})
@@ -211,17 +181,9 @@ func (o *owner) Upload() error {
 
 // Download copies them back.
 func (o *owner) Download() error {
-	return o.within(func() error {
-		m, s := &o.memory, o.setup
-		err := download(s.Weights, m.weights)
-		for r, v := range s.Slots {
-			err = keep(err, download(v, m.slot(r)))
-		}
-		for i, v := range s.States {
-			taken := make([]uint64, 1)
-			err = keep(err, download(v, m.state(i)))
-			err = keep(err, download(taken, m.steps(i)))
-			*s.Taken(i) = taken[0]
+	return o.within(func() (err error) {
+		for _, p := range o.parts() {
+			err = keep(err, download(p.host, p.at))
 		}
 		return err
 	})
@@ -261,7 +223,7 @@ func (o *owner) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 
 // Close frees the run's memory. No worker has it open any more.
 func (o *owner) Close() (err error) {
-	for _, a := range o.away {
+	for _, a := range o.peers {
 		err = keep(err, a.Close())
 	}
 	return keep(err, o.within(o.free))
@@ -284,12 +246,3 @@ func (o *owner) free() error {
 	}
 	return keep(err, o.close())
 }
-
-// underMPS tells whether this process runs under a Multi-Process Service, so that
-// workers on one GPU run at the same time.
-func (o *owner) underMPS() bool {
-	v, err := o.device.Attribute(mpsEnabled)
-	return err == nil && v != 0
-}
-
-const mpsEnabled = 133 // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.4; unknown to gorgonia.org/cu

@@ -12,27 +12,14 @@ import (
 // factor and cut are the models of pairs: matrix factorization and graph cuts, in
 // kernels/factor.cu and cut.cu.
 var (
-	factor = family{
-		fill:    fillFactor,
-		kernels: func(*job) (step, evaluate string) { return "factor_step", "factor_evaluate" },
-		scratch: factorScratch,
-		teams:   1,
-		block:   pairBlock,
-	}
-	cut = family{
-		fill:    fillCut,
-		kernels: func(*job) (step, evaluate string) { return "cut_step", "cut_evaluate" },
-		scratch: cutScratch,
-		teams:   1,
-		block:   pairBlock,
-	}
+	factor = family{fill: fillFactor, step: always("factor_step"), evaluate: "factor_evaluate", scratch: factorScratch}
+	cut    = family{fill: fillCut, step: always("cut_step"), evaluate: "cut_evaluate", scratch: cutScratch}
 )
 
 const (
-	pairBlock = 64 // rows a ticket of the evaluation has: BLOCK of kernels/pair.h
-	threads   = 256
-	warp      = 32
-	cutShort  = 64 // terminals of which a step of one edge is a warp's
+	threads  = 256
+	warp     = 32
+	cutShort = 64 // terminals of which a step of one edge is a warp's
 )
 
 func fillFactor(j *job, s *device.Setup, _ *memory) error {

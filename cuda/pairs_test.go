@@ -16,7 +16,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// job is the problem on the GPU, with one step under way.
+// job is the problem on the GPU, with one step in flight.
 func (p *pairs) job(g *gpuUnderTest) job {
 	zeros := func(n int) uint64 { return put(g, make([]float32, n)) }
 	j := job{W: put(g, p.w), Idx: put(g, p.idx), Y: put(g, p.y), Rows: put(g, p.rows), Start: put(g, p.start), LR: put(g, p.lr),
@@ -48,7 +48,7 @@ func (p *pairs) String() string {
 	return fmt.Sprintf("%s:%d %s %d steps of %d biased=%t l2=%g keep=%t", kind, p.k, p.optimizer, len(p.batches), slices.Max(p.batches), p.biased, p.l2, p.keep)
 }
 
-// check runs the problem through a kernel and the twin.
+// check runs the problem through a kernel and the reference.
 func (p *pairs) check(t *testing.T, g *gpuUnderTest, kernel string) {
 	p.launch(t, g, kernel, func(*job) {})
 }
@@ -61,7 +61,7 @@ func (p *pairs) launch(t *testing.T, g *gpuUnderTest, kernel string, edit func(*
 	if err := g.kernels[kernel].run(1, cu.DevicePtr(put(g, encode(j)))); err != nil {
 		t.Fatal(err)
 	}
-	p.twin()
+	p.reference()
 	if n := get[int64](g, 1, j.Counts)[0]; int(n) != len(p.lr) {
 		t.Fatalf("%d of %d steps are counted", n, len(p.lr))
 	}

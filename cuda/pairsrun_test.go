@@ -11,38 +11,38 @@ import (
 	"hogwild/hogwild/run"
 )
 
-// madePairs are whole runs on made matrices and graphs.
-var madePairs = []struct {
+// synthPairs are whole runs on made matrices and graphs.
+var synthPairs = []struct {
 	name string
 	edit func(*config.Config)
 }{
 	{"factor", func(c *config.Config) {
-		c.Model, c.Data, c.Biases, c.L2 = "factor:10", "made:netflix:0.0002", true, .01
+		c.Model, c.Data, c.Biases, c.L2 = "factor:10", "synth:netflix:0.0002", true, .01
 	}},
-	{"factor lowrank", func(c *config.Config) { c.Model, c.Data = "factor:32", "made:lowrank:120x100x8000x4" }},
+	{"factor lowrank", func(c *config.Config) { c.Model, c.Data = "factor:32", "synth:lowrank:120x100x8000x4" }},
 	{"factor adagrad", func(c *config.Config) {
-		c.Model, c.Data, c.Batch, c.Optimizer = "factor:6", "made:lowrank:60x50x4000x3", 8, "adagrad"
+		c.Model, c.Data, c.Batch, c.Optimizer = "factor:6", "synth:lowrank:60x50x4000x3", 8, "adagrad"
 	}},
 	{"factor adam", func(c *config.Config) {
-		c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:6", "made:lowrank:60x50x4000x3", 8, "adam", .01
+		c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:6", "synth:lowrank:60x50x4000x3", 8, "adam", .01
 	}},
-	{"cut", func(c *config.Config) { c.Model, c.Data = "cut:2", "made:abdomen:1e-5" }},
-	{"cut of ten", func(c *config.Config) { c.Model, c.Data = "cut:10", "made:dblife:0.01" }},
-	{"cut of ten, batches", func(c *config.Config) { c.Model, c.Data, c.Batch = "cut:10", "made:dblife:0.005", 5 }},
+	{"cut", func(c *config.Config) { c.Model, c.Data = "cut:2", "synth:abdomen:1e-5" }},
+	{"cut of ten", func(c *config.Config) { c.Model, c.Data = "cut:10", "synth:dblife:0.01" }},
+	{"cut of ten, batches", func(c *config.Config) { c.Model, c.Data, c.Batch = "cut:10", "synth:dblife:0.005", 5 }},
 	{"factor sync", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "made:lowrank:60x50x4000x3", config.MustMode("sync"), 2, 50
+		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "synth:lowrank:60x50x4000x3", config.MustMode("sync"), 2, 50
 	}},
 	{"factor sync gradients", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "made:lowrank:60x50x4000x3", config.MustMode("sync"), 2, "gradients", 8
+		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "synth:lowrank:60x50x4000x3", config.MustMode("sync"), 2, "gradients", 8
 	}},
 	{"cut sync", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "made:dblife:0.005", config.MustMode("sync"), 2, 50
+		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "synth:dblife:0.005", config.MustMode("sync"), 2, 50
 	}},
 }
 
 // TestPairsSameAsCPU: with one step in flight a run is the CPU's, but for rounding.
 func TestPairsSameAsCPU(t *testing.T) {
-	for _, c := range madePairs {
+	for _, c := range synthPairs {
 		t.Run(c.name, func(t *testing.T) {
 			gpu := digits(t, func(k *config.Config) {
 				k.Batch = 1
@@ -55,7 +55,7 @@ func TestPairsSameAsCPU(t *testing.T) {
 	}
 }
 
-// TestManyInFlight has two thousand entries and edges under way at once, as many as a
+// TestManyInFlight has two thousand entries and edges in flight at once, as many as a
 // GPU's scale asks for: the run ends where the serial one does. What is printed of the limit
 // says nothing of these models.
 func TestManyInFlight(t *testing.T) {
@@ -64,11 +64,11 @@ func TestManyInFlight(t *testing.T) {
 		name string
 		edit func(*config.Config)
 	}{
-		{"factor", func(c *config.Config) { c.Model, c.Data, c.Epochs = "factor:8", "made:lowrank:5000x6000x120000x3", 3 }},
+		{"factor", func(c *config.Config) { c.Model, c.Data, c.Epochs = "factor:8", "synth:lowrank:5000x6000x120000x3", 3 }},
 		{"factor racy", func(c *config.Config) {
-			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "made:lowrank:5000x6000x120000x3", 3, "racy"
+			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "synth:lowrank:5000x6000x120000x3", 3, "racy"
 		}},
-		{"cut", func(c *config.Config) { c.Model, c.Data, c.Epochs = "cut:10", "made:dblife:0.05", 3 }},
+		{"cut", func(c *config.Config) { c.Model, c.Data, c.Epochs = "cut:10", "synth:dblife:0.05", 3 }},
 	} {
 		gpu := digits(t, func(k *config.Config) { k.Batch, k.InFlight, k.LRCap = 1, 2048, "auto"; c.edit(k) })
 		cpu := gpu
@@ -94,12 +94,12 @@ func TestPairsRefuse(t *testing.T) {
 		edit func(*config.Config)
 		says string
 	}{
-		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "made:abdomen:1e-5", "racy", 1 }, "write racy"},
+		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "synth:abdomen:1e-5", "racy", 1 }, "write racy"},
 		{func(c *config.Config) {
-			c.Model, c.Data, c.Write, c.Batch = "factor:4", "made:lowrank:60x50x4000x3", "racy", 8
+			c.Model, c.Data, c.Write, c.Batch = "factor:4", "synth:lowrank:60x50x4000x3", "racy", 8
 		}, "batch 8"},
 		{func(c *config.Config) {
-			c.Model, c.Data, c.Write, c.Mode = "factor:4", "made:lowrank:60x50x4000x3", "racy", config.MustMode("locked")
+			c.Model, c.Data, c.Write, c.Mode = "factor:4", "synth:lowrank:60x50x4000x3", "racy", config.MustMode("locked")
 		}, "write racy with mode locked"},
 		{func(c *config.Config) { c.Mode, c.Workers = config.MustMode("ordered"), 2 }, "mode ordered with gpu"},
 	} {

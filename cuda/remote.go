@@ -16,19 +16,19 @@ import (
 
 // remote is the Device of a worker that cannot add to the weights itself: it is on a
 // core, or on a GPU from which atomics do not reach them. It trains a replica, and after
-// each launch (or some chunks of a core) what that has learnt goes home as one addition
-// a weight:
+// each launch (or some chunks of a core) what that has learnt is added to the weights, one
+// addition a weight:
 //
-//	pull   first = weights, at home; the replica becomes a copy of first
+//	pull   first = weights, on the owner's GPU; the replica becomes a copy of first
 //	train  the replica, by the device that is embedded
-//	push   a copy of the replica goes home; weights += share (copy - first)
+//	push   a copy of the replica is sent there; weights += share (copy - first)
 //
-// In barrier mode the replica, or its gradient, goes to the rank's slot at home, and is
-// averaged there. An optimizer's state is as private as the replica; that at home is
+// In barrier mode the replica, or its gradient, goes to the rank's slot there, and is
+// averaged there. An optimizer's state is as private as the replica; the owner's copy is
 // renewed each time, so that snapshots have it and a restarted worker goes on with it.
 //
-// Only the device here knows the replica; all else happens at home, in a context of this
-// process there. A copy from GPU to GPU is cuMemcpyPeer: where the one does not reach the
+// Only the device here knows the replica; all else happens on the owner's GPU, in a
+// context of this process there. A copy from GPU to GPU is cuMemcpyPeer: where the one does not reach the
 // other the driver stages it through host memory (CUDA C++ programming guide,
 // "Peer-to-Peer Memory Copy").
 type remote struct {
@@ -36,30 +36,31 @@ type remote struct {
 	setup   *device.Setup
 	rank    int
 	here    *gpu // nil: on a core
-	home    *gpu
-	memory  *memory // home's
+	owner   *gpu
+	memory  *memory // the owner's
 	replica *memory // here's; nil: on a core
 
 	trained vector // what is trained
-	result  vector // what of it goes home: itself, or a gradient
+	result  vector // what of it is sent: itself, or a gradient
 	state   vector
 	steps   vector // taken with the state
 
 	kernels  kernels
-	job      job // of a fold
-	private  folding
-	replicas int // in the run
-	chunks   int // PreferredChunks
-	every    int // steps to an exchange; 0: all that Train is called for
-	tallies  []plan.ChunkResult
+	sum      reduction
+	rounds   averager
+	own      blocks // on the owner's GPU
+	replicas int    // in the run
+	chunks   int    // PreferredChunks
+	every    int    // steps to an exchange; 0: all that Train is called for
+	results  []plan.ChunkResult
 }
 
-// join makes the replica, on a GPU, or on a core when g is nil; and what it needs at home.
-func (r *remote) join(h *ticketOfRun, g *ticketOfGPU) (err error) {
-	if r.home, err = open(r.setup, 0, h.GPUs[0].UUID); err != nil {
+// join makes the replica, on a GPU, or on a core when g is nil; and what it needs on the owner's GPU.
+func (r *remote) join(h *runHandle, g *gpuHandle) (err error) {
+	if r.owner, err = open(r.setup, 0, h.GPUs[0].UUID); err != nil {
 		return err
 	}
-	if err = r.home.within(func() error {
+	if err = r.owner.within(func() error {
 		r.memory.weights, err = openMemory(h.Weights)
 		return err
 	}); err != nil {
@@ -70,7 +71,7 @@ func (r *remote) join(h *ticketOfRun, g *ticketOfGPU) (err error) {
 	} else if err := r.onGPU(g); err != nil {
 		return err
 	}
-	return r.home.within(r.atHome)
+	return r.owner.within(r.prepareOwner)
 }
 
 // onCore lets the CPU device train a replica in host memory.
@@ -92,22 +93,21 @@ func hostVector(v []float32) vector {
 }
 
 // onGPU lets a trainer train a replica in memory of another GPU, on the set there.
-func (r *remote) onGPU(g *ticketOfGPU) (err error) {
+func (r *remote) onGPU(g *gpuHandle) (err error) {
 	if r.here, err = open(r.setup, 0, g.UUID); err != nil {
 		return err
 	}
-	release, err := r.here.use()
-	if err != nil {
-		return err
-	}
-	defer release()
+	return r.here.within(func() error { return r.makeReplica(g) })
+}
+
+func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	if g.Way == bySlots { // the copies need no stop in host memory
-		if err := failed(r.home.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.home.device, r.here.device); err != nil {
+		if err := failed(r.owner.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.owner.device, r.here.device); err != nil {
 			return err
 		}
 	}
 	r.replica = newMemory(r.setup, g.Piece)
-	r.replica.layout = r.replica.layout.alone(r.setup)
+	r.replica.layout = r.replica.layout.replica(r.setup)
 	l := &r.replica.layout
 	if r.replica.weights, err = r.here.allocate(l.Size, "a replica of the weights"); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *remote) onGPU(g *ticketOfGPU) (err error) {
 	if err != nil {
 		return err
 	}
-	t.samples = false // on the replica nobody is late: see kernels/fold.cu
+	t.samples = false // on the replica nothing is stale: see kernels/reduce.cu
 	i := r.rank % len(r.setup.States)
 	r.Device = t
 	r.trained = vector{at: cu.DevicePtr(t.job.W), bytes: 4 * int64(l.P)}
@@ -129,23 +129,21 @@ func (r *remote) onGPU(g *ticketOfGPU) (err error) {
 	return nil
 }
 
-func (r *remote) gradients() bool {
-	return r.setup.Job.AveragesGradients()
-}
+func (r *remote) gradients() bool { return r.setup.Job.AveragesGradients() }
 
 func (r *remote) barrier() bool { return r.setup.Job.Mode.Kind == config.Sync }
 
 // PreferredChunks is what the device here wants, and so much that an exchange is a small part.
 func (r *remote) PreferredChunks() int { return max(r.chunks, r.Device.PreferredChunks()) }
 
-// Train trains the replica, and takes home what it has learnt: all at once, or after so
-// many steps each.
+// Train trains the replica, and adds what it has learnt to the weights: all at once, or
+// after so many steps each.
 func (r *remote) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	every := r.every // of this call: each exchange sets it anew
 	if every == 0 {
 		return r.exchange(cs)
 	}
-	r.tallies = r.tallies[:0]
+	r.results = r.results[:0]
 	for _, left := range cs {
 		var sum plan.ChunkResult
 		for left.Count > 0 {
@@ -156,12 +154,12 @@ func (r *remote) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 			}
 			sum, left = sum.Plus(ts[0]), rest
 		}
-		r.tallies = append(r.tallies, sum)
+		r.results = append(r.results, sum)
 	}
-	return r.tallies, nil
+	return r.results, nil
 }
 
-// exchange is one time away and back.
+// exchange is one pull, and a push after what was trained between the two.
 func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	began := time.Now()
 	if !r.barrier() {
@@ -170,13 +168,13 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		}
 	}
 	pulled := time.Now()
-	tallies, err := r.Device.Train(cs)
+	results, err := r.Device.Train(cs)
 	if err != nil {
 		return nil, err
 	}
 	trained := time.Now()
 	steps := 0
-	for _, t := range tallies {
+	for _, t := range results {
 		steps += t.Steps
 	}
 	if err := r.push(steps); err != nil {
@@ -185,24 +183,23 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	if steps > 0 && !r.barrier() {
 		r.adapt(len(cs), steps, trained.Sub(pulled), pulled.Sub(began)+time.Since(trained))
 	}
-	return tallies, nil
+	return results, nil
 }
 
-// A long time away is to be nine times as long as an exchange.
-const away = 9
+// Training between two exchanges is to take nine times as long as an exchange, if it is long.
+const trainPerExchange = 9
 
-// adapt chooses between a short time away, whose steps all count, and a long one, of whose
-// steps a share does (see share): the short one as long as it trains for more than that
-// share of the time. The long one grows by doubling at most.
+// adapt chooses between few steps to an exchange, which all count, and many, of which a share
+// does (see share): the few as long as it trains for more than that share of the time. The many grow by doubling at most.
 func (r *remote) adapt(chunks, steps int, trained, exchanged time.Duration) {
-	short := time.Duration(r.hold()) * trained / time.Duration(steps)
+	short := time.Duration(r.localSteps()) * trained / time.Duration(steps)
 	r.every = 0
 	if r.setup.Job.Workers > 1 && exchanged <= time.Duration(r.replicas)*short {
-		r.every = r.hold()
+		r.every = r.localSteps()
 		return
 	}
 	each := max(trained/time.Duration(chunks), time.Microsecond)
-	r.chunks = min(max(1, int(away*exchanged/each)), 2*r.chunks, mostChunks)
+	r.chunks = min(max(1, int(trainPerExchange*exchanged/each)), 2*r.chunks, mostChunks)
 }
 
 // Pull starts a round: the replica becomes a copy of the weights, or the gradient zero.
@@ -213,13 +210,12 @@ func (r *remote) Pull() error {
 	return r.Device.Pull()
 }
 
-// Average ends a round on this rank's slice, at home.
+// Average ends a round on this rank's slice, on the owner's GPU.
 func (r *remote) Average(round plan.Round) error {
-	b := &r.private
-	return averager{r.home, r.setup, r.memory, r.rank, r.gradients(), r.kernels, b.job, b.share}.average(round)
+	return r.rounds.Average(round)
 }
 
-// Close gives back the replica, and what this process has at home.
+// Close gives back the replica, and what this process has on the owner's GPU.
 func (r *remote) Close() error {
 	err := r.Device.Close()
 	if r.here != nil {
@@ -229,9 +225,9 @@ func (r *remote) Close() error {
 			return keep(err, r.here.close())
 		}))
 	}
-	return keep(err, r.home.within(func() error {
-		err := r.private.free()
+	return keep(err, r.owner.within(func() error {
+		err := r.own.free()
 		err = keep(err, closeMemory(r.memory.weights))
-		return keep(err, r.home.close())
+		return keep(err, r.owner.close())
 	}))
 }

@@ -22,11 +22,11 @@ func testRules(t *testing.T, g *gpuUnderTest) {
 		return p
 	}
 	for i, p := range []problem{
-		of(100, func(p *problem) { p.rule = "adagrad" }),
-		of(101, func(p *problem) { p.rule, p.l2 = "adagrad", .1 }),
-		of(100, func(p *problem) { p.rule = "adam" }),
-		of(101, func(p *problem) { p.rule, p.l1, p.l2 = "adam", .1, .1 }),
-		of(101, func(p *problem) { p.rule, p.l1 = "momentum", .05 }),
+		of(100, func(p *problem) { p.optimizer = "adagrad" }),
+		of(101, func(p *problem) { p.optimizer, p.l2 = "adagrad", .1 }),
+		of(100, func(p *problem) { p.optimizer = "adam" }),
+		of(101, func(p *problem) { p.optimizer, p.l1, p.l2 = "adam", .1, .1 }),
+		of(101, func(p *problem) { p.optimizer, p.l1 = "momentum", .05 }),
 		of(100, func(p *problem) { p.l1 = .5 }),
 		of(101, func(p *problem) { p.l1, p.l2, p.nobias = .2, .3, true }),
 		of(100, func(p *problem) { p.center = true }),
@@ -60,7 +60,7 @@ func TestTornState(t *testing.T) { onEach(t, testTornState) }
 
 func testTornState(t *testing.T, g *gpuUnderTest) {
 	for kernel, widths := range map[string][]int{"linear_step": nil, "mlp_step": {130}} {
-		s := draw(problem{d: 100, k: 3, widths: widths, loss: model.CrossEntropy, batches: []int{8}, ctas: 1, rule: "adam", bytes: true}, 1)
+		s := draw(problem{d: 100, k: 3, widths: widths, loss: model.CrossEntropy, batches: []int{8}, ctas: 1, optimizer: "adam", bytes: true}, 1)
 		j := s.job(g)
 		m := make([]float32, len(s.w))
 		for i := range m {

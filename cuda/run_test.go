@@ -300,7 +300,7 @@ func TestResume(t *testing.T) {
 	c := digits(t, edit)
 	c.SaveEvery = "20ms"
 	ctx, cancel := context.WithCancel(context.Background())
-	go func() { // a save within the epoch shows that it is under way
+	go func() { // a save within the epoch shows that it is in flight
 		for ctx.Err() == nil {
 			if _, err := os.Stat(filepath.Join(c.Run, "snapshot.safetensors")); err == nil {
 				cancel()

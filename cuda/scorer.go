@@ -15,15 +15,15 @@ import (
 
 // scorer evaluates weights on a set that is kept on the GPU, or streams.
 type scorer struct {
-	line   line
-	memory memory // of the set
-	rows   source
-	job    job
-	ctas   int
-	each   int // rows of a launch
-	list   []int32
-	sum    model.Score
-	own    []cu.DevicePtr // to be freed
+	pipeline pipeline
+	memory   memory // of the set
+	rows     source
+	job      job
+	ctas     int
+	each     int // rows of a launch
+	list     []int32
+	sum      model.Score
+	own      blocks
 }
 
 const (
@@ -54,24 +54,23 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 	if f.plans {
 		s.own = append(s.own, cu.DevicePtr(s.job.Plan))
 	}
-	s.job.Center = -1 // what it judges is folded
-	_, name := f.kernels(&s.job)
-	s.line = line{gpu: o.gpu, kernel: o.idle.kernels[name], ended: s.took}
+	s.job.Center = -1 // it scores plain weights
+	s.pipeline = pipeline{gpu: o.gpu, kernel: o.idle.kernels[f.evaluate], ended: s.took}
 	s.rows = source{set, s.memory.piece > 0}
 	s.each = min(set.Rows, mostRows)
 	if s.rows.streams {
-		s.each = min(s.each, max(f.block, int(s.memory.piece)/s.rows.mean()))
+		s.each = min(s.each, max(scoreBlock, int(s.memory.piece)/s.rows.mean()))
 	}
-	s.ctas = max(1, min(s.line.kernel.most, ceilDiv(s.each, f.block)))
-	s.job.MaxBatch, s.job.Steps = int64(f.block), 1
+	s.ctas = max(1, min(s.pipeline.kernel.most, ceilDiv(s.each, scoreBlock)))
+	s.job.MaxBatch, s.job.Steps = scoreBlock, 1
 	s.job.ScratchStride = f.scratch(&s.job)
-	if s.job.W, err = s.allocate(o, 4*int64(s.memory.layout.P), "a copy of the weights"); err != nil {
+	var w, scratch cu.DevicePtr
+	if err = s.own.allocate(o.gpu, wanted{&w, 4 * int64(s.memory.layout.P), "a copy of the weights"},
+		wanted{&scratch, 4 * s.job.ScratchStride * int64(s.ctas), "activations"}); err != nil {
 		return err
 	}
-	if s.job.Scratch, err = s.allocate(o, 4*s.job.ScratchStride*int64(s.ctas), "activations"); err != nil {
-		return err
-	}
-	return s.line.open(s.room())
+	s.job.W, s.job.Scratch = uint64(w), uint64(scratch)
+	return s.pipeline.open(s.room())
 }
 
 // load brings the set to the GPU, or what belongs to its columns if it streams.
@@ -85,20 +84,10 @@ func (s *scorer) load(o *owner, set *data.Set) error {
 		o.notes = append(o.notes, why)
 		m.stream(set, piece)
 	}
-	p, err := s.allocate(o, m.layout.Data.Size, "the test set")
-	if err != nil {
+	if err := s.own.allocate(o.gpu, wanted{&m.data, m.layout.Data.Size, "the test set"}); err != nil {
 		return err
 	}
-	m.data = cu.DevicePtr(p)
-	return uploadSet(m, set)
-}
-
-func (s *scorer) allocate(o *owner, bytes int64, what string) (uint64, error) {
-	p, err := o.allocate(max(bytes, 4), what)
-	if err == nil {
-		s.own = append(s.own, p)
-	}
-	return uint64(p), err
+	return m.upload(set)
 }
 
 // room is what a launch needs in a stage, without its rows.
@@ -117,27 +106,25 @@ func (s *scorer) score(w []float32) (model.Score, error) {
 		}
 		err = s.launch()
 	}
-	err = keep(err, s.line.drain())
+	err = keep(err, s.pipeline.drain())
 	return s.sum, err
 }
 
 // launch queues the evaluation of the rows listed.
 func (s *scorer) launch() error {
-	at, err := s.line.begin(s.room() + s.rows.room(s.list))
+	at, err := s.pipeline.begin(s.room() + s.rows.room(s.list))
 	if err != nil {
 		return err
 	}
 	j := s.job
-	text, address := place[uint8](at, jobBytes)
-	ticket, word := place[uint8](at, ticketBytes)
-	clear(ticket)
-	j.Ticket, j.Start = word, stow(at, []int32{0, int32(len(s.list))})
+	text, address := stageJob(at, &j)
+	j.Start = stageArray(at, []int32{0, int32(len(s.list))})
 	s.rows.put(at, &j, s.list)
 	at.loads()
 	at.comesBack()
-	_, j.Sums = place[float64](at, sumsEach*s.ctas)
+	_, j.Sums = reserve[float64](at, sumsEach*s.ctas)
 	copy(text, encode(j))
-	return s.line.launch(at, s.ctas, address)
+	return s.pipeline.launch(at, s.ctas, address)
 }
 
 // took adds the sums of a launch.
@@ -153,10 +140,4 @@ func (s *scorer) took(back []byte) {
 }
 
 // free gives back all that it has made.
-func (s *scorer) free() error {
-	err := s.line.close()
-	for _, p := range s.own {
-		err = keep(err, failed(cu.MemFree(p), "freeing the test set and what belongs to it"))
-	}
-	return err
-}
+func (s *scorer) free() error { return keep(s.pipeline.close(), s.own.free()) }

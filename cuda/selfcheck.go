@@ -43,7 +43,7 @@ func tried(trial func(number uint64) (wrong string, err error)) (wrong string, e
 // disagrees says what the step leads to, and what the CPU's, where those differ.
 func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	w := make([]float32, o.memory.layout.P)
-	r := rand.New(rand.NewPCG(o.ticket.Nonce, trial))
+	r := rand.New(rand.NewPCG(o.handle.Nonce, trial))
 	for i := range w {
 		w[i] = float32(r.NormFloat64()) / 16
 	}
@@ -113,7 +113,7 @@ func (o *owner) oneStep(w []float32, rows []int32, rate float32) (after []float3
 	if err = t.launch(rows, []int32{0, int32(len(rows))}, []float32{rate}); err != nil {
 		return nil, 0, err
 	}
-	if err = t.line.drain(); err != nil {
+	if err = t.pipeline.drain(); err != nil {
 		return nil, 0, err
 	}
 	after = make([]float32, len(w))

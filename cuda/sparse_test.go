@@ -16,7 +16,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// The kernels for sparse rows against their twin.
+// The kernels for sparse rows against their reference.
 
 // job is the sample on the GPU.
 func (s *sparseSample) job(g *gpuUnderTest) job {
@@ -44,17 +44,17 @@ func (s *sparseSample) job(g *gpuUnderTest) job {
 		j.ScratchStride = wholeScratch(&j)
 	}
 	j.Scratch = put(g, make([]float32, int(j.ScratchStride)*s.ctas))
-	if s.hot > 0 {
-		s.holdBack(g, &j)
+	if s.locals > 0 {
+		s.copyLocally(g, &j)
 	}
 	return j
 }
 
-// holdBack has columns of no order held back, and the bias.
-func (s *sparseSample) holdBack(g *gpuUnderTest, j *job) {
+// copyLocally gives a CTA a local copy of columns of no order, and of the bias.
+func (s *sparseSample) copyLocally(g *gpuUnderTest, j *job) {
 	var columns []int64
 	slot := map[uint32]uint32{}
-	for i := range s.hot {
+	for i := range s.locals {
 		column := (i*7 + 3) % s.d
 		slot[uint32(column)] = uint32(i)
 		columns = append(columns, int64(column))
@@ -64,7 +64,7 @@ func (s *sparseSample) holdBack(g *gpuUnderTest, j *job) {
 	}
 	idx := make([]uint32, len(s.idx))
 	marked(idx, s.idx, slot)
-	j.Idx, j.Plan, j.Hot, j.FlushEvery = put(g, idx), put(g, columns), int64(len(columns)), int64(s.flush)
+	j.Idx, j.Plan, j.Locals, j.MergeEvery = put(g, idx), put(g, columns), int64(len(columns)), int64(s.mergeEvery)
 }
 
 func (s *sparseSample) kernel() string {
@@ -89,13 +89,13 @@ func (s *sparseSample) run(t *testing.T, g *gpuUnderTest) job {
 
 func (s *sparseSample) check(t *testing.T, g *gpuUnderTest) {
 	g = g.in(t)
-	j, want, zeros := s.run(t, g), s.twin(), make([]float64, len(s.w))
+	j, want, zeros := s.run(t, g), s.reference(), make([]float64, len(s.w))
 	w := get[float32](g, len(s.w), j.W)
 	if s.optimizer == "adagrad" || s.optimizer == "adam" {
 		// A gradient is divided by its own size: where its terms cancel, so do their digits.
 		for i, v := range want.w {
 			if e := math.Abs(float64(w[i]) - v); e > 1e-3*math.Abs(v-float64(s.w[i]))+1e-4 {
-				t.Fatalf("w[%d] is %g, the twin's %g", i, w[i], v)
+				t.Fatalf("w[%d] is %g, the reference's %g", i, w[i], v)
 			}
 		}
 	} else {
@@ -119,19 +119,19 @@ func (s *sparseSample) check(t *testing.T, g *gpuUnderTest) {
 }
 
 func (p *sparseProblem) String() string {
-	return fmt.Sprintf("%s %dx%d %s batches=%d l1=%g l2=%g nobias=%t keep=%t hot=%d/%d racy=%t",
-		p.loss, p.d, p.k, cmp.Or(p.optimizer, "sgd"), p.batches, p.l1, p.l2, p.nobias, p.keep, p.hot, p.flush, p.racy)
+	return fmt.Sprintf("%s %dx%d %s batches=%d l1=%g l2=%g nobias=%t keep=%t locals=%d/%d racy=%t",
+		p.loss, p.d, p.k, cmp.Or(p.optimizer, "sgd"), p.batches, p.l1, p.l2, p.nobias, p.keep, p.locals, p.mergeEvery, p.racy)
 }
 
 // sparseProblems have each loss with one output and with several, everything else in turns.
 func sparseProblems() (ps []sparseProblem) {
 	batches := [][]int{{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {8, 8, 3}, {40, 65, 1}, slices.Repeat([]int{2}, 30)}
-	rules := []string{"", "momentum", "adagrad", "adam"}
+	names := []string{"", "momentum", "adagrad", "adam"}
 	for _, k := range []int{1, 2, 3, 16, 17, 40} {
 		for _, loss := range lossesByOutputs[k == 1] {
-			for _, rule := range rules {
+			for _, optimizer := range names {
 				i := len(ps)
-				p := sparseProblem{d: []int{1200, 40, 300}[i%3], k: k, loss: loss, optimizer: rule, batches: batches[i/3%len(batches)], nobias: i%5 == 1}
+				p := sparseProblem{d: []int{1200, 40, 300}[i%3], k: k, loss: loss, optimizer: optimizer, batches: batches[i/3%len(batches)], nobias: i%5 == 1}
 				if i%3 == 2 {
 					p.l2 = .01
 				}
@@ -145,14 +145,14 @@ func sparseProblems() (ps []sparseProblem) {
 	tickets := slices.Repeat([]int{1}, 140) // of 32 steps, and one of 12
 	for i, b := range append(batches, tickets) {
 		one := sparseProblem{d: 300, k: 1, loss: model.Logistic, batches: b, l1: []float64{0, .1, 0, 0, .05}[i], l2: []float64{.01, 0, 0, .01, 0}[i], biasStep: .2}
-		racy, hot, keep := one, one, one
-		racy.racy, hot.hot, hot.flush, keep.keep, keep.biasStep, keep.l1 = true, 50+i, 1+3*i, true, 0, 0
-		ps = append(ps, one, racy, hot, keep)
+		racy, local, keep := one, one, one
+		racy.racy, local.locals, local.mergeEvery, keep.keep, keep.biasStep, keep.l1 = true, 50+i, 1+3*i, true, 0, 0
+		ps = append(ps, one, racy, local, keep)
 	}
 	for _, loss := range lossesByOutputs[true] {
-		ps = append(ps, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets}, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets, hot: 400, flush: 7})
+		ps = append(ps, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets}, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets, locals: 400, mergeEvery: 7})
 	}
-	return append(ps, sparseProblem{d: 50, k: 1, loss: model.Hinge, batches: batches[0], hot: 50, flush: 3, nobias: true},
+	return append(ps, sparseProblem{d: 50, k: 1, loss: model.Hinge, batches: batches[0], locals: 50, mergeEvery: 3, nobias: true},
 		sparseProblem{d: 50, k: 3, loss: model.CrossEntropy, batches: batches[1], racy: true, biasStep: .5, l2: .1})
 }
 
@@ -182,21 +182,21 @@ func alike(p sparseProblem) *sparseSample {
 	return s
 }
 
-// TestSparseTogether: no addition is lost, be it to device memory or to what a CTA holds
-// back; of racy stores at least one of each pair is, and more where warps meet.
+// TestSparseTogether: no addition is lost, be it to device memory or to a CTA's local
+// copy; of racy stores at least one of each pair is, and more where warps collide.
 func TestSparseTogether(t *testing.T) { onEach(t, testSparseTogether) }
 
 func testSparseTogether(t *testing.T, g *gpuUnderTest) {
 	batches := slices.Repeat([]int{1}, 4000)
 	for _, p := range []sparseProblem{
 		{batches: batches, ctas: 4, teams: 8},
-		{batches: batches, ctas: 4, teams: 8, hot: 9, flush: 16},
-		{batches: slices.Repeat([]int{3}, 500), ctas: 3, teams: 5, hot: 1, flush: 2},
+		{batches: batches, ctas: 4, teams: 8, locals: 9, mergeEvery: 16},
+		{batches: slices.Repeat([]int{3}, 500), ctas: 3, teams: 5, locals: 1, mergeEvery: 2},
 		{batches: slices.Repeat([]int{3}, 300), ctas: 4, optimizer: "adagrad"},
 		{batches: batches, ctas: 4, teams: 8, racy: true},
 	} {
 		s := alike(p)
-		want := s.twin().w
+		want := s.reference().w
 		if s.optimizer == "adagrad" { // whose state is written without care: it only ends at all
 			s.run(t, g)
 			continue

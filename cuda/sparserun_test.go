@@ -105,7 +105,7 @@ func TestSparseSameAsCPU(t *testing.T) {
 }
 
 // TestSparseInFlight: many steps in flight end at the accuracy of one, whether frequent
-// columns are held back or not, added to or stored.
+// columns have a local copy or not, added to or stored.
 func TestSparseInFlight(t *testing.T) {
 	for _, set := range []string{a9a, imdb} {
 		edit := func(c *config.Config) {
@@ -149,23 +149,23 @@ func TestSparseRefuses(t *testing.T) {
 	}
 }
 
-// TestHotColumns: the most frequent ones, and the bias last.
-func TestHotColumns(t *testing.T) {
+// TestLocalColumns: the most frequent ones, and the bias last.
+func TestLocalColumns(t *testing.T) {
 	const d = 1500
 	s := &device.Setup{Job: tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "16"}), Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
-	got := hotColumns(s)
-	if len(got) != hotSlots || got[hotSlots-1] != d {
-		t.Fatalf("%d columns, the last %d; want %d, the last %d", len(got), got[len(got)-1], hotSlots, d)
+	got := localColumns(s)
+	if len(got) != localSlots || got[localSlots-1] != d {
+		t.Fatalf("%d columns, the last %d; want %d, the last %d", len(got), got[len(got)-1], localSlots, d)
 	}
 	all := slices.Sorted(slices.Values(s.Set.Freq))
-	least := all[d-(hotSlots-1)]
-	for i, j := range got[:hotSlots-1] {
+	least := all[d-(localSlots-1)]
+	for i, j := range got[:localSlots-1] {
 		if f := s.Set.Freq[j]; f < least || i > 0 && f > s.Set.Freq[got[i-1]] {
 			t.Errorf("column %d is in slot %d with frequency %g; the least of these is %g", j, i, f, least)
 		}
 	}
-	if s.Job.Mode = config.MustMode("atomic"); hotCount(s) != 0 {
-		t.Errorf("mode atomic holds %d columns back", hotCount(s))
+	if s.Job.Mode = config.MustMode("atomic"); localCount(s) != 0 {
+		t.Errorf("mode atomic holds %d columns back", localCount(s))
 	}
 }

@@ -57,14 +57,14 @@ func (f source) mean() int {
 // put places the rows in the stage, and tells the job where.
 func (f source) put(s *stage, j *job, rows []int32) {
 	if !f.streams {
-		j.Rows = stow(s, rows)
+		j.Rows = stageArray(s, rows)
 		return
 	}
-	numbers, at := place[int32](s, len(rows))
+	numbers, at := reserve[int32](s, len(rows))
 	for i := range numbers {
 		numbers[i] = int32(i)
 	}
-	j.Rows, j.IDs = at, stow(s, rows)
+	j.Rows, j.IDs = at, stageArray(s, rows)
 	set := f.set
 	j.Y = gather(s, set.Y, 1, rows)
 	if set.M != nil {
@@ -84,7 +84,7 @@ func (f source) put(s *stage, j *job, rows []int32) {
 
 // gather places rows of width numbers each.
 func gather[T number](s *stage, from []T, width int, rows []int32) uint64 {
-	to, at := place[T](s, width*len(rows))
+	to, at := reserve[T](s, width*len(rows))
 	for i, r := range rows {
 		copy(to[i*width:(i+1)*width], from[int(r)*width:])
 	}
@@ -93,13 +93,13 @@ func gather[T number](s *stage, from []T, width int, rows []int32) uint64 {
 
 // gatherSparse places rows of any length, one behind the other.
 func gatherSparse(s *stage, set *data.Set, rows []int32) (ptr, idx, val uint64) {
-	ends, ptr := place[int64](s, len(rows)+1)
+	ends, ptr := reserve[int64](s, len(rows)+1)
 	ends[0] = 0
 	for i, r := range rows {
 		ends[i+1] = ends[i] + set.Ptr[r+1] - set.Ptr[r]
 	}
-	columns, idx := place[uint32](s, int(ends[len(rows)]))
-	values, val := place[float32](s, int(ends[len(rows)]))
+	columns, idx := reserve[uint32](s, int(ends[len(rows)]))
+	values, val := reserve[float32](s, int(ends[len(rows)]))
 	for i, r := range rows {
 		copy(columns[ends[i]:ends[i+1]], set.Idx[set.Ptr[r]:])
 		copy(values[ends[i]:ends[i+1]], set.Val[set.Ptr[r]:])

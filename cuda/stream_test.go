@@ -42,12 +42,12 @@ func TestStreams(t *testing.T) {
 	}{
 		{"bytes", func(c *config.Config) { c.Model, c.Data = "softmax", "digits:1000" }},
 		{"bytes scaled", func(c *config.Config) { c.Model, c.Scale, c.LR, c.Data = "mlp:20", "standard", .01, "digits:500" }},
-		{"floats", func(c *config.Config) { c.Model, c.Data = "logistic", "made:dense:2000x60" }},
+		{"floats", func(c *config.Config) { c.Model, c.Data = "logistic", "synth:dense:2000x60" }},
 		{"bytes, dropout", func(c *config.Config) { c.Model, c.Data = "conv:2@5p4d,8d", "digits:100" }}, // drawn by the row's number
-		{"sparse", func(c *config.Config) { c.Model, c.Data = "logistic", "made:sparse:3000x1000x20" }},
-		{"matrix", func(c *config.Config) { c.Model, c.Data = "factor:4", "made:lowrank:60x50x1500x2" }},
-		{"graph", func(c *config.Config) { c.Model, c.Data = "cut", "made:dblife:0.01" }},
-		{"floats, wide", func(c *config.Config) { c.Model, c.Data = "logistic", "made:dense:600x2000" }},
+		{"sparse", func(c *config.Config) { c.Model, c.Data = "logistic", "synth:sparse:3000x1000x20" }},
+		{"matrix", func(c *config.Config) { c.Model, c.Data = "factor:4", "synth:lowrank:60x50x1500x2" }},
+		{"graph", func(c *config.Config) { c.Model, c.Data = "cut", "synth:dblife:0.01" }},
+		{"floats, wide", func(c *config.Config) { c.Model, c.Data = "logistic", "synth:dense:600x2000" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := digits(t, c.edit)
@@ -76,11 +76,11 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsHoldNothing: it is said that columns of a set that streams are not held back.
-func TestStreamsHoldNothing(t *testing.T) {
+// TestStreamsWithoutLocalCopy: a set that streams has no local copy of columns, and the run says so.
+func TestStreamsWithoutLocalCopy(t *testing.T) {
 	_ = trace(t)
 	cfg := digits(t, func(c *config.Config) {
-		c.Model, c.Data, c.MergeEvery, c.Epochs = "logistic", "made:sparse:1000x1000x20", "16", 1
+		c.Model, c.Data, c.MergeEvery, c.Epochs = "logistic", "synth:sparse:1000x1000x20", "16", 1
 	})
 	for _, streams := range []bool{false, true} {
 		cfg.Run = t.TempDir()
@@ -92,8 +92,8 @@ func TestStreamsHoldNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const held, not = "weights are held back for 16 steps of a CTA", "--merge-every 16 has no effect"
-		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, held) == streams || strings.Contains(said, not) != streams {
+		const merged, not = "merged every 16 of its steps", "--merge-every 16 has no effect"
+		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, merged) == streams || strings.Contains(said, not) != streams {
 			t.Errorf("streams %t: the notes are\n%s", streams, said)
 		}
 	}
@@ -116,8 +116,8 @@ func weightsIn(t *testing.T, folder string) (all []byte) {
 
 // TestGather: what a stage holds of any kind of rows is what a Reader makes of them.
 func TestGather(t *testing.T) {
-	for path, task := range map[string]string{"digits:300": "classes", "made:dense:300x7": "classes",
-		"made:sparse:300x1000x9": "classes", "made:lowrank:30x40x300x2": "triples"} {
+	for path, task := range map[string]string{"digits:300": "classes", "synth:dense:300x7": "classes",
+		"synth:sparse:300x1000x9": "classes", "synth:lowrank:30x40x300x2": "triples"} {
 		t.Run(path, func(t *testing.T) {
 			set, test, err := data.Load(data.Options{Path: path, Task: task, Seed: 1})
 			if err != nil {

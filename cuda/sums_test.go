@@ -35,7 +35,7 @@ func (s *sums) check(t *testing.T, g *gpuUnderTest, ctas int, at uint64, within 
 	}
 	for i, want := range s {
 		if math.Abs(got[i]-want) > within*max(1, math.Abs(want)) {
-			t.Errorf("sums %v, the twin's %v", got, *s)
+			t.Errorf("sums %v, the reference's %v", got, *s)
 		}
 	}
 }

@@ -3,9 +3,9 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"math"
 	"time"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -18,21 +18,22 @@ import (
 // to the weights, others are writing too; see kernels/dev.h for the racy line.
 type trainer struct {
 	*gpu
-	setup   *device.Setup
-	memory  *memory
-	kernels kernels
-	family  *family
-	step    kernel // takes steps
-	line    line   // of its launches
-	rows    source
-	rank    int
-	job     job // what is the same for all launches
-	ctas    int // of a launch: with their teams, the steps that this rank has under way at once
-	samples bool
-	private buffers
+	setup    *device.Setup
+	memory   *memory
+	kernels  kernels
+	family   *family
+	step     kernel   // takes steps
+	pipeline pipeline // of its launches
+	rows     source
+	rank     int
+	job      job // what is the same for all launches
+	ctas     int // of a launch: with their teams, the steps that this rank has in flight at once
+	samples  bool
+	rounds   averager
+	own      blocks // this process's own, beside what its launches bring along
 
 	chunks  int // PreferredChunks
-	tallies []plan.ChunkResult
+	results []plan.ChunkResult
 	steps   int64
 	begun   int64 // steps in all launches so far
 	opened  bool  // the memory is the coordinator's
@@ -43,11 +44,6 @@ type trainer struct {
 	start []int32      // of each step in list, and its end
 	lr    []float32    // of all steps
 	loss  []float32
-}
-
-// buffers is this process's own device memory, beside what its launches bring along.
-type buffers struct {
-	job, scratch, share cu.DevicePtr // job: of an average
 }
 
 // A call of Train is to take 10 ms: long against its overhead, short against the patience
@@ -66,8 +62,8 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 		return nil, err
 	}
 	t.job.MaxBatch = int64(s.Job.Tuning.Batch)
-	step, evaluate := t.family.kernels(&t.job)
-	if t.kernels, err = loadKernels(c, "average", file(step), file(evaluate)); err != nil {
+	step := t.family.step(&t.job)
+	if t.kernels, err = loadKernels(c, file(step), file(t.family.evaluate)); err != nil {
 		return nil, err
 	}
 	t.step = t.kernels[step]
@@ -77,8 +73,8 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 	if err := t.once(); err != nil {
 		return nil, err
 	}
-	t.line = line{gpu: c, kernel: t.step, ended: t.took}
-	return t, t.line.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch))))
+	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.took}
+	return t, t.pipeline.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch))))
 }
 
 // aim says what the launches read and write: the weights, in barrier mode this rank's
@@ -105,31 +101,26 @@ func (t *trainer) aim() {
 func (t *trainer) share() {
 	cfg := t.setup.Job
 	mine := max(1, cfg.Tuning.InFlight/(cfg.Workers-cfg.CPUWorkers))
-	t.job.Teams = int64(min(mine, max(t.family.teams, int(t.job.Teams))))
+	t.job.Teams = min(int64(mine), t.job.Teams)
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
 }
 
 // once makes the buffers.
-func (t *trainer) once() (err error) {
-	b := &t.private
-	ranks := t.setup.Job.Workers
-	for _, a := range []struct {
-		p     *cu.DevicePtr
-		bytes int64
-		what  string
-	}{
-		{&b.job, int64(len(encode(mean{}))), "a job"}, {&b.share, 4 * int64(ranks), "shares"},
-		{&b.scratch, 4 * t.job.ScratchStride * int64(t.ctas), "activations"},
-	} {
-		if *a.p, err = t.allocate(max(a.bytes, 4), a.what); err != nil {
-			return err
-		}
+func (t *trainer) once() error {
+	var scratch cu.DevicePtr
+	floats := t.job.ScratchStride * int64(t.ctas)
+	t.rounds = averager{gpu: t.gpu, setup: t.setup, memory: t.memory, rank: t.rank}
+	err := t.rounds.open(&t.own)
+	if err = keep(err, t.own.allocate(t.gpu, wanted{&scratch, 4 * floats, "activations"})); err != nil {
+		return err
 	}
+	t.job.Scratch = uint64(scratch)
 	// Kernels that sum up a gradient there begin with zeros (kernels/sparse_whole.h).
-	err = keep(zero(b.scratch, int(t.job.ScratchStride)*t.ctas), failed(cu.Synchronize(), "clearing scratch memory"))
-	t.job.Scratch = uint64(b.scratch)
-	return err
+	return keep(zero(scratch, int(floats)), failed(cu.Synchronize(), "clearing scratch memory"))
 }
+
+// Average ends a round on this rank's slice of the weights.
+func (t *trainer) Average(r plan.Round) error { return t.rounds.Average(r) }
 
 // PreferredChunks is the number of chunks that make a call of Train as long as it should be.
 func (t *trainer) PreferredChunks() int { return t.chunks }
@@ -150,13 +141,13 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 			err = t.launch(t.list, t.start, t.lr[listed:])
 		}
 	}
-	if err = keep(err, t.line.drain()); err != nil {
+	if err = keep(err, t.pipeline.drain()); err != nil {
 		return nil, err
 	}
 	if len(t.lr) > 0 {
 		t.adapt(len(cs), time.Since(began))
 	}
-	return t.tally(cs)
+	return t.sumLosses(cs)
 }
 
 // room is what a launch of that many rows and steps needs in a stage, without the rows
@@ -165,35 +156,34 @@ func (t *trainer) room(rows, steps int) int {
 	return room(8, jobBytes+ticketBytes+4*rows+12*steps+4+8*device.RecordWords)
 }
 
-const ticketBytes = 16
-
-var jobBytes = binary.Size(job{})
+const (
+	ticketBytes = 16
+	jobBytes    = int(unsafe.Sizeof(job{}))
+)
 
 // launch queues the kernel over the steps; took has their losses when it has ended. The
 // rows of step i are rows[start[i]:start[i+1]].
 func (t *trainer) launch(rows, start []int32, lr []float32) error {
-	s, err := t.line.begin(t.room(0, len(lr)) + t.rows.room(rows))
+	s, err := t.pipeline.begin(t.room(0, len(lr)) + t.rows.room(rows))
 	if err != nil {
 		return err
 	}
 	j := t.job
 	j.Steps, j.Taken = int64(len(lr)), t.begun
 	t.begun += j.Steps
-	text, at := place[uint8](s, jobBytes)
-	ticket, address := place[uint8](s, ticketBytes)
-	clear(ticket)
-	j.Ticket, j.Start, j.LR = address, stow(s, start), stow(s, lr)
+	text, at := stageJob(s, &j)
+	j.Start, j.LR = stageArray(s, start), stageArray(s, lr)
 	t.rows.put(s, &j, rows)
 	s.comesBack()
 	if t.samples {
-		record, address := place[uint64](s, device.RecordWords)
+		record, address := reserve[uint64](s, device.RecordWords)
 		clear(record)
 		j.Record = address
 	}
 	s.loads()
-	_, j.Loss = place[float32](s, len(lr))
+	_, j.Loss = reserve[float32](s, len(lr))
 	copy(text, encode(j))
-	return t.line.launch(s, min(t.ctas, ceilDiv(len(lr), int(t.job.Teams))), at)
+	return t.pipeline.launch(s, min(t.ctas, ceilDiv(len(lr), int(t.job.Teams))), at)
 }
 
 // took takes in what a launch has brought back: samples, and the losses of its steps.
@@ -206,9 +196,9 @@ func (t *trainer) took(back []byte) {
 	t.loss = append(t.loss, numbers[float32](back)...)
 }
 
-// tally shares the losses out among the chunks.
-func (t *trainer) tally(cs []plan.Chunk) ([]plan.ChunkResult, error) {
-	t.tallies = t.tallies[:0]
+// sumLosses shares the losses out among the chunks.
+func (t *trainer) sumLosses(cs []plan.Chunk) ([]plan.ChunkResult, error) {
+	t.results = t.results[:0]
 	step := 0
 	for _, c := range cs {
 		y := plan.ChunkResult{Examples: c.Count}
@@ -222,9 +212,9 @@ func (t *trainer) tally(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 			y.Steps++
 			step++
 		}
-		t.tallies = append(t.tallies, y)
+		t.results = append(t.results, y)
 	}
-	return t.tallies, nil
+	return t.results, nil
 }
 
 // adapt aims the next call at trainTime, at most doubling or halving it.
@@ -236,30 +226,20 @@ func (t *trainer) adapt(chunks int, took time.Duration) {
 
 // Close gives back this process's part; the coordinator's memory stays.
 func (t *trainer) Close() error {
-	release, err := t.use()
-	if err != nil {
+	return t.within(func() error {
+		err := t.free()
+		if t.opened {
+			err = keep(err, closeMemory(t.memory.weights))
+			err = keep(err, closeMemory(t.memory.data))
+			err = keep(err, t.close())
+		}
 		return err
-	}
-	defer release()
-	err = t.free()
-	if t.opened {
-		err = keep(err, closeMemory(t.memory.weights))
-		err = keep(err, closeMemory(t.memory.data))
-		err = keep(err, t.close())
-	}
-	return err
+	})
 }
 
 // free gives back what it has made itself, its launches first.
 func (t *trainer) free() error {
-	err := t.line.close()
-	b := &t.private
-	for _, p := range []cu.DevicePtr{b.job, b.scratch, b.share} {
-		if p != 0 {
-			err = keep(err, failed(cu.MemFree(p), "freeing a buffer"))
-		}
-	}
-	*b = buffers{}
+	err := keep(t.pipeline.close(), t.own.free())
 	if t.family != nil {
 		err = keep(err, t.family.freePlan(&t.job))
 	}

@@ -2,16 +2,13 @@
 
 package cuda
 
-// #include <cuda.h>
-import "C"
-
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 	"gorgonia.org/cu"
@@ -19,20 +16,6 @@ import (
 
 // Trials that hogwild doctor makes on a GPU: memory that two processes share, and host
 // memory that is pinned.
-
-// opened opens a GPU, by its UUID when that is not "", for f.
-func opened(index int, uuid string, f func(c *gpu) error) error {
-	c, err := openContext(index, uuid)
-	if err != nil {
-		return err
-	}
-	release, err := c.use()
-	if err == nil {
-		err = f(c)
-		release()
-	}
-	return keep(err, c.close())
-}
 
 // echo is what the second process is told.
 type echo struct {
@@ -49,7 +32,7 @@ const (
 
 // share makes an allocation on a GPU and has the second process use it.
 func share(g *GPU, child *exec.Cmd) error {
-	return opened(g.Index, "", func(c *gpu) error {
+	return withGPU(g.Index, "", func(c *gpu) error {
 		p, err := c.allocate(block, "a trial")
 		if err != nil {
 			return err
@@ -79,12 +62,11 @@ func converse(child *exec.Cmd, g *GPU, p cu.DevicePtr) error {
 	return expect(p, answered, "what the second process wrote does not arrive")
 }
 
-// fill writes a word everywhere, and waits until it is there.
+// fill writes a word everywhere, and waits until it is there: a copy from ordinary host memory
+// may return before.
 func fill(p cu.DevicePtr, word uint32) error {
-	if err := cu.MemsetD32(p, word, words); err != nil {
-		return failed(err, "writing %d words on the GPU", words)
-	}
-	return failed(cu.Synchronize(), "writing %d words on the GPU", words)
+	err := upload(p, slices.Repeat([]uint32{word}, words))
+	return keep(err, failed(cu.Synchronize(), "writing %d words on the GPU", words))
 }
 
 // expect is an error unless all words at p are the one.
@@ -93,10 +75,8 @@ func expect(p cu.DevicePtr, word uint32, otherwise string) error {
 	if err := download(got, p); err != nil {
 		return err
 	}
-	for i, w := range got {
-		if w != word {
-			return fmt.Errorf("%s: word %d of %d is %#x, not %#x", otherwise, i, words, w, word)
-		}
+	if i := slices.IndexFunc(got, func(w uint32) bool { return w != word }); i >= 0 {
+		return fmt.Errorf("%s: word %d of %d is %#x, not %#x", otherwise, i, words, got[i], word)
 	}
 	return nil
 }
@@ -108,7 +88,7 @@ func Echo(text []byte) error {
 	if err := json.Unmarshal(text, &e); err != nil {
 		return fmt.Errorf("what to open: %w", err)
 	}
-	return opened(0, e.UUID, func(*gpu) error {
+	return withGPU(0, e.UUID, func(*gpu) error {
 		p, err := openMemory(e.Handle)
 		if err != nil {
 			return err
@@ -122,13 +102,13 @@ func Echo(text []byte) error {
 }
 
 // tryPinned pins host memory for a GPU, and lets it go.
-func tryPinned(g *GPU) (err error) {
-	return opened(g.Index, "", func(*gpu) error {
-		var p unsafe.Pointer
-		if err := resultOf(C.cuMemHostAlloc(&p, pinning, 0)); err != nil {
-			return failed(err, "pinning %d bytes", pinning)
+func tryPinned(g *GPU) error {
+	return withGPU(g.Index, "", func(*gpu) error {
+		b, err := pin(pinning)
+		if err != nil {
+			return err
 		}
-		return failed(resultOf(C.cuMemFreeHost(p)), "freeing pinned memory")
+		return unpin(b)
 	})
 }
 

@@ -29,7 +29,7 @@ for part in train test; do
 	file=$data/imdb/imdb_ltc_$part.gz
 	if [ -f "$file" ]; then gzip -dc "$file" | awk 'NR % 8 == 1' | gzip -9c >"$bundle/data/imdb_$part.gz"; fi
 done
-test -d "$bundle/data/mnist" || echo "no data in $data: the bundle makes do with digits and made data"
+test -d "$bundle/data/mnist" || echo "no data in $data: the bundle makes do with digits and synthetic data"
 
 size=$(du -sm "$bundle" | cut -f 1)
 echo "$bundle: $size MB"

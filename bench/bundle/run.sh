@@ -51,7 +51,7 @@ field() { sed -n "s/^ *\"$2\": \([^,]*\),*$/\1/p" "$OUT/trained/$1.json" | head 
 
 images() { if [ -d "$data/mnist" ] && [ -z "$QUICK" ]; then echo "--data $data/mnist"; else echo "--data digits:$(quick 20000 400)"; fi; }
 rows() { # NAME TEST, or made ones
-	if [ -f "$data/$1" ]; then echo "--data $data/$1 --test $data/$2 --limit $(quick 0 400)"; else echo "--data made:rcv1:$(quick 0.05 0.001)"; fi
+	if [ -f "$data/$1" ]; then echo "--data $data/$1 --test $data/$2 --limit $(quick 0 400)"; else echo "--data synth:rcv1:$(quick 0.05 0.001)"; fi
 }
 
 machine() {
@@ -61,7 +61,7 @@ machine() {
 }
 doctor() { check "doctor" hogwild doctor; check "devices" hogwild devices; }
 microbench() { hogwild bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$OUT/microbench.json" 2>"$OUT/stderr" || { note microbench FAIL "$(tail -n 2 "$OUT/stderr")"; rm "$OUT/microbench.json"; }; }
-reference() { cd "$here/cuda" && check "kernels against their references" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Probe") -test.short; }
+reference() { cd "$here/cuda" && check "kernels against their references" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Microbench") -test.short; }
 sanitizer() {
 	command -v compute-sanitizer >/dev/null || { skip "compute-sanitizer" "it is not here"; return; }
 	for tool in memcheck racecheck initcheck; do
@@ -155,7 +155,7 @@ speed() {
 		train speed "mlp128.in-flight-$c" $gpu $(images) --model mlp:128 --batch 1 --lr 0.02 --epochs "$e" --target-accuracy 0.975 --in-flight $c
 		train speed "a9a.in-flight-$c" $gpu $(rows a9a.gz a9a.t.gz) --model logistic --batch 1 --lr 0.02 --epochs "$e" --in-flight $c
 		train speed "imdb.in-flight-$c" $gpu $(rows imdb_train.gz imdb_test.gz) --model logistic --batch 1 --lr 1 --epochs "$e" --in-flight $c
-		train speed "factor.in-flight-$c" $gpu --data made:lowrank:$(quick 20000x20000x5000000x10 200x200x2000x4) --model factor:$(quick 32 8) --lr 0.05 --epochs $(quick 4 1) --in-flight $c
+		train speed "factor.in-flight-$c" $gpu --data synth:lowrank:$(quick 20000x20000x5000000x10 200x200x2000x4) --model factor:$(quick 32 8) --lr 0.05 --epochs $(quick 4 1) --in-flight $c
 		train speed "convnet.in-flight-$c" $gpu $(if [ -n "$QUICK" ]; then echo "--data digits:60"; else images; fi) --model convnet --batch 4 --lr 0.01 --epochs $(quick 3 1) --target-accuracy 0.985 --in-flight $c
 	done
 }

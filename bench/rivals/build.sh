@@ -9,7 +9,7 @@
 #
 # Needed: python3 (3.11 or later, with venv), gcc; for some also g++, make, git, and Debian's
 # libnuma-dev and liblinear-dev. PyTorch comes with CUDA's libraries: 5.4 GB. With MADE=1 it
-# also writes the large made data: 4 GB.
+# also writes the large synthetic data: 4 GB.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -117,7 +117,7 @@ def sparse(set, lr, epochs, step, target, rounds=5, falling=None):
 
 def paper():
     flags = [*source("rcv1"), "--batch", 1, "--epochs", 20, "--workers", 2]
-    return Case("the paper's job: hinge, made:rcv1, 20 passes, two workers", "examples/s", {
+    return Case("the paper's job: hinge, synth:rcv1, 20 passes, two workers", "examples/s", {
         "hogwild": ours(*flags, "--model", "hinge", "--lr", 0.5, "--schedule", "cosine", set="rcv1"),
         "Hogwild!": hogwild_cpp("svm", "rcv1", 20, 0.5, against="hogwild"),
     }, [Claim("seconds", "hogwild", (), 1.5, of="seconds", most=True),

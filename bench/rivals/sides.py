@@ -33,8 +33,8 @@ def files(set):
 
 
 def source(set):
-    """The same for hogwild, which makes made data itself, from the same seed."""
-    return ["--data", "made:" + set] if set in MADE else ["--data", files(set)[0], "--test", files(set)[1]]
+    """The same for hogwild, which makes synthetic data itself, from the same seed."""
+    return ["--data", "synth:" + set] if set in MADE else ["--data", files(set)[0], "--test", files(set)[1]]
 
 
 @dataclass
@@ -74,7 +74,7 @@ def ours(*flags, set=None, l2=None):
     def run(turn):
         folder = tempfile.mkdtemp(prefix="hogwild-")
         try:
-            seed = 1 if set in MADE else turn + 1  # made data depends on it
+            seed = 1 if set in MADE else turn + 1  # synthetic data depends on it
             out = execute([HOGWILD, "train", "--json", "--quiet", "--run", folder, "--save-every", 0, "--seed", seed, *flags])
             r = json.loads(out)
             with open(f"{folder}/metrics.jsonl") as f:

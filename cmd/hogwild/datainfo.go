@@ -80,7 +80,7 @@ func writePairs(w io.Writer, m data.Meta) {
 	} else {
 		fmt.Fprintf(w, "graph\t%d nodes, %d edges\n", m.Features, m.Rows)
 	}
-	if t := m.Targets; t != (data.Spread{}) { // made data is described before it is made
+	if t := m.Targets; t != (data.Spread{}) { // synthetic data is described before it is made
 		fmt.Fprintf(w, "values\t%g to %g, mean %.4g, deviation %.4g\n", t.Min, t.Max, t.Mean, t.Deviation)
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 const dataMakeHelp = `Usage: hogwild data make NAME FILE [--seed N] [--limit N]
 
-Writes made data to a file, and its test rows, if it has any, to a second one beside it:
-those of rcv1.libsvm to rcv1.test.libsvm. Names are those of --data, with made: before them or not:
+Writes synthetic data to a file, and its test rows, if it has any, to a second one beside it:
+those of rcv1.libsvm to rcv1.test.libsvm. Names are those of --data, with synth: before them or not:
 
   rcv1 netflix jumbo dblife abdomen    with the sizes of the Hogwild! paper; a fraction
                                        may follow: rcv1:0.1
@@ -45,7 +45,7 @@ func dataMakeCommand() *cli.Command {
 			if len(args) != 2 {
 				return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")
 			}
-			name := "made:" + strings.TrimPrefix(args[0], "made:")
+			name := "synth:" + strings.TrimPrefix(args[0], "synth:")
 			train, test, err := data.Load(data.Options{Path: name, Seed: seed, Limit: limit})
 			if err != nil {
 				return usagef("%v", err)

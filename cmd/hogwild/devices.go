@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,22 +37,34 @@ type devices struct {
 }
 
 func devicesCommand() *cli.Command {
+	return listCommand("devices", devicesHelp, "list", func() (answer, error) {
+		d := devices{CPU: thisHost().processor()}
+		if err := handOver(); err != nil {
+			d.NoGPU = err.Error()
+		} else if d.Listing, err = listGPUs(); err != nil {
+			return nil, err
+		}
+		return d, nil
+	})
+}
+
+// listCommand is a command without arguments. It reports what look finds, whatever error comes
+// with it; what is its name in the help of --json.
+func listCommand(name, help, what string, look func() (answer, error)) *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&asJSON, "json", "print the list as one JSON object")
+	l.bool(&asJSON, "json", "print the "+what+" as one JSON object")
 	return &cli.Command{
-		Name: "devices", Description: devicesHelp, Flags: l.flags,
+		Name: name, Description: help, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 0 {
-				return usagef("unexpected argument %q; devices takes flags only", args[0])
+				return usagef("unexpected argument %q; %s takes flags only", args[0], name)
 			}
-			d := devices{CPU: thisHost().processor()}
-			if err := handOver(); err != nil {
-				d.NoGPU = err.Error()
-			} else if d.Listing, err = listGPUs(); err != nil {
+			found, err := look()
+			if found == nil {
 				return err
 			}
-			return report(c.App.Writer, d, asJSON)
+			return errors.Join(report(c.App.Writer, found, asJSON), err)
 		}),
 	}
 }

@@ -45,25 +45,13 @@ var errAbsent = errors.New("this is hogwild without CUDA")
 var errUnhealthy = errors.New("something will fail: see the lines that begin with FAILS")
 
 func doctorCommand() *cli.Command {
-	var asJSON bool
-	l := flagList{category: "Flags"}
-	l.bool(&asJSON, "json", "print the findings as one JSON object")
-	return &cli.Command{
-		Name: "doctor", Description: doctorHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) > 0 {
-				return usagef("unexpected argument %q; doctor takes flags only", args[0])
-			}
-			e := examine()
-			if err := report(c.App.Writer, e, asJSON); err != nil {
-				return err
-			}
-			if !e.Healthy {
-				return errUnhealthy
-			}
-			return nil
-		}),
-	}
+	return listCommand("doctor", doctorHelp, "findings", func() (answer, error) {
+		e := examine()
+		if !e.Healthy {
+			return e, errUnhealthy
+		}
+		return e, nil
+	})
 }
 
 // echoTime is how long the second processes of all GPUs may take; one takes as long as the

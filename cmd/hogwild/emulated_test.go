@@ -47,8 +47,8 @@ var families = []struct {
 	{"softmax", "--model=softmax --data=digits:1000 --epochs=3 --lr=0.1", 0.036},
 	{"mlp", "--model=mlp:32 --data=digits:1000 --epochs=3 --lr=0.1 --batch=16", 0.062},
 	{"convnet", "--model=conv:4@5p2,16d --data=digits:600 --epochs=2 --lr=0.05 --batch=8", 0.12},
-	{"logistic", "--model=logistic --data=made:sparse:3000x500x20 --epochs=2 --lr=0.1", 0.028},
-	{"factor", "--model=factor:8 --data=made:lowrank:300x300x20000x4 --epochs=3 --lr=0.05", 0.11},
+	{"logistic", "--model=logistic --data=synth:sparse:3000x500x20 --epochs=2 --lr=0.1", 0.028},
+	{"factor", "--model=factor:8 --data=synth:lowrank:300x300x20000x4 --epochs=3 --lr=0.05", 0.11},
 }
 
 // rounding bounds the relative difference of the losses of runs that do the same, in which

@@ -25,10 +25,10 @@ var smaller = map[string]struct {
 }{
 	"hogwild-mnist":        {"--data digits:3000 --epochs 3 --lr 0.1", "test_accuracy", 0.7},
 	"sync-averaging":       {"--data digits:4000 --epochs 2 --lr 0.2", "test_accuracy", 0.6},
-	"data-parallel":        {"--data made:linear:6000x20 --epochs 6", "test_r2", 0.95},
+	"data-parallel":        {"--data synth:linear:6000x20 --epochs 6", "test_r2", 0.95},
 	"snapshots-and-resume": {"--data digits:3000 --epochs 3 --lr 0.02", "test_accuracy", 0.5},
-	"sparse-text":          {"--data made:rcv1:0.01 --epochs 2", "test_accuracy", 0.55},
-	"factorization":        {"--data made:netflix:0.003 --epochs 3", "test_r2", 0.2},
+	"sparse-text":          {"--data synth:rcv1:0.01 --epochs 2", "test_accuracy", 0.55},
+	"factorization":        {"--data synth:netflix:0.003 --epochs 3", "test_r2", 0.2},
 	"convnet":              {"--data digits:3000 --epochs 3 --lr 0.05", "test_accuracy", 0.35},
 }
 

@@ -31,7 +31,7 @@ Usage: hogwild COMMAND [flags]
   reproduce   the Hogwild! paper's experiments, and a tutorial's, on this machine
   report      figures and tables of runs, as one HTML file
   data info   what a data file holds
-  data make   made data, written to a file
+  data make   synthetic data, written to a file
 
 Try:
   hogwild train --workers 8
@@ -42,7 +42,7 @@ const dataHelp = `Usage: hogwild data info PATH [--json]
        hogwild data make NAME FILE [--seed N] [--limit N]
 
   info        rows, features, classes, format and checksum of a data file
-  make        made data of any size, written to a file
+  make        synthetic data of any size, written to a file
 `
 
 func main() {

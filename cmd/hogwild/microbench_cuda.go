@@ -9,7 +9,7 @@ import (
 )
 
 func microbenchHere(stdout io.Writer, index int, quick, asJSON bool) error {
-	p, err := cuda.Probe(index, quick)
+	p, err := cuda.MeasureGPU(index, quick)
 	if err != nil {
 		return err
 	}

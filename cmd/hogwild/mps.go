@@ -161,7 +161,7 @@ func daemon(folder string) error {
 }
 
 // quitMPS stops the service: when its clients have left, or else after a while with what
-// they have under way.
+// they have in flight.
 func quitMPS(folder string) error {
 	pid, _ := os.ReadFile(filepath.Join(folder, mpsControl+".pid")) // if it is there, that is who must end
 	quit := exec.Command(mpsControl)

@@ -24,7 +24,7 @@ const reproduceHelp = `Usage: hogwild reproduce paper [--quick] [flags]
 const reproducePaperHelp = `Usage: hogwild reproduce paper [--quick] [flags]
 
 Repeats the experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) at this machine's
-size, on made data with the shapes of the paper's sets: Hogwild! (--mode async), AIG (locked) and
+size, on synthetic data with the shapes of the paper's sets: Hogwild! (--mode async), AIG (locked) and
 RR (ordered) on RCV1, Netflix, Jumbo, Abdomen and DBLife, by 1, 2, 4 ... workers up to the cores,
 ten at most; gradients that take longer and longer; averages of models. The report sets the
 paper's figures beside ours, and says of each of its statements whether ours agree, differ, or

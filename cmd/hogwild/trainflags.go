@@ -16,7 +16,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.category = "Workers and data"
 	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
 		Usage: "`N` worker processes (default: one a core); with --gpu also gpu:4,cpu:2"})
-	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or made:NAME (see data make)")
+	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
@@ -42,7 +42,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
 	l.int(&o.Batch, "batch", "`N` examples per worker and step (default: 64; sparse rows and pairs: 1)")
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
-	l.string(&o.Partition, "partition", "`HOW` ticket: to whoever is free; contiguous: fixed shares")
+	l.string(&o.Partition, "partition", "`HOW` dynamic: to whoever is free; contiguous: fixed shares")
 
 	l.string(&o.MergeEvery, "merge-every", "`M` async: steps that a worker takes on a copy of the weights between two merges; auto; 1: in place")
 
@@ -52,7 +52,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; 0,1 or auto or auto:2: workers on several (default: host memory)")
 	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` memory that a GPU must have free to be chosen by auto, as 4GiB")
 	l.int(&o.CPUWorkers, "cpu-workers", "`N` of the workers train on cores, beside those on GPUs: --workers gpu:4,cpu:2 says both")
-	l.int(&o.InFlight, "in-flight", "`N` steps under way on the GPUs at once (default: by model)")
+	l.int(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once (default: by model)")
 	l.string(&o.Write, "write", "`HOW` on a GPU: atomic additions, or racy stores, for sparse models and factor; auto")
 	l.bool(&o.MPS, "mps", "start a Multi-Process Service, so that workers on one GPU run at the same time")
 

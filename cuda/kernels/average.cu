@@ -1,7 +1,7 @@
 // average.cu: barrier mode. Each rank averages its slice of the weights over the ranks'
 // replicas, or steps down the mean of their gradients, in rank order and with ordinary
 // single-precision arithmetic: bit by bit what the CPU computes. So this file is
-// compiled without contraction to fused multiply-adds. The next meeting of the ranks
+// compiled without contraction to fused multiply-adds. The next barrier of the ranks
 // must come after this kernel.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory, no

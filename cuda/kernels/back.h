@@ -3,18 +3,18 @@
 #pragma once
 
 #include "layer.h"
-#include "rule.h"
-#include "turn.h"
+#include "optimizer.h"
+#include "guard.h"
 
-// fold adds v up over eight neighbouring lanes; lane i%8 gets the sum of sample i%8, or of
+// reduce adds v up over eight neighbouring lanes; lane i%8 gets the sum of sample i%8, or of
 // a single sample each the same.
-__device__ inline float fold(const float (&v)[1]) {
+__device__ inline float reduce(const float (&v)[1]) {
   float sum = v[0];
 #pragma unroll
   for (int m = 4; m > 0; m /= 2) sum += swap(sum, m);
   return sum;
 }
-__device__ inline float fold(const float (&v)[GROUP]) {
+__device__ inline float reduce(const float (&v)[GROUP]) {
   float a[4], b[2];
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -59,7 +59,7 @@ template <int S> __device__ inline void back(const Layer& l, Global<const float>
           for (int s = 0; s < S; s++) v[s] += w[k] * (s < 4 ? lo[s] : hi[s - 4]);
         }
       }
-      float sum = fold(v);
+      float sum = reduce(v);
       if (i >= l.in || own >= S) continue;
       const i64 to = (i64)i * GROUP + own;
       if (from > 0) sum += before[to];
@@ -127,24 +127,24 @@ template <int Q> __device__ inline void turn_some(float (&g)[PIECE], const Layer
   auto each = [&](const auto& f) INLINE { mine.each(l, c, from, TOGETHER, f); };
 #pragma unroll
   for (int i = 0; i < PIECE; i++) w[i] = a[i] = b[i] = 0;
-  if (rule.kind != SGD) each([&](int i, i32, i64 at) INLINE { a[i] = job.first.load(at); });
-  if (rule.kind == ADAM) each([&](int i, i32, i64 at) INLINE { b[i] = job.second.load(at); });
-  if (rule.shrinks()) each([&](int i, i32 input, i64 at) INLINE { w[i] = input < l.in ? job.w.load(at) : 0; });
-  each([&](int i, i32, i64) INLINE { g[i] = turned(a[i], b[i], g[i] + rule.l2 * w[i]); });
-  if (rule.kind != SGD) each([&](int i, i32, i64 at) INLINE {
-    if (rule.kind != ADAGRAD || g[i] != 0) job.first.store(at, a[i]);
+  if (optimizer.kind != SGD) each([&](int i, i32, i64 at) INLINE { a[i] = job.first.load(at); });
+  if (optimizer.kind == ADAM) each([&](int i, i32, i64 at) INLINE { b[i] = job.second.load(at); });
+  if (optimizer.regularizes()) each([&](int i, i32 input, i64 at) INLINE { w[i] = input < l.in ? job.w.load(at) : 0; });
+  each([&](int i, i32, i64) INLINE { g[i] = step_of(a[i], b[i], g[i] + optimizer.l2 * w[i]); });
+  if (optimizer.kind != SGD) each([&](int i, i32, i64 at) INLINE {
+    if (optimizer.kind != ADAGRAD || g[i] != 0) job.first.store(at, a[i]);
   });
-  if (rule.kind == ADAM) each([&](int i, i32, i64 at) INLINE { job.second.store(at, b[i]); });
-  if (rule.l1 != 0) each([&](int i, i32 input, i64) INLINE { g[i] = input < l.in ? shrunk(w[i], g[i]) : g[i]; });
+  if (optimizer.kind == ADAM) each([&](int i, i32, i64 at) INLINE { job.second.store(at, b[i]); });
+  if (optimizer.l1 != 0) each([&](int i, i32 input, i64) INLINE { g[i] = input < l.in ? soft_threshold(w[i], g[i]) : g[i]; });
 }
 
 // take_step adds the step of such a gradient to the weights. What is zero is not added:
 // a pixel that is blank in the whole batch costs no traffic.
 template <int Q> __device__ inline void take_step(float (&g)[PIECE], const Layer& l, const Columns& c, int base, int n) {
   const Mine<Q> mine(c, base, n);
-  if (rule.kind == SGD && !rule.shrinks()) {
+  if (optimizer.kind == SGD && !optimizer.regularizes()) {
 #pragma unroll
-    for (int i = 0; i < PIECE; i++) g[i] *= rule.scale;
+    for (int i = 0; i < PIECE; i++) g[i] *= optimizer.scale;
   } else {
 #pragma unroll
     for (int from = 0; from < PIECE; from += TOGETHER) turn_some<Q>(g, l, c, mine, from);
@@ -175,7 +175,7 @@ template <int Q, int S> __device__ inline void push_plain(float (&d)[Q * S], con
 #pragma unroll
   for (int i = 0; i < Q * S; i++) {
     some |= d[i] != 0;
-    d[i] *= rule.scale;
+    d[i] *= optimizer.scale;
   }
 #pragma unroll 1
   for (int r = some && !c.idle() ? c.part : n; r < n; r += c.parts) {
@@ -195,7 +195,7 @@ template <int Q, int S, class Read> __device__ inline void push_group(const Laye
   const Columns c = columns<Q>(l, from);
   float d[Q * S];
   deltas_of<Q, S>(d, c, 0, read);
-  if (rule.kind == SGD && !rule.shrinks()) {
+  if (optimizer.kind == SGD && !optimizer.regularizes()) {
     push_plain<Q, S>(d, l, c, n);
     return;
   }
@@ -256,7 +256,7 @@ __device__ inline void push(const Layer& l, const Inputs& x, int held, const Rea
     }
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
-      const int n = held ? held : stage<deep, S>(x, 0, j, !rule.everywhere(), true);
+      const int n = held ? held : stage<deep, S>(x, 0, j, !optimizer.everywhere(), true);
       if (deep && wide) push_group<WIDE, S>(l, from, n, read);
       else push_group<1, S>(l, from, n, read);
     }

@@ -56,8 +56,8 @@ MUST = {  # of kernels whose names do not say it
     "sparse_evaluate": (READ,),
     "average_weights": (READ, STORE),
     "average_gradients": (READ, STORE),
-    "fold_take": (READ, STORE),
-    "fold_give": (READ, ADD),
+    "reduce_begin": (READ, STORE),
+    "reduce_end": (READ, ADD),
     "conv_step": (READ, ADD, STORE),
     "conv_evaluate": (READ,),
 }
@@ -114,13 +114,13 @@ def operations(cubin):
     }
 
 
-def is_probe(kernel):
+def is_micro(kernel):
     """Whether it measures the machine, other scopes than that of the weights among it."""
-    return kernel.startswith("probe")
+    return kernel.startswith("micro")
 
 
 def musts(kernel):
-    if is_probe(kernel):
+    if is_micro(kernel):
         return ()
     return MUST.get(kernel) or ((READ,) if kernel.endswith("_evaluate") else (READ, ADD))
 
@@ -132,9 +132,9 @@ def faults(kernel, ops):
             yield f"has no {must}"
     for op in sorted(set(ops)):
         head = op.split(".")[0]
-        if head in ("RED", "REDG", "ATOM", "ATOMG") and "STRONG.SYS" not in op and not is_probe(kernel):
+        if head in ("RED", "REDG", "ATOM", "ATOMG") and "STRONG.SYS" not in op and not is_micro(kernel):
             yield f"{op} is not of system scope"
-        if ".STRONG." in op and "STRONG.SYS" not in op and not is_probe(kernel):
+        if ".STRONG." in op and "STRONG.SYS" not in op and not is_micro(kernel):
             yield f"{op} does not reach other processes"
         if head in ("LD", "ST", "RED", "ATOM"):
             yield f"{op} is a generic access"
@@ -163,7 +163,7 @@ def main():
     fetch()
     wrong, work = [], []
     for ptx in sorted(PTX.glob("*.ptx")):
-        if not is_probe(ptx.name) and re.search(r"^\s*(@%p\d+ )?(call|(ld|st)\.(v\d\.)?[bsuf]\d|(atom|red)\.(?!relaxed\.(sys\.global|cta\.shared)))", ptx.read_text(), re.M):
+        if not is_micro(ptx.name) and re.search(r"^\s*(@%p\d+ )?(call|(ld|st)\.(v\d\.)?[bsuf]\d|(atom|red)\.(?!relaxed\.(sys\.global|cta\.shared)))", ptx.read_text(), re.M):
             wrong.append(f"{ptx.name}: a call, a generic access, or an atomic that is not relaxed.sys.global")
         work += [(ptx, *target) for target in TARGETS[ptx.name.split(".")[1]]]
     print(f"{'kernel':18} {'PTX':6} {'ptxas':5} {'GPU':6} {'registers':>9} {'spills':>6} {'shared':>6}")

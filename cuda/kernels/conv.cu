@@ -23,9 +23,9 @@
 #include "conv_back.h"
 #include "conv_forth.h"
 #include "conv_full.h"
-#include "rule.h"
+#include "optimizer.h"
 #include "score.h"
-#include "turn.h"
+#include "guard.h"
 
 __shared__ double loss;  // of the step, summed
 
@@ -46,8 +46,8 @@ template <class F> __device__ inline void learn_group(F room) {
 // push adds the step of n weights to them.
 __device__ inline void push(i64 from, int n, bool decays) {
   constexpr int AHEAD = 4;
-  const bool plain = rule.kind == SGD && !rule.shrinks(), shrinks = decays && rule.shrinks();
-  const float scale = rule.scale;
+  const bool plain = optimizer.kind == SGD && !optimizer.regularizes(), regularizes = decays && optimizer.regularizes();
+  const float scale = optimizer.scale;
   Global<const float>* sum = sums() + from;
 #pragma unroll 1
   for (int base = thread(); base < n; base += AHEAD * THREADS) {
@@ -63,11 +63,11 @@ __device__ inline void push(i64 from, int n, bool decays) {
       if (plain) {
         if (g[k] != 0) job.out.add(at, scale * g[k]);
       } else if (base + k * THREADS < n) {
-        const float w = shrinks ? job.w.load(at) : 0;
-        if (shrinks) g[k] += rule.l2 * w;
-        if (g[k] == 0 && !rule.everywhere()) continue;
-        const float step = turn(at, g[k]);
-        job.out.add(at, shrinks && rule.l1 != 0 ? shrunk(w, step) : step);
+        const float w = regularizes ? job.w.load(at) : 0;
+        if (regularizes) g[k] += optimizer.l2 * w;
+        if (g[k] == 0 && !optimizer.everywhere()) continue;
+        const float step = update(at, g[k]);
+        job.out.add(at, regularizes && optimizer.l1 != 0 ? soft_threshold(w, step) : step);
       }
     }
   }
@@ -108,24 +108,24 @@ __device__ inline void step(u32 i) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) conv_step(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   read_plan();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step(i); });
 }
 
-template <class F> __device__ inline void judge_group(F room) {
+template <class F> __device__ inline void score_group(F room) {
   forth(room);
   const auto z = outputs(room);
   if (warp() < group.count) score(z, label(group.first + warp()));
 }
 
-__device__ inline void judge(u32 block) {
+__device__ inline void score(u32 block) {
   const int first = block * BLOCK, rows = job.start[1];
   begin(first, rows < first + BLOCK ? rows : first + BLOCK, false);
 #pragma unroll 1
   while (next()) {
-    if (on_chip()) judge_group((Shared<float>*)room);
-    else judge_group(far_room());
+    if (on_chip()) score_group((Shared<float>*)room);
+    else score_group(far_room());
   }
 }
 
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) conv_evaluate(const Job
   begin_scores();
   __syncthreads();
   pack();
-  each_ticket((job.start[1] + BLOCK - 1) / BLOCK, [](u32 i) INLINE { judge(i); });
+  each_ticket((job.start[1] + BLOCK - 1) / BLOCK, [](u32 i) INLINE { score(i); });
   __syncthreads();
   end_scores();
 }

@@ -73,8 +73,8 @@ template <int T, class X, class F> __device__ inline void learn(F room, Planes<X
 // LONG is from how many places of a channel on its list may be expected to keep lanes busy.
 constexpr int LONG = 96;
 
-// fold adds each of 32 numbers up over the lanes: lane l gets the sum of the l-th.
-__device__ inline float fold(float (&v)[32]) {
+// reduce adds each of 32 numbers up over the lanes: lane l gets the sum of the l-th.
+__device__ inline float reduce(float (&v)[32]) {
 #pragma unroll
   for (int m = 16; m > 0; m /= 2) {
     const bool high = lane() & m;
@@ -115,7 +115,7 @@ template <int K, class X, class F> __device__ inline void learn_long(F room, Pla
           for (int k = 0; k < K; k++) sum[y * K + k] += v * at[y * width + k];
       }
     }
-    const float mine = fold(sum);
+    const float mine = reduce(sum);
     if (lane() < K * K) keep(sums() + c.weight + (i64)u * K * K + lane(), mine, first);
     else if (lane() == K * K && i == 0 && c.bias >= 0) keep(sums() + c.bias + o, mine, first);
   }

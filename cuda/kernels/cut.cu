@@ -131,7 +131,7 @@ __device__ inline void push() {
 #pragma unroll 1
     for (int c = lane(); c < d; c += 32) {
       was[c] = job.w.load((i64)node * d + c);
-      x[c] = was[c] + rule.scale * x[c];
+      x[c] = was[c] + optimizer.scale * x[c];
     }
     const float t = threshold(x, d);
 #pragma unroll 1
@@ -166,7 +166,7 @@ __device__ inline void batch_step(u32 i) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) cut_step(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   __syncthreads();
   if (job.max_batch > 1 || job.width[0] > 4 * HALF) each_ticket((u32)job.steps, [](u32 i) INLINE { batch_step(i); });
   else if (job.width[0] > HALF) steps<4>();

@@ -88,6 +88,12 @@ struct Weights {
     asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
   }
 #endif
+  // take is what was there, and leaves zero.
+  __device__ float take(i64 i) const {
+    float v;
+    asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], 0;" : "=f"(v) : "l"(at + i) : "memory");
+    return v;
+  }
   // add is THE racy line of the GPU: no addition is lost, but what was read before
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {
@@ -98,10 +104,10 @@ struct Weights {
 // Loss is the kind of a loss; loss.h has what they are.
 enum Loss : i64 { CROSS_ENTROPY, LOGISTIC, HINGE, SQUARED, L1 };
 
-// Optimizer is the rule of a step; rule.h has what they are.
+// Optimizer is how a gradient becomes a step: optimizer.h.
 enum Optimizer : i64 { SGD, MOMENTUM, ADAGRAD, ADAM };
 
-// Discipline is who may write while a step is written; turn.h keeps it.
+// Discipline is who may write while a step is written; guard.h keeps it.
 enum Discipline : i64 { FREE, LOCKED, ORDERED };
 
 constexpr int MAX_LAYERS = 9;
@@ -133,7 +139,7 @@ struct Job {
   Global<const i32>* ids;    // of each of rows, its number in the training set: dropout's. 0: rows has it
   Global<const float>* lr;   // of each step
   Global<float>* loss;       // of each step, summed over its rows: written
-  Global<u32>* ticket;       // [0] the next step; [1] not 0: take no further one; [2] turn.h
+  Global<u32>* ticket;       // [0] the next step; [1] not 0: take no further one; [2] guard.h
   Global<float>* scratch;    // scratch_stride floats a CTA
   Global<u64>* counts;       // updates written by each rank since the run began, COUNT_STRIDE words apart
   Global<u64>* record;       // what samples have shown: record.h; 0: no samples
@@ -158,8 +164,8 @@ struct Job {
   i64 rank, ranks;
   i64 weights;     // how many
   i64 max_batch;   // the longest step: scratch is laid out for it
-  i64 hot;         // columns that a CTA keeps to itself; 0: none
-  i64 flush_every; // its updates between two flushes of them
+  i64 locals;      // columns of which a CTA has a local copy; 0: none
+  i64 merge_every; // its updates between two merges of them
   i64 epoch;
   u64 seed;        // dropout's
   double momentum;

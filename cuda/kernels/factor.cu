@@ -217,7 +217,7 @@ __device__ inline void gather(const Table& t) {
 
 // move adds the step of weight i for the gradient g.
 __device__ inline void move(const Table& t, i64 i, float g) {
-  const float by = turn(i, g);
+  const float by = update(i, g);
   if (by != 0) t.out.add(i, by);
 }
 
@@ -244,7 +244,7 @@ __device__ inline void push_all(const Table& t) {
 }
 
 __device__ inline void batch_step(const Table& t, u32 i) {
-  const bool all = rule.kind == MOMENTUM || rule.kind == ADAM;
+  const bool all = optimizer.kind == MOMENTUM || optimizer.kind == ADAM;
   set_scale(i);
   begin_batch(i, all);
   reads(Cta(), i, [&](u32 r) INLINE {
@@ -265,10 +265,10 @@ __device__ inline void batch_step(const Table& t, u32 i) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) factor_step(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   __syncthreads();
   const Table t = table();
-  if (job.max_batch > 1 || rule.kind != SGD) each_ticket((u32)job.steps, [&](u32 i) INLINE { batch_step(t, i); });
+  if (job.max_batch > 1 || optimizer.kind != SGD) each_ticket((u32)job.steps, [&](u32 i) INLINE { batch_step(t, i); });
   else if (t.k % 4 == 0) vectors(t, job.discipline == FREE ? t.k : 128);
   else singles(t, job.discipline == FREE ? t.k : 128);
 }

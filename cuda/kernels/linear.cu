@@ -40,7 +40,7 @@ template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
   for (int g = 0; g < groups; g++) {
     const int count = x.batch - g * GROUP;
     const float y = warp() < count ? label(start + g * GROUP + warp()) : 0;
-    held = forward<false, S>(l, x, g, !rule.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
+    held = forward<false, S>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
       float& to = z[o * GROUP + s];
       to = first ? v : to + v;
     });
@@ -51,7 +51,7 @@ template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
     if (groups > 1 && thread() < 2 * l.out) scratch[2 * g * l.out + thread()] = ((f4*)z)[thread()];
   }
   if (groups > 1 || x.in > TILE) held = 0;
-  if (held) turn_to_push<S>(x);
+  if (held) prepare_push<S>(x);
   writes(Cta(), i);
   if (groups > 0)
     push<false, S>(l, x, held, [&](int g, int o, f4& lo, f4& hi) INLINE {
@@ -70,14 +70,14 @@ template <int S> __device__ inline void steps() {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_step(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   read_layers();
   steps<GROUP>();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_one(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   read_layers();
   steps<1>();
 }

@@ -76,7 +76,7 @@ def functions(found, samples, ptx):
     return sums
 
 
-def hottest(found, samples, ptx, most=30):
+def costliest(found, samples, ptx, most=30):
     """Yields the rows of two tables, of functions and of lines, from executed blocks."""
     places, lines, mixes = origins(ptx), Counter(), defaultdict(Counter)
     for b in found:

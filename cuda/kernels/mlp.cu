@@ -25,7 +25,7 @@ template <int S> __device__ inline void grade_all() {
   for (int g = 0; g < net.groups; g++) {
     const int mine = g * GROUP + warp();
     const float y = mine < net.batch ? label(net.first + mine) : 0;
-    Global<float>* z = outputs<S>(g, !rule.everywhere());
+    Global<float>* z = outputs<S>(g, !optimizer.everywhere());
     if (warp() < S) grade(z, small(job.outputs), y, net.batch - g * GROUP, inverse((float)net.batch));
     __syncthreads();
     if (thread() == 0)
@@ -68,7 +68,7 @@ template <int S> __device__ inline void step(u32 i) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_step(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   read_layers();
   zero_row<GROUP>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP>(i); });
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_step(const Job* fro
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   read_layers();
   zero_row<1>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<1>(i); });

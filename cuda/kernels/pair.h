@@ -8,8 +8,8 @@
 #pragma once
 
 #include "loss.h"
-#include "rule.h"
-#include "turn.h"
+#include "optimizer.h"
+#include "guard.h"
 
 __device__ inline int from_lane(int v, int lane) { return __nvvm_shfl_sync_idx_i32(ALL, v, lane, 31); }
 __device__ inline u32 from_lane(u32 v, int lane) { return (u32)from_lane((int)v, lane); }
@@ -179,14 +179,14 @@ constexpr int SUMS = 8, BLOCK = 64;  // doubles a CTA; rows a ticket
 
 __shared__ Score scores[WARPS];
 
-// evaluate calls judge(row, sum) for the rows 0 to start[1]-1, a warp each, whose first
+// evaluate calls score(row, sum) for the rows 0 to start[1]-1, a warp each, whose first
 // lane adds to sum; and writes SUMS doubles a CTA to sums.
-template <class Judge> __device__ inline void evaluate(const Judge& judge) {
+template <class ScoreRow> __device__ inline void evaluate(const ScoreRow& score) {
   if (lane() == 0) scores[warp()] = {};
   const int end = job.start[1];
   each_ticket((end + BLOCK - 1) / BLOCK, [&](u32 block) INLINE {
 #pragma unroll 1
-    for (int i = block * BLOCK + warp(); i < end && i < (int)(block + 1) * BLOCK; i += WARPS) judge((i64)job.rows[i], scores[warp()]);
+    for (int i = block * BLOCK + warp(); i < end && i < (int)(block + 1) * BLOCK; i += WARPS) score((i64)job.rows[i], scores[warp()]);
   });
   if (thread() >= SUMS) return;
   double total = 0;

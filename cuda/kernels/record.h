@@ -18,8 +18,8 @@ __device__ inline int bucket(u64 n) {
   return EXACT_BELOW + (octave - 8) * 8 + (int)(n >> (octave - 3) & 7);
 }
 
-// late takes in that an update was n others late.
-__device__ inline void late(u64 n) {
+// stale takes in that an update was stale by n others.
+__device__ inline void stale(u64 n) {
   record(RECORD_SUM, n);
   asm volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(job.record + RECORD_MAX), "l"(n) : "memory");
   record(RECORD_HISTOGRAM + bucket(n), 1);

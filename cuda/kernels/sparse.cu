@@ -3,7 +3,7 @@
 //
 //	sparse_step      plain SGD: job.teams warps of each CTA take a step each: of one row
 //	                 (sparse_row.h), of several (sparse_one.h), with several outputs
-//	                 (sparse_many.h); with job.hot, frequent columns in shared memory (sparse_hot.h)
+//	                 (sparse_many.h); with job.locals, frequent columns in shared memory (sparse_local.h)
 //	sparse_whole     the optimizers with state, and kept gradients: a CTA takes a step (sparse_whole.h)
 //	sparse_evaluate  loss and errors, as evaluate.cu
 //
@@ -15,17 +15,17 @@
 //	sparse_evaluate  8 k
 //
 // Issue slots of sparse_step a row of 74 entries, one output, logistic, counted from the
-// machine code and the stand-in's executions: 131 with one row a step, 225 with hot columns
-// flushed every 32 steps, 191 with eight rows a step. A design that had only loads, dot
+// machine code and the stand-in's executions: 131 with one row a step, 225 with local columns
+// merged every 32 steps, 191 with eight rows a step. A design that had only loads, dot
 // product, exponential and additions took 180 and 240; here all that does not need the
 // entries is done for 32 rows at once, a lane each. An addition costs a branch (ptxas
-// predicates none), one to a hot column a loop of five (shared memory adds no floats).
-// Additions take 69 sectors of 32 bytes a row, with hot columns 52 (of Zipf's columns), and
+// predicates none), one to a local column a loop of five (shared memory adds no floats).
+// Additions take 69 sectors of 32 bytes a row, with local columns 52 (of Zipf's columns), and
 // it is they that bind: 85 G a second, as an H100 was probed, are 1.2 G rows a second, 131
 // slots 7 G.
 //
 // Left out: entries by fours; a warp for two short rows; the bias summed over a ticket (it
-// would be 32 rows late in each warp; with job.hot it is in shared memory); l2 as a factor
+// would be 32 rows late in each warp; with job.locals it is in shared memory); l2 as a factor
 // of the whole vector.
 #include "score.h"
 #include "sparse_one.h"
@@ -92,20 +92,20 @@ __device__ inline void with_many(Global<float>* deltas) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) sparse_step(const Job* from) {
   read_job(job, from);
-  hot_begin();
+  local_begin();
   if (warp() < small(job.teams)) {
     Global<float>* deltas = job.scratch + cta() * job.scratch_stride + warp() * (job.scratch_stride / job.teams);
     if (small(job.outputs) > 1) with_many(deltas);
     else if (small(job.racy) || job.l1 != 0 || job.l2 != 0) with_one<ANY>(deltas);
-    else if (small(job.hot)) with_one<HOT>(deltas);
+    else if (small(job.locals)) with_one<LOCAL>(deltas);
     else with_one<PLAIN>(deltas);
   }
-  hot_end();
+  local_end();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) sparse_whole(const Job* from) {
   read_job(job, from);
-  read_rule();
+  read_optimizer();
   Spread s;
   s.set();
   each_ticket((u32)job.steps, [&](u32 i) INLINE { step_whole(s, i, job.scratch + cta() * job.scratch_stride); });

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "loss.h"
-#include "rule.h"
-#include "turn.h"
+#include "optimizer.h"
+#include "guard.h"
 
 __device__ inline float from_lane(float v, int l) { return __nvvm_shfl_sync_idx_f32(ALL, v, l, 31); }
 __device__ inline int from_lane(int v, int l) { return __nvvm_shfl_sync_idx_i32(ALL, v, l, 31); }
@@ -89,22 +89,22 @@ __device__ inline void outputs(const Spread& s, Row row, Global<float>* z) {
   }
 }
 
-// Shrink is the regularizers of a step of so many rows. A weight is regularized when its
+// Regularizers are those of a step of so many rows. A weight is regularized when its
 // column occurs, and by 1/(frequency x rows) more, which is the same in expectation
 // (Niu et al. 2011, section 2): w -= l2 w, then the step, then l1 towards zero. Of a step of
 // one row that is a single addition; of more, each is a phase of its own for all rows, as
-// columns may meet.
-struct Shrink {
+// a column may occur in several.
+struct Regularizers {
   float l2, l1;  // times the rate, over the rows
 
   __device__ bool any() const { return l2 != 0 || l1 != 0; }
-  // phases calls f(shrink, g) for each phase of a step of so many rows; g is what the
+  // phases calls f(regularizers, g) for each phase of a step of so many rows; g is what the
   // deltas are to be multiplied by.
   template <class F> __device__ void phases(int rows, float g, const F& f) const {
     const bool apart = rows > 1 && any();
 #pragma unroll 1
     for (int phase = apart ? 0 : 1; phase <= (apart ? 2 : 1); phase++)
-      f(Shrink{apart && phase != 0 ? 0 : l2, apart && phase != 2 ? 0 : l1}, phase == 1 ? g : 0);
+      f(Regularizers{apart && phase != 0 ? 0 : l2, apart && phase != 2 ? 0 : l1}, phase == 1 ? g : 0);
   }
   // of is what is to be added to a weight w to which plain SGD would add v.
   __device__ float of(float w, float v, u32 column) const {

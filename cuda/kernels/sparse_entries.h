@@ -2,7 +2,7 @@
 // and their entries, held in registers and fetched ahead of their use.
 #pragma once
 
-#include "sparse_hot.h"
+#include "sparse_local.h"
 
 constexpr int HELD = 3;  // entries that a lane holds
 constexpr int CHUNK = 32 * HELD;
@@ -29,9 +29,9 @@ struct Heads {
   }
 };
 
-// Way is what a launch's steps are: additions to the weights; the same with hot columns; or
+// Way is what a launch's steps are: additions to the weights; the same with local columns; or
 // anything, with regularizers and stores too. The fewer questions an entry has to ask.
-enum Way { PLAIN, HOT, ANY };
+enum Way { PLAIN, LOCAL, ANY };
 
 // Places are what the loops need of the job: in registers, as asm would have it read anew.
 // Steps of plain SGD are written to the weights and nowhere else.
@@ -47,13 +47,13 @@ template <Way way> struct Places {
 
   __device__ void set() {
     const int l = ::lane();
-    *this = {job.idx + l, job.val + l, job.w, l, (u32)small(job.hot), (u32)small(job.racy), (u32)small(job.bias),
+    *this = {job.idx + l, job.val + l, job.w, l, (u32)small(job.locals), (u32)small(job.racy), (u32)small(job.bias),
              small(job.loss_kind), job.features, (float)job.l1, (float)job.l2, (float)job.bias_step};
   }
-  __device__ bool hot() const { return way == HOT || (way == ANY && slots); }
+  __device__ bool local() const { return way == LOCAL || (way == ANY && slots); }
   __device__ bool racy() const { return way == ANY && stores; }
-  __device__ bool shrinks() const { return way == ANY && (l1 != 0 || l2 != 0); }
-  __device__ bool looks() const { return racy() || shrinks(); }  // at the weights, for the push
+  __device__ bool regularizes() const { return way == ANY && (l1 != 0 || l2 != 0); }
+  __device__ bool looks() const { return racy() || regularizes(); }  // at the weights, for the push
 };
 
 // at_least is *at where n is at least least, else other.
@@ -68,7 +68,7 @@ template <Way way> struct Entries {
   u32 column[HELD];
   float x[HELD], w[HELD];
 
-  __device__ bool cold(int q) const { return column[q] < NONE; }
+  __device__ bool in_memory(int q) const { return column[q] < NONE; }
 
   __device__ void read(const Places<way>& m, Row row, int first) {
     const i64 at = row.from + first;
@@ -84,11 +84,11 @@ template <Way way> struct Entries {
 #pragma unroll
     for (int q = 0; q < HELD; q++) {
       w[q] = gain[q] = 0;
-      if (m.hot()) hot_parts(column[q], w[q], gain[q]);
+      if (m.local()) local_parts(column[q], w[q], gain[q]);
     }
 #pragma unroll
-    for (int q = 0; q < HELD; q++) w[q] = m.w.load_if(cold(q), column[q], w[q]);
-    if (!m.hot()) return;
+    for (int q = 0; q < HELD; q++) w[q] = m.w.load_if(in_memory(q), column[q], w[q]);
+    if (!m.local()) return;
 #pragma unroll
     for (int q = 0; q < HELD; q++) w[q] += gain[q];
   }
@@ -99,13 +99,13 @@ template <Way way> struct Entries {
     return sum;
   }
   // push adds g x to the weights, and what the regularizers have them change by.
-  __device__ void push(const Places<way>& m, float g, const Shrink& shrink) const {
+  __device__ void push(const Places<way>& m, float g, const Regularizers& regularizers) const {
 #pragma unroll
     for (int q = 0; q < HELD; q++) {
       if (column[q] == NONE) break;  // behind the end of the row: so are the lane's others
       float v = g * x[q];
-      if (m.shrinks()) v = shrink.of(w[q], v, column_of(column[q]));
-      if (m.hot() && is_hot(column[q])) hot_add(slot_of(column[q]), v);
+      if (m.regularizes()) v = regularizers.of(w[q], v, column_of(column[q]));
+      if (m.local() && is_local(column[q])) local_add(slot_of(column[q]), v);
       else if (m.racy()) m.w.store(column[q], w[q] + v);
       else m.w.add(column[q], v);
     }
@@ -114,11 +114,11 @@ template <Way way> struct Entries {
 
 // read_bias is that of a step, which push_bias adds v to.
 template <Way way> __device__ inline float read_bias(const Places<way>& m) {
-  return m.hot() && m.bias ? hot_weight(m.slots - 1) : m.w.load_if(m.bias, m.features);
+  return m.local() && m.bias ? local_weight(m.slots - 1) : m.w.load_if(m.bias, m.features);
 }
 template <Way way> __device__ inline void push_bias(const Places<way>& m, float was, float v) {
   if (!m.bias || m.lane != 0) return;
-  if (m.hot()) hot_add(m.slots - 1, v);
+  if (m.local()) local_add(m.slots - 1, v);
   else if (m.racy()) m.w.store(m.features, was + v);
   else m.w.add(m.features, v);
 }

@@ -10,14 +10,14 @@ __device__ inline Global<float>* of_row(Global<float>* z, int r) {
 }
 
 // push_row adds g times the row's gradient to the weights. z are the row's deltas.
-__device__ inline void push_row(const Spread& s, Row row, Global<const float>* z, float g, const Shrink& shrink) {
+__device__ inline void push_row(const Spread& s, Row row, Global<const float>* z, float g, const Regularizers& regularizers) {
   const Weights w = job.w, out = job.out;
-  const bool racy = small(job.racy), look = racy || shrink.any();
+  const bool racy = small(job.racy), look = racy || regularizers.any();
   each(s, row, 0, 1, [&](int c, u32 column, float x) INLINE {
     const i64 at = (i64)column * s.k + c;
     const float was = look ? w.load(at) : 0;
     float v = g * z[c * GROUP] * x;
-    if (shrink.any()) v = shrink.of(was, v, column);
+    if (regularizers.any()) v = regularizers.of(was, v, column);
     if (racy) out.store(at, was + v);
     else if (v != 0) out.add(at, v);
   });
@@ -39,7 +39,7 @@ __device__ inline void push_biases(const Spread& s, int rows, Global<float>* z, 
 
 __device__ inline void step_many(const Spread& s, u32 i, int from, int rows, Global<float>* z) {
   const float lr = job.lr[i], mean = inverse((float)rows);
-  const Shrink shrink = {lr * (float)job.l2 * mean, lr * (float)job.l1 * mean};
+  const Regularizers regularizers = {lr * (float)job.l2 * mean, lr * (float)job.l1 * mean};
   double loss = 0;
   reads(Warp(), i, [&](u32 r) INLINE { return a_weight(row_at(from), r, [](u32 column) INLINE { return column; }); });
 #pragma unroll 1
@@ -48,10 +48,10 @@ __device__ inline void step_many(const Spread& s, u32 i, int from, int rows, Glo
     loss += deltas(job.loss_kind, of_row(z, r), s.k, label(from + r), mean);
   }
   writes(Warp(), i);
-  shrink.phases(rows, -lr, [&](const Shrink& now, float g) INLINE {
+  regularizers.phases(rows, -lr, [&](const Regularizers& now, float g) INLINE {
 #pragma unroll 1
     for (int r = 0; r < rows && (g != 0 || now.any()); r++) {
-      Warp::meet();  // deltas are there, and the row before has been pushed
+      Warp::sync();  // deltas are there, and the row before has been pushed
       push_row(s, row_at(from + r), of_row(z, r), g, now);
     }
   });

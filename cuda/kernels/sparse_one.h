@@ -41,16 +41,16 @@ template <Way way> struct One {
   }
 
   // push takes the step of the row at p.
-  __device__ void push(int p, float g, const Shrink& shrink) {
+  __device__ void push(int p, float g, const Regularizers& regularizers) {
     const Row row = heads.row(p);
     const bool look = m.looks();
-    if (look) Warp::meet();  // the row before has been pushed by all lanes
+    if (look) Warp::sync();  // the row before has been pushed by all lanes
 #pragma unroll 1
     for (int n = 0; n < row.count; n += CHUNK) {
       Entries<way> e;
       e.read(m, row, n);
       if (look) e.gather(m);
-      e.push(m, g, shrink);
+      e.push(m, g, regularizers);
     }
   }
 
@@ -58,7 +58,7 @@ template <Way way> struct One {
   __device__ void step(u32 i, int from, int to) {
     const int rows = to - from;
     const float lr = job.lr[i], mean = inverse((float)rows);
-    const Shrink shrink = {lr * m.l2 * mean, lr * m.l1 * mean};
+    const Regularizers regularizers = {lr * m.l2 * mean, lr * m.l1 * mean};
     float z = 0, delta = 0, sum = 0, loss = 0;
     reads(Warp(), i, [&](u32 r) INLINE { return a_weight(row_at(from), r, column_of); });
     const float bias = read_bias(m);
@@ -76,8 +76,8 @@ template <Way way> struct One {
       if (rows > 32) deltas[own - from] = delta;
     }
     writes(Warp(), i);
-    if (rows > 32) Warp::meet();  // all deltas are there
-    shrink.phases(rows, -lr, [&](const Shrink& now, float g) INLINE {
+    if (rows > 32) Warp::sync();  // all deltas are there
+    regularizers.phases(rows, -lr, [&](const Regularizers& now, float g) INLINE {
 #pragma unroll 1
       for (int p = from; p < to; p++) {
         if (!heads.has(p)) heads.read(p, last);
@@ -89,6 +89,6 @@ template <Way way> struct One {
     push_bias(m, bias, -lr * m.bias_step * sum);
     if (m.lane == 0) job.loss[i] = loss;
     wrote(Warp(), i, 0);
-    if (m.hot()) hot_step();
+    if (m.local()) local_step();
   }
 };

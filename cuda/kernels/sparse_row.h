@@ -29,14 +29,14 @@ template <Way way> struct Single {
     return sum_lanes(sum);
   }
 
-  __device__ void push(float g, const Shrink& shrink) {
-    e.push(m, g, shrink);
+  __device__ void push(float g, const Regularizers& regularizers) {
+    e.push(m, g, regularizers);
 #pragma unroll 1
     for (int n = CHUNK; n < row.count; n += CHUNK) {
       Entries<way> more;
       more.read(m, row, n);
       if (m.looks()) more.gather(m);
-      more.push(m, g, shrink);
+      more.push(m, g, regularizers);
     }
   }
 
@@ -61,12 +61,12 @@ template <Way way> struct Single {
       const float bias = read_bias(m), z = bias + output();
       if (m.lane == r) own = z;
       const float g = from_lane(-lr * delta_of(m.loss, z, heads.y, 1, loss), r);
-      const float rate = m.shrinks() ? from_lane(lr, r) : 0;
+      const float rate = m.regularizes() ? from_lane(lr, r) : 0;
       if (special) writes(Warp(), first + r);
-      if (g != 0 || m.shrinks()) push(g, {rate * m.l2, rate * m.l1});
+      if (g != 0 || m.regularizes()) push(g, {rate * m.l2, rate * m.l1});
       push_bias(m, bias, g * m.bias_step);
       if (special) wrote(Warp(), first + r, 0);
-      if (m.hot()) hot_step();
+      if (m.local()) local_step();
     }
     delta_of(m.loss, own, heads.y, 1, loss);
     if (any) job.loss[first + m.lane] = loss;

@@ -34,24 +34,23 @@ __device__ inline void add_rows(const Spread& s, int from, int rows, Global<floa
   __syncthreads();
 }
 
-// take_all turns every weight, and leaves g zero.
+// take_all updates every weight, and leaves g zero.
 __device__ inline void take_all(Weights g) {
   const i64 decayed = job.features * job.outputs;
 #pragma unroll 1
   for (i64 i = thread(); i < job.weights; i += THREADS) {
     float v = g.load(i);
     if (v != 0) g.store(i, 0);
-    if (rule.l2 != 0 && i < decayed) v += rule.l2 * job.w.load(i);
-    v = turn(i, v);
+    if (optimizer.l2 != 0 && i < decayed) v += optimizer.l2 * job.w.load(i);
+    v = update(i, v);
     if (v != 0) job.out.add(i, v);
   }
 }
 
-// take turns one weight, if nobody has done so in this step.
+// take updates one weight, if nobody has done so in this step.
 __device__ inline void take(Weights g, i64 i) {
-  float v;
-  asm volatile("atom.relaxed.sys.global.exch.b32 %0, [%1], 0;" : "=f"(v) : "l"(g.at + i) : "memory");
-  if (v != 0) job.out.add(i, turn(i, v));
+  const float v = g.take(i);
+  if (v != 0) job.out.add(i, update(i, v));
 }
 
 __device__ inline void take_rows(const Spread& s, int from, int rows, Weights g) {
@@ -60,12 +59,12 @@ __device__ inline void take_rows(const Spread& s, int from, int rows, Weights g)
   for (int c = thread(); c < s.k && small(job.bias); c += THREADS) take(g, job.features * s.k + c);
 }
 
-// soften moves the weights of the step's columns towards zero: l1.
-__device__ inline void soften(const Spread& s, int from, int rows) {
-  const Shrink shrink = {0, rule.l1 * inverse((float)rows)};
+// threshold_columns moves the weights of the step's columns towards zero: l1.
+__device__ inline void threshold_columns(const Spread& s, int from, int rows) {
+  const Regularizers regularizers = {0, optimizer.l1 * inverse((float)rows)};
   each_of(s, from, rows, [&](int, int c, u32 column, float) INLINE {
     const i64 at = (i64)column * s.k + c;
-    job.out.add(at, shrink.of(job.w.load(at), 0, column));
+    job.out.add(at, regularizers.of(job.w.load(at), 0, column));
   });
 }
 
@@ -89,14 +88,14 @@ __device__ inline void step_whole(const Spread& s, u32 i, Global<float>* scratch
   add_rows(s, from, rows, z, g);
   if (keep) {
     const i64 decayed = job.features * job.outputs;
-    for (i64 w = thread(); w < decayed && rule.l2 != 0; w += THREADS) g.add(w, rule.l2 * job.w.load(w));
-  } else if (rule.kind == ADAGRAD && rule.l2 == 0) {
+    for (i64 w = thread(); w < decayed && optimizer.l2 != 0; w += THREADS) g.add(w, optimizer.l2 * job.w.load(w));
+  } else if (optimizer.kind == ADAGRAD && optimizer.l2 == 0) {
     take_rows(s, from, rows, g);
   } else {
     take_all(g);
   }
   __syncthreads();
-  if (rule.l1 != 0) soften(s, from, rows);
+  if (optimizer.l1 != 0) threshold_columns(s, from, rows);
   if (thread() == 0) {
     double sum = 0;
     for (int w = 0; w < WARPS; w++) sum += losses[w];

@@ -250,9 +250,9 @@ template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, 
   return n;
 }
 
-// turn_to_push makes of a first layer's tile, of one group, what is pushed with. It is
+// prepare_push makes of a first layer's tile, of one group, what is pushed with. It is
 // for all threads, after a barrier, and ends with one.
-template <int S> __device__ inline void turn_to_push(const Inputs& x) {
+template <int S> __device__ inline void prepare_push(const Inputs& x) {
   if (job.center < 0 && job.bias_step == 1) return;
   put_constants<S>(x, 0, true);
   __syncthreads();

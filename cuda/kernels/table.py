@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the kernels: writes docs/kernels.md (make sass-table).
 
-    table.py --where KERNEL [WORDS]    the hottest lines of a kernel, in workloads with these words
+    table.py --where KERNEL [WORDS]    the costliest lines of a kernel, in workloads with these words
 
 Registers, spills and shared memory are ptxas's word. Issue slots a sample are machine
 instructions times their executions by warps (sass.py): each workload is trained for an
@@ -62,8 +62,8 @@ RATINGS = "a turn of a warp (one, four, sixteen ratings for k = 128, 32, 8) has 
 SHAPES = "the products (four, learn, scatter) are near the design's; the rest is any shape of layers in one code, lists of what is live, and gradients of the full layers kept in memory"
 
 MNIST = "--data {data}/mnist --center off --limit 1024 --in-flight 1 --lr 0.01 "
-SPARSE = "--data made:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
-PAIRS = "--data made:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
+SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
+PAIRS = "--data synth:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
 WORK = [
     Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850, 3290, "60 to 75", ONE),
     Work("linear_step", "softmax 784-10, MNIST, b 8", MNIST + "--model softmax --batch 8", 7850, 1250, "300 to 380", WIDTHS),
@@ -74,12 +74,12 @@ WORK = [
     Work("mlp_step", "784-128-10, MNIST, b 32", MNIST + "--model mlp:128 --batch 32", 101770, 5800, "100", LONG),
     Work("mlp_step", "784-256-128-10, MNIST, b 8", MNIST + "--model mlp:256,128 --batch 8", 235146, 15600, "25 to 28", SINGLE),
     Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--merge-every 1", 47237, 180, "300 to 800"),
-    Work("sparse_step", "the same, hot columns, flushed every 32", SPARSE + "--merge-every 32", 47237, 240, "1,000 to 1,500"),
+    Work("sparse_step", "the same, 512 local columns, merged every 32", SPARSE + "--merge-every 32", 47237, 240, "1,000 to 1,500"),
     Work("conv_step", "convnet, MNIST, b 4", MNIST + "--model convnet --batch 4 --limit 128", 21840, 48000, "10 to 12", SHAPES),
     Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
     Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
-    Work("cut_step", "cut:10, b 1", "--data made:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
+    Work("cut_step", "cut:10, b 1", "--data synth:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
     Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: inputs are staged for any width, and weights are read again for each eight samples"),
     Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0, 0, "190"),
 ]
@@ -119,7 +119,7 @@ def ptx_of(kernel):
 
 def shipped():
     """The files that a Hopper loads to train: all but the probes of the machine."""
-    kinds = sorted({p.name.split(".")[0] for p in check.PTX.glob("*.ptx")} - {"probe"})
+    kinds = sorted({p.name.split(".")[0] for p in check.PTX.glob("*.ptx")} - {"micro"})
     return [check.ptx_of(kind) for kind in kinds]
 
 
@@ -306,13 +306,13 @@ def page():
 
 
 def where(kernel, workload):
-    """Prints the hottest functions and lines of a kernel, in the workloads whose names have the words."""
+    """Prints the costliest functions and lines of a kernel, in the workloads whose names have the words."""
     with tempfile.TemporaryDirectory() as folder:
         for w in WORK:
             if w.kernel == kernel and workload in w.what:
                 c = count(w, folder)
                 print(f"\n{kernel}, {w.what}: {c.slots:,.0f} slots a sample\n")
-                print("\n".join(lines.hottest(c.blocks, c.samples, ptx_of(kernel))))
+                print("\n".join(lines.costliest(c.blocks, c.samples, ptx_of(kernel))))
 
 
 if __name__ == "__main__":

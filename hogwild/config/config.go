@@ -60,7 +60,7 @@ type Config struct {
 	GPU        string `yaml:"gpu" json:"gpu"`                   // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
 	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // auto: a GPU must have so much memory free; "" = what the run needs
 	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // of the workers, those on cores while the others are on GPUs: the last ranks
-	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers under way at once; 0 = by model
+	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers in flight at once; 0 = by model
 	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
 	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: workers run at the same time, by a Multi-Process Service of their own
 
@@ -97,7 +97,7 @@ func Default() Config {
 		Average: "weights", AverageState: "keep",
 		Epochs: 10, LR: 0.01, Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
-		Partition: "ticket", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
+		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
 	}
 }
 
@@ -170,12 +170,15 @@ func (c *Config) checkChoices() error {
 		{"optimizer", string(c.Optimizer), "sgd momentum adam adagrad"},
 		{"optimizer-state", c.OptimizerState, "private shared"},
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
-		{"partition", c.Partition, "ticket contiguous"},
+		{"partition", c.Partition, "dynamic contiguous"},
 		{"center", c.Center, "auto on off"},
 		{"write", c.Write, "auto atomic racy"},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 	} {
 		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
+			if f.value == "ticket" { // until the redesign
+				return Usage("%s %q: did you mean dynamic?", f.name, f.value)
+			}
 			return Usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
 		}
 	}
@@ -203,7 +206,7 @@ func (c *Config) checkTogether() error {
 		}
 	}
 	if c.InFlight > 0 && c.GPU == "" {
-		return Usage("in-flight %d: it is for a GPU; in host memory each worker has one step under way", c.InFlight)
+		return Usage("in-flight %d: it is for a GPU; in host memory each worker has one step in flight", c.InFlight)
 	}
 	if c.CPUWorkers > 0 && c.GPU == "" {
 		return Usage("cpu-workers %d: it is for runs on a GPU, in which some train on cores; add gpu 0, or leave it out", c.CPUWorkers)
@@ -221,7 +224,7 @@ func (c *Config) checkTogether() error {
 		return nil
 	}
 	if c.GPU != "" && c.InFlight > c.OnGPUs() {
-		return Usage("in-flight %d with mode sync: each of the %d workers has one step under way, or the run could not be repeated", c.InFlight, c.OnGPUs())
+		return Usage("in-flight %d with mode sync: each of the %d workers has one step in flight, or the run could not be repeated", c.InFlight, c.OnGPUs())
 	}
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
 		return Usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
@@ -237,7 +240,7 @@ func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
 
 // CheckWrite refuses racy stores where they cannot be meant, or would lose nearly all
 // updates: the family of the model and the kind of the set are not known at first, kind is "" then. Of a dense model every step
-// rewrites every weight, so that of all steps under way at once one survives.
+// rewrites every weight, so that of all steps in flight at once one survives.
 func (c *Config) CheckWrite(f model.Family, kind string) error {
 	if c.Write != "racy" {
 		return nil
@@ -253,7 +256,7 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 	case c.Optimizer != SGD:
 		return Usage("write racy with optimizer %s: it is for plain sgd; leave write at auto", c.Optimizer)
 	case kind != "" && !few:
-		return Usage("write racy with the model %s on %s rows: each step would overwrite all others under way (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", c.Model, kind)
+		return Usage("write racy with the model %s on %s rows: each step would overwrite all others in flight (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", c.Model, kind)
 	}
 	return nil
 }

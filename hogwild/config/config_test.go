@@ -4,23 +4,10 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"strings"
 	"testing"
-)
 
-// wantError checks that an error is there and says each of the words.
-func wantError(t *testing.T, err error, words ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error that speaks of %q", words)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("the error %q does not say %q", err, w)
-		}
-	}
-}
+	"hogwild/internal/check"
+)
 
 func TestDefaultIsValid(t *testing.T) {
 	c, err := defaults().Resolve()
@@ -75,7 +62,8 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Optimizer = "Adam" }, `optimizer "Adam": choose one of sgd, momentum, adam, adagrad`},
 		{func(c *Config) { c.OptimizerState = "own" }, `optimizer-state "own": choose one of private, shared`},
 		{func(c *Config) { c.Schedule = "cos" }, `schedule "cos": choose one of constant, cosine, step, exp, linear`},
-		{func(c *Config) { c.Partition = "fixed" }, `partition "fixed": choose one of ticket, contiguous`},
+		{func(c *Config) { c.Partition = "fixed" }, `partition "fixed": choose one of dynamic, contiguous`},
+		{func(c *Config) { c.Partition = "ticket" }, `partition "ticket": did you mean dynamic?`},
 		{func(c *Config) { c.Format = "json" }, `format "json": choose one of auto, idx, libsvm, csv, npy`},
 		{func(c *Config) { c.Model = "cnn" }, `unknown model "cnn": the models are softmax`},
 		{func(c *Config) { c.Loss = "mse" }, `unknown loss "mse": the losses are`},
@@ -92,7 +80,7 @@ func TestValidateRefuses(t *testing.T) {
 		config.Workers = 4
 		c.edit(&config)
 		err := config.Validate()
-		wantError(t, err, c.says)
+		check.Error(t, err, c.says)
 		if !errors.Is(err, ErrUsage) {
 			t.Errorf("%v is not ErrUsage", err)
 		}

@@ -30,8 +30,8 @@ const ModeHelp = `  async                   plain stores, no locks: an update ma
   locked                  each update under the locks of the blocks of weights that it writes
   ordered                 gradients in parallel, updates in the order of their gradients: round robin
   sync                    each trains a replica or a share of the batch, and all are averaged at a barrier
-  delayed:K               one worker, whose updates land K others late: repeatable bit for bit
-  delayed:geometric:K     the same, K others late on average
+  delayed:K               one worker, whose updates are stale by K: repeatable bit for bit
+  delayed:geometric:K     the same, stale by K on average
 `
 
 // Mode is how the workers of a run update the weights. Files and flags have its text.

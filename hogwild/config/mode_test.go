@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"hogwild/internal/check"
 )
 
 func TestValidateModes(t *testing.T) {
@@ -22,7 +24,7 @@ func TestValidateModes(t *testing.T) {
 		config := defaults()
 		config.Workers = 4
 		c.edit(&config)
-		wantError(t, config.Validate(), c.says)
+		check.Error(t, config.Validate(), c.says)
 	}
 	for _, mode := range append(Modes, "delayed:0", "delayed:132", "delayed:geometric:8") {
 		c := defaults()
@@ -59,7 +61,7 @@ func TestParseMode(t *testing.T) {
 		"delayed:-1": "write delayed:K or delayed:geometric:K, with K from 0 to", "delayed:geometric:x": "write", "delayed:": "write", "delayed:70000": "write",
 	} {
 		_, err := ParseMode(text)
-		wantError(t, err, fmt.Sprintf("mode %q: %s", text, says))
+		check.Error(t, err, fmt.Sprintf("mode %q: %s", text, says))
 		if !errors.Is(err, ErrUsage) {
 			t.Errorf("%v is not ErrUsage", err)
 		}

@@ -38,7 +38,7 @@ type Block struct {
 	Seg     *shm.Segment
 	control []uint64 // one word a line: see the constants
 	Futexes []uint32
-	lines   []uint64 // one line a rank
+	ranks   []uint64 // each rank's record, a line each
 	Chunks  []uint64 // two words a chunk: state, loss
 	Barrier *shm.Barrier
 	Plan    plan.Plan
@@ -55,7 +55,7 @@ func (w *Block) Set(word int, v uint64) { atomic.StoreUint64(&w.control[word], v
 func (w *Block) Stopped() bool { return w.Get(wordStop) != 0 }
 
 // Rank is a word of a rank's record.
-func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.lines[rank*RankWords+word]) }
+func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.ranks[rank*RankWords+word]) }
 
 // Spent adds the time since start to a word of a rank's line.
 func (w *Block) Spent(rank, word int, start uint64) {
@@ -64,7 +64,7 @@ func (w *Block) Spent(rank, word int, start uint64) {
 
 // SetRank writes a word of a rank's record.
 func (w *Block) SetRank(rank, word int, v uint64) {
-	atomic.StoreUint64(&w.lines[rank*RankWords+word], v)
+	atomic.StoreUint64(&w.ranks[rank*RankWords+word], v)
 }
 
 // Tick wakes all workers that wait for something to do.
@@ -134,7 +134,7 @@ func (w *Block) GiveUp(rank int) {
 	w.Tick()
 }
 
-// Take finds a worker's next chunk in async mode, and waits for one across the gate
+// Take finds a worker's next chunk in async mode, and waits for one across the boundary
 // between epochs. It returns errStopped when the run ends.
 func (w *Block) Take(rank int) (plan.Chunk, error) {
 	for {
@@ -153,7 +153,7 @@ func (w *Block) Take(rank int) (plan.Chunk, error) {
 // workers may be told to wait or to stop.
 func (w *Block) Next(rank int) (plan.Chunk, bool) {
 	epoch := w.Get(WordEpoch)
-	if epoch == 0 || w.Stopped() || w.Get(WordHold) != 0 {
+	if epoch == 0 || w.Stopped() || w.Get(WordPause) != 0 {
 		return plan.Chunk{}, false
 	}
 	i := w.Find(rank, epoch)
@@ -222,10 +222,10 @@ func (w *Block) MayRun(rank int) error {
 		if w.Stopped() {
 			return ErrStopped
 		}
-		if w.Get(WordHold) == 0 {
+		if w.Get(WordPause) == 0 {
 			return nil
 		}
-		w.SetRank(rank, RankState, StateHeld)
+		w.SetRank(rank, RankState, StatePaused)
 		w.Call()
 		if err := shm.Wait(&w.Futexes[FutexTick], tick, time.Second); err != nil {
 			return err

@@ -2,6 +2,7 @@ package control
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -9,15 +10,17 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/check"
 	"hogwild/shm"
 )
 
-// freshWorld is the control block of a job on n rows, with its first epoch open.
-func freshWorld(t *testing.T, n int, edit func(*config.Config)) *Block {
+// freshBlock is the control block of a job on n rows, with its first epoch open.
+func freshBlock(t *testing.T, n int, edit func(*config.Config)) *Block {
 	t.Helper()
-	c := defaults()
+	c := configtest.Dense()
 	c.Workers, c.Batch = 4, 1
 	edit(&c)
 	if err := c.Validate(); err != nil {
@@ -55,9 +58,9 @@ func (w *Block) mayTrain(rank, i int) bool {
 }
 
 func TestEveryChunkGoesToOne(t *testing.T) {
-	for name, edit := range map[string]func(*config.Config){"ticket": async4, "contiguous": shares} {
+	for name, edit := range map[string]func(*config.Config){"dynamic": async4, "contiguous": shares} {
 		t.Run(name, func(t *testing.T) {
-			w := freshWorld(t, 64*500, edit)
+			w := freshBlock(t, 64*500, edit)
 			takers := make([]atomic.Int32, w.Plan.Chunks())
 			var group sync.WaitGroup
 			for k := range 8 { // two processes a rank, as after a death that was none
@@ -87,9 +90,9 @@ func TestEveryChunkGoesToOne(t *testing.T) {
 }
 
 func TestReleasedChunkIsFoundAgain(t *testing.T) {
-	for name, edit := range map[string]func(*config.Config){"ticket": async4, "contiguous": shares} {
+	for name, edit := range map[string]func(*config.Config){"dynamic": async4, "contiguous": shares} {
 		t.Run(name, func(t *testing.T) {
-			w := freshWorld(t, 64*40, edit)
+			w := freshBlock(t, 64*40, edit)
 			dead := w.view(t)
 			held := dead.Find(2, 1)
 			for i := w.Find(2, 1); i >= 0; i = w.Find(2, 1) {
@@ -113,7 +116,7 @@ func TestReleasedChunkIsFoundAgain(t *testing.T) {
 // A worker that dies between its ticket and its claim takes the ticket with it, not
 // the chunk.
 func TestLostTickets(t *testing.T) {
-	w := freshWorld(t, 64*40, async4)
+	w := freshBlock(t, 64*40, async4)
 	n := w.Plan.Chunks()
 	for i := 0; i < n; i++ {
 		if i%3 == 0 {
@@ -128,9 +131,9 @@ func TestLostTickets(t *testing.T) {
 	}
 }
 
-// Whoever slept through the gate holds the number of an epoch that is over.
+// Whoever slept through the boundary holds the number of an epoch that is over.
 func TestOldEpochsAreClosed(t *testing.T) {
-	w := freshWorld(t, 64*10, async4)
+	w := freshBlock(t, 64*10, async4)
 	w.Open(2)
 	for i := range w.Plan.Chunks() {
 		if w.Claim(0, 1, i) || w.Claim(0, 3, i) {
@@ -154,9 +157,9 @@ func TestOldEpochsAreClosed(t *testing.T) {
 }
 
 func TestGiveUp(t *testing.T) {
-	for name, edit := range map[string]func(*config.Config){"ticket": async4, "contiguous": shares, "sync": sync4} {
+	for name, edit := range map[string]func(*config.Config){"dynamic": async4, "contiguous": shares, "sync": sync4} {
 		t.Run(name, func(t *testing.T) {
-			w := freshWorld(t, 64*80, edit)
+			w := freshBlock(t, 64*80, edit)
 			from, _ := w.Plan.Owned(1)
 			if !w.Claim(1, 1, from) {
 				t.Fatal("the first chunk is not free")
@@ -173,7 +176,7 @@ func TestGiveUp(t *testing.T) {
 					own += w.Plan.At(0, i).Count
 				}
 			}
-			if name == "ticket" { // the others take them
+			if name == "dynamic" { // the others take them
 				own = w.Plan.At(0, from).Count
 			}
 			first := w.Plan.At(0, from).Count
@@ -212,7 +215,7 @@ func waitForState(t *testing.T, w *Block, rank, state int) {
 }
 
 func TestStopWakesWhoWaits(t *testing.T) {
-	w := freshWorld(t, 64, shares)
+	w := freshBlock(t, 64, shares)
 	w.Set(WordEpoch, 0) // no epoch is open yet
 	call := atomic.LoadUint32(&w.Futexes[FutexCall])
 	done := make(chan error, 1)
@@ -234,7 +237,7 @@ func TestStopWakesWhoWaits(t *testing.T) {
 }
 
 func TestNextEpochWakesWhoWaits(t *testing.T) {
-	w := freshWorld(t, 64, async4)
+	w := freshBlock(t, 64, async4)
 	if _, err := w.Take(0); err != nil { // the only chunk
 		t.Fatal(err)
 	}
@@ -252,38 +255,38 @@ func TestNextEpochWakesWhoWaits(t *testing.T) {
 	soon(t, "take in the next epoch", done, nil)
 }
 
-func TestHold(t *testing.T) {
-	w := freshWorld(t, 64*10, async4)
-	hold := func(v uint64) { w.Set(WordHold, v); w.Tick() }
-	hold(1)
+func TestPause(t *testing.T) {
+	w := freshBlock(t, 64*10, async4)
+	pause := func(v uint64) { w.Set(WordPause, v); w.Tick() }
+	pause(1)
 	done := make(chan error, 2)
 	for rank := range 2 {
 		v := w.view(t)
 		go func() { _, err := v.Take(rank); done <- err }()
-		waitForState(t, w, rank, StateHeld)
+		waitForState(t, w, rank, StatePaused)
 	}
 	w.Tick() // woken for another reason, they wait on
 	time.Sleep(5 * time.Millisecond)
 	if left, _, _, _ := w.Progress(); left != w.Plan.Chunks() || len(done) > 0 {
-		t.Fatal("a chunk was handed out in spite of the hold")
+		t.Fatal("a chunk was handed out in spite of the pause")
 	}
-	hold(0)
-	soon(t, "take after the hold", done, nil)
-	soon(t, "take after the hold", done, nil)
+	pause(0)
+	soon(t, "take after the pause", done, nil)
+	soon(t, "take after the pause", done, nil)
 
-	hold(1)
+	pause(1)
 	go func() { _, err := w.Take(0); done <- err }()
-	waitForState(t, w, 0, StateHeld)
+	waitForState(t, w, 0, StatePaused)
 	w.Stop()
-	soon(t, "stop of who is held", done, ErrStopped)
+	soon(t, "stop of who is paused", done, ErrStopped)
 }
 
-// However a stop falls between a held worker's looks, it is not slept through.
+// However a stop falls between a paused worker's looks, it is not slept through.
 func TestStopIsNotMissed(t *testing.T) {
-	w := freshWorld(t, 64, async4)
+	w := freshBlock(t, 64, async4)
 	for range 200 {
 		w.Set(wordStop, 0)
-		w.Set(WordHold, 1)
+		w.Set(WordPause, 1)
 		done := make(chan error, 1)
 		go func() { _, err := w.Take(0); done <- err }()
 		for range rand.IntN(3000) {
@@ -295,7 +298,7 @@ func TestStopIsNotMissed(t *testing.T) {
 }
 
 func TestProgressSums(t *testing.T) {
-	w := freshWorld(t, 64*10+7, sync4) // each rank trains its chunks of every round
+	w := freshBlock(t, 64*10+7, sync4) // each rank trains its chunks of every round
 	p := &w.Plan
 	wantDone, wantLost, wantLeft, wantLoss := 0, 0, 0, 0.0
 	for i := range p.Chunks() {
@@ -321,21 +324,21 @@ func TestProgressSums(t *testing.T) {
 		steps += w.Rank(rank, RankSteps)
 	}
 	if chunks := (p.Chunks() + 2) / 3; examples != uint64(wantDone) || steps != uint64(2*chunks) {
-		t.Errorf("the lines say %d examples in %d steps, want %d in %d", examples, steps, wantDone, 2*chunks)
+		t.Errorf("the records say %d examples in %d steps, want %d in %d", examples, steps, wantDone, 2*chunks)
 	}
 }
 
 func TestOpenWorldRefuses(t *testing.T) {
-	c := defaults()
+	c := configtest.Dense()
 	c.Workers = 2
 	_, err := Create(Header{Version: "0.0.0", Job: *tuning.AsAsked(c), Rows: 100})
-	wantError(t, err, "hogwild 0.0.0", config.Version, "start both from one binary")
+	check.Error(t, err, "hogwild 0.0.0", config.Version, "start both from one binary")
 
 	segment := func(edit func(l *shm.Layout), header string) *shm.Segment {
 		var l shm.Layout
 		edit(&l)
 		l.Add("header", shm.U8, len(header))
-		s, err := l.Create("world")
+		s, err := l.Create("control")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,11 +347,11 @@ func TestOpenWorldRefuses(t *testing.T) {
 		copy(text, header)
 		return s
 	}
-	arrays := func(lines, chunks int) func(l *shm.Layout) {
+	arrays := func(ranks, chunks int) func(l *shm.Layout) {
 		return func(l *shm.Layout) {
 			l.Add("control", shm.U64, wordCount)
-			l.Add("bells", shm.U32, futexWords)
-			l.Add("lines", shm.U64, lines, RankWords)
+			l.Add("futexes", shm.U32, futexWords)
+			l.Add("ranks", shm.U64, ranks, RankWords)
 			l.Add("chunks", shm.U64, chunks, 2)
 			l.AddBarrier("barrier", 2)
 		}
@@ -361,17 +364,17 @@ func TestOpenWorldRefuses(t *testing.T) {
 		"another shape":          segment(arrays(3, 2), header),
 		"shape than":             segment(arrays(2, 3), header),
 		"control block's header": segment(arrays(2, 2), "{"),
-		`no array "lines"`:       segment(func(*shm.Layout) {}, header),
+		`no array "ranks"`:       segment(func(*shm.Layout) {}, header),
 		`no array "header"`:      weightsOnly(t),
 	} {
 		_, _, err := Open(s)
-		wantError(t, err, says)
+		check.Error(t, err, says)
 	}
 }
 
 // weightsOnly is a segment of another kind.
 func weightsOnly(t *testing.T) *shm.Segment {
-	c := defaults()
+	c := configtest.Dense()
 	c.Workers = 2
 	m, err := CreateWeights(tuning.AsAsked(c), 10)
 	if err != nil {
@@ -379,4 +382,16 @@ func weightsOnly(t *testing.T) *shm.Segment {
 	}
 	t.Cleanup(func() { _ = m.Seg.Close() })
 	return m.Seg
+}
+
+func TestFailReachesTheCoordinator(t *testing.T) {
+	w := freshBlock(t, 64, async4)
+	w.Fail(2, 17, math.Inf(1), 0.25)
+	if !w.Stopped() {
+		t.Error("the others go on")
+	}
+	step, loss, lr := w.Rank(2, RankFailStep), math.Float64frombits(w.Rank(2, RankFailLoss)), math.Float64frombits(w.Rank(2, RankFailRate))
+	if step != 17 || !math.IsInf(loss, 1) || lr != 0.25 {
+		t.Errorf("step %d, loss %v, learning rate %v", step, loss, lr)
+	}
 }

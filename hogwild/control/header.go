@@ -11,7 +11,7 @@ import (
 	"hogwild/shm"
 )
 
-// Header travels with the world: what a worker needs to know beyond its rank.
+// Header travels with the control block: what a worker needs to know beyond its rank.
 type Header struct {
 	Version string     `json:"version"`
 	Job     tuning.Job `json:"job"`
@@ -34,12 +34,12 @@ func Create(h Header) (*Block, error) {
 	p := plan.New(&h.Job.Config, h.Job.Tuning.Batch, h.Rows)
 	var l shm.Layout
 	l.Add("control", shm.U64, wordCount)
-	l.Add("bells", shm.U32, futexWords)
-	l.Add("lines", shm.U64, h.Job.Workers, RankWords)
+	l.Add("futexes", shm.U32, futexWords)
+	l.Add("ranks", shm.U64, h.Job.Workers, RankWords)
 	l.Add("chunks", shm.U64, p.Chunks(), 2)
 	l.AddBarrier("barrier", h.Job.Workers)
 	l.Add("header", shm.U8, len(text))
-	seg, err := l.Create("world")
+	seg, err := l.Create("control")
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +72,15 @@ func Open(seg *shm.Segment) (*Block, Header, error) {
 	w := &Block{Seg: seg, Plan: plan.New(&h.Job.Config, h.Job.Tuning.Batch, h.Rows)}
 	var errs [5]error
 	w.control, errs[0] = shm.View[uint64](seg, "control")
-	w.Futexes, errs[1] = shm.View[uint32](seg, "bells")
-	w.lines, errs[2] = shm.View[uint64](seg, "lines")
+	w.Futexes, errs[1] = shm.View[uint32](seg, "futexes")
+	w.ranks, errs[2] = shm.View[uint64](seg, "ranks")
 	w.Chunks, errs[3] = shm.View[uint64](seg, "chunks")
 	w.Barrier, errs[4] = shm.OpenBarrier(seg, "barrier")
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, h, err
 	}
 	if len(w.control) != wordCount || len(w.Futexes) != futexWords ||
-		len(w.lines) != h.Job.Workers*RankWords || len(w.Chunks) != 2*w.Plan.Chunks() {
+		len(w.ranks) != h.Job.Workers*RankWords || len(w.Chunks) != 2*w.Plan.Chunks() {
 		return nil, h, errors.New("the control block has another shape than this program gives it")
 	}
 	return w, h, nil

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/tuning"
 )
 
@@ -17,7 +18,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 		{"sync", "weights", "private", 3},
 		{"sync", "gradients", "private", 1}, // all take one step together
 	} {
-		cfg := defaults()
+		cfg := configtest.Dense()
 		cfg.Workers, cfg.Optimizer, cfg.Mode, cfg.Average, cfg.OptimizerState = 3, "adam", config.MustMode(c.mode), c.average, c.state
 		m, err := CreateWeights(tuning.AsAsked(cfg), 10)
 		if err != nil {

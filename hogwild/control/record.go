@@ -41,7 +41,7 @@ func (r Record) Tried(lost bool) {
 	}
 }
 
-// Stale takes in that an update was so many others late.
+// Stale takes in that an update was stale by so many others.
 func (r Record) Stale(n uint64) {
 	r[recordSum] += n
 	r[recordMax] = max(r[recordMax], n)

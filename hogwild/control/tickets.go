@@ -17,12 +17,12 @@ import (
 // given out and nobody knows to whom. When a worker dies the coordinator marks its
 // ticket as passed on, and whoever moves the turn there moves it further. Nobody holds
 // a ticket between two steps, so that nothing is waited for at the end of an epoch, nor
-// while workers are held.
+// while workers are paused.
 type Tickets struct {
-	words []uint64 // shared with other processes: next, turn, then the ring; a line each
-	bells []uint32 // a line a rank: 1 while it sleeps until its turn
-	rank  int
-	mine  uint64 // the ticket of the step at hand
+	words    []uint64 // shared with other processes: next, turn, then the ring; a line each
+	sleeping []uint32 // a line a rank: 1 while it sleeps until its turn
+	rank     int
+	mine     uint64 // the ticket of the step at hand
 }
 
 // The words of Tickets.
@@ -34,13 +34,13 @@ const (
 	TicketPassed = 1<<16 - 1 // instead of 1 + rank in an entry: its owner is dead
 )
 
-// turnLines is how many lines of words turns of so many workers have. The ring has
+// ticketLines is how many lines of words the tickets of so many workers have. The ring has
 // room for a ticket of each worker, and as many of dead ones.
-func turnLines(workers int) int { return 2 + 2*workers }
+func ticketLines(workers int) int { return 2 + 2*workers }
 
 // NewTickets are those of a rank.
 func (m *Weights) NewTickets(rank int) *Tickets {
-	return &Tickets{words: m.Tickets, bells: m.bells, rank: rank}
+	return &Tickets{words: m.Tickets, sleeping: m.sleeping, rank: rank}
 }
 
 // entry is that of a ticket. It holds 1 + ticket above 16 bits of 1 + rank; that of an
@@ -73,15 +73,15 @@ func (t *Tickets) Take() {
 
 // Await waits until it is this worker's turn: looking, then giving way, then asleep.
 func (t *Tickets) Await() {
-	bell := &t.bells[t.rank*2*RankWords]
+	word := &t.sleeping[t.rank*2*RankWords]
 	for tries := 0; !t.now(); tries++ {
 		if tries < 110 {
 			Pause(tries)
 			continue
 		}
-		atomic.StoreUint32(bell, 1)
+		atomic.StoreUint32(word, 1)
 		if !t.now() {
-			_ = shm.Wait(bell, 1, 20*time.Millisecond) // looks again in any case
+			_ = shm.Wait(word, 1, 20*time.Millisecond) // looks again in any case
 		}
 	}
 }
@@ -103,8 +103,8 @@ func (t *Tickets) advance(ticket uint64) {
 		}
 		owner := e & TicketPassed
 		if owner != TicketPassed {
-			if bell := &t.bells[(owner-1)*2*RankWords]; atomic.LoadUint32(bell) == 1 {
-				shm.Wake(bell)
+			if word := &t.sleeping[(owner-1)*2*RankWords]; atomic.LoadUint32(word) == 1 {
+				shm.Wake(word)
 			}
 			return
 		}

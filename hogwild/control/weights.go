@@ -19,11 +19,11 @@ type Weights struct {
 	State      []float32        // of all optimizers, as it lies in memory
 	Steps      []uint64         // taken with each optimizer's state, a line each
 
-	Counts  []uint64 // updates written by each rank, a line each
-	Records []Record // of each rank's samples
-	Locks   []uint32 // locked mode: a line for each block of weights
-	Tickets []uint64 // ordered mode: see turns
-	bells   []uint32 // ordered mode: each rank's, a line each
+	Counts   []uint64 // updates written by each rank, a line each
+	Records  []Record // of each rank's samples
+	Locks    []uint32 // locked mode: a line for each block of weights
+	Tickets  []uint64 // ordered mode: see tickets.go
+	sleeping []uint32 // ordered mode: each rank's, a line each
 }
 
 // OptimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
@@ -48,8 +48,8 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	case c.Mode.Kind == config.Locked:
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
 	case c.Mode.Kind == config.Ordered:
-		l.Add("turns", shm.U64, turnLines(c.Workers), RankWords)
-		l.Add("bells", shm.U32, c.Workers, 2*RankWords)
+		l.Add("tickets", shm.U64, ticketLines(c.Workers), RankWords)
+		l.Add("sleeping", shm.U32, c.Workers, 2*RankWords)
 	}
 	seg, err := l.Create("weights")
 	if err != nil {
@@ -100,8 +100,8 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	case c.Mode.Kind == config.Locked:
 		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
 	case c.Mode.Kind == config.Ordered:
-		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "turns")
-		m.bells, errs[3] = shm.View[uint32](m.Seg, "bells")
+		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "tickets")
+		m.sleeping, errs[3] = shm.View[uint32](m.Seg, "sleeping")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return err

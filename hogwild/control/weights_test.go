@@ -28,7 +28,7 @@ func TestAsyncHasNoLocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"locks", "turns", "bells"} {
+		for _, name := range []string{"locks", "tickets", "sleeping"} {
 			if _, err := shm.View[uint32](m.Seg, name); err == nil && c.Mode.Kind == config.Async {
 				t.Errorf("an async run's segment has %s", name)
 			}

@@ -7,19 +7,19 @@ const (
 	WordEpoch = iota * RankWords // the open epoch, from 1; 0: none yet
 	wordNext                     // async mode: the next chunk that nobody has looked at
 	wordStop                     // 1: end after the chunk in hand
-	WordHold                     // 1: wait before the next chunk
+	WordPause                    // 1: wait before the next chunk
 	WordRound                    // barrier mode: the first round of the epoch that is not complete (after a resume)
 	wordCount
 )
 
-// The bells: futex words, a line each. Workers wait on tick, the coordinator on call.
+// The futex words, a line each. Workers wait on tick, the coordinator on call.
 const (
 	FutexTick  = 0
 	FutexCall  = RankWords * 2
 	futexWords = RankWords * 4
 )
 
-// The words of a rank's line. The rank writes them, but for state and pid, which
+// The words of a rank's record. The rank writes them, but for state and pid, which
 // the coordinator writes while the process is not there.
 const (
 	RankPID = iota
@@ -41,13 +41,13 @@ const (
 	StateStarting = iota
 	StateTraining
 	StateWaiting // for other workers: at the barrier, or for the next epoch
-	StateHeld
+	StatePaused
 	StateRestarting
 	StateGone
 )
 
 // StateNames are the names of the states.
-var StateNames = [...]string{"starting", "training", "waiting", "held", "restarting", "gone"}
+var StateNames = [...]string{"starting", "training", "waiting", "paused", "restarting", "gone"}
 
 // The state of a chunk: the epoch (from 1) in the upper half, in the lower half one
 // of these, or 1 + the rank that has it.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/plan"
@@ -16,7 +17,7 @@ import (
 // edit says otherwise, which do not divide by four.
 func ranksOf(t *testing.T, edit func(c *config.Config)) ([]*cpu, *control.Weights) {
 	t.Helper()
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.Mode, c.Workers = "softmax", config.MustMode("sync"), 4
 	edit(&c)
 	all, m := devices(t, &c, randomSet(data.Floats, 64, 4, 5))
@@ -145,10 +146,10 @@ func TestStepTogether(t *testing.T) {
 			c.LR, c.Epochs = 0.5, 8 // of 64 examples: 0.5 down to 0, an eighth of it at a time
 		})
 		w := make([]float64, len(m.W))
-		twins := make([]exact, len(m.W))
+		references := make([]exact, len(m.W))
 		for i := range w {
 			w[i] = float64(m.W[i])
-			twins[i] = exact{kind: kind, mu: 0.9, b1: 0.9, b2: 0.999}
+			references[i] = exact{kind: kind, mu: 0.9, b1: 0.9, b2: 0.999}
 		}
 		for round := range 8 {
 			for r := range m.Slots {
@@ -163,7 +164,7 @@ func TestStepTogether(t *testing.T) {
 				for r, n := range examples {
 					mean += float64(n) * float64(m.Slots[r][i]) / total
 				}
-				w[i] -= twins[i].step(mean, lr)
+				w[i] -= references[i].step(mean, lr)
 				if i < 12 || i >= 15 && i < 30 {
 					w[i] -= max(-lr*0.01, min(lr*0.01, w[i]))
 				}

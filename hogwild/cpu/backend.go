@@ -63,8 +63,8 @@ type Backend struct{}
 
 // hostOwner is a run in host memory, as the coordinator holds it.
 type hostOwner struct {
-	s      *device.Setup
-	judges []model.Model // for Score: one for each core that it may take
+	s       *device.Setup
+	scorers []model.Model // for Score: one for each core that it may take
 }
 
 // Own is device.Backend's.
@@ -74,12 +74,12 @@ func (Backend) Own(s *device.Setup) (device.Owner, error) {
 	if s.Job.Workers < cores {
 		cores -= s.Job.Workers // workers train meanwhile
 	}
-	for len(o.judges) < cores {
+	for len(o.scorers) < cores {
 		m, err := model.New(s.Job.ModelOptions(), s.Set.Meta)
 		if err != nil {
 			return nil, err
 		}
-		o.judges = append(o.judges, m)
+		o.scorers = append(o.scorers, m)
 	}
 	return o, nil
 }
@@ -108,5 +108,5 @@ func (hostOwner) Close() error { return nil }
 func (o hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s, rank), nil }
 
 func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
-	return Evaluate(o.judges, w, set), nil
+	return Evaluate(o.scorers, w, set), nil
 }

@@ -61,15 +61,15 @@ type cpu struct {
 
 	// what the mode needs: see guard.go
 	sample  *sampler
-	sampled shared // own, but for a copy: where samples look
-	scratch []float32
+	sampled shared        // own, but for a copy: where samples look
+	layer   layerCopy     // of atomic mode
 	width   int           // weights in a row of the first parameter
 	locks   *blockLocks   // nil in other modes
 	touched []model.Range // by a step, for the locks
 	turns   *control.Tickets
 	delay   *delay
 
-	tallies []plan.ChunkResult
+	results []plan.ChunkResult
 }
 
 // span is a range of weights.
@@ -162,7 +162,7 @@ func (d *cpu) push(p *model.Part, a float32) {
 		d.own.add(p.Offset, a, p.G)
 		return
 	}
-	d.scratch = d.own.addOuter(p, a, &d.work, d.scratch)
+	d.own.addOuter(p, a, &d.work, &d.layer)
 	if p.Bias < 0 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
@@ -79,7 +80,7 @@ func TestApplyIsTheDenseStep(t *testing.T) {
 				if name == "hinge" || name == "logistic" {
 					classes = 2 // one output
 				}
-				c := defaults()
+				c := configtest.Dense()
 				c.Model, c.Bias = name, bias
 				what := kind + " " + name
 				d, w, g := oneStep(t, c, randomSet(kind, 50, 11, classes), 9)
@@ -102,7 +103,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 	const lr, l2 = 0.3, 0.2
 	for _, optimizer := range []string{"sgd", "momentum"} {
 		for _, kind := range []string{data.Floats, data.Bytes} {
-			c := defaults()
+			c := configtest.Dense()
 			c.Model, c.L2, c.Optimizer = "mlp:6", l2, config.Optimizer(optimizer)
 			set := randomSet(kind, 50, 11, 3)
 			set.Nonzeros = 50 * 11 // formed dense
@@ -127,7 +128,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 // on them as on dense inputs, also when there are more units than features.
 func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 	const lr, l2, l1 = 0.1, 0.5, 0.02
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.L2, c.L1 = "mlp:40", l2, l1
 	d, w, g := oneStep(t, c, randomSet(data.Sparse, 50, 4, 3), 9)
 	d.write(nil, lr)
@@ -146,7 +147,7 @@ func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 
 // withoutLoss is a device whose steps come from the regularizers alone.
 func withoutLoss(t *testing.T, edit func(c *config.Config)) (d *cpu, epoch func(lr float64) (steps int)) {
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.Workers = "softmax", 1
 	edit(&c)
 	all, _ := devices(t, &c, randomSet(data.Sparse, 400, 12, 3))
@@ -207,7 +208,7 @@ func TestL1OfSparseInputs(t *testing.T) {
 }
 
 func TestL1OfDenseInputsMakesZeros(t *testing.T) {
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.L1 = "softmax", 0.5
 	d, w, g := oneStep(t, c, randomSet(data.Floats, 50, 11, 3), 9)
 	zeros := 0
@@ -246,7 +247,7 @@ func TestDecayIsTheParametersChoice(t *testing.T) {
 
 // A loss that is not finite ends the chunk before its step is taken.
 func TestTrainStopsAtNaN(t *testing.T) {
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.Workers, c.Batch, c.LR = "linear", 1, 10, 0.25
 	set := randomSet(data.Floats, 100, 3, 0)
 	all, m := devices(t, &c, set)
@@ -257,10 +258,10 @@ func TestTrainStopsAtNaN(t *testing.T) {
 	all[0].orders[0].Fill(order, 0, 0)
 	set.Y[order[35]] = float32(math.Inf(1)) // in the fourth step
 	fillRandom(m.W)
-	tally, err := all[0].chunk(all[0].plan.At(0, 0))
+	result, err := all[0].chunk(all[0].plan.At(0, 0))
 	var nan *device.NotFiniteError
-	if !errors.Is(err, device.ErrNotFinite) || !errors.As(err, &nan) || nan.Step != 4 || nan.LR != 0.25 || tally.Steps != 3 {
-		t.Errorf("%v after %+v", err, tally)
+	if !errors.Is(err, device.ErrNotFinite) || !errors.As(err, &nan) || nan.Step != 4 || nan.LR != 0.25 || result.Steps != 3 {
+		t.Errorf("%v after %+v", err, result)
 	}
 	for i, v := range m.W {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
@@ -273,7 +274,7 @@ func TestTrainStopsAtNaN(t *testing.T) {
 // runs as many times as fast as there are workers that train beside it.
 func TestTrainFollowsTheSchedule(t *testing.T) {
 	for _, mode := range bothModes {
-		c := defaults()
+		c := configtest.Dense()
 		c.Model, c.Mode, c.Workers, c.Batch, c.Schedule, c.LR, c.Epochs = "linear", config.MustMode(mode), 2, 64, "linear", 1, 1
 		all, _ := devices(t, &c, randomSet(data.Floats, 12800, 3, 0)) // two steps a chunk
 		d, weight := all[0], 1.0

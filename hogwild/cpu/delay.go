@@ -104,8 +104,8 @@ func (d *cpu) land(next int) {
 	d.sample.wrote(1)
 }
 
-// Settle lands all that is in flight.
-func (d *cpu) Settle() {
+// Drain lands all that is in flight.
+func (d *cpu) Drain() {
 	if d.delay == nil {
 		return
 	}

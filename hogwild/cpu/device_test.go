@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
@@ -155,18 +156,18 @@ func (p *probe) Grad(_ []float32, b *data.Batch, g *model.Gradient) float64 {
 	return 2 * float64(len(b.Y))
 }
 
-// Each rank trains its own chunks, or with tickets in async mode one trains all:
-// every row once, in steps of the right sizes, and the tally says so.
+// Each rank trains its own chunks, or, dynamic in async mode, one trains all:
+// every row once, in steps of the right sizes, and the result says so.
 func TestTrainVisitsItsRows(t *testing.T) {
 	for _, mode := range bothModes {
 		for _, partition := range bothPartitions {
-			c := defaults()
+			c := configtest.Dense()
 			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch, c.AverageEvery = "none", "linear", config.MustMode(mode), partition, 3, 7, 4
 			set := randomSet(data.Floats, 500, 3, 0)
 			all, _ := devices(t, &c, set)
 			seen := make([]int, set.Rows)
 			for rank, d := range all {
-				if rank > 0 && mode == "async" && partition == "ticket" {
+				if rank > 0 && mode == "async" && partition == "dynamic" {
 					break
 				}
 				from, to := d.plan.Owned(rank)
@@ -174,10 +175,10 @@ func TestTrainVisitsItsRows(t *testing.T) {
 					p := &probe{}
 					d.model = p
 					chunk := d.plan.At(1, i)
-					tally, err := d.chunk(chunk)
+					result, err := d.chunk(chunk)
 					steps := stepsOf(chunk)
-					if want := (plan.ChunkResult{Examples: chunk.Count, Steps: len(steps), Loss: 2 * float64(chunk.Count)}); err != nil || tally != want {
-						t.Fatalf("%s %s, %+v: %+v, %v", mode, partition, chunk, tally, err)
+					if want := (plan.ChunkResult{Examples: chunk.Count, Steps: len(steps), Loss: 2 * float64(chunk.Count)}); err != nil || result != want {
+						t.Fatalf("%s %s, %+v: %+v, %v", mode, partition, chunk, result, err)
 					}
 					for k, s := range steps {
 						if p.b[k] != s[1] {

@@ -21,6 +21,7 @@ type blockLocks struct {
 	rank  int
 	shift int      // log2 of the weights in a block
 	want  []uint64 // of the update at hand: a bit a block
+	some  uint64   // and a bit a word of want, which has 64 at most
 }
 
 func newLocks(m *control.Weights, rank int) *blockLocks {
@@ -32,6 +33,7 @@ func newLocks(m *control.Weights, rank int) *blockLocks {
 func (l *blockLocks) mark(from, to int) {
 	for b := from >> l.shift; b <= (to-1)>>l.shift; b++ {
 		l.want[b/64] |= 1 << (b % 64)
+		l.some |= 1 << (b / 64)
 	}
 }
 
@@ -62,8 +64,9 @@ func (l *blockLocks) markPart(p *model.Part, whole bool) {
 
 // acquire takes all locks that were marked.
 func (l *blockLocks) acquire() {
-	for i, set := range l.want {
-		for ; set != 0; set &= set - 1 {
+	for some := l.some; some != 0; some &= some - 1 {
+		i := bits.TrailingZeros64(some)
+		for set := l.want[i]; set != 0; set &= set - 1 {
 			word := &l.words[(64*i+bits.TrailingZeros64(set))*control.LockLine]
 			for tries := 0; !atomic.CompareAndSwapUint32(word, 0, uint32(l.rank+1)); tries++ {
 				control.Pause(tries)
@@ -74,8 +77,9 @@ func (l *blockLocks) acquire() {
 
 // release gives them back.
 func (l *blockLocks) release() {
-	for i, set := range l.want {
-		for ; set != 0; set &= set - 1 {
+	for ; l.some != 0; l.some &= l.some - 1 {
+		i := bits.TrailingZeros64(l.some)
+		for set := l.want[i]; set != 0; set &= set - 1 {
 			atomic.StoreUint32(&l.words[(64*i+bits.TrailingZeros64(set))*control.LockLine], 0)
 		}
 		l.want[i] = 0

@@ -21,7 +21,8 @@ func (d *cpu) stepBy(m model.Model) {
 		return
 	}
 	d.step, d.coef = s, make([]float32, s.CoefLen())
-	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode.Kind == config.Async || d.cfg.Mode.Kind == config.Sync)
+	zero := d.delay != nil && d.delay.steps == 0
+	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode.Kind == config.Async || d.cfg.Mode.Kind == config.Sync || zero)
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
@@ -39,7 +40,7 @@ func (d *cpu) PreferredChunks() int {
 
 // Train trains the chunks one after the other.
 func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
-	d.tallies = d.tallies[:0]
+	d.results = d.results[:0]
 	if d.step != nil {
 		d.lineUp(cs)
 	}
@@ -51,10 +52,10 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.tallies = append(d.tallies, y)
+		d.results = append(d.results, y)
 	}
 	d.merge()
-	return d.tallies, nil
+	return d.results, nil
 }
 
 // chunk is the hot loop of all modes: each step reads weights, and writes them when its mode

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -14,7 +15,7 @@ import (
 
 // stepConfig is a run whose model takes its steps by itself.
 func stepConfig(name string, workers int) config.Config {
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.Workers, c.Batch, c.LR = name, workers, 1, 0.05
 	return c
 }
@@ -52,7 +53,7 @@ func TestStepsAreThoseOfGradients(t *testing.T) {
 				what := fmt.Sprintf("%s, l2 %v, l1 %v, bias %v", name, c.L2, c.L1, bias)
 				if a[0].Steps != b[0].Steps || a[0].Examples != b[0].Examples ||
 					math.Abs(a[0].Loss-b[0].Loss) > 1e-3*(1+b[0].Loss) {
-					t.Errorf("%s: tally %+v, want %+v", what, a[0], b[0])
+					t.Errorf("%s: result %+v, want %+v", what, a[0], b[0])
 				}
 				var want []float64
 				for _, v := range slow[0].weights.w {

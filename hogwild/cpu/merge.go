@@ -88,6 +88,11 @@ func (d *cpu) stepped(n int) {
 	if d.biasCopy.stepped(n) {
 		d.biasCopy.merge()
 	}
+	if d.delay != nil { // none is late
+		for range n {
+			d.sample.record.Stale(0)
+		}
+	}
 	switch {
 	case d.local == nil:
 		d.sample.wrote(n)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -26,7 +27,7 @@ func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, 
 		}
 		set.M = append(set.M, m)
 	}
-	c := defaults()
+	c := configtest.Dense()
 	c.Model, c.Workers, c.Batch, c.MergeEvery, c.LR = name, workers, 4, "8", .05
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestDroppedUpdates(t *testing.T) {
 	defer set.Close()
 	defer test.Close()
 	loss := func(share float64, merged bool) float64 {
-		c := defaults()
+		c := configtest.Dense()
 		c.Data, c.Model, c.Loss, c.Workers, c.LR, c.MergeEvery, c.Center = "digits:6000", "softmax", "cross-entropy", 2, .1, "1000000", "on"
 		if err := c.Validate(); err != nil {
 			t.Fatal(err)

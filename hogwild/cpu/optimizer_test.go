@@ -64,9 +64,9 @@ func TestOptimizersFollowTheirPapers(t *testing.T) {
 	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
 		r := rand.New(rand.NewPCG(rand.Uint64(), 1))
 		o := privateOptimizer(kind, p)
-		twins := make([]exact, p)
-		for i := range twins {
-			twins[i] = exact{kind: kind, mu: 0.9, b1: 0.9, b2: 0.999}
+		references := make([]exact, p)
+		for i := range references {
+			references[i] = exact{kind: kind, mu: 0.9, b1: 0.9, b2: 0.999}
 		}
 		for step := range steps {
 			g := gradientsOf(r, p)
@@ -74,7 +74,7 @@ func TestOptimizersFollowTheirPapers(t *testing.T) {
 			turned := append([]float32(nil), g...)
 			o.turn(turned, 0, lr, o.begin())
 			for i := range g {
-				want := twins[i].step(float64(g[i]), lr)
+				want := references[i].step(float64(g[i]), lr)
 				size := lr // of a step of adagrad and adam, whatever the gradient's
 				if kind == "sgd" || kind == "momentum" {
 					size *= 10 * math.Pow(10, float64(i%7-3))

@@ -6,7 +6,7 @@ import (
 
 var (
 	bothModes      = []string{"async", "sync"}
-	bothPartitions = []string{"ticket", "contiguous"}
+	bothPartitions = []string{"dynamic", "contiguous"}
 )
 
 // stepsOf are the first positions and the lengths of a chunk's steps, as its

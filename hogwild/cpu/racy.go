@@ -41,31 +41,58 @@ func (s *shared) add(from int, a float32, u []float32) {
 	vec.Axpy(a, u, s.w[from:from+len(u)])
 }
 
-// addOuter is W += a X'D of a layer, straight from the factors. By compare-and-swap it is
-// formed in scratch first, where it is not sparser than the layer; the scratch is returned.
-func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, scratch []float32) []float32 {
+// addOuter is W += a X'D of a layer, straight from the factors. For compare-and-swap the same loop
+// adds it to a copy of the rows that it writes, so that the numbers are rounded alike.
+func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, c *layerCopy) {
 	from, n := p.Offset, p.In*p.Out
 	if !s.atomic {
 		work.AddOuter(a, p.X, p.D, p.Out, s.w[from:from+n])
-		return scratch
+		return
 	}
-	if nonzeros(p) < p.In {
-		for i, x := range p.X {
-			delta := p.D[i*p.Out : (i+1)*p.Out]
-			for k, j := range x.Idx {
-				s.add(from+int(j)*p.Out, a*x.Val[k], delta)
+	c.mark(p)
+	for _, r := range c.rows {
+		for i := r.From; i < r.To; i++ {
+			c.was[i] = math.Float32frombits(s.load(from + i))
+		}
+		copy(c.to[r.From:r.To], c.was[r.From:])
+	}
+	work.AddOuter(a, p.X, p.D, p.Out, c.to[:n])
+	for _, r := range c.rows {
+		vec.ReplaceAtomic(s.bits[from+r.From:], c.was[r.From:], c.to[r.From:r.To])
+	}
+}
+
+// layerCopy is where compare-and-swap has the numbers of a layer that an update writes.
+type layerCopy struct {
+	was, to []float32 // before it and after it
+	rows    []model.Range
+	seen    []bool
+}
+
+// mark sets rows to what a part of the gradient writes: each weight once.
+func (c *layerCopy) mark(p *model.Part) {
+	n := p.In * p.Out
+	if len(c.to) < n {
+		c.was, c.to = make([]float32, n), make([]float32, n)
+	}
+	if len(c.seen) < p.In {
+		c.seen = make([]bool, p.In)
+	}
+	if c.rows = c.rows[:0]; len(p.X) == 0 || p.X[0].Idx == nil || nonzeros(p) >= p.In {
+		c.rows = append(c.rows, model.Range{From: 0, To: n})
+		return
+	}
+	for _, x := range p.X {
+		for _, j := range x.Idx {
+			if at := int(j) * p.Out; !c.seen[j] {
+				c.seen[j] = true
+				c.rows = append(c.rows, model.Range{From: at, To: at + p.Out})
 			}
 		}
-		return scratch
 	}
-	if len(scratch) < n {
-		scratch = make([]float32, n)
+	for _, r := range c.rows {
+		c.seen[r.From/p.Out] = false
 	}
-	u := scratch[:n]
-	work.AddOuter(1, p.X, p.D, p.Out, u)
-	s.add(from, a, u)
-	clear(u)
-	return scratch
 }
 
 // nonzeros is how many inputs a part's batch lists.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/tuning"
@@ -146,7 +147,7 @@ func BenchmarkSampledTraining(b *testing.B) {
 	t := &testing.T{}
 	for _, name := range []string{"softmax", "mlp:64"} {
 		b.Run(name, func(b *testing.B) {
-			c := defaults()
+			c := configtest.Dense()
 			c.Model, c.Workers, c.Batch, c.LR = name, 2, 4, 1e-3
 			all, _ := devices(t, &c, randomSet(data.Sparse, 4096, 784, 10))
 			all[1].sample.left = math.MaxInt

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -13,13 +14,13 @@ import (
 // whether it is added plainly or atomically; the terminals stay at their corners.
 func TestProjectIsTheStep(t *testing.T) {
 	for _, mode := range []string{"async", "atomic", "locked"} {
-		set, test, err := data.Load(data.Options{Path: "made:dblife:0.001", Seed: 1})
+		set, test, err := data.Load(data.Options{Path: "synth:dblife:0.001", Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer set.Close()
 		defer test.Close()
-		c := defaults()
+		c := configtest.Dense()
 		c.Model, c.Mode, c.Workers, c.Batch, c.LR = "cut:3", config.MustMode(mode), 1, 4, 0.1
 		ranks, _ := devices(t, &c, set)
 		d := ranks[0]

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 func decodeText(text, target string, like *Meta) (*table, error) {
@@ -88,9 +90,9 @@ func TestCSVLikeTrainingData(t *testing.T) {
 		t.Errorf("x %v, labels %v", tab.x, tab.label)
 	}
 	_, err = decodeText("a,s,y\n1,red,5\n", "y", &train.Meta)
-	wantError(t, err, "file", `no column "b"`)
+	check.Error(t, err, "file", `no column "b"`)
 	_, err = decodeText("a,s,y,b\n1,red,5,2\nx,red,5,2\n", "y", &train.Meta)
-	wantError(t, err, "file:3", `column "a"`, `"x"`)
+	check.Error(t, err, "file:3", `column "a"`, `"x"`)
 }
 
 func TestCSVErrors(t *testing.T) {
@@ -102,8 +104,8 @@ func TestCSVErrors(t *testing.T) {
 		"a,b\n\n1,2\n1e999,2\n": {"file:4", `column "a"`, "1e999"},
 	} {
 		_, err := decodeText(text, "", nil)
-		t.Run(text, func(t *testing.T) { wantError(t, err, says...) })
+		t.Run(text, func(t *testing.T) { check.Error(t, err, says...) })
 	}
 	_, err := decodeText("a,b\n1,2\n", "price", nil)
-	wantError(t, err, "file", `"price"`, "a, b")
+	check.Error(t, err, "file", `"price"`, "a, b")
 }

@@ -28,9 +28,9 @@ func (d *draws) below(n int) int { return int(d.next() >> 32 * uint64(n) >> 32) 
 // uniform is in [0, 1).
 func (d *draws) uniform() float64 { return float64(d.next()>>11) / (1 << 53) }
 
-// bell is near enough to a normal variable of mean 0 and deviation 1: the sum of four
+// normal is near enough to a normal variable of mean 0 and deviation 1: the sum of four
 // uniform ones, between -3.5 and 3.5.
-func (d *draws) bell() float32 {
+func (d *draws) normal() float32 {
 	x := d.next()
 	sum := x&0xffff + x>>16&0xffff + x>>32&0xffff + x>>48
 	return float32((float32(sum) - 2*0xffff) * (math.Sqrt2 * 1.2247449 / 0xffff))

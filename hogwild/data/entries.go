@@ -131,10 +131,8 @@ func (s *ids) runs() (runs []uint32) {
 // idsOf is what runs came from.
 func idsOf(runs []uint32) *ids {
 	s := &ids{}
-	for i := 0; i+1 < len(runs); i += 2 {
-		for id := range runs[i+1] {
-			s.add(runs[i] + id)
-		}
+	for _, id := range listed(runs) {
+		s.add(id)
 	}
 	s.count()
 	return s

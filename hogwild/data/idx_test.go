@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 const (
@@ -54,9 +56,9 @@ func TestIDXErrors(t *testing.T) {
 			file(t, dir, "train-images-idx3-ubyte", c.images)
 			file(t, dir, "train-labels-idx1-ubyte", c.labels)
 			_, _, err := Load(Options{Path: dir, Format: "idx"})
-			wantError(t, err, c.says...)
+			check.Error(t, err, c.says...)
 		})
 	}
 	_, _, err := Load(Options{Path: file(t, "", "train-images-idx3-ubyte", images3x2x2)})
-	wantError(t, err, "no labels", "train-labels-idx1-ubyte")
+	check.Error(t, err, "no labels", "train-labels-idx1-ubyte")
 }

@@ -25,9 +25,9 @@ func (t *table) name(i int) string {
 func (t *table) findClasses(task string) error {
 	switch {
 	case task == "triples":
-		return fmt.Errorf("data: %s has rows with labels, and the model takes the entries of a matrix: u.data, ratings.csv, an .npy of n x 3, or made:lowrank:ROWSxCOLSxENTRIESxRANK", t.Name)
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the entries of a matrix: u.data, ratings.csv, an .npy of n x 3, or synth:lowrank:ROWSxCOLSxENTRIESxRANK", t.Name)
 	case task == "edges":
-		return fmt.Errorf("data: %s has rows with labels, and the model takes the edges of a graph: source, target, weight; or made:dblife", t.Name)
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the edges of a graph: source, target, weight; or synth:dblife", t.Name)
 	case task != "" && task != "classes" && task != "values":
 		return fmt.Errorf("data: task %q: want classes, values, triples or edges", task)
 	case task == "values" && t.text != nil:

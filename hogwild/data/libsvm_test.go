@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hogwild/internal/check"
 )
 
 func libsvm(text string, like *Meta) (*table, error) {
@@ -48,7 +50,7 @@ func TestLIBSVMZeroBased(t *testing.T) {
 		t.Errorf("like the training data: index %d of %d features, %v", tab.idx[0], tab.Features, err)
 	}
 	_, err = libsvm("1 1:1\n2 4:1 0:1\n", &Meta{Features: 8, Kind: Sparse})
-	wantError(t, err, "file:2:7", "count from 1")
+	check.Error(t, err, "file:2:7", "count from 1")
 }
 
 func TestLIBSVMBeyondTheTrainingWidth(t *testing.T) {
@@ -94,7 +96,7 @@ func TestLIBSVMErrors(t *testing.T) {
 		"1 1:1:1\n":               {"file:1:5", `"1:1"`},
 	} {
 		_, err := libsvm(text, nil)
-		t.Run(text, func(t *testing.T) { wantError(t, err, says...) })
+		t.Run(text, func(t *testing.T) { check.Error(t, err, says...) })
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 // npy is an array as numpy.save writes it.
@@ -59,7 +61,7 @@ func TestNPYTargetColumn(t *testing.T) {
 		t.Errorf("x %v, labels %v", tab.x, tab.label)
 	}
 	_, err = open(path, Options{Target: "4"}, nil)
-	wantError(t, err, "rows.npy", `"4"`, "1 to 3")
+	check.Error(t, err, "rows.npy", `"4"`, "1 to 3")
 }
 
 func TestNPYLabelNames(t *testing.T) {
@@ -98,7 +100,7 @@ func TestNPYErrors(t *testing.T) {
 				file(t, filepath.Dir(path), "y.npy", c.y)
 			}
 			_, err := open(path, Options{}, nil)
-			wantError(t, err, append(c.says, filepath.Dir(path))...)
+			check.Error(t, err, append(c.says, filepath.Dir(path))...)
 		})
 	}
 }

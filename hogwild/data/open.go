@@ -8,7 +8,7 @@ import (
 
 // Options say what Load reads, and how.
 type Options struct {
-	Path   string // digits, digits:N, made:NAME, a file, or a folder of IDX or .npy files
+	Path   string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
 	Test   string // the same; "" = the set's own test split, else a sixth is held out
 	Format string // auto, idx, libsvm, csv, npy, ratings; "" = auto
 	Target string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
@@ -34,8 +34,8 @@ func Load(o Options) (train, test *Set, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if isMade(path) {
-		return o.loadMade()
+	if isSynth(path) {
+		return o.loadSynth()
 	}
 	src, err := read(path)
 	if err != nil {
@@ -137,7 +137,7 @@ func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error)
 // and scaling. Of a folder and of the digits it reads the test part, if there is
 // one. Digits are those of seed 1 unless the path says another: digits:60000:7.
 func LoadLike(path, format, target string, like Meta) (*Set, error) {
-	if isMade(path) {
+	if isSynth(path) {
 		return makeTest(path, &like)
 	}
 	train, test, err := locate(path)
@@ -176,8 +176,8 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 // Describe says what a file holds, without making a set of it: inputs are counted
 // as the file has them, not scaled.
 func Describe(path, format, target string) (Meta, error) {
-	if isMade(path) {
-		_, m, err := describeMade(path, 1)
+	if isSynth(path) {
+		_, m, err := describeSynth(path, 1)
 		return m, err
 	}
 	train, test, err := locate(path)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"hogwild/internal/check"
 	"hogwild/shm"
 )
 
@@ -51,20 +52,6 @@ func mustLoad(t *testing.T, o Options) (train, test *Set) {
 	return train, test
 }
 
-// wantError checks that an error says all of the parts.
-func wantError(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error; want one with %q", parts)
-		return
-	}
-	for _, p := range parts {
-		if !strings.Contains(err.Error(), p) {
-			t.Errorf("error %q does not say %q", err, p)
-		}
-	}
-}
-
 // rowsOf is every row of the set, expanded, in its order.
 func rowsOf(t *testing.T, s *Set) (x [][]float32, y []float32) {
 	t.Helper()
@@ -77,7 +64,7 @@ func rowsOf(t *testing.T, s *Set) (x [][]float32, y []float32) {
 
 // The sizes that the sets are known by.
 func TestRealSets(t *testing.T) {
-	dir := dataFolder(t)
+	dir := check.Data(t, ".")
 	for _, c := range []struct {
 		path, target     string
 		kind             string
@@ -148,7 +135,7 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Map(f)
-	wantError(t, err, "not a sealed segment")
+	check.Error(t, err, "not a sealed segment")
 
 	for _, c := range []struct {
 		meta    string
@@ -187,7 +174,7 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 		}
 		s, err := Map(reopen(t, seg.File()))
 		if c.says != "" {
-			wantError(t, err, c.says)
+			check.Error(t, err, c.says)
 		} else if err != nil {
 			t.Errorf("a good segment: %v", err)
 		} else {
@@ -280,7 +267,7 @@ func TestGzipByContent(t *testing.T) {
 		t.Error("packed and plain files differ")
 	}
 	_, _, err := Load(Options{Path: file(t, "", "cut.gz", packed(t, text)[:30])})
-	wantError(t, err, "cut.gz", "gzip", "damaged")
+	check.Error(t, err, "cut.gz", "gzip", "damaged")
 }
 
 func TestLoadErrors(t *testing.T) {
@@ -309,7 +296,7 @@ func TestLoadErrors(t *testing.T) {
 		"digits": {Options{Path: "digits:none"}, []string{"digits:none", "digits:N"}},
 	} {
 		_, _, err := Load(c.o)
-		t.Run(name, func(t *testing.T) { wantError(t, err, c.says...) })
+		t.Run(name, func(t *testing.T) { check.Error(t, err, c.says...) })
 	}
 }
 
@@ -350,7 +337,7 @@ func TestLoadLike(t *testing.T) {
 		t.Error("the test part of digits differs when it is read like the training part")
 	}
 	_, err = LoadLike(file(t, "", "a.csv", "a,b,label\n1,2,3\n4,5,6\n"), "", "", train.Meta)
-	wantError(t, err, "2 features", "784")
+	check.Error(t, err, "2 features", "784")
 }
 
 func itoa(i int) string { return strconv.Itoa(i) }

@@ -36,11 +36,7 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		}
 	})
 	s.Targets = spreadOf(s.Y)
-	if err := s.seal(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return sealed(s)
 }
 
 // spreadOf tells how y lies.

@@ -4,25 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 )
-
-// dataFolder is where the real data sets are, or skips the test.
-func dataFolder(t testing.TB) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: no real data sets")
-	}
-	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), filepath.Join("..", "..", "..", "shared", "data")} {
-		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
-			return dir
-		}
-	}
-	t.Skip("no data sets: neither $HOGWILD_DATA nor ../shared/data is there")
-	return ""
-}
 
 // stored makes a set of all rows of t, closed when the test ends.
 func stored(tb testing.TB, t *table) *Set {

@@ -6,7 +6,7 @@
 // From file to batch: source.go (bytes), then idx.go, libsvm.go, csv.go, npy.go or
 // digits.go (a table on the heap), labels.go, split.go, scale.go, set.go (the
 // segment), order.go and reader.go; open.go puts them together. Triples have a way of
-// their own, by ratings.go, entries.go and pairs.go, and made data by made.go.
+// their own, by ratings.go, entries.go and pairs.go, and synthetic data by synth.go.
 package data
 
 import (
@@ -47,7 +47,7 @@ type Batch struct {
 // as it is needed to read other data in the same way, with the weights.
 type Meta struct {
 	Name     string    `json:"name"`     // how the user named it: digits, or the path
-	Format   string    `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, made
+	Format   string    `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, synth
 	Rows     int       `json:"rows"`     // n
 	Features int       `json:"features"` // d
 	Nonzeros int64     `json:"nonzeros"`
@@ -59,7 +59,7 @@ type Meta struct {
 	Mul      []float32 `json:"mul,omitempty"`     // x' = x*Mul + Add; length 0 (nothing to do), 1 or d
 	Add      []float32 `json:"add,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // what was done to the data that the user should know
-	Seed     uint64    `json:"seed,omitempty"`  // digits and made data: what they were made from
+	Seed     uint64    `json:"seed,omitempty"`  // digits and synthetic data: what they were made from
 	Checksum string    `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
 
 	Targets Spread     `json:"targets,omitzero"` // pairs: how the values lie
@@ -190,6 +190,15 @@ func (s *Set) seal() error {
 		return err
 	}
 	return s.view()
+}
+
+// sealed is a set that is complete; one that cannot be sealed is closed.
+func sealed(s *Set) (*Set, error) {
+	if err := s.seal(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.

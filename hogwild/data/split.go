@@ -20,10 +20,13 @@ func locate(path string) (train, test string, err error) {
 	if isDigits(path) {
 		return path, path, nil
 	}
-	if isMade(path) {
+	if isSynth(path) {
 		return path, "", nil
 	}
 	info, err := os.Stat(path)
+	if name, was := strings.CutPrefix(path, "made:"); was && err != nil { // until the redesign
+		return "", "", fmt.Errorf("data: %s: did you mean %s%s?", path, synthPrefix, name)
+	}
 	if err != nil {
 		return "", "", fmt.Errorf("data: %w", err)
 	}

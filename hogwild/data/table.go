@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
+
+	"hogwild/internal/human"
 )
 
 // table is a decoded file on the heap: inputs as the file has them, not scaled, and
@@ -90,11 +91,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 		s.Y[to] = y[i]
 		t.storeRow(s, to, int(i))
 	}
-	if err := s.seal(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return sealed(s)
 }
 
 // storeRow copies the inputs of row i to row number to of s.
@@ -142,10 +139,4 @@ func shuffled(rows []int32, seed, draw uint64) []int32 {
 }
 
 // count writes n with commas: 20,433.
-func count(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func count(n int) string { return human.Count(int64(n)) }

@@ -14,7 +14,7 @@ import (
 
 // Setup is what devices are made from: the run as all its processes know it, and
 // this process's view of the host memory that they share. With the weights on a GPU
-// that memory is their mirror: what is uploaded at the start, and downloaded to be
+// that memory is their host copy: what is uploaded at the start, and downloaded to be
 // evaluated and saved.
 type Setup struct {
 	Job    *tuning.Job
@@ -110,7 +110,7 @@ type Owner interface {
 	Download() error                                       // device to host, all of it
 	Refresh() error                                        // device to host, the weights alone, while workers train
 	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
-	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, folded when the model centres
+	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them
 	Close() error
 }
 

@@ -14,12 +14,12 @@ import (
 )
 
 // Device is what a worker needs from the place where the weights are. Only the
-// device touches them; a worker sees chunks and tallies.
+// device touches them; a worker sees chunks and their results.
 type Device interface {
 	// Train takes the steps of the chunks, in order, and tells what each came to: in
 	// a slice that the next call overwrites. ErrNotFinite ends it at once.
 	Train(cs []plan.Chunk) ([]plan.ChunkResult, error)
-	// Appetite is how many chunks it would like at once, from 1.
+	// PreferredChunks is how many chunks it would like at once, from 1.
 	PreferredChunks() int
 	// Pull starts a round in barrier mode: the replica becomes a copy of the weights.
 	Pull() error

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
 )
 
 // cut is the multiway cut of a graph, relaxed (Calinescu, Karloff, Rabani 1998; the
@@ -220,31 +221,13 @@ func (m *cut) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []f
 		was[m.d+c] = math.Float32frombits(atomic.LoadUint32(&w[int(v)*m.d+c]))
 	}
 	to, from := m.moved(was[:m.d], was[m.d:], set.Y[row]/2*s.LR, coef)
-	for _, end := range []struct {
-		node    uint32
-		was, to []float32
-	}{{u, was[:m.d], to}, {v, was[m.d:], from}} {
-		if int(end.node) < m.d {
-			continue
-		}
-		Project(end.to, m.room)
-		for c, x := range end.to {
-			replace(&w[int(end.node)*m.d+c], end.was[c], x)
-		}
+	if int(u) >= m.d {
+		Project(to, m.room)
+		vec.ReplaceAtomic(w[int(u)*m.d:], was, to)
 	}
-}
-
-// replace puts x in the place of was, or, where another number is by now, adds the
-// difference to that.
-func replace(p *uint32, was, x float32) {
-	for {
-		now, to := atomic.LoadUint32(p), x
-		if now != math.Float32bits(was) {
-			to = math.Float32frombits(now) + (x - was)
-		}
-		if atomic.CompareAndSwapUint32(p, now, math.Float32bits(to)) {
-			return
-		}
+	if int(v) >= m.d {
+		Project(from, m.room)
+		vec.ReplaceAtomic(w[int(v)*m.d:], was[m.d:], from)
 	}
 }
 

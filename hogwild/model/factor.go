@@ -28,6 +28,7 @@ type factor struct {
 	mean, l2         float32
 	scale            float32 // of the first factors
 	touched
+	halves vec.Factors // the weights of the last half-step: to describe them anew would take as long as the step
 }
 
 // maxRank bounds the width of factors.
@@ -113,6 +114,15 @@ func (m *factor) view(w []float32) vec.Factors {
 	return f
 }
 
+// on is view(w) for half-steps, which come with the same w time after time.
+func (m *factor) on(w []float32) *vec.Factors {
+	if f := &m.halves; len(f.W) == 0 || &f.W[0] != &w[0] {
+		m.halves = m.view(w)
+	}
+	m.halves.Mean = w[len(w)-1]
+	return &m.halves
+}
+
 func (m *factor) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	f := m.view(w)
 	m.begin(len(b.Rows))
@@ -179,13 +189,11 @@ func (m *factor) rate(s Step) vec.FactorRate {
 func (m *factor) CoefLen() int { return vec.Coefs(m.k) }
 
 func (m *factor) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) (loss, p float64) {
-	f := m.view(w)
-	return f.Read(rows, set.Idx, set.Y, coef), 1
+	return m.on(w).Read(rows, set.Idx, set.Y, coef), 1
 }
 
 func (m *factor) Write(w []float32, set *data.Set, row int32, s Step, coef []float32) {
-	f := m.view(w)
-	f.Write(row, set.Idx, set.Y, coef, m.rate(s))
+	m.on(w).Write(row, set.Idx, set.Y, coef, m.rate(s))
 }
 
 func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32) {
@@ -194,8 +202,8 @@ func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef 
 	if m.biased {
 		biases = w[n : n+m.nodes()]
 	}
-	f := vec.Factors{K: m.k}
-	f.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef, m.rate(s))
+	m.halves.K = m.k
+	m.halves.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef, m.rate(s))
 }
 
 // Touched are the factors of the entry's row and of its column, and their biases.

@@ -16,7 +16,7 @@ import (
 // number of training rows alone, so that every process, and a later run that
 // resumes, finds the same chunk under the same index.
 //
-// In async mode any worker takes any chunk (ticket), or a worker walks the chunks
+// In async mode any worker takes any chunk (dynamic), or a worker walks the chunks
 // of its own share (contiguous). In barrier mode an epoch is a sequence of rounds,
 // in each of which every rank trains its own chunks, then all meet and average.
 type Plan struct {
@@ -26,7 +26,7 @@ type Plan struct {
 	seed              uint64
 
 	Chunk    int // examples a chunk holds (of one rank)
-	PerRank  int // chunks a rank has in an epoch; with tickets in async mode: all chunks
+	PerRank  int // chunks a rank has in an epoch; dynamic in async mode: all chunks
 	Rounds   int // barrier mode
 	perRound int // chunks a rank has in a round
 	perStep  int // steps in a chunk of barrier mode

@@ -26,7 +26,7 @@ func anyPlan(t *rapid.T, modes, partitions []string) Plan {
 
 var (
 	bothModes      = []string{"async", "sync"}
-	bothPartitions = []string{"ticket", "contiguous"}
+	bothPartitions = []string{"dynamic", "contiguous"}
 )
 
 // stepsOf are the first positions and the lengths of a chunk's steps, as its
@@ -98,11 +98,11 @@ func TestChunksFitTheirMemory(t *testing.T) {
 	})
 }
 
-// With tickets in async mode the chunks of an epoch lie one behind the other, so
+// Dealt out dynamically in async mode the chunks of an epoch lie one behind the other, so
 // that Seen is the number of examples before each, exactly.
-func TestSeenOfTickets(t *testing.T) {
+func TestSeenOfDynamic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := anyPlan(t, []string{"async"}, []string{"ticket"})
+		p := anyPlan(t, []string{"async"}, []string{"dynamic"})
 		seen := int64(0)
 		for epoch := range 3 {
 			for i := range p.Chunks() {
@@ -204,11 +204,11 @@ func globalSteps(t *rapid.T, p *Plan) (positions [][]int, rounds []int) {
 	return positions, rounds
 }
 
-// In barrier mode with tickets the ranks' step s is the global batch from s b N on:
+// In barrier mode, dynamic, the ranks' step s is the global batch from s b N on:
 // what one worker with batch b N would train in its step s.
 func TestBarrierStepsAreGlobalBatches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := anyPlan(t, []string{"sync"}, []string{"ticket"})
+		p := anyPlan(t, []string{"sync"}, []string{"dynamic"})
 		wide := p.batch * p.Workers
 		positions, rounds := globalSteps(t, &p)
 		for s, got := range positions {
@@ -229,7 +229,7 @@ func TestBarrierStepsAreGlobalBatches(t *testing.T) {
 }
 
 func TestPlanByHand(t *testing.T) {
-	c := config.Config{Mode: config.MustMode("sync"), Partition: "ticket", Workers: 3, Batch: 4, AverageEvery: 2}
+	c := config.Config{Mode: config.MustMode("sync"), Partition: "dynamic", Workers: 3, Batch: 4, AverageEvery: 2}
 	p := New(&c, c.Batch, 31) // 12 a step: steps of 12, 12 and 7; rounds of two steps and of one
 	want := [][]Chunk{
 		{{Count: 8, First: 0, Seen: 31}, {Count: 8, First: 4, Seen: 31}, {Count: 8, First: 8, Seen: 31}},

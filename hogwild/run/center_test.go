@@ -1,41 +1,16 @@
 package run
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
 )
-
-// scaledFile is sparseFile with all values multiplied.
-func scaledFile(t *testing.T, by float64) string {
-	t.Helper()
-	r := rand.New(rand.NewPCG(8, 8))
-	var text strings.Builder
-	for range 600 {
-		class := r.IntN(2)
-		fmt.Fprint(&text, 2*class-1)
-		for j := 1; j <= 60; j++ {
-			if r.Float64() < 0.1+0.2*float64(class*(j%2)) {
-				fmt.Fprintf(&text, " %d:%.5f", j, by*(r.NormFloat64()+float64(class)))
-			}
-		}
-		text.WriteByte('\n')
-	}
-	path := filepath.Join(t.TempDir(), "short.libsvm")
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // explicit is SGD on inputs from which the means were subtracted, in float64: a
 // linear layer, or two with ReLU between them, under softmax.
@@ -167,20 +142,11 @@ func TestCentringIsExplicit(t *testing.T) {
 			cfg := quick(t)
 			cfg.Data, cfg.Model, cfg.Center, cfg.Batch, cfg.Epochs = c.data, c.model, "on", 32, 2
 			if cfg.Mode = config.MustMode(c.mode); c.data == "mnist" {
-				cfg.Data, cfg.Limit = realData(t, "mnist"), 2000
+				cfg.Data, cfg.Limit = check.Data(t, "mnist"), 2000
 			}
 			result := train(t, cfg)
 			got := savedWeights(t, result.Run)
-			set, test, err := data.Load(data.Options{Path: cfg.Data, Seed: cfg.Seed, Limit: cfg.Limit})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer set.Close()
-			defer test.Close()
-			m, err := model.New(cfg.ModelOptions(), set.Meta)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set, m := begun(t, cfg)
 			e := newExplicit(m, set, cfg.Seed, append([]int{set.Features}, c.widths...)...)
 			rows, reader := make([]int32, set.Rows), set.NewReader()
 			for epoch := range cfg.Epochs {

@@ -7,10 +7,10 @@ import (
 )
 
 // A worker is started with its rank in the environment and three descriptors: the
-// world, the weights and the training data.
+// control block, the weights and the training data.
 const (
 	rankVariable = "HOGWILD_RANK"
-	worldFD      = 3
+	controlFD    = 3
 	weightsFD    = 4
 	dataFD       = 5
 )

@@ -37,7 +37,7 @@ type task struct {
 	first       model.Model   // makes the first weights
 	params      []model.Param // of the model that the run leaves behind
 	trained     []model.Param // of the model as it trains it: they differ by centring
-	world       *control.Block
+	block       *control.Block
 	mem         *control.Weights
 	dir         string // the run's folder
 }
@@ -56,12 +56,12 @@ type supervisor struct {
 
 // epochs is how far the run is, and why it ended.
 type epochs struct {
-	position rundir.Position
-	opened   uint64 // monotonic: when the epoch was opened, 0 between epochs
-	last     *rundir.EpochResult
-	late     float64 // mean loss of the second half of the last epoch
-	ended    error   // why the run is over; nil while it goes on
-	stopped  string
+	position   rundir.Position
+	opened     uint64 // monotonic: when the epoch was opened, 0 between epochs
+	last       *rundir.EpochResult
+	secondHalf float64 // mean loss of the second half of the last epoch
+	ended      error   // why the run is over; nil while it goes on
+	stopped    string
 }
 
 // saver is the copy of the weights in host memory: between two epochs it is taken, and

@@ -26,7 +26,7 @@ type coordination struct {
 	t              *testing.T
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
-	world          *control.Block
+	block          *control.Block
 	workers        []int // their processes
 }
 
@@ -47,10 +47,10 @@ func startCoordinator(t *testing.T, c config.Config) *coordination {
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // if the test failed
 	await(t, "the workers of a coordinator", func() bool {
 		p.workers = children(p.cmd.Process.Pid)
-		if p.world == nil {
-			p.world = worldOf(p.cmd.Process.Pid)
+		if p.block == nil {
+			p.block = blockOf(p.cmd.Process.Pid)
 		}
-		return p.world != nil && len(p.workers) == c.Workers
+		return p.block != nil && len(p.workers) == c.Workers
 	})
 	return p
 }
@@ -77,7 +77,7 @@ func (p *coordination) gone() {
 	for _, pid := range p.workers {
 		await(p.t, "the end of a worker without coordinator", func() bool { return !shm.Alive(pid) })
 	}
-	if err := p.world.Seg.Close(); err != nil {
+	if err := p.block.Seg.Close(); err != nil {
 		p.t.Error(err)
 	}
 }
@@ -182,7 +182,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.signal(syscall.SIGINT)
-	await(t, "the stop of the run", func() bool { return p.world.Stopped() })
+	await(t, "the stop of the run", func() bool { return p.block.Stopped() })
 	p.signal(syscall.SIGINT)
 	var exit *exec.ExitError
 	if err := p.wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {

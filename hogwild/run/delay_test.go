@@ -13,16 +13,7 @@ import (
 // and kept.
 func lateSerially(t *testing.T, c config.Config, k int) []float32 {
 	t.Helper()
-	train, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer train.Close()
-	defer test.Close()
-	m, err := model.New(c.ModelOptions(), train.Meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	train, m := begun(t, c)
 	w := make([]float32, model.Size(m.Params()))
 	m.Init(w, c.Seed)
 	reader, rows := train.NewReader(), make([]int32, train.Rows)
@@ -52,7 +43,7 @@ func lateSerially(t *testing.T, c config.Config, k int) []float32 {
 }
 
 // The weights are those of gradients that are kept and applied late, and every update
-// is K others late.
+// is stale by K.
 func TestDelayedIsLateByK(t *testing.T) {
 	for _, name := range []string{"softmax", "mlp:9"} {
 		for mode, k := range map[string]int{"delayed:0": 0, "delayed:1": 1, "delayed:13": 13} {
@@ -98,7 +89,7 @@ func TestDelayedIsRepeatable(t *testing.T) {
 	}
 }
 
-// With geometric delays updates are K others late on average, and spread as the
+// With geometric delays updates are stale by K on average, and spread as the
 // geometric distribution: its standard deviation is nearly its mean.
 func TestGeometricDelays(t *testing.T) {
 	const k = 20

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
 )
 
 // screen is a terminal that knows line feed, carriage return, cursor up (A) and
@@ -143,7 +144,7 @@ func TestDisplayOnTerminal(t *testing.T) {
 			fmt.Fprintf(&text, "--- %d workers, %d x %d: %s\n%s", c.workers, c.columns, c.rows, title, s)
 		})
 	}
-	golden(t, "display.golden", text.String())
+	check.Golden(t, "display.golden", text.String())
 }
 
 func TestDisplayElsewhere(t *testing.T) {

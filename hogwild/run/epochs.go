@@ -23,27 +23,27 @@ func (r *task) apart(seconds float64) bool {
 	return seconds < brief || r.job.GPU == "" && r.job.Workers >= runtime.NumCPU()
 }
 
-// gate is the quiet moment between two epochs: all chunks are done and nobody has
+// endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has
 // one. The weights are copied and evaluated, the next epoch opens, and the copy is saved
 // while it trains. With cores to spare it is evaluated then too.
-func (r *coordinator) gate() {
+func (r *coordinator) endEpoch() {
 	before := r.epochs.position.Seconds
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
 	if r.epochs.ended = r.download(); r.epochs.ended != nil {
 		return // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.epochs.opened = 0
-	_, done, lost, loss := r.world.Progress()
-	r.epochs.late = r.lateLoss()
+	_, done, lost, loss := r.block.Progress()
+	r.epochs.secondHalf = r.secondHalfLoss()
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
-	r.settle() // the copy is still in use until the last evaluation is done
+	r.awaitEvaluation() // the copy is still in use until the last evaluation is done
 	if r.epochs.ended != nil {
 		return
 	}
 	rate := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows)
 	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds, Examples: r.epochs.position.Examples,
-		LR: rate.At(int64(r.epochs.position.Epoch) * int64(r.world.Plan.N)), TrainLoss: loss / float64(max(done, 1))}
+		LR: rate.At(int64(r.epochs.position.Epoch) * int64(r.block.Plan.N)), TrainLoss: loss / float64(max(done, 1))}
 	r.epochs.position.Epoch++
 	r.epochs.position.Round, r.epochs.position.Within = 0, false
 	last := int(r.epochs.position.Epoch) > r.job.Epochs
@@ -52,7 +52,7 @@ func (r *coordinator) gate() {
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
 	r.saver.due = false
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 {
-		r.settle() // whether to go on depends on it
+		r.awaitEvaluation() // whether to go on depends on it
 	} else if r.apart(r.epochs.position.Seconds - before) {
 		<-scored
 	}
@@ -65,28 +65,29 @@ func (r *coordinator) gate() {
 }
 
 func (r *coordinator) openNext() {
-	r.world.Open(r.epochs.position.Epoch)
+	at := control.Monotonic() // before workers can be done with it
+	r.block.Open(r.epochs.position.Epoch)
 	for rank, gone := range r.workers.gone {
 		if gone {
-			r.world.GiveUp(rank)
+			r.block.GiveUp(rank)
 		}
 	}
-	r.epochs.opened = control.Monotonic()
+	r.epochs.opened = at
 }
 
 // lastDone is when the last chunk of the open epoch was done; in barrier mode an
 // average comes after it, and just now.
 func (r *task) lastDone() (at uint64) {
-	if r.world.Plan.Barrier {
+	if r.block.Plan.Barrier {
 		return control.Monotonic()
 	}
 	for rank := range r.job.Workers {
-		at = max(at, r.world.Rank(rank, control.RankDone))
+		at = max(at, r.block.Rank(rank, control.RankDone))
 	}
 	return at
 }
 
-// seconds is the time spent training until now, gates left out.
+// seconds is the time spent training until now, boundaries left out.
 func (r *coordinator) seconds(now uint64) float64 {
 	if r.epochs.opened == 0 {
 		return r.epochs.position.Seconds
@@ -94,7 +95,7 @@ func (r *coordinator) seconds(now uint64) float64 {
 	from := r.epochs.opened
 	first := uint64(math.MaxUint64)
 	for rank := range r.job.Workers {
-		if t := r.world.Rank(rank, control.RankBegan); t != 0 {
+		if t := r.block.Rank(rank, control.RankBegan); t != 0 {
 			first = min(first, t)
 		}
 	}
@@ -139,7 +140,7 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 			config.ErrDiverged, i, w[i], e.Epoch, e.LR, r.lastGood())
 	}
 	if r.job.Sample > 0 {
-		return nil // a short run is not judged by the test set
+		return nil // a short run is not tested
 	}
 	sum, err := r.owner.Score(w, r.test)
 	if err != nil {
@@ -150,8 +151,8 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	return nil
 }
 
-// settle waits for the evaluation under way, if there is one.
-func (r *coordinator) settle() {
+// awaitEvaluation waits for the evaluation that runs, if there is one.
+func (r *coordinator) awaitEvaluation() {
 	if r.saver.busy {
 		r.record(<-r.saver.evaluated)
 	}
@@ -194,7 +195,7 @@ func (r *task) reached(e rundir.EpochResult) string {
 
 // within sets the position to where the open epoch is.
 func (r *coordinator) within() {
-	p := &r.world.Plan
+	p := &r.block.Plan
 	r.epochs.position.Within, r.epochs.position.Round = true, 0
 	for r.epochs.position.Round < p.Rounds && r.roundDone(r.epochs.position.Round) {
 		r.epochs.position.Round++
@@ -203,12 +204,12 @@ func (r *coordinator) within() {
 
 // roundDone tells whether all chunks of a round are done, and it is averaged.
 func (r *task) roundDone(round int) bool {
-	_, averaged := r.world.Tickets(r.world.Get(control.WordEpoch), round)
-	if round < int(r.world.Get(control.WordRound)) {
+	_, averaged := r.block.Tickets(r.block.Get(control.WordEpoch), round)
+	if round < int(r.block.Get(control.WordRound)) {
 		return true // before this run resumed
 	}
 	for rank := range r.job.Workers {
-		if r.world.Barrier.Arrived(rank) < averaged {
+		if r.block.Barrier.Arrived(rank) < averaged {
 			return false
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
 )
 
 // TestRecordsOfTheDefinition: known answers. The checksum is RFC 3720's (B.4), and the
@@ -123,24 +124,24 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	before := time.Now()
 	in := &control.Instruments{StalenessSamples: 6, StalenessMean: 52, StalenessMax: 263, LostUpdates: 0.125, Conflicts: 0.5,
 		StalenessHistogram: [][2]uint64{{0, 3}, {2, 1}, {256, 2}}}
-	check := func(err error) {
+	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	e, err := rundir.OpenEvents(run, false, 0)
-	check(err)
+	must(err)
 	workers := []rundir.WorkerStatus{{Rank: 0, Rate: 100}, {Rank: 12, Rate: 50}}
-	check(e.Second(rundir.Status{Examples: 150, Rate: 150, Workers: workers}, &control.Instruments{}, 0.5))
-	check(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in, []rundir.Histogram{rundir.WeightHistogram("weights/0.bias", []float32{-1, 0, 1.125})}))
-	check(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil)) // lost: there was no snapshot of it
-	check(e.Close())
+	must(e.Second(rundir.Status{Examples: 150, Rate: 150, Workers: workers}, &control.Instruments{}, 0.5))
+	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in, []rundir.Histogram{rundir.WeightHistogram("weights/0.bias", []float32{-1, 0, 1.125})}))
+	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil)) // lost: there was no snapshot of it
+	must(e.Close())
 	e, err = rundir.OpenEvents(run, true, 100)
-	check(err)
-	check(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1, TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2}, &control.Instruments{}, nil))
-	check(e.Second(rundir.Status{Examples: 1 << 40, Rate: 75, Workers: workers}, in, 0.25))
-	check(e.Close())
+	must(err)
+	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1, TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2}, &control.Instruments{}, nil))
+	must(e.Second(rundir.Status{Examples: 1 << 40, Rate: 75, Workers: workers}, in, 0.25))
+	must(e.Close())
 
 	type numbers = map[string][][2]float64
 	var got struct {
@@ -148,8 +149,8 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 		Histograms map[string][][]any
 		Times      []float64
 	}
-	out := bytes.ReplaceAll(pythonWith(t, "tensorboard", tensorBoard, run), []byte("NaN"), []byte("-1"))
-	check(json.Unmarshal(out, &got))
+	out := bytes.ReplaceAll(check.Python(t, "tensorboard", tensorBoard, run), []byte("NaN"), []byte("-1"))
+	must(json.Unmarshal(out, &got))
 	const far = 1 << 40
 	want := numbers{
 		"train/loss": {{100, 2}, {200, 1}}, "test/loss": {{100, 4}, {200, -1}}, "test/accuracy": {{100, 0.5}},
@@ -186,7 +187,7 @@ func TestEventsOfARun(t *testing.T) {
 	}
 	want := train(t, c)
 	var got struct{ Scalars map[string][][2]float64 }
-	if err := json.Unmarshal(pythonWith(t, "tensorboard", tensorBoard, c.Run), &got); err != nil {
+	if err := json.Unmarshal(check.Python(t, "tensorboard", tensorBoard, c.Run), &got); err != nil {
 		t.Fatal(err)
 	}
 	for i, e := range want.History {

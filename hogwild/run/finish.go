@@ -60,25 +60,25 @@ func (r *epochs) failed(err error) {
 	}
 }
 
-// drain takes in the evaluation under way, whatever it says.
+// drain takes in the evaluation that runs, whatever it says.
 func (r *coordinator) drain() {
 	if r.saver.busy {
 		ended := r.epochs.ended
-		r.settle()
+		r.awaitEvaluation()
 		r.epochs.ended = ended
 	}
 }
 
-// saveWithin saves a run that was stopped within an epoch, from the mirror if need be.
+// saveWithin saves a run that was stopped within an epoch, from the host copy if need be.
 func (r *coordinator) saveWithin() error {
-	_, done, lost, loss := r.world.Progress()
+	_, done, lost, loss := r.block.Progress()
 	defer func() { // only then: a resumed run counts the epoch's chunks again
 		r.epochs.position.Examples += int64(done)
 		r.epochs.position.Lost += int64(lost)
 	}()
 	if err := r.copyWithin(); err != nil {
 		r.epochs.failed(err)
-		return r.saveMirror()
+		return r.saveHostCopy()
 	}
 	e := rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds}
 	scored := r.score(&e)
@@ -108,35 +108,35 @@ func (r *coordinator) copyWithin() error {
 // finishRound takes the average of a round whose chunks were all done when the
 // workers stopped: some had averaged their slice, others not.
 func (r *coordinator) finishRound() error {
-	if !r.world.Plan.Barrier {
+	if !r.block.Plan.Barrier {
 		return nil
 	}
 	r.within()
 	round := r.epochs.position.Round
-	if round == r.world.Plan.Rounds {
+	if round == r.block.Plan.Rounds {
 		return nil
 	}
 	for rank := range r.job.Workers {
-		from, to := r.world.Plan.Round(rank, round)
+		from, to := r.block.Plan.Round(rank, round)
 		for i := from; i < to; i++ {
-			if state, _ := r.world.Chunk(i); state != control.ChunkDone && state != control.ChunkLost {
+			if state, _ := r.block.Chunk(i); state != control.ChunkDone && state != control.ChunkLost {
 				return nil
 			}
 		}
 	}
-	_, averaged := r.world.Tickets(r.epochs.position.Epoch, round)
+	_, averaged := r.block.Tickets(r.epochs.position.Epoch, round)
 	for rank := range r.job.Workers {
-		if r.world.Barrier.Arrived(rank) >= averaged {
+		if r.block.Barrier.Arrived(rank) >= averaged {
 			continue
 		}
 		d, err := r.owner.Device(rank)
 		if err == nil {
-			err = d.Average(r.world.Round(r.epochs.position.Epoch, round))
+			err = d.Average(r.block.Round(r.epochs.position.Epoch, round))
 		}
 		if err != nil {
 			return onDevice(err)
 		}
-		r.world.Barrier.Arrive(rank, averaged)
+		r.block.Barrier.Arrive(rank, averaged)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestGradientDelay(t *testing.T) {
 // not, and learns the same but for rounding.
 func TestGradientDelayBySteps(t *testing.T) {
 	c := quick(t)
-	c.Data, c.Batch, c.Epochs = "made:sparse:2000x500x20", 0, 1
+	c.Data, c.Batch, c.Epochs = "synth:sparse:2000x500x20", 0, 1
 	want := train(t, c)
 	c.Run, c.GradientDelay = t.TempDir(), 10*time.Microsecond
 	got := train(t, c)

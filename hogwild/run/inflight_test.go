@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/check"
 )
 
 // TestStepsInFlight: the limit, with asynchrony simulated exactly. The target is 1.02
@@ -32,7 +33,7 @@ func TestStepsInFlight(t *testing.T) {
 			cfg := quick(t)
 			cfg.Data, cfg.Model, cfg.Batch, cfg.Schedule = "digits:5000", "softmax", 8, "cosine"
 			if c.name == "mnist" { // what is asked for is the loss on the training rows
-				cfg.Data = realData(t, "mnist")
+				cfg.Data = check.Data(t, "mnist")
 				cfg.Test = filepath.Join(cfg.Data, "train-images-idx3-ubyte.gz")
 			}
 			loss := func(mode, center string, epochs int, rates [3]float64) float64 {

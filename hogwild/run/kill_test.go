@@ -97,7 +97,7 @@ func TestWorkerOverItsLimit(t *testing.T) {
 		loses bool
 		edit  func(*config.Config)
 	}{
-		{"ticket", false, func(c *config.Config) {}},
+		{"dynamic", false, func(c *config.Config) {}},
 		{"locked", false, func(c *config.Config) { c.Mode = config.MustMode("locked") }},
 		{"ordered", false, func(c *config.Config) { c.Mode = config.MustMode("ordered") }},
 		{"contiguous", true, func(c *config.Config) { c.Partition = "contiguous" }},
@@ -112,10 +112,10 @@ func TestWorkerOverItsLimit(t *testing.T) {
 			r := start(t, config)
 			r.reach(1, 300)
 			kill(t, r.pid(victim))
-			trained := int64(r.world.Rank(victim, control.RankExamples))
-			share := int64(r.world.Plan.N / config.Workers)
-			if r.world.Plan.Barrier && !r.world.Plan.Shares {
-				share = shareOf(&r.world.Plan, victim)
+			trained := int64(r.block.Rank(victim, control.RankExamples))
+			share := int64(r.block.Plan.N / config.Workers)
+			if r.block.Plan.Barrier && !r.block.Plan.Shares {
+				share = shareOf(&r.block.Plan, victim)
 			}
 			got, err := r.wait()
 			if err != nil {

@@ -12,11 +12,12 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/internal/check"
 )
 
 // limitJob is a run whose limit of steps in flight is put to the test.
 type limitJob struct {
-	name, data string // a real set, made:NAME, or a file that limitFile writes
+	name, data string // a real set, synth:NAME, or a file that limitFile writes
 	model      string
 	lr         float64
 	batch      int
@@ -29,7 +30,7 @@ func fewRaw(c *config.Config) { c.Limit, c.Center = 10000, "off" }
 func houses(c *config.Config) { c.Target, c.Scale = "median_house_value", "standard" }
 func target(c *config.Config) { c.Target = "y" }
 
-// limitJobs: those with small made data also run in CI.
+// limitJobs: those with small synthetic data also run in CI.
 var limitJobs = []limitJob{
 	{"a9a", "a9a/a9a", "logistic", .01, 1, 3, nil},
 	{"a9a", "a9a/a9a", "logistic", .1, 1, 2, nil},
@@ -42,9 +43,9 @@ var limitJobs = []limitJob{
 	{"Fashion-MNIST, raw", "fashion-mnist", "softmax", .01, 8, 2, fewRaw},
 	{"Fashion-MNIST, raw", "fashion-mnist", "mlp:32", .01, 1, 1, fewRaw},
 	{"California housing", "california-housing/housing.csv", "linear", .0003, 16, 8, houses},
-	{"made:dense:6000x40", "made:dense:6000x40", "logistic", .05, 4, 3, nil},
-	{"made:linear:6000x20", "made:linear:6000x20", "linear", .003, 1, 2, nil},
-	{"made:sparse:10000x2000x20", "made:sparse:10000x2000x20", "logistic", .5, 1, 3, nil},
+	{"synth:dense:6000x40", "synth:dense:6000x40", "logistic", .05, 4, 3, nil},
+	{"synth:linear:6000x20", "synth:linear:6000x20", "linear", .003, 1, 2, nil},
+	{"synth:sparse:10000x2000x20", "synth:sparse:10000x2000x20", "logistic", .5, 1, 3, nil},
 	{"rows of unlike lengths", "lengths.csv", "softmax", .01, 8, 8, target},
 	{"rows of unlike lengths", "lengths.csv", "mlp:16", .01, 8, 8, target},
 	{"correlated columns", "correlated.csv", "linear", .001, 1, 3, target},
@@ -56,7 +57,7 @@ var limitJobs = []limitJob{
 // noisy, most with the hinge loss on a rare class, where one run may spoil a mean by 10%.
 const limitSeeds = 5
 
-// limitFile writes made data to a file, so that a run can be judged by its loss on the training rows.
+// limitFile writes synthetic data to a file, so that a run can be judged by its loss on the training rows.
 func limitFile(t *testing.T, name string) string {
 	t.Helper()
 	path, r := filepath.Join(t.TempDir(), name), rand.New(rand.NewPCG(5, 5))
@@ -133,14 +134,14 @@ func (j limitJob) config(t *testing.T) config.Config {
 	c := config.Default()
 	c.Model, c.LR, c.Batch, c.Epochs, c.LRCap, c.SaveEvery, c.Workers = j.model, j.lr, j.batch, j.epochs, "off", "0", 1
 	switch {
-	case strings.HasPrefix(j.data, "made:"):
+	case strings.HasPrefix(j.data, "synth:"):
 		c.Data = filepath.Join(t.TempDir(), "made.csv")
 		if strings.Contains(j.data, "sparse") {
 			c.Data = filepath.Join(t.TempDir(), "made.libsvm")
 		}
 		makeFile(t, j.data, c.Data)
 	case strings.Contains(j.data, "/") || !strings.Contains(j.data, "."):
-		c.Data = realData(t, j.data)
+		c.Data = check.Data(t, j.data)
 	default:
 		c.Data = limitFile(t, j.data)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // Before its first run on a machine the program checks its loops in assembly against their
-// twins in plain Go. It does so in a child process, since a loop with an instruction that
+// references in plain Go. It does so in a child process, since a loop with an instruction that
 // the processor lacks ends the process that runs it; the child names each loop before it
 // runs it. What was found is kept in the user's cache folder, in a file for each kind of
 // processor.

@@ -50,9 +50,9 @@ func TestStoppedWorkerKeepsNobody(t *testing.T) {
 					t.Fatal(err)
 				}
 				await(t, "the stop", func() bool { return stopped(pid) })
-				epoch := r.world.Get(control.WordEpoch)
+				epoch := r.block.Get(control.WordEpoch)
 				await(t, fmt.Sprintf("all chunks but the stopped worker's, stop %d", i), func() bool {
-					return r.world.Get(control.WordEpoch) != epoch || othersDone(r.world, victim)
+					return r.block.Get(control.WordEpoch) != epoch || othersDone(r.block, victim)
 				})
 				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 					t.Fatal(err)

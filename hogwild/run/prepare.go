@@ -40,7 +40,7 @@ func (r *coordinator) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.world, err = control.Create(control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
+	r.block, err = control.Create(control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
 		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
 		CPUProfile: r.options.CPUProfile, Trace: r.options.Trace})
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *coordinator) prepare() error {
 	if err := r.begin(); err != nil {
 		return err
 	}
-	if err := r.mirror(r.owner.Upload()); err != nil {
+	if err := r.renewed(r.owner.Upload()); err != nil {
 		return err
 	}
 	if err := r.openFolder(); err != nil {
@@ -154,7 +154,7 @@ func (r *coordinator) begin() error {
 	if n := len(r.epochs.position.History); n > 0 {
 		r.epochs.last = &r.epochs.position.History[n-1]
 	}
-	return s.Restore(r.mem, r.world, r.job.Optimizer)
+	return s.Restore(r.mem, r.block, r.job.Optimizer)
 }
 
 // FreshRun is the run folder that Run would choose for c now. (Where the model is chosen
@@ -225,8 +225,8 @@ func (r *coordinator) close() {
 	if r.report.metrics != nil {
 		_ = r.report.metrics.Close() // every line was written, and checked, by a call of its own
 	}
-	if r.world != nil {
-		_ = r.world.Seg.Close()
+	if r.block != nil {
+		_ = r.block.Seg.Close()
 	}
 	if r.mem != nil {
 		_ = r.mem.Seg.Close()

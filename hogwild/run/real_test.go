@@ -11,24 +11,10 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
 )
-
-// realData is the folder of a real data set, in $HOGWILD_DATA or ../shared/data.
-func realData(t *testing.T, name string) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: no real data sets")
-	}
-	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), "../../../shared/data"} {
-		path := filepath.Join(dir, name)
-		if _, err := os.Stat(path); dir != "" && err == nil {
-			return path
-		}
-	}
-	t.Skipf("%s is neither in $HOGWILD_DATA nor in ../shared/data", name)
-	return ""
-}
 
 // The bounds are what serial SGD reaches on these sets, less the spread of a few
 // seeds. Where the last weights of a constant rate are noisy (one example a step, or
@@ -67,8 +53,8 @@ func TestRealSets(t *testing.T) {
 		}, 0, .60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := defaults()
-			cfg.Data, cfg.Run, cfg.SaveEvery = realData(t, c.data), t.TempDir(), "0"
+			cfg := configtest.Dense()
+			cfg.Data, cfg.Run, cfg.SaveEvery = check.Data(t, c.data), t.TempDir(), "0"
 			c.set(&cfg)
 			r, err := Run(context.Background(), cfg, Options{})
 			if err != nil {
@@ -91,8 +77,8 @@ func TestRealSets(t *testing.T) {
 // each with a quarter of MNIST, momentum SGD, weights averaged once an epoch. It
 // reports 87, 92 and 93% after the first three epochs.
 func TestPublishedAveraging(t *testing.T) {
-	c := defaults()
-	c.Data, c.Run, c.Model = realData(t, "mnist"), t.TempDir(), "mlp:128"
+	c := configtest.Dense()
+	c.Data, c.Run, c.Model = check.Data(t, "mnist"), t.TempDir(), "mlp:128"
 	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", config.MustMode("sync"), "momentum", .05, 3
 	r, err := Run(context.Background(), c, Options{})
 	if err != nil {
@@ -110,9 +96,9 @@ func TestPublishedAveraging(t *testing.T) {
 // method; the objective is computed here, from the saved weights and the file alone.
 func TestExactOptimum(t *testing.T) {
 	const optimum = 0.324506924714
-	path := realData(t, "a9a/a9a")
+	path := check.Data(t, "a9a/a9a")
 	for _, mode := range []string{"async", "sync"} {
-		c := defaults()
+		c := configtest.Dense()
 		c.Data, c.Run, c.Model, c.Bias, c.L2 = path, t.TempDir(), "logistic", false, 1e-4
 		c.Workers, c.Batch, c.Mode, c.AverageEvery = 2, 1, config.MustMode(mode), 16
 		c.Epochs, c.LR, c.Schedule, c.Decay, c.SaveEvery = 20, .05, "exp", .75, "0"

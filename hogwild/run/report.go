@@ -41,7 +41,7 @@ func (r *coordinator) result() rundir.Result {
 	res.Shares = r.shares(res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]
-		w.Rate = float64(w.Examples) / max(float64(r.world.Rank(rank, control.RankTrained))/1e9, 1e-9)
+		w.Rate = float64(w.Examples) / max(float64(r.block.Rank(rank, control.RankTrained))/1e9, 1e-9)
 	}
 	if r.options.Timing {
 		res.Timing = r.timing()
@@ -49,7 +49,7 @@ func (r *coordinator) result() rundir.Result {
 	return res
 }
 
-// tell writes to the result what the run has decided for itself.
+// tell writes to the result what was decided for the run.
 func tell(r *rundir.Result, c *tuning.Job) {
 	l := c.Tuning
 	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
@@ -84,19 +84,19 @@ func (r *epochs) scores(res *rundir.Result) {
 func (r *coordinator) startup() float64 {
 	last := uint64(0)
 	for rank := range r.job.Workers {
-		last = max(last, r.world.Rank(rank, control.RankFirst))
+		last = max(last, r.block.Rank(rank, control.RankFirst))
 	}
 	return float64(max(last, r.workers.started)-r.workers.started) / 1e9
 }
 
 // timing says where the time went.
 func (r *coordinator) timing() []string {
-	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, gates between epochs %.3f s",
+	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
 		r.report.loadTime.Seconds(), r.startup(), r.epochs.position.Seconds, time.Since(r.workers.watched).Seconds()-r.epochs.position.Seconds)}
 	for rank := range r.job.Workers {
-		trained, waited := r.world.Rank(rank, control.RankTrained), r.world.Rank(rank, control.RankWaited)
+		trained, waited := r.block.Rank(rank, control.RankTrained), r.block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
-			float64(trained)/1e9, float64(waited)/1e9, r.world.Rank(rank, control.RankSteps), r.world.Rank(rank, control.RankExamples)))
+			float64(trained)/1e9, float64(waited)/1e9, r.block.Rank(rank, control.RankSteps), r.block.Rank(rank, control.RankExamples)))
 	}
 	return lines
 }
@@ -137,10 +137,10 @@ func (r *coordinator) show() {
 
 // status is the run at this moment.
 func (r *coordinator) status() rundir.Status {
-	epoch := int(r.world.Get(control.WordEpoch))
+	epoch := int(r.block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
-		Total: int64(r.world.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last}
-	_, done, _, _ := r.world.Progress()
+		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last}
+	_, done, _, _ := r.block.Progress()
 	s.Examples = r.epochs.position.Examples
 	if r.epochs.opened != 0 {
 		s.Examples += int64(done)
@@ -161,13 +161,13 @@ func (r *coordinator) status() rundir.Status {
 func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
 	for rank := range r.job.Workers {
-		w := rundir.WorkerStatus{Rank: rank, PID: int(r.world.Rank(rank, control.RankPID)),
-			State:    control.StateNames[r.world.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
-			Examples: int64(r.world.Rank(rank, control.RankExamples)), Restarts: r.workers.restarts[rank]}
+		w := rundir.WorkerStatus{Rank: rank, PID: int(r.block.Rank(rank, control.RankPID)),
+			State:    control.StateNames[r.block.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
+			Examples: int64(r.block.Rank(rank, control.RankExamples)), Restarts: r.workers.restarts[rank]}
 		if r.workers.gone[rank] {
 			w.State = control.StateNames[control.StateGone] // whatever its stand-in is doing
 		}
-		w.Instruments = r.mem.Records[rank].Instruments(float64(r.world.Rank(rank, control.RankWaited)) / 1e9)
+		w.Instruments = r.mem.Records[rank].Instruments(float64(r.block.Rank(rank, control.RankWaited)) / 1e9)
 		w.StalenessHistogram = nil // of each worker and each second it is too much
 		all = append(all, w)
 	}
@@ -179,7 +179,7 @@ func (r *task) instruments() *control.Instruments {
 	sum, waited := make(control.Record, control.RecordWords), uint64(0)
 	for rank, one := range r.mem.Records {
 		sum.Plus(one)
-		waited += r.world.Rank(rank, control.RankWaited)
+		waited += r.block.Rank(rank, control.RankWaited)
 	}
 	return sum.Instruments(float64(waited) / 1e9)
 }

@@ -133,7 +133,7 @@ func TestResumeByTime(t *testing.T) {
 // TestResumeCountsEachExampleOnce: with several workers no two runs are alike, but
 // an epoch has each example once, cut or not.
 func TestResumeCountsEachExampleOnce(t *testing.T) {
-	for _, partition := range []string{"ticket", "contiguous"} {
+	for _, partition := range []string{"dynamic", "contiguous"} {
 		t.Run(partition, func(t *testing.T) {
 			c := quick(t)
 			c.Model, c.Workers, c.Partition, c.Batch = "slower", 3, partition, 32

@@ -91,9 +91,9 @@ func (r *coordinator) start() error {
 		r.report.display.event(line)
 	}
 	if r.epochs.position.Within {
-		r.world.Publish(r.epochs.position.Epoch, r.epochs.position.Round)
+		r.block.Publish(r.epochs.position.Epoch, r.epochs.position.Round)
 	} else {
-		r.world.Open(r.epochs.position.Epoch)
+		r.block.Open(r.epochs.position.Epoch)
 	}
 	r.workers.started = control.Monotonic()
 	r.epochs.opened = r.workers.started
@@ -107,7 +107,7 @@ func (r *coordinator) start() error {
 
 // watch is the coordinator's life: whatever happens first, until the run is over.
 func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
-	bell := r.listen()
+	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
 	defer refresh.Stop()
 	show := time.NewTicker(200 * time.Millisecond)
@@ -120,7 +120,7 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	}
 	for r.epochs.ended == nil {
 		select {
-		case <-bell:
+		case <-calls:
 			r.look()
 		case e := <-r.workers.launcher.exits:
 			r.died(e)
@@ -137,7 +137,7 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 		case <-show.C:
 			r.show()
 		case <-save:
-			r.hold()
+			r.pause()
 		case <-ctx.Done():
 			r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, context.Cause(ctx))
 		case s := <-signals:
@@ -146,46 +146,46 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
-// listen turns the workers' bell into a channel, until the run stops, which rings
-// for the last time. A ring that nobody has heard yet stands for those after it.
+// listen turns the workers' calls into a channel, until the run stops, which calls
+// for the last time. A call that nobody has heard yet stands for those after it.
 func (r *coordinator) listen() <-chan struct{} {
-	bell := make(chan struct{}, 1)
-	word := &r.world.Futexes[control.FutexCall]
+	calls := make(chan struct{}, 1)
+	word := &r.block.Futexes[control.FutexCall]
 	r.workers.aside.Go(func() {
 		for {
 			seen := atomic.LoadUint32(word)
 			select {
-			case bell <- struct{}{}:
+			case calls <- struct{}{}:
 			default:
 			}
-			if r.world.Stopped() || shm.Wait(word, seen, time.Second) != nil {
+			if r.block.Stopped() || shm.Wait(word, seen, time.Second) != nil {
 				return
 			}
 		}
 	})
-	return bell
+	return calls
 }
 
-// look answers the bell: a worker has nothing to do, waits, or has failed.
+// look answers a call: a worker has nothing to do, waits, or has failed.
 func (r *coordinator) look() {
 	if err := r.diverged(); err != nil {
 		r.epochs.ended = err
 		return
 	}
 	if r.saver.paused && r.quiet() {
-		r.saveHeld()
+		r.savePaused()
 	}
 	if r.epochs.opened != 0 && r.complete() {
-		r.gate()
+		r.endEpoch()
 	}
 }
 
 // diverged is the error of the first rank whose loss was not finite.
 func (r *task) diverged() error {
 	for rank := range r.job.Workers {
-		if step := r.world.Rank(rank, control.RankFailStep); step != 0 {
-			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.world.Rank(rank, control.RankFailLoss)),
-				LR: floatOf(r.world.Rank(rank, control.RankFailRate))}
+		if step := r.block.Rank(rank, control.RankFailStep); step != 0 {
+			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.block.Rank(rank, control.RankFailLoss)),
+				LR: floatOf(r.block.Rank(rank, control.RankFailRate))}
 			return fmt.Errorf("%w: worker %d: %w; try a lower --lr (%s)", config.ErrDiverged, rank, e, r.lastGood())
 		}
 	}
@@ -203,10 +203,10 @@ func (r *task) lastGood() string {
 // complete tells whether the open epoch is: every chunk done or lost, and in
 // barrier mode the last average taken.
 func (r *task) complete() bool {
-	if left, _, _, _ := r.world.Progress(); left > 0 {
+	if left, _, _, _ := r.block.Progress(); left > 0 {
 		return false
 	}
-	return !r.world.Plan.Barrier || r.roundDone(r.world.Plan.Rounds-1)
+	return !r.block.Plan.Barrier || r.roundDone(r.block.Plan.Rounds-1)
 }
 
 func (r *reporter) event(format string, args ...any) {

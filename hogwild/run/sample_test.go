@@ -6,8 +6,8 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// Workers that do nothing but wait are as many updates late as there are others; one
-// alone, and the replica of a barrier mode, are never late.
+// Workers that do nothing but wait are stale by as many updates as there are others; one
+// alone, and the replica of a barrier mode, are never stale.
 func TestStalenessOfRuns(t *testing.T) {
 	inFull(t)
 	for _, c := range []struct {

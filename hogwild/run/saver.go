@@ -20,17 +20,17 @@ func (r *coordinator) copyRun() error {
 	return nil
 }
 
-// capture copies the mirror into the snapshot.
+// capture copies the host copy into the snapshot.
 func (r *coordinator) capture() {
 	r.saver.copy.Config, r.saver.copy.Meta, r.saver.copy.Mean, r.saver.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.epochs.position
 	r.saver.copy.Pos.Seconds = r.seconds(control.Monotonic())
 	r.saver.copy.Pos.History = slices.Clone(r.epochs.position.History)
-	r.saver.copy.Capture(r.mem, r.world)
+	r.saver.copy.Capture(r.mem, r.block)
 }
 
-// hold asks the workers to wait before their next chunk, so that the run can be
+// pause asks the workers to wait before their next chunk, so that the run can be
 // copied within an epoch.
-func (r *coordinator) hold() {
+func (r *coordinator) pause() {
 	if r.epochs.opened == 0 || r.saver.paused {
 		return
 	}
@@ -39,31 +39,31 @@ func (r *coordinator) hold() {
 		return
 	}
 	r.saver.paused = true
-	r.world.Set(control.WordHold, 1)
-	r.world.Tick()
-	r.world.Call() // they may all be waiting already
+	r.block.Set(control.WordPause, 1)
+	r.block.Tick()
+	r.block.Call() // they may all be waiting already
 }
 
-// quiet tells whether nobody is within a chunk. One who is held keeps the others
+// quiet tells whether nobody is within a chunk. One who is paused keeps the others
 // from getting beyond their barrier, so waiting there is quiet too.
 func (r *task) quiet() bool {
-	held := false
+	paused := false
 	for rank := range r.job.Workers {
-		switch r.world.Rank(rank, control.RankState) {
-		case control.StateHeld:
-			held = true
+		switch r.block.Rank(rank, control.RankState) {
+		case control.StatePaused:
+			paused = true
 		case control.StateWaiting, control.StateGone:
 		default:
 			return false
 		}
 	}
-	return held
+	return paused
 }
 
-// saveHeld copies the run, lets the workers go on, and saves the copy.
-func (r *coordinator) saveHeld() {
+// savePaused copies the run, lets the workers go on, and saves the copy.
+func (r *coordinator) savePaused() {
 	switch {
-	case r.complete() || r.saver.busy: // since hold an epoch has come to its end
+	case r.complete() || r.saver.busy: // since the pause an epoch has come to its end
 		r.saver.due = true
 	default:
 		r.within()
@@ -74,11 +74,11 @@ func (r *coordinator) saveHeld() {
 		go func() { r.saver.evaluated <- evaluation{err: r.saver.copy.Save(r.dir, r.params, r.trained)} }()
 	}
 	r.saver.paused = false
-	r.world.Set(control.WordHold, 0)
-	r.world.Tick()
+	r.block.Set(control.WordPause, 0)
+	r.block.Tick()
 }
 
-// Weights on a GPU have a mirror in host memory. It is whole when the run begins, between
+// Weights on a GPU have a copy in host memory. It is whole when the run begins, between
 // epochs and whenever the run is saved, and the weights alone are renewed every two
 // seconds. When the GPU fails it is what is left: nothing can be read back then.
 
@@ -95,28 +95,28 @@ func onDevice(err error) error {
 	return deviceError{err}
 }
 
-// download renews the mirror, all of it. Only while no worker is within a chunk.
-func (r *coordinator) download() error { return r.mirror(r.owner.Download()) }
+// download renews the host copy, all of it. Only while no worker is within a chunk.
+func (r *coordinator) download() error { return r.renewed(r.owner.Download()) }
 
 // refresh renews its weights, while workers train.
-func (r *coordinator) refresh() error { return r.mirror(r.owner.Refresh()) }
+func (r *coordinator) refresh() error { return r.renewed(r.owner.Refresh()) }
 
-// mirror notes when the mirror was renewed.
-func (r *coordinator) mirror(err error) error {
+// renewed notes when the host copy was renewed.
+func (r *coordinator) renewed(err error) error {
 	if err == nil {
 		r.saver.copied = time.Now()
 	}
 	return onDevice(err)
 }
 
-// saveMirror saves the weights of the mirror. A snapshot that is there stays, for it is
+// saveHostCopy saves the weights of the host copy. A snapshot that is there stays, for it is
 // exact and these are of some moment within an epoch: the run resumes from it. Where there
 // is none they make one, that begins the epoch again.
-func (r *coordinator) saveMirror() error {
+func (r *coordinator) saveHostCopy() error {
 	r.epochs.position.Within, r.epochs.position.Round = false, 0
 	r.capture()
 	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the mirror in host memory is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
+		return fmt.Errorf("weight %d of the copy in host memory is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
 	}
 	what, save := "the run resumes from the snapshot before", r.saver.copy.SaveWeights
 	if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err != nil {

@@ -28,19 +28,32 @@ type serial struct {
 	steps int
 }
 
-// serially trains c.Model with batches of c.Batch and returns the weights.
-func serially(t *testing.T, c config.Config) []float32 {
+// trainingSet is what a run of c trains on, until the test ends.
+func trainingSet(t *testing.T, c config.Config) *data.Set {
 	t.Helper()
 	train, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer train.Close()
-	defer test.Close()
+	t.Cleanup(func() { train.Close(); test.Close() })
+	return train
+}
+
+// begun is what a run of c begins with: its training set, and its plain model.
+func begun(t *testing.T, c config.Config) (*data.Set, model.Model) {
+	t.Helper()
+	train := trainingSet(t, c)
 	m, err := model.New(c.ModelOptions(), train.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return train, m
+}
+
+// serially trains c.Model with batches of c.Batch and returns the weights.
+func serially(t *testing.T, c config.Config) []float32 {
+	t.Helper()
+	train, m := begun(t, c)
 	s := &serial{c: c, set: train, model: m}
 	for _, p := range m.Params() {
 		for range p.Len() {
@@ -172,8 +185,9 @@ func addTo(w []float32, a float32, g model.Gradient) {
 	}
 }
 
-// sparseFile writes two classes that a few of many features tell apart.
-func sparseFile(t *testing.T) string {
+// sparseFile writes two classes that a few of many features tell apart, all values multiplied
+// by scale.
+func sparseFile(t *testing.T, scale float64) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 7))
 	var text strings.Builder
@@ -182,7 +196,7 @@ func sparseFile(t *testing.T) string {
 		fmt.Fprint(&text, 2*class-1)
 		for j := 1; j <= 60; j++ {
 			if r.Float64() < 0.1+0.2*float64(class*(j%2)) {
-				fmt.Fprintf(&text, " %d:%.3f", j, r.NormFloat64()+float64(class))
+				fmt.Fprintf(&text, " %d:%.5f", j, scale*(r.NormFloat64()+float64(class)))
 			}
 		}
 		text.WriteByte('\n')
@@ -228,8 +242,10 @@ func TestOneWorkerIsSerial(t *testing.T) {
 		{"mlp adam cosine", func(c *config.Config) {
 			c.Model, c.Limit, c.Optimizer, c.Schedule, c.LR = "mlp:32", 1920, "adam", "cosine", 1e-3
 		}},
-		{"sparse logistic batch 1 l2", func(c *config.Config) { c.Data, c.Model, c.Batch, c.L2 = sparseFile(t), "logistic", 1, 1e-3 }},
-		{"sparse logistic adam", func(c *config.Config) { c.Data, c.Model, c.Batch, c.Optimizer = sparseFile(t), "logistic", 5, "adam" }},
+		{"sparse logistic batch 1 l2", func(c *config.Config) { c.Data, c.Model, c.Batch, c.L2 = sparseFile(t, 1), "logistic", 1, 1e-3 }},
+		{"sparse logistic adam", func(c *config.Config) {
+			c.Data, c.Model, c.Batch, c.Optimizer = sparseFile(t, 1), "logistic", 5, "adam"
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config := quick(t)

@@ -13,7 +13,7 @@ import (
 func TestCutRuns(t *testing.T) {
 	run := func(workers, batch int) float64 {
 		c := quick(t)
-		c.Data, c.Model, c.Workers, c.Batch = "made:dblife:0.01", "cut:10", workers, batch
+		c.Data, c.Model, c.Workers, c.Batch = "synth:dblife:0.01", "cut:10", workers, batch
 		c.Epochs, c.LR, c.Schedule = 6, 0.05*float64(batch), "linear"
 		r := train(t, c)
 		if r.TestRMSE != nil || r.TestAccuracy != nil {
@@ -28,7 +28,7 @@ func TestCutRuns(t *testing.T) {
 		}
 	}
 	c := quick(t)
-	c.Data, c.Model, c.Optimizer = "made:dblife:0.01", "cut", "adam"
+	c.Data, c.Model, c.Optimizer = "synth:dblife:0.01", "cut", "adam"
 	if _, err := try(t, c); !errors.Is(err, config.ErrUsage) {
 		t.Errorf("cut with adam: %v", err)
 	}

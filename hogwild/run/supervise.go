@@ -11,11 +11,11 @@ import (
 )
 
 func (r *coordinator) spawn(rank int) error {
-	r.world.SetRank(rank, control.RankState, control.StateStarting)
-	p, err := r.workers.launcher.start(rank, []*os.File{r.world.Seg.File(), r.mem.Seg.File(), r.train.File()})
+	r.block.SetRank(rank, control.RankState, control.StateStarting)
+	p, err := r.workers.launcher.start(rank, []*os.File{r.block.Seg.File(), r.mem.Seg.File(), r.train.File()})
 	if err == nil {
 		r.workers.processes[rank] = p
-		r.world.SetRank(rank, control.RankPID, uint64(p.pid()))
+		r.block.SetRank(rank, control.RankPID, uint64(p.pid()))
 	}
 	return err
 }
@@ -29,7 +29,7 @@ func (r *coordinator) died(e exit) {
 		return // whoever noticed has stopped all
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
-	if r.world.Rank(e.rank, control.RankBegan) == 0 && !e.killed {
+	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.killed {
 		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
 		return
 	}
@@ -37,13 +37,13 @@ func (r *coordinator) died(e exit) {
 		r.workers.restarts[e.rank]++
 		r.epochs.position.Restarts++
 		r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
-		r.world.SetRank(e.rank, control.RankState, control.StateRestarting)
+		r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
 		wait := backOff(r.workers.restarts[e.rank], e.lived)
 		time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
 		return
 	}
 	r.workers.gone[e.rank] = true
-	r.world.SetRank(e.rank, control.RankState, control.StateGone)
+	r.block.SetRank(e.rank, control.RankState, control.StateGone)
 	for _, gone := range r.workers.gone {
 		if !gone {
 			r.report.event("%s: not restarted, its limit of %d is reached; the others go on", who, r.job.MaxRestarts)
@@ -66,8 +66,8 @@ func backOff(n int, lived time.Duration) time.Duration {
 // carry does what a rank that is gone would leave undone: in barrier mode the
 // coordinator meets and averages in its place. What only it may train is lost.
 func (r *coordinator) carry(rank int) {
-	r.world.GiveUp(rank)
-	if !r.world.Plan.Barrier {
+	r.block.GiveUp(rank)
+	if !r.block.Plan.Barrier {
 		return
 	}
 	d, err := r.owner.Device(rank)
@@ -75,10 +75,10 @@ func (r *coordinator) carry(rank int) {
 		r.epochs.ended = err
 		return
 	}
-	standIn := &worker{rank: rank, world: r.world, device: d, idle: true}
+	standIn := &worker{rank: rank, block: r.block, device: d, idle: true}
 	r.workers.aside.Go(func() {
 		if err := standIn.rounds(); !errors.Is(err, control.ErrStopped) {
-			r.world.Stop() // without this rank the others would wait for ever
+			r.block.Stop() // without this rank the others would wait for ever
 		}
 	})
 }
@@ -87,7 +87,7 @@ func (r *coordinator) carry(rank int) {
 // returns nobody but the caller looks at the shared memory any more.
 func (r *coordinator) halt() {
 	defer r.workers.aside.Wait()
-	r.world.Stop()
+	r.block.Stop()
 	deadline := time.After(10 * time.Second)
 	for slices.ContainsFunc(r.workers.processes, func(p *process) bool { return p != nil }) {
 		select {
@@ -108,5 +108,5 @@ func (r *coordinator) halt() {
 func (r *task) release(rank int) {
 	r.mem.FreeLocks(rank)
 	r.mem.PassTicket(rank)
-	r.world.Release(rank)
+	r.block.Release(rank)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 	"hogwild/shm"
@@ -30,18 +31,11 @@ type trial struct {
 	t      *testing.T
 	c      config.Config
 	before []string
-	world  *control.Block // the test's own mapping; nil once the run is waited for
+	block  *control.Block // the test's own mapping; nil once the run is waited for
 	stop   context.CancelFunc
 	done   chan struct{}
 	result rundir.Result
 	err    error
-}
-
-// defaults are the defaults, with the batch that dense data have.
-func defaults() config.Config {
-	c := config.Default()
-	c.Batch = 64
-	return c
 }
 
 // inFull skips a test of many runs when tests are to be short, as under the race
@@ -55,7 +49,7 @@ func inFull(t *testing.T) {
 
 // quick is a run of half a second at most, whose steps are those of the textbook.
 func quick(t *testing.T) config.Config {
-	c := defaults()
+	c := configtest.Dense()
 	c.Data, c.Workers, c.Epochs, c.LR, c.Run = "digits:2000", 1, 3, 0.1, t.TempDir()
 	c.Center, c.BiasStep, c.LRCap = "off", "1", "off"
 	return c
@@ -94,8 +88,8 @@ func start(t *testing.T, c config.Config) *trial {
 		<-r.done
 	})
 	await(t, "the control block", func() bool {
-		r.world = worldOf(os.Getpid())
-		return r.world != nil || ended(r.done)
+		r.block = blockOf(os.Getpid())
+		return r.block != nil || ended(r.done)
 	})
 	return r
 }
@@ -105,11 +99,11 @@ func (r *trial) wait() (rundir.Result, error) {
 	r.t.Helper()
 	await(r.t, "the end of the run", func() bool { return ended(r.done) })
 	r.stop()
-	if r.world != nil {
-		if err := r.world.Seg.Close(); err != nil {
+	if r.block != nil {
+		if err := r.block.Seg.Close(); err != nil {
 			r.t.Error(err)
 		}
-		r.world = nil
+		r.block = nil
 	}
 	left(r.t, r.before)
 	return r.result, r.err
@@ -120,11 +114,11 @@ func (r *trial) wait() (rundir.Result, error) {
 func (r *trial) reach(epoch uint64, examples int) {
 	r.t.Helper()
 	await(r.t, fmt.Sprintf("%d examples of epoch %d", examples, epoch), func() bool {
-		if r.world == nil || ended(r.done) {
+		if r.block == nil || ended(r.done) {
 			r.t.Fatalf("the run is over: %v", r.err)
 		}
-		now := r.world.Get(control.WordEpoch)
-		_, done, _, _ := r.world.Progress()
+		now := r.block.Get(control.WordEpoch)
+		_, done, _, _ := r.block.Progress()
 		return now > epoch || now == epoch && done >= examples
 	})
 }
@@ -133,8 +127,8 @@ func (r *trial) reach(epoch uint64, examples int) {
 func (r *trial) pid(rank int) (pid int) {
 	r.t.Helper()
 	await(r.t, fmt.Sprintf("worker %d", rank), func() bool {
-		pid = int(r.world.Rank(rank, control.RankPID))
-		state := r.world.Rank(rank, control.RankState)
+		pid = int(r.block.Rank(rank, control.RankPID))
+		state := r.block.Rank(rank, control.RankState)
 		return state != control.StateStarting && state != control.StateRestarting && shm.Alive(pid)
 	})
 	return pid
@@ -159,12 +153,12 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// worldOf maps the control block of the run that a process coordinates; nil if
+// blockOf maps the control block of the run that a process coordinates; nil if
 // there is none, or none yet.
-func worldOf(pid int) *control.Block {
+func blockOf(pid int) *control.Block {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, link := range links {
-		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:hogwild-world") {
+		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:hogwild-control") {
 			continue
 		}
 		f, err := os.OpenFile(link, os.O_RDWR, 0)
@@ -207,7 +201,7 @@ func belongings(t *testing.T) []string {
 		}
 	}
 	for stack := range strings.SplitSeq(stacks(), "\n\n") {
-		if strings.Contains(stack, "hogwild.(*coordinator)") || strings.Contains(stack, "hogwild.(*worker)") {
+		if strings.Contains(stack, "run.(*coordinator)") || strings.Contains(stack, "run.(*worker)") {
 			all = append(all, stack)
 		}
 	}

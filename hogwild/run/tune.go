@@ -191,8 +191,8 @@ func (t *tuner) try(lr, momentum float64) error {
 	r := newCoordinator(c, Options{Signals: t.data.options.Signals})
 	r.train, r.test, r.lent = t.data.train, t.data.test, true
 	result, err := r.run(t.ctx)
-	tr := Trial{LR: lr, Momentum: momentum, Loss: r.epochs.late, Seconds: result.Seconds}
-	if errors.Is(err, config.ErrDiverged) || math.IsNaN(r.epochs.late) {
+	tr := Trial{LR: lr, Momentum: momentum, Loss: r.epochs.secondHalf, Seconds: result.Seconds}
+	if errors.Is(err, config.ErrDiverged) || math.IsNaN(r.epochs.secondHalf) {
 		tr.Loss, err = math.Inf(1), nil
 	}
 	if err != nil {
@@ -214,13 +214,13 @@ func (t *tuner) momentum(tr Trial) string {
 	return fmt.Sprintf("  momentum %-5g", tr.Momentum)
 }
 
-// lateLoss is the mean loss of the second half of the open epoch, all of which is done.
-func (r *task) lateLoss() float64 {
-	p, epoch := &r.world.Plan, int(r.world.Get(control.WordEpoch))-1
+// secondHalfLoss is the mean loss of the second half of the open epoch, all of which is done.
+func (r *task) secondHalfLoss() float64 {
+	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
 	sum, n := 0.0, 0
 	for i := range p.Chunks() {
 		c := p.At(epoch, i)
-		state, loss := r.world.Chunk(i)
+		state, loss := r.block.Chunk(i)
 		if state == control.ChunkDone && c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2) {
 			sum, n = sum+loss, n+c.Count
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/internal/check"
 )
 
 // TestTune: the learning rate that tuning finds does not diverge, and trains further
@@ -33,10 +35,10 @@ func TestTune(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
 			var text bytes.Buffer
-			settings := defaults()
+			settings := configtest.Dense()
 			settings.Data, settings.Workers, settings.Epochs = c.data, 2, 3
 			if c.edit(&settings); !strings.HasPrefix(c.data, "digits") {
-				settings.Data = realData(t, c.data)
+				settings.Data = check.Data(t, c.data)
 			}
 			before := belongings(t)
 			tuned, trials, err := Tune(t.Context(), settings, Options{Progress: &text})

@@ -44,10 +44,10 @@ func WorkerMain() int {
 // reports. It does not know where the weights are.
 type worker struct {
 	rank    int
-	world   *control.Block
+	block   *control.Block
 	device  device.Device
 	chunks  []plan.Chunk // in hand
-	delayed bool         // updates are held back
+	delayed bool         // updates are kept back
 	idle    bool         // meets and averages in the place of a rank that is gone; trains nothing
 }
 
@@ -57,11 +57,11 @@ func joinRun() (*worker, *control.Header, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s=%q: workers are started by hogwild train", rankVariable, os.Getenv(rankVariable))
 	}
-	seg, err := mapInherited(worldFD, "world", true)
+	seg, err := mapInherited(controlFD, "control", true)
 	if err != nil {
 		return nil, nil, err
 	}
-	world, header, err := control.Open(seg)
+	block, header, err := control.Open(seg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +86,7 @@ func joinRun() (*worker, *control.Header, error) {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
 	}
 	device, err := joinDevice(&header, rank, m, set)
-	return &worker{rank: rank, world: world, device: device, delayed: header.Job.Mode.Kind == config.Delayed}, &header, err
+	return &worker{rank: rank, block: block, device: device, delayed: header.Job.Mode.Kind == config.Delayed}, &header, err
 }
 
 // joinDevice makes the device of a rank, where the configuration says.
@@ -140,21 +140,21 @@ func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
 
 // live is a worker's life: until the run stops or its numbers diverge.
 func (w *worker) live() error {
-	cpu.Pin(w.rank, w.world.Plan.Workers)
-	w.world.SetRank(w.rank, control.RankPID, uint64(os.Getpid()))
-	if w.world.Rank(w.rank, control.RankBegan) == 0 {
-		w.world.SetRank(w.rank, control.RankBegan, control.Monotonic())
+	cpu.Pin(w.rank, w.block.Plan.Workers)
+	w.block.SetRank(w.rank, control.RankPID, uint64(os.Getpid()))
+	if w.block.Rank(w.rank, control.RankBegan) == 0 {
+		w.block.SetRank(w.rank, control.RankBegan, control.Monotonic())
 	}
-	w.world.SetRank(w.rank, control.RankState, control.StateTraining)
+	w.block.SetRank(w.rank, control.RankState, control.StateTraining)
 	life := w.free
-	if w.world.Plan.Barrier {
+	if w.block.Plan.Barrier {
 		life = w.rounds
 	}
 	err := life()
 	var nan *device.NotFiniteError
 	switch {
 	case errors.As(err, &nan):
-		w.world.Fail(w.rank, nan.Step, nan.Loss, nan.LR)
+		w.block.Fail(w.rank, nan.Step, nan.Loss, nan.LR)
 		err = nil
 	case errors.Is(err, control.ErrStopped):
 		err = nil
@@ -168,24 +168,24 @@ func (w *worker) live() error {
 // free is async mode: chunk after chunk, without waiting for anybody.
 func (w *worker) free() error {
 	for {
-		c, ok := w.world.Next(w.rank)
+		c, ok := w.block.Next(w.rank)
 		if !ok {
-			w.settle()
+			w.drain()
 			var err error
-			if c, err = w.world.Take(w.rank); err != nil {
+			if c, err = w.block.Take(w.rank); err != nil {
 				return err
 			}
 		}
 		w.chunks = append(w.chunks[:0], c)
 		// However much a device wants at once, the others shall find something too, and
 		// all be done at about the same time.
-		fair := w.world.Ahead() / (2 * w.world.Plan.Workers)
+		fair := w.block.Ahead() / (2 * w.block.Plan.Workers)
 		for len(w.chunks) < min(fair, w.device.PreferredChunks()) {
-			i := w.world.Find(w.rank, uint64(c.Epoch+1))
+			i := w.block.Find(w.rank, uint64(c.Epoch+1))
 			if i < 0 {
 				break
 			}
-			w.chunks = append(w.chunks, w.world.Plan.At(c.Epoch, i))
+			w.chunks = append(w.chunks, w.block.Plan.At(c.Epoch, i))
 		}
 		if err := w.train(w.chunks); err != nil {
 			return err
@@ -195,56 +195,56 @@ func (w *worker) free() error {
 
 // train runs chunks and reports them. A worker's first step is timed.
 func (w *worker) train(cs []plan.Chunk) error {
-	defer w.world.Spent(w.rank, control.RankTrained, control.Monotonic())
+	defer w.block.Spent(w.rank, control.RankTrained, control.Monotonic())
 	var first plan.ChunkResult
-	if w.world.Rank(w.rank, control.RankFirst) == 0 && cs[0].Count > 0 {
+	if w.block.Rank(w.rank, control.RankFirst) == 0 && cs[0].Count > 0 {
 		step, rest := cs[0].Split(1)
 		ts, err := w.device.Train([]plan.Chunk{step})
 		if err != nil {
 			return err
 		}
-		w.world.SetRank(w.rank, control.RankFirst, control.Monotonic())
+		w.block.SetRank(w.rank, control.RankFirst, control.Monotonic())
 		first, cs[0] = ts[0], rest
 	}
 	ts, err := w.device.Train(cs)
 	if err != nil {
 		return err
 	}
-	if last := cs[len(cs)-1]; w.delayed && w.world.Last(last) {
-		w.settle() // before the coordinator copies the weights
+	if last := cs[len(cs)-1]; w.delayed && w.block.Last(last) {
+		w.drain() // before the coordinator copies the weights
 	}
-	w.world.SetRank(w.rank, control.RankDone, control.Monotonic())
+	w.block.SetRank(w.rank, control.RankDone, control.Monotonic())
 	for i, c := range cs {
-		w.world.Finish(w.rank, c, first.Plus(ts[i]))
+		w.block.Finish(w.rank, c, first.Plus(ts[i]))
 		first = plan.ChunkResult{}
 	}
 	return nil
 }
 
-// settler is a device that holds updates back: delayed mode.
-type settler interface{ Settle() }
+// drainer is a device that keeps updates back: delayed mode.
+type drainer interface{ Drain() }
 
-// settle has all updates written that the device holds back: before this worker waits,
+// drain has all updates written that the device keeps back: before this worker waits,
 // and when an epoch is complete.
-func (w *worker) settle() {
-	if d, ok := w.device.(settler); ok {
-		d.Settle()
+func (w *worker) drain() {
+	if d, ok := w.device.(drainer); ok {
+		d.Drain()
 	}
 }
 
 // rounds is barrier mode: all ranks in step, epoch after epoch.
 func (w *worker) rounds() error {
 	for done := uint64(0); ; {
-		tick := atomic.LoadUint32(&w.world.Futexes[control.FutexTick])
-		if err := w.world.MayRun(w.rank); err != nil {
+		tick := atomic.LoadUint32(&w.block.Futexes[control.FutexTick])
+		if err := w.block.MayRun(w.rank); err != nil {
 			return err
 		}
-		epoch := w.world.Get(control.WordEpoch)
+		epoch := w.block.Get(control.WordEpoch)
 		if epoch == done {
-			w.world.Await(w.rank, tick)
+			w.block.Await(w.rank, tick)
 			continue
 		}
-		for r := int(w.world.Get(control.WordRound)); r < w.world.Plan.Rounds; r++ {
+		for r := int(w.block.Get(control.WordRound)); r < w.block.Plan.Rounds; r++ {
 			if err := w.round(epoch, r); err != nil {
 				return err
 			}
@@ -259,8 +259,8 @@ func (w *worker) rounds() error {
 // the average can leave a trace: a common step of gradients, or an average of
 // optimizer states, is then taken twice on a part of one slice.
 func (w *worker) round(epoch uint64, round int) error {
-	trained, averaged := w.world.Tickets(epoch, round)
-	if w.world.Barrier.Arrived(w.rank) < trained && !w.idle {
+	trained, averaged := w.block.Tickets(epoch, round)
+	if w.block.Barrier.Arrived(w.rank) < trained && !w.idle {
 		if err := w.trainRound(epoch, round); err != nil {
 			return err
 		}
@@ -268,8 +268,8 @@ func (w *worker) round(epoch uint64, round int) error {
 	if err := w.meet(trained); err != nil {
 		return err
 	}
-	if w.world.Barrier.Arrived(w.rank) < averaged {
-		if err := w.device.Average(w.world.Round(epoch, round)); err != nil {
+	if w.block.Barrier.Arrived(w.rank) < averaged {
+		if err := w.device.Average(w.block.Round(epoch, round)); err != nil {
 			return err
 		}
 	}
@@ -278,20 +278,20 @@ func (w *worker) round(epoch uint64, round int) error {
 
 // trainRound trains this rank's chunks of a round.
 func (w *worker) trainRound(epoch uint64, round int) error {
-	from, to := w.world.Plan.Round(w.rank, round)
-	if state, _ := w.world.Chunk(from); state != control.ChunkDone {
+	from, to := w.block.Plan.Round(w.rank, round)
+	if state, _ := w.block.Chunk(from); state != control.ChunkDone {
 		if err := w.device.Pull(); err != nil {
 			return err
 		}
 	}
 	for i := from; i < to; {
-		if err := w.world.MayRun(w.rank); err != nil {
+		if err := w.block.MayRun(w.rank); err != nil {
 			return err
 		}
 		w.chunks = w.chunks[:0]
 		for ; i < to && len(w.chunks) < w.device.PreferredChunks(); i++ {
-			if w.world.Claim(w.rank, epoch, i) {
-				w.chunks = append(w.chunks, w.world.Plan.At(int(epoch-1), i))
+			if w.block.Claim(w.rank, epoch, i) {
+				w.chunks = append(w.chunks, w.block.Plan.At(int(epoch-1), i))
 			}
 		}
 		if len(w.chunks) == 0 {
@@ -306,14 +306,14 @@ func (w *worker) trainRound(epoch uint64, round int) error {
 
 // meet waits for all ranks; stopping ends the wait.
 func (w *worker) meet(ticket uint64) error {
-	defer w.world.Spent(w.rank, control.RankWaited, control.Monotonic())
-	w.world.SetRank(w.rank, control.RankState, control.StateWaiting)
-	err := w.world.Barrier.Meet(w.rank, ticket, func(int) error {
-		if w.world.Stopped() {
+	defer w.block.Spent(w.rank, control.RankWaited, control.Monotonic())
+	w.block.SetRank(w.rank, control.RankState, control.StateWaiting)
+	err := w.block.Barrier.Meet(w.rank, ticket, func(int) error {
+		if w.block.Stopped() {
 			return control.ErrStopped
 		}
 		return nil
 	})
-	w.world.SetRank(w.rank, control.RankState, control.StateTraining)
+	w.block.SetRank(w.rank, control.RankState, control.StateTraining)
 	return err
 }

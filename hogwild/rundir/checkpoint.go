@@ -74,7 +74,7 @@ type Snapshot struct {
 	state  []float32
 	steps  []uint64
 	slots  []float32 // nil unless needed
-	chunks []uint64  // nil at the gate between epochs
+	chunks []uint64  // nil between epochs
 }
 
 // Capture copies the weights and what belongs to them. Only while no worker is

@@ -18,28 +18,28 @@ func TestMetricsLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(err error) {
+	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(m.Second(Status{Epoch: 1, Epochs: 2, Examples: 100, Total: 200, Rate: 50, Workers: []WorkerStatus{{Rank: 1, PID: 7, State: "training", Rate: math.Inf(1)}}}))
-	check(m.Epoch(EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5, TestAccuracy: &accuracy}))
-	check(m.Close())
+	must(m.Second(Status{Epoch: 1, Epochs: 2, Examples: 100, Total: 200, Rate: 50, Workers: []WorkerStatus{{Rank: 1, PID: 7, State: "training", Rate: math.Inf(1)}}}))
+	must(m.Epoch(EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5, TestAccuracy: &accuracy}))
+	must(m.Close())
 	whole := readLines(t, run)
 
 	// The process ends in the middle of a line; the run is resumed and diverges.
 	path := filepath.Join(run, "metrics.jsonl")
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	check(err)
+	must(err)
 	f.WriteString(`{"kind":"second","epo`)
 	f.Close()
 	m, err = OpenMetrics(run, true)
-	check(err)
-	check(m.Epoch(EpochResult{Epoch: 2, TrainLoss: nan, TestLoss: math.Inf(1), TestRMSE: &nan}))
-	check(m.Second(Status{Rate: nan}))
-	check(m.Close())
+	must(err)
+	must(m.Epoch(EpochResult{Epoch: 2, TrainLoss: nan, TestLoss: math.Inf(1), TestRMSE: &nan}))
+	must(m.Second(Status{Rate: nan}))
+	must(m.Close())
 
 	want := append(whole,
 		map[string]any{"kind": "epoch", "epoch": 2., "seconds": 0., "examples": 0., "lr": 0., "train_loss": nil, "test_loss": nil, "test_rmse": nil},
@@ -53,8 +53,8 @@ func TestMetricsLines(t *testing.T) {
 
 	// A new run in the same folder begins anew.
 	m, err = OpenMetrics(run, false)
-	check(err)
-	check(m.Close())
+	must(err)
+	must(m.Close())
 	if lines := readLines(t, run); len(lines) > 0 {
 		t.Errorf("%v", lines)
 	}

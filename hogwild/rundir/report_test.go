@@ -3,39 +3,14 @@ package rundir
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/control"
+	"hogwild/internal/check"
 )
-
-var update = flag.Bool("update", false, "renew the golden files in testdata")
-
-// golden compares text with a file in testdata, which go test -update renews.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: go test -update makes it", err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s differs; go test -update renews it\n%s", path, d)
-	}
-}
 
 func results() map[string]Result {
 	accuracy, rmse, r2, nan := 0.91234, 4.48123, 0.71299, math.NaN()
@@ -67,7 +42,7 @@ func TestReportText(t *testing.T) {
 		if err := r.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "report-"+name+".golden", b.String())
+		check.Golden(t, "report-"+name+".golden", b.String())
 	}
 }
 
@@ -78,7 +53,7 @@ func TestReportJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "lost" { // null would come back as 0
-			golden(t, "report-lost.json.golden", b.String())
+			check.Golden(t, "report-lost.json.golden", b.String())
 			continue
 		}
 		var back Result

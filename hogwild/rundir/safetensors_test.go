@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/check"
 )
 
 // someTensors has every type, odd lengths, a single number and an empty array, in
@@ -243,33 +244,7 @@ func checkOnlyFile(t *testing.T, folder, path string) {
 // python runs a script with safetensors and numpy.
 func python(t *testing.T, script string, args ...string) []byte {
 	t.Helper()
-	return pythonWith(t, "safetensors, numpy", script, args...)
-}
-
-// pythonWith runs a script if $HOGWILD_PYTHON, else the machine's python3, has the modules.
-// The variable is a promise that it has.
-func pythonWith(t *testing.T, modules, script string, args ...string) []byte {
-	t.Helper()
-	python, promised := os.LookupEnv("HOGWILD_PYTHON")
-	if !promised {
-		python = "python3"
-	}
-	if out, err := exec.Command(python, "-c", "import "+modules).CombinedOutput(); err != nil {
-		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		complain := t.Skipf
-		if promised {
-			complain = t.Fatalf
-		}
-		complain("needs %s with %s: %v: %s", python, modules, err, lines[len(lines)-1])
-	}
-	var said bytes.Buffer
-	cmd := exec.Command(python, append([]string{"-c", script}, args...)...)
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s%s", err, out, &said)
-	}
-	return out
+	return check.Python(t, "safetensors, numpy", script, args...)
 }
 
 func TestPythonReadsOurs(t *testing.T) {

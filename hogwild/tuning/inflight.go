@@ -10,7 +10,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Steps in flight: how many are under way at once, and what a GPU is given when
+// Steps in flight: how many there are at once, and what a GPU is given when
 // nobody says.
 
 // inFlight is how many steps are in flight at once: a step is computed on weights that lack all

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -37,7 +38,7 @@ func TestInFlightOnGPU(t *testing.T) {
 		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			c := defaults()
+			c := configtest.Dense()
 			c.GPU, c.Model, c.Loss, c.Workers = "0", "softmax", "cross-entropy", 1
 			c.Batch = 0
 			x.edit(&c)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -35,7 +36,7 @@ func TestDensePeriod(t *testing.T) {
 		{"many perceptrons", func(c *Job) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
 		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.Config.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
 	} {
-		cfg := AsAsked(defaults())
+		cfg := AsAsked(configtest.Dense())
 		cfg.Workers, cfg.Model = 2, "softmax"
 		c.edit(cfg)
 		if got := densePeriod(&cfg.Config, model.Spec{Name: cfg.Model}, Facts{Kind: c.kind, Weights: c.size}, cfg.Tuning); got != c.want {
@@ -63,7 +64,7 @@ func TestSparsePeriod(t *testing.T) {
 		{"words, within the limit", 2, 60, 89528, 60},
 		{"words, too few steps for a merge of all", 2, 40, 89528, 1},
 	} {
-		cfg := defaults()
+		cfg := configtest.Dense()
 		cfg.Workers = c.workers
 		if got := sparsePeriod(&cfg, c.size, c.hold); got != c.want {
 			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
@@ -90,7 +91,7 @@ func TestMergeText(t *testing.T) {
 		{"sync", "", "auto", 1, 1, ""},
 		{"locked", "", "auto", 1, 1, ""},
 	} {
-		j := Job{Config: defaults(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
+		j := Job{Config: configtest.Dense(), Tuning: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
 		j.Mode, j.GPU, j.Config.MergeEvery = config.MustMode(c.mode), c.gpu, c.told
 		if got := j.MergeText(); got != c.want {
 			t.Errorf("%+v: %q", c, got)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -154,10 +155,10 @@ func TestChoose(t *testing.T) {
 		{"nothing known", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := defaults()
+			config := configtest.Dense()
 			config.Workers, config.Data = 2, "digits:1000"
 			c.edit(&config)
-			l := chosen(t, config)
+			l := tuningOf(t, config)
 			if !c.check(l) {
 				t.Errorf("the tuning is %+v", l)
 			}
@@ -169,7 +170,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func chosen(t *testing.T, c config.Config) Tuning {
+func tuningOf(t *testing.T, c config.Config) Tuning {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
 	if err != nil {

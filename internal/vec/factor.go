@@ -2,8 +2,6 @@ package vec
 
 import (
 	"fmt"
-	"math"
-	"sync/atomic"
 )
 
 // Factors is a matrix in factors: one row of K numbers for each of its rows and
@@ -15,6 +13,10 @@ type Factors struct {
 	W    []float32 // nodes x K
 	Bias []float32 // one a node; nil: there are none
 	Mean float32
+
+	nodes int      // rows of W: a division takes as long as half a step
+	one   [1]int32 // the entry of Write
+	ends  *ends    // of WriteAtomic
 }
 
 // Row is the factors of a node.
@@ -85,39 +87,53 @@ func (f *Factors) Write(row int32, idx []uint32, y, coef []float32, s FactorRate
 	f.check(idx, y)
 	coef = coef[:Coefs(f.K)]
 	if !f.plain() {
-		rows := [1]int32{row}
-		f.stepsFast(rows[:], idx, y, s, writes, &coef[0])
+		f.one[0] = row
+		f.stepsFast(f.one[:], idx, y, s, writes, &coef[0])
 		return
 	}
 	f.step(idx[2*row], idx[2*row+1], coef[0], coef[1:1+f.K], coef[1+f.K:], s)
 }
 
-// WriteAtomic is Write to the bits of the factors and of the biases, unless those are nil:
-// each number by one compare-and-swap.
+// WriteAtomic is Write to the bits of the factors and of the biases, unless those are nil,
+// by compare-and-swap: the step is taken on a copy of the two nodes, by the same loop.
 func (f *Factors) WriteAtomic(w, bias []uint32, u, v uint32, coef []float32, s FactorRate) {
-	fused, a := !f.plain(), float32(s.Rate*coef[0])
-	move := func(node uint32, others []float32) {
-		row := w[int(node)*f.K:][:f.K]
-		for c, other := range others {
-			for done := false; !done; {
-				was := atomic.LoadUint32(&row[c])
-				x := float32(s.Keep * math.Float32frombits(was))
-				if fused {
-					x = fma32(a, other, x)
-				} else {
-					x += float32(a * other)
-				}
-				done = atomic.CompareAndSwapUint32(&row[c], was, math.Float32bits(x))
-			}
-		}
-		for done := bias == nil; !done; {
-			was := atomic.LoadUint32(&bias[node])
-			done = atomic.CompareAndSwapUint32(&bias[node], was, math.Float32bits(math.Float32frombits(was)+a))
+	k := f.K
+	if f.ends == nil {
+		f.ends = &ends{was: make([]float32, 2*(k+1)), to: Factors{K: k, W: make([]float32, 2*k)}, bias: make([]float32, 2)}
+	}
+	e := f.ends
+	if e.to.Bias = nil; bias != nil {
+		e.to.Bias = e.bias
+	}
+	for i, node := range [2]uint32{u, v} {
+		load(e.to.W[i*k:(i+1)*k], w[int(node)*k:])
+		if bias != nil {
+			load(e.bias[i:i+1], bias[node:])
 		}
 	}
-	move(u, coef[1+f.K:][:f.K])
-	move(v, coef[1:][:f.K])
+	copy(e.was, e.to.W)
+	copy(e.was[2*k:], e.bias)
+	e.to.Write(0, pair[:], pair0[:], coef, s)
+	for i, node := range [2]uint32{u, v} {
+		ReplaceAtomic(w[int(node)*k:], e.was[i*k:], e.to.W[i*k:(i+1)*k])
+		if bias != nil {
+			ReplaceAtomic(bias[node:], e.was[2*k+i:], e.bias[i:i+1])
+		}
+	}
 }
+
+// ends is a copy of the two nodes of an entry, before a step and after it.
+type ends struct {
+	was  []float32 // both rows, and both biases
+	to   Factors
+	bias []float32
+}
+
+// pair and pair0 are the entry 0, between the nodes 0 and 1.
+var (
+	pair  = [2]uint32{0, 1}
+	pair0 [1]float32
+)
 
 // plain tells whether the steps are taken in plain Go.
 func (f *Factors) plain() bool { return use[LoopFactor] == Plain || f.K > factorWidest }
@@ -140,7 +156,10 @@ func (f *Factors) step(u, v uint32, e float32, pRead, qRead []float32, s FactorR
 // check refuses entries without an index for each end, and biases that are not one a node.
 func (f *Factors) check(idx []uint32, y []float32) {
 	_ = idx[:2*len(y)]
-	if nodes := len(f.W) / f.K; f.Bias != nil && len(f.Bias) != nodes {
-		panic(fmt.Sprintf("vec: %d biases for %d nodes", len(f.Bias), nodes))
+	if f.nodes*f.K != len(f.W) {
+		f.nodes = len(f.W) / f.K
+	}
+	if f.Bias != nil && len(f.Bias) != f.nodes {
+		panic(fmt.Sprintf("vec: %d biases for %d nodes", len(f.Bias), f.nodes))
 	}
 }

@@ -27,8 +27,16 @@ func fma32(a, b, c float32) float32 {
 	const halfway, below = 1 << 28, 1<<29 - 1 // the bits that a float32 has not
 	product, add := float64(a)*float64(b), float64(c)
 	sum := product + add
+	if math.Float64bits(sum)&below != halfway {
+		return float32(sum)
+	}
+	return rounded(product, add, sum)
+}
+
+// rounded is product + add, rounded once; sum is rounded to a float64, and lies halfway.
+func rounded(product, add, sum float64) float32 {
 	bits := math.Float64bits(sum)
-	if bits&below != halfway || sum-product == add && sum-add == product || math.IsNaN(sum) || math.IsInf(sum, 0) {
+	if sum-product == add && sum-add == product || math.IsNaN(sum) {
 		return float32(sum)
 	}
 	rest := add - (sum - product) // exact, as the larger of the two comes first
@@ -66,6 +74,32 @@ func AxpyAtomic(a float32, x []float32, y []uint32) {
 			if atomic.CompareAndSwapUint32(&y[i], was, math.Float32bits(sum)) {
 				break
 			}
+		}
+	}
+}
+
+// load is a copy of y, each number read whole.
+func load(x []float32, y []uint32) {
+	y = y[:len(x)]
+	for i := range x {
+		x[i] = math.Float32frombits(atomic.LoadUint32(&y[i]))
+	}
+}
+
+// ReplaceAtomic puts to in the place of was, whose bits y had, each number by compare-and-swap; where
+// another number stands by now, the difference is added to that. Where nobody else writes, y
+// becomes to, and no update is lost where others do.
+func ReplaceAtomic(y []uint32, was, to []float32) {
+	y, was = y[:len(to)], was[:len(to)]
+	for i, x := range to {
+		old, x := math.Float32bits(was[i]), math.Float32bits(x)
+		if old == x || atomic.CompareAndSwapUint32(&y[i], old, x) {
+			continue
+		}
+		for done := false; !done; {
+			now := atomic.LoadUint32(&y[i])
+			sum := math.Float32frombits(now) + (to[i] - was[i])
+			done = atomic.CompareAndSwapUint32(&y[i], now, math.Float32bits(sum))
 		}
 	}
 }

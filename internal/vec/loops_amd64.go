@@ -183,9 +183,9 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 		bias = &f.Bias[0]
 	}
 	mask := uint32(1)<<((f.K-1)%16+1) - 1
-	n, loss := loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], len(f.W)/f.K, bias, f.K, mask, f.Mean, s.Keep, s.Rate, int(h), coef)
+	n, loss := loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, mask, f.Mean, s.Keep, s.Rate, int(h), coef)
 	if n < len(rows) {
-		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), len(f.W)/f.K))
+		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), f.nodes))
 	}
 	return loss
 }

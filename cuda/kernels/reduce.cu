@@ -1,19 +1,19 @@
-// fold.cu: what a worker has learnt on a replica of its own goes to the weights of all,
+// reduce.cu: what a worker has learnt on a replica of its own goes to the weights of all,
 // as one addition a weight. The replica is elsewhere (another GPU, host memory); it is
 // copied to this GPU, which has the weights, and back. The next launch of the same
 // worker must come after this one.
 //
-//	fold_take   first = out                          the weights, as the replica begins
-//	fold_give   out += lr[0] (w - first)             what it has learnt since
+//	reduce_begin   first = out                          the weights, as the replica begins
+//	reduce_end     out += lr[0] (w - first)             what it has learnt since
 //
 // Nobody else sees w and first. To out others add meanwhile.
 //
-// A step on the replica is late by all that others have written to the weights since it
+// A step on the replica is stale by all that others have written to the weights since it
 // began: samples are of that, as many as a launch of its steps would have taken.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory, no
 // scratch. Left out: vectors of four floats, as the copies between the GPUs take longer.
-#include "turn.h"
+#include "guard.h"
 
 // each calls f for the weights that fall to this thread.
 template <class F> __device__ inline void each(const F& f) {
@@ -29,13 +29,13 @@ __device__ inline u64 updates_of_others() {
 
 __device__ inline bool speaks() { return cta() == 0 && thread() == 0; }
 
-extern "C" __global__ void __launch_bounds__(THREADS) fold_take(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS) reduce_begin(const Job* from) {
   read_job(job, from);
   if (speaks()) *job.updates = updates_of_others();
   each([](i64 i) INLINE { job.first.store(i, job.out.load(i)); });
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) fold_give(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS) reduce_end(const Job* from) {
   read_job(job, from);
   const float share = job.lr[0];
   each([&](i64 i) INLINE {

@@ -11,9 +11,9 @@ import (
 	"gorgonia.org/cu"
 )
 
-// TestProbesRun: each probe runs and comes to a number; how fast, only a GPU says.
-func TestProbesRun(t *testing.T) {
-	p, err := Probe(0, true)
+// TestMicrobenchRuns: each case comes to a number; how fast, only a GPU says.
+func TestMicrobenchRuns(t *testing.T) {
+	p, err := MeasureGPU(0, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestProbesRun(t *testing.T) {
 	}
 	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp", "load: latency, memory", "copy: host to GPU", "clock under load"} {
 		if !seen[name] {
-			t.Errorf("there is no probe %q", name)
+			t.Errorf("there is no figure %q", name)
 		}
 	}
 	var text bytes.Buffer
@@ -36,21 +36,21 @@ func TestProbesRun(t *testing.T) {
 	t.Log("\n" + text.String())
 }
 
-// TestProbesAdd holds the probes of additions to what they say they do: so many weights
+// TestMicrobenchAdd holds the kernels of additions to what they say they do: so many weights
 // are added to, equally often.
-func TestProbesAdd(t *testing.T) {
+func TestMicrobenchAdd(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
 		const size = 4096
 		for _, c := range []struct {
 			kernel  string
-			j       probe
+			j       microJob
 			touched int
 		}{
-			{"probe_add", probe{Pieces: 1, Per: 32, Width: 1, Lanes: 1}, 1},
-			{"probe_add", packed(25), 800},
-			{"probe_add_gpu", packed(25), 800},
-			{"probe_add_vector", probe{Pieces: 5, Step: 128, Per: 32, Width: 4, Lanes: 32}, 160},
-			{"probe_add", probe{Pieces: 20, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}, 640},
+			{"micro_add", microJob{Pieces: 1, Per: 32, Width: 1, Lanes: 1}, 1},
+			{"micro_add", packed(25), 800},
+			{"micro_add_gpu", packed(25), 800},
+			{"micro_add_vector", microJob{Pieces: 5, Step: 128, Per: 32, Width: 4, Lanes: 32}, 160},
+			{"micro_add", microJob{Pieces: 20, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}, 640},
 		} {
 			w := put(g, make([]float32, size))
 			c.j.Base, c.j.Out, c.j.Times = w, put(g, make([]uint64, 8)), 5
@@ -66,12 +66,12 @@ func TestProbesAdd(t *testing.T) {
 				}
 			}
 			adds, each := float64(ctas*8*5*accesses)*float64(c.j.Lanes), 1
-			if c.kernel == "probe_add_vector" {
+			if c.kernel == "micro_add_vector" {
 				each = 4 // floats a lane
 			}
 			if sum != adds*float64(each) || touched != c.touched*each {
 				t.Errorf("%s %+v: %g added to %d weights, want %g to %d", c.kernel, c.j, sum, touched, adds*float64(each), c.touched*each)
 			}
 		}
-	}, "probe")
+	}, "micro")
 }

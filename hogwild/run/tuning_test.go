@@ -6,33 +6,24 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 )
 
-func chosen(t *testing.T, c config.Config) tuning.Tuning {
+func tuningOf(t *testing.T, c config.Config) tuning.Tuning {
 	t.Helper()
-	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	defer test.Close()
-	l, err := choose(t, c, set)
+	l, err := choose(t, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func choose(t *testing.T, c config.Config, set *data.Set) (tuning.Tuning, error) {
+func choose(t *testing.T, c config.Config) (tuning.Tuning, error) {
 	t.Helper()
+	set, m := begun(t, c)
 	spec, err := model.Resolve(c.ModelOptions(), set.Meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(c.ModelOptions(), set.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,47 +33,41 @@ func choose(t *testing.T, c config.Config, set *data.Set) (tuning.Tuning, error)
 // TestBiasStep: of short sparse rows the bias's step is lambda of the features; of
 // long ones, and of dense rows, it is 1.
 func TestBiasStep(t *testing.T) {
-	c := defaults()
-	c.Model, c.Loss, c.Workers, c.Data = "logistic", "logistic", 2, sparseFile(t)
-	if l := chosen(t, c); l.BiasStep != 1 || l.Lambda < 1 {
+	c := configtest.Dense()
+	c.Model, c.Loss, c.Workers, c.Data = "logistic", "logistic", 2, sparseFile(t, 1)
+	if l := tuningOf(t, c); l.BiasStep != 1 || l.Lambda < 1 {
 		t.Errorf("rows of length %g: %+v", 3., l)
 	}
-	c.Data = scaledFile(t, .01)
-	l := chosen(t, c)
+	c.Data = sparseFile(t, .01)
+	l := tuningOf(t, c)
 	if !(l.BiasStep > 1e-5 && l.BiasStep < 1e-2) || !(l.Lambda >= l.BiasStep && l.Lambda <= 2*l.BiasStep) {
 		t.Errorf("rows a hundredth as long: %+v; lambda of both together lies between that of one and of two", l)
 	}
-	if c.BiasStep = "0.5"; chosen(t, c).BiasStep != .5 {
+	if c.BiasStep = "0.5"; tuningOf(t, c).BiasStep != .5 {
 		t.Error("a bias step of 0.5 was asked for")
 	}
 	c.BiasStep, c.Bias = "auto", false
-	if l := chosen(t, c); l.BiasStep != 1 {
+	if l := tuningOf(t, c); l.BiasStep != 1 {
 		t.Errorf("no bias, but a step: %+v", l)
 	}
 }
 
-// TestChooseRefuses: what was asked for and cannot be is refused, with a cure.
-func TestChooseRefuses(t *testing.T) {
+// TestTuningRefusals: what was asked for and cannot be is refused, with a cure.
+func TestTuningRefusals(t *testing.T) {
 	for want, edit := range map[string]func(*config.Config){
 		"center on: it is for plain sgd without l1, l2":                      func(c *config.Config) { c.L2 = .1 },
-		"center on: a GPU does not centre sparse rows":                       func(c *config.Config) { c.GPU, c.Data, c.Model, c.Loss = "0", sparseFile(t), "logistic", "logistic" },
+		"center on: a GPU does not centre sparse rows":                       func(c *config.Config) { c.GPU, c.Data, c.Model, c.Loss = "0", sparseFile(t, 1), "logistic", "logistic" },
 		"center on: a model without bias has no constant":                    func(c *config.Config) { c.Bias = false },
 		"bias-step 2: it is for plain sgd on a linear model with a bias;":    func(c *config.Config) { c.Model, c.Center, c.BiasStep = "convnet", "auto", "2" },
 		"center on: the model convnet":                                       func(c *config.Config) { c.Model = "convnet" },
 		"bias-step 0.5: it is for plain sgd on a linear model with a bias":   func(c *config.Config) { c.BiasStep, c.Model = "0.5", "mlp:4" },
 		"bias-step 0.25: it is for plain sgd on a linear model with a bias;": func(c *config.Config) { c.BiasStep, c.Optimizer = "0.25", "adam" },
 	} {
-		c := defaults()
+		c := configtest.Dense()
 		c.Workers, c.Data, c.Model, c.Loss, c.Center = 2, "digits:300", "softmax", "cross-entropy", "on"
 		edit(&c)
-		set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := choose(t, c, set); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {
+		if _, err := choose(t, c); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
-		set.Close()
-		test.Close()
 	}
 }

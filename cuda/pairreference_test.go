@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The twin of the kernels on pairs: random entries or edges, and steps on them in plain
+// The reference of the kernels on pairs: random entries or edges, and steps on them in plain
 // float64, over dense gradients and with a projection that sorts.
 
 // pairs is a problem with its numbers. With cut the nodes have points of a simplex.
@@ -24,11 +24,11 @@ type pairs struct {
 	idx            []uint32
 	y, lr, w       []float32
 	rows, start    []int32
-	first, second  []float64 // the optimizer's state after the twin's steps
+	first, second  []float64 // the optimizer's state after the reference's steps
 	weights, steps []float64 // and the weights, and the losses
 }
 
-// drawPairs has few nodes, so that a batch meets some twice.
+// drawPairs has few nodes, so that a batch has some twice.
 func drawPairs(p pairs, seed uint64) *pairs {
 	r := rand.New(rand.NewPCG(seed, 11))
 	half := p.nodes / 2
@@ -87,8 +87,8 @@ func project(x []float64) []float64 {
 	return near
 }
 
-// twin takes the steps, one after the other.
-func (p *pairs) twin() {
+// reference takes the steps, one after the other.
+func (p *pairs) reference() {
 	p.weights, p.steps = widen(p.w), nil
 	p.first, p.second = make([]float64, len(p.w)), make([]float64, len(p.w))
 	kept := make([]float64, len(p.w))

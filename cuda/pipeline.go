@@ -8,7 +8,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// line is the launches of one kernel, one behind the other: while one runs, what the next
+// pipeline is the launches of one kernel, one behind the other: while one runs, what the next
 // one needs is put together and copied. Two stages take turns, so two launches are queued.
 //
 //	host     fill 0   fill 1   wait 0, fill 0   wait 1, fill 1
@@ -17,7 +17,7 @@ import (
 //
 // A result is waited for when its stage is wanted again, or by drain. The streams are
 // ordinary ones: what was begun on the default stream, as by upload, comes before.
-type line struct {
+type pipeline struct {
 	*gpu
 	kernel       kernel
 	copies, work cu.Stream
@@ -41,7 +41,7 @@ type stage struct {
 }
 
 // open makes the streams, and stages with room for so many bytes.
-func (l *line) open(bytes int) (err error) {
+func (l *pipeline) open(bytes int) (err error) {
 	for _, s := range []*cu.Stream{&l.copies, &l.work} {
 		if *s, err = cu.MakeStream(cu.DefaultStream); err != nil {
 			return failed(err, "making a stream")
@@ -63,7 +63,7 @@ func (l *line) open(bytes int) (err error) {
 }
 
 // begin is the stage of the next launch, empty, with room for so many bytes.
-func (l *line) begin(bytes int) (*stage, error) {
+func (l *pipeline) begin(bytes int) (*stage, error) {
 	s := &l.stages[l.next]
 	l.next = (l.next + 1) % len(l.stages)
 	if err := l.wait(s); err != nil {
@@ -77,7 +77,7 @@ func (l *line) begin(bytes int) (*stage, error) {
 }
 
 // grow gives a stage other blocks.
-func (l *line) grow(s *stage, bytes int) (err error) {
+func (l *pipeline) grow(s *stage, bytes int) (err error) {
 	if err = s.free(); err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (s *stage) free() (err error) {
 	return err
 }
 
-// place makes room for n numbers in a stage: as the host fills it, and its address on the
+// reserve makes room for n numbers in a stage: as the host fills it, and its address on the
 // GPU. They are not zero.
-func place[T number](s *stage, n int) (v []T, address uint64) {
+func reserve[T number](s *stage, n int) (v []T, address uint64) {
 	at := roundUp(s.end, alignment)
 	s.end = at + n*int(unsafe.Sizeof(*new(T)))
 	if s.end > len(s.host) {
@@ -113,11 +113,20 @@ func place[T number](s *stage, n int) (v []T, address uint64) {
 	return v, uint64(s.device) + uint64(at)
 }
 
-// stow places v.
-func stow[T number](s *stage, v []T) (address uint64) {
-	to, address := place[T](s, len(v))
+// stageArray places v.
+func stageArray[T number](s *stage, v []T) (address uint64) {
+	to, address := reserve[T](s, len(v))
 	copy(to, v)
 	return address
+}
+
+// stageJob places a job's bytes, which are written when it is complete, and its ticket.
+func stageJob(s *stage, j *job) (text []byte, address uint64) {
+	text, address = reserve[byte](s, jobBytes)
+	ticket, at := reserve[byte](s, ticketBytes)
+	clear(ticket)
+	j.Ticket = at
+	return text, address
 }
 
 // comesBack and loads say that what is placed from here on comes back from the GPU, and
@@ -137,7 +146,7 @@ func numbers[T number](b []byte) []T {
 func room(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
 
 // launch queues the copies and the kernel on the job that lies at an address.
-func (l *line) launch(s *stage, ctas int, job uint64) error {
+func (l *pipeline) launch(s *stage, ctas int, job uint64) error {
 	s.ctas, s.pending = ctas, true
 	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies), "copying %d bytes to the GPU", s.loaded)
 	err = keep(err, failed(s.copied.Record(l.copies), "marking the end of a copy"))
@@ -154,7 +163,7 @@ func (l *line) launch(s *stage, ctas int, job uint64) error {
 }
 
 // wait is until a stage's launch has ended, if it has one.
-func (l *line) wait(s *stage) error {
+func (l *pipeline) wait(s *stage) error {
 	if !s.pending {
 		return nil
 	}
@@ -167,7 +176,7 @@ func (l *line) wait(s *stage) error {
 }
 
 // drain waits for all launches.
-func (l *line) drain() (err error) {
+func (l *pipeline) drain() (err error) {
 	for range l.stages {
 		err = keep(err, l.wait(&l.stages[l.next]))
 		l.next = (l.next + 1) % len(l.stages)
@@ -176,7 +185,7 @@ func (l *line) drain() (err error) {
 }
 
 // close gives everything back, after what is still queued has ended.
-func (l *line) close() (err error) {
+func (l *pipeline) close() (err error) {
 	none := cu.Stream{}
 	for _, s := range []*cu.Stream{&l.copies, &l.work} {
 		if *s != none {

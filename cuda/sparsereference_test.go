@@ -11,24 +11,24 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// The twin of the kernels for sparse rows: random rows, and the steps on them in plain
+// The reference of the kernels for sparse rows: random rows, and the steps on them in plain
 // float64.
 
 // sparseProblem is a linear model, sparse data and steps.
 type sparseProblem struct {
-	d, k      int
-	loss      model.Loss
-	batches   []int
-	optimizer string // "" is sgd
-	l1, l2    float64
-	biasStep  float64
-	nobias    bool
-	keep      bool // add the gradient up instead of stepping
-	hot       int  // columns that a CTA holds back
-	flush     int
-	racy      bool
-	ctas      int
-	teams     int
+	d, k       int
+	loss       model.Loss
+	batches    []int
+	optimizer  string // "" is sgd
+	l1, l2     float64
+	biasStep   float64
+	nobias     bool
+	keep       bool // add the gradient up instead of stepping
+	locals     int  // columns of which a CTA has a local copy
+	mergeEvery int
+	racy       bool
+	ctas       int
+	teams      int
 }
 
 func (p *sparseProblem) whole() bool { return p.optimizer != "" || p.keep }
@@ -124,8 +124,8 @@ func (s *sparseSample) gradient(g []float64, i int32, d []float64, by, biases fl
 	}
 }
 
-// shrink calls f for the weights of a row's columns: soften and decay are such.
-func (s *sparseSample) shrink(w []float64, i int32, f func(v, often float64) float64, rows int) {
+// decay calls f for the weights of a row's columns: softThreshold and decay are such.
+func (s *sparseSample) decay(w []float64, i int32, f func(v, often float64) float64, rows int) {
 	s.row(i, func(j int, _ float64) {
 		for c := range s.k {
 			w[j*s.k+c] = f(w[j*s.k+c], 1/(float64(s.freq[j])*float64(rows)))
@@ -136,8 +136,8 @@ func (s *sparseSample) shrink(w []float64, i int32, f func(v, often float64) flo
 // sparseState is what the steps change.
 type sparseState struct{ w, first, second, out, loss []float64 }
 
-// twin takes the steps one after the other.
-func (s *sparseSample) twin() sparseState {
+// reference takes the steps one after the other.
+func (s *sparseSample) reference() sparseState {
 	n := len(s.w)
 	t := sparseState{w: widen(s.w), first: make([]float64, n), second: make([]float64, n), out: make([]float64, n)}
 	for i, lr := range s.lr {
@@ -162,17 +162,17 @@ func (s *sparseSample) twin() sparseState {
 func (s *sparseSample) step(t *sparseState, rows []int32, deltas [][]float64, lr float64) {
 	b := float64(len(rows))
 	for _, r := range rows {
-		s.shrink(t.w, r, func(v, often float64) float64 { return v - min(1, lr*s.l2*often)*v }, len(rows))
+		s.decay(t.w, r, func(v, often float64) float64 { return v - min(1, lr*s.l2*often)*v }, len(rows))
 	}
 	for i, r := range rows {
 		s.gradient(t.w, r, deltas[i], -lr/b, -lr/b*s.biasStep)
 	}
 	for _, r := range rows {
-		s.shrink(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) }, len(rows))
+		s.decay(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) }, len(rows))
 	}
 }
 
-// stepWhole is a step of the rules that keep state, as hogwild/optimizer.go has them.
+// stepWhole is a step of the optimizers that keep state, as hogwild/cpu/optimizer.go has them.
 func (s *sparseSample) stepWhole(t *sparseState, rows []int32, deltas [][]float64, lr float64, i int) {
 	g := make([]float64, len(t.w))
 	for i, r := range rows {
@@ -203,7 +203,7 @@ func (s *sparseSample) stepWhole(t *sparseState, rows []int32, deltas [][]float6
 	}
 	for _, r := range rows {
 		if !s.keep {
-			s.shrink(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) }, len(rows))
+			s.decay(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) }, len(rows))
 		}
 	}
 }

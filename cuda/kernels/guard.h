@@ -1,4 +1,4 @@
-// turn.h is what stands around the update of a step: who may write meanwhile, the count
+// guard.h is what stands around the update of a step: who may write meanwhile, the count
 // of updates, and samples of what others do between its read of the weights and its
 // write. Every kernel that takes steps calls, with all threads of the team that takes
 // step i,
@@ -45,7 +45,7 @@ struct Cta {
   static constexpr u32 EVERY = SAMPLED;
   __device__ static int place() { return thread(); }
   __device__ static int number() { return 0; }
-  __device__ static void meet() { __syncthreads(); }
+  __device__ static void sync() { __syncthreads(); }
   __device__ static u64& before() { return samples<Cta>[0].before; }
 };
 template <int L> struct Lanes {
@@ -54,7 +54,7 @@ template <int L> struct Lanes {
   static constexpr u32 EVERY = SAMPLED;
   __device__ static int place() { return thread() & (L - 1); }
   __device__ static int number() { return (u32)thread() / L; }
-  __device__ static void meet() { __nvvm_bar_warp_sync((ALL >> (32 - L)) << (thread() & 31 & -L)); }
+  __device__ static void sync() { __nvvm_bar_warp_sync((ALL >> (32 - L)) << (thread() & 31 & -L)); }
   __device__ static u64& before() { return samples<Lanes>[number()].before; }
 };
 using Warp = Lanes<32>;
@@ -124,7 +124,7 @@ template <class Team> __device__ inline void compare(const Team& team) {
     if (job.racy) record(RECORD_TRIED, 1);
     if (job.racy && changed) record(RECORD_LOST, 1);
   }
-  team.meet();
+  team.sync();
 }
 
 // await returns when step i may be written; leave lets the next one write. The fences
@@ -150,16 +150,16 @@ __device__ inline void leave(u32 i) {
 template <class Team> __device__ inline void writes(const Team& team, u32 i) {
   if (job.discipline != FREE) {
     if (team.place() == 0) await(i);
-    team.meet();
+    team.sync();
   }
   if (sampled<Team>(i) && noting<Team>(i)) compare(team);
 }
 
 // wrote counts n updates: 1, or 0 where the team counts several together later.
 template <class Team> __device__ inline void wrote(const Team& team, u32 i, u32 n = 1) {
-  if (job.discipline != FREE) team.meet();  // all of the team have written
+  if (job.discipline != FREE) team.sync();  // all of the team have written
   if (team.place() != 0) return;
-  if (sampled<Team>(i) && !noting<Team>(i)) late(updates_of_all() - team.before());
+  if (sampled<Team>(i) && !noting<Team>(i)) stale(updates_of_all() - team.before());
   if (n > 0) counted(n);
   if (job.discipline != FREE) leave(i);
 }

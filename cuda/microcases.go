@@ -12,8 +12,8 @@ import (
 )
 
 // launches measures what a launch costs, alone and in a queue.
-func (p *prober) launches() error {
-	n, k := 1000, p.kernels["probe_nothing"]
+func (p *bench) launches() error {
+	n, k := 1000, p.kernels["micro_nothing"]
 	if p.quick {
 		n = 3
 	}
@@ -45,45 +45,47 @@ func (p *prober) launches() error {
 // addition is a case of additions: which weights, how.
 type addition struct {
 	name, kernel string
-	j            probe
+	j            microJob
 	sectors      float64 // of 32 bytes that an access of a warp touches
 	weights      float64 // when it goes through a vector: how many it has
 	means        string
 }
 
 // packed is a vector of that many lines of 32 floats, of which a warp takes whole lines.
-func packed(lines int64) probe {
-	return probe{Pieces: lines, Step: 32, Per: 32, Width: 1, Lanes: 32}
+func packed(lines int64) microJob {
+	return microJob{Pieces: lines, Step: 32, Per: 32, Width: 1, Lanes: 32}
 }
 
 // additions tell which model of the L2 cache's atomic units holds.
-func (p *prober) additions() error {
-	one := probe{Pieces: 1, Per: 32, Width: 1, Lanes: 1}
+func (p *bench) additions() error {
+	one := microJob{Pieces: 1, Per: 32, Width: 1, Lanes: 1}
 	eight := one
 	eight.Pieces, eight.Step = 8, 8
 	const hypothesis = "whether operations on one sector wait for each other"
-	vector := func(lines int64) probe { return probe{Pieces: lines / 4, Step: 128, Per: 32, Width: 4, Lanes: 32} }
-	apart := func(floats int64) probe { // 8 floats of each line
-		return probe{Pieces: (floats + 31) / 32, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}
+	vector := func(lines int64) microJob {
+		return microJob{Pieces: lines / 4, Step: 128, Per: 32, Width: 4, Lanes: 32}
 	}
-	scattered := probe{Pieces: 512, Step: 32 * 32, Per: 1, Apart: 32, Lanes: 32}
+	apart := func(floats int64) microJob { // 8 floats of each line
+		return microJob{Pieces: (floats + 31) / 32, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}
+	}
+	scattered := microJob{Pieces: 512, Step: 32 * 32, Per: 1, Apart: 32, Lanes: 32}
 	return p.all([]addition{
-		{"one sector, a lane of each warp", "probe_add", one, 1, 0, hypothesis},
-		{"8 sectors of 2 lines, a lane of each warp", "probe_add", eight, 1, 0, hypothesis},
-		{"25 lines (784 weights)", "probe_add", packed(25), 4, 784, "logistic regression on images"},
-		{"246 lines (7,850 weights)", "probe_add", packed(246), 4, 7850, "softmax on MNIST"},
-		{"3,181 lines (101,770 weights)", "probe_add", packed(3181), 4, 101770, "784-128-10"},
-		{"3,181 lines, scope gpu", "probe_add_gpu", packed(3181), 4, 101770, "what the scope costs"},
-		{"248 lines, vectors of 4", "probe_add_vector", vector(248), 16, 7936, "whether vectors are worth it"},
-		{"3,180 lines, vectors of 4", "probe_add_vector", vector(3180), 16, 101760, "whether vectors are worth it"},
-		{"784 weights, 8 a line", "probe_add", apart(784), 4, 784, "whether slices go by lines"},
-		{"7,850 weights, 8 a line", "probe_add", apart(7850), 4, 7850, "whether slices go by lines"},
-		{"a line for each lane, 2 MiB", "probe_add", scattered, 32, 0, "sparse rows"},
-		{"3,181 lines, stores", "probe_store", packed(3181), 4, 101770, "what --write racy gains"},
+		{"one sector, a lane of each warp", "micro_add", one, 1, 0, hypothesis},
+		{"8 sectors of 2 lines, a lane of each warp", "micro_add", eight, 1, 0, hypothesis},
+		{"25 lines (784 weights)", "micro_add", packed(25), 4, 784, "logistic regression on images"},
+		{"246 lines (7,850 weights)", "micro_add", packed(246), 4, 7850, "softmax on MNIST"},
+		{"3,181 lines (101,770 weights)", "micro_add", packed(3181), 4, 101770, "784-128-10"},
+		{"3,181 lines, scope gpu", "micro_add_gpu", packed(3181), 4, 101770, "what the scope costs"},
+		{"248 lines, vectors of 4", "micro_add_vector", vector(248), 16, 7936, "whether vectors are worth it"},
+		{"3,180 lines, vectors of 4", "micro_add_vector", vector(3180), 16, 101760, "whether vectors are worth it"},
+		{"784 weights, 8 a line", "micro_add", apart(784), 4, 784, "whether slices go by lines"},
+		{"7,850 weights, 8 a line", "micro_add", apart(7850), 4, 7850, "whether slices go by lines"},
+		{"a line for each lane, 2 MiB", "micro_add", scattered, 32, 0, "sparse rows"},
+		{"3,181 lines, stores", "micro_store", packed(3181), 4, 101770, "what --write racy gains"},
 	})
 }
 
-func (p *prober) all(cases []addition) error {
+func (p *bench) all(cases []addition) error {
 	for _, c := range cases {
 		turns, took, err := p.measure(c.kernel, c.j)
 		if err != nil {
@@ -100,7 +102,7 @@ func (p *prober) all(cases []addition) error {
 }
 
 // latencies follow a chain of words, a line each, in random order.
-func (p *prober) latencies() error {
+func (p *bench) latencies() error {
 	for _, c := range []struct {
 		name  string
 		bytes int64
@@ -117,7 +119,7 @@ func (p *prober) latencies() error {
 		if err := upload(p.memory, words); err != nil {
 			return err
 		}
-		took, err := p.once(p.kernels["probe_chase"], 1, probe{Times: int64(turns)})
+		took, err := p.once(p.kernels["micro_chase"], 1, microJob{Times: int64(turns)})
 		if err != nil {
 			return err
 		}
@@ -127,12 +129,12 @@ func (p *prober) latencies() error {
 }
 
 // bandwidths read memory as kernels read weights.
-func (p *prober) bandwidths() error {
+func (p *bench) bandwidths() error {
 	for _, c := range []struct {
 		name  string
 		bytes int64
 	}{{"L2 cache", nearBytes}, {"memory", p.bytes}} {
-		turns, took, err := p.measure("probe_load", probe{Pieces: min(c.bytes, p.bytes) / 128})
+		turns, took, err := p.measure("micro_load", microJob{Pieces: min(c.bytes, p.bytes) / 128})
 		if err != nil {
 			return err
 		}
@@ -142,7 +144,7 @@ func (p *prober) bandwidths() error {
 }
 
 // copies measures the copy engines, which carry what streams and what is saved.
-func (p *prober) copies() (err error) {
+func (p *bench) copies() (err error) {
 	bytes, times := min(p.bytes/2, 64<<20), 8
 	if p.quick {
 		times = 1
@@ -161,37 +163,34 @@ func (p *prober) copies() (err error) {
 		{"GPU to host", "snapshots", func() error { return cu.MemcpyDtoHAsync(at, p.memory, bytes, cu.NoStream) }},
 		{"GPU to itself", "replicas that are taken and averaged", func() error { return cu.MemcpyDtoDAsync(half, p.memory, bytes, cu.NoStream) }},
 	} {
-		took, err := p.copy(c.copy, times)
+		queue := func(times int) func() error {
+			return func() (err error) {
+				for range times {
+					err = keep(err, failed(c.copy(), "copying %d bytes, %s", bytes, c.name))
+				}
+				return err
+			}
+		}
+		if err := queue(1)(); err != nil { // the first one is late
+			return err
+		}
+		took, err := p.timed("copies, "+c.name, queue(times))
 		if err != nil {
-			return failed(err, "copying %d bytes %d times, %s", bytes, times, c.name)
+			return err
 		}
 		p.add("copy: "+c.name, "GB/s", float64(bytes)*float64(times)/took.Seconds()/1e9, c.means)
 	}
 	return nil
 }
 
-// copy is how long a copy takes so many times, after one to start with.
-func (p *prober) copy(once func() error, times int) (time.Duration, error) {
-	err := keep(once(), p.begin.Record(cu.NoStream))
-	for range times {
-		err = keep(err, once())
-	}
-	err = keep(keep(err, p.end.Record(cu.NoStream)), p.end.Synchronize())
-	if err != nil {
-		return 0, err
-	}
-	ms, err := p.begin.Elapsed(p.end)
-	return max(time.Nanosecond, time.Duration(ms*float64(time.Millisecond))), err
-}
-
 // arithmetic measures conversions and multiplications, and the clock meanwhile.
-func (p *prober) arithmetic() error {
-	turns, took, err := p.measure("probe_bytes", probe{})
+func (p *bench) arithmetic() error {
+	turns, took, err := p.measure("micro_bytes", microJob{})
 	if err != nil {
 		return err
 	}
 	p.add("bytes to floats", "G/s", turns*32*32/took.Seconds()/1e9, "linear models on images: a conversion an input")
-	if turns, took, err = p.measure("probe_multiply", probe{Step: 0}); err != nil {
+	if turns, took, err = p.measure("micro_multiply", microJob{Step: 0}); err != nil {
 		return err
 	}
 	p.add("multiply-add", "TFLOP/s", turns*32*64*2/took.Seconds()/1e12, "every product")
@@ -204,7 +203,7 @@ func (p *prober) arithmetic() error {
 }
 
 // stores measures how late a running kernel sees what the host writes: a stop.
-func (p *prober) stores() error {
+func (p *bench) stores() error {
 	beside, err := cu.MakeStream(cu.NonBlocking)
 	if err != nil {
 		return failed(err, "making a stream")
@@ -213,7 +212,7 @@ func (p *prober) stores() error {
 		return err
 	}
 	const most = 1 << 22 // looks: some seconds
-	j := probe{Base: uint64(p.memory), Out: uint64(p.out), Times: most}
+	j := microJob{Base: uint64(p.memory), Out: uint64(p.out), Times: most}
 	if err := upload(p.job, encode(j)); err != nil {
 		return err
 	}
@@ -222,7 +221,7 @@ func (p *prober) stores() error {
 		return err
 	}
 	stop[0] = 1
-	if err := p.kernels["probe_wait"].launch(1, p.job, cu.NoStream); err != nil {
+	if err := p.kernels["micro_wait"].launch(1, p.job, cu.NoStream); err != nil {
 		return err
 	}
 	time.Sleep(5 * time.Millisecond) // it runs by now; else its end is waited for a little longer

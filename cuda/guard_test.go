@@ -22,7 +22,7 @@ const (
 
 // TestSamples runs launches of a few steps each. One step in 64 of the rank is a sample,
 // whatever launch it falls in, and half of the samples are of staleness; with one step
-// under way nothing is late, and nobody else has changed a weight.
+// in flight nothing is sampled, and nobody else has changed a weight.
 func TestSamples(t *testing.T) { onEach(t, testSamples) }
 
 func testSamples(t *testing.T, g *gpuUnderTest) {
@@ -41,13 +41,13 @@ func testSamples(t *testing.T, g *gpuUnderTest) {
 		}
 	}
 	r := get[uint64](g, device.RecordWords, record)
-	late := uint64(0)
+	sampled := uint64(0)
 	for _, n := range r[recordHistogram:] {
-		late += n
+		sampled += n
 	}
-	if want := uint64(10 * launches / 64 / 2); late != want || r[recordLooked] != 8*want || r[recordHistogram] != late || r[recordConflicts] != 0 {
+	if want := uint64(10 * launches / 64 / 2); sampled != want || r[recordLooked] != 8*want || r[recordHistogram] != sampled || r[recordConflicts] != 0 {
 		t.Errorf("%d samples of staleness, %d of them 0, want %d; %d of %d weights in conflict, want 0 of %d",
-			late, r[recordHistogram], want, r[recordConflicts], r[recordLooked], 8*want)
+			sampled, r[recordHistogram], want, r[recordConflicts], r[recordLooked], 8*want)
 	}
 }
 
@@ -88,16 +88,16 @@ func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 }
 
 // TestGPUModes: in locked and ordered mode no update is lost; with one step in flight
-// both are serial; with four in flight an ordered update is at most three late.
+// both are serial; with four in flight an ordered update is stale by at most three.
 func TestGPUModes(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		edit func(*config.Config)
 	}{
 		{"softmax", func(c *config.Config) { c.Model, c.Data = "softmax", "digits:2000" }},
-		{"factor", func(c *config.Config) { c.Model, c.Data, c.Batch = "factor:8", "made:lowrank:60x50x4000x3", 1 }},
+		{"factor", func(c *config.Config) { c.Model, c.Data, c.Batch = "factor:8", "synth:lowrank:60x50x4000x3", 1 }},
 		{"factor momentum", func(c *config.Config) {
-			c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:8", "made:lowrank:60x50x4000x3", 8, "momentum", .01
+			c.Model, c.Data, c.Batch, c.Optimizer, c.LR = "factor:8", "synth:lowrank:60x50x4000x3", 8, "momentum", .01
 		}},
 	} {
 		serial := train(t, digits(t, func(k *config.Config) { c.edit(k); k.GPU = "" }))
@@ -115,7 +115,7 @@ func TestGPUModes(t *testing.T) {
 					t.Errorf("%s %s, %d in flight: %+v", c.name, mode, flight, r.Instruments)
 				}
 				if mode == "ordered" && r.StalenessMax > int64(flight-1) {
-					t.Errorf("%s ordered, %d in flight: %d updates late", c.name, flight, r.StalenessMax)
+					t.Errorf("%s ordered, %d in flight: stale by %d updates", c.name, flight, r.StalenessMax)
 				}
 			}
 		}

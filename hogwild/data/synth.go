@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// Made data has the shape, the sparsity and the skew of the sets that sets are compared
+// Synthetic data has the shape, the sparsity and the skew of the sets that sets are compared
 // by, at any size, and a planted truth under noise. Each row is a function of the seed
 // and of its number alone, and is made where the set wants it, by all cores. It is the same
 // on every processor: see pen.
 //
-//	made:rcv1      781,265 x 47,236, 74 non-zero values a row, two classes; test 23,149
-//	made:netflix   17,770 x 480,189, 100,198,805 ratings from 1 to 5
-//	made:jumbo     10,000,000 x 10,000,000, rank 10, 2,000,000,000 entries
-//	made:dblife    18,167 entities and 180,110 mentions of them, to be cut into 10
-//	made:abdomen   512 x 512 x 551 voxels, 6 neighbours each, capacities up to 10, to be cut in two
+//	synth:rcv1      781,265 x 47,236, 74 non-zero values a row, two classes; test 23,149
+//	synth:netflix   17,770 x 480,189, 100,198,805 ratings from 1 to 5
+//	synth:jumbo     10,000,000 x 10,000,000, rank 10, 2,000,000,000 entries
+//	synth:dblife    18,167 entities and 180,110 mentions of them, to be cut into 10
+//	synth:abdomen   512 x 512 x 551 voxels, 6 neighbours each, capacities up to 10, to be cut in two
 //
 // The sizes are those of Niu, Recht, Re, Wright: Hogwild!, 2011 (arXiv 1106.5730, section 7). (There a
 // mention has a simplex with a corner for each entity; here entities are of ten kinds,
 // the first ten of them the terminals, which takes 8 MB and not 13 GB.) A fraction
-// behind the name, made:rcv1:0.1, makes fewer rows; rows and columns of matrices, and
+// behind the name, synth:rcv1:0.1, makes fewer rows; rows and columns of matrices, and
 // voxels, become fewer as well.
 //
-//	made:sparse:ROWSxCOLSxNNZ                  as rcv1
-//	made:dense:ROWSxCOLS                       two classes
-//	made:linear:ROWSxCOLS                      a value, linear in the columns, under noise
-//	made:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
+//	synth:sparse:ROWSxCOLSxNNZ                  as rcv1
+//	synth:dense:ROWSxCOLS                       two classes
+//	synth:linear:ROWSxCOLS                      a value, linear in the columns, under noise
+//	synth:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
 
 // maker makes one kind of data: it says what the training rows will be, without
 // making them, and makes the training or the test rows.
@@ -42,17 +42,17 @@ type maker interface {
 	make(m Meta, test bool, seed uint64) (*Set, error)
 }
 
-const madePrefix = "made:"
+const synthPrefix = "synth:"
 
-// isMade says whether a path names made data. A file of that name is ./made:x.
-func isMade(path string) bool { return strings.HasPrefix(path, madePrefix) }
+// isSynth says whether a path names synthetic data. A file of that name is ./synth:x.
+func isSynth(path string) bool { return strings.HasPrefix(path, synthPrefix) }
 
-var errMade = errors.New("want made:rcv1, netflix, jumbo, dblife or abdomen, perhaps with a fraction behind it (made:rcv1:0.1), " +
-	"or made:sparse:ROWSxCOLSxNNZ, made:dense:ROWSxCOLS, made:linear:ROWSxCOLS, made:lowrank:ROWSxCOLSxENTRIESxRANK")
+var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, perhaps with a fraction behind it (synth:rcv1:0.1), " +
+	"or synth:sparse:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, synth:lowrank:ROWSxCOLSxENTRIESxRANK")
 
-// parseMade reads the name of made data.
-func parseMade(path string) (maker, error) {
-	kind, size, sized := strings.Cut(strings.TrimPrefix(path, madePrefix), ":")
+// parseSynth reads the name of synthetic data.
+func parseSynth(path string) (maker, error) {
+	kind, size, sized := strings.Cut(strings.TrimPrefix(path, synthPrefix), ":")
 	if slices.Contains([]string{"sparse", "dense", "linear", "lowrank"}, kind) {
 		return parseShape(path, kind, size)
 	}
@@ -77,7 +77,7 @@ func parseMade(path string) (maker, error) {
 	case "abdomen":
 		return gridMaker{of(512, 3), of(512, 3), of(551, 3)}, nil
 	}
-	return nil, fmt.Errorf("data: %q: %w", path, errMade)
+	return nil, fmt.Errorf("data: %q: %w", path, errSynth)
 }
 
 // parseShape reads ROWSxCOLS and what follows.
@@ -86,7 +86,7 @@ func parseShape(path, kind, size string) (maker, error) {
 	for _, text := range strings.Split(size, "x") {
 		v, err := strconv.ParseFloat(text, 64) // 5e7 is a number too
 		if err != nil || v < 1 || v > math.MaxInt32 || v != math.Trunc(v) {
-			return nil, fmt.Errorf("data: %q: %q is not a whole number from 1 to 2,147,483,647; %w", path, text, errMade)
+			return nil, fmt.Errorf("data: %q: %q is not a whole number from 1 to 2,147,483,647; %w", path, text, errSynth)
 		}
 		n = append(n, int(v))
 	}
@@ -103,28 +103,28 @@ func parseShape(path, kind, size string) (maker, error) {
 	case kind == "lowrank" && len(n) == 4:
 		return matrixMaker{rows: n[0], columns: n[1], entries: n[2], rank: n[3]}, nil
 	}
-	return nil, fmt.Errorf("data: %q: %w", path, errMade)
+	return nil, fmt.Errorf("data: %q: %w", path, errSynth)
 }
 
 // sixth is how many rows are made for testing, where nothing else is said: a sixth,
 // but not more than a million.
 func sixth(n int) int { return min(max(1, n/6), 1<<20) }
 
-// describeMade is the Meta of made data, which need not be made for it.
-func describeMade(path string, seed uint64) (maker, Meta, error) {
-	k, err := parseMade(path)
+// describeSynth is the Meta of synthetic data, which need not be made for it.
+func describeSynth(path string, seed uint64) (maker, Meta, error) {
+	k, err := parseSynth(path)
 	if err != nil {
 		return nil, Meta{}, err
 	}
 	m := k.meta()
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%s %+v %d", path, k, seed)))
-	m.Name, m.Format, m.Scale, m.Seed, m.Checksum = path, "made", "none", seed, hex.EncodeToString(sum[:])
+	m.Name, m.Format, m.Scale, m.Seed, m.Checksum = path, "synth", "none", seed, hex.EncodeToString(sum[:])
 	return k, m, nil
 }
 
-// loadMade makes the training and the test rows.
-func (o Options) loadMade() (train, test *Set, err error) {
-	k, m, err := describeMade(o.Path, o.Seed)
+// loadSynth makes the training and the test rows.
+func (o Options) loadSynth() (train, test *Set, err error) {
+	k, m, err := describeSynth(o.Path, o.Seed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +163,7 @@ func (o Options) loadMade() (train, test *Set, err error) {
 	return train, test, nil
 }
 
-// suits refuses what made data are not.
+// suits refuses what synthetic data are not.
 func (o Options) suits(m Meta) error {
 	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}
 	is := "classes"
@@ -184,7 +184,7 @@ func (o Options) suits(m Meta) error {
 	case is == "values" && !ok:
 		return fmt.Errorf("data: %s has numbers to predict, not classes: learn them with --model linear or l1", o.Path)
 	case is == "classes" || is == "values":
-		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: made:netflix is a matrix, made:dblife a graph", o.Path, want)
+		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: synth:netflix is a matrix, synth:dblife a graph", o.Path, want)
 	case is == "a graph":
 		return fmt.Errorf("data: %s is a graph: cut it with --model cut", o.Path)
 	}
@@ -216,10 +216,10 @@ func available() float64 {
 	return kB * 1024
 }
 
-// makeTest makes the test rows of made data, as the seed of like has them.
+// makeTest makes the test rows of synthetic data, as the seed of like has them.
 func makeTest(path string, like *Meta) (*Set, error) {
 	seed := max(like.Seed, 1)
-	k, m, err := describeMade(path, seed)
+	k, m, err := describeSynth(path, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (k sparseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 			k.columnsOf(s.Idx[at:end], law, &d)
 			margin := weigh(s.Val[at:end], s.Idx[at:end], rarity, truth, &d)
 			s.Ptr[i+1] = int64(end)
-			s.Y[i] = label(margin+noise*d.bell(), m)
+			s.Y[i] = label(margin+noise*d.normal(), m)
 		}
 	})
 	return sealed(s)
@@ -51,20 +51,12 @@ func drawnFor(test bool) uint64 {
 	return forRows
 }
 
-func sealed(s *Set) (*Set, error) {
-	if err := s.seal(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 // planted is the true weights of n features.
 func planted(seed uint64, n int) []float32 {
 	w := make([]float32, n)
 	for j := range w {
 		d := drawsOf(seed, forTruth, j)
-		w[j] = d.bell()
+		w[j] = d.normal()
 	}
 	return w
 }
@@ -151,10 +143,10 @@ func (k denseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 			d, margin := drawsOf(seed, drawnFor(test), i), float32(0)
 			row := s.X[i*k.columns : (i+1)*k.columns]
 			for j := range row {
-				row[j] = d.bell()
+				row[j] = d.normal()
 				margin += float32(row[j] * truth[j])
 			}
-			if s.Y[i] = margin/root + float32(noise*d.bell()); !k.values {
+			if s.Y[i] = margin/root + float32(noise*d.normal()); !k.values {
 				s.Y[i] = label(s.Y[i], m)
 			}
 		}

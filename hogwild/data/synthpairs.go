@@ -31,9 +31,9 @@ func (k matrixMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 			y += float32(u[c] * v[c])
 		}
 		if !k.ratings {
-			return a, b, y + float32(0.1*d.bell())
+			return a, b, y + float32(0.1*d.normal())
 		}
-		stars := 3.6 + float32(0.4*u[k.rank]) + 0.5*v[k.rank] + 0.5*y + float32(0.8*d.bell())
+		stars := 3.6 + float32(0.4*u[k.rank]) + 0.5*v[k.rank] + 0.5*y + float32(0.8*d.normal())
 		return a, b, min(5, max(1, float32(math.Round(float64(stars)))))
 	}}
 	return p.store(false, 0)
@@ -48,7 +48,7 @@ func (k matrixMaker) truth(seed uint64) []float32 {
 		for u := from; u < to; u++ {
 			d, row := drawsOf(seed, forTruth, u), w[u*wide:(u+1)*wide]
 			for c := range row {
-				row[c] = d.bell() * scale
+				row[c] = d.normal() * scale
 			}
 			row[k.rank] /= scale
 		}
@@ -152,5 +152,5 @@ func (k gridMaker) bright(v int, seed uint64) float32 {
 			side = 1
 		}
 	}
-	return side + d.bell()
+	return side + d.normal()
 }

@@ -11,23 +11,23 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// The kernels' twin: random problems, and the steps of SGD on them in plain float64.
+// The kernels' reference: random problems, and the steps of SGD on them in plain float64.
 
 // problem is a model, data and steps. Floats are data unless bytes is set.
 type problem struct {
-	d, k    int
-	widths  []int
-	loss    model.Loss
-	nobias  bool
-	bytes   bool
-	wide    bool // mul and add for each input, and add is not 0
-	batches []int
-	ctas    int
-	rule    string // an optimizer; "": sgd
-	l1, l2  float64
-	center  bool    // the first layer learns on inputs less means
-	bias    float64 // the step of a linear model's bias; 0: 1
-	keep    bool    // add the gradient up instead of stepping
+	d, k      int
+	widths    []int
+	loss      model.Loss
+	nobias    bool
+	bytes     bool
+	wide      bool // mul and add for each input, and add is not 0
+	batches   []int
+	ctas      int
+	optimizer string // an optimizer; "": sgd
+	l1, l2    float64
+	center    bool    // the first layer learns on inputs less means
+	bias      float64 // the step of a linear model's bias; 0: 1
+	keep      bool    // add the gradient up instead of stepping
 }
 
 func (p *problem) values() bool { return p.loss == model.Squared || p.loss == model.L1 }
@@ -57,12 +57,12 @@ func problems(outputs []int, widths [][]int) (ps []problem) {
 				p.l2 = .1
 			}
 			if i%4 == 3 {
-				p.rule = "momentum"
+				p.optimizer = "momentum"
 			}
 			if p.keep {
-				p.rule, p.ctas = "", 4
+				p.optimizer, p.ctas = "", 4
 			}
-			p.center = p.rule == "" && !p.nobias && !p.keep && p.l2 == 0
+			p.center = p.optimizer == "" && !p.nobias && !p.keep && p.l2 == 0
 			ps = append(ps, p)
 		}
 	}
@@ -286,7 +286,7 @@ func (s *sample) biases() (is []bool) {
 	return is
 }
 
-// steps are the rules of optimizers for a gradient g in step t, from 1, with their states.
+// steps are those of the optimizers for a gradient g in step t, from 1, with their states.
 var steps = map[string]func(g float64, first, second *float64, t int) float64{
 	"":         func(g float64, _, _ *float64, _ int) float64 { return g },
 	"momentum": func(g float64, v, _ *float64, _ int) float64 { *v = mu**v + g; return *v },
@@ -303,8 +303,8 @@ const mu, beta1, beta2 = .9, .8, .99
 // outcome is what the steps leave behind.
 type outcome struct{ w, first, second, gradient, loss []float64 }
 
-// twin takes the steps one after the other.
-func (s *sample) twin() outcome {
+// reference takes the steps one after the other.
+func (s *sample) reference() outcome {
 	w := s.plain(s.w)
 	n := len(w)
 	r := outcome{w: w, first: make([]float64, n), second: make([]float64, n), gradient: make([]float64, n)}
@@ -319,17 +319,17 @@ func (s *sample) twin() outcome {
 			s.gradient(g, w, h, d, 1/float64(len(rows)))
 		}
 		for j := range w {
-			rate, shrink := float64(lr), s.l1*float64(lr)
+			rate, decay := float64(lr), s.l1*float64(lr)
 			if bias[j] {
-				rate, shrink = rate*cmp.Or(s.bias, 1), 0
+				rate, decay = rate*cmp.Or(s.bias, 1), 0
 			} else {
 				g[j] += s.l2 * w[j]
 			}
 			if r.gradient[j] += g[j]; s.keep {
 				continue
 			}
-			w[j] -= rate * steps[s.rule](g[j], &r.first[j], &r.second[j], i+1)
-			w[j] = math.Copysign(max(0, math.Abs(w[j])-shrink), w[j])
+			w[j] -= rate * steps[s.optimizer](g[j], &r.first[j], &r.second[j], i+1)
+			w[j] = math.Copysign(max(0, math.Abs(w[j])-decay), w[j])
 		}
 		r.loss = append(r.loss, sum)
 	}

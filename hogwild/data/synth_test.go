@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-var madeSmall = []string{"made:rcv1:0.001", "made:netflix:0.0005", "made:jumbo:1e-5", "made:dblife:0.01", "made:abdomen:1e-5",
-	"made:sparse:1000x300x7", "made:dense:500x9", "made:linear:500x9", "made:lowrank:60x70x3000x4"}
+var smallSynth = []string{"synth:rcv1:0.001", "synth:netflix:0.0005", "synth:jumbo:1e-5", "synth:dblife:0.01", "synth:abdomen:1e-5",
+	"synth:sparse:1000x300x7", "synth:dense:500x9", "synth:linear:500x9", "synth:lowrank:60x70x3000x4"}
 
-// TestMadeRepeats: the same seed makes the same set, on one core and on several, and
+// TestSynthRepeats: the same seed makes the same set, on one core and on several, and
 // another seed another one; the test rows are others than the training rows.
-func TestMadeRepeats(t *testing.T) {
-	for _, path := range madeSmall {
+func TestSynthRepeats(t *testing.T) {
+	for _, path := range smallSynth {
 		train, test := mustLoad(t, Options{Path: path, Seed: 1})
 		was := runtime.GOMAXPROCS(3)
 		again, test2 := mustLoad(t, Options{Path: path, Seed: 1})
@@ -36,7 +36,7 @@ func TestMadeRepeats(t *testing.T) {
 		if graph := train.Kind == Pairs && train.Shape == nil; same(train, test) != graph {
 			t.Errorf("%s: is the test set the training set? %v", path, !graph)
 		}
-		k, m, err := describeMade(path, 1)
+		k, m, err := describeSynth(path, 1)
 		if err != nil || m.Rows != train.Rows || m.Features != train.Features || m.Kind != train.Kind || k.tests() != 0 && k.tests() != test.Rows {
 			t.Errorf("%s: described as %d x %d, made as %d x %d, %v", path, m.Rows, m.Features, train.Rows, train.Features, err)
 		}
@@ -49,11 +49,11 @@ func TestMadeRepeats(t *testing.T) {
 	}
 }
 
-// TestMadeIsTheSameEverywhere: the numbers are those that amd64 makes, on every processor.
-func TestMadeIsTheSameEverywhere(t *testing.T) {
+// TestSynthIsTheSameEverywhere: the numbers are those that amd64 makes, on every processor.
+func TestSynthIsTheSameEverywhere(t *testing.T) {
 	for path, want := range map[string]string{
-		"made:sparse:20000x300x7": "c9bac7bebca1ff49", "made:dense:20000x9": "b716e3aabee2a9d9", "made:linear:20000x9": "eb56180618d03048",
-		"made:lowrank:60x70x50000x4": "20bee75bda5f5b4c", "made:netflix:0.0005": "44a6fb4349d2332a", "made:dblife:0.1": "1e895f32d426fb9b", "made:abdomen:1e-4": "4e72a4c13cf2916d",
+		"synth:sparse:20000x300x7": "c9bac7bebca1ff49", "synth:dense:20000x9": "b716e3aabee2a9d9", "synth:linear:20000x9": "eb56180618d03048",
+		"synth:lowrank:60x70x50000x4": "20bee75bda5f5b4c", "synth:netflix:0.0005": "44a6fb4349d2332a", "synth:dblife:0.1": "1e895f32d426fb9b", "synth:abdomen:1e-4": "4e72a4c13cf2916d",
 	} {
 		train, _ := mustLoad(t, Options{Path: path, Seed: 1})
 		sum := sha256.New()
@@ -68,12 +68,12 @@ func TestMadeIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// TestMadeShapes holds the full sizes against the table of the Hogwild! paper.
-func TestMadeShapes(t *testing.T) {
+// TestSynthShapes holds the full sizes against the table of the Hogwild! paper.
+func TestSynthShapes(t *testing.T) {
 	for path, want := range map[string][2]int{
-		"made:rcv1": {781265, 47236}, "made:netflix": {100198805, 17770 + 480189}, "made:jumbo": {2e9, 2e7},
-		"made:dblife": {2 * (18167 + 180110 - 10), 18167 + 180110}, "made:abdomen": {512*512*551*4 - 512*512 - 2*512*551, 512*512*551 + 2},
-		"made:sparse:100x50x5": {100, 50}, "made:lowrank:1e3x2e3x5e4x7": {50000, 3000}, "made:rcv1:0.1": {78127, 47236},
+		"synth:rcv1": {781265, 47236}, "synth:netflix": {100198805, 17770 + 480189}, "synth:jumbo": {2e9, 2e7},
+		"synth:dblife": {2 * (18167 + 180110 - 10), 18167 + 180110}, "synth:abdomen": {512*512*551*4 - 512*512 - 2*512*551, 512*512*551 + 2},
+		"synth:sparse:100x50x5": {100, 50}, "synth:lowrank:1e3x2e3x5e4x7": {50000, 3000}, "synth:rcv1:0.1": {78127, 47236},
 	} {
 		m, err := Describe(path, "auto", "")
 		if err != nil || m.Rows != want[0] || m.Features != want[1] {
@@ -82,10 +82,10 @@ func TestMadeShapes(t *testing.T) {
 	}
 }
 
-// TestMadeLinear: what is left of a value without the planted function is the noise.
-func TestMadeLinear(t *testing.T) {
+// TestSynthLinear: what is left of a value without the planted function is the noise.
+func TestSynthLinear(t *testing.T) {
 	const rows, columns = 20000, 20
-	s, _ := mustLoad(t, Options{Path: "made:linear:20000x20", Seed: 1})
+	s, _ := mustLoad(t, Options{Path: "synth:linear:20000x20", Seed: 1})
 	truth, sum, squares := planted(1, columns), 0.0, 0.0
 	for i := range rows {
 		rest := float64(s.Y[i])
@@ -101,10 +101,10 @@ func TestMadeLinear(t *testing.T) {
 	}
 }
 
-// TestMadeSparse: different columns in rising order, rows of length 1, as many ones as
+// TestSynthSparse: different columns in rising order, rows of length 1, as many ones as
 // zeros, and columns whose frequencies fall as Zipf's law says.
-func TestMadeSparse(t *testing.T) {
-	s, _ := mustLoad(t, Options{Path: "made:rcv1:0.01", Seed: 1})
+func TestSynthSparse(t *testing.T) {
+	s, _ := mustLoad(t, Options{Path: "synth:rcv1:0.01", Seed: 1})
 	ones := 0
 	for i := range s.Rows {
 		idx, squares := s.Idx[s.Ptr[i]:s.Ptr[i+1]], 0.0
@@ -134,10 +134,10 @@ func TestMadeSparse(t *testing.T) {
 	}
 }
 
-// TestMadeMatrices: ratings have the stars, the mean and the skew that they should; the
+// TestSynthMatrices: ratings have the stars, the mean and the skew that they should; the
 // entries of a low rank have deviation 1, and lie everywhere.
-func TestMadeMatrices(t *testing.T) {
-	s, _ := mustLoad(t, Options{Path: "made:netflix:0.01", Seed: 1})
+func TestSynthMatrices(t *testing.T) {
+	s, _ := mustLoad(t, Options{Path: "synth:netflix:0.01", Seed: 1})
 	if g := s.Targets; g.Min != 1 || g.Max != 5 || math.Abs(float64(g.Mean)-3.6) > 0.1 || math.Abs(float64(g.Deviation)-1.08) > 0.1 {
 		t.Errorf("stars %+v", g)
 	}
@@ -150,7 +150,7 @@ func TestMadeMatrices(t *testing.T) {
 	if films < 30 || films > 60 { // 0.23% of 17,770 films is 41 times the mean
 		t.Errorf("the most rated film has %v times the ratings of the mean", films)
 	}
-	s, _ = mustLoad(t, Options{Path: "made:lowrank:300x200x60000x3", Seed: 1})
+	s, _ = mustLoad(t, Options{Path: "synth:lowrank:300x200x60000x3", Seed: 1})
 	if g := s.Targets; math.Abs(float64(g.Mean)) > 0.1 || math.Abs(float64(g.Deviation)-1) > 0.15 {
 		t.Errorf("entries %+v, want a deviation of 1", g)
 	}
@@ -159,17 +159,17 @@ func TestMadeMatrices(t *testing.T) {
 	}
 }
 
-// TestMadeErrors: one clear error for each wrong shape, and for a model that does not
+// TestSynthErrors: one clear error for each wrong shape, and for a model that does not
 // suit.
-func TestMadeErrors(t *testing.T) {
+func TestSynthErrors(t *testing.T) {
 	for _, c := range []struct{ path, task, want string }{
-		{"made:", "", "want made:rcv1"}, {"made:rvc1", "", "want made:rcv1"}, {"made:rcv1:0", "", "fraction"},
-		{"made:rcv1:1.5", "", "fraction"}, {"made:rcv1:x", "", "fraction"}, {"made:sparse", "", "whole number"},
-		{"made:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"made:sparse:10x10x9", "", "half"}, {"made:dense:10x10x9", "", "ROWSxCOLS"},
-		{"made:dense:0x10", "", "whole number"}, {"made:dense:1e99x10", "", "whole number"}, {"made:lowrank:5x5x5", "", "RANK"},
-		{"made:dense:2e9x2e9", "", "GB"}, {"made:rcv1:0.001", "triples", "matrix"}, {"made:netflix:0.001", "classes", "factor"},
-		{"made:dblife:0.1", "triples", "cut"}, {"made:netflix:0.001", "edges", "factor"},
-		{"made:linear:10x3", "classes", "linear or l1"}, {"made:linear:10x3", "triples", "labels"}, {"made:linear:10", "", "ROWSxCOLS"},
+		{"made:rcv1", "", "did you mean synth:rcv1?"}, {"synth:", "", "want synth:rcv1"}, {"synth:rvc1", "", "want synth:rcv1"}, {"synth:rcv1:0", "", "fraction"},
+		{"synth:rcv1:1.5", "", "fraction"}, {"synth:rcv1:x", "", "fraction"}, {"synth:sparse", "", "whole number"},
+		{"synth:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"synth:sparse:10x10x9", "", "half"}, {"synth:dense:10x10x9", "", "ROWSxCOLS"},
+		{"synth:dense:0x10", "", "whole number"}, {"synth:dense:1e99x10", "", "whole number"}, {"synth:lowrank:5x5x5", "", "RANK"},
+		{"synth:dense:2e9x2e9", "", "GB"}, {"synth:rcv1:0.001", "triples", "matrix"}, {"synth:netflix:0.001", "classes", "factor"},
+		{"synth:dblife:0.1", "triples", "cut"}, {"synth:netflix:0.001", "edges", "factor"},
+		{"synth:linear:10x3", "classes", "linear or l1"}, {"synth:linear:10x3", "triples", "labels"}, {"synth:linear:10", "", "ROWSxCOLS"},
 	} {
 		_, _, err := Load(Options{Path: c.path, Task: c.task, Seed: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -181,9 +181,9 @@ func TestMadeErrors(t *testing.T) {
 // TestWriteFile: what is written loads back to equal values.
 func TestWriteFile(t *testing.T) {
 	for _, c := range []struct{ path, ending, task, target string }{
-		{"made:sparse:200x50x7", ".libsvm", "", ""}, {"made:dense:100x9", ".csv", "classes", ""}, {"made:dense:100x9", ".npy", "classes", "10"},
-		{"made:dense:100x9", ".svm", "", ""}, {"made:linear:100x9", ".csv", "values", ""}, {"made:lowrank:20x30x500x3", ".csv", "triples", ""},
-		{"made:lowrank:20x30x500x3", ".npy", "triples", ""}, {"made:dblife:0.001", ".csv", "edges", ""}, {"made:abdomen:1e-6", ".npy", "edges", ""},
+		{"synth:sparse:200x50x7", ".libsvm", "", ""}, {"synth:dense:100x9", ".csv", "classes", ""}, {"synth:dense:100x9", ".npy", "classes", "10"},
+		{"synth:dense:100x9", ".svm", "", ""}, {"synth:linear:100x9", ".csv", "values", ""}, {"synth:lowrank:20x30x500x3", ".csv", "triples", ""},
+		{"synth:lowrank:20x30x500x3", ".npy", "triples", ""}, {"synth:dblife:0.001", ".csv", "edges", ""}, {"synth:abdomen:1e-6", ".npy", "edges", ""},
 	} {
 		s, _ := mustLoad(t, Options{Path: c.path, Seed: 1})
 		file := filepath.Join(t.TempDir(), "x"+c.ending)

@@ -1,0 +1,105 @@
+// Package check is what tests of several packages share: errors that must say something,
+// golden files, Python as an oracle, the real data sets. Only tests import it.
+package check
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Error fails the test unless there is an error that says each of the words.
+func Error(t testing.TB, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error that speaks of %q", words)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("the error %q does not say %q", err, w)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "renew the golden files in testdata")
+
+// Golden compares a text with a file in testdata, which go test -update renews.
+func Golden(t testing.TB, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test -update makes it", err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s differs; go test -update renews it\n%s", path, d)
+	}
+}
+
+// Python runs a script, and returns what it prints, if $HOGWILD_PYTHON, else the machine's
+// python3, has the modules. The variable is a promise that it has; else the test is skipped.
+func Python(t testing.TB, modules, script string, args ...string) []byte {
+	t.Helper()
+	python, promised := os.LookupEnv("HOGWILD_PYTHON")
+	if !promised {
+		python = "python3"
+	}
+	if out, err := exec.Command(python, "-c", "import "+modules).CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		complain := t.Skipf
+		if promised {
+			complain = t.Fatalf
+		}
+		complain("needs %s with %s: %v: %s", python, modules, err, lines[len(lines)-1])
+	}
+	var said bytes.Buffer
+	cmd := exec.Command(python, append([]string{"-c", script}, args...)...)
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, &said)
+	}
+	return out
+}
+
+// Data is the path of a real data set, in $HOGWILD_DATA or in shared/data beside the
+// repository. A test of a set that is in neither is skipped, and all are with -short.
+func Data(t testing.TB, name string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: no real data sets")
+	}
+	root, err := os.Getwd() // of the package that is tested
+	if err != nil {
+		t.Fatal(err)
+	}
+	for root != "/" {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		root = filepath.Dir(root)
+	}
+	for _, dir := range []string{os.Getenv("HOGWILD_DATA"), filepath.Join(root, "../shared/data")} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); dir != "" && err == nil {
+			return path
+		}
+	}
+	t.Skipf("%s is neither in $HOGWILD_DATA nor in ../shared/data", name)
+	return ""
+}
