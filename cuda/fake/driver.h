@@ -29,7 +29,9 @@ struct Settings {
   uint64_t free = 0;                  // of them free at the start; 0: all
   uint64_t pinned = 0;                // host memory that one call can pin; 0: any
   uint64_t launch_fail = 0;           // this launch of the process fails, from 1; 0: none
+  uint64_t launch_hang = 0;           // this one never ends; 0: none
   uint64_t watchdog_ms = 0;           // a kernel that runs longer is stopped; 0: never
+  uint64_t slow_waits_ms = 0;         // what every wait for a GPU takes beyond the work
   std::string exclusive;              // the machine's name in exclusive mode; "": shared
   std::string trace;                  // the file
   bool ipc = true, no_device = false, out_of_memory = false;

@@ -262,6 +262,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 CUresult cuCtxSynchronize() {
   return api(__func__, [&](Call&) {
     current().synchronise();
+    wait_longer();
     current();  // refuses what a kernel did meanwhile
   });
 }

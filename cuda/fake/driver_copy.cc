@@ -30,6 +30,7 @@ void submit(const std::shared_ptr<Stream>& stream, Wait wait, std::function<void
   });
   if (wait == kGoOn) return;
   point.wait();
+  wait_longer();
   if (int fault = context->fault) refuse(fault, "a kernel failed before the copy");
 }
 

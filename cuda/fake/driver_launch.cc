@@ -89,6 +89,7 @@ class Watchdog {
 
 void execute(Context& context, Launch& launch) {
   if (context.fault) return;
+  while (launch.seed == settings().launch_hang) std::this_thread::sleep_for(std::chrono::hours(1));
   Fault fault;
   if (launch.seed == settings().launch_fail) {
     fault = {CUDA_ERROR_LAUNCH_FAILED, "kernel " + launch.kernel->name + " did not run: HOGWILD_FAKE_LAUNCH_FAIL"};

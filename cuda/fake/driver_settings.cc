@@ -86,6 +86,9 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "PINNED") return bytes(text, &s->pinned) ? nullptr : "bytes, such as 1MiB, up to 64TiB";
   if (name == "LAUNCH_FAIL")
     return number(text, 1, UINT64_MAX, &s->launch_fail) ? nullptr : "which launch fails, from 1";
+  if (name == "LAUNCH_HANG")
+    return number(text, 1, UINT64_MAX, &s->launch_hang) ? nullptr : "which launch hangs, from 1";
+  if (name == "SLOW_WAITS") return number(text, 1, 3600000, &s->slow_waits_ms) ? nullptr : "milliseconds, from 1";
   if (name == "WATCHDOG") return number(text, 1, 3600000, &s->watchdog_ms) ? nullptr : "milliseconds, from 1";
   if (name == "OOM") return flag(text, &s->out_of_memory) ? nullptr : "0 or 1";
   if (name == "NO_DEVICE") return flag(text, &s->no_device) ? nullptr : "0 or 1";
@@ -104,8 +107,8 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
     return text.empty() ? "a file" : nullptr;
   }
   if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
-  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, PINNED, LAUNCH_FAIL, WATCHDOG, OOM, NO_DEVICE, NO_IPC, EXCLUSIVE, "
-         "PROFILE or TRACE after HOGWILD_FAKE_";
+  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, PINNED, LAUNCH_FAIL, LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, NO_DEVICE, "
+         "NO_IPC, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
 }
 
 Settings* read_all() {

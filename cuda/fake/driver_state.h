@@ -159,6 +159,9 @@ class Stream {
   std::thread thread_;
 };
 
+// Called wherever the program waits for a GPU: it lasts as HOGWILD_FAKE_SLOW_WAITS says.
+void wait_longer();
+
 // Context is what the program holds of a device.
 class Context : public fake::Memory {
  public:

@@ -67,6 +67,8 @@ void Stream::close() {
   if (thread_.joinable()) thread_.join();
 }
 
+void wait_longer() { std::this_thread::sleep_for(std::chrono::milliseconds(settings().slow_waits_ms)); }
+
 std::shared_ptr<Stream> stream_of(CUstream handle) {
   if (handle == nullptr || handle == CU_STREAM_LEGACY) return current().legacy;
   require(handle != CU_STREAM_PER_THREAD, CUDA_ERROR_NOT_SUPPORTED, "the per-thread default stream is not played");
@@ -153,6 +155,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   return api(__func__, [&](Call&) {
     std::shared_ptr<Stream> stream = stream_of(handle);
     stream->wait(stream->last());
+    wait_longer();
     refuse_fault(*stream->context);
   });
 }
@@ -224,6 +227,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   return api(__func__, [&](Call&) {
     std::shared_ptr<Event> event = event_of(handle);
     if (std::shared_ptr<Event::Mark> mark = mark_of(*event)) mark->point.wait();
+    wait_longer();
     refuse_fault(*event->context);
   });
 }

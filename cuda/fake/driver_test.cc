@@ -273,6 +273,41 @@ void launch_fails() {
   REFUSED(CUDA_ERROR_LAUNCH_FAILED, cuCtxSynchronize());
 }
 
+// What waits for a launch that hangs never returns: the others do.
+void launch_hangs() {
+  start();
+  CUfunction store = function("store");
+  CUstream hung, other;
+  CUdeviceptr a = allocate(8);
+  OK(cuStreamCreate(&hung, CU_STREAM_NON_BLOCKING));
+  OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  OK(launch(store, hung, a, 1));
+  OK(cuStreamSynchronize(hung));
+  OK(launch(store, hung, a, 2));
+  OK(launch(store, other, a + 4, 3));
+  OK(cuStreamSynchronize(other));
+  usleep(20000);  // time to end
+  REFUSED(CUDA_ERROR_NOT_READY, cuStreamQuery(hung));
+}
+
+void slow_waits() {
+  start();
+  CUdeviceptr a = allocate(4);
+  CUstream stream;
+  CUevent event;
+  OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+  OK(cuEventCreate(&event, 0));
+  auto slow = [](auto call) {
+    auto before = std::chrono::steady_clock::now();
+    OK(call());
+    CHECK(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(50));
+  };
+  slow([&] { return cuStreamSynchronize(stream); });
+  slow([&] { return cuEventSynchronize(event); });
+  slow([&] { return cuCtxSynchronize(); });
+  slow([&] { return cuMemcpyDtoH(&stream, a, 4); });
+}
+
 void watchdog() {
   start();
   CUdeviceptr a = allocate(4);
@@ -338,6 +373,8 @@ const struct {
     {"no memory", no_memory, {"OOM=1"}},
     {"no ipc", no_ipc, {"NO_IPC=1"}},
     {"launch fails", launch_fails, {"LAUNCH_FAIL=2"}},
+    {"launch hangs", launch_hangs, {"LAUNCH_HANG=2"}},
+    {"slow waits", slow_waits, {"SLOW_WAITS=50"}},
     {"watchdog", watchdog, {"WATCHDOG=50"}},
     {"leaving", leaving, {}},
     {"exclusive", exclusive, {"EXCLUSIVE=test-" + std::to_string(getpid())}},
