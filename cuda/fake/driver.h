@@ -28,6 +28,10 @@ struct Settings {
   uint64_t memory = 143771ull << 20;  // bytes a device
   uint64_t free = 0;                  // of them free at the start; 0: all
   uint64_t pinned = 0;                // host memory that one call can pin; 0: any
+  uint64_t context = 0;               // of a device's memory, what a process's first context takes
+  uint64_t late_copies_ms = 0;        // how long after its copy of ordinary memory returned it arrives
+  int max_threads = 0;                // that any kernel's block may have; 0: as it was compiled
+  bool fresh_zero = false;            // new memory is zero; else all its bits are 1
   uint64_t launch_fail = 0;           // this launch of the process fails, from 1; 0: none
   uint64_t launch_hang = 0;           // this one never ends; 0: none
   uint64_t watchdog_ms = 0;           // a kernel that runs longer is stopped; 0: never

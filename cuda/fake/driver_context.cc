@@ -62,11 +62,11 @@ void Context::synchronise() {
 
 void Context::raise(const Fault& fault, const std::string& during) {
   int none = 0;
-  if (!this->fault.compare_exchange_strong(none, fault.code)) return;
+  if (!state().fault.compare_exchange_strong(none, fault.code)) return;
   const char* name = error_name(fault.code);
   report("==== libcuda stand-in, process " + std::to_string(getpid()) + ", device " + std::to_string(device) + ": " +
          (name ? name : "error") + " (" + std::to_string(fault.code) + ")\n" + fault.text + "\n" + during +
-         "\n==== every later call in this context returns " + std::to_string(fault.code) + "\n");
+         "\n==== every later call of this process that needs a context returns " + std::to_string(fault.code) + "\n");
 }
 
 void Context::clear() {
@@ -80,7 +80,6 @@ void Context::clear() {
   state().functions.take([this](const Function& f) { return f.module->context == this; });
   state().modules.take(mine);
   for (const auto& block : state().blocks.take(mine)) dispose(*block);
-  fault = 0;
   peers = 0;
 }
 
@@ -94,6 +93,10 @@ State::State() : devices(settings().devices) {
 State& state() {
   static State* const all = new State;
   return *all;
+}
+
+void refuse_fault() {
+  if (int fault = state().fault) refuse(fault, "a kernel of this process failed: only another process can use GPUs");
 }
 
 namespace {
@@ -110,7 +113,9 @@ std::shared_ptr<Context> context_of(CUcontext handle) {
 // gives it back however the process ends. state().mutex is held.
 void occupy(int device) {
   Device& d = state().devices[device];
-  if (d.contexts++ > 0 || settings().exclusive.empty()) return;
+  if (d.contexts++ > 0) return;
+  d.used += settings().context;
+  if (settings().exclusive.empty()) return;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "hogwild-fake-%u-%s-%d", getuid(),
@@ -120,16 +125,18 @@ void occupy(int device) {
     close(d.lock);
     d.lock = -1;
     d.contexts--;
+    d.used -= settings().context;
     refuse(CUDA_ERROR_DEVICE_UNAVAILABLE, "exclusive mode: another process has a context on this device");
   }
 }
 
 void vacate(int device) {
   Device& d = state().devices[device];
-  if (--d.contexts == 0 && d.lock >= 0) {
-    close(d.lock);
-    d.lock = -1;
-  }
+  if (--d.contexts > 0) return;
+  d.used -= settings().context;
+  if (d.lock < 0) return;
+  close(d.lock);
+  d.lock = -1;
 }
 
 }  // namespace
@@ -138,7 +145,7 @@ Context& current() {
   require(!stack.empty() && stack.back(), CUDA_ERROR_INVALID_CONTEXT, "no context is current on this thread");
   Context& context = *stack.back();
   require(context.alive, CUDA_ERROR_CONTEXT_IS_DESTROYED, "the thread's context is destroyed");
-  if (int fault = context.fault) refuse(fault, "a kernel failed earlier in this context");
+  refuse_fault();
   return context;
 }
 
@@ -150,6 +157,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   return api(__func__, [&](Call& call) {
     call.number("device", device);
     require_device(device);
+    refuse_fault();
     std::lock_guard<std::mutex> lock(state().mutex);
     Device& d = state().devices[device];
     if (d.retained == 0) occupy(device);
@@ -171,6 +179,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     d.primary->alive = false;
     d.primary->flags = 0;
     vacate(device);
+    refuse_fault();
   });
 }
 
@@ -180,6 +189,7 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device) {
     require_device(device);
     std::lock_guard<std::mutex> lock(state().mutex);
     state().devices[device].primary->clear();
+    refuse_fault();
   });
 }
 
@@ -203,6 +213,7 @@ CUresult cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
   return api(__func__, [&](Call& call) {
     call.number("device", device);
     require_device(device);
+    refuse_fault();
     auto created = std::make_shared<Context>(device, flags);
     std::lock_guard<std::mutex> lock(state().mutex);
     occupy(device);

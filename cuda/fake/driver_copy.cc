@@ -2,6 +2,7 @@
 // without a stream is waited for, a fill and a copy within devices is not, as on a GPU.
 // An asynchronous copy touches the host's memory when its turn comes, never before: a
 // program that frees or changes it too early is caught, not helped.
+#include <chrono>
 #include <cstring>
 
 #include "driver_state.h"
@@ -25,13 +26,13 @@ void require_any_range(uint64_t address, size_t bytes) {
 // Does the work in the stream, unless a kernel failed before.
 void submit(const std::shared_ptr<Stream>& stream, Wait wait, std::function<void()> work) {
   Context* context = stream->context;
-  Stream::Point point = context->enqueue(stream, [context, work] {
-    if (!context->fault) work();
+  Stream::Point point = context->enqueue(stream, [work] {
+    if (!state().fault) work();
   });
   if (wait == kGoOn) return;
   point.wait();
   wait_longer();
-  if (int fault = context->fault) refuse(fault, "a kernel failed before the copy");
+  refuse_fault();
 }
 
 enum Ends { kToDevice = 1, kFromDevice = 2, kUnified = 4 };
@@ -48,6 +49,17 @@ void copy(Call& call, CUstream in, uint64_t to, uint64_t from, size_t bytes, int
   if (ends & kFromDevice) require_device_range(from, bytes);
   if (ends & kUnified) require_any_range(to, bytes), require_any_range(from, bytes);
   submit(stream, wait, [=] { memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+}
+
+// From memory that is not pinned a copy goes by way of the driver's own: it may return once
+// the bytes are there.
+void copy_late(Call& call, CUdeviceptr to, const void* from, size_t bytes) {
+  auto own = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+  std::shared_ptr<Stream> stream = stream_of(nullptr);
+  stream->wait(stream->last());
+  submit(stream, kGoOn, [own] { std::this_thread::sleep_for(std::chrono::milliseconds(settings().late_copies_ms)); });
+  copy(call, nullptr, to, host(own->data()), bytes, kToDevice, kGoOn);
+  submit(stream, kGoOn, [own] {});  // keeps it until then
 }
 
 template <class T>
@@ -81,7 +93,10 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream 
   return api(__func__, [&](Call& call) { copy(call, stream, to, from, bytes, kUnified, kGoOn); });
 }
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
-  return api(__func__, [&](Call& call) { copy(call, nullptr, to, host(from), bytes, kToDevice, kWait); });
+  return api(__func__, [&](Call& call) {
+    if (settings().late_copies_ms > 0 && !state().blocks.find(host(from))) copy_late(call, to, from, bytes);
+    else copy(call, nullptr, to, host(from), bytes, kToDevice, kWait);
+  });
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
   return api(__func__, [&](Call& call) { copy(call, stream, to, host(from), bytes, kToDevice, kGoOn); });

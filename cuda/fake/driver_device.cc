@@ -95,7 +95,7 @@ int attribute(CUdevice_attribute which, CUdevice device) {
       return settings().exclusive.empty() ? CU_COMPUTEMODE_DEFAULT : CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return bus(device);
     case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: return settings().ipc;
-    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED: return under_mps();
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED: return settings().driver < 12040 ? -1 : under_mps();
   }
   for (const auto& a : kH200) {
     if (a.which == static_cast<int>(which)) return a.value;

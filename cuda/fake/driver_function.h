@@ -9,6 +9,7 @@
 namespace driver {
 
 std::shared_ptr<Function> function_of(CUfunction handle);
+int max_threads(const Kernel& kernel);  // a block
 size_t shared_bytes(const Function& function, size_t dynamic);       // a block
 uint64_t registers(const Function& function, uint64_t threads);      // a block, as allocated
 

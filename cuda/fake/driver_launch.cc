@@ -27,7 +27,7 @@ void require_fits(const Launch& launch, const Function& function) {
   require_dimensions(launch.block, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, "the block has no threads, or too many");
   uint64_t threads = 1ull * launch.block[0] * launch.block[1] * launch.block[2];
   require(threads <= 1024, CUDA_ERROR_INVALID_VALUE, "more than 1,024 threads a block");
-  require(threads <= static_cast<uint64_t>(launch.kernel->max_threads), CUDA_ERROR_INVALID_VALUE,
+  require(threads <= static_cast<uint64_t>(max_threads(*launch.kernel)), CUDA_ERROR_INVALID_VALUE,
           "more threads a block than the kernel was compiled for");
   require(registers(function, threads) <= 65536, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
           "more registers than an SM has");
@@ -88,7 +88,7 @@ class Watchdog {
 };
 
 void execute(Context& context, Launch& launch) {
-  if (context.fault) return;
+  if (state().fault) return;
   while (launch.seed == settings().launch_hang) std::this_thread::sleep_for(std::chrono::hours(1));
   Fault fault;
   if (launch.seed == settings().launch_fail) {

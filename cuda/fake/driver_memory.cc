@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "driver_state.h"
 
@@ -75,6 +76,12 @@ uint64_t free_bytes(int device) {
   return settings().free > used ? settings().free - used : 0;
 }
 
+// New memory holds whatever was there before: who reads it unwritten gets NaN, -1 or an
+// address that is nowhere.
+void stain(uint64_t base, uint64_t bytes) {
+  if (!settings().fresh_zero) memset(reinterpret_cast<void*>(base), 0xff, bytes);
+}
+
 void reserve(int device, uint64_t bytes) {
   require(!settings().out_of_memory, CUDA_ERROR_OUT_OF_MEMORY, "HOGWILD_FAKE_OOM");
   require(bytes <= free_bytes(device), CUDA_ERROR_OUT_OF_MEMORY, "more than is free on the device");
@@ -99,6 +106,7 @@ std::shared_ptr<Block> allocate(Context& context, uint64_t bytes) {
     refuse(CUDA_ERROR_OUT_OF_MEMORY, "the host refused a memfd of that size");
   }
   make_importers(*block);
+  stain(block->base, bytes);
   state().blocks.add(block);
   return block;
 }
@@ -126,6 +134,7 @@ void allocate_host(Call& call, void** address, size_t bytes) {
   void* got = mmap(nullptr, block->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   require(got != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY, "the host has no memory left");
   block->base = host(got);
+  stain(block->base, bytes);
   state().blocks.add(block);
   *address = got;
   call.address("address", block->base);

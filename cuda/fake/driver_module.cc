@@ -15,6 +15,8 @@ std::shared_ptr<Function> function_of(CUfunction handle) {
   return state().functions.get(handle, CUDA_ERROR_INVALID_HANDLE, "no such function");
 }
 
+int max_threads(const Kernel& kernel) { return settings().max_threads ? settings().max_threads : kernel.max_threads; }
+
 size_t shared_bytes(const Function& function, size_t dynamic) {
   return function.kernel->static_shared + dynamic;
 }
@@ -138,7 +140,7 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction h
     std::shared_ptr<Function> function = function_of(handle);
     const Kernel& kernel = *function->kernel;
     switch (which) {
-      case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = kernel.max_threads; break;
+      case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = max_threads(kernel); break;
       case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = kernel.static_shared; break;
       case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 0; break;
       case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = kernel.local_bytes; break;
@@ -185,7 +187,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction han
     n = std::min(n, limit(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / (warps * 32));
     n = std::min(n, limit(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) / registers(*function, threads));
     n = std::min(n, limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / (shared + kSharedReserved));
-    bool fits = threads <= function->kernel->max_threads && dynamic <= function->max_dynamic_shared;
+    bool fits = threads <= max_threads(*function->kernel) && dynamic <= function->max_dynamic_shared;
     *blocks = fits ? static_cast<int>(n) : 0;
     call.text("kernel", function->kernel->name);
     call.number("threads", threads);

@@ -84,6 +84,11 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "MEMORY") return bytes(text, &s->memory) ? nullptr : "bytes, such as 80GiB, up to 64TiB";
   if (name == "FREE") return bytes(text, &s->free) ? nullptr : "bytes, such as 512MiB, up to 64TiB";
   if (name == "PINNED") return bytes(text, &s->pinned) ? nullptr : "bytes, such as 1MiB, up to 64TiB";
+  if (name == "CONTEXT") return bytes(text, &s->context) ? nullptr : "bytes, such as 400MiB, up to 64TiB";
+  if (name == "LATE_COPIES") return number(text, 1, 3600000, &s->late_copies_ms) ? nullptr : "milliseconds, from 1";
+  if (name == "MAX_THREADS") return integer(text, 1, 1024, &s->max_threads) ? nullptr : "1 to 1024";
+  if (name == "FRESH")
+    return choice(text, {{"ones", false}, {"zero", true}}, &s->fresh_zero) ? nullptr : "ones or zero";
   if (name == "LAUNCH_FAIL")
     return number(text, 1, UINT64_MAX, &s->launch_fail) ? nullptr : "which launch fails, from 1";
   if (name == "LAUNCH_HANG")
@@ -107,8 +112,8 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
     return text.empty() ? "a file" : nullptr;
   }
   if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
-  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, PINNED, LAUNCH_FAIL, LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, NO_DEVICE, "
-         "NO_IPC, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
+  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, CONTEXT, PINNED, FRESH, LATE_COPIES, MAX_THREADS, LAUNCH_FAIL, "
+         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, NO_DEVICE, NO_IPC, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
 }
 
 Settings* read_all() {

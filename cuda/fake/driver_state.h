@@ -174,14 +174,13 @@ class Context : public fake::Memory {
   void add_stream(std::shared_ptr<Stream> stream);
   void remove_stream(const Stream* stream);
   void synchronise();
-  // Sticks: from now on every call in this context returns the code.
+  // Sticks: from now on every call of this process that needs a context returns the code.
   void raise(const Fault& fault, const std::string& during);
   void clear();  // frees all that it owns
 
   const int device;
   unsigned flags;
   std::atomic<bool> alive{false};
-  std::atomic<int> fault{0};
   std::atomic<uint64_t> peers{0};  // devices whose memory it may touch, a bit each
   std::shared_ptr<Stream> legacy;  // the default stream
   size_t limits[3] = {1024, 1 << 20, 8 << 20};
@@ -234,10 +233,14 @@ struct State {
   Blocks blocks;
   std::atomic<uint64_t> launches{0};
   std::atomic<bool> initialised{false};
+  // What a kernel of the process did wrong. All its contexts are lost with it, and neither
+  // a reset nor a new one helps: CUDA asks for another process.
+  std::atomic<int> fault{0};
 };
 
 State& state();
-// The thread's context; refusals 201 (none), 709 (destroyed) and the context's fault.
+void refuse_fault();  // what a kernel did earlier
+// The thread's context; refusals 201 (none), 709 (destroyed) and the process's fault.
 Context& current();
 std::shared_ptr<Stream> stream_of(CUstream handle);  // 0: the current context's default stream
 // Which process this is: its pid (22 bits) and its start in clock ticks; 0 when it is

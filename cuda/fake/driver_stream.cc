@@ -86,10 +86,6 @@ std::shared_ptr<Event::Mark> mark_of(Event& event) {
   return event.mark;
 }
 
-void refuse_fault(const Context& context) {
-  if (int fault = context.fault) refuse(fault, "a kernel failed in this context");
-}
-
 double milliseconds() {
   using namespace std::chrono;
   return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
@@ -146,7 +142,7 @@ CUresult cuStreamDestroy(CUstream handle) {
 CUresult cuStreamQuery(CUstream handle) {
   return api(__func__, [&](Call&) {
     std::shared_ptr<Stream> stream = stream_of(handle);
-    refuse_fault(*stream->context);
+    refuse_fault();
     require(stream->done(stream->last()), CUDA_ERROR_NOT_READY, "work is left in the stream");
   });
 }
@@ -156,7 +152,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
     std::shared_ptr<Stream> stream = stream_of(handle);
     stream->wait(stream->last());
     wait_longer();
-    refuse_fault(*stream->context);
+    refuse_fault();
   });
 }
 
@@ -175,7 +171,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* d
     Context* context = stream->context;
     context->enqueue(stream, [=] {
       in_callback = true;
-      callback(handle, static_cast<CUresult>(context->fault.load()), data);
+      callback(handle, static_cast<CUresult>(state().fault.load()), data);
       in_callback = false;
     });
   });
@@ -206,7 +202,7 @@ CUresult cuEventRecord(CUevent handle, CUstream in) {
     std::shared_ptr<Event> event = event_of(handle);
     std::shared_ptr<Stream> stream = stream_of(in);
     require(event->context == stream->context, CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
-    refuse_fault(*stream->context);
+    refuse_fault();
     auto mark = std::make_shared<Event::Mark>();
     mark->point = stream->context->enqueue(stream, [mark] { mark->milliseconds = milliseconds(); });
     std::lock_guard<std::mutex> lock(event->mutex);
@@ -218,7 +214,7 @@ CUresult cuEventQuery(CUevent handle) {
   return api(__func__, [&](Call&) {
     std::shared_ptr<Event> event = event_of(handle);
     std::shared_ptr<Event::Mark> mark = mark_of(*event);
-    refuse_fault(*event->context);
+    refuse_fault();
     require(!mark || mark->point.reached(), CUDA_ERROR_NOT_READY, "not reached yet");
   });
 }
@@ -228,7 +224,7 @@ CUresult cuEventSynchronize(CUevent handle) {
     std::shared_ptr<Event> event = event_of(handle);
     if (std::shared_ptr<Event::Mark> mark = mark_of(*event)) mark->point.wait();
     wait_longer();
-    refuse_fault(*event->context);
+    refuse_fault();
   });
 }
 
@@ -236,7 +232,7 @@ CUresult cuEventElapsedTime(float* elapsed, CUevent from, CUevent to) {
   return api(__func__, [&](Call&) {
     std::shared_ptr<Event> first = event_of(from), second = event_of(to);
     std::shared_ptr<Event::Mark> begin = mark_of(*first), end = mark_of(*second);
-    refuse_fault(*first->context);
+    refuse_fault();
     require(begin && end, CUDA_ERROR_INVALID_HANDLE, "an event was never recorded");
     require(!((first->flags | second->flags) & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_HANDLE,
             "an event was made without timing");

@@ -168,15 +168,16 @@ void launches() {
   CUfunction large = function("greedy", greedy().c_str());
   REFUSED(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, cuLaunchKernel(large, 1, 1, 1, 1024, 1, 1, 0, nullptr, params, nullptr));
   OK(cuCtxSynchronize());
-  // A kernel that writes where nothing is: 700 for ever, until a reset.
+  // A kernel that writes where nothing is: 700 for ever, in all contexts of the process.
   OK(launch(store, nullptr, a + 8, 1));
   REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
   REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemAlloc(&a, 8));
   REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, launch(store, nullptr, a, 1));
-  OK(cuDevicePrimaryCtxReset(0));
-  a = allocate(8);
-  OK(launch(function("store"), nullptr, a, 3));
-  CHECK(word(a) == 3);
+  CUcontext context;
+  REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxReset(0));
+  REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxRelease(0));
+  REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxRetain(&context, 0));
+  REFUSED(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxCreate(&context, 0, 0));
 }
 
 void CUDA_CB note(CUstream, CUresult status, void* data) {
@@ -254,6 +255,49 @@ void no_memory() {
   REFUSED(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&a, 4));
 }
 
+// Until it is written memory is not zero, unless that is asked for.
+void fresh(uint32_t want) {
+  start();
+  void* pinned;
+  OK(cuMemHostAlloc(&pinned, 4, 0));
+  CHECK(word(allocate(4)) == want && *static_cast<uint32_t*>(pinned) == want);
+}
+void fresh_ones() { fresh(0xffffffff); }
+void fresh_zero() { fresh(0); }
+
+// Before the stream is synchronized nobody sees what was copied; what follows in it does.
+void late_copies() {
+  start();
+  CUdeviceptr a = allocate(4);
+  auto* seen = reinterpret_cast<std::atomic<uint32_t>*>(a);
+  uint32_t seven = 7;
+  OK(cuMemcpyHtoD(a, &seven, 4));
+  CHECK(*seen != 7);
+  seven = 8;
+  CHECK(word(a) == 7);
+}
+
+void context_takes_memory() {
+  size_t before, after, total;
+  CUcontext second;
+  start();
+  OK(cuMemGetInfo(&before, &total));
+  CHECK(total - before == 400 << 20);
+  OK(cuCtxCreate(&second, 0, 0));
+  OK(cuMemGetInfo(&after, &total));
+  CHECK(after == before);
+}
+
+void max_threads() {
+  start();
+  CUfunction small = function("small");  // .maxntid 64
+  int most;
+  OK(cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, small));
+  CHECK(most == 128);
+  OK(cuLaunchKernel(small, 1, 1, 1, 128, 1, 1, 0, nullptr, nullptr, nullptr));
+  REFUSED(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(small, 1, 1, 1, 129, 1, 1, 0, nullptr, nullptr, nullptr));
+}
+
 void no_ipc() {
   start();
   CUipcMemHandle handle;
@@ -322,6 +366,7 @@ void old_driver() {
   int version;
   OK(cuDriverGetVersion(&version));
   CHECK(version == 11040);
+  REFUSED(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&version, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0));
   REFUSED(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, cuModuleLoadData(&module, ".version 8.1\n.target sm_80\n.address_size 64\n"));
 }
 
@@ -371,6 +416,11 @@ const struct {
     {"p2p off", p2p_off, {"DEVICES=2", "P2P=off"}},
     {"little memory", little_memory, {"MEMORY=64MiB", "FREE=6M"}},
     {"no memory", no_memory, {"OOM=1"}},
+    {"context takes memory", context_takes_memory, {"CONTEXT=400MiB"}},
+    {"fresh ones", fresh_ones, {}},
+    {"fresh zero", fresh_zero, {"FRESH=zero"}},
+    {"late copies", late_copies, {"LATE_COPIES=50"}},
+    {"max threads", max_threads, {"MAX_THREADS=128"}},
     {"no ipc", no_ipc, {"NO_IPC=1"}},
     {"launch fails", launch_fails, {"LAUNCH_FAIL=2"}},
     {"launch hangs", launch_hangs, {"LAUNCH_HANG=2"}},
