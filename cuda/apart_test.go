@@ -22,21 +22,29 @@ import (
 
 const apartVariable = "HOGWILD_TEST_APART"
 
-// runApart is the main of such a process. It prints the result.
+// runApart is the main of such a process. It prints the result, also that of a run that fails.
 func runApart(text string) int {
 	var c config.Config
 	err := json.Unmarshal([]byte(text), &c)
 	if err == nil {
-		var r rundir.Result
-		if r, err = run.Run(context.Background(), c, run.Options{}); err == nil {
-			err = json.NewEncoder(os.Stdout).Encode(r)
+		if os.Getenv(poisonVariable) != "" {
+			go poison(c.Run)
 		}
+		var r rundir.Result
+		r, err = run.Run(context.Background(), c, run.Options{})
+		err = keep(err, json.NewEncoder(os.Stdout).Encode(printed{r, r.Events}))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// printed is a result with the events, which a result in JSON lacks.
+type printed struct {
+	Result rundir.Result
+	Events []string
 }
 
 // process is a run apart.
@@ -68,13 +76,16 @@ func apart(t *testing.T, c config.Config, switches ...string) *process {
 }
 
 // result is what the run came to; an error is one that it ended with.
-func (p *process) result(t *testing.T) (r rundir.Result, err error) {
+func (p *process) result(t *testing.T) (_ rundir.Result, err error) {
 	t.Helper()
-	if err := p.Wait(); err != nil {
-		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(p.err.String()))
-	}
-	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil {
+	ended := p.Wait()
+	var all printed
+	if err := json.Unmarshal(p.out.Bytes(), &all); err != nil && ended == nil {
 		t.Fatalf("%v in %s", err, p.out.String())
 	}
-	return r, nil
+	if ended != nil {
+		err = fmt.Errorf("%w: %s", ended, strings.TrimSpace(p.err.String()))
+	}
+	all.Result.Events = all.Events
+	return all.Result, err
 }

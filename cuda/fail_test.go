@@ -13,39 +13,40 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
-	"hogwild/hogwild/rundir"
 )
 
-// poison breaks the context of this process, as a GPU that fails does: with a kernel whose
-// job is nowhere. Nothing can be read back from then on, until whoever holds the context
-// has given it back.
-func poison(t *testing.T) (held *gpu) {
-	t.Helper()
-	c, err := openContext(0, "")
-	if err != nil {
-		t.Fatal(err)
+// poisonVariable makes a run apart fail as poison does.
+const poisonVariable = "HOGWILD_TEST_POISON"
+
+// poison breaks the contexts of this process after the first epoch of a run, as a GPU that fails
+// does: with a kernel whose job is nowhere. The process is lost for CUDA from then on.
+func poison(folder string) {
+	for !hasEpoch(folder) {
+		time.Sleep(10 * time.Millisecond)
 	}
-	release, err := c.use()
-	if err != nil {
-		t.Fatal(err)
+	err := withGPU(0, "", func(c *gpu) error {
+		ks, err := loadKernels(c, "evaluate")
+		if err == nil {
+			err = ks["evaluate"].run(1, 0)
+		}
+		return err
+	})
+	if err == nil {
+		panic("a kernel without a job did not fail")
 	}
-	defer release()
-	ks, err := loadKernels(c, "evaluate")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ks["evaluate"].run(1, 0); err == nil {
-		t.Fatal("a kernel without a job did not fail")
-	}
-	return c
 }
 
-// awaitEpoch polls until there is a line of an epoch in the metrics of a run.
+// hasEpoch tells whether there is a line of an epoch in the metrics of a run.
+func hasEpoch(folder string) bool {
+	text, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl")) // not there yet
+	return strings.Contains(string(text), `"kind":"epoch"`)
+}
+
+// awaitEpoch polls until there is.
 func awaitEpoch(t *testing.T, folder string) {
 	t.Helper()
 	for range 3000 {
-		text, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl")) // not there yet
-		if strings.Contains(string(text), `"kind":"epoch"`) {
+		if hasEpoch(folder) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -60,24 +61,9 @@ func TestGPUFails(t *testing.T) {
 		c := digits(t, func(c *config.Config) {
 			c.SaveEvery, c.Model, c.Data, c.Epochs = every, "softmax", "digits:1000", 10000
 		})
-		type end struct {
-			rundir.Result
-			err error
-		}
-		ended := make(chan end)
-		go func() {
-			r, err := run.Run(context.Background(), c, run.Options{})
-			ended <- end{r, err}
-		}()
-		awaitEpoch(t, c.Run)
-		held := poison(t)
-		r := <-ended
-		if err := held.close(); err != nil {
-			t.Error(err)
-		}
-		var driver *Error
-		if !errors.As(r.err, &driver) || driver.Code != 700 || strings.Contains(r.err.Error(), "\n") {
-			t.Errorf("the run ended with %v, want the driver's error 700, once", r.err)
+		r, err := apart(t, c, poisonVariable+"=1").result(t)
+		if err == nil || strings.Count(err.Error(), "CUDA error") != 1 || !strings.Contains(err.Error(), "CUDA error 700") {
+			t.Errorf("the run ended with %v, want the driver's error 700, once", err)
 		}
 		if said := strings.Join(r.Events, "\n"); !strings.Contains(said, "cannot be read back") || !strings.Contains(said, says) {
 			t.Errorf("events %q, want one that says that the run %s", said, says)
