@@ -122,7 +122,7 @@ func (r *remote) reduce(name string, steps int) error {
 		return err
 	}
 	k := r.kernels[name]
-	return k.run(min(k.most, ceilDiv(r.memory.layout.P, k.threads)), r.sum.at)
+	return k.run(min(k.most, ceilDiv(r.memory.layout.P, threads)), r.sum.at)
 }
 
 // pull makes the replica a copy of the weights.

@@ -120,7 +120,7 @@ func (p *bench) measure(name string, j microJob) (turns float64, took time.Durat
 		return 0, 0, err
 	}
 	took, err = p.once(k, ctas, j)
-	return float64(j.Times) * float64(ctas*k.threads/32), took, err
+	return float64(j.Times) * float64(ctas*threads/32), took, err
 }
 
 // enough is how many turns take about measureTime.

@@ -23,12 +23,15 @@ var ptx embed.FS
 // kernels are the functions of the loaded modules, by name.
 type kernels map[string]kernel
 
+// threads a CTA: THREADS of kernels/dev.h, for which all kernels are written. With more they
+// would write past the ends of their arrays in shared memory.
+const threads = 256
+
 // kernel is a function and the shape of its launches.
 type kernel struct {
-	name    string
-	fn      cu.Function
-	threads int // a CTA, fixed when it was compiled
-	most    int // CTAs that run at the same time on this GPU
+	name string
+	fn   cu.Function
+	most int // CTAs that run at the same time on this GPU
 }
 
 // loadKernels loads the modules of the given names for the GPU of the current context.
@@ -77,10 +80,14 @@ func (ks kernels) add(c *gpu, module cu.Module, text string) error {
 		if k.fn, err = module.Function(name); err != nil {
 			return failed(err, "finding kernel %s", name)
 		}
-		if k.threads, err = k.fn.Attribute(cu.FnMaxThreadsPerBlock); err != nil {
+		allowed, err := k.fn.Attribute(cu.FnMaxThreadsPerBlock)
+		if err != nil {
 			return failed(err, "asking for the size of kernel %s", name)
 		}
-		each, err := k.fn.MaxActiveBlocksPerMultiProcessor(k.threads, 0)
+		if allowed < threads {
+			return fmt.Errorf("kernel %s needs CTAs of %d threads: GPU %d (%s) and its driver allow it %d", name, threads, c.device, c.Name, allowed)
+		}
+		each, err := k.fn.MaxActiveBlocksPerMultiProcessor(threads, 0)
 		if err != nil {
 			return failed(err, "asking how many CTAs of %s fit", name)
 		}
@@ -93,8 +100,8 @@ func (ks kernels) add(c *gpu, module cu.Module, text string) error {
 // launch queues a kernel on its one parameter, the address of a job.
 func (k kernel) launch(ctas int, job cu.DevicePtr, in cu.Stream) error {
 	parameter := uint64(job)
-	err := k.fn.Launch(ctas, 1, 1, k.threads, 1, 1, 0, in, []unsafe.Pointer{unsafe.Pointer(&parameter)})
-	return failed(err, "launching %s with %d CTAs of %d threads", k.name, ctas, k.threads)
+	err := k.fn.Launch(ctas, 1, 1, threads, 1, 1, 0, in, []unsafe.Pointer{unsafe.Pointer(&parameter)})
+	return failed(err, "launching %s with %d CTAs of %d threads", k.name, ctas, threads)
 }
 
 // run launches and waits.
@@ -102,5 +109,5 @@ func (k kernel) run(ctas int, job cu.DevicePtr) error {
 	if err := k.launch(ctas, job, cu.NoStream); err != nil {
 		return err
 	}
-	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, k.threads)
+	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, threads)
 }

@@ -17,7 +17,6 @@ var (
 )
 
 const (
-	threads  = 256
 	warp     = 32
 	cutShort = 64 // terminals of which a step of one edge is a warp's
 )

@@ -168,7 +168,7 @@ func (l *pipeline) wait(s *stage) error {
 		return nil
 	}
 	s.pending = false
-	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas, l.kernel.threads); err != nil {
+	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas, threads); err != nil {
 		return err
 	}
 	l.ended(s.host[s.back:s.end])
