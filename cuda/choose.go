@@ -70,7 +70,7 @@ func usable(g GPU) (free int64, not string) {
 		return 0, "is in exclusive mode and taken"
 	case err != nil:
 		return 0, fmt.Sprintf("does not open (%v)", err)
-	case g.Mode == Exclusive && !g.MPS:
+	case g.alone():
 		return 0, "is in exclusive mode, in which it takes one process"
 	}
 	return free, ""

@@ -97,7 +97,7 @@ func describe(i int) (GPU, error) {
 	if g.Mode == "" {
 		g.Mode = Exclusive // CU_COMPUTEMODE_EXCLUSIVE_PROCESS, and the old one of a thread
 	}
-	g.MPS = (&gpu{device: d}).underMPS()
+	g.MPS = underMPS(d)
 	return g, nil
 }
 
@@ -131,19 +131,10 @@ func freeMemory(i int) (free int64, err error) {
 	return free, err
 }
 
-// underMPS tells whether this process runs under a Multi-Process Service, so that
-// workers on one GPU run at the same time.
-func (c *gpu) underMPS() bool {
-	v, err := c.device.Attribute(mpsEnabled)
-	return err == nil && v != 0 // an older driver does not know the question
-}
-
-const mpsEnabled = 133 // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.4; unknown to gorgonia.org/cu
-
 // attached is an error if the run has asked for a Multi-Process Service and this
-// process's context is not its client.
+// process's context is known not to be its client.
 func (c *gpu) attached(cfg *config.Config) error {
-	if !cfg.MPS || c.underMPS() {
+	if !cfg.MPS || c.mayShare() {
 		return nil
 	}
 	return errors.New("mps: the service was started in " + os.Getenv("CUDA_MPS_PIPE_DIRECTORY") +

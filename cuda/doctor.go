@@ -92,14 +92,17 @@ func (c *checkup) mode(g *GPU) Finding {
 	switch {
 	case g.Mode == Prohibited:
 		return Found("compute mode", Fails, "prohibited: no process may use it; as root: nvidia-smi -i %s -c DEFAULT", g.UUID)
-	case g.Mode == Exclusive && !g.MPS:
+	case g.alone():
 		return Found("compute mode", Fails, "exclusive: one process may use it, and a run has several; as root: nvidia-smi -i %s -c DEFAULT, or use --mps", g.UUID)
 	}
 	return Found("compute mode", Fine, "%s", g.Mode)
 }
 
 func (c *checkup) service(g *GPU) Finding {
-	if g.MPS {
+	switch {
+	case g.MPS == nil:
+		return Found("mps", Fine, "unknown: this driver does not tell, nor does nvidia-cuda-mps-control; from CUDA 12.4 on drivers do")
+	case *g.MPS:
 		return Found("mps", Fine, "a Multi-Process Service is in use: workers run at the same time")
 	}
 	return Found("mps", Fine, "off: workers on this GPU take turns; --mps starts a service for a run")
@@ -141,7 +144,7 @@ func by(all []Process) string {
 // sharing does what a run does: this process makes and exports an allocation, another
 // one opens it, reads what is there and writes something else.
 func (c *checkup) sharing(g *GPU) Finding {
-	if g.Mode == Prohibited || g.Mode == Exclusive && !g.MPS {
+	if g.Mode == Prohibited || g.alone() {
 		return Found("ipc", Fails, "not tried, as a second process may not use the GPU")
 	}
 	if err := share(g, c.child()); err != nil {

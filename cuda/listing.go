@@ -35,12 +35,18 @@ type GPU struct {
 	Total     int64     `json:"memory_total"` // bytes
 	Free      *int64    `json:"memory_free"`  // bytes
 	Mode      string    `json:"compute_mode"` // default, exclusive or prohibited
-	MPS       bool      `json:"mps"`          // whether this process is a client of a Multi-Process Service there
+	MPS       *bool     `json:"mps"`          // whether this process is a client of a Multi-Process Service there
 	MIG       *bool     `json:"mig"`          // whether it is cut into instances
 	Display   bool      `json:"display"`      // whether a watchdog ends long kernels, as it drives a display
 	Processes []Process `json:"processes"`    // that compute on it; nil when unknown
 	Peers     []Peer    `json:"peers,omitempty"`
 }
+
+// mayShare tells whether a Multi-Process Service is in use there, as far as is known.
+func (g *GPU) mayShare() bool { return g.MPS == nil || *g.MPS }
+
+// alone tells whether a GPU takes one process at a time.
+func (g *GPU) alone() bool { return g.Mode == Exclusive && !g.mayShare() }
 
 // Process is one that computes on a GPU.
 type Process struct {

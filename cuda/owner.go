@@ -128,7 +128,7 @@ func (o *owner) Notes() []string {
 		notes = append(notes, a.notes...)
 		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
 	}
-	if on > 1+len(o.peers) && !o.underMPS() {
+	if on > 1+len(o.peers) && !o.mayShare() {
 		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
 	}
 	return notes

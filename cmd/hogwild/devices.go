@@ -127,7 +127,10 @@ func writeGPUs(w io.Writer, l *cuda.Listing) {
 // state is how a GPU may be used.
 func state(g cuda.GPU) []string {
 	all := []string{"compute mode " + g.Mode, "no MPS"}
-	if g.MPS {
+	switch {
+	case g.MPS == nil:
+		all[1] = "MPS unknown"
+	case *g.MPS:
 		all[1] = "MPS"
 	}
 	if g.MIG != nil && *g.MIG {

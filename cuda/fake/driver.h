@@ -63,6 +63,7 @@ CUuuid uuid_of(int machine);
 // The device of this ordinal or refusal 101; and the same for its attributes.
 void require_device(CUdevice device);
 int attribute(CUdevice_attribute which, CUdevice device);  // -1: unknown
+bool under_mps();  // whether a Multi-Process Service listens where the environment says
 
 // "CUDA_ERROR_OUT_OF_MEMORY" and "out of memory"; null for an unknown code.
 const char* error_name(int code);

@@ -115,7 +115,7 @@ void occupy(int device) {
   Device& d = state().devices[device];
   if (d.contexts++ > 0) return;
   d.used += settings().context;
-  if (settings().exclusive.empty()) return;
+  if (settings().exclusive.empty() || under_mps()) return;  // its clients are one process to the GPU
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   int n = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "hogwild-fake-%u-%s-%d", getuid(),

@@ -68,12 +68,6 @@ const struct {
 
 int bus(CUdevice device) { return 0x1b + 0x10 * settings().visible[device]; }
 
-// Whether a Multi-Process Service listens where the environment says.
-bool under_mps() {
-  const char* folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
-  return folder && access((std::string(folder) + "/control").c_str(), F_OK) == 0;
-}
-
 void copy_name(char* to, int length, const char* name) {
   require(to && length > 0, CUDA_ERROR_INVALID_VALUE, "no room for the name");
   snprintf(to, length, "%s", name);
@@ -83,6 +77,11 @@ void copy_name(char* to, int length, const char* name) {
 
 void require_device(CUdevice device) {
   require(device >= 0 && device < settings().devices, CUDA_ERROR_INVALID_DEVICE, "no such device");
+}
+
+bool under_mps() {
+  const char* folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return folder && access((std::string(folder) + "/control").c_str(), F_OK) == 0;
 }
 
 int attribute(CUdevice_attribute which, CUdevice device) {
