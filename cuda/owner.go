@@ -169,13 +169,14 @@ func (o *owner) parts() []part {
 	return all
 }
 
-// Upload copies them to the GPU.
+// Upload copies them to the GPU, and waits until they are there: a copy from memory that is not
+// pinned may return before, and other processes' work would not wait for it.
 func (o *owner) Upload() error {
 	return o.within(func() (err error) {
 		for _, p := range o.parts() {
 			err = keep(err, upload(p.at, p.host))
 		}
-		return err
+		return keep(err, failed(cu.Synchronize(), "waiting for the weights to reach the GPU"))
 	})
 }
 
