@@ -148,7 +148,7 @@ func (c *checkup) sharing(g *GPU) Finding {
 		return Found("ipc", Fails, "not tried, as a second process may not use the GPU")
 	}
 	if err := share(g, c.child()); err != nil {
-		return Found("ipc", Fails, "a second process cannot share memory: %v", err)
+		return Found("ipc", Fails, "a second process cannot share memory: %v; only runs of one worker train, in one process (--workers 1)", err)
 	}
 	return Found("ipc", Fine, "a second process reads and writes this one's memory")
 }

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -28,6 +29,7 @@ type owner struct {
 	handle runHandle
 	peers  []*owner   // of the set on each of the other GPUs
 	mu     sync.Mutex // one use at a time
+	inside bool       // no other process can open the memory
 	idle   *trainer   // for the self-check, and in place of ranks that are gone
 	others []*trainer
 	scorer *scorer  // made when first needed
@@ -51,7 +53,28 @@ func (o *owner) allocateRun() (err error) {
 	return err
 }
 
-func (o *owner) export() (err error) {
+// export makes the handles by which workers open the memory. Where there is no CUDA IPC, a
+// run's one worker needs none: it trains in this process.
+func (o *owner) export() error {
+	err := o.makeHandles()
+	var driver *Error
+	if !errors.As(err, &driver) {
+		return err
+	}
+	if o.setup.Job.Workers > 1 {
+		return &Error{Doing: driver.Doing, Code: driver.Code, Err: driver.Err, Help: "processes cannot share GPU memory here: CUDA IPC " +
+			"needs Linux and a whole GPU, and is missing in gVisor, on Tegra, and on some WSL 2 and virtual GPUs; --workers 1 needs none (hogwild doctor)"}
+	}
+	o.inside = true
+	o.notes = append(o.notes, fmt.Sprintf("processes cannot share GPU memory here (CUDA error %d, %v): the one worker trains in the coordinator's process",
+		driver.Code, driver.Err))
+	return nil
+}
+
+// Inside tells that the one worker trains in this process.
+func (o *owner) Inside() bool { return o.inside }
+
+func (o *owner) makeHandles() (err error) {
 	l := &o.memory.layout
 	o.handle = runHandle{Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size,
 		GPUs: []gpuHandle{{UUID: o.UUID, Piece: o.memory.piece}}}

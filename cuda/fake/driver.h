@@ -14,6 +14,7 @@
 namespace driver {
 
 enum class P2P { kOn, kOff, kNoAtomics };
+enum class IPC { kOn, kClosed, kOff };  // kClosed: memory is exported and cannot be opened
 enum class Checks { kAll, kDefault, kNone };
 
 // Settings are the switches HOGWILD_FAKE_*, read once.
@@ -38,7 +39,8 @@ struct Settings {
   uint64_t slow_waits_ms = 0;         // what every wait for a GPU takes beyond the work
   std::string exclusive;              // the machine's name in exclusive mode; "": shared
   std::string trace;                  // the file
-  bool ipc = true, no_device = false, out_of_memory = false;
+  IPC ipc = IPC::kOn;
+  bool no_device = false, out_of_memory = false;
   std::string wrong;  // what could not be understood; then cuInit fails
 };
 

@@ -93,7 +93,7 @@ int attribute(CUdevice_attribute which, CUdevice device) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
       return settings().exclusive.empty() ? CU_COMPUTEMODE_DEFAULT : CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return bus(device);
-    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: return settings().ipc;
+    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED: return settings().ipc == IPC::kOn;
     case CU_DEVICE_ATTRIBUTE_MPS_ENABLED: return settings().driver < 12040 ? -1 : under_mps();
   }
   for (const auto& a : kH200) {

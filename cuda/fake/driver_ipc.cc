@@ -178,7 +178,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle* out, CUdeviceptr address) {
   return api(__func__, [&](Call& call) {
     call.address("address", address);
     current();
-    require(settings().ipc, CUDA_ERROR_NOT_SUPPORTED, "HOGWILD_FAKE_NO_IPC");
+    require(settings().ipc != IPC::kOff, CUDA_ERROR_NOT_SUPPORTED, "HOGWILD_FAKE_NO_IPC");
     std::shared_ptr<Block> block = state().blocks.find(address);
     require(block && block->kind == Block::kDevice && block->base == address, CUDA_ERROR_INVALID_VALUE,
             "not the start of a cuMemAlloc allocation of this process");
@@ -207,7 +207,8 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle in, unsigned in
     call.address("nonce", handle.nonce);
     Context& context = current();
     call.number("device", context.device);
-    require(settings().ipc, CUDA_ERROR_NOT_SUPPORTED, "HOGWILD_FAKE_NO_IPC");
+    require(settings().ipc != IPC::kOff, CUDA_ERROR_NOT_SUPPORTED, "HOGWILD_FAKE_NO_IPC");
+    require(settings().ipc == IPC::kOn, CUDA_ERROR_INVALID_CONTEXT, "HOGWILD_FAKE_NO_IPC=open");
     require(flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, CUDA_ERROR_INVALID_VALUE,
             "flags must be CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS");
     require(memcmp(handle.magic, kMagic, sizeof kMagic) == 0 && handle.check == handle.sum() &&

@@ -255,7 +255,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute which, CUdevicep
       case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<bool*>(value) = false; break;
       case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *narrow = block->device; break;
       case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        *static_cast<bool*>(value) = block->kind == Block::kDevice && settings().ipc;
+        *static_cast<bool*>(value) = block->kind == Block::kDevice && settings().ipc == IPC::kOn;
         break;
       case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *wide = block->base; break;
       case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *wide = block->size; break;

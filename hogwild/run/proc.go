@@ -32,6 +32,7 @@ type exit struct {
 	lived  time.Duration
 	killed bool   // by a signal
 	how    string // "was killed by SIGKILL", "exited with status 1: ..."
+	err    error  // of one in the coordinator's process
 }
 
 // launcher starts worker processes. Linux tells a child of its parent's death when
@@ -75,7 +76,7 @@ func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 	go func() {
 		_ = p.cmd.Wait() // through a pidfd: returns the moment the process is gone
 		how, killed := p.how()
-		l.exits <- exit{rank, p.pid(), time.Since(p.started), killed, how}
+		l.exits <- exit{rank: rank, pid: p.pid(), lived: time.Since(p.started), killed: killed, how: how}
 	}()
 	return p, nil
 }

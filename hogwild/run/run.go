@@ -8,6 +8,7 @@
 //	finish.go       the end of a run
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	supervise.go    workers that start, die and are started again
+//	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
 //	evaluate.go     eval
 //	predict.go      saved weights, and what they make of inputs

@@ -12,6 +12,9 @@ import (
 
 func (r *coordinator) spawn(rank int) error {
 	r.block.SetRank(rank, control.RankState, control.StateStarting)
+	if r.startsInside() {
+		return r.spawnInside(rank)
+	}
 	p, err := r.workers.launcher.start(rank, []*os.File{r.block.Seg.File(), r.mem.Seg.File(), r.train.File()})
 	if err == nil {
 		r.workers.processes[rank] = p
@@ -28,8 +31,17 @@ func (r *coordinator) died(e exit) {
 	if r.epochs.ended = r.diverged(); r.epochs.ended != nil {
 		return // whoever noticed has stopped all
 	}
+	if e.err != nil {
+		r.epochs.ended = onDevice(e.err)
+		return
+	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
 	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.killed {
+		if r.mayStartInside() {
+			r.report.event("%s: it goes on in the coordinator's process", who)
+			r.epochs.ended = r.spawnInside(e.rank)
+			return
+		}
 		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
 		return
 	}

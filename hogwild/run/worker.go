@@ -138,19 +138,28 @@ func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
 	return shm.Map(f, write)
 }
 
-// live is a worker's life: until the run stops or its numbers diverge.
+// live is a worker process's life.
 func (w *worker) live() error {
 	cpu.Pin(w.rank, w.block.Plan.Workers)
+	err := w.life()
+	if e := w.device.Close(); err == nil { // of a device that failed the first error counts
+		err = e
+	}
+	return err
+}
+
+// life is a worker's: until the run stops or its numbers diverge.
+func (w *worker) life() error {
 	w.block.SetRank(w.rank, control.RankPID, uint64(os.Getpid()))
 	if w.block.Rank(w.rank, control.RankBegan) == 0 {
 		w.block.SetRank(w.rank, control.RankBegan, control.Monotonic())
 	}
 	w.block.SetRank(w.rank, control.RankState, control.StateTraining)
-	life := w.free
+	work := w.free
 	if w.block.Plan.Barrier {
-		life = w.rounds
+		work = w.rounds
 	}
-	err := life()
+	err := work()
 	var nan *device.NotFiniteError
 	switch {
 	case errors.As(err, &nan):
@@ -158,9 +167,6 @@ func (w *worker) live() error {
 		err = nil
 	case errors.Is(err, control.ErrStopped):
 		err = nil
-	}
-	if e := w.device.Close(); err == nil { // of a device that failed the first error counts
-		err = e
 	}
 	return err
 }
