@@ -48,12 +48,19 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 
 // newOwner puts the set on a GPU, and tries the kernels there.
 func (b backend) newOwner(s *device.Setup, index int, l layout) (*owner, error) {
+	var before *int64
+	if g, err := describe(index); err == nil { // else open says why
+		before = nvmlFree(g.UUID)
+	}
 	c, err := open(s, index, "")
 	if err != nil {
 		return nil, err
 	}
 	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: l}}
-	return o, o.within(func() error {
+	return o, o.within(func() (err error) {
+		if o.context, err = contextCost(c.UUID, before); err != nil {
+			return err
+		}
 		for _, step := range []func() error{o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck} {
 			if err := step(); err != nil {
 				_ = o.free() // the error that counts is the first

@@ -81,3 +81,12 @@ func (m manager) fill(g *GPU) {
 		g.Processes = append(g.Processes, one)
 	}
 }
+
+// nvmlFree is the free memory of a GPU in bytes, which needs no context; nil when NVML does not tell.
+func nvmlFree(uuid string) *int64 {
+	m := startNVML()
+	defer m.stop()
+	g := GPU{UUID: uuid}
+	m.fill(&g)
+	return g.Free
+}

@@ -24,16 +24,17 @@ import (
 type owner struct {
 	*gpu
 	backend
-	setup  *device.Setup
-	memory memory
-	handle runHandle
-	peers  []*owner   // of the set on each of the other GPUs
-	mu     sync.Mutex // one use at a time
-	inside bool       // no other process can open the memory
-	idle   *trainer   // for the self-check, and in place of ranks that are gone
-	others []*trainer
-	scorer *scorer  // made when first needed
-	notes  []string // what was found out while the memory was made
+	setup   *device.Setup
+	memory  memory
+	handle  runHandle
+	peers   []*owner   // of the set on each of the other GPUs
+	mu      sync.Mutex // one use at a time
+	context int64      // what a process's context takes of this GPU, in bytes
+	inside  bool       // no other process can open the memory
+	idle    *trainer   // for the self-check, and in place of ranks that are gone
+	others  []*trainer
+	scorer  *scorer  // made when first needed
+	notes   []string // what was found out while the memory was made
 }
 
 func (o *owner) allocateRun() (err error) {
@@ -41,7 +42,7 @@ func (o *owner) allocateRun() (err error) {
 	if o.memory.weights, err = o.allocate(l.Size, l.words(o.setup)); err != nil {
 		return err
 	}
-	piece, why, err := o.fits("training", l.Data.Size, 1+o.setup.Job.Workers)
+	piece, why, err := o.fits("training", l.Data.Size)
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 // load brings the set to the GPU, or what belongs to its columns if it streams.
 func (s *scorer) load(o *owner, set *data.Set) error {
 	m := &s.memory
-	piece, why, err := o.fits("test", m.layout.Data.Size, 1+o.setup.Job.Workers)
+	piece, why, err := o.fits("test", m.layout.Data.Size)
 	if err != nil {
 		return err
 	}

@@ -111,25 +111,46 @@ func gatherSparse(s *stage, set *data.Set, rows []int32) (ptr, idx, val uint64) 
 // milliseconds of a PCIe bus, and of a core that gathers them.
 const pieceBytes = 32 << 20
 
-// contextShare is the allowance for each process of a run, for its context, its activations
-// and what its launches need, as a share of the GPU's memory: 1.1 of 141 GiB. It is a guess:
-// no GPU was at hand to be measured.
-const contextShare = 128
+// bufferShare is the allowance for each process of a run, for its kernels, its activations and
+// what its launches need, as a share of the GPU's memory: 1.1 of 141 GiB. It is a guess: no GPU
+// was at hand to be measured.
+const bufferShare = 128
 
-// fits asks the GPU whether an allocation for a set leaves enough for the processes of a
-// run. If not, piece is what a launch's rows may take when the set streams, and why says so.
-func (c *gpu) fits(what string, bytes int64, processes int) (piece int64, why string, err error) {
+// mostContext is the most that a context is believed to take: they take some hundred MiB.
+const mostContext = 1 << 30
+
+// contextCost is what the current context of this process takes of a GPU, in bytes; before is
+// what NVML said to be free before it was made. Where that is not known, all that is taken is
+// held to be the context's.
+func contextCost(uuid string, before *int64) (int64, error) {
 	free, total, err := cu.MemInfo()
 	if err != nil {
-		return 0, "", failed(err, "asking for the free memory of GPU %d", c.device)
+		return 0, failed(err, "asking for the free memory of a GPU")
 	}
-	kept := int64(processes) * total / contextShare
+	cost := total - free
+	if after := nvmlFree(uuid); before != nil && after != nil && *before > *after { // equal: this process had one before
+		cost = *before - *after
+	}
+	return min(cost, mostContext), nil
+}
+
+// fits asks the GPU whether an allocation for a set leaves enough for the workers' contexts, and
+// for the buffers of all processes. If not, piece is what a launch's rows may take when the set
+// streams, and why says so.
+func (o *owner) fits(what string, bytes int64) (piece int64, why string, err error) {
+	free, total, err := cu.MemInfo()
+	if err != nil {
+		return 0, "", failed(err, "asking for the free memory of GPU %d", o.device)
+	}
+	workers := int64(o.setup.Job.Workers)
+	processes := 1 + workers
+	kept := workers*o.context + processes*total/bufferShare
 	if bytes <= free-kept {
 		return 0, "", nil
 	}
-	piece = max(1, min(pieceBytes, free/int64(16*processes))) // all stages: an eighth of it
+	piece = max(1, min(pieceBytes, free/(16*processes))) // all stages: an eighth of it
 	return piece, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d processes): it streams in pieces of %s",
-		what, size(bytes), size(max(0, free-kept)), c.device, size(free), size(kept), processes, size(piece)), nil
+		what, size(bytes), size(max(0, free-kept)), o.device, size(free), size(kept), processes, size(piece)), nil
 }
 
 // size is a number of bytes for people.

@@ -14,8 +14,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// cramped are a GPU's memory and what of it is free: beside the weights 33 MiB, of which 32
-// are kept for a coordinator and a worker. The launches of such a run bring 1 MiB of rows.
+// cramped are a GPU's memory and what of it is free: less than is kept for a worker's context,
+// as long as nobody tells who has taken the rest. The launches of such a run bring 1 MiB of rows.
 var cramped = []string{"HOGWILD_FAKE_MEMORY=2GiB", "HOGWILD_FAKE_FREE=35MiB"}
 
 // greedy gives devices a larger appetite: calls of Train that are many launches.
