@@ -18,31 +18,27 @@ const (
 // TestOneWorkerWithoutIPC: where processes cannot share GPU memory one worker trains what it
 // does elsewhere, bit for bit, in the coordinator's process.
 func TestOneWorkerWithoutIPC(t *testing.T) {
-	for _, mode := range []string{"sync", "async", "locked"} {
-		shared := digits(t, func(c *config.Config) {
-			c.Mode, c.Model, c.Data, c.Epochs, c.InFlight = config.MustMode(mode), "mlp:8", "digits:300", 1, 1
+	for _, c := range []struct{ mode, lack, says string }{
+		{"sync", noIPC, "processes cannot share GPU memory here (CUDA error 801"},
+		{"locked", noIPC, "processes cannot share GPU memory here (CUDA error 801"},
+		{"async", closedIPC, "CUDA error 201"},
+	} {
+		shared := digits(t, func(k *config.Config) {
+			k.Mode, k.Model, k.Data, k.Epochs, k.InFlight = config.MustMode(c.mode), "mlp:8", "digits:300", 1, 1
 		})
+		inside := shared
+		inside.Run = t.TempDir()
 		want := train(t, shared)
-		for lack, says := range map[string]string{
-			noIPC:     "processes cannot share GPU memory here (CUDA error 801",
-			closedIPC: "CUDA error 201",
-		} {
-			inside := shared
-			inside.Run = t.TempDir()
-			got, err := apart(t, inside, lack).result(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Examples != want.Examples || got.TestLoss != want.TestLoss || !slices.Equal(weightsIn(t, inside.Run), weightsIn(t, shared.Run)) {
-				t.Errorf("%s, %s: %d examples, test loss %.17g; with IPC %d, %.17g", lack, mode, got.Examples, got.TestLoss, want.Examples, want.TestLoss)
-			}
-			said := strings.Join(append(got.Notes, got.Events...), "\n")
-			if !strings.Contains(said, says) || !strings.Contains(said, "in the coordinator's process") {
-				t.Errorf("%s, %s: the run says\n%s", lack, mode, said)
-			}
-			if got.Restarts != 0 {
-				t.Errorf("%s, %s: %d restarts", lack, mode, got.Restarts)
-			}
+		got, err := apart(t, inside, c.lack).result(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Examples != want.Examples || got.TestLoss != want.TestLoss || !slices.Equal(weightsIn(t, inside.Run), weightsIn(t, shared.Run)) {
+			t.Errorf("%s: %d examples, test loss %.17g; with IPC %d, %.17g", c.mode, got.Examples, got.TestLoss, want.Examples, want.TestLoss)
+		}
+		said := strings.Join(append(got.Notes, got.Events...), "\n")
+		if !strings.Contains(said, c.says) || !strings.Contains(said, "in the coordinator's process") || got.Restarts != 0 {
+			t.Errorf("%s, %s: %d restarts, and the run says\n%s", c.mode, c.lack, got.Restarts, said)
 		}
 	}
 }
