@@ -99,7 +99,7 @@ func (r *remote) sendState() error {
 // localSteps is how many a replica may take between two exchanges within the limit of steps in
 // flight (tuning.Tuning); where that says nothing, as many as two cores take between merges of
 // a small model.
-func (r *remote) localSteps() int { return cmp.Or(r.setup.Job.Tuning.Hold, 256) }
+func (r *remote) localSteps() int { return cmp.Or(r.setup.Job.Tuning.MaxLocalSteps, 256) }
 
 // share is how much of a difference is added after more steps than that. Then each replica,
 // and whoever trains on the weights, may have gone all the way that there was to go: all of

@@ -105,7 +105,7 @@ func TestDecide(t *testing.T) {
 			x.edit(&c)
 			spec := model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}
 			l, err := Choose(&c, spec, x.facts, Machine{Cores: x.cores})
-			got := fmt.Sprintf("%d %.3g %.3g %.3g %.3g %d %t", l.InFlight, l.MaxInFlight, l.MaxLR, l.LR, l.Momentum, l.Hold, l.Capped)
+			got := fmt.Sprintf("%d %.3g %.3g %.3g %.3g %d %t", l.InFlight, l.MaxInFlight, l.MaxLR, l.LR, l.Momentum, l.MaxLocalSteps, l.Capped)
 			if got != x.want || err != nil {
 				t.Errorf("%s, %v, want %s", got, err, x.want)
 			}

@@ -34,9 +34,9 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	if f.Steps && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
 		switch {
 		case f.Copied && f.Weights <= MaxCopied:
-			return sparsePeriod(c, f.Weights, t.Hold), 1
+			return sparsePeriod(c, f.Weights, t.MaxLocalSteps), 1
 		case f.Copied && spec.Bias:
-			return 1, told(c, within(biasSteps, t.Hold))
+			return 1, told(c, within(biasSteps, t.MaxLocalSteps))
 		}
 		return 1, 1
 	}
@@ -51,7 +51,7 @@ func told(c *config.Config, auto int) int {
 	return auto
 }
 
-// within is a period that the learning rate bears: see Tuning.Hold.
+// within is a period that the learning rate bears: see Tuning.MaxLocalSteps.
 func within(every, hold int) int {
 	if hold > 0 {
 		return min(every, hold)
@@ -86,7 +86,7 @@ func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	if t.MaxInFlight > 0 { // a merge is of all weights: what costs nothing in flight
 		every = min(every, max(1, int(t.MaxInFlight)))
 	}
-	every = within(every, t.Hold)
+	every = within(every, t.MaxLocalSteps)
 	if centered {
 		every = max(every, 2)
 	}

@@ -19,7 +19,7 @@ func TestDensePeriod(t *testing.T) {
 	}{
 		{"batch 64", func(c *Job) {}, data.Bytes, 7850, 8},
 		{"batch 1", func(c *Job) { c.Tuning.Batch = 1 }, data.Floats, 7850, 128},
-		{"within the limit", func(c *Job) { c.Tuning.Batch, c.Tuning.Hold = 1, 20 }, data.Floats, 7850, 20},
+		{"within the limit", func(c *Job) { c.Tuning.Batch, c.Tuning.MaxLocalSteps = 1, 20 }, data.Floats, 7850, 20},
 		{"near the limit", func(c *Job) { c.Tuning.MaxInFlight = 3 }, data.Bytes, 7850, 3},
 		{"as told", func(c *Job) { c.Config.MergeEvery = "3" }, data.Bytes, 7850, 3},
 		{"a large one, centred", func(c *Job) { c.Model, c.Tuning.Center = "mlp:512", true }, data.Bytes, 407050, 8},
@@ -31,7 +31,7 @@ func TestDensePeriod(t *testing.T) {
 		{"a perceptron", func(c *Job) { c.Model = "mlp:128" }, data.Bytes, 101770, 8},
 		{"a small one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
 		{"one of four, centred", func(c *Job) { c.Model, c.Workers, c.Tuning.Center = "mlp:128", 4, true }, data.Bytes, 101770, 4},
-		{"held to one, centred", func(c *Job) { c.Tuning.Hold, c.Tuning.Center = 1, true }, data.Bytes, 7850, 2},
+		{"held to one, centred", func(c *Job) { c.Tuning.MaxLocalSteps, c.Tuning.Center = 1, true }, data.Bytes, 7850, 2},
 		{"near the limit, centred", func(c *Job) { c.Tuning.MaxInFlight, c.Tuning.Center = 1, true }, data.Bytes, 7850, 2},
 		{"many perceptrons", func(c *Job) { c.Model, c.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
 		{"many perceptrons, as told", func(c *Job) { c.Model, c.Workers, c.Config.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},

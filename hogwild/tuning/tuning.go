@@ -43,7 +43,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	limit := limitsOf(c, spec, f, t)
 	t.MaxInFlight, t.MaxLR = limit.inFlight(c.LR), limit.maxLR
 	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
-		t.Hold = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
+		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
 	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
 	if c.LRCap != "off" && t.InFlight > 1 {
