@@ -101,7 +101,7 @@ func (r *coordinator) carry(rank int) {
 func (r *coordinator) halt() {
 	r.block.Stop()
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
-		r.each((*process).kill)
+		r.each(r.kill)
 		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
 			r.stays = true
 			r.each(func(p *process) {
@@ -112,6 +112,16 @@ func (r *coordinator) halt() {
 	if err := r.ask(r.patience, func() error { r.workers.aside.Wait(); return nil }); err != nil {
 		r.epochs.failed(onDevice(err))
 	}
+}
+
+// kill ends a worker at once. The owner may have to see to it first that the others survive it.
+func (r *coordinator) kill(p *process) {
+	if o, ok := r.owner.(interface{ Abandon(pid int) error }); ok {
+		if err := o.Abandon(p.pid()); err != nil {
+			r.report.event("worker %d (pid %d) is killed with what it has in flight: %v", p.rank, p.pid(), err)
+		}
+	}
+	p.kill()
 }
 
 // awaitEnd waits, so long at most, until all workers have ended, and tells whether they have.
