@@ -11,6 +11,10 @@ import (
 	"hogwild/hogwild/device"
 )
 
+// What an exchange does on the owner's GPU is queued on one stream, and waited for once when the
+// replica is to be trained, and once when it has been added: a call that waits costs as much as
+// the work of a small model.
+
 // vector is a part of the replica.
 type vector struct {
 	at    cu.DevicePtr   // on the GPU here, or
@@ -18,26 +22,26 @@ type vector struct {
 	bytes int64
 }
 
-// send copies a part of the replica to the owner's GPU.
+// send queues the copy of a part of the replica to the owner's GPU.
 func (r *remote) send(to cu.DevicePtr, v vector) (err error) {
 	switch {
 	case v.bytes == 0:
 	case v.host != nil:
-		err = cu.MemcpyHtoD(to, v.host, v.bytes)
+		err = cu.MemcpyHtoDAsync(to, v.host, v.bytes, r.sum.stream)
 	default:
-		err = cu.MemcpyPeer(to, r.owner.ctx, v.at, r.here.ctx, v.bytes)
+		err = cu.MemcpyPeerAsync(to, r.owner.ctx, v.at, r.here.ctx, v.bytes, r.sum.stream)
 	}
 	return failed(err, "copying %d bytes of a replica to GPU %d", v.bytes, r.owner.device)
 }
 
-// fetch copies it from there.
+// fetch queues that from there.
 func (r *remote) fetch(v vector, from cu.DevicePtr) (err error) {
 	switch {
 	case v.bytes == 0:
 	case v.host != nil:
-		err = cu.MemcpyDtoH(v.host, from, v.bytes)
+		err = cu.MemcpyDtoHAsync(v.host, from, v.bytes, r.sum.stream)
 	default:
-		err = cu.MemcpyPeer(v.at, r.here.ctx, from, r.owner.ctx, v.bytes)
+		err = cu.MemcpyPeerAsync(v.at, r.here.ctx, from, r.owner.ctx, v.bytes, r.sum.stream)
 	}
 	return failed(err, "copying %d bytes from GPU %d to a replica", v.bytes, r.owner.device)
 }
@@ -52,6 +56,33 @@ type reduction struct {
 	updates cu.DevicePtr // of others, then
 	record  cu.DevicePtr // samples
 	shares  cu.DevicePtr // of a difference: all of it, and that of share
+
+	stream cu.Stream
+	done   cu.Event
+	host   []byte // pinned: the job as it goes to the GPU, and the samples that come back
+}
+
+// open makes what the exchanges are queued on.
+func (d *reduction) open() (err error) {
+	if d.stream, err = cu.MakeStream(cu.DefaultStream); err != nil {
+		return failed(err, "making a stream")
+	}
+	if d.done, err = cu.MakeEvent(cu.BlockingSyncEvent | cu.DisableTiming); err != nil {
+		return failed(err, "making an event")
+	}
+	d.host, err = pin(jobBytes + 8*device.RecordWords)
+	return err
+}
+
+// await returns when all that is queued is done.
+func (d *reduction) await(doing string) error {
+	err := failed(d.done.Record(d.stream), "marking the end of %s", doing)
+	return keep(err, failed(d.done.Synchronize(), "%s", doing))
+}
+
+func (d *reduction) close() error {
+	err := failed(cu.DestroyEvent(&d.done), "ending an event")
+	return keep(keep(err, failed(d.stream.Destroy(), "ending a stream")), unpin(d.host))
 }
 
 // prepareOwner makes what this process needs there, and takes over the optimizer's state. The
@@ -62,7 +93,7 @@ func (r *remote) prepareOwner() (err error) {
 	}
 	m, d, weights := r.memory, &r.sum, int64(r.memory.layout.P)
 	r.rounds = averager{gpu: r.owner, setup: r.setup, memory: m, rank: r.rank}
-	err = keep(r.rounds.open(&r.own), r.own.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
+	err = keep(keep(d.open(), r.rounds.open(&r.own)), r.own.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
 		wanted{&d.updates, 8, "a count"}, wanted{&d.shares, 8, "shares"}, wanted{&d.record, 8 * device.RecordWords, "samples"},
 		wanted{&d.mine, 4 * weights, "a replica that is sent"}, wanted{&d.first, 4 * weights, "a replica as it was"}))
 	if err != nil {
@@ -76,10 +107,11 @@ func (r *remote) prepareOwner() (err error) {
 	if err := upload(d.shares, []float32{1, r.share()}); err != nil {
 		return err
 	}
-	return keep(zero(d.record, 2*device.RecordWords), r.fetchState())
+	err = keep(zero(d.record, 2*device.RecordWords), r.fetchState())
+	return keep(err, d.await("copying an optimizer's state"))
 }
 
-// fetchState takes over the optimizer's state that the owner keeps for this rank, if it has one.
+// fetchState queues taking over the optimizer's state that the owner keeps for this rank, if it has one.
 func (r *remote) fetchState() error {
 	if r.gradients() {
 		return nil
@@ -111,18 +143,18 @@ func (r *remote) share() float32 {
 	return 1 / float32(r.replicas+1)
 }
 
-// reduce runs one of the kernels; the replica has taken so many steps.
+// reduce queues one of the kernels; the replica has taken so many steps.
 func (r *remote) reduce(name string, steps int) error {
-	j := r.sum.job
-	j.Steps, j.LR = int64(steps), uint64(r.sum.shares)
+	d := &r.sum
+	j := d.job
+	j.Steps, j.LR = int64(steps), uint64(d.shares)
 	if steps > r.localSteps() {
 		j.LR += 4
 	}
-	if err := upload(r.sum.at, encode(j)); err != nil {
-		return err
-	}
+	copy(d.host, encode(j))
+	err := failed(cu.MemcpyHtoDAsync(d.at, unsafe.Pointer(&d.host[0]), int64(jobBytes), d.stream), "copying a job to the GPU")
 	k := r.kernels[name]
-	return k.run(min(k.most, ceilDiv(r.memory.layout.P, threads)), r.sum.at)
+	return keep(err, k.launch(min(k.most, ceilDiv(r.memory.layout.P, threads)), d.at, d.stream))
 }
 
 // pull makes the replica a copy of the weights.
@@ -135,7 +167,7 @@ func (r *remote) pull() error {
 		if r.barrier() && r.setup.Job.AverageState != "keep" {
 			err = keep(err, r.fetchState())
 		}
-		return keep(err, failed(cu.Synchronize(), "copying the weights to a replica"))
+		return keep(err, r.sum.await("copying the weights to a replica"))
 	})
 }
 
@@ -150,22 +182,23 @@ func (r *remote) push(steps int) error {
 			to = r.memory.slot(r.rank)
 		}
 		err := keep(r.sendState(), r.send(to, r.result))
-		if err != nil || r.barrier() {
-			return keep(err, failed(cu.Synchronize(), "sending a replica"))
+		if !r.barrier() {
+			err = keep(err, r.reduce("reduce_end", steps))
 		}
-		if err := r.reduce("reduce_end", steps); err != nil || r.sum.job.Record == 0 {
-			return err
+		if r.barrier() || r.sum.job.Record == 0 {
+			return keep(err, r.sum.await("adding a replica"))
 		}
-		return r.sampled()
+		return keep(err, r.sampled())
 	})
 }
 
 // sampled adds to the rank's record what the kernel has shown.
 func (r *remote) sampled() error {
-	words := make([]uint64, device.RecordWords)
-	if err := download(words, r.sum.record); err != nil {
-		return err
+	d, words := &r.sum, r.sum.host[jobBytes:]
+	err := failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&words[0]), d.record, int64(len(words)), d.stream), "copying samples from the GPU")
+	err = keep(err, failed(cu.MemsetD32Async(d.record, 0, int64(len(words)/4), d.stream), "clearing samples on the GPU"))
+	if err = keep(err, d.await("adding a replica")); err == nil {
+		r.setup.Sampled(r.rank, numbers[uint64](words))
 	}
-	r.setup.Sampled(r.rank, words)
-	return zero(r.sum.record, 2*device.RecordWords)
+	return err
 }

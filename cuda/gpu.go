@@ -39,6 +39,9 @@ func openContext(index int, uuid string) (*gpu, error) {
 		}
 		if uuid == "" || uuid == known.UUID {
 			c := &gpu{GPU: known, device: cu.Device(i)}
+			// Who waits for the GPU sleeps: a core may be another worker's. A driver that refuses
+			// this makes it spin.
+			_ = c.device.SetPrimaryCtxFlags(cu.SchedBlockingSync)
 			c.ctx, err = c.device.RetainPrimaryCtx()
 			return c, failed(err, "opening GPU %d (%s)", i, c.Name)
 		}

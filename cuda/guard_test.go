@@ -5,6 +5,7 @@ package cuda
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/cu"
@@ -83,6 +84,36 @@ func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 		}
 		if racy == 0 && r[recordTried] != 0 || racy == 1 && (r[recordLost] == 0 || r[recordLost] != r[recordConflicts]) {
 			t.Errorf("racy %d: %d of %d lost", racy, r[recordLost], r[recordTried])
+		}
+	}
+}
+
+// TestTurns: the word for which teams wait is in another cache line than the ticket, and a team
+// sleeps between two looks at it.
+func TestTurns(t *testing.T) { onEach(t, testTurns) }
+
+func testTurns(t *testing.T, g *gpuUnderTest) {
+	const line = 128 / 4 // words
+	s := draw(problem{d: 13, k: 3, loss: model.CrossEntropy, batches: slices.Repeat([]int{1}, 50), ctas: 4}, 1)
+	for discipline, end := range map[config.ModeKind]uint32{config.Locked: 0, config.Ordered: 50} {
+		j := s.job(g)
+		j.Discipline = disciplines[discipline]
+		if err := g.kernels["linear_step"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
+			t.Fatal(err)
+		}
+		words := get[uint32](g, ticketBytes/4, j.Ticket)
+		if near := slices.Max(words[1:line]); words[0] < 50 || words[line] != end || near != 0 {
+			t.Errorf("discipline %v: %d tickets, then %d at most, and %d in the next line, want %d", discipline, words[0], near, words[line], end)
+		}
+	}
+	for _, file := range []string{"linear", "mlp", "conv", "sparse", "factor", "cut"} {
+		text, err := ptx.ReadFile(ptxFile(file, g.Major))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits, sleeps := strings.Count(string(text), "atom.relaxed.sys.global.cas"), strings.Count(string(text), "nanosleep")
+		if waits == 0 || sleeps < waits {
+			t.Errorf("%s: %d looks at a lock, and %d times sleep", file, waits, sleeps)
 		}
 	}
 }

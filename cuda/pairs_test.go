@@ -20,7 +20,7 @@ import (
 func (p *pairs) job(g *gpuUnderTest) job {
 	zeros := func(n int) uint64 { return put(g, make([]float32, n)) }
 	j := job{W: put(g, p.w), Idx: put(g, p.idx), Y: put(g, p.y), Rows: put(g, p.rows), Start: put(g, p.start), LR: put(g, p.lr),
-		Loss: zeros(len(p.lr)), Ticket: put(g, make([]int32, 4)), Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1,
+		Loss: zeros(len(p.lr)), Ticket: put(g, make([]int32, ticketBytes/4)), Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1,
 		Teams: 1, Steps: int64(len(p.lr)), Features: int64(p.nodes), Weights: int64(len(p.w)), MaxBatch: int64(slices.Max(p.batches)),
 		Optimizer: optimizers[config.Optimizer(p.optimizer)], Momentum: pairMu, Beta1: pairBeta1, Beta2: pairBeta2, L2: p.l2}
 	j.Out, j.Width[0] = j.W, int64(p.k)

@@ -39,6 +39,7 @@ type remote struct {
 	owner   *gpu
 	memory  *memory // the owner's
 	replica *memory // here's; nil: on a core
+	pinned  []byte  // on a core: the replica
 
 	trained vector // what is trained
 	result  vector // what of it is sent: itself, or a gradient
@@ -67,16 +68,21 @@ func (r *remote) join(h *runHandle, g *gpuHandle) (err error) {
 		return err
 	}
 	if g == nil {
-		r.onCore()
+		if err := r.owner.within(r.onCore); err != nil {
+			return err
+		}
 	} else if err := r.onGPU(g); err != nil {
 		return err
 	}
 	return r.owner.within(r.prepareOwner)
 }
 
-// onCore lets the CPU device train a replica in host memory.
-func (r *remote) onCore() {
-	s, w := r.setup, make([]float32, r.memory.layout.P)
+// onCore lets the CPU device train a replica in host memory, which the GPU copies by itself.
+func (r *remote) onCore() (err error) {
+	if r.pinned, err = pin(4 * r.memory.layout.P); err != nil {
+		return err
+	}
+	s, w := r.setup, numbers[float32](r.pinned)
 	i := r.rank % len(s.States)
 	r.Device = cpu.Replica(s, r.rank, w)
 	r.trained = hostVector(w)
@@ -86,6 +92,7 @@ func (r *remote) onCore() {
 	}
 	r.state = hostVector(s.States[i])
 	r.steps = vector{host: unsafe.Pointer(s.Taken(i)), bytes: 8}
+	return nil
 }
 
 func hostVector(v []float32) vector {
@@ -226,7 +233,10 @@ func (r *remote) Close() error {
 		}))
 	}
 	return keep(err, r.owner.within(func() error {
-		err := r.own.free()
+		err := keep(r.sum.close(), r.own.free())
+		if r.pinned != nil {
+			err = keep(err, unpin(r.pinned))
+		}
 		err = keep(err, closeMemory(r.memory.weights))
 		return keep(err, r.owner.close())
 	}))

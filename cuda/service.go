@@ -5,6 +5,7 @@ package cuda
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,16 +36,37 @@ var serving = sync.OnceValue(func() *bool {
 	if _, err := os.Stat(filepath.Join(folder, "control")); err != nil {
 		return &no
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	ask := exec.CommandContext(ctx, "nvidia-cuda-mps-control")
-	ask.Stdin = strings.NewReader("get_server_list\n")
-	servers, err := ask.Output()
+	servers, err := askService("get_server_list")
 	switch {
 	case err != nil:
 		return nil // it is not on PATH, or has ended
-	case len(strings.Fields(string(servers))) == 0:
+	case len(servers) == 0:
 		return &no
 	}
 	return &yes
 })
+
+// askService gives the service's daemon a command, and returns the words of its answer.
+func askService(command string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	ask := exec.CommandContext(ctx, "nvidia-cuda-mps-control")
+	ask.Stdin = strings.NewReader(command + "\n")
+	answer, err := ask.Output()
+	return strings.Fields(string(answer)), err
+}
+
+// Abandon has the service, where there is one, end what a worker has in flight, before the worker
+// is killed: else it is undefined what becomes of the other clients (NVIDIA, Multi-Process
+// Service, "Client Early Termination").
+func (o *owner) Abandon(pid int) error {
+	if o.MPS == nil || !*o.MPS {
+		return nil
+	}
+	servers, err := askService("get_server_list")
+	for _, server := range servers {
+		_, e := askService(fmt.Sprintf("terminate_client %s %d", server, pid))
+		err = keep(err, e)
+	}
+	return err
+}

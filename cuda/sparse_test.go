@@ -21,7 +21,7 @@ import (
 // job is the sample on the GPU.
 func (s *sparseSample) job(g *gpuUnderTest) job {
 	j := job{W: put(g, s.w), Y: put(g, s.y), Rows: put(g, s.rows), Start: put(g, s.start), LR: put(g, s.lr), Ptr: put(g, s.ptr), Idx: put(g, s.idx),
-		Val: put(g, append(s.val, 0)), Freq: put(g, s.freq), Loss: put(g, make([]float32, len(s.lr))), Ticket: put(g, make([]int32, 4)),
+		Val: put(g, append(s.val, 0)), Freq: put(g, s.freq), Loss: put(g, make([]float32, len(s.lr))), Ticket: put(g, make([]int32, ticketBytes/4)),
 		Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1, Center: -1, BiasStep: s.biasStep, Bias: 1,
 		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: 1, Outputs: int64(s.k), Weights: int64(len(s.w)), LossKind: lossKinds[s.loss],
 		Momentum: .9, Beta1: .9, Beta2: .999, L1: s.l1, L2: s.l2, MaxBatch: int64(slices.Max(s.batches)), Teams: int64(s.teams),

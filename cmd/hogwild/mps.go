@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"hogwild/cuda"
 	"hogwild/hogwild/config"
 	"hogwild/internal/self"
 )
@@ -68,10 +71,40 @@ func startMPS(c config.Config) (started bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("--mps: %w", err)
 	}
+	if err := nameByUUID(); err != nil {
+		return false, fmt.Errorf("--mps: %w", err)
+	}
 	if err := startGuard(folder); err != nil {
 		return false, usagef("--mps: %v", err)
 	}
 	return true, nil
+}
+
+// nameByUUID replaces the indices in CUDA_VISIBLE_DEVICES, which Slurm sets, by UUIDs. The daemon
+// numbers anew the GPUs that it shows, and its clients would apply indices a second time, to its
+// numbers: so NVIDIA advises UUIDs for both (Multi-Process Service, "CUDA_VISIBLE_DEVICES").
+func nameByUUID() error {
+	const variable = "CUDA_VISIBLE_DEVICES"
+	isIndex := func(entry string) bool { return !strings.HasPrefix(entry, "GPU-") && !strings.HasPrefix(entry, "MIG-") }
+	if list := os.Getenv(variable); list == "" || !slices.ContainsFunc(strings.Split(list, ","), isIndex) {
+		return nil
+	}
+	out, err := self.Command(context.Background(), "devices", "--json").Output()
+	if err != nil {
+		return fmt.Errorf("hogwild devices: %w", err)
+	}
+	var visible cuda.Listing
+	if err := json.Unmarshal(out, &visible); err != nil {
+		return fmt.Errorf("hogwild devices: %w", err)
+	}
+	var ids []string
+	for _, g := range visible.GPUs {
+		ids = append(ids, g.UUID)
+	}
+	if len(ids) == 0 { // no GPU, or no driver: the run says so itself
+		return nil
+	}
+	return os.Setenv(variable, strings.Join(ids, ","))
 }
 
 // startGuard starts the guard, which answers when the daemon runs.

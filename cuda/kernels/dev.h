@@ -139,7 +139,7 @@ struct Job {
   Global<const i32>* ids;    // of each of rows, its number in the training set: dropout's. 0: rows has it
   Global<const float>* lr;   // of each step
   Global<float>* loss;       // of each step, summed over its rows: written
-  Global<u32>* ticket;       // [0] the next step; [1] not 0: take no further one; [2] guard.h
+  Global<u32>* ticket;       // [0] the next step; [TURN] guard.h
   Global<float>* scratch;    // scratch_stride floats a CTA
   Global<u64>* counts;       // updates written by each rank since the run began, COUNT_STRIDE words apart
   Global<u64>* record;       // what samples have shown: record.h; 0: no samples
@@ -190,12 +190,12 @@ template <class T> __device__ inline void read_job(T& to, const T* from) {
   __syncthreads();
 }
 
-// take is the next of n tickets, or n when there is none or the host says stop. A
-// ticket once taken must be finished: its rows are nobody else's.
+// take is the next of n tickets, or n when there is none. A ticket once taken must be
+// finished: its rows are nobody else's. (There is no word by which the host stops a launch: it
+// would be read at each ticket, and a launch is short.)
 __device__ inline u32 take(u32 n) {
-  u32 stop, i = n;
-  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(stop) : "l"(job.ticket + 1) : "memory");
-  if (stop == 0) asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(i) : "l"(job.ticket) : "memory");
+  u32 i;
+  asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(i) : "l"(job.ticket) : "memory");
   return i < n ? i : n;
 }
 
@@ -208,8 +208,8 @@ __device__ inline u32 of_all() { return *(volatile u32*)&tickets; }
 
 // each_ticket calls work(i) for the tickets that fall to this CTA, one after the other,
 // with all threads. The next ticket is on its way while the present one is worked on,
-// so that nobody waits for it; after a stop a CTA may do one more for that reason. (Not
-// under ORDERED: a CTA that holds two tickets is twice as many steps behind the others.)
+// so that nobody waits for it. (Not under ORDERED: a CTA that holds two tickets is twice
+// as many steps behind the others.)
 template <class Work> __device__ inline void each_ticket(u32 n, const Work& work) {
   if (thread() == 0) tickets = n;
   u32 next = thread() == 0 ? take(n) : 0;

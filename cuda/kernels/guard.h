@@ -127,24 +127,32 @@ template <class Team> __device__ inline void compare(const Team& team) {
   team.sync();
 }
 
+// TURN is where, from the ticket, the word is that says whose turn it is, or that somebody has it: in
+// a line of its own, lest those who wait for it hold up those who take tickets. Between two looks at
+// it a team sleeps, since looks at one word queue, and whoever gives it up is in that queue too.
+constexpr int TURN = 32;                     // words
+constexpr u32 PAUSE = 32, MOST_PAUSE = 256;  // nanoseconds: each is twice the one before, to less than a trip to memory
+
 // await returns when step i may be written; leave lets the next one write. The fences
 // order what is read and written between the two after one such step and before the next.
 __device__ inline void await(u32 i) {
-  Global<u32>* word = job.ticket + 2;
+  Global<u32>* word = job.ticket + TURN;
   u32 was;
-  do {
+  for (u32 pause = PAUSE;; pause = pause < MOST_PAUSE ? 2 * pause : MOST_PAUSE) {
     if (job.discipline == ORDERED) {
       asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(was) : "l"(word) : "memory");
       was -= i;
     } else {
       asm volatile("atom.relaxed.sys.global.cas.b32 %0, [%1], 0, 1;" : "=r"(was) : "l"(word) : "memory");
     }
-  } while (was != 0);
+    if (was == 0) break;
+    asm volatile("nanosleep.u32 %0;" ::"r"(pause));
+  }
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 __device__ inline void leave(u32 i) {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
-  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(job.ticket + 2), "r"(job.discipline == ORDERED ? i + 1 : 0) : "memory");
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(job.ticket + TURN), "r"(job.discipline == ORDERED ? i + 1 : 0) : "memory");
 }
 
 template <class Team> __device__ inline void writes(const Team& team, u32 i) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,11 @@ type coordinator struct {
 	epochs  epochs     // how far the run is
 	saver   saver      // the copy of the weights, evaluated and saved
 	report  reporter   // what people are told
+
+	patience    time.Duration   // see ask
+	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
+	silent      atomic.Int64    // how long the GPU was waited for in vain, as a time.Duration
+	stays       bool            // a worker that was killed does not end
 }
 
 // task is the job, and what it is carried out on: data, models, shared memory, folder.
@@ -90,12 +96,15 @@ type reporter struct {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Workers
-	return &coordinator{task: task{job: tuning.Job{Config: c}, options: o},
+	return &coordinator{patience: answerTime, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
 			gone: make([]bool, n), respawn: make(chan int, n)},
 		saver:  saver{evaluated: make(chan evaluation, 1)},
 		report: reporter{display: newDisplay(o.Progress, o.Quiet), rates: make([]int64, n)}}
 }
+
+// answerTime is how long a GPU may take for a copy of the weights.
+const answerTime = time.Minute
 
 // errDone ends a run that came to its end.
 var errDone = errors.New("done")

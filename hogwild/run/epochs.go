@@ -8,6 +8,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 )
@@ -142,7 +143,7 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	if r.job.Sample > 0 {
 		return nil // a short run is not tested
 	}
-	sum, err := r.owner.Score(w, r.test)
+	sum, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, r.test) })
 	if err != nil {
 		return onDevice(err)
 	}

@@ -129,11 +129,13 @@ func (r *coordinator) finishRound() error {
 		if r.block.Barrier.Arrived(rank) >= averaged {
 			continue
 		}
-		d, err := r.owner.Device(rank)
-		if err == nil {
-			err = d.Average(r.block.Round(r.epochs.position.Epoch, round))
-		}
-		if err != nil {
+		if err := r.ask(r.patience, func() error {
+			d, err := r.owner.Device(rank)
+			if err == nil {
+				err = d.Average(r.block.Round(r.epochs.position.Epoch, round))
+			}
+			return err
+		}); err != nil {
 			return onDevice(err)
 		}
 		r.block.Barrier.Arrive(rank, averaged)

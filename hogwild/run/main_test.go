@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
 
@@ -28,6 +29,9 @@ func TestMain(m *testing.M) {
 	if faults := os.Getenv(faultVariable); faults != "" {
 		spoilChecks(faults)
 	}
+	if os.Getenv(hangVariable) != "" {
+		device.RegisterBackend("cuda", hanging{})
+	}
 	if IsWorker() {
 		os.Exit(WorkerMain())
 	}
@@ -44,7 +48,11 @@ func coordinate(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	result, err := Run(context.Background(), c, Options{Signals: true, Progress: os.Stderr})
+	run := Run
+	if os.Getenv(hangVariable) != "" {
+		run = runHanging
+	}
+	result, err := run(context.Background(), c, Options{Signals: true, Progress: os.Stderr})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

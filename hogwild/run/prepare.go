@@ -216,14 +216,17 @@ func freshFolder(name string) string {
 // close gives back whatever was made.
 func (r *coordinator) close() {
 	r.workers.launcher.close()
-	if r.owner != nil {
-		_ = r.owner.Close() // after the last use: there is nothing left to lose
-	}
 	if r.report.board != nil {
 		_ = r.report.board.Close()
 	}
 	if r.report.metrics != nil {
 		_ = r.report.metrics.Close() // every line was written, and checked, by a call of its own
+	}
+	if r.owner != nil && !r.stays {
+		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
+	}
+	if r.silent.Load() != 0 || r.stays {
+		return // who does not return may yet use the shared memory: it goes when this process ends
 	}
 	if r.block != nil {
 		_ = r.block.Seg.Close()

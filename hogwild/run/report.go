@@ -102,12 +102,13 @@ func (r *coordinator) timing() []string {
 }
 
 // notes are what the user should know of the data, the device and the processor.
-func (r *task) notes() []string {
-	return slices.Concat(r.train.Notes, r.owner.Notes(), faultNotes(VerifyLoops(false)))
+func (r *coordinator) notes() []string {
+	device, _ := askFor(r, r.patience, func() ([]string, error) { return r.owner.Notes(), nil }) // one that hangs has none
+	return slices.Concat(r.train.Notes, device, faultNotes(VerifyLoops(false)))
 }
 
 // header is what the display shows at the top.
-func (r *task) header() []string {
+func (r *coordinator) header() []string {
 	c, m := &r.job, r.train.Meta
 	what := fmt.Sprintf("%d x %d %s", m.Rows, m.Features, m.Kind)
 	if n := len(m.Classes); n > 0 {

@@ -10,6 +10,7 @@
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
+//	patience.go     a device that fails, or does not answer
 //	evaluate.go     eval
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
@@ -28,6 +29,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -61,21 +63,41 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	if err := r.prepare(); err != nil {
 		return rundir.Result{}, err
 	}
-	signals := make(chan os.Signal, 1)
-	if r.options.Signals {
-		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-		defer signal.Stop(signals)
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.interrupted = ctx.Done()
+	stop := r.heed(cancel)
+	defer stop()
 	if err := r.start(); err != nil {
 		r.halt()
 		return rundir.Result{}, err
 	}
 	r.workers.watched, r.report.looked = time.Now(), time.Now()
-	r.watch(ctx, signals)
+	r.watch(ctx)
 	// From here on a signal does what it does by default: it ends this process at
 	// once, and the kernel the workers.
-	signal.Stop(signals)
+	stop()
 	return r.finish()
+}
+
+// heed has a signal cancel the run, until stop is called.
+func (r *coordinator) heed(cancel context.CancelCauseFunc) (stop func()) {
+	signals := make(chan os.Signal, 1)
+	if r.options.Signals {
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	}
+	over := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(interruption(s))
+		case <-over:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(over)
+	})
 }
 
 // start opens the first epoch and starts the workers into it.
@@ -107,7 +129,7 @@ func (r *coordinator) start() error {
 }
 
 // watch is the coordinator's life: whatever happens first, until the run is over.
-func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
+func (r *coordinator) watch(ctx context.Context) {
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
 	defer refresh.Stop()
@@ -140,9 +162,10 @@ func (r *coordinator) watch(ctx context.Context, signals <-chan os.Signal) {
 		case <-save:
 			r.pause()
 		case <-ctx.Done():
-			r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, context.Cause(ctx))
-		case s := <-signals:
-			r.epochs.ended = interruption(s)
+			r.epochs.ended = context.Cause(ctx)
+			if !errors.Is(r.epochs.ended, config.ErrTerminated) && !errors.Is(r.epochs.ended, config.ErrInterrupted) { // the caller's
+				r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, r.epochs.ended)
+			}
 		}
 	}
 }

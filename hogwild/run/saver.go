@@ -82,24 +82,11 @@ func (r *coordinator) savePaused() {
 // epochs and whenever the run is saved, and the weights alone are renewed every two
 // seconds. When the GPU fails it is what is left: nothing can be read back then.
 
-// deviceError is an error of the place where the weights are. What was copied before it
-// is good.
-type deviceError struct{ error }
-
-func (e deviceError) Unwrap() error { return e.error }
-
-func onDevice(err error) error {
-	if err == nil {
-		return nil
-	}
-	return deviceError{err}
-}
-
 // download renews the host copy, all of it. Only while no worker is within a chunk.
-func (r *coordinator) download() error { return r.renewed(r.owner.Download()) }
+func (r *coordinator) download() error { return r.renewed(r.ask(r.patience, r.owner.Download)) }
 
 // refresh renews its weights, while workers train.
-func (r *coordinator) refresh() error { return r.renewed(r.owner.Refresh()) }
+func (r *coordinator) refresh() error { return r.renewed(r.ask(r.patience, r.owner.Refresh)) }
 
 // renewed notes when the host copy was renewed.
 func (r *coordinator) renewed(err error) error {

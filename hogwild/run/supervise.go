@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
 )
 
 func (r *coordinator) spawn(rank int) error {
@@ -82,9 +83,9 @@ func (r *coordinator) carry(rank int) {
 	if !r.block.Plan.Barrier {
 		return
 	}
-	d, err := r.owner.Device(rank)
+	d, err := askFor(r, r.patience, func() (device.Device, error) { return r.owner.Device(rank) })
 	if err != nil {
-		r.epochs.ended = err
+		r.epochs.ended = onDevice(err)
 		return
 	}
 	standIn := &worker{rank: rank, block: r.block, device: d, idle: true}
@@ -96,22 +97,53 @@ func (r *coordinator) carry(rank int) {
 }
 
 // halt stops the workers kindly, and those that do not stop in time not. When it
-// returns nobody but the caller looks at the shared memory any more.
+// returns nobody but the caller looks at the shared memory any more, if the GPU is not silent.
 func (r *coordinator) halt() {
-	defer r.workers.aside.Wait()
 	r.block.Stop()
-	deadline := time.After(10 * time.Second)
+	if limit := r.patience / hurry; !r.awaitEnd(limit) {
+		r.each(r.kill)
+		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
+			r.stays = true
+			r.each(func(p *process) {
+				r.report.event("worker %d (pid %d) was killed and does not end: the driver does not let it go", p.rank, p.pid())
+			})
+		}
+	}
+	if err := r.ask(r.patience, func() error { r.workers.aside.Wait(); return nil }); err != nil {
+		r.epochs.failed(onDevice(err))
+	}
+}
+
+// kill ends a worker at once. The owner may have to see to it first that the others survive it.
+func (r *coordinator) kill(p *process) {
+	if o, ok := r.owner.(interface{ Abandon(pid int) error }); ok {
+		if err := o.Abandon(p.pid()); err != nil {
+			r.report.event("worker %d (pid %d) is killed with what it has in flight: %v", p.rank, p.pid(), err)
+		}
+	}
+	p.kill()
+}
+
+// awaitEnd waits, so long at most, until all workers have ended, and tells whether they have.
+func (r *coordinator) awaitEnd(limit time.Duration) bool {
+	late := time.After(limit)
 	for slices.ContainsFunc(r.workers.processes, func(p *process) bool { return p != nil }) {
 		select {
 		case e := <-r.workers.launcher.exits:
 			r.workers.processes[e.rank] = nil
 			r.release(e.rank)
-		case <-deadline:
-			for _, p := range r.workers.processes {
-				if p != nil {
-					p.kill()
-				}
-			}
+		case <-late:
+			return false
+		}
+	}
+	return true
+}
+
+// each calls do for the workers that there are.
+func (r *coordinator) each(do func(p *process)) {
+	for _, p := range r.workers.processes {
+		if p != nil {
+			do(p)
 		}
 	}
 }

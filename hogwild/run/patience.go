@@ -1,0 +1,75 @@
+package run
+
+import (
+	"fmt"
+	"time"
+)
+
+// A GPU that hangs does not fail: a call that waits for it never returns, and a signal does not
+// end the wait. So the coordinator has such calls made by another goroutine, and waits for that
+// one so long. If there is no answer, no more is asked: the run ends with the copy of the weights
+// that host memory has.
+
+const (
+	evaluations = 5 // as many times as for a copy of the weights it waits for an evaluation
+	hurry       = 6 // after an interruption, and for workers to end, such a share of it
+)
+
+// ask has a call made that waits for the device, and returns its error; or another one, if there
+// is no answer in so long.
+func (r *coordinator) ask(limit time.Duration, call func() error) error {
+	_, err := askFor(r, limit, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+// askFor is ask of a call with a result.
+func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) (none T, err error) {
+	if r.job.GPU == "" { // host memory does not hang
+		return call()
+	}
+	if waited := r.silent.Load(); waited != 0 {
+		return none, silence(waited)
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	answer := make(chan result, 1)
+	go func() {
+		value, err := call()
+		answer <- result{value, err}
+	}()
+	interrupted, late := r.interrupted, time.After(limit)
+	for {
+		select {
+		case a := <-answer:
+			return a.value, a.err
+		case <-interrupted:
+			interrupted, limit = nil, limit/hurry
+			late = time.After(limit)
+		case <-late:
+			r.silent.Store(int64(limit))
+			return none, silence(limit)
+		}
+	}
+}
+
+// silence is the error of a GPU that has not answered for so long.
+type silence time.Duration
+
+func (s silence) Error() string {
+	return fmt.Sprintf("the GPU has not answered for %v: it hangs; see dmesg for NVRM or Xid lines", time.Duration(s))
+}
+
+// deviceError is an error of the place where the weights are. What was copied before it
+// is good.
+type deviceError struct{ error }
+
+func (e deviceError) Unwrap() error { return e.error }
+
+func onDevice(err error) error {
+	if err == nil {
+		return nil
+	}
+	return deviceError{err}
+}

@@ -1,0 +1,148 @@
+package run
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+)
+
+// hangVariable names a call of the owner. A coordinator of a test that has it in its environment has
+// this call made by a GPU that hangs.
+const hangVariable = "HOGWILD_TEST_HANG"
+
+// hangTime is its patience.
+const hangTime = 3 * time.Second
+
+// runHanging is Run by a coordinator with little patience.
+func runHanging(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
+	c, err := c.Resolve()
+	if err != nil {
+		return rundir.Result{}, err
+	}
+	r := newCoordinator(c, o)
+	r.patience = hangTime
+	return r.run(ctx)
+}
+
+// hanging is host memory in the place of a GPU.
+type hanging struct{ cpu.Backend }
+
+func (h hanging) Own(s *device.Setup) (device.Owner, error) {
+	o, err := h.Backend.Own(s)
+	return &hangingOwner{Owner: o, setup: s}, err
+}
+
+// hangingOwner has one use at a time, as that of package cuda: the first call of the name in the
+// environment never returns, and no other one from then on.
+type hangingOwner struct {
+	device.Owner
+	setup *device.Setup
+	mu    sync.Mutex
+}
+
+func (o *hangingOwner) used(call string) (done func()) {
+	o.mu.Lock()
+	if os.Getenv(hangVariable) == call {
+		_ = os.WriteFile(hangFile(&o.setup.Job.Config), nil, 0o666) // the test sees to it
+		select {}
+	}
+	return o.mu.Unlock
+}
+
+// hangFile is there when the GPU hangs.
+func hangFile(c *config.Config) string { return filepath.Join(c.Run, "hangs") }
+
+func (o *hangingOwner) Refresh() error  { defer o.used("Refresh")(); return o.Owner.Refresh() }
+func (o *hangingOwner) Download() error { defer o.used("Download")(); return o.Owner.Download() }
+func (o *hangingOwner) Notes() []string { defer o.used("Notes")(); return o.Owner.Notes() }
+func (o *hangingOwner) Close() error    { defer o.used("Close")(); return o.Owner.Close() }
+func (o *hangingOwner) Score(w []float32, set *data.Set) (model.Score, error) {
+	defer o.used("Score")()
+	return o.Owner.Score(w, set)
+}
+
+// TestHungDevice: when a call that waits for the GPU never returns, a run ends all the same, by
+// itself or sooner by an interruption, and the weights that host memory has are saved.
+func TestHungDevice(t *testing.T) {
+	for _, test := range []struct {
+		call      string
+		interrupt bool
+		says      []string
+	}{
+		{"Refresh", false, []string{"has not answered for 3s", "saved are those that host memory had"}},
+		{"Refresh", true, []string{"has not answered for 500ms", "saved are those that host memory had"}},
+		{"Download", true, []string{"has not answered for 500ms", "saved are those that host memory had"}},
+		{"Score", true, []string{"has not answered for 2.5s"}}, // the copy was whole
+	} {
+		t.Setenv(hangVariable, test.call)
+		c := quick(t)
+		c.GPU, c.InFlight, c.Model, c.SaveEvery, c.Epochs = "0", 1, "slow", "0", 1000
+		p := startCoordinator(t, c)
+		await(t, test.call+" to hang", func() bool {
+			_, err := os.Stat(hangFile(&c))
+			return err == nil
+		})
+		if test.interrupt {
+			p.signal(syscall.SIGINT)
+		}
+		late := time.AfterFunc(patience, func() {
+			t.Errorf("%s hangs, and the run with it", test.call)
+			_ = p.cmd.Process.Kill()
+		})
+		_ = p.wait() // what it says counts
+		late.Stop()
+		for _, says := range test.says {
+			if !strings.Contains(p.stderr.String(), says) {
+				t.Errorf("%s hangs: %q, want that it says %q", test.call, p.stderr.String(), says)
+			}
+		}
+		if _, err := rundir.ReadSnapshot(c.Run); err != nil {
+			t.Errorf("%s hangs: nothing is saved: %v", test.call, err)
+		}
+	}
+}
+
+// TestWorkerStays: a worker that does not end, though it was killed, does not keep the run.
+func TestWorkerStays(t *testing.T) {
+	c, err := quick(t).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newCoordinator(c, Options{Quiet: true})
+	r.patience = time.Second
+	defer r.close()
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	sleep := exec.Command("sleep", "100") // nobody tells the coordinator of its end
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.workers.processes[0] = &process{cmd: sleep, stderr: &head{}}
+	halted := make(chan struct{})
+	go func() {
+		defer close(halted)
+		r.halt()
+	}()
+	await(t, "halt to return", func() bool { return ended(halted) })
+	if err := sleep.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("the worker ended with %v, want that it was killed", err)
+	}
+	if said := strings.Join(r.report.events, "\n"); !strings.Contains(said, "was killed and does not end") {
+		t.Errorf("events %q", said)
+	}
+	r.stays = false // now it has ended: all is given back
+}
