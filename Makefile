@@ -122,7 +122,7 @@ ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas, the SASS an
 cubin-check: ## of that, cuda/cubin alone: half a minute, and 40 MB the first time
 	$(MAKE) -C cuda/kernels cubin-check
 
-sass-table: cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in
+sass-table: build cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in, and its size
 	python3 -B cuda/kernels/table.py
 
 arm64-table: ## docs/arm64.md: the inner loops of arm64, counted, and as llvm-mca-19 (Debian: llvm-19) models them
