@@ -102,7 +102,7 @@ func (c *checkup) kernels(g *GPU) Finding {
 	case err != nil:
 		return Found("kernels", Fails, "%v", err)
 	case found.refused != nil:
-		return Found("kernels", Advice, "%v: runs go well, and start later than with machine code", found)
+		return Found("kernels", Advice, "%v: runs go well, and start later; a newer driver may take what was refused", found)
 	}
 	return Found("kernels", Fine, "%v", found)
 }

@@ -29,8 +29,7 @@ func loadKernels(c *gpu, sources ...string) (kernels, error) {
 		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.Name, c.Major, c.Minor)
 	}
 	all := kernels{}
-	slices.Sort(sources)
-	for _, source := range slices.Compact(sources) {
+	for _, source := range slices.Compact(slices.Sorted(slices.Values(sources))) {
 		if err := all.load(c, imagesOf(source, c.Major, c.Minor)); err != nil {
 			return nil, err
 		}

@@ -128,7 +128,7 @@ def code_of(kernel, folder, known={}):
     """The machine instructions of a kernel, with the lines of the PTX they come from."""
     if kernel not in known:
         code = pathlib.Path(folder, "cubin")
-        subprocess.run([check.TOOLS / check.PTXAS["12.6"], "-lineinfo", "-arch=sm_90", ptx_of(kernel), "-o", code], check=True)
+        subprocess.run([check.TOOLS / check.PTXAS[cubin.VERSION], "-lineinfo", "-arch=sm_90", ptx_of(kernel), "-o", code], check=True)
         nvdisasm = check.TOOLS / "nvdisasm/nvidia/cu13/bin/nvdisasm"
         text = subprocess.run([nvdisasm, "-gp", "-c", code], capture_output=True, text=True, check=True).stdout
         known.update(sass.functions(text))
@@ -204,7 +204,7 @@ def resources(folder):
     code = pathlib.Path(folder, "cubin")
     for ptx in shipped():
         sizes = dict(re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx.read_text()))
-        for kernel, (registers, spills, shared) in check.assemble(ptx, "12.6", "90", code).items():
+        for kernel, (registers, spills, shared) in check.assemble(ptx, cubin.VERSION, "90", code).items():
             threads = int(sizes.get(kernel, 256))
             ctas, bound = occupancy(registers, shared, threads)
             yield f"| {kernel} | {threads} | {registers} | {spills} | {shared:,} | {ctas} | {bound} |"
@@ -290,7 +290,7 @@ in fact is mostly less: latency, barriers, additions.
 
 ## Slots a sample
 
-Machine instructions (ptxas 12.6, sm_90) times their executions by warps, in an epoch over 1,024 examples through the stand-in
+Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their executions by warps, in an epoch over 1,024 examples through the stand-in
 driver, which counts them on the very rows that are trained: skipped zeros are not in it. What a CTA does once a launch
 is left out, and so is code for warps whose lanes have parted, which theirs have not where it stands. A sector is 32 bytes of weights that an addition of a warp touches; the limit that follows is a model of the L2 cache
 ({slices} slices, {sector} G sectors a second each, lines spread at random) that fits a probe of an H100 and has been tried on no H200.
@@ -327,7 +327,7 @@ def page():
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
         over = "\n".join(reasons(counts))
         return TEXT.format(
-            schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
+            ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
             resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums(),
             reasons=f"\nWhere a kernel needs more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
 
