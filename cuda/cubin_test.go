@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -125,10 +126,11 @@ func written(t *testing.T, ptx, kernel string) (parameters, threads, shared, mos
 	head, _, _ := strings.Cut(body, "{")
 	parameters = 8 * uint64(strings.Count(head, ".param .u64"))
 	threads = number(regexp.MustCompile(`\.maxntid (\d+)`).FindStringSubmatch(head)[1])
-	for _, v := range regexp.MustCompile(`\.shared \.align (\d+) \.b8 (\w+)\[(\d+)\]`).FindAllStringSubmatch(ptx, -1) {
-		if regexp.MustCompile(`\b` + v[2] + `\b`).MatchString(body) {
-			shared += number(v[3])
-			most += number(v[3]) + number(v[1])
+	for _, v := range regexp.MustCompile(`\.shared \.align (\d+) \.[a-z](\d+) (\w+)(?:\[(\d+)\])?`).FindAllStringSubmatch(ptx, -1) {
+		if regexp.MustCompile(`\b` + v[3] + `\b`).MatchString(body) {
+			size := number(v[2]) / 8 * number(cmp.Or(v[4], "1"))
+			shared += size
+			most += size + number(v[1])
 		}
 	}
 	return parameters, threads, shared, most
