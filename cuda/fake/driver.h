@@ -32,6 +32,7 @@ struct Settings {
   uint64_t watchdog_ms = 0;           // a kernel that runs longer is stopped; 0: never
   std::string exclusive;              // the machine's name in exclusive mode; "": shared
   std::string trace;                  // the file
+  bool jit = true, cubins = false;    // what is taken: PTX, machine code
   bool ipc = true, no_device = false, out_of_memory = false;
   std::string wrong;  // what could not be understood; then cuInit fails
 };

@@ -89,10 +89,11 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "WATCHDOG") return number(text, 1, 3600000, &s->watchdog_ms) ? nullptr : "milliseconds, from 1";
   if (name == "OOM") return flag(text, &s->out_of_memory) ? nullptr : "0 or 1";
   if (name == "NO_DEVICE") return flag(text, &s->no_device) ? nullptr : "0 or 1";
-  if (name == "NO_IPC") {
+  if (name == "CUBINS") return flag(text, &s->cubins) ? nullptr : "0 or 1";
+  if (name == "NO_IPC" || name == "NO_JIT") {
     bool off = false;
     bool right = flag(text, &off);
-    s->ipc = !off;
+    (name == "NO_IPC" ? s->ipc : s->jit) = !off;
     return right ? nullptr : "0 or 1";
   }
   if (name == "EXCLUSIVE") {
@@ -104,7 +105,7 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
     return text.empty() ? "a file" : nullptr;
   }
   if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
-  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, PINNED, LAUNCH_FAIL, WATCHDOG, OOM, NO_DEVICE, NO_IPC, EXCLUSIVE, "
+  return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, PINNED, LAUNCH_FAIL, WATCHDOG, OOM, NO_DEVICE, NO_IPC, NO_JIT, CUBINS, EXCLUSIVE, "
          "PROFILE or TRACE after HOGWILD_FAKE_";
 }
 
