@@ -9,8 +9,8 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// optimizer turns a gradient into a step for the rules that keep state. Plain SGD
-// needs none of this: see cpu.apply.
+// optimizer turns a gradient into a step where that needs state. Plain SGD needs none:
+// see cpu.descend.
 type optimizer struct {
 	kind         config.Optimizer
 	mu           float32 // momentum
