@@ -20,7 +20,7 @@ Compares modes and numbers of workers: each case is trained several times, in tu
 by fresh processes. For every case it says how many examples a second are trained, how many
 times faster that is than one worker, how soon a test loss is reached, where it ends, and how
 stale updates were; with ranges, and what not to read into them. Without flags it compares on
-the built-in digits and on made sparse rows, in about a minute on two cores.
+the built-in digits and on synthetic sparse rows, in about a minute on two cores.
 
 The folder of --out holds all figures: results.json, results.csv, results.txt (for benchstat)
 and report.html. The same command with the same folder goes on where it was stopped.

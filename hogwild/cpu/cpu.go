@@ -141,7 +141,7 @@ func (d *cpu) onto(w []float32) *cpu {
 // descend writes the step down the gradient in d.g to the weights.
 func (d *cpu) descend(lr float64) {
 	if d.opt.kind != config.SGD {
-		d.opt.turn(d.dense, 0, lr, d.opt.begin())
+		d.opt.update(d.dense, 0, lr, d.opt.begin())
 		d.own.add(0, -1, d.dense)
 		d.shrink(0, lr*d.cfg.L1)
 		return

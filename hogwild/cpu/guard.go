@@ -14,10 +14,10 @@ import (
 //
 //	async    anybody; an update that another overtakes is lost
 //	atomic   anybody; each number is written by compare-and-swap, and none is lost
-//	locked   nobody to the same blocks of weights: see locks
-//	ordered  nobody, and all in the order in which they began: see turns
+//	locked   nobody to the same blocks of weights: see lock.go
+//	ordered  nobody, and all in the order in which they began: see control/tickets.go
 //	sync     nobody: the weights are this worker's replica
-//	delayed  nobody: there is one worker, which writes each update late: see delay
+//	delayed  nobody: there is one worker, which writes each update when it is stale by K: see delay.go
 
 // newGuard is the mode's guard, for a model's own loop to put between the halves of its steps;
 // nil where there is none, or more between them.

@@ -1,7 +1,13 @@
 // Package model computes losses and gradients on slices: linear models, perceptrons
 // and convolutional networks under five losses, matrix factorization and graph cuts,
-// and whatever a program registers. It
-// does not know that weights are shared, nor how they are updated.
+// and whatever a program registers. It does not know that weights are shared, nor how
+// they are updated.
+//
+// What a model is: model.go, with param.go, loss.go and center.go, for inputs less their means.
+// Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go
+// for single sparse rows; convnet.go, with convshape.go, its stages convstage.go and
+// densestage.go on convlayer.go, and dropout.go; factor.go and cut.go, with touched.go and
+// simplex.go. What they cost: flops.go.
 package model
 
 import (
