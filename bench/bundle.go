@@ -138,10 +138,9 @@ func Collect(folder string) (*Results, error) {
 	}
 	for _, line := range lines(read("rivals.jsonl")) {
 		var v Rival
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			return nil, fmt.Errorf("bench: rivals.jsonl: %w", err)
+		if err := json.Unmarshal([]byte(line), &v); err == nil { // else it was cut off
+			r.Rivals = append(r.Rivals, v)
 		}
-		r.Rivals = append(r.Rivals, v)
 	}
 	for _, line := range lines(read("ncu.txt")) {
 		if ncuLine.MatchString(line) {
@@ -162,7 +161,7 @@ func Collect(folder string) (*Results, error) {
 
 // ncuLine matches what the page shows of ncu's report: of each kernel how it was launched, and what
 // held it back.
-var ncuLine = regexp.MustCompile(`Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Stall|Warp Cycles|No Eligible`)
+var ncuLine = regexp.MustCompile(`Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Stall|Warp Cycles|No Eligible|ERR`)
 
 // runs reads trained/GROUP.NAME.json, sorted as people count: 8 before 64.
 func (r *Results) runs(folder string) error {
@@ -175,12 +174,9 @@ func (r *Results) runs(folder string) error {
 		if err != nil {
 			return err
 		}
-		if len(text) == 0 { // the run was cut off
-			continue
-		}
 		run := Run{}
 		if err := json.Unmarshal(text, &run); err != nil {
-			return fmt.Errorf("bench: %s: %w", file, err)
+			continue // the run was cut off
 		}
 		run.Group, run.Name, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ".")
 		flags, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".flags")

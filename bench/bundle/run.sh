@@ -19,7 +19,8 @@ PATH=$work/bin:$PATH
 # The driver translates the kernels for its GPU once, not in each process.
 export CUDA_CACHE_PATH=$work/cache
 
-parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:75 flight:70 mps:35 tools:30 rivals:35"} # the first two take seconds
+# In seconds; of the first two and of training few are needed.
+parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
@@ -104,12 +105,13 @@ repeats() {
 
 # begun RUN waits until a run in the background has saved a snapshot, after its first epoch.
 begun() { for _ in $(seq 150); do sleep 0.1; test -f "$work/run/$1/snapshot.safetensors" && return; done; echo "it did not begin"; false; }
-# long NAME FLAGS... is a run in the background that takes some seconds: its process is $!.
+# long NAME FLAGS... is a run in the background, whose process is $!. It ends with the subshell that check is.
 long() {
 	local name=$1
 	shift
-	hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --gpu "$GPU" --epochs $(quick 200 20) \
+	hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --gpu "$GPU" --epochs 1000000 --save-every 1s \
 		--json --quiet --run "$work/run/$name" "$@" >"$found/trained/$name.json" 2>"$found/trained/$name.err" &
+	trap "kill -KILL $! 2>/dev/null" EXIT
 }
 worker() { # NAME FLAGS...: killed in the middle of a run
 	local at=$found/trained/$1 name=$1 coordinator
@@ -117,13 +119,16 @@ worker() { # NAME FLAGS...: killed in the middle of a run
 	long $name --workers 3 "$@"
 	coordinator=$!
 	begun $name && kill -KILL $(children $coordinator | tail -n 1) || return
-	wait $coordinator || { echo "status $?: $(tail -n 2 "$at.err")"; return 1; }
+	sleep 3
+	kill -TERM $coordinator
+	wait $coordinator
+	test $? = 143 || tail -n 2 "$at.err"
 	grep -E '"(restarts|lost_examples)"' "$at.json" | head -n 2
 	grep -q '"restarts": 1,' "$at.json"
 }
 coordinator() { # workers and memory go with it, and the run can be resumed
 	local before=$(memory) run=$work/run/kills.coordinator left=0 pid workers done
-	long kills.coordinator --workers 2 --epochs 1000
+	long kills.coordinator --workers 2
 	pid=$!
 	begun kills.coordinator && workers=$(children $pid) || return
 	kill -KILL $pid
@@ -185,13 +190,15 @@ rates() {
 		rate softmax-b8.$c $images $dense --model softmax --batch 8 --in-flight $c
 		rate mlp128-b1.$c $images $dense --model mlp:$(quick 128 32) --batch 1 --in-flight $c
 		if [ -z "$QUICK" ]; then rate convnet-b4.$c $images $dense --model convnet --batch 4 --in-flight $c; fi
-		rate sparse-b1.$((2 * c)) $sparse --in-flight $((2 * c))
-		rate factor128.$((64 * c)) $pairs --model factor:$(quick 128 8) --in-flight $((64 * c))
+		if [ $c = 132 ]; then
+			rate sparse-b1.264 $sparse --in-flight 264
+			rate factor128.8448 $pairs --model factor:$(quick 128 8) --in-flight 8448
+		fi
 	done
 	if [ -n "$QUICK" ]; then return; fi
-	rate convnet-b4.32 $images $dense --model convnet --batch 4 --in-flight 32
-	rate mlp128-b8.132 $images $dense --model mlp:128 --batch 8 --in-flight 132
 	rate sparse-b1.2112 $sparse --in-flight 2112
+	rate mlp128-b8.132 $images $dense --model mlp:128 --batch 8 --in-flight 132
+	rate convnet-b4.32 $images $dense --model convnet --batch 4 --in-flight 32
 	rate sparse-b1-merged.2112 $sparse --in-flight 2112 --merge-every 32
 	rate factor32.8448 $pairs --model factor:32 --in-flight 8448
 	rate softmax-b8.1056 $images $dense --model softmax --batch 8 --in-flight 1056
