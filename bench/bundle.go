@@ -15,7 +15,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// Results is what run.sh of make gpu-bundle has left in a folder.
+// Results is what run.sh of make gpu-bundle has found, its archive unpacked in a folder.
 type Results struct {
 	Device     string           `json:"device"`
 	StandIn    bool             `json:"stand_in"` // there was no GPU: times say nothing

@@ -127,7 +127,7 @@ worker() { # NAME FLAGS...: killed in the middle of a run
 	grep -q '"restarts": 1,' "$at.json"
 }
 coordinator() { # workers and memory go with it, and the run can be resumed
-	local before=$(memory) run=$work/run/kills.coordinator left=0 pid workers done
+	local before=$(memory) run=$work/run/kills.coordinator left=0 pid workers
 	long kills.coordinator --workers 2
 	pid=$!
 	begun kills.coordinator && workers=$(children $pid) || return
@@ -136,8 +136,8 @@ coordinator() { # workers and memory go with it, and the run can be resumed
 	sleep 2
 	for worker in $workers; do test ! -e "/proc/$worker" || left=$((left + 1)); done
 	echo "of $(wc -w <<<"$workers") workers $left are left; $before MiB of GPU memory in use before, $(memory) after;"
-	done=$(grep -c '"kind":"epoch"' "$run/metrics.jsonl")
-	hogwild-cuda train --resume "$run" --epochs $((done + 1)) --quiet >&2 && echo "resumed to epoch $((done + 1))" || return
+	timeout --preserve-status 4 hogwild-cuda train --resume "$run" --json --quiet >"$found/trained/kills.resumed.json"
+	test $? = 143 && echo "resumed, then at $(grep -m 1 '"epochs"' "$found/trained/kills.resumed.json")" || return
 	test -n "$workers" && test $left = 0 && test "$(memory)" -le $((before + 64))
 }
 kills() { check "a worker is killed" worker kills.worker; check "the coordinator is killed" coordinator; }
