@@ -51,7 +51,9 @@ train() {
 }
 on="--gpu $GPU --workers 1"
 images() { if [ -d "$data/mnist" ] && [ -z "$QUICK" ]; then echo "--data $data/mnist"; else echo "--data digits:$(quick 20000 400)"; fi; }
-memory() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "$GPU" 2>/dev/null || echo 0; } # MiB
+# smi FLAGS... asks of the GPU by its UUID: CUDA_VISIBLE_DEVICES changes numbers for CUDA alone.
+smi() { exec nvidia-smi -i "$(grep . "$work/uuid" || echo "$GPU")" --format=csv,noheader,nounits "$@" 2>/dev/null; }
+memory() { (smi --query-gpu=memory.used) || echo 0; } # MiB
 children() { ps -o pid= --ppid "$1"; }
 
 machine() {
@@ -61,7 +63,10 @@ machine() {
 	check "devices" tell devices
 }
 tell() { timeout 12 hogwild-cuda "$1" >>"$found/machine.txt"; }
-driver() { check "hogwild-cuda --version" hogwild-cuda --version; }
+driver() {
+	hogwild-cuda devices | awk -v gpu="gpu $GPU " 'index($0, gpu) == 1 { found = 1 } found && $1 ~ /^GPU-/ { print $1; exit }' >"$work/uuid"
+	check "hogwild-cuda --version" hogwild-cuda --version
+}
 microbench() {
 	if hogwild-cuda bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$work/microbench" 2>"$work/stderr"; then mv "$work/microbench" "$found/microbench.json"
 	else note microbench FAIL "$(tail -n 2 "$work/stderr")"; fi
@@ -172,7 +177,7 @@ rate() {
 	pid=$(children $run) # $run is the shell that runs train
 	if [ -n "$pid" ]; then
 		all="$pid $(children $pid)" began=$(ticks $all)
-		nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -i "$GPU" -lms 250 >"$work/use" 2>/dev/null &
+		smi --query-gpu=utilization.gpu -lms 250 >"$work/use" &
 		use=$!
 		sleep 1.5
 		kill $use
