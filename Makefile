@@ -17,7 +17,7 @@ RACE = ./shm ./hogwild/... ./bench/live
 HEADERS = build/cuda/include/cuda.h
 STUB = build/cuda/stub/libcuda.so
 GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -Wno-deprecated-declarations -I$(CURDIR)/build/cuda/include' \
-	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy' go
+	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2' go
 
 # The stand-in driver, and what runs with it in the place of the real one, all its
 # checks switched on.

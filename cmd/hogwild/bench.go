@@ -31,7 +31,7 @@ core to core, waking a thread, starting a process), then the cases as shares of 
 is faster than these. It takes 200 MB. Of GPUs it knows nothing: --microbench does.
 
 With --microbench: what a GPU does at best: additions to few and many weights, loads, copies, launches,
-its clock. With --report: the page of what run.sh of make gpu-bundle has left in a folder.
+its clock. With --report: the page of a folder with what run.sh of make gpu-bundle has found.
 
 FLAGS
 
