@@ -17,7 +17,7 @@ RACE = ./shm ./hogwild/... ./bench/live
 HEADERS = build/cuda/include/cuda.h
 STUB = build/cuda/stub/libcuda.so
 GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -Wno-deprecated-declarations -I$(CURDIR)/build/cuda/include' \
-	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy' go
+	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2' go
 
 # The stand-in driver, and what runs with it in the place of the real one, all its
 # checks switched on.
@@ -35,7 +35,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec vec-arm64 ptx test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -55,6 +55,9 @@ vec-arm64: ## internal/vec/*_arm64.s, those of arm64: internal/vec/gen/neon as c
 
 ptx: ## cuda/ptx, the kernels compiled by clang-19
 	$(MAKE) -C cuda/kernels ptx
+
+cubin: ## cuda/cubin, their machine code: cuda/ptx as NVIDIA's ptxas, from PyPI, assembles it
+	$(MAKE) -C cuda/kernels cubin
 
 $(HEADERS): # of CUDA 12: from CUDA_HOME, else from PyPI
 	cuda/headers.sh
@@ -113,10 +116,13 @@ test-asan: cuda ## the stand-in driver, and runs through it, under AddressSaniti
 		bin/hogwild-cuda train --gpu 0 --mode $$mode --model mlp:32 --data digits:500 --workers 2 --epochs 1 \
 			--max-restarts 0 --run build/asan-$$mode --quiet || exit 1; done
 
-ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas and the SASS agree
+ptx-check: ## cuda/ptx is what clang-19 makes of the kernels; ptxas, the SASS and cuda/cubin agree
 	$(MAKE) -C cuda/kernels check
 
-sass-table: cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in
+cubin-check: ## of that, cuda/cubin alone: half a minute, and 40 MB the first time
+	$(MAKE) -C cuda/kernels cubin-check
+
+sass-table: build cuda fake ## docs/kernels.md: the kernels' machine code, counted through the stand-in, and its size
 	python3 -B cuda/kernels/table.py
 
 arm64-table: ## docs/arm64.md: the inner loops of arm64, counted, and as llvm-mca-19 (Debian: llvm-19) models them

@@ -11,8 +11,9 @@
 //		...
 //	}
 //
-// What it consists of are the packages below hogwild/; they make no promises to other
-// programs.
+// The types are those of the packages below hogwild/: go doc hogwild/hogwild/config.Config
+// lists the settings, hogwild/hogwild/run.Options and hogwild/hogwild/rundir.Result likewise.
+// By themselves those packages make no promises to other programs.
 package hogwild
 
 import (
@@ -31,8 +32,11 @@ type Config = config.Config
 // Options are what belongs to one call of Run or Tune.
 type Options = run.Options
 
-// ParseMode reads a Config's Mode: async, sync, delayed:8 and so on.
-func ParseMode(text string) (config.Mode, error) { return config.ParseMode(text) }
+// Mode is how workers update the weights: Config.Mode.
+type Mode = config.Mode
+
+// ParseMode reads a Mode: async, sync, delayed:8 and so on.
+func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 
 // Result is what a run came to, and Epoch one epoch of it.
 type (
@@ -43,13 +47,19 @@ type (
 // EvalResult is what saved weights come to on a data set.
 type EvalResult = run.EvalResult
 
-// A model of one's own is registered under a name. It computes the loss and the Gradient of a
-// Batch; Param describes its weights.
+// A model of one's own is registered under a name. Meta tells it of the data, and Param
+// describes its weights. It computes the Gradient, which consists of Parts, of a Batch of Rows,
+// and the Score. One that is a Predictor as well can be opened.
 type (
-	Model    = model.Model
-	Param    = model.Param
-	Gradient = model.Gradient
-	Batch    = data.Batch
+	Model     = model.Model
+	Predictor = model.Predictor
+	Meta      = data.Meta
+	Param     = model.Param
+	Gradient  = model.Gradient
+	Part      = model.Part
+	Score     = model.Score
+	Batch     = data.Batch
+	Row       = data.Row
 )
 
 // Why a run ended, for errors.Is.
@@ -97,4 +107,4 @@ func Open(weights string) (*Saved, error) { return run.Open(weights) }
 
 // Register adds a model under a name that Config.Model then knows: f makes one for the data
 // that m describes. Workers need it too: call it before IsWorker. A name that is taken panics.
-func Register(name string, f func(m data.Meta) (Model, error)) { model.Register(name, f) }
+func Register(name string, f func(m Meta) (Model, error)) { model.Register(name, f) }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,34 +15,36 @@ import (
 	"hogwild/internal/human"
 )
 
-// Results is what run.sh of make gpu-bundle has left in a folder.
+// Results is what run.sh of make gpu-bundle has found, its archive unpacked in a folder.
 type Results struct {
 	Device     string           `json:"device"`
 	StandIn    bool             `json:"stand_in"` // there was no GPU: times say nothing
 	Machine    []string         `json:"machine"`  // lines of nvidia-smi and others
 	Commit     string           `json:"commit"`
 	Date       string           `json:"date"`
-	Sections   []Section        `json:"sections"`
+	Parts      []Part           `json:"parts"`
 	Checks     []Check          `json:"checks"`
 	Microbench []Microbenchmark `json:"microbench"`
 	Runs       []Run            `json:"runs"`
 	Rivals     []Rival          `json:"rivals"`
+	Kernels    []string         `json:"kernels"` // lines of ncu
 }
 
-// Section is a part of the script: how it ended, and how long it took, in seconds.
-type Section struct {
+// Part is a part of the script: how it ended, and how long it took, in seconds.
+type Part struct {
 	Name    string  `json:"name"`
 	Status  int     `json:"status"` // 124: it took longer than the limit
 	Seconds float64 `json:"seconds"`
 	Limit   float64 `json:"limit"`
 }
 
-// Check is something that holds (ok), does not (FAIL), or was not tried (skipped).
+// Check is something that holds (ok), does not (FAIL), was not tried (skipped), or is told
+// without a judgement (info).
 type Check struct {
-	Section string `json:"section"`
-	Name    string `json:"name"`
-	Status  string `json:"status"`
-	Text    string `json:"text"`
+	Part   string `json:"part"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Text   string `json:"text"`
 }
 
 // Microbenchmark is a figure of hogwild bench --microbench.
@@ -55,7 +58,7 @@ type Microbenchmark struct {
 // Run is a report of hogwild train --json, as far as the page shows it. The names of its
 // fields are those of rundir.Result.
 type Run struct {
-	Group             string      `json:"group"` // speed, flight, latency, mps ...
+	Group             string      `json:"group"` // agree, rates, flight, mps ...
 	Name              string      `json:"name"`
 	Flags             string      `json:"flags"`
 	Device            string      `json:"device"`
@@ -73,8 +76,10 @@ type Run struct {
 	StalenessP50      int64       `json:"staleness_p50"`
 	StalenessP99      int64       `json:"staleness_p99"`
 	StalenessMax      int64       `json:"staleness_max"`
-	Histogram         [][2]uint64 `json:"staleness_histogram"` // least delay in updates, samples
-	Passes            []Pass      `json:"passes,omitempty"`    // after each epoch
+	Histogram         [][2]uint64 `json:"staleness_histogram"`  // least delay in updates, samples
+	Passes            []Pass      `json:"passes,omitempty"`     // after each epoch
+	HostCores         *float64    `json:"host_cores,omitempty"` // that the run's processes kept busy
+	GPUUse            *float64    `json:"gpu_use,omitempty"`    // percent of the time with a kernel on the GPU, by nvidia-smi
 }
 
 // Pass is what a run's metrics.jsonl says of an epoch.
@@ -99,7 +104,7 @@ type Rival struct {
 // Collect reads a folder of results. What is not there was not measured.
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
-	if _, err := os.Stat(filepath.Join(folder, "sections.tsv")); err != nil {
+	if _, err := os.Stat(filepath.Join(folder, "parts.tsv")); err != nil {
 		return nil, usage("%s has no results of run.sh, which make gpu-bundle packs: %v", folder, err)
 	}
 	read := func(name string) string {
@@ -111,12 +116,12 @@ func Collect(folder string) (*Results, error) {
 	}
 	r.Commit, r.Date = strings.ReplaceAll(read("commit.txt"), "\n", ", "), read("date.txt")
 	r.Machine = lines(read("machine.txt"))
-	for _, f := range fields(read("sections.tsv"), 4) {
-		s := Section{Name: f[0]}
+	for _, f := range fields(read("parts.tsv"), 4) {
+		s := Part{Name: f[0]}
 		s.Status, _ = strconv.Atoi(f[1]) // run.sh wrote them
 		s.Seconds, _ = strconv.ParseFloat(f[2], 64)
 		s.Limit, _ = strconv.ParseFloat(f[3], 64)
-		r.Sections = append(r.Sections, s)
+		r.Parts = append(r.Parts, s)
 	}
 	for _, f := range fields(read("checks.tsv"), 4) {
 		r.Checks = append(r.Checks, Check{f[0], f[1], f[2], strings.Join(strings.Fields(f[3]), " ")})
@@ -133,13 +138,30 @@ func Collect(folder string) (*Results, error) {
 	}
 	for _, line := range lines(read("rivals.jsonl")) {
 		var v Rival
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			return nil, fmt.Errorf("bench: rivals.jsonl: %w", err)
+		if err := json.Unmarshal([]byte(line), &v); err == nil { // else it was cut off
+			r.Rivals = append(r.Rivals, v)
 		}
-		r.Rivals = append(r.Rivals, v)
 	}
-	return r, r.runs(folder)
+	for _, line := range lines(read("ncu.txt")) {
+		if ncuLine.MatchString(line) {
+			r.Kernels = append(r.Kernels, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	if err := r.runs(folder); err != nil {
+		return nil, err
+	}
+	r.agree()
+	if err := r.tests(folder); err != nil {
+		return nil, err
+	}
+	part := func(c Check) int { return slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == c.Part }) }
+	slices.SortStableFunc(r.Checks, func(a, b Check) int { return part(a) - part(b) })
+	return r, nil
 }
+
+// ncuLine matches what the page shows of ncu's report: of each kernel how it was launched, and what
+// held it back.
+var ncuLine = regexp.MustCompile(`Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Stall|Warp Cycles|No Eligible|ERR`)
 
 // runs reads trained/GROUP.NAME.json, sorted as people count: 8 before 64.
 func (r *Results) runs(folder string) error {
@@ -152,18 +174,19 @@ func (r *Results) runs(folder string) error {
 		if err != nil {
 			return err
 		}
-		if len(text) == 0 { // the run was cut off
-			continue
-		}
 		run := Run{}
 		if err := json.Unmarshal(text, &run); err != nil {
-			return fmt.Errorf("bench: %s: %w", file, err)
+			continue // the run was cut off
 		}
 		run.Group, run.Name, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ".")
 		flags, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".flags")
 		run.Flags = strings.TrimSpace(string(flags))
 		metrics, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".metrics")
 		run.Passes = passes(string(metrics))
+		host, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".host")
+		if f := fields(strings.TrimRight(string(host), "\n"), 2); len(f) == 1 {
+			run.HostCores, run.GPUUse = number(f[0][0]), number(f[0][1])
+		}
 		r.Runs = append(r.Runs, run)
 		if strings.HasPrefix(run.Device, "cuda") && r.Device == "" {
 			r.Device = run.Device
@@ -201,6 +224,15 @@ func byNumber(a, b string) int {
 
 func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
+
+// number is the one that a text is, or nil.
+func number(text string) *float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil
+	}
+	return &v
 }
 
 // fields are those of a table with tabs; lines with fewer than n are left out.

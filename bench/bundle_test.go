@@ -41,7 +41,7 @@ func TestPage(t *testing.T) {
 	if err := r.WriteJSON(&raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Runs) != 11 || back.Runs[0].Group != "agree" {
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Runs) != 17 || back.Runs[0].Group != "agree" {
 		t.Errorf("the JSON reads back as %+v (%v)", back, err)
 	}
 }
@@ -60,7 +60,7 @@ func TestPageOfStandIn(t *testing.T) {
 	if !strings.Contains(got.String(), "stand-in driver, without a GPU") {
 		t.Errorf("the page does not say that there was no GPU:\n%s", got.String())
 	}
-	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `45\.0 M`, `120 k`, `\| 12\.0 \|`, `2\.54`, `13\.7`, `1\.50 M`, `\| 60\.0 \|`} {
+	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `45\.0 M`, `120 k`, `3\.25`, `97 %`, `2\.54`, `13\.7`, `1\.50 M`, `\| 60\.0 \|`} {
 		if found := regexp.MustCompile(time).FindString(got.String()); found != "" {
 			t.Errorf("the page has the time or rate %q:\n%s", found, got.String())
 		}
@@ -72,7 +72,7 @@ func TestCollectErrors(t *testing.T) {
 	if _, err := Collect(folder); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "no results of run.sh") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	for name, text := range map[string]string{"sections.tsv": "", "microbench.json": "{"} {
+	for name, text := range map[string]string{"parts.tsv": "", "microbench.json": "{"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

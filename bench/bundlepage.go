@@ -39,6 +39,8 @@ func (r *Results) WriteText(w io.Writer) error {
 		"number":  human.Short,
 		"loss":    func(v *float64) string { return ifThere("%.4f", 1, v) },
 		"percent": func(v *float64) string { return ifThere("%.2f %%", 100, v) },
+		"busy":    func(v *float64) string { return timed(ifThere("%.2f", 1, v)) },
+		"use":     func(v *float64) string { return timed(ifThere("%.0f %%", 1, v)) },
 		"timed":   func(format string, v float64) string { return timed(fmt.Sprintf(format, v)) },
 		"short":   func(v float64) string { return timed(human.Short(v)) },
 		"rate":    func(v float64) string { return timed(human.Rate(v)) },
@@ -66,8 +68,8 @@ func (r *Results) Of(group string) (all []Run) {
 	return all
 }
 
-// Ended is how a section ended.
-func (s Section) Ended() string {
+// Ended is how a part ended.
+func (s Part) Ended() string {
 	switch s.Status {
 	case 0:
 		return "ended"
@@ -83,7 +85,7 @@ func (r Run) Kind() string {
 	return kind
 }
 
-// How is the rest of the name: of the group flight CAP-STEPS.
+// How is the rest of the name: of the group rates STEPS, of the group flight CAP-STEPS.
 func (r Run) How() string {
 	_, how, _ := strings.Cut(r.Name, ".")
 	return how
@@ -112,11 +114,6 @@ func (v Rival) Kind() string { return strings.ReplaceAll(v.Model, ":", "") }
 
 // Accuracy is that on test rows, in percent.
 func (v Rival) Accuracy() string { return fmt.Sprintf("%.2f %%", 100*v.TestAccuracy) }
-
-// StepMicroseconds is the time of a step.
-func (r Run) StepMicroseconds() float64 {
-	return r.Seconds / float64(max(r.Examples, 1)) * float64(r.Batch) * 1e6
-}
 
 // Undelayed is the share of the sampled delays that are 0, in percent.
 func (r Run) Undelayed() string {

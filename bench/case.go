@@ -17,7 +17,7 @@
 //
 // What this machine does at best, by loops as plain as those that training needs: limits.go,
 // with memory.go and latency.go, by the threads of threads.go. What make gpu-bundle has measured
-// elsewhere: bundle.go and bundlepage.go.
+// elsewhere: bundle.go, bundlechecks.go and bundlepage.go.
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that runs them in turns.

@@ -35,7 +35,7 @@ func (c *checkup) findings() []Finding {
 	for i := range c.GPUs {
 		g := &c.GPUs[i]
 		for _, check := range []func(*GPU) Finding{
-			c.capability, c.instances, c.mode, c.service, c.watchdog, c.memory, c.sharing, c.pinned,
+			c.capability, c.instances, c.mode, c.kernels, c.service, c.watchdog, c.memory, c.sharing, c.pinned,
 		} {
 			f := check(g)
 			f.Check = fmt.Sprintf("gpu %d %s", g.Index, f.Check)
@@ -45,21 +45,10 @@ func (c *checkup) findings() []Finding {
 	return append(all, c.peers())
 }
 
-// oldestCUDA90 is the version from which drivers take the PTX for compute capability 9.0,
-// 8.1, with driver 530. That for the other GPUs, 6.3, is older than OldestCUDA. (PTX ISA,
-// "Release Notes"; CUDA Toolkit Release Notes, table of drivers.)
-const oldestCUDA90 = 12010
-
 func (c *checkup) driver() Finding {
-	oldest, number := OldestCUDA, 525
-	for _, g := range c.GPUs {
-		if g.Major >= 9 {
-			oldest, number = oldestCUDA90, 530
-		}
-	}
 	name := strings.TrimSpace(c.Driver + " for CUDA " + c.CUDA)
-	if c.version < oldest {
-		return Found("driver", Fails, "%s is too old for the kernels: CUDA %s is needed; install driver %d or newer", name, versionText(oldest), number)
+	if c.version < OldestCUDA {
+		return Found("driver", Fails, "%s is too old: CUDA %s is needed; install driver 525 or newer", name, versionText(OldestCUDA))
 	}
 	return Found("driver", Fine, "%s", name)
 }
@@ -96,6 +85,26 @@ func (c *checkup) mode(g *GPU) Finding {
 		return Found("compute mode", Fails, "exclusive: one process may use it, and a run has several; as root: nvidia-smi -i %s -c DEFAULT, or use --mps", g.UUID)
 	}
 	return Found("compute mode", Fine, "%s", g.Mode)
+}
+
+// kernels loads those of the microbenchmark, of which there is all: machine code, PTX for
+// Hopper, and PTX for all.
+func (c *checkup) kernels(g *GPU) Finding {
+	var found loaded
+	err := withGPU(g.Index, g.UUID, func(on *gpu) error {
+		_, err := loadKernels(on, "micro")
+		if err == nil {
+			found = on.images[0]
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return Found("kernels", Fails, "%v", err)
+	case found.refused != nil:
+		return Found("kernels", Advice, "%v: runs go well, and start later; a newer driver may take what was refused", found)
+	}
+	return Found("kernels", Fine, "%v", found)
 }
 
 func (c *checkup) service(g *GPU) Finding {

@@ -19,6 +19,7 @@ type gpu struct {
 	GPU
 	device cu.Device
 	ctx    cu.CUContext
+	images []loaded // of its kernels
 }
 
 // openContext makes the primary context of the GPU with an index, or with a UUID

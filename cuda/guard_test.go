@@ -107,11 +107,12 @@ func testTurns(t *testing.T, g *gpuUnderTest) {
 		}
 	}
 	for _, file := range []string{"linear", "mlp", "conv", "sparse", "factor", "cut"} {
-		text, err := ptx.ReadFile(ptxFile(file, g.Major))
+		made := imagesOf(file, g.Major, 0)
+		text, err := made[len(made)-1].read() // PTX
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits, sleeps := strings.Count(string(text), "atom.relaxed.sys.global.cas"), strings.Count(string(text), "nanosleep")
+		waits, sleeps := strings.Count(text, "atom.relaxed.sys.global.cas"), strings.Count(text, "nanosleep")
 		if waits == 0 || sleeps < waits {
 			t.Errorf("%s: %d looks at a lock, and %d times sleep", file, waits, sleeps)
 		}

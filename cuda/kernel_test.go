@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -26,7 +27,7 @@ type gpuUnderTest struct {
 	t       *testing.T
 }
 
-func openGPU(t *testing.T, major int, names []string) *gpuUnderTest {
+func openGPU(t *testing.T, takes func(image) bool, names []string) *gpuUnderTest {
 	t.Helper()
 	c, err := openContext(0, "")
 	if err != nil {
@@ -42,11 +43,11 @@ func openGPU(t *testing.T, major int, names []string) *gpuUnderTest {
 			t.Error(err)
 		}
 	})
-	of := *c
-	of.Major = min(of.Major, major)
-	ks, err := loadKernels(&of, names...)
-	if err != nil {
-		t.Fatal(err)
+	ks := kernels{}
+	for _, name := range names {
+		if err := ks.load(c, slices.DeleteFunc(imagesOf(name, c.Major, c.Minor), func(i image) bool { return !takes(i) })); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return &gpuUnderTest{c, ks, t}
 }
@@ -135,15 +136,26 @@ func within[T float32 | float64](t *testing.T, share float64, what string, got [
 }
 
 // onEach runs a test with the kernels of the given names, those of dense and sparse models
-// if there are none: with the files for older GPUs, which all take, and with those from
-// Hopper on where they are others.
+// if there are none: with the PTX for older GPUs, which all take, with that from Hopper on
+// where it is another, and on hardware with the machine code.
 func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...string) {
 	if len(names) == 0 {
 		names = []string{"linear", "mlp", "evaluate", "average", "sparse"}
 	}
-	t.Run("sm_70", func(t *testing.T) { test(t, openGPU(t, 7, names)) })
-	if slices.ContainsFunc(names, func(name string) bool { return ptxFile(name, 9) != ptxFile(name, 7) }) {
-		t.Run("sm_90", func(t *testing.T) { test(t, openGPU(t, 9, names)) })
+	t.Run("sm_70", func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin && i.arch == 70 }, names)) })
+	g, err := describe(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	any := func(takes func(image) bool) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.ContainsFunc(imagesOf(name, g.Major, g.Minor), takes) })
+	}
+	if any(func(i image) bool { return !i.cubin && i.arch == 90 }) {
+		t.Run("sm_90", func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin }, names)) })
+	}
+	cubin := func(i image) bool { return i.cubin }
+	if any(cubin) && !strings.Contains(g.Name, "stand-in") {
+		t.Run("cubin", func(t *testing.T) { test(t, openGPU(t, cubin, names)) })
 	}
 }
 

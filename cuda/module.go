@@ -3,22 +3,14 @@
 package cuda
 
 import (
-	"embed"
+	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"strings"
 	"unsafe"
 
 	"gorgonia.org/cu"
 )
-
-// ptx holds the kernels as PTX, a file a source: linear.sm_70.ptx is for all GPUs from
-// Volta on. Sources that use wider reds from Hopper on have a second one, such as
-// factor.sm_90.ptx. The driver compiles them for the GPU at hand when they are loaded,
-// and keeps the result.
-//
-//go:embed ptx/*.ptx
-var ptx embed.FS
 
 // kernels are the functions of the loaded modules, by name.
 type kernels map[string]kernel
@@ -34,49 +26,96 @@ type kernel struct {
 	most int // CTAs that run at the same time on this GPU
 }
 
-// loadKernels loads the modules of the given names for the GPU of the current context.
-func loadKernels(c *gpu, names ...string) (kernels, error) {
+// loadKernels loads the given sources of kernels for the GPU of the current context.
+func loadKernels(c *gpu, sources ...string) (kernels, error) {
 	if c.Major < oldestMajor {
 		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.Name, c.Major, c.Minor)
 	}
 	all := kernels{}
-	for _, name := range names {
-		file := ptxFile(name, c.Major)
-		text, err := ptx.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("no PTX is built in for kernel %s (make ptx): %w", name, err)
-		}
-		module, err := cu.LoadData(string(text))
-		if err != nil {
-			return nil, failed(err, "loading %s on GPU %d (%s)", file, c.device, c.Name)
-		}
-		if err := all.add(c, module, string(text)); err != nil {
+	for _, source := range slices.Compact(slices.Sorted(slices.Values(sources))) {
+		if err := all.load(c, imagesOf(source, c.Major, c.Minor)); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// ptxFile is the file of the kernels of a name for GPUs of a major compute capability.
-func ptxFile(name string, major int) string {
-	if file := "ptx/" + name + ".sm_90.ptx"; major >= 9 {
-		if _, err := fs.Stat(ptx, file); err == nil {
-			return file
+// unfit are results of a driver that does not take an image, and may take another one:
+// machine code of another GPU or damaged (200, 209), PTX that is too new for it or refused
+// (218, 222, 300), no compiler for PTX (221, 223), or one that does not start (302, 303).
+var unfit = []int{200, 209, 218, 221, 222, 223, 300, 302, 303}
+
+// load loads the first of the images that the driver takes.
+func (ks kernels) load(c *gpu, list []image) error {
+	var refused []string
+	for n, i := range list {
+		err := ks.try(c, i, refused)
+		if err == nil {
+			c.images = append(c.images, loaded{i, refused})
+			return nil
+		}
+		var driver *Error
+		switch last := n == len(list)-1; {
+		case !last && errors.Is(err, errStale):
+			refused = append(refused, fmt.Sprintf("%v: %v", i, errStale))
+		case !last && errors.As(err, &driver) && slices.Contains(unfit, driver.Code):
+			refused = append(refused, fmt.Sprintf("%v: error %d", i, driver.Code))
+		default:
+			return err
 		}
 	}
-	return "ptx/" + name + ".sm_70.ptx"
+	return errors.New("the kernels are not built in (make ptx)")
 }
 
-// add finds the entries of a module: PTX names them in lines of their own.
-func (ks kernels) add(c *gpu, module cu.Module, text string) error {
-	for line := range strings.Lines(text) {
-		rest, ok := strings.CutPrefix(strings.TrimSpace(line), ".visible .entry ")
-		if !ok {
-			continue
-		}
-		name := strings.TrimRight(strings.TrimSpace(rest), "(")
+// try loads an image and finds its kernels: a driver that loads lazily looks at the image
+// only then. The images that were refused before it are for the message.
+func (ks kernels) try(c *gpu, i image, refused []string) error {
+	doing := fmt.Sprintf("loading kernels (%v of %s%s) on GPU %d (%s)", i, i.source, after(refused), c.device, c.Name)
+	code, err := i.read()
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	module, err := cu.LoadData(code)
+	if err != nil {
+		return failed(err, "%s", doing)
+	}
+	if err = ks.add(c, module, i.source); err != nil {
+		_ = module.Unload() // the error that counts is the first
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// after lists the images that were refused, with why, before another one was tried.
+func after(refused []string) string {
+	if refused == nil {
+		return ""
+	}
+	return ", after " + strings.Join(refused, ", ")
+}
+
+// loaded is an image that the driver took.
+type loaded struct {
+	image
+	refused []string // those tried before, with why
+}
+
+func (l loaded) String() string {
+	text := l.image.String()
+	if !l.cubin {
+		text += ", compiled by the driver"
+	}
+	return text + after(l.refused)
+}
+
+// add finds the kernels of a source in its module.
+func (ks kernels) add(c *gpu, module cu.Module, source string) error {
+	names, err := entriesOf(source)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		k := kernel{name: name}
-		var err error
 		if k.fn, err = module.Function(name); err != nil {
 			return failed(err, "finding kernel %s", name)
 		}

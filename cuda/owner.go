@@ -93,8 +93,12 @@ func (o *owner) uploadData() error {
 
 // prepare makes the trainer of this process.
 func (o *owner) prepare() (err error) {
-	o.idle, err = newTrainer(o.setup, o.gpu, &o.memory, 0)
-	return err
+	if o.idle, err = newTrainer(o.setup, o.gpu, &o.memory, 0); err != nil {
+		return err
+	}
+	step := slices.IndexFunc(o.images, func(l loaded) bool { return l.source == file(o.idle.step.name) })
+	o.notes = append(o.notes, fmt.Sprintf("kernels on GPU %d: %v", o.device, o.images[step]))
+	return nil
 }
 
 // Name is for the report.

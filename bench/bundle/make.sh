@@ -8,26 +8,27 @@ bundle=build/gpu-bundle
 data=${HOGWILD_DATA:-../shared/data}
 most=40 # MB
 rm -rf "$bundle"
-mkdir -p "$bundle/bin" "$bundle/data" "$bundle/cuda"
+mkdir -p "$bundle/bin" "$bundle/data"
 
 # Without the tables for debuggers: two thirds of the size.
 strip -o "$bundle/bin/hogwild" bin/hogwild
 strip -o "$bundle/bin/hogwild-cuda" bin/hogwild-cuda
 strip -o "$bundle/bin/cuda.test" bin/cuda.test
+python3 bench/bundle/glibc.py "$bundle/bin/hogwild-cuda" "$bundle/bin/cuda.test"
+for program in hogwild-cuda cuda.test; do
+	newest=$(readelf -V "$bundle/bin/$program" | grep -o 'Name: GLIBC_[0-9.]*' | cut -d _ -f 2 | sort -V | tail -n 1)
+	test "$(printf '%s\n' "$newest" 2.28 | sort -V | tail -n 1)" = 2.28 || { echo "$program needs glibc $newest; 2.28 is what RHEL 8 has"; exit 1; }
+	for library in libpthread.so.0 libdl.so.2; do
+		readelf -d "$bundle/bin/$program" | grep -q "NEEDED.*$library" || { echo "$program does not ask for $library: see glibc.py"; exit 1; }
+	done
+done
 gzip "$bundle"/bin/*
 cp bench/bundle/run.sh bench/rivals/torch_gpu.py bench/rivals/mnist.py "$bundle/"
 { git rev-parse HEAD; git diff --quiet HEAD || echo "with changes that are not committed"; } >"$bundle/COMMIT"
 
 if [ -d "$data/mnist" ]; then cp -r "$data/mnist" "$bundle/data/"; fi
-for set in a9a w8a; do
-	for file in "$data/$set/$set" "$data/$set/$set.t"; do
-		if [ -f "$file" ]; then gzip -9c "$file" >"$bundle/data/${file##*/}.gz"; fi
-	done
-done
-# Every eighth row: the whole set is 33 MB.
-for part in train test; do
-	file=$data/imdb/imdb_ltc_$part.gz
-	if [ -f "$file" ]; then gzip -dc "$file" | awk 'NR % 8 == 1' | gzip -9c >"$bundle/data/imdb_$part.gz"; fi
+for file in "$data"/a9a/a9a "$data"/a9a/a9a.t; do
+	if [ -f "$file" ]; then gzip -9c "$file" >"$bundle/data/${file##*/}.gz"; fi
 done
 test -d "$bundle/data/mnist" || echo "no data in $data: the bundle makes do with digits and synthetic data"
 

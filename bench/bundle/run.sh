@@ -1,236 +1,320 @@
 #!/usr/bin/env bash
-# Measures and checks hogwild on the GPU of this machine, in less than 8 minutes:
+# Checks and measures hogwild on the GPU of this machine, in about 8 minutes:
 #
-#   ./run.sh [FOLDER]      results go to the folder (default results), a page of them to report.md
+#   ./run.sh [FOLDER]      leaves report.md and results.tar.gz in the folder (default results)
 #
-# Needs a driver; uses nvidia-smi, nvidia-cuda-mps-control, compute-sanitizer and PyTorch where
-# they are. Each section has a time of its own, and goes on when another one has failed.
-# QUICK=1 does the least of everything: to see that it runs. GPU is the GPU's number (0).
+# Needs a driver; uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch
+# where they are. Each part has a limit of its own, and what fails or is missing is a line of the
+# page. Page and archive are written anew after each part: stopped at any moment, also by
+# kill -9, the script leaves what the parts that had ended found.
+# QUICK=1 does the least of everything: to see that it runs. GPU is the GPU's number (0), and
+# PARTS="machine:30 flight:300" runs some parts only, with other limits in seconds.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-if [ "${1:-}" != --section ]; then export OUT=$(realpath -m "${1:-results}"); fi
+if [ "${1:-}" != --part ]; then export OUT=$(realpath -m "${1:-results}"); fi
 export GPU=${GPU:-0} QUICK=${QUICK:-}
-PATH=$here/bin:$PATH
+# found goes into the archive; work holds programs, run folders and the driver's cache.
+work=$OUT/work found=$OUT/work/found data=$here/data
+PATH=$work/bin:$PATH
 # The driver translates the kernels for its GPU once, not in each process.
-export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-$OUT/cache}
-data=$here/data
+export CUDA_CACHE_PATH=$work/cache
+
+# In seconds; of the first two and of training few are needed.
+parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
-note() { printf '%s\t%s\t%s\t%s\n' "$SECTION" "$1" "$2" "$3" >>"$OUT/checks.tsv"; }
-
+# note NAME STATUS TEXT... is a line of the page. FAIL counts; info and skipped do not.
+note() { local name=$1 status=$2; shift 2; printf '%s\t%s\t%s\t%s\n' "$PART" "$name" "$status" "$(tr '\n\t' '  ' <<<"$*")" | tee -a "$found/checks.tsv"; }
 # check NAME COMMAND... notes whether it succeeds, and what it says.
 check() {
-	local name=$1 text status=ok
+	local name=$1 text
 	shift
-	text=$("$@" 2>"$OUT/stderr") || status=FAIL
-	test $status = ok || text="$text $(tail -n 3 "$OUT/stderr")"
-	note "$name" $status "$(printf %s "$text" | tr '\n\t' '  ')"
-	echo "$status  $name  $text"
-	test $status = ok
+	if text=$("$@" 2>"$work/stderr"); then note "$name" ok "$text"; else note "$name" FAIL "$text" "$(tail -n 3 "$work/stderr")"; false; fi
 }
-skip() { note "$1" skipped "$2"; echo "skipped  $1: $2"; }
+has() { command -v "$1" >/dev/null || { note "$1" skipped "it is not here"; false; }; }
 
-# train GROUP NAME FLAGS... trains, and keeps report and metrics under the two names.
+# train GROUP.NAME FLAGS... trains, and keeps report and metrics under that name.
 train() {
-	local group=$1 name=$1.$2
-	shift 2
-	printf '%s\n' "$*" >"$OUT/trained/$name.flags"
-	hogwild train --json --quiet --save-every 0 --run "$OUT/trained/$name" "$@" >"$OUT/trained/$name.json" 2>"$OUT/trained/$name.err" &&
-		cp "$OUT/trained/$name/metrics.jsonl" "$OUT/trained/$name.metrics" && return
-	if [ "$group" = flight ] && grep -q "the numbers diverged" "$OUT/trained/$name.err"; then
-		echo '{"stopped": "diverged"}' >"$OUT/trained/$name.json" # that is an answer too
-		return
-	fi
-	note "$name" FAIL "$(tail -n 2 "$OUT/trained/$name.err" | tr '\n\t' '  ')"
-	rm -f "$OUT/trained/$name.json"
-	return 1
+	local name=$1 at=$found/trained/$1 run=$work/run/$1 status=0
+	shift
+	echo "$*" >"$at.flags"
+	hogwild-cuda train --json --quiet --save-every 0 --run "$run" "$@" >"$at.json.new" 2>"$at.err" || status=$?
+	case $status in
+	0 | 143) mv "$at.json.new" "$at.json" ;; # 143: stopped when it had trained long enough
+	3) echo '{"stopped": "diverged"}' >"$at.json" ;; # that is an answer too
+	*) note "$name" FAIL "$(tail -n 2 "$at.err")" ;;
+	esac
+	cp "$run/metrics.jsonl" "$at.metrics" 2>/dev/null
+	rm -f "$at.json.new"
+	test $status = 0
 }
-# field RUN NAME prints a number of a report.
-field() { sed -n "s/^ *\"$2\": \([^,]*\),*$/\1/p" "$OUT/trained/$1.json" | head -n 1; }
-
+on="--gpu $GPU --workers 1"
 images() { if [ -d "$data/mnist" ] && [ -z "$QUICK" ]; then echo "--data $data/mnist"; else echo "--data digits:$(quick 20000 400)"; fi; }
-rows() { # NAME TEST, or made ones
-	if [ -f "$data/$1" ]; then echo "--data $data/$1 --test $data/$2 --limit $(quick 0 400)"; else echo "--data synth:rcv1:$(quick 0.05 0.001)"; fi
-}
+# smi FLAGS... asks of the GPU by its UUID: CUDA_VISIBLE_DEVICES changes numbers for CUDA alone.
+smi() { exec nvidia-smi -i "$(grep . "$work/uuid" || echo "$GPU")" --format=csv,noheader,nounits "$@" 2>/dev/null; }
+memory() { (smi --query-gpu=memory.used) || echo 0; } # MiB
+children() { ps -o pid= --ppid "$1"; }
 
 machine() {
 	{ nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode,clocks.max.sm,pcie.link.gen.current --format=csv,noheader || echo "no nvidia-smi"
-	nvidia-smi topo -m; nproc; uname -sr; grep -m 1 'model name' /proc/cpuinfo; } >"$OUT/machine.txt" 2>/dev/null
-	check "driver" hogwild-cuda --version
+	nvidia-smi topo -m; nproc; uname -sr; grep -m 1 'model name' /proc/cpuinfo; ldd --version | head -n 1; } >"$found/machine.txt" 2>/dev/null
+	check "doctor" tell doctor
+	check "devices" tell devices
 }
-doctor() { check "doctor" hogwild doctor; check "devices" hogwild devices; }
-microbench() { hogwild bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$OUT/microbench.json" 2>"$OUT/stderr" || { note microbench FAIL "$(tail -n 2 "$OUT/stderr")"; rm "$OUT/microbench.json"; }; }
-reference() { cd "$here/cuda" && check "kernels against their references" timeout 60 cuda.test $(quick "" "-test.run Linear|MLP|Average|Microbench") -test.short; }
-sanitizer() {
-	command -v compute-sanitizer >/dev/null || { skip "compute-sanitizer" "it is not here"; return; }
-	for tool in memcheck racecheck initcheck; do
-		check "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 --target-processes all \
-			hogwild-cuda train --gpu "$GPU" --workers 2 --data digits:300 --model mlp:32 --epochs 1 --run "$OUT/trained/$tool" --quiet
-	done
+tell() { timeout 12 hogwild-cuda "$1" >>"$found/machine.txt"; }
+driver() {
+	hogwild-cuda devices | awk -v gpu="gpu $GPU " 'index($0, gpu) == 1 { found = 1 } found && $1 ~ /^GPU-/ { print $1; exit }' >"$work/uuid"
+	check "hogwild-cuda --version" hogwild-cuda --version
+}
+microbench() {
+	if hogwild-cuda bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$work/microbench" 2>"$work/stderr"; then mv "$work/microbench" "$found/microbench.json"
+	else note microbench FAIL "$(tail -n 2 "$work/stderr")"; fi
 }
 
-# agree MODE WORKERS WITHIN FLAGS... compares the losses with those of the CPU.
+# tests NAME FLAGS...: the page counts what is in the file, also when the tests are cut off.
+tests() {
+	local name=$1
+	shift
+	mkdir -p "$work/cuda" && cd "$work/cuda" && HOGWILD_DATA=$data cuda.test -test.v -test.short "$@" >"$found/$name.test" 2>&1
+}
+# Of one kernel each: the driver's compiler takes 20 s for all of them.
+steps='Step|Teams|Average|Projection|Evaluate|Rules|Torn|Together|Large|Stop|Samples|Conflicts|Microbench'
+kernels() { tests kernels -test.run "$(quick "$steps" 'LinearStep|MLPStep|Average|MicrobenchRuns')"; }
+training() { if [ -n "$QUICK" ]; then tests training -test.run SyncRepeats; else tests training -test.skip "$steps"; fi; }
+
+# The page compares pairs NAME.gpu and NAME.cpu: at one in flight both take the same steps.
 agree() {
-	local mode=$1 workers=$2 within=$3 flags="--data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.1 --batch 16 --center off"
-	shift 3
-	train agree "$mode-$workers-gpu" $flags --mode "$mode" --workers "$workers" --gpu "$GPU" "$@" &&
-		train agree "$mode-$workers-cpu" $flags --mode "$mode" --workers "$workers" || return
-	awk -v g="$(field agree.$mode-$workers-gpu test_loss)" -v c="$(field agree.$mode-$workers-cpu test_loss)" -v within="$within" 'BEGIN {
-		d = g > c ? g - c : c - g
-		printf "test loss %.5f, on the CPU %.5f", g, c
-		exit !(g != "" && c != "" && d <= within) }'
+	local name flags
+	while read -r name flags; do
+		train "agree.$name.gpu" $flags --gpu "$GPU" && train "agree.$name.cpu" ${flags/--in-flight [0-9]/}
+	done <<-END
+		softmax --workers 1 --in-flight 1 --data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.05 --batch 16
+		mlp --workers 1 --in-flight 1 --data digits:$(quick 4000 300) --model mlp:$(quick 128 32) --epochs $(quick 3 1) --lr 0.02 --batch 4
+		factor --workers 1 --in-flight 1 --data synth:lowrank:200x200x$(quick 20000 2000)x4 --model factor:$(quick 32 8) --epochs $(quick 3 1) --lr 0.05 --batch 1
+		a9a --workers 1 --in-flight 1 $(if [ -f "$data/a9a.gz" ]; then echo "--data $data/a9a.gz --test $data/a9a.t.gz --limit $(quick 10000 400)"; else echo "--data synth:rcv1:0.001"; fi) --model logistic --epochs 1 --lr 0.02 --batch 1
+		convnet --workers 1 --in-flight 1 --data digits:$(quick 1000 60) --model convnet --epochs 1 --lr 0.01 --batch 4
+		async-4 --workers 4 --in-flight 4 --data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.05 --batch 16
+	END
+	check "sync by two workers repeats its bits" repeats
 }
 numbers() { # of a run's weights, without the file's head, which names the run
-	local file=$OUT/trained/$1/weights.safetensors
-	tail -c +$(($(od -An -tu8 -N8 "$file") + 9)) "$file"
+	tail -c +$(($(od -An -tu8 -N8 "$1/weights.safetensors") + 9)) "$1/weights.safetensors"
 }
-repeats() { # barrier mode comes to the same bits twice
-	for turn in first second; do
-		train repeats $turn --data digits:500 --batch 16 --epochs 1 --mode sync --workers 2 --gpu "$GPU" || return
+repeats() {
+	for turn in 1 2; do
+		train repeats.sync-$turn --data digits:500 --model mlp:32 --batch 16 --epochs 1 --mode sync --workers 2 --gpu "$GPU" >&2 || return
 	done
-	echo "train loss $(field repeats.first train_loss) and $(field repeats.second train_loss)"
-	cmp <(numbers repeats.first) <(numbers repeats.second)
-}
-processes() {
-	for workers in 1 2 4; do
-		check "sync, workers: $workers" agree sync "$workers" 0.001
-		# One step in flight is serial on both; with more the order is chance.
-		if [ "$workers" = 1 ]; then check "async, workers: 1" agree async 1 0.001 --in-flight 1
-		else check "async, workers: $workers" agree async "$workers" 0.1 --in-flight "$workers"; fi
-	done
-	check "sync repeats its bits" repeats
+	cmp <(numbers "$work/run/repeats.sync-1") <(numbers "$work/run/repeats.sync-2")
 }
 
-survives() { # a worker killed in the middle of a run
-	train kill worker --data digits:$(quick 20000 4000) --model softmax --batch 16 --workers 3 --gpu "$GPU" --epochs $(quick 200 20) &
-	local run=$! worker=
-	for _ in $(seq 100); do
-		sleep 0.1
-		grep -qs . "$OUT/trained/kill.worker/metrics.jsonl" || continue
-		for pid in $(cat /proc/$run/task/*/children 2>/dev/null); do
-			for child in $(cat /proc/$pid/task/*/children 2>/dev/null); do worker=$child; done
-		done
-		test -n "$worker" && break
-	done
-	test -n "$worker" && kill -KILL "$worker" || { echo "no worker was found to kill"; wait "$run"; return 1; }
-	wait "$run" || return
-	echo "restarts $(field kill.worker restarts), lost examples $(field kill.worker lost_examples)"
-	test "$(field kill.worker restarts)" = 1
+# begun RUN waits until a run in the background has saved a snapshot, after its first epoch.
+begun() { for _ in $(seq 150); do sleep 0.1; test -f "$work/run/$1/snapshot.safetensors" && return; done; echo "it did not begin"; false; }
+# long NAME FLAGS... is a run in the background, whose process is $!. It ends with the subshell that check is.
+long() {
+	local name=$1
+	shift
+	hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --gpu "$GPU" --epochs 1000000 --save-every 1s \
+		--json --quiet --run "$work/run/$name" "$@" >"$found/trained/$name.json" 2>"$found/trained/$name.err" &
+	trap "kill -KILL $! 2>/dev/null" EXIT
 }
-leaves() { # the coordinator is killed: workers and memory go with it, and the run can be resumed
-	local run=$OUT/trained/coordinator pid workers before left=0 done
-	memory() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "$GPU" 2>/dev/null || echo 0; }
-	before=$(memory)
-	hogwild train --data digits:$(quick 20000 4000) --model softmax --batch 16 --workers 2 --gpu "$GPU" --epochs 1000 --run "$run" --quiet 2>"$OUT/stderr.killed" >&2 &
+worker() { # NAME FLAGS...: killed in the middle of a run
+	local at=$found/trained/$1 name=$1 coordinator
+	shift
+	long $name --workers 3 "$@"
+	coordinator=$!
+	begun $name && kill -KILL $(children $coordinator | tail -n 1) || return
+	sleep 3
+	kill -TERM $coordinator
+	wait $coordinator
+	test $? = 143 || tail -n 2 "$at.err"
+	grep -E '"(restarts|lost_examples)"' "$at.json" | head -n 2
+	grep -q '"restarts": 1,' "$at.json"
+}
+coordinator() { # workers and memory go with it, and the run can be resumed
+	local before=$(memory) run=$work/run/kills.coordinator left=0 pid workers
+	long kills.coordinator --workers 2
 	pid=$!
-	for _ in $(seq 100); do sleep 0.1; test -f "$run/snapshot.safetensors" && break; done
-	workers=$(cat /proc/$pid/task/*/children)
+	begun kills.coordinator && workers=$(children $pid) || return
 	kill -KILL $pid
 	wait $pid 2>/dev/null
 	sleep 2
 	for worker in $workers; do test ! -e "/proc/$worker" || left=$((left + 1)); done
-	echo "of $(wc -w <<<"$workers") workers $left are left; $before MiB of GPU memory in use before, $(memory) after"
-	test -n "$workers" && test $left = 0 && test "$(memory)" -le $((before + 64)) || return
-	done=$(grep -c '"kind":"epoch"' "$run/metrics.jsonl")
-	hogwild train --resume "$run" --epochs $((done + 1)) --json --quiet >"$OUT/trained/kill.resumed.json" && echo "resumed: accuracy $(field kill.resumed test_accuracy)"
+	echo "of $(wc -w <<<"$workers") workers $left are left; $before MiB of GPU memory in use before, $(memory) after;"
+	timeout --preserve-status 4 hogwild-cuda train --resume "$run" --json --quiet >"$found/trained/kills.resumed.json"
+	test $? = 143 && echo "resumed, then at $(grep -m 1 '"epochs"' "$found/trained/kills.resumed.json")" || return
+	test -n "$workers" && test $left = 0 && test "$(memory)" -le $((before + 64))
 }
-kills() { check "a worker is killed" survives; check "the coordinator is killed" leaves; }
+kills() { check "a worker is killed" worker kills.worker; check "the coordinator is killed" coordinator; }
+
+# large makes a set of 480,000 images of MNIST's 60,000: the time between epochs counts for little.
+large() {
+	local part head to=$work/large
+	test -d "$data/mnist" && test -z "$QUICK" || { echo "--data digits:$(quick 100000 400)"; return; }
+	if [ ! -d "$to" ]; then
+		mkdir "$to.new"
+		for part in images-idx3:16 labels-idx1:8; do
+			head=${part#*:} part=train-${part%:*}-ubyte
+			gzip -dcf "$data/mnist/$part"* >"$work/part"
+			# The second word of the head is the number of rows: 480,000 is 0x75300.
+			{ head -c 4 "$work/part"; printf '\x00\x07\x53\x00'; head -c "$head" "$work/part" | tail -c +9
+			for _ in 1 2 3 4 5 6 7 8; do tail -c +$((head + 1)) "$work/part"; done; } >"$to.new/$part"
+		done
+		cp "$data"/mnist/t10k* "$to.new/" && mv "$to.new" "$to"
+	fi
+	echo "--data $to"
+}
+# ticks PID... is the time that processes have had on the host's cores, in clock ticks.
+ticks() { cat $(printf '/proc/%s/stat ' "$@") 2>/dev/null | awk '{ n += $14 + $15 } END { print n + 0 }'; }
+# rate NAME FLAGS... trains for some two seconds, and looks at cores and GPU meanwhile.
+rate() {
+	local name=rates.$1 run pid all began use
+	shift
+	if [ -n "$QUICK" ]; then train "$name" $on "$@" --epochs 1; return; fi
+	train "$name" $on "$@" --epochs 1000000 &
+	run=$!
+	for _ in $(seq 200); do sleep 0.1; grep -qs '"second"' "$work/run/$name/metrics.jsonl" && break; done
+	pid=$(children $run) # $run is the shell that runs train
+	if [ -n "$pid" ]; then
+		all="$pid $(children $pid)" began=$(ticks $all)
+		smi --query-gpu=utilization.gpu -lms 250 >"$work/use" &
+		use=$!
+		sleep 1.5
+		kill $use
+		awk -v cores="$((($(ticks $all) - began) * 1000 / $(getconf CLK_TCK)))" '{ n += $1 } END { printf "%.2f\t%s\n", cores / 1500, NR ? n / NR : "" }' \
+			"$work/use" >"$found/trained/$name.host"
+		kill -TERM $pid
+	fi
+	wait $run
+}
+rates() {
+	local images=$(large) dense sparse pairs c
+	dense="--lr 0.001 --lr-cap off" sparse="--data synth:sparse:$(quick 2000000 500)x50000x40 --model logistic --batch 1 --lr 0.001 --lr-cap off"
+	pairs="--data synth:lowrank:$(quick 500000x500000x20000000x10 200x200x2000x4) --batch 1 --lr 0.01 --lr-cap off"
+	for c in $(quick "132 264 528" 132); do # those first that decide, if time is short
+		rate softmax-b8.$c $images $dense --model softmax --batch 8 --in-flight $c
+		rate mlp128-b1.$c $images $dense --model mlp:$(quick 128 32) --batch 1 --in-flight $c
+		if [ -z "$QUICK" ]; then rate convnet-b4.$c $images $dense --model convnet --batch 4 --in-flight $c; fi
+		if [ $c = 132 ]; then
+			rate sparse-b1.264 $sparse --in-flight 264
+			rate factor128.8448 $pairs --model factor:$(quick 128 8) --in-flight 8448
+		fi
+	done
+	if [ -n "$QUICK" ]; then return; fi
+	rate sparse-b1.2112 $sparse --in-flight 2112
+	rate mlp128-b8.132 $images $dense --model mlp:128 --batch 8 --in-flight 132
+	rate convnet-b4.32 $images $dense --model convnet --batch 4 --in-flight 32
+	rate sparse-b1-merged.2112 $sparse --in-flight 2112 --merge-every 32
+	rate factor32.8448 $pairs --model factor:32 --in-flight 8448
+	rate softmax-b8.1056 $images $dense --model softmax --batch 8 --in-flight 1056
+}
+
+flight() { # a fixed rate, more and more steps in flight; those first that decide, if time is short
+	local model flags c
+	for c in $(quick "1 132 264 1056 32 528" "1 8"); do
+		for model in softmax mlp:128 $(quick convnet ""); do
+			flags="$on $(images) --model $model --in-flight $c --epochs $(quick 3 2) --batch 1 --lr 0.02"
+			if [ $model = convnet ]; then flags="$flags --batch 4 --lr 0.01"; fi # the last of two flags counts
+			train "flight.${model/:/}.free-$c" $flags --lr-cap off
+			if [ "$c" -gt "$(quick 32 1)" ]; then train "flight.${model/:/}.capped-$c" $flags --lr-cap auto; fi
+		done
+	done
+}
 
 mps() {
-	local with="plain"
-	if command -v nvidia-cuda-mps-control >/dev/null; then with="plain mps"; else skip "MPS" "nvidia-cuda-mps-control is not here"; fi
+	local how with=plain workers
+	if has nvidia-cuda-mps-control; then with="plain mps"; fi
 	for workers in 1 2 4; do
 		for how in $with; do
-			train mps "$how-$workers" $(images) --model mlp:128 --batch 8 --in-flight 132 --lr 0.02 --epochs $(quick 3 1) \
+			train mps.$how-$workers $(images) --model mlp:128 --batch 8 --in-flight 132 --lr 0.02 --epochs $(quick 3 1) \
 				--workers $workers --gpu "$GPU" $(test $how = mps && echo --mps)
 		done
 	done
+	# What a kill does to the service's other clients NVIDIA leaves undefined.
+	if [ "$with" != plain ]; then note "a worker is killed under MPS" info "$(worker kills.mps --mps 2>&1)"; fi
 }
 
-speed() {
-	local gpu="--gpu $GPU --workers 1" e=$(quick 10 1)
-	for c in $(quick "64 528" 64); do
-		train speed "softmax.in-flight-$c" $gpu $(images) --model softmax --batch 8 --lr 0.05 --epochs "$e" --target-accuracy 0.92 --in-flight $c
-		train speed "mlp128.in-flight-$c" $gpu $(images) --model mlp:128 --batch 1 --lr 0.02 --epochs "$e" --target-accuracy 0.975 --in-flight $c
-		train speed "a9a.in-flight-$c" $gpu $(rows a9a.gz a9a.t.gz) --model logistic --batch 1 --lr 0.02 --epochs "$e" --in-flight $c
-		train speed "imdb.in-flight-$c" $gpu $(rows imdb_train.gz imdb_test.gz) --model logistic --batch 1 --lr 1 --epochs "$e" --in-flight $c
-		train speed "factor.in-flight-$c" $gpu --data synth:lowrank:$(quick 20000x20000x5000000x10 200x200x2000x4) --model factor:$(quick 32 8) --lr 0.05 --epochs $(quick 4 1) --in-flight $c
-		train speed "convnet.in-flight-$c" $gpu $(if [ -n "$QUICK" ]; then echo "--data digits:60"; else images; fi) --model convnet --batch 4 --lr 0.01 --epochs $(quick 3 1) --target-accuracy 0.985 --in-flight $c
-	done
-}
-rivals() {
-	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { skip "PyTorch" "there is none that sees the GPU"; return; }
-	test -d "$data/mnist" || { skip "PyTorch" "there is no MNIST"; return; }
-	for of in softmax=0.92 mlp:128=0.975 convnet=0.985; do # the targets of hogwild's runs
-		local model=${of%=*}
-		timeout 25 python3 "$here/torch_gpu.py" --data "$data/mnist" --model $model --target ${of#*=} --seconds $(quick 4 1) \
-			>>"$OUT/rivals.jsonl" 2>"$OUT/stderr" || note "PyTorch $model" FAIL "$(tail -n 1 "$OUT/stderr")"
-	done
-}
-flight() { # a fixed rate, more and more steps in flight; those first that decide, if time is short
-	local flags
-	for c in $(quick "1 132 1056 8 32 264 528 2112" "1 8"); do
-		for model in softmax mlp:128; do
-			flags="--gpu $GPU --workers 1 $(images) --model $model --batch 1 --lr 0.02 --epochs $(quick 3 2) --in-flight $c"
-			train flight "${model/:/}.free-$c" $flags --lr-cap off
-			if [ "$c" -ge "$(quick 132 8)" ]; then train flight "${model/:/}.capped-$c" $flags --lr-cap auto; fi
+tools() {
+	local small="hogwild-cuda train --gpu $GPU --workers 1 --epochs 1 --quiet" tool
+	if has ncu; then
+		for of in linear_step:softmax:8 mlp_step:mlp:128:1 conv_step:convnet:4; do
+			timeout 9 ncu --target-processes all --kernel-name "regex:${of%%:*}" --launch-skip 2 --launch-count 1 --section LaunchStats --section Occupancy \
+				--section SpeedOfLight --section WarpStateStats $small --data digits:20000 --model "$(cut -d : -f 2- <<<"${of%:*}")" --batch ${of##*:} \
+				--in-flight 132 --run "$work/run/ncu.${of%%:*}" >>"$found/ncu.txt" 2>&1 || note "ncu ${of%%:*}" info "$(tail -n 2 "$found/ncu.txt")"
 		done
-	done
-}
-against() { # the GPU, the cores, and both together, in turns: hogwild bench, with its page
-	local cores folder=$OUT/bench
-	cores=$(nproc)
-	printf '%s\n' "name: gpu-and-cores" "base: {model: 'mlp:128', batch: 8, lr: 0.02, epochs: $(quick 3 1)}" "cases:" \
-		"  - {name: cores, mode: async, workers: $cores}" \
-		"  - {name: gpu, mode: async, workers: 1, gpu: '$GPU'}" \
-		"  - {name: both, mode: async, workers: 'gpu:1,cpu:$((cores > 2 ? cores - 2 : 1))', gpu: '$GPU'}" >"$OUT/bench.yaml"
-	# Stopped, it writes what there is.
-	timeout -k 4 25 hogwild bench --config "$OUT/bench.yaml" $(images) --repeat $(quick 3 1) --out "$folder" >"$OUT/bench.txt" 2>"$OUT/bench.err"
-	if [ -s "$folder/report.html" ]; then note "GPU and cores" ok "bench/report.html has the figures, bench.txt the table"
-	else note "GPU and cores" FAIL "$(tail -n 1 "$OUT/bench.err")"; fi
-}
-latency() { # one step in flight: the time of a step
-	for model in softmax mlp:128; do
-		for batch in 1 8; do
-			train latency "${model/:/}.$batch" --gpu "$GPU" --workers 1 $(images) --model $model --batch $batch --limit $(quick 10000 200) --lr 0.01 --epochs 1 --in-flight 1
+	fi
+	if has compute-sanitizer; then
+		# initcheck takes memory that another process has written for never written.
+		for tool in memcheck initcheck; do
+			timeout 20 compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all $small --data digits:300 --model mlp:32 \
+				--run "$work/run/$tool" >"$found/$tool.txt" 2>&1 && note $tool ok "$(tail -n 1 "$found/$tool.txt")" ||
+				note $tool "$(test $tool = memcheck && echo FAIL || echo info)" "$(tail -n 2 "$found/$tool.txt")"
 		done
+	fi
+}
+
+rivals() { # to the same accuracy
+	local of model
+	for of in softmax=0.92 mlp:128=0.975 convnet=0.985; do
+		model=${of%=*}
+		train "speed.${model/:/}.default" $on $(if [ -n "$QUICK" ]; then echo "--data digits:60"; else images; fi) --model $model --lr 0.02 --epochs $(quick 10 1) --target-accuracy ${of#*=}
+	done
+	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note PyTorch skipped "there is none that sees the GPU"; return; }
+	test -d "$data/mnist" || { note PyTorch skipped "there is no MNIST"; return; }
+	for of in softmax=0.92 mlp:128=0.975 convnet=0.985; do
+		model=${of%=*}
+		timeout 20 python3 "$here/torch_gpu.py" --data "$data/mnist" --model $model --target ${of#*=} --seconds $(quick 3 1) \
+			>>"$found/rivals.jsonl" 2>"$work/stderr" || note "PyTorch $model" FAIL "$(tail -n 1 "$work/stderr")"
 	done
 }
 
-if [ "${1:-}" = --section ]; then
-	SECTION=$2
+if [ "${1:-}" = --part ]; then
+	export PART=$2
 	"$2"
 	exit
 fi
 
-if [ -e "$OUT" ] && [ -n "$(ls -A "$OUT")" ] && ! [ -e "$OUT/sections.tsv" ]; then
+# publish writes the page and the archive anew. Each takes the place of the one before whole.
+publish() {
+	timeout 20 hogwild bench --report "$found" >"$found/report.md" 2>"$work/stderr" || cat "$work/stderr" "$found"/*.tsv >>"$found/report.md"
+	timeout 20 hogwild bench --report "$found" --json >"$found/report.json" 2>"$work/stderr"
+	tar -C "$found" -czf "$OUT/results.tar.gz.new" . && mv "$OUT/results.tar.gz.new" "$OUT/results.tar.gz"
+	cp "$found/report.md" "$OUT/report.md.new" && mv "$OUT/report.md.new" "$OUT/report.md"
+}
+# part NAME LIMIT runs a part. One that hangs within the driver cannot be killed: it is left behind.
+part() {
+	local began=$(date +%s%N) pid i status=137
+	timeout -k 5 "$2" bash "$here/run.sh" --part "$1" >"$found/$1.log" 2>&1 </dev/null &
+	pid=$!
+	for ((i = 0; i < ($2 + 7) * 10; i++)); do
+		kill -0 $pid 2>/dev/null || { wait $pid; status=$?; break; }
+		sleep 0.1
+	done
+	printf '%s\t%s\t%s\t%s\n' "$1" $status "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f", n / 1e9 }')" "$2" >>"$found/parts.tsv"
+	rm -rf "$work/run"
+	publish
+	tail -n 12 "$found/$1.log"
+	echo "== $1: status $status"
+	return $status
+}
+
+if [ -e "$OUT" ] && [ -n "$(ls -A "$OUT")" ] && ! [ -e "$work" ] && ! [ -e "$OUT/results.tar.gz" ]; then
 	echo "$OUT is not empty, and has no results of this script: name another folder"
 	exit 2
 fi
-rm -rf "$OUT" && mkdir -p "$OUT/trained" || exit 1
+rm -rf "$OUT" && mkdir -p "$found/trained" "$work/bin" || exit 1
 for program in "$here"/bin/*.gz; do
-	test -f "${program%.gz}" || gzip -dk "$program" || exit 1
+	gzip -dc "$program" >"$work/bin/$(basename "$program" .gz)" || exit 1
 done
-if ! hogwild bench --microbench --quick --gpu "$GPU" >"$OUT/stderr" 2>&1; then
-	echo "no GPU to measure: $(tail -n 1 "$OUT/stderr")"
-	rm -rf "$OUT"
-	exit 2
-fi
-cp "$here/COMMIT" "$OUT/commit.txt"
-date -u +%Y-%m-%dT%H:%M:%SZ >"$OUT/date.txt"
-for of in machine:10 doctor:20 microbench:25 reference:65 sanitizer:40 processes:40 kills:30 mps:30 latency:12 against:32 flight:60 speed:60 rivals:50; do # 474 s
-	name=${of%:*} limit=${of#*:} began=$(date +%s%N)
-	echo "== $name"
-	timeout -k 5 "$limit" bash "$here/run.sh" --section "$name" 2>&1 | tail -n 12 # its status is the section's, by pipefail
-	status=$?
-	printf '%s\t%s\t%s\t%s\n' "$name" $status "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f", n / 1e9 }')" "$limit" >>"$OUT/sections.tsv"
-	hogwild bench --report "$OUT" >"$OUT/report.md" 2>"$OUT/stderr"
+chmod +x "$work"/bin/*
+cp "$here/COMMIT" "$found/commit.txt"
+date -u +%Y-%m-%dT%H:%M:%SZ >"$found/date.txt"
+
+for of in $parts; do
+	part ${of%:*} ${of#*:} || test ${of%:*} != driver || break # without a driver there is nothing more to see
 done
-hogwild bench --report "$OUT" --json >"$OUT/report.json" && hogwild bench --report "$OUT" >"$OUT/report.md" || exit 1
-find "$OUT/trained" -mindepth 1 -type d -exec rm -rf {} + # weights
-rm -rf "$OUT/cache"
-failures=$(grep -c "	FAIL	" "$OUT/checks.tsv")
+rm -rf "$work" # the archive has what was found
+failures=$(grep -c '| FAIL |' "$OUT/report.md")
 echo
 echo "$failures checks failed; the page is $OUT/report.md"
 test "$failures" = 0

@@ -20,7 +20,7 @@ Compares modes and numbers of workers: each case is trained several times, in tu
 by fresh processes. For every case it says how many examples a second are trained, how many
 times faster that is than one worker, how soon a test loss is reached, where it ends, and how
 stale updates were; with ranges, and what not to read into them. Without flags it compares on
-the built-in digits and on made sparse rows, in about a minute on two cores.
+the built-in digits and on synthetic sparse rows, in about a minute on two cores.
 
 The folder of --out holds all figures: results.json, results.csv, results.txt (for benchstat)
 and report.html. The same command with the same folder goes on where it was stopped.
@@ -31,7 +31,7 @@ core to core, waking a thread, starting a process), then the cases as shares of 
 is faster than these. It takes 200 MB. Of GPUs it knows nothing: --microbench does.
 
 With --microbench: what a GPU does at best: additions to few and many weights, loads, copies, launches,
-its clock. With --report: the page of what run.sh of make gpu-bundle has left in a folder.
+its clock. With --report: the page of a folder with what run.sh of make gpu-bundle has found.
 
 FLAGS
 

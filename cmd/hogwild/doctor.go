@@ -18,9 +18,10 @@ import (
 )
 
 const doctorHelp = `Usage: hogwild doctor [--json]
-Looks for what would keep a run from working, or make it slow: shared memory, cores and
-limits of this process, and whether each loop in assembly is right on this processor; and with a GPU the driver, memory that two processes share, modes,
-MPS, containers. Each check says that all is fine, or what to do.
+Looks for what would keep a run from working, or make it slow: shared memory, cores and limits of
+this process, and whether each loop in assembly is right on this processor; and with a GPU the
+driver, memory that two processes share, modes, MPS, containers. Each check says that all is fine,
+or what to do.
 
 FLAGS
 Exit status: 0 when all is fine, or when there is advice only; 1 when something will fail.

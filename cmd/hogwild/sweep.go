@@ -21,7 +21,7 @@ Trains with many settings and compares them. The file says what is the same in a
 they differ in, and with which seeds each is repeated:
 
     name: lr-by-workers           # of the folder; default: the file's name
-    about: How much rate do two workers bear?
+    about: How high a learning rate do two workers allow?
     base:                         # flags of hogwild train, the same in all cases
       data: digits
       model: softmax

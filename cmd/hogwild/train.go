@@ -15,8 +15,8 @@ import (
 const trainHelp = `Usage: hogwild train [flags]
 
 Trains one model with several worker processes. They share one set of weights in memory
-and all update it: without waiting for each other (--mode async, Hogwild!), or in turns of training apart and
-averaging (--mode sync). Weights, metrics and settings are saved in a run folder.
+and all update it: without waiting for each other (--mode async, Hogwild!), or by training
+apart and averaging (--mode sync). Weights, metrics and settings are saved in a run folder.
 
 FLAGS
 

@@ -115,6 +115,7 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned int grid_x, unsigned int gri
     Context* context = &current();
     std::shared_ptr<Function> function = function_of(handle);
     std::shared_ptr<Stream> stream = stream_of(in);
+    require(function->module->module != nullptr, CUDA_ERROR_NOT_SUPPORTED, "machine code is not interpreted");
     require(function->module->context == context && stream->context == context, CUDA_ERROR_INVALID_HANDLE,
             "the function or the stream is of another context");
     bool all = settings().checks == Checks::kAll;

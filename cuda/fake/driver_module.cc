@@ -39,21 +39,63 @@ void log(const std::string& text, unsigned count, const CUjit_option* options, v
   if (buffer && size > 0) snprintf(buffer, size, "%s", text.c_str());
 }
 
+// The architecture that machine code is for, 90 for sm_90; 0: that of a fat binary, or of
+// something else that is not PTX. Where ELF has it depends on the version of NVIDIA's form.
+int architecture(const char* image) {
+  if (memcmp(image, "\177ELF", 4) != 0) return 0;
+  constexpr size_t kVersion = 8, kFlags = 48;
+  uint32_t flags;
+  memcpy(&flags, image + kFlags, sizeof flags);
+  return image[kVersion] >= 8 ? flags >> 8 & 0xff : flags & 0xff;
+}
+
+// Machine code is taken as a GPU takes it, if CUBINS says so, and cannot be run.
+void load_code(int architecture) {
+  int own = settings().capability;
+  require(settings().cubins, CUDA_ERROR_NO_BINARY_FOR_GPU, "machine code: the stand-in takes PTX only");
+  require(architecture / 10 == own / 10 && architecture <= own, CUDA_ERROR_NO_BINARY_FOR_GPU,
+          "machine code of another GPU");
+}
+
+std::unique_ptr<fake::Module> load_ptx(const char* image, unsigned count, const CUjit_option* options, void** values) {
+  require(settings().jit, CUDA_ERROR_JIT_COMPILER_NOT_FOUND, "HOGWILD_FAKE_NO_JIT");
+  Fault fault;
+  auto module = fake::Module::load(image, settings().driver, settings().capability, &fault);
+  if (!module) {
+    log(fault.text, count, options, values);
+    report("libcuda stand-in: the PTX is refused (" + std::to_string(fault.code) + "): " + fault.text + "\n");
+    refuse(fault.code, fault.text);
+  }
+  return module;
+}
+
+// The one kernel of all machine code.
+const Kernel& uninterpreted() {
+  static const Kernel kernel = [] {
+    Kernel k;
+    k.name = "machine code";
+    k.registers = 128;
+    k.max_threads = 256;
+    return k;
+  }();
+  return kernel;
+}
+
 void load(Call& call, CUmodule* handle, const char* image, unsigned count = 0, const CUjit_option* options = nullptr,
           void** values = nullptr) {
   Context& context = current();
   require(image != nullptr, CUDA_ERROR_INVALID_VALUE, "no image");
-  bool binary = memcmp(image, "\177ELF", 4) == 0 || memcmp(image, "\x50\xed\x55\xba", 4) == 0;
-  require(!binary, CUDA_ERROR_NO_BINARY_FOR_GPU, "machine code: the stand-in takes PTX only");
-  call.number("bytes", strlen(image));
-  Fault fault;
   auto loaded = std::make_shared<LoadedModule>();
   loaded->context = &context;
-  loaded->module = fake::Module::load(image, settings().driver, 90, &fault);
-  if (!loaded->module) {
-    log(fault.text, count, options, values);
-    report("libcuda stand-in: the PTX is refused (" + std::to_string(fault.code) + "): " + fault.text + "\n");
-    refuse(fault.code, fault.text);
+  if (memcmp(image, "\177ELF", 4) == 0 || memcmp(image, "\x50\xed\x55\xba", 4) == 0) {
+    int sm = architecture(image);
+    call.text("image", "sm_" + std::to_string(sm) + " cubin");
+    load_code(sm);
+  } else {
+    const char* target = strstr(image, ".target ");
+    call.text("image", "PTX " + (target ? std::string(target + 8, strcspn(target + 8, ", \n")) : ""));
+    call.number("bytes", strlen(image));
+    loaded->module = load_ptx(image, count, options, values);
   }
   *handle = state().modules.add<CUmodule>(loaded);
   call.address("module", host(*handle));
@@ -104,7 +146,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* 
   return api(__func__, [&](Call& call) {
     call.text("kernel", name);
     std::shared_ptr<LoadedModule> module = module_of(handle);
-    const Kernel* kernel = module->module->find(name);
+    const Kernel* kernel = module->module ? module->module->find(name) : &uninterpreted();
     require(kernel != nullptr, CUDA_ERROR_NOT_FOUND, "the module has no such kernel");
     auto found = std::make_shared<Function>();
     found->module = module;
@@ -118,7 +160,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule handle,
   return api(__func__, [&](Call& call) {
     call.text("variable", name);
     std::shared_ptr<LoadedModule> module = module_of(handle);
-    Range range = module->module->variable(name);
+    Range range = module->module ? module->module->variable(name) : Range{};
     require(range.size > 0, CUDA_ERROR_NOT_FOUND, "the module has no such variable");
     if (!state().blocks.find(range.base)) {  // from now on copies may reach it
       auto block = std::make_shared<Block>();

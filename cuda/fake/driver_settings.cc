@@ -97,8 +97,15 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "WATCHDOG") return number(text, 1, 3600000, &s->watchdog_ms) ? nullptr : "milliseconds, from 1";
   if (name == "OOM") return flag(text, &s->out_of_memory) ? nullptr : "0 or 1";
   if (name == "NO_DEVICE") return flag(text, &s->no_device) ? nullptr : "0 or 1";
+  if (name == "CUBINS") return flag(text, &s->cubins) ? nullptr : "0 or 1";
   if (name == "NO_IPC")
     return choice(text, {{"0", IPC::kOn}, {"1", IPC::kOff}, {"open", IPC::kClosed}}, &s->ipc) ? nullptr : "0, 1 or open";
+  if (name == "NO_JIT") {
+    bool off = false;
+    bool right = flag(text, &off);
+    s->jit = !off;
+    return right ? nullptr : "0 or 1";
+  }
   if (name == "EXCLUSIVE") {
     s->exclusive = text == "0" ? "" : text;
     return !text.empty() && text.size() <= 40 ? nullptr : "1, or a name for the machine that is played, up to 40 letters";
@@ -109,7 +116,7 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   }
   if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
   return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, CONTEXT, PINNED, FRESH, LATE_COPIES, MAX_THREADS, LAUNCH_FAIL, "
-         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, NO_DEVICE, NO_IPC, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
+         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, NO_DEVICE, NO_IPC, NO_JIT, CUBINS, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
 }
 
 Settings* read_all() {

@@ -203,7 +203,7 @@ struct Event {
 
 struct LoadedModule {
   Context* context;
-  std::unique_ptr<fake::Module> module;
+  std::unique_ptr<fake::Module> module;  // null: machine code
 };
 
 struct Function {

@@ -1,6 +1,7 @@
 // driver_test.cc tests the driver half of the stand-in as a program meets it: linked
 // against libcuda.so.1, in real processes. Run without arguments it runs each case in a
 // process of its own, with that case's switches; "driver_test NAME" runs one here.
+#include "driver_test_code.h"
 #include "driver_test_ipc.h"
 #include "driver_test_switches.h"
 #include "driver_test_visible.h"
@@ -129,7 +130,7 @@ void launches() {
   CUdeviceptr a = allocate(8);
   REFUSED(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, "this is not PTX"));
   REFUSED(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, cuModuleLoadData(&module, ".version 9.9\n.target sm_90\n.address_size 64\n"));
-  REFUSED(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module, "\177ELF..."));
+  REFUSED(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module, machine_code(7, 90).data()));
   REFUSED(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&module, "/nowhere.ptx"));
   OK(cuModuleLoadData(&module, kPTX));
   REFUSED(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&none, module, "nothing"));
@@ -297,6 +298,7 @@ const struct {
     {"watchdog", watchdog, {"WATCHDOG=50"}},
     {"leaving", leaving, {}},
     {"exclusive", exclusive, {"EXCLUSIVE=test-" + std::to_string(getpid())}},
+    {"machine code alone", machine_code_alone, {"CUBINS=1", "NO_JIT=1", "CAPABILITY=8.6"}},
     {"old driver", old_driver, {"DRIVER=11040"}},
     {"no device", no_device, {"NO_DEVICE=1"}},
     {"unknown switch", misspelt, {"DEVICE=2"}},

@@ -2,8 +2,8 @@
 """Assembles the committed PTX with NVIDIA's ptxas and reads the machine code.
 
 It fails on spills, on stack frames, on more registers or shared memory than the
-launches count on, on generic or local accesses, and unless weights are read and
-written by accesses of system scope. It prints a table. NVIDIA's tools come from PyPI
+launches count on, on generic or local accesses, unless weights are read and
+written by accesses of system scope, and unless ../cubin holds that machine code. It prints a table. NVIDIA's tools come from PyPI
 (pinned, with checksums) into build/cuda/tools; no toolkit is needed.
 """
 
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+import cubin
 
 HERE = pathlib.Path(__file__).resolve().parent
 PTX = HERE.parent / "ptx"
@@ -63,15 +65,16 @@ MUST = {  # of kernels whose names do not say it
 }
 
 
-def ptx_of(kind):
-    """The file that a Hopper loads: that for older GPUs where it has no other."""
+def ptx_of(kind, arch=90):
+    """The file for a GPU, a Hopper if nothing is said: that for older ones where it has no other."""
     own = PTX / f"{kind}.sm_90.ptx"
-    return own if own.exists() else PTX / f"{kind}.sm_70.ptx"
+    return own if arch >= 90 and own.exists() else PTX / f"{kind}.sm_70.ptx"
 
 
-def fetch():
+def fetch(folders=tuple(PACKAGES)):
     """Gets the tools that are not there yet."""
-    for folder, (requirement, sha256) in PACKAGES.items():
+    for folder in folders:
+        requirement, sha256 = PACKAGES[folder]
         if (TOOLS / folder).exists():
             continue
         TOOLS.mkdir(parents=True, exist_ok=True)
@@ -148,13 +151,15 @@ def inspect(ptx, ptxas, arch):
     """Assembles a file for a GPU. Returns the rows of the table, and what is wrong."""
     rows, wrong, file = [], [], ptx.name.split(".")[1]
     with tempfile.TemporaryDirectory() as folder:
-        cubin = pathlib.Path(folder, "cubin")
-        for kernel, (registers, spilled, shared) in assemble(ptx, ptxas, arch, cubin).items():
+        code = pathlib.Path(folder, "cubin")
+        for kernel, (registers, spilled, shared) in assemble(ptx, ptxas, arch, code).items():
             rows.append(f"{kernel:18} {file:6} {ptxas:5} sm_{arch:3} {registers:9} {spilled:6} {shared:6}")
             if spilled or registers > MAX_REGISTERS or shared > MAX_SHARED:
                 wrong.append(f"{kernel}, {file} for sm_{arch}: spills, or more than {MAX_REGISTERS} registers or {MAX_SHARED} bytes")
+        if cubin.shipped(ptxas, arch, ptx) and cubin.stale(ptx, arch, code.read_bytes()):
+            wrong.append(f"{cubin.file_of(ptx, arch).name} is not what ptxas makes of {ptx.name}: make cubin")
         if arch in READABLE:
-            for kernel, ops in operations(cubin).items():
+            for kernel, ops in operations(code).items():
                 wrong += [f"{kernel}, {file} for sm_{arch}: {fault}" for fault in faults(kernel, ops)]
     return rows, wrong
 

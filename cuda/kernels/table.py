@@ -23,6 +23,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import check
+import cubin
 import lines
 import sass
 
@@ -126,10 +127,10 @@ def shipped():
 def code_of(kernel, folder, known={}):
     """The machine instructions of a kernel, with the lines of the PTX they come from."""
     if kernel not in known:
-        cubin = pathlib.Path(folder, "cubin")
-        subprocess.run([check.TOOLS / check.PTXAS["12.6"], "-lineinfo", "-arch=sm_90", ptx_of(kernel), "-o", cubin], check=True)
+        code = pathlib.Path(folder, "cubin")
+        subprocess.run([check.TOOLS / check.PTXAS[cubin.VERSION], "-lineinfo", "-arch=sm_90", ptx_of(kernel), "-o", code], check=True)
         nvdisasm = check.TOOLS / "nvdisasm/nvidia/cu13/bin/nvdisasm"
-        text = subprocess.run([nvdisasm, "-gp", "-c", cubin], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run([nvdisasm, "-gp", "-c", code], capture_output=True, text=True, check=True).stdout
         known.update(sass.functions(text))
     return known[kernel]
 
@@ -200,10 +201,10 @@ def number(v, digits=2):
 def resources(folder):
     yield "| kernel | threads | registers | spills | shared | CTAs an SM | bound by |"
     yield "|---|---|---|---|---|---|---|"
-    cubin = pathlib.Path(folder, "cubin")
+    code = pathlib.Path(folder, "cubin")
     for ptx in shipped():
         sizes = dict(re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx.read_text()))
-        for kernel, (registers, spills, shared) in check.assemble(ptx, "12.6", "90", cubin).items():
+        for kernel, (registers, spills, shared) in check.assemble(ptx, cubin.VERSION, "90", code).items():
             threads = int(sizes.get(kernel, 256))
             ctas, bound = occupancy(registers, shared, threads)
             yield f"| {kernel} | {threads} | {registers} | {spills} | {shared:,} | {ctas} | {bound} |"
@@ -246,6 +247,25 @@ def reasons(counts):
             yield f"- **{c.work.what}**: {c.work.why or 'as the table that follows shows'}."
 
 
+def bytes_of(folder, names):
+    return sum(f.stat().st_size for f in folder.glob(names))
+
+
+def sizes(folder):
+    """Of the programs. The files of machine code lie in hogwild-cuda as they are."""
+    yield "| | as built, MB | without tables for debuggers, MB |"
+    yield "|---|---|---|"
+    stripped = pathlib.Path(folder, "stripped")
+    ptx, code = bytes_of(check.PTX, "*.ptx"), bytes_of(cubin.CUBIN, "*.gz")
+    for program, less, what in (("hogwild", 0, ""), ("hogwild-cuda", code, " without machine code"), ("hogwild-cuda", 0, "")):
+        file = ROOT / "bin" / program
+        subprocess.run(["strip", "-o", stripped, file], check=True)
+        yield f"| {program}{what} | {(file.stat().st_size - less) / 1e6:.1f} | {(stripped.stat().st_size - less) / 1e6:.1f} |"
+    yield f"| the PTX in it | {ptx / 1e6:.1f} | {ptx / 1e6:.1f} |"
+    each = ", ".join(f"sm_{arch} {bytes_of(cubin.CUBIN, f'*.sm_{arch}.gz') / 1e6:.2f}" for arch in cubin.GPUS)
+    yield f"| the machine code in it ({each}) | {code / 1e6:.1f} | {code / 1e6:.1f} |"
+
+
 def checksums():
     """Of the PTX that the page was made from."""
     return " ".join(f"{p.name.split('.')[0]}:{hashlib.sha256(p.read_bytes()).hexdigest()[:12]}" for p in shipped())
@@ -270,7 +290,7 @@ in fact is mostly less: latency, barriers, additions.
 
 ## Slots a sample
 
-Machine instructions (ptxas 12.6, sm_90) times their executions by warps, in an epoch over 1,024 examples through the stand-in
+Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their executions by warps, in an epoch over 1,024 examples through the stand-in
 driver, which counts them on the very rows that are trained: skipped zeros are not in it. What a CTA does once a launch
 is left out, and so is code for warps whose lanes have parted, which theirs have not where it stands. A sector is 32 bytes of weights that an addition of a warp touches; the limit that follows is a model of the L2 cache
 ({slices} slices, {sector} G sectors a second each, lines spread at random) that fits a probe of an H100 and has been tried on no H200.
@@ -291,6 +311,13 @@ Loops without loops inside that have at least 5 % of the slots, three at most a 
 
 {inner}
 
+## Size
+
+`hogwild-cuda` has the kernels as PTX and as machine code, which is compressed by source and GPU; a process
+decompresses what it loads. For 8.9 ptxas writes the instructions of 8.6, so that sm_89 has no files.
+
+{sizes}
+
 <!-- {sums} -->
 """
 
@@ -300,8 +327,8 @@ def page():
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
         over = "\n".join(reasons(counts))
         return TEXT.format(
-            schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
-            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sums=checksums(),
+            ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
+            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums(),
             reasons=f"\nWhere a kernel needs more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
 
 

@@ -18,8 +18,6 @@ import (
 	"path/filepath"
 
 	"hogwild"
-	"hogwild/hogwild/data"
-	"hogwild/hogwild/model"
 )
 
 const (
@@ -41,7 +39,8 @@ func main() {
 	}
 }
 
-// run makes the data, trains, and prints the loss after each epoch.
+// run makes the data, trains, prints the loss after each epoch, and in the end what is
+// predicted where all inputs are 0.
 func run(w io.Writer) error {
 	dir, err := os.MkdirTemp("", "custommodel-")
 	if err != nil {
@@ -55,13 +54,21 @@ func run(w io.Writer) error {
 	if err := writeCSV(c.Data); err != nil {
 		return err
 	}
-	result, err := hogwild.Run(context.Background(), c, hogwild.Options{})
+	_, err = hogwild.Run(context.Background(), c, hogwild.Options{OnEpoch: func(e hogwild.Epoch) {
+		fmt.Fprintf(w, "epoch %d: loss %.4f\n", e.Epoch, e.TestLoss)
+	}})
 	if err != nil {
 		return err
 	}
-	for _, e := range result.History {
-		fmt.Fprintf(w, "epoch %d: loss %.4f\n", e.Epoch, e.TestLoss)
+	saved, err := hogwild.Open(c.Run)
+	if err != nil {
+		return err
 	}
+	z, err := saved.Predict(make([]float32, len(planted)-1))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "at 0: %.2f\n", z[0])
 	return nil
 }
 
@@ -90,12 +97,12 @@ type absolute struct {
 	signs    []float32 // the derivatives of a batch's mean loss with respect to its z
 }
 
-func newAbsolute(m data.Meta) (model.Model, error) {
+func newAbsolute(m hogwild.Meta) (hogwild.Model, error) {
 	return &absolute{features: m.Features}, nil
 }
 
-func (m *absolute) Params() []model.Param {
-	return []model.Param{
+func (m *absolute) Params() []hogwild.Param {
+	return []hogwild.Param{
 		{Name: "weight", Shape: []int{1, m.features}, Decay: true},
 		{Name: "bias", Shape: []int{1}},
 	}
@@ -103,7 +110,7 @@ func (m *absolute) Params() []model.Param {
 
 func (m *absolute) Init(w []float32, seed uint64) { clear(w) }
 
-func (m *absolute) Grad(w []float32, b *data.Batch, g *model.Gradient) (loss float64) {
+func (m *absolute) Grad(w []float32, b *hogwild.Batch, g *hogwild.Gradient) (loss float64) {
 	m.signs = m.signs[:0]
 	for i, x := range b.Rows {
 		e := m.predict(w, x) - float64(b.Y[i])
@@ -111,11 +118,11 @@ func (m *absolute) Grad(w []float32, b *data.Batch, g *model.Gradient) (loss flo
 		m.signs = append(m.signs, float32(math.Copysign(1/float64(len(b.Rows)), e)))
 	}
 	// The gradient stays factored, as inputs and derivatives: hogwild applies it.
-	g.Parts = append(g.Parts[:0], model.Part{In: m.features, Out: 1, Bias: m.features, X: b.Rows, D: m.signs})
+	g.Parts = append(g.Parts[:0], hogwild.Part{In: m.features, Out: 1, Bias: m.features, X: b.Rows, D: m.signs})
 	return loss
 }
 
-func (m *absolute) Eval(w []float32, b *data.Batch) (s model.Score) {
+func (m *absolute) Eval(w []float32, b *hogwild.Batch) (s hogwild.Score) {
 	for i, x := range b.Rows {
 		y := float64(b.Y[i])
 		e := m.predict(w, x) - y
@@ -128,8 +135,16 @@ func (m *absolute) Eval(w []float32, b *data.Batch) (s model.Score) {
 	return s
 }
 
+// Predict is what Open's Predict needs, and nothing else does.
+func (m *absolute) Predict(w []float32, b *hogwild.Batch, to []float32) []float32 {
+	for _, x := range b.Rows {
+		to = append(to, float32(m.predict(w, x)))
+	}
+	return to
+}
+
 // predict is z for one row, whether it lists all features or only those not zero.
-func (m *absolute) predict(w []float32, x data.Row) float64 {
+func (m *absolute) predict(w []float32, x hogwild.Row) float64 {
 	z := float64(w[m.features])
 	for i, v := range x.Val {
 		j := i

@@ -21,16 +21,16 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Version names the program in checkpoints, in results and between a coordinator
+// Version names the program in what it saves, in results and between a coordinator
 // and its workers, who refuse another one.
 const Version = "0.1.0"
 
 // Config is everything that decides a run. The yaml names are those of the flags.
 type Config struct {
 	Workers int    `yaml:"workers" json:"workers"` // processes
-	Data    string `yaml:"data" json:"data"`       // digits, a file, or a folder of IDX files
+	Data    string `yaml:"data" json:"data"`       // digits, a file, a folder of IDX files, or synth:NAME
 	Test    string `yaml:"test" json:"test"`       // "" = the set's own test split, else a held-out sixth
-	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy
+	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
 	Limit   int    `yaml:"limit" json:"limit"`     // first rows of the training set; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD

@@ -57,7 +57,7 @@ func (w *Block) Stopped() bool { return w.Get(wordStop) != 0 }
 // Rank is a word of a rank's record.
 func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.ranks[rank*RankWords+word]) }
 
-// Spent adds the time since start to a word of a rank's line.
+// Spent adds the time since start to a word of a rank's record.
 func (w *Block) Spent(rank, word int, start uint64) {
 	w.SetRank(rank, word, w.Rank(rank, word)+Monotonic()-start)
 }
@@ -135,7 +135,7 @@ func (w *Block) GiveUp(rank int) {
 }
 
 // Take finds a worker's next chunk in async mode, and waits for one across the boundary
-// between epochs. It returns errStopped when the run ends.
+// between epochs. It returns ErrStopped when the run ends.
 func (w *Block) Take(rank int) (plan.Chunk, error) {
 	for {
 		tick := atomic.LoadUint32(&w.Futexes[FutexTick])

@@ -1,9 +1,11 @@
 package control
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"time"
 
+	"hogwild/internal/vec"
 	"hogwild/shm"
 )
 
@@ -22,7 +24,7 @@ type Tickets struct {
 	words    []uint64 // shared with other processes: next, turn, then the ring; a line each
 	sleeping []uint32 // a line a rank: 1 while it sleeps until its turn
 	rank     int
-	mine     uint64 // the ticket of the step at hand
+	hand     [3]uint64 // the ticket of the step at hand; the entries of the ring less one; 1 + rank
 }
 
 // The words of Tickets.
@@ -35,24 +37,30 @@ const (
 )
 
 // ticketLines is how many lines of words the tickets of so many workers have. The ring has
-// room for a ticket of each worker, and as many of dead ones.
-func ticketLines(workers int) int { return 2 + 2*workers }
+// room for a ticket of each worker, and as many of dead ones: a power of two, as a division
+// takes as long as a compare-and-swap.
+func ticketLines(workers int) int { return 2 + 1<<bits.Len(uint(2*workers-1)) }
 
 // NewTickets are those of a rank.
 func (m *Weights) NewTickets(rank int) *Tickets {
-	return &Tickets{words: m.Tickets, sleeping: m.sleeping, rank: rank}
+	ring := len(m.Tickets)/RankWords - 2
+	return &Tickets{words: m.Tickets, sleeping: m.sleeping, rank: rank, hand: [3]uint64{0, uint64(ring - 1), uint64(rank + 1)}}
 }
+
+// Guard has a loop do by itself what Take, Await and Done do, as long as it need not wait.
+// Over says afterwards whether it has written for the last ticket that it took. The loop adds its
+// steps to count.
+func (t *Tickets) Guard(count *uint64) *vec.Guard { return vec.TicketGuard(count, t.words, t.hand[:]) }
 
 // entry is that of a ticket. It holds 1 + ticket above 16 bits of 1 + rank; that of an
 // earlier ticket, or 0, as long as nobody has taken this one.
 func (t *Tickets) entry(ticket uint64) *uint64 {
-	n := uint64(len(t.words)/RankWords - 2)
-	return &t.words[TicketRing+ticket%n*RankWords]
+	return &t.words[TicketRing+ticket&t.hand[1]*RankWords]
 }
 
 // Take takes a ticket.
 func (t *Tickets) Take() {
-	room := uint64(len(t.words)/RankWords - 2)
+	room := t.hand[1] + 1
 	for tries := 0; ; tries++ {
 		ticket := atomic.LoadUint64(&t.words[ticketNext])
 		e := t.entry(ticket)
@@ -61,11 +69,11 @@ func (t *Tickets) Take() {
 			Pause(tries) // the ring is full of tickets of workers that died
 			continue
 		}
-		mine := was>>16 <= ticket && atomic.CompareAndSwapUint64(e, was, (ticket+1)<<16|uint64(t.rank+1))
+		mine := was>>16 <= ticket && atomic.CompareAndSwapUint64(e, was, (ticket+1)<<16|t.hand[2])
 		// Whoever has the ticket: the next one is to be taken now.
 		atomic.CompareAndSwapUint64(&t.words[ticketNext], ticket, ticket+1)
 		if mine {
-			t.mine = ticket
+			t.hand[0] = ticket
 			return
 		}
 	}
@@ -86,10 +94,19 @@ func (t *Tickets) Await() {
 	}
 }
 
-func (t *Tickets) now() bool { return atomic.LoadUint64(&t.words[TicketNow]) == t.mine }
+func (t *Tickets) now() bool { return atomic.LoadUint64(&t.words[TicketNow]) == t.hand[0] }
 
 // Done ends this worker's turn.
-func (t *Tickets) Done() { t.advance(t.mine) }
+func (t *Tickets) Done() { t.advance(t.hand[0]) }
+
+// Over tells whether a loop has ended this worker's turn by itself; whose turn it is now is woken.
+func (t *Tickets) Over() bool {
+	if atomic.LoadUint64(&t.words[TicketNow]) <= t.hand[0] {
+		return false
+	}
+	t.Done()
+	return true
+}
 
 // advance moves the turn on from a ticket, over those that were passed on, and wakes
 // the worker whose turn it is. Several may do so at once.

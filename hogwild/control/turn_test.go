@@ -24,14 +24,14 @@ func TestTurnsComeInOrder(t *testing.T) {
 				turns.Take()
 				if rank == 0 && i%10 == 3 { // dies, and a new process takes its place
 					mu.Lock()
-					dead = append(dead, turns.mine)
+					dead = append(dead, turns.hand[0])
 					mu.Unlock()
 					m.PassTicket(rank)
 					continue
 				}
 				turns.Await()
 				mu.Lock()
-				order = append(order, turns.mine)
+				order = append(order, turns.hand[0])
 				mu.Unlock()
 				turns.Done()
 			}

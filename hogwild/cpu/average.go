@@ -46,7 +46,7 @@ func (d *cpu) Average(r plan.Round) error {
 // gradient. The optimizer's state is one for all, and each rank owns a slice of it.
 func (d *cpu) stepTogether(r plan.Round, from int) {
 	lr := d.rate.At(d.rate.Block(r.Seen))
-	d.opt.turn(d.mean, from, lr, uint64(r.Number))
+	d.opt.update(d.mean, from, lr, uint64(r.Number))
 	d.weights.add(from, -1, d.mean)
 	for _, s := range d.decay {
 		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.L1 != 0 {

@@ -64,6 +64,7 @@ type cpu struct {
 	sampled shared        // own, but for a copy: where samples look
 	layer   layerCopy     // of atomic mode
 	width   int           // weights in a row of the first parameter
+	guard   *vec.Guard    // of steps that a model takes by itself
 	locks   *blockLocks   // nil in other modes
 	touched []model.Range // by a step, for the locks
 	turns   *control.Tickets
@@ -120,6 +121,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.delay = newDelay(c)
 	}
 	d.stepBy(s.Model)
+	d.guard = d.newGuard(m)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
 	if d.biasCopy != nil {
 		d.length.Bias = &d.biasCopy.mine[0]
@@ -139,7 +141,7 @@ func (d *cpu) onto(w []float32) *cpu {
 // descend writes the step down the gradient in d.g to the weights.
 func (d *cpu) descend(lr float64) {
 	if d.opt.kind != config.SGD {
-		d.opt.turn(d.dense, 0, lr, d.opt.begin())
+		d.opt.update(d.dense, 0, lr, d.opt.begin())
 		d.own.add(0, -1, d.dense)
 		d.shrink(0, lr*d.cfg.L1)
 		return

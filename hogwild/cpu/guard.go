@@ -5,6 +5,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
 )
 
 // What the modes put before a step's read, and between its read and its write. What is
@@ -13,10 +14,25 @@ import (
 //
 //	async    anybody; an update that another overtakes is lost
 //	atomic   anybody; each number is written by compare-and-swap, and none is lost
-//	locked   nobody to the same blocks of weights: see locks
-//	ordered  nobody, and all in the order in which they began: see turns
+//	locked   nobody to the same blocks of weights: see lock.go
+//	ordered  nobody, and all in the order in which they began: see control/tickets.go
 //	sync     nobody: the weights are this worker's replica
-//	delayed  nobody: there is one worker, which writes each update late: see delay
+//	delayed  nobody: there is one worker, which writes each update when it is stale by K: see delay.go
+
+// newGuard is the mode's guard, for a model's own loop to put between the halves of its steps;
+// nil where there is none, or more between them.
+func (d *cpu) newGuard(m *control.Weights) *vec.Guard {
+	switch mode := d.cfg.Mode.Kind; {
+	case d.step == nil || d.cfg.GradientDelay > 0:
+	case mode == config.Locked:
+		return vec.LockGuard(d.sample.own, m.Locks, control.LockLine, d.locks.shift, uint32(d.rank+1))
+	case mode == config.Ordered:
+		return d.turns.Guard(d.sample.own)
+	case mode == config.Atomic:
+		return vec.AtomicGuard(d.sample.own)
+	}
+	return nil
+}
 
 // begin starts a step on rows: the weights are read from here on.
 func (d *cpu) begin(rows []int32) {
@@ -67,7 +83,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 
 // drop ends a step that is not taken, for its loss is not finite.
 func (d *cpu) drop() {
-	if d.turns != nil {
+	if d.turns != nil && !d.turns.Over() {
 		d.turns.Await()
 		d.turns.Done()
 	}

@@ -66,24 +66,28 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		rows := d.next(c, &y)
 		lr := d.rateOf(c, &y)
 		d.begin(rows)
-		loss := d.read(rows, lr)
-		n := 1
-		if d.fused {
-			n = len(rows)
-		}
+		loss, n, rest := d.read(rows, lr)
 		d.steps += int64(n)
+		if len(rest) > 0 {
+			d.steps++
+		}
 		if math.IsNaN(loss) || math.IsInf(loss, 0) {
 			d.drop()
 			return y, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: lr}
 		}
-		if !d.fused {
-			d.spin.wait()
-			d.write(rows, lr)
-		} else {
+		if n > 0 {
 			d.stepped(n)
 		}
+		if len(rest) > 0 {
+			d.spin.wait()
+			d.write(rest, lr)
+			y.Steps++
+		}
+		if d.step != nil {
+			d.queue = d.queue[n+len(rest):]
+		}
 		y.Steps += n
-		y.Examples += len(rows)
+		y.Examples += n + len(rest)
 		y.Loss += loss
 		if d.product != 1 && (y.Steps%stride == 0 || y.Examples == c.Count) {
 			y.Loss -= math.Log(d.product)
@@ -104,21 +108,30 @@ func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 	return d.lr
 }
 
-// read computes what the rows' step is to write: coefficients or a gradient. Fused, it writes
-// as well. It returns the summed loss, but for the logarithm of d.product.
-func (d *cpu) read(rows []int32, lr float64) (loss float64) {
+// read computes what the rows' step is to write: coefficients or a gradient. Of a model that
+// takes its steps by itself it takes the first n rows' steps whole, as far as nothing stands
+// between their halves, or a guard that the model's loop passes by itself; rest is what it
+// has read and not written. It returns the summed loss, but for the logarithm of d.product.
+func (d *cpu) read(rows []int32, lr float64) (loss float64, n int, rest []int32) {
 	if d.step == nil {
-		return d.model.Grad(d.own.view(), d.batch, &d.g)
+		return d.model.Grad(d.own.view(), d.batch, &d.g), 0, rows
 	}
 	d.length.LR = float32(lr)
-	if !d.fused {
-		loss, p := d.step.Read(d.own.view(), d.set, rows, d.length, d.coef)
-		if d.product *= p; !(p > 0) {
-			return math.NaN()
-		}
-		return loss
+	if d.fused {
+		return d.own.steps(d.step, d.set, rows, d.length), len(rows), nil
 	}
-	return d.own.steps(d.step, d.set, rows, d.length)
+	guard := d.guard
+	if d.sample.open {
+		guard = nil // to look between the halves
+	}
+	n, loss, p := d.own.guarded(d.step, d.set, rows, d.length, d.coef, guard)
+	if d.product *= p; !(p > 0) {
+		loss = math.NaN()
+	}
+	if d.turns != nil && d.turns.Over() {
+		return loss, n, nil
+	}
+	return loss, n, rows[n:min(n+1, len(rows))]
 }
 
 // put writes the step at hand to the weights: when it may, guard.go knows.

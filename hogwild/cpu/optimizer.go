@@ -9,8 +9,8 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// optimizer turns a gradient into a step for the rules that keep state. Plain SGD
-// needs none of this: see cpu.apply.
+// optimizer turns a gradient into a step where that needs state. Plain SGD needs none:
+// see cpu.descend.
 type optimizer struct {
 	kind         config.Optimizer
 	mu           float32 // momentum
@@ -32,7 +32,7 @@ func (o *optimizer) begin() uint64 { return atomic.AddUint64(o.Steps, 1) }
 // reset forgets the steps taken; the slots are the caller's to clear.
 func (o *optimizer) reset() { atomic.StoreUint64(o.Steps, 0) }
 
-// turn makes of g, the gradient of the weights from the from-th on, the step to be
+// update makes of g, the gradient of the weights from the from-th on, the step to be
 // subtracted from them, in place; t is the number of the step.
 //
 //	momentum  v = mu v + g              lr v                    (as torch.optim.SGD)
@@ -40,7 +40,7 @@ func (o *optimizer) reset() { atomic.StoreUint64(o.Steps, 0) }
 //	adam      m, v: moving averages     lr m'/(sqrt(v') + eps)  (Kingma and Ba 2015, algorithm 1)
 //
 // A shared state is read and written here without locks, as the weights are.
-func (o *optimizer) turn(g []float32, from int, lr float64, t uint64) {
+func (o *optimizer) update(g []float32, from int, lr float64, t uint64) {
 	rate := float32(lr)
 	slot := func(i int) []float32 { return o.Slots[i][from : from+len(g)] }
 	switch o.kind {

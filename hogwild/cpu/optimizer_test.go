@@ -72,7 +72,7 @@ func TestOptimizersFollowTheirPapers(t *testing.T) {
 			g := gradientsOf(r, p)
 			lr := 0.1 / (1 + float64(step)/50)
 			turned := append([]float32(nil), g...)
-			o.turn(turned, 0, lr, o.begin())
+			o.update(turned, 0, lr, o.begin())
 			for i := range g {
 				want := references[i].step(float64(g[i]), lr)
 				size := lr // of a step of adagrad and adam, whatever the gradient's
@@ -99,8 +99,8 @@ func TestOptimizerTurnsASlice(t *testing.T) {
 		for step := range uint64(5) {
 			g := gradientsOf(r, p)
 			slice := append([]float32(nil), g[from:to]...)
-			whole.turn(g, 0, 0.1, step+1)
-			part.turn(slice, from, 0.1, step+1)
+			whole.update(g, 0, 0.1, step+1)
+			part.update(slice, from, 0.1, step+1)
 			for i, v := range slice {
 				if v != g[from+i] {
 					t.Fatalf("%s, weight %d: %v alone, %v among all", kind, from+i, v, g[from+i])

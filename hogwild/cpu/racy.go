@@ -129,6 +129,11 @@ func (s *shared) steps(m model.HalfStepper, set *data.Set, rows []int32, step mo
 	return m.Steps(s.w, set, rows, step)
 }
 
+// guarded has a model take steps under a guard, and read the one behind them.
+func (s *shared) guarded(m model.HalfStepper, set *data.Set, rows []int32, step model.Step, coef []float32, g *vec.Guard) (done int, loss, p float64) {
+	return m.Read(s.w, set, rows, step, coef, g)
+}
+
 // write has a model write the step that it has read for the row.
 func (s *shared) write(m model.HalfStepper, set *data.Set, row int32, step model.Step, coef []float32) {
 	if s.atomic {

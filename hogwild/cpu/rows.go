@@ -20,13 +20,13 @@ func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
 		d.x = d.batch.Rows
 		return rows
 	}
-	n := 1
-	if d.fused {
-		n = d.room(min(stride, left))
+	switch {
+	case d.fused:
+		return d.queue[:d.room(min(stride, left))]
+	case d.guard != nil:
+		return d.queue[:min(stride-y.Steps%stride, left)] // one rate, as above
 	}
-	rows := d.queue[:n]
-	d.queue = d.queue[n:]
-	return rows
+	return d.queue[:1]
 }
 
 // take are the n rows at position first of the epoch's order. A chunk without gaps

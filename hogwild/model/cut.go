@@ -181,7 +181,7 @@ func (m *cut) put(p, q []float32, u, v uint32, to, from []float32) {
 func (m *cut) CoefLen() int { return m.d }
 
 // Read sets coef to the signs of the differences.
-func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) (loss, one float64) {
+func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32, _ *vec.Guard) (none int, loss, one float64) {
 	r, sum := rows[0], float32(0)
 	p, q := m.point(w, set.Idx[2*r]), m.point(w, set.Idx[2*r+1])
 	q, coef = q[:len(p)], coef[:len(p)]
@@ -190,7 +190,7 @@ func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []floa
 		coef[c] = sign(apart)
 		sum += max(apart, -apart)
 	}
-	return float64(set.Y[r]) / 2 * float64(sum), 1
+	return 0, float64(set.Y[r]) / 2 * float64(sum), 1
 }
 
 // Write moves both ends, and projects them.

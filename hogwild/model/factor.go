@@ -188,8 +188,9 @@ func (m *factor) rate(s Step) vec.FactorRate {
 // CoefLen: the values that were read are among them.
 func (m *factor) CoefLen() int { return vec.Coefs(m.k) }
 
-func (m *factor) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32) (loss, p float64) {
-	return m.on(w).Read(rows, set.Idx, set.Y, coef), 1
+func (m *factor) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32, g *vec.Guard) (done int, loss, p float64) {
+	done, loss = m.on(w).Guarded(rows, set.Idx, set.Y, coef, m.rate(s), g)
+	return done, loss, 1
 }
 
 func (m *factor) Write(w []float32, set *data.Set, row int32, s Step, coef []float32) {

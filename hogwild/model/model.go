@@ -1,7 +1,13 @@
 // Package model computes losses and gradients on slices: linear models, perceptrons
 // and convolutional networks under five losses, matrix factorization and graph cuts,
-// and whatever a program registers. It
-// does not know that weights are shared, nor how they are updated.
+// and whatever a program registers. It does not know that weights are shared, nor how
+// they are updated.
+//
+// What a model is: model.go, with param.go, loss.go and center.go, for inputs less their means.
+// Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go
+// for single sparse rows; convnet.go, with convshape.go, its stages convstage.go and
+// densestage.go on convlayer.go, and dropout.go; factor.go and cut.go, with touched.go and
+// simplex.go. What they cost: flops.go.
 package model
 
 import (
@@ -11,6 +17,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
 )
 
 // Param is one named tensor of a model's weights. Shape is PyTorch's (a linear
@@ -107,10 +114,12 @@ type HalfStepper interface {
 	// CoefLen is how many coefficients a step has.
 	CoefLen() int
 	// Read is the half that reads: it sets coef to the coefficients of a step on the first of
-	// rows. The loss is loss - log(p), with p from 1/2 to 1: a caller multiplies those of many
-	// steps, and takes one logarithm, as each would take half as long as a step. What
-	// stands behind that row is fetched ahead.
-	Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32) (loss, p float64)
+	// rows. Where the guard g is not nil, and the model's loop knows what to do with it, whole
+	// steps under the guard come first: as many as need not wait, done of them, and coef is that of
+	// the row behind these. The loss is loss - log(p), with p at least 2^-64: a caller
+	// multiplies those of many steps, and takes one logarithm, as each would take half as long
+	// as a step. What stands behind those rows is fetched ahead.
+	Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32, g *vec.Guard) (done int, loss, p float64)
 	// Write is the half that writes: by the coefficients of the row. Regularizers and
 	// projections act on the weights as they are now. Read and Write in turns leave the bits
 	// that Steps leaves.

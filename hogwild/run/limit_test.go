@@ -128,7 +128,7 @@ func limitFile(t *testing.T, name string) string {
 	return path
 }
 
-// limitConfig is the configuration of a job, judged by its loss on all training rows.
+// config is the configuration of a job, judged by its loss on all training rows.
 func (j limitJob) config(t *testing.T) config.Config {
 	t.Helper()
 	c := config.Default()

@@ -11,7 +11,7 @@ func TestLocalSteps(t *testing.T) {
 	loss := func(every string, batch int) float64 {
 		config := quick(t)
 		config.Model, config.Workers, config.MergeEvery, config.Batch = "mlp:32", 2, every, batch
-		config.LR = 0.001 * float64(batch) // well within what two workers bear
+		config.LR = 0.001 * float64(batch) // well within what two workers allow
 		return train(t, config).TestLoss
 	}
 	for _, batch := range []int{1, 16} {

@@ -176,13 +176,20 @@ func holds(m *control.Weights, rank int) bool {
 }
 
 // A worker that is killed while it has locks, or a ticket, stops nobody: those are
-// given back.
+// given back, also those that a model's own loop has taken.
 func TestKilledWithinAnUpdate(t *testing.T) {
-	for _, mode := range []string{"locked", "ordered"} {
-		t.Run(mode, func(t *testing.T) {
+	for _, name := range []string{"locked", "ordered", "locked loop", "ordered loop"} {
+		t.Run(name, func(t *testing.T) {
 			const kills = 4
-			c := quick(t)
+			c, rows := quick(t), 2000
+			mode, _, loop := strings.Cut(name, " ")
 			c.Model, c.Workers, c.Mode, c.Batch, c.LR = "heavy", 3, config.MustMode(mode), 10, 1
+			if loop {
+				c.Data, c.Model, c.Batch, c.LR, c.Epochs = "synth:netflix:0.003", "factor:10", 1, 0.01, 4
+				if rows = 300_596; mode == "locked" {
+					c.Epochs = 40 // a lock is had in a moment
+				}
+			}
 			c.MaxRestarts, c.SaveEvery = 100, "0"
 			r := start(t, c)
 			m := sharedWeights(t, c)
@@ -210,7 +217,7 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 			}
 			got, err := r.wait()
 			// The run may end before the last kill, or before its victim is started again.
-			if err != nil || got.Restarts > n || got.Restarts < max(1, n-1) || got.LostExamples != 0 || got.Examples != 3*2000 {
+			if err != nil || got.Restarts > n || got.Restarts < max(1, n-1) || got.LostExamples != 0 || got.Examples != int64(c.Epochs*rows) {
 				t.Errorf("%d examples, %d lost, %d restarts after %d kills: %v", got.Examples, got.LostExamples, got.Restarts, n, err)
 			}
 		})

@@ -30,7 +30,7 @@ func Open(path string) (*Saved, error) {
 		return nil, err
 	}
 	if _, ok := s.model.(model.Predictor); !ok {
-		return nil, config.Usage("%s: the model %s has no predictions: linear models, perceptrons and convolutional networks have", path, s.name)
+		return nil, config.Usage("%s: the model %s has no predictions: linear models, perceptrons and convolutional networks have, and a program's own with a method Predict", path, s.name)
 	}
 	return s, nil
 }

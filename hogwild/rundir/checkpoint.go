@@ -31,7 +31,7 @@ import (
 )
 
 // The files of a run folder. The first three are replaced atomically: whoever reads one
-// finds the old or the new, never half of either. Beside them are TensorBoard's: see events.
+// finds the old or the new, never half of either. Beside them are TensorBoard's: see events.go.
 const (
 	WeightsFile  = "weights.safetensors"  // the weights alone, as PyTorch names and shapes them
 	SnapshotFile = "snapshot.safetensors" // all that is needed to go on
@@ -267,7 +267,7 @@ func (f *saved) Weights(params []model.Param) ([]float32, error) {
 }
 
 // ReadSnapshot reads the snapshot of a run folder, all but the weights, which need
-// the model: see load.
+// the model: see Load.
 func ReadSnapshot(dir string) (*saved, error) {
 	path := filepath.Join(dir, SnapshotFile)
 	if _, err := os.Stat(path); err != nil {

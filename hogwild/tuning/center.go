@@ -47,7 +47,7 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 
 // biasStep is the step of the bias. Where rows are sparse and short (words of
 // a text, scaled to length 1), the bias's column of ones is by far the longest
-// direction, and it alone would decide how many steps in flight are borne.
+// direction, and it alone would decide how many steps may be in flight.
 func biasStep(c *config.Config, f Facts) float64 {
 	if step, err := strconv.ParseFloat(c.BiasStep, 64); err == nil {
 		return step

@@ -9,8 +9,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// Header is what the user should know before the run: whether the steps in flight are
-// borne, and what centring has done for it.
+// Header is what the user should know before the run: whether the steps in flight are within
+// the limit, and what centring has done for it.
 func (j *Job) Header() (lines []string) {
 	if j.Tuning.Center {
 		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", j.Raw, j.Lambda))
@@ -66,12 +66,21 @@ func (j *Job) Changes() (lines []string) {
 		if j.Tuning.LR == j.MaxLR {
 			why = fmt.Sprintf("a step of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
 		}
-		lines = append(lines, fmt.Sprintf("lr %.3g -> %.2g: %s", j.Config.LR, j.Tuning.LR, why))
+		lines = append(lines, fmt.Sprintf("lr %.3g -> %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why))
 	}
 	if j.Tuning.Momentum != j.Config.Momentum {
 		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Config.Momentum, j.Tuning.Momentum, j.Tuning.InFlight))
 	}
 	return lines
+}
+
+// lowered is the smaller rate to, in two digits, or as many as tell it from the rate from.
+func lowered(from, to float64) string {
+	for digits := 2; ; digits++ {
+		if text := fmt.Sprintf("%.*g", digits, to); text != fmt.Sprintf("%.*g", digits, from) || to >= from {
+			return text
+		}
+	}
 }
 
 // about is a number of steps, rounded.

@@ -51,7 +51,7 @@ func told(c *config.Config, auto int) int {
 	return auto
 }
 
-// within is a period that the learning rate bears: see Tuning.MaxLocalSteps.
+// within is a period that the learning rate allows: see Tuning.MaxLocalSteps.
 func within(every, hold int) int {
 	if hold > 0 {
 		return min(every, hold)
@@ -64,7 +64,7 @@ func within(every, hold int) int {
 // a copy every cache line of them would travel at every step.
 //
 // The differences of all workers are added up, so that local steps are as if made in flight
-// together. Two workers bear it: on MNIST at batch 64, rate 0.1, and at batch 1, rate 0.005,
+// together. Two workers lose nothing by it: on MNIST at batch 64, rate 0.1, and at batch 1, rate 0.005,
 // accuracies are the same with 1, 16 and 128 local steps. With eight, perceptrons diverge at 16
 // (simulated with exact delays), so that beyond two workers they are trained in place unless
 // told otherwise. Centred ones are never trained in place by several workers (model.Centered):

@@ -45,7 +45,7 @@ func TestDensePeriod(t *testing.T) {
 	}
 }
 
-// TestSparsePeriod: of a9a's and imdb's size and larger ones, by what the learning rate bears.
+// TestSparsePeriod: of a9a's and imdb's size and larger ones, by what the learning rate allows.
 func TestSparsePeriod(t *testing.T) {
 	for _, c := range []struct {
 		what                string

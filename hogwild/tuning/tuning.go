@@ -4,7 +4,7 @@
 //
 //	tuning.go     Choose
 //	explain.go    what is said of it
-//	limit.go      how many steps may be in flight
+//	limit.go      how many steps may be in flight, and where the learning rate is capped
 //	merge.go      how many local steps there are between two merges
 //	inflight.go   how many steps are in flight, and of how many examples
 //	measure.go    Measure

@@ -170,6 +170,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestLowered: a rate that was lowered never looks like the one that was asked for.
+func TestLowered(t *testing.T) {
+	for _, c := range []struct {
+		from, to float64
+		want     string
+	}{{1, .0123, "0.012"}, {4, 3.968, "3.97"}, {.3, .29999, "0.29999"}, {2e-7, 1.04e-7, "1e-07"}} {
+		if got := lowered(c.from, c.to); got != c.want {
+			t.Errorf("%g -> %s, want %s", c.from, got, c.want)
+		}
+	}
+}
+
 func tuningOf(t *testing.T, c config.Config) Tuning {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})

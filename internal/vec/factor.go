@@ -50,7 +50,8 @@ type FactorRate struct{ Keep, Rate float32 }
 func (f *Factors) Steps(rows []int32, idx []uint32, y []float32, s FactorRate) (sum float64) {
 	f.check(idx, y)
 	if len(rows) > 0 && !f.plain() {
-		return f.stepsFast(rows, idx, y, s, both, nil)
+		_, sum = f.stepsFast(rows, idx, y, s, both, nil, nil)
+		return sum
 	}
 	for _, r := range rows {
 		u, v := idx[2*r], idx[2*r+1]
@@ -71,7 +72,8 @@ func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32) float64 {
 	f.check(idx, y)
 	coef = coef[:Coefs(f.K)]
 	if !f.plain() {
-		return f.stepsFast(rows[:1], idx, y, FactorRate{}, reads, &coef[0])
+		_, sum := f.stepsFast(rows[:1], idx, y, FactorRate{}, reads, &coef[0], nil)
+		return sum
 	}
 	u, v := idx[2*rows[0]], idx[2*rows[0]+1]
 	e := f.At(u, v) - y[rows[0]]
@@ -81,6 +83,17 @@ func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32) float64 {
 	return float64(e) * float64(e)
 }
 
+// Guarded takes steps on rows, each under the guard, until that lets it no further: so many, and
+// of the one behind these the half that reads.
+func (f *Factors) Guarded(rows []int32, idx []uint32, y, coef []float32, s FactorRate, g *Guard) (done int, sum float64) {
+	if f.plain() || !f.guards(g) {
+		return 0, f.Read(rows, idx, y, coef)
+	}
+	f.check(idx, y)
+	coef = coef[:Coefs(f.K)]
+	return f.stepsFast(rows, idx, y, s, g.kind, &coef[0], g)
+}
+
 // Write is the half of a step on the entry of a row that writes: what Keep leaves of the
 // factors as they are, and Rate times the others as they were read.
 func (f *Factors) Write(row int32, idx []uint32, y, coef []float32, s FactorRate) {
@@ -88,7 +101,7 @@ func (f *Factors) Write(row int32, idx []uint32, y, coef []float32, s FactorRate
 	coef = coef[:Coefs(f.K)]
 	if !f.plain() {
 		f.one[0] = row
-		f.stepsFast(f.one[:], idx, y, s, writes, &coef[0])
+		f.stepsFast(f.one[:], idx, y, s, writes, &coef[0], nil)
 		return
 	}
 	f.step(idx[2*row], idx[2*row+1], coef[0], coef[1:1+f.K], coef[1+f.K:], s)

@@ -4,83 +4,83 @@
 
 #include "textflag.h"
 
-// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
-// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x1(SB), NOSPLIT, $0-128
-	MOVQ         rows+0(FP), AX
-	MOVQ         idx+24(FP), CX
-	MOVQ         y+32(FP), DX
-	MOVQ         entries+40(FP), BX
-	MOVQ         w+48(FP), SI
-	MOVQ         nodes+56(FP), DI
-	MOVQ         k+72(FP), R8
-	SHLQ         $0x02, R8
+// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x1(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
 	VMOVSS       mean+84(FP), X0
 	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R9, R9
-	MOVL         mask+80(FP), R10
-	KMOVW        R10, K1
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
 	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R9, n+8(FP)
+	CMPQ       R10, n+8(FP)
 	JGE        done
-	LEAQ       64(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        near
-	PREFETCHT0 (CX)(R10*8)
-	PREFETCHT0 (DX)(R10*4)
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
 
 near:
-	LEAQ       12(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        fetched
-	MOVL       (CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 -4(R11)(R8*1)
-	MOVL       4(CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 -4(R12)(R9*1)
 
 fetched:
-	MOVL   (AX)(R9*4), R10
-	CMPQ   R10, BX
-	JAE    done
-	MOVL   (CX)(R10*8), R11
-	MOVL   4(CX)(R10*8), R12
-	CMPQ   R11, DI
-	JAE    done
-	CMPQ   R12, DI
-	JAE    done
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
 	CMPQ   half+96(FP), $0x02
 	JEQ    resume
-	VSUBSS (DX)(R10*4), X0, X2
-	MOVQ   bias+64(FP), R13
-	TESTQ  R13, R13
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
 	JZ     plain
-	VADDSS (R13)(R11*4), X2, X2
-	VADDSS (R13)(R12*4), X2, X2
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
 
 plain:
-	MOVQ          R11, R10
-	IMULQ         R8, R10
-	ADDQ          SI, R10
-	MOVQ          R12, R13
-	IMULQ         R8, R13
-	ADDQ          SI, R13
-	VMOVUPS.Z     (R10), K1, Z6
-	VMOVUPS.Z     (R13), K1, Z7
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS.Z     (R11), K1, Z6
+	VMOVUPS.Z     (R14), K1, Z7
 	VMULPS        Z6, Z7, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y8
 	VADDPS        Y8, Y5, Y5
@@ -92,166 +92,402 @@ plain:
 	VADDSS        X5, X8, X8
 	VADDSS        X8, X2, X2
 	CMPQ          half+96(FP), $0x00
-	JNE           pause
+	JNE           between
 	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), R14
-	TESTQ         R14, R14
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
 	JZ            nowUnbiased
-	VADDSS        (R14)(R11*4), X5, X8
-	VMOVSS        X8, (R14)(R11*4)
-	VADDSS        (R14)(R12*4), X5, X8
-	VMOVSS        X8, (R14)(R12*4)
+	VADDSS        (AX)(R12*4), X5, X8
+	VMOVSS        X8, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X8
+	VMOVSS        X8, (AX)(R13*4)
 
 nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z8
 	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R10)
+	VMOVUPS      Z8, K1, (R11)
 	VMULPS       Z4, Z7, Z8
 	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R13)
+	VMOVUPS      Z8, K1, (R14)
 
 add:
 	VCVTSS2SD   X2, X2, X2
 	VFMADD231SD X2, X2, X3
 
 entry:
-	INCQ R9
+	INCQ R10
 	JMP  loop
 
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X8
+	VMOVSS X8, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X8
+	VMOVSS X8, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS.Z    (R11), K1, Z8
+	VMOVUPS.Z    (R14), K1, Z9
+	VMULPS       Z4, Z8, Z8
+	VFMADD231PS  Z5, Z7, Z8
+	VMOVUPS      Z8, K1, (R11)
+	VMULPS       Z4, Z9, Z8
+	VFMADD231PS  Z5, Z6, Z8
+	VMOVUPS      Z8, K1, (R14)
+	MOVL         $0x00000000, (R13)
+	MOVL         $0x00000000, (R12)
+	JMP          add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X8
+	VMOVSS X8, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X8
+	VMOVSS X8, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS.Z    (R11), K1, Z8
+	VMOVUPS.Z    (R14), K1, Z9
+	VMULPS       Z4, Z8, Z8
+	VFMADD231PS  Z5, Z7, Z8
+	VMOVUPS      Z8, K1, (R11)
+	VMULPS       Z4, Z9, Z8
+	VFMADD231PS  Z5, Z6, Z8
+	VMOVUPS      Z8, K1, (R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X8
+	VMOVSS X8, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X8
+	VMOVSS X8, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z8
+	VFMADD231PS  Z5, Z7, Z8
+	VMOVUPS      Z8, 64(R15)
+	VMOVUPS      Z7, 128(R15)
+	VMULPS       Z4, Z7, Z8
+	VFMADD231PS  Z5, Z6, Z8
+	VMOVUPS      Z8, 192(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     64(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 64(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   64(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     128(R15)(R12*1), AX
+	MOVQ     192(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 128(R15)(R12*1), AX
+	MOVL 192(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   192(R15)(R12*1), X6
+	VSUBSS   128(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
 pause:
-	MOVQ    coef+104(FP), R10
-	VMOVSS  X2, (R10)
-	MOVQ    coef+104(FP), R10
-	ADDQ    $0x04, R10
-	LEAQ    (R10)(R8*1), R11
-	VMOVUPS Z6, K1, (R10)
-	VMOVUPS Z7, K1, (R11)
-	JMP     add
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, K1, (AX)
+	VMOVUPS     Z7, K1, (CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
 
 resume:
-	MOVQ   R11, R10
-	IMULQ  R8, R10
-	ADDQ   SI, R10
-	MOVQ   R12, R13
-	IMULQ  R8, R13
-	ADDQ   SI, R13
-	MOVQ   coef+104(FP), R14
-	VMOVSS (R14), X2
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
 	VMULSS X1, X2, X5
-	MOVQ   bias+64(FP), R14
-	TESTQ  R14, R14
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (R14)(R11*4), X5, X2
-	VMOVSS X2, (R14)(R11*4)
-	VADDSS (R14)(R12*4), X5, X2
-	VMOVSS X2, (R14)(R12*4)
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
 
 lateUnbiased:
 	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R11
-	ADDQ         $0x04, R11
-	LEAQ         (R11)(R8*1), R12
-	VMOVUPS.Z    (R10), K1, Z8
-	VMOVUPS.Z    (R13), K1, Z2
-	VMOVUPS.Z    (R11), K1, Z6
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS.Z    (R11), K1, Z8
+	VMOVUPS.Z    (R14), K1, Z2
+	VMOVUPS.Z    (AX), K1, Z6
 	VMOVUPS.Z    (R12), K1, Z7
 	VMULPS       Z4, Z8, Z8
 	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R10)
+	VMOVUPS      Z8, K1, (R11)
 	VMULPS       Z4, Z2, Z8
 	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R13)
+	VMOVUPS      Z8, K1, (R14)
 	JMP          entry
 
+outside:
+	NOTQ R10
+
 done:
-	MOVQ  R9, done+112(FP)
-	MOVSD X3, loss+120(FP)
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
-// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x2(SB), NOSPLIT, $0-128
-	MOVQ         rows+0(FP), AX
-	MOVQ         idx+24(FP), CX
-	MOVQ         y+32(FP), DX
-	MOVQ         entries+40(FP), BX
-	MOVQ         w+48(FP), SI
-	MOVQ         nodes+56(FP), DI
-	MOVQ         k+72(FP), R8
-	SHLQ         $0x02, R8
+// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x2(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
 	VMOVSS       mean+84(FP), X0
 	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R9, R9
-	MOVL         mask+80(FP), R10
-	KMOVW        R10, K1
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
 	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R9, n+8(FP)
+	CMPQ       R10, n+8(FP)
 	JGE        done
-	LEAQ       64(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        near
-	PREFETCHT0 (CX)(R10*8)
-	PREFETCHT0 (DX)(R10*4)
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
 
 near:
-	LEAQ       12(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        fetched
-	MOVL       (CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	PREFETCHT0 -4(R11)(R8*1)
-	MOVL       4(CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 -4(R12)(R9*1)
 
 fetched:
-	MOVL   (AX)(R9*4), R10
-	CMPQ   R10, BX
-	JAE    done
-	MOVL   (CX)(R10*8), R11
-	MOVL   4(CX)(R10*8), R12
-	CMPQ   R11, DI
-	JAE    done
-	CMPQ   R12, DI
-	JAE    done
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
 	CMPQ   half+96(FP), $0x02
 	JEQ    resume
-	VSUBSS (DX)(R10*4), X0, X2
-	MOVQ   bias+64(FP), R13
-	TESTQ  R13, R13
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
 	JZ     plain
-	VADDSS (R13)(R11*4), X2, X2
-	VADDSS (R13)(R12*4), X2, X2
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
 
 plain:
-	MOVQ          R11, R10
-	IMULQ         R8, R10
-	ADDQ          SI, R10
-	MOVQ          R12, R13
-	IMULQ         R8, R13
-	ADDQ          SI, R13
-	VMOVUPS       (R10), Z6
-	VMOVUPS       (R13), Z7
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS.Z     64(R10), K1, Z8
-	VMOVUPS.Z     64(R13), K1, Z9
+	VMOVUPS.Z     64(R11), K1, Z8
+	VMOVUPS.Z     64(R14), K1, Z9
 	VFMADD231PS   Z8, Z9, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y10
 	VADDPS        Y10, Y5, Y5
@@ -263,189 +499,449 @@ plain:
 	VADDSS        X5, X10, X10
 	VADDSS        X10, X2, X2
 	CMPQ          half+96(FP), $0x00
-	JNE           pause
+	JNE           between
 	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), R14
-	TESTQ         R14, R14
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
 	JZ            nowUnbiased
-	VADDSS        (R14)(R11*4), X5, X10
-	VMOVSS        X10, (R14)(R11*4)
-	VADDSS        (R14)(R12*4), X5, X10
-	VMOVSS        X10, (R14)(R12*4)
+	VADDSS        (AX)(R12*4), X5, X10
+	VMOVSS        X10, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X10
+	VMOVSS        X10, (AX)(R13*4)
 
 nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z10
 	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R10)
+	VMOVUPS      Z10, (R11)
 	VMULPS       Z4, Z7, Z10
 	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R13)
+	VMOVUPS      Z10, (R14)
 	VMULPS       Z4, Z8, Z10
 	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, K1, 64(R10)
+	VMOVUPS      Z10, K1, 64(R11)
 	VMULPS       Z4, Z9, Z10
 	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, K1, 64(R13)
+	VMOVUPS      Z10, K1, 64(R14)
 
 add:
 	VCVTSS2SD   X2, X2, X2
 	VFMADD231SD X2, X2, X3
 
 entry:
-	INCQ R9
+	INCQ R10
 	JMP  loop
 
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X10
+	VMOVSS X10, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X10
+	VMOVSS X10, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z10
+	VMOVUPS      (R14), Z11
+	VMULPS       Z4, Z10, Z10
+	VFMADD231PS  Z5, Z7, Z10
+	VMOVUPS      Z10, (R11)
+	VMULPS       Z4, Z11, Z10
+	VFMADD231PS  Z5, Z6, Z10
+	VMOVUPS      Z10, (R14)
+	VMOVUPS.Z    64(R11), K1, Z7
+	VMOVUPS.Z    64(R14), K1, Z6
+	VMULPS       Z4, Z7, Z10
+	VFMADD231PS  Z5, Z9, Z10
+	VMOVUPS      Z10, K1, 64(R11)
+	VMULPS       Z4, Z6, Z10
+	VFMADD231PS  Z5, Z8, Z10
+	VMOVUPS      Z10, K1, 64(R14)
+	MOVL         $0x00000000, (R13)
+	MOVL         $0x00000000, (R12)
+	JMP          add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X10
+	VMOVSS X10, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X10
+	VMOVSS X10, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z10
+	VMOVUPS      (R14), Z11
+	VMULPS       Z4, Z10, Z10
+	VFMADD231PS  Z5, Z7, Z10
+	VMOVUPS      Z10, (R11)
+	VMULPS       Z4, Z11, Z10
+	VFMADD231PS  Z5, Z6, Z10
+	VMOVUPS      Z10, (R14)
+	VMOVUPS.Z    64(R11), K1, Z7
+	VMOVUPS.Z    64(R14), K1, Z6
+	VMULPS       Z4, Z7, Z10
+	VFMADD231PS  Z5, Z9, Z10
+	VMOVUPS      Z10, K1, 64(R11)
+	VMULPS       Z4, Z6, Z10
+	VFMADD231PS  Z5, Z8, Z10
+	VMOVUPS      Z10, K1, 64(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X10
+	VMOVSS X10, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X10
+	VMOVSS X10, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z10
+	VFMADD231PS  Z5, Z7, Z10
+	VMOVUPS      Z10, 128(R15)
+	VMOVUPS      Z7, 256(R15)
+	VMULPS       Z4, Z7, Z10
+	VFMADD231PS  Z5, Z6, Z10
+	VMOVUPS      Z10, 384(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z10
+	VFMADD231PS  Z5, Z9, Z10
+	VMOVUPS      Z10, 192(R15)
+	VMOVUPS      Z9, 320(R15)
+	VMULPS       Z4, Z9, Z10
+	VFMADD231PS  Z5, Z8, Z10
+	VMOVUPS      Z10, 448(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     128(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 128(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   128(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     256(R15)(R12*1), AX
+	MOVQ     384(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 256(R15)(R12*1), AX
+	MOVL 384(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   384(R15)(R12*1), X6
+	VSUBSS   256(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
 pause:
-	MOVQ    coef+104(FP), R10
-	VMOVSS  X2, (R10)
-	MOVQ    coef+104(FP), R10
-	ADDQ    $0x04, R10
-	LEAQ    (R10)(R8*1), R11
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, (R11)
-	VMOVUPS Z8, K1, 64(R10)
-	VMOVUPS Z9, K1, 64(R11)
-	JMP     add
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, K1, 64(AX)
+	VMOVUPS     Z9, K1, 64(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
 
 resume:
-	MOVQ   R11, R10
-	IMULQ  R8, R10
-	ADDQ   SI, R10
-	MOVQ   R12, R13
-	IMULQ  R8, R13
-	ADDQ   SI, R13
-	MOVQ   coef+104(FP), R14
-	VMOVSS (R14), X2
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
 	VMULSS X1, X2, X5
-	MOVQ   bias+64(FP), R14
-	TESTQ  R14, R14
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (R14)(R11*4), X5, X2
-	VMOVSS X2, (R14)(R11*4)
-	VADDSS (R14)(R12*4), X5, X2
-	VMOVSS X2, (R14)(R12*4)
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
 
 lateUnbiased:
 	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R11
-	ADDQ         $0x04, R11
-	LEAQ         (R11)(R8*1), R12
-	VMOVUPS      (R10), Z8
-	VMOVUPS      (R13), Z2
-	VMOVUPS      (R11), Z6
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
 	VMOVUPS      (R12), Z7
 	VMULPS       Z4, Z8, Z10
 	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R10)
+	VMOVUPS      Z10, (R11)
 	VMULPS       Z4, Z2, Z10
 	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R13)
-	VMOVUPS.Z    64(R10), K1, Z8
-	VMOVUPS.Z    64(R13), K1, Z2
-	VMOVUPS.Z    64(R11), K1, Z6
+	VMOVUPS      Z10, (R14)
+	VMOVUPS.Z    64(R11), K1, Z8
+	VMOVUPS.Z    64(R14), K1, Z2
+	VMOVUPS.Z    64(AX), K1, Z6
 	VMOVUPS.Z    64(R12), K1, Z7
 	VMULPS       Z4, Z8, Z10
 	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, K1, 64(R10)
+	VMOVUPS      Z10, K1, 64(R11)
 	VMULPS       Z4, Z2, Z10
 	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, K1, 64(R13)
+	VMOVUPS      Z10, K1, 64(R14)
 	JMP          entry
 
+outside:
+	NOTQ R10
+
 done:
-	MOVQ  R9, done+112(FP)
-	MOVSD X3, loss+120(FP)
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
-// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x3(SB), NOSPLIT, $0-128
-	MOVQ         rows+0(FP), AX
-	MOVQ         idx+24(FP), CX
-	MOVQ         y+32(FP), DX
-	MOVQ         entries+40(FP), BX
-	MOVQ         w+48(FP), SI
-	MOVQ         nodes+56(FP), DI
-	MOVQ         k+72(FP), R8
-	SHLQ         $0x02, R8
+// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x3(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
 	VMOVSS       mean+84(FP), X0
 	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R9, R9
-	MOVL         mask+80(FP), R10
-	KMOVW        R10, K1
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
 	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R9, n+8(FP)
+	CMPQ       R10, n+8(FP)
 	JGE        done
-	LEAQ       64(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        near
-	PREFETCHT0 (CX)(R10*8)
-	PREFETCHT0 (DX)(R10*4)
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
 
 near:
-	LEAQ       12(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        fetched
-	MOVL       (CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	PREFETCHT0 128(R11)
-	PREFETCHT0 -4(R11)(R8*1)
-	MOVL       4(CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	PREFETCHT0 128(R11)
-	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 -4(R12)(R9*1)
 
 fetched:
-	MOVL   (AX)(R9*4), R10
-	CMPQ   R10, BX
-	JAE    done
-	MOVL   (CX)(R10*8), R11
-	MOVL   4(CX)(R10*8), R12
-	CMPQ   R11, DI
-	JAE    done
-	CMPQ   R12, DI
-	JAE    done
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
 	CMPQ   half+96(FP), $0x02
 	JEQ    resume
-	VSUBSS (DX)(R10*4), X0, X2
-	MOVQ   bias+64(FP), R13
-	TESTQ  R13, R13
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
 	JZ     plain
-	VADDSS (R13)(R11*4), X2, X2
-	VADDSS (R13)(R12*4), X2, X2
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
 
 plain:
-	MOVQ          R11, R10
-	IMULQ         R8, R10
-	ADDQ          SI, R10
-	MOVQ          R12, R13
-	IMULQ         R8, R13
-	ADDQ          SI, R13
-	VMOVUPS       (R10), Z6
-	VMOVUPS       (R13), Z7
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R10), Z8
-	VMOVUPS       64(R13), Z9
+	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R14), Z9
 	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS.Z     128(R10), K1, Z10
-	VMOVUPS.Z     128(R13), K1, Z11
+	VMOVUPS.Z     128(R11), K1, Z10
+	VMOVUPS.Z     128(R14), K1, Z11
 	VFMADD231PS   Z10, Z11, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y12
 	VADDPS        Y12, Y5, Y5
@@ -457,212 +953,496 @@ plain:
 	VADDSS        X5, X12, X12
 	VADDSS        X12, X2, X2
 	CMPQ          half+96(FP), $0x00
-	JNE           pause
+	JNE           between
 	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), R14
-	TESTQ         R14, R14
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
 	JZ            nowUnbiased
-	VADDSS        (R14)(R11*4), X5, X12
-	VMOVSS        X12, (R14)(R11*4)
-	VADDSS        (R14)(R12*4), X5, X12
-	VMOVSS        X12, (R14)(R12*4)
+	VADDSS        (AX)(R12*4), X5, X12
+	VMOVSS        X12, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X12
+	VMOVSS        X12, (AX)(R13*4)
 
 nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z12
 	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R10)
+	VMOVUPS      Z12, (R11)
 	VMULPS       Z4, Z7, Z12
 	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R13)
+	VMOVUPS      Z12, (R14)
 	VMULPS       Z4, Z8, Z12
 	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 64(R10)
+	VMOVUPS      Z12, 64(R11)
 	VMULPS       Z4, Z9, Z12
 	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 64(R13)
+	VMOVUPS      Z12, 64(R14)
 	VMULPS       Z4, Z10, Z12
 	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, K1, 128(R10)
+	VMOVUPS      Z12, K1, 128(R11)
 	VMULPS       Z4, Z11, Z12
 	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, K1, 128(R13)
+	VMOVUPS      Z12, K1, 128(R14)
 
 add:
 	VCVTSS2SD   X2, X2, X2
 	VFMADD231SD X2, X2, X3
 
 entry:
-	INCQ R9
+	INCQ R10
 	JMP  loop
 
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X12
+	VMOVSS X12, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X12
+	VMOVSS X12, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z12
+	VMOVUPS      (R14), Z13
+	VMULPS       Z4, Z12, Z12
+	VFMADD231PS  Z5, Z7, Z12
+	VMOVUPS      Z12, (R11)
+	VMULPS       Z4, Z13, Z12
+	VFMADD231PS  Z5, Z6, Z12
+	VMOVUPS      Z12, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z12
+	VFMADD231PS  Z5, Z9, Z12
+	VMOVUPS      Z12, 64(R11)
+	VMULPS       Z4, Z6, Z12
+	VFMADD231PS  Z5, Z8, Z12
+	VMOVUPS      Z12, 64(R14)
+	VMOVUPS.Z    128(R11), K1, Z7
+	VMOVUPS.Z    128(R14), K1, Z6
+	VMULPS       Z4, Z7, Z12
+	VFMADD231PS  Z5, Z11, Z12
+	VMOVUPS      Z12, K1, 128(R11)
+	VMULPS       Z4, Z6, Z12
+	VFMADD231PS  Z5, Z10, Z12
+	VMOVUPS      Z12, K1, 128(R14)
+	MOVL         $0x00000000, (R13)
+	MOVL         $0x00000000, (R12)
+	JMP          add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X12
+	VMOVSS X12, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X12
+	VMOVSS X12, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z12
+	VMOVUPS      (R14), Z13
+	VMULPS       Z4, Z12, Z12
+	VFMADD231PS  Z5, Z7, Z12
+	VMOVUPS      Z12, (R11)
+	VMULPS       Z4, Z13, Z12
+	VFMADD231PS  Z5, Z6, Z12
+	VMOVUPS      Z12, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z12
+	VFMADD231PS  Z5, Z9, Z12
+	VMOVUPS      Z12, 64(R11)
+	VMULPS       Z4, Z6, Z12
+	VFMADD231PS  Z5, Z8, Z12
+	VMOVUPS      Z12, 64(R14)
+	VMOVUPS.Z    128(R11), K1, Z7
+	VMOVUPS.Z    128(R14), K1, Z6
+	VMULPS       Z4, Z7, Z12
+	VFMADD231PS  Z5, Z11, Z12
+	VMOVUPS      Z12, K1, 128(R11)
+	VMULPS       Z4, Z6, Z12
+	VFMADD231PS  Z5, Z10, Z12
+	VMOVUPS      Z12, K1, 128(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X12
+	VMOVSS X12, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X12
+	VMOVSS X12, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z12
+	VFMADD231PS  Z5, Z7, Z12
+	VMOVUPS      Z12, 192(R15)
+	VMOVUPS      Z7, 384(R15)
+	VMULPS       Z4, Z7, Z12
+	VFMADD231PS  Z5, Z6, Z12
+	VMOVUPS      Z12, 576(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z12
+	VFMADD231PS  Z5, Z9, Z12
+	VMOVUPS      Z12, 256(R15)
+	VMOVUPS      Z9, 448(R15)
+	VMULPS       Z4, Z9, Z12
+	VFMADD231PS  Z5, Z8, Z12
+	VMOVUPS      Z12, 640(R15)
+	VMOVUPS      Z10, 128(R15)
+	VMULPS       Z4, Z10, Z12
+	VFMADD231PS  Z5, Z11, Z12
+	VMOVUPS      Z12, 320(R15)
+	VMOVUPS      Z11, 512(R15)
+	VMULPS       Z4, Z11, Z12
+	VFMADD231PS  Z5, Z10, Z12
+	VMOVUPS      Z12, 704(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     192(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 192(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   192(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     384(R15)(R12*1), AX
+	MOVQ     576(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 384(R15)(R12*1), AX
+	MOVL 576(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   576(R15)(R12*1), X6
+	VSUBSS   384(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
 pause:
-	MOVQ    coef+104(FP), R10
-	VMOVSS  X2, (R10)
-	MOVQ    coef+104(FP), R10
-	ADDQ    $0x04, R10
-	LEAQ    (R10)(R8*1), R11
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, (R11)
-	VMOVUPS Z8, 64(R10)
-	VMOVUPS Z9, 64(R11)
-	VMOVUPS Z10, K1, 128(R10)
-	VMOVUPS Z11, K1, 128(R11)
-	JMP     add
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z10, K1, 128(AX)
+	VMOVUPS     Z11, K1, 128(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
 
 resume:
-	MOVQ   R11, R10
-	IMULQ  R8, R10
-	ADDQ   SI, R10
-	MOVQ   R12, R13
-	IMULQ  R8, R13
-	ADDQ   SI, R13
-	MOVQ   coef+104(FP), R14
-	VMOVSS (R14), X2
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
 	VMULSS X1, X2, X5
-	MOVQ   bias+64(FP), R14
-	TESTQ  R14, R14
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (R14)(R11*4), X5, X2
-	VMOVSS X2, (R14)(R11*4)
-	VADDSS (R14)(R12*4), X5, X2
-	VMOVSS X2, (R14)(R12*4)
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
 
 lateUnbiased:
 	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R11
-	ADDQ         $0x04, R11
-	LEAQ         (R11)(R8*1), R12
-	VMOVUPS      (R10), Z8
-	VMOVUPS      (R13), Z2
-	VMOVUPS      (R11), Z6
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
 	VMOVUPS      (R12), Z7
 	VMULPS       Z4, Z8, Z12
 	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R10)
+	VMOVUPS      Z12, (R11)
 	VMULPS       Z4, Z2, Z12
 	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R13)
-	VMOVUPS      64(R10), Z8
-	VMOVUPS      64(R13), Z2
-	VMOVUPS      64(R11), Z6
+	VMOVUPS      Z12, (R14)
+	VMOVUPS      64(R11), Z8
+	VMOVUPS      64(R14), Z2
+	VMOVUPS      64(AX), Z6
 	VMOVUPS      64(R12), Z7
 	VMULPS       Z4, Z8, Z12
 	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, 64(R10)
+	VMOVUPS      Z12, 64(R11)
 	VMULPS       Z4, Z2, Z12
 	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, 64(R13)
-	VMOVUPS.Z    128(R10), K1, Z8
-	VMOVUPS.Z    128(R13), K1, Z2
-	VMOVUPS.Z    128(R11), K1, Z6
+	VMOVUPS      Z12, 64(R14)
+	VMOVUPS.Z    128(R11), K1, Z8
+	VMOVUPS.Z    128(R14), K1, Z2
+	VMOVUPS.Z    128(AX), K1, Z6
 	VMOVUPS.Z    128(R12), K1, Z7
 	VMULPS       Z4, Z8, Z12
 	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, K1, 128(R10)
+	VMOVUPS      Z12, K1, 128(R11)
 	VMULPS       Z4, Z2, Z12
 	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, K1, 128(R13)
+	VMOVUPS      Z12, K1, 128(R14)
 	JMP          entry
 
+outside:
+	NOTQ R10
+
 done:
-	MOVQ  R9, done+112(FP)
-	MOVSD X3, loss+120(FP)
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
-// Requires: AVX, AVX512F, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x4(SB), NOSPLIT, $0-128
-	MOVQ         rows+0(FP), AX
-	MOVQ         idx+24(FP), CX
-	MOVQ         y+32(FP), DX
-	MOVQ         entries+40(FP), BX
-	MOVQ         w+48(FP), SI
-	MOVQ         nodes+56(FP), DI
-	MOVQ         k+72(FP), R8
-	SHLQ         $0x02, R8
+// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x4(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
 	VMOVSS       mean+84(FP), X0
 	VMOVSS       rate+92(FP), X1
 	VXORPD       X3, X3, X3
-	XORQ         R9, R9
-	MOVL         mask+80(FP), R10
-	KMOVW        R10, K1
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
 	VBROADCASTSS keep+88(FP), Z4
 
 loop:
-	CMPQ       R9, n+8(FP)
+	CMPQ       R10, n+8(FP)
 	JGE        done
-	LEAQ       64(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        near
-	PREFETCHT0 (CX)(R10*8)
-	PREFETCHT0 (DX)(R10*4)
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
 
 near:
-	LEAQ       12(R9), R10
-	CMPQ       R10, known+16(FP)
-	CMOVQGE    R9, R10
-	MOVL       (AX)(R10*4), R10
-	CMPQ       R10, BX
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
 	JAE        fetched
-	MOVL       (CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	PREFETCHT0 128(R11)
-	PREFETCHT0 192(R11)
-	PREFETCHT0 -4(R11)(R8*1)
-	MOVL       4(CX)(R10*8), R11
-	IMULQ      R8, R11
-	ADDQ       SI, R11
-	PREFETCHT0 (R11)
-	PREFETCHT0 64(R11)
-	PREFETCHT0 128(R11)
-	PREFETCHT0 192(R11)
-	PREFETCHT0 -4(R11)(R8*1)
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 -4(R12)(R9*1)
 
 fetched:
-	MOVL   (AX)(R9*4), R10
-	CMPQ   R10, BX
-	JAE    done
-	MOVL   (CX)(R10*8), R11
-	MOVL   4(CX)(R10*8), R12
-	CMPQ   R11, DI
-	JAE    done
-	CMPQ   R12, DI
-	JAE    done
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
 	CMPQ   half+96(FP), $0x02
 	JEQ    resume
-	VSUBSS (DX)(R10*4), X0, X2
-	MOVQ   bias+64(FP), R13
-	TESTQ  R13, R13
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
 	JZ     plain
-	VADDSS (R13)(R11*4), X2, X2
-	VADDSS (R13)(R12*4), X2, X2
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
 
 plain:
-	MOVQ          R11, R10
-	IMULQ         R8, R10
-	ADDQ          SI, R10
-	MOVQ          R12, R13
-	IMULQ         R8, R13
-	ADDQ          SI, R13
-	VMOVUPS       (R10), Z6
-	VMOVUPS       (R13), Z7
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
 	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R10), Z8
-	VMOVUPS       64(R13), Z9
+	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R14), Z9
 	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R10), Z10
-	VMOVUPS       128(R13), Z11
+	VMOVUPS       128(R11), Z10
+	VMOVUPS       128(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS.Z     192(R10), K1, Z12
-	VMOVUPS.Z     192(R13), K1, Z13
+	VMOVUPS.Z     192(R11), K1, Z12
+	VMOVUPS.Z     192(R14), K1, Z13
 	VFMADD231PS   Z12, Z13, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y14
 	VADDPS        Y14, Y5, Y5
@@ -674,141 +1454,449 @@ plain:
 	VADDSS        X5, X14, X14
 	VADDSS        X14, X2, X2
 	CMPQ          half+96(FP), $0x00
-	JNE           pause
+	JNE           between
 	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), R14
-	TESTQ         R14, R14
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
 	JZ            nowUnbiased
-	VADDSS        (R14)(R11*4), X5, X14
-	VMOVSS        X14, (R14)(R11*4)
-	VADDSS        (R14)(R12*4), X5, X14
-	VMOVSS        X14, (R14)(R12*4)
+	VADDSS        (AX)(R12*4), X5, X14
+	VMOVSS        X14, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X14
+	VMOVSS        X14, (AX)(R13*4)
 
 nowUnbiased:
 	VBROADCASTSS X5, Z5
 	VMULPS       Z4, Z6, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R10)
+	VMOVUPS      Z14, (R11)
 	VMULPS       Z4, Z7, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R13)
+	VMOVUPS      Z14, (R14)
 	VMULPS       Z4, Z8, Z14
 	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 64(R10)
+	VMOVUPS      Z14, 64(R11)
 	VMULPS       Z4, Z9, Z14
 	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 64(R13)
+	VMOVUPS      Z14, 64(R14)
 	VMULPS       Z4, Z10, Z14
 	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 128(R10)
+	VMOVUPS      Z14, 128(R11)
 	VMULPS       Z4, Z11, Z14
 	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 128(R13)
+	VMOVUPS      Z14, 128(R14)
 	VMULPS       Z4, Z12, Z14
 	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, K1, 192(R10)
+	VMOVUPS      Z14, K1, 192(R11)
 	VMULPS       Z4, Z13, Z14
 	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, K1, 192(R13)
+	VMOVUPS      Z14, K1, 192(R14)
 
 add:
 	VCVTSS2SD   X2, X2, X2
 	VFMADD231SD X2, X2, X3
 
 entry:
-	INCQ R9
+	INCQ R10
 	JMP  loop
 
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X14
+	VMOVSS X14, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X14
+	VMOVSS X14, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z14
+	VMOVUPS      (R14), Z15
+	VMULPS       Z4, Z14, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, (R11)
+	VMULPS       Z4, Z15, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z9, Z14
+	VMOVUPS      Z14, 64(R11)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z8, Z14
+	VMOVUPS      Z14, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z11, Z14
+	VMOVUPS      Z14, 128(R11)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z10, Z14
+	VMOVUPS      Z14, 128(R14)
+	VMOVUPS.Z    192(R11), K1, Z7
+	VMOVUPS.Z    192(R14), K1, Z6
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z13, Z14
+	VMOVUPS      Z14, K1, 192(R11)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z12, Z14
+	VMOVUPS      Z14, K1, 192(R14)
+	MOVL         $0x00000000, (R13)
+	MOVL         $0x00000000, (R12)
+	JMP          add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X14
+	VMOVSS X14, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X14
+	VMOVSS X14, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z14
+	VMOVUPS      (R14), Z15
+	VMULPS       Z4, Z14, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, (R11)
+	VMULPS       Z4, Z15, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z9, Z14
+	VMOVUPS      Z14, 64(R11)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z8, Z14
+	VMOVUPS      Z14, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z11, Z14
+	VMOVUPS      Z14, 128(R11)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z10, Z14
+	VMOVUPS      Z14, 128(R14)
+	VMOVUPS.Z    192(R11), K1, Z7
+	VMOVUPS.Z    192(R14), K1, Z6
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z13, Z14
+	VMOVUPS      Z14, K1, 192(R11)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z12, Z14
+	VMOVUPS      Z14, K1, 192(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X14
+	VMOVSS X14, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X14
+	VMOVSS X14, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z14
+	VFMADD231PS  Z5, Z7, Z14
+	VMOVUPS      Z14, 256(R15)
+	VMOVUPS      Z7, 512(R15)
+	VMULPS       Z4, Z7, Z14
+	VFMADD231PS  Z5, Z6, Z14
+	VMOVUPS      Z14, 768(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z14
+	VFMADD231PS  Z5, Z9, Z14
+	VMOVUPS      Z14, 320(R15)
+	VMOVUPS      Z9, 576(R15)
+	VMULPS       Z4, Z9, Z14
+	VFMADD231PS  Z5, Z8, Z14
+	VMOVUPS      Z14, 832(R15)
+	VMOVUPS      Z10, 128(R15)
+	VMULPS       Z4, Z10, Z14
+	VFMADD231PS  Z5, Z11, Z14
+	VMOVUPS      Z14, 384(R15)
+	VMOVUPS      Z11, 640(R15)
+	VMULPS       Z4, Z11, Z14
+	VFMADD231PS  Z5, Z10, Z14
+	VMOVUPS      Z14, 896(R15)
+	VMOVUPS      Z12, 192(R15)
+	VMULPS       Z4, Z12, Z14
+	VFMADD231PS  Z5, Z13, Z14
+	VMOVUPS      Z14, 448(R15)
+	VMOVUPS      Z13, 704(R15)
+	VMULPS       Z4, Z13, Z14
+	VFMADD231PS  Z5, Z12, Z14
+	VMOVUPS      Z14, 960(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     256(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 256(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   256(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     512(R15)(R12*1), AX
+	MOVQ     768(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 512(R15)(R12*1), AX
+	MOVL 768(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   768(R15)(R12*1), X6
+	VSUBSS   512(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
 pause:
-	MOVQ    coef+104(FP), R10
-	VMOVSS  X2, (R10)
-	MOVQ    coef+104(FP), R10
-	ADDQ    $0x04, R10
-	LEAQ    (R10)(R8*1), R11
-	VMOVUPS Z6, (R10)
-	VMOVUPS Z7, (R11)
-	VMOVUPS Z8, 64(R10)
-	VMOVUPS Z9, 64(R11)
-	VMOVUPS Z10, 128(R10)
-	VMOVUPS Z11, 128(R11)
-	VMOVUPS Z12, K1, 192(R10)
-	VMOVUPS Z13, K1, 192(R11)
-	JMP     add
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z10, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z12, K1, 192(AX)
+	VMOVUPS     Z13, K1, 192(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
 
 resume:
-	MOVQ   R11, R10
-	IMULQ  R8, R10
-	ADDQ   SI, R10
-	MOVQ   R12, R13
-	IMULQ  R8, R13
-	ADDQ   SI, R13
-	MOVQ   coef+104(FP), R14
-	VMOVSS (R14), X2
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
 	VMULSS X1, X2, X5
-	MOVQ   bias+64(FP), R14
-	TESTQ  R14, R14
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (R14)(R11*4), X5, X2
-	VMOVSS X2, (R14)(R11*4)
-	VADDSS (R14)(R12*4), X5, X2
-	VMOVSS X2, (R14)(R12*4)
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
 
 lateUnbiased:
 	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R11
-	ADDQ         $0x04, R11
-	LEAQ         (R11)(R8*1), R12
-	VMOVUPS      (R10), Z8
-	VMOVUPS      (R13), Z2
-	VMOVUPS      (R11), Z6
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
 	VMOVUPS      (R12), Z7
 	VMULPS       Z4, Z8, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R10)
+	VMOVUPS      Z14, (R11)
 	VMULPS       Z4, Z2, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R13)
-	VMOVUPS      64(R10), Z8
-	VMOVUPS      64(R13), Z2
-	VMOVUPS      64(R11), Z6
+	VMOVUPS      Z14, (R14)
+	VMOVUPS      64(R11), Z8
+	VMOVUPS      64(R14), Z2
+	VMOVUPS      64(AX), Z6
 	VMOVUPS      64(R12), Z7
 	VMULPS       Z4, Z8, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, 64(R10)
+	VMOVUPS      Z14, 64(R11)
 	VMULPS       Z4, Z2, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, 64(R13)
-	VMOVUPS      128(R10), Z8
-	VMOVUPS      128(R13), Z2
-	VMOVUPS      128(R11), Z6
+	VMOVUPS      Z14, 64(R14)
+	VMOVUPS      128(R11), Z8
+	VMOVUPS      128(R14), Z2
+	VMOVUPS      128(AX), Z6
 	VMOVUPS      128(R12), Z7
 	VMULPS       Z4, Z8, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, 128(R10)
+	VMOVUPS      Z14, 128(R11)
 	VMULPS       Z4, Z2, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, 128(R13)
-	VMOVUPS.Z    192(R10), K1, Z8
-	VMOVUPS.Z    192(R13), K1, Z2
-	VMOVUPS.Z    192(R11), K1, Z6
+	VMOVUPS      Z14, 128(R14)
+	VMOVUPS.Z    192(R11), K1, Z8
+	VMOVUPS.Z    192(R14), K1, Z2
+	VMOVUPS.Z    192(AX), K1, Z6
 	VMOVUPS.Z    192(R12), K1, Z7
 	VMULPS       Z4, Z8, Z14
 	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, K1, 192(R10)
+	VMOVUPS      Z14, K1, 192(R11)
 	VMULPS       Z4, Z2, Z14
 	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, K1, 192(R13)
+	VMOVUPS      Z14, K1, 192(R14)
 	JMP          entry
 
+outside:
+	NOTQ R10
+
 done:
-	MOVQ  R9, done+112(FP)
-	MOVSD X3, loss+120(FP)
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32) (done int, loss float64)
+// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX2(SB), NOSPLIT, $0-128
+TEXT ·factorAVX2(SB), NOSPLIT, $0-160
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -870,13 +1958,13 @@ line1:
 fetched:
 	MOVL   (AX)(R9*4), R10
 	CMPQ   R10, BX
-	JAE    done
+	JAE    outside
 	MOVL   (CX)(R10*8), R11
 	MOVL   4(CX)(R10*8), R12
 	CMPQ   R11, DI
-	JAE    done
+	JAE    outside
 	CMPQ   R12, DI
-	JAE    done
+	JAE    outside
 	CMPQ   half+96(FP), $0x02
 	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
@@ -936,7 +2024,7 @@ dot1:
 	VADDSS    X6, X5, X5
 	VADDSS    X5, X2, X2
 	CMPQ      half+96(FP), $0x00
-	JNE       pause
+	JNE       between
 	VMULSS    X1, X2, X5
 	MOVQ      bias+64(FP), R15
 	TESTQ     R15, R15
@@ -1004,7 +2092,6 @@ update2:
 	ADDQ        $0x04, R15
 
 update1:
-add:
 	VCVTSS2SD   X2, X2, X2
 	VFMADD231SD X2, X2, X3
 
@@ -1012,20 +2099,20 @@ entry:
 	INCQ R9
 	JMP  loop
 
-pause:
-	MOVQ   coef+104(FP), R11
-	VMOVSS X2, (R11)
-	MOVQ   coef+104(FP), R11
-	ADDQ   $0x04, R11
-	LEAQ   (R11)(R8*1), R12
+between:
+	MOVQ   coef+104(FP), AX
+	VMOVSS X2, (AX)
+	MOVQ   coef+104(FP), AX
+	ADDQ   $0x04, AX
+	LEAQ   (AX)(R8*1), CX
 	XORQ   R15, R15
 	JMP    keepTest
 
 keepWhole:
-	VMOVUPS (R10)(R15*1), Y5
-	VMOVUPS (R13)(R15*1), Y6
-	VMOVUPS Y5, (R11)(R15*1)
-	VMOVUPS Y6, (R12)(R15*1)
+	VMOVUPS (R10)(R15*1), Y0
+	VMOVUPS (R13)(R15*1), Y1
+	VMOVUPS Y0, (AX)(R15*1)
+	VMOVUPS Y1, (CX)(R15*1)
 	ADDQ    $0x20, R15
 
 keepTest:
@@ -1033,32 +2120,34 @@ keepTest:
 	JL      keepWhole
 	TESTQ   $0x00000010, R8
 	JZ      keep4
-	VMOVUPS (R10)(R15*1), X5
-	VMOVUPS (R13)(R15*1), X6
-	VMOVUPS X5, (R11)(R15*1)
-	VMOVUPS X6, (R12)(R15*1)
+	VMOVUPS (R10)(R15*1), X0
+	VMOVUPS (R13)(R15*1), X1
+	VMOVUPS X0, (AX)(R15*1)
+	VMOVUPS X1, (CX)(R15*1)
 	ADDQ    $0x10, R15
 
 keep4:
 	TESTQ  $0x00000008, R8
 	JZ     keep2
-	VMOVSD (R10)(R15*1), X5
-	VMOVSD (R13)(R15*1), X6
-	VMOVSD X5, (R11)(R15*1)
-	VMOVSD X6, (R12)(R15*1)
+	VMOVSD (R10)(R15*1), X0
+	VMOVSD (R13)(R15*1), X1
+	VMOVSD X0, (AX)(R15*1)
+	VMOVSD X1, (CX)(R15*1)
 	ADDQ   $0x08, R15
 
 keep2:
 	TESTQ  $0x00000004, R8
 	JZ     keep1
-	VMOVSS (R10)(R15*1), X5
-	VMOVSS (R13)(R15*1), X6
-	VMOVSS X5, (R11)(R15*1)
-	VMOVSS X6, (R12)(R15*1)
+	VMOVSS (R10)(R15*1), X0
+	VMOVSS (R13)(R15*1), X1
+	VMOVSS X0, (AX)(R15*1)
+	VMOVSS X1, (CX)(R15*1)
 	ADDQ   $0x04, R15
 
 keep1:
-	JMP add
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
 
 resume:
 	MOVQ   R11, R10
@@ -1149,8 +2238,11 @@ write2:
 write1:
 	JMP entry
 
+outside:
+	NOTQ R9
+
 done:
-	MOVQ  R9, done+112(FP)
-	MOVSD X3, loss+120(FP)
+	MOVQ  R9, done+144(FP)
+	MOVSD X3, loss+152(FP)
 	VZEROUPPER
 	RET

@@ -6,7 +6,7 @@ package vec
 // the result then sit in registers while their rows of the left operand and the panel go
 // by. The left operand is read where it lies, or as it is gathered, in either direction:
 // X and X' cost the same. All this is for vector instructions: without them the products go
-// row by row, which is their plain twin.
+// row by row, which is their reference.
 
 const (
 	// depth is how much of the inner dimension is taken at once: a panel of 32 columns

@@ -8,7 +8,8 @@ import (
 // A step of SGD on one example is two halves: it reads weights, from which it computes
 // coefficients, and it writes weights with these. Linear and Factors take both halves in one
 // loop, in Steps, or one at a time, in Read and Write: then others may write weights in
-// between, or wait for each other. Steps leaves the same bits as Read and Write in turns.
+// between, or wait for each other. Steps leaves the same bits as Read and Write in turns. Guarded
+// takes both in one loop that keeps the others away by itself, where it need not wait for them.
 
 // half is the part of a step that a loop takes; gen/linear.go numbers them too.
 type half int
@@ -17,6 +18,9 @@ const (
 	both   half = iota
 	reads       // stores the coefficients, and writes nothing
 	writes      // takes the coefficients, and reads nothing but what it writes
+	locked      // both, each step under a guard: see Guard
+	ordered
+	atomically
 )
 
 // fma32 is a*b + c, rounded once, as the assembly has it. In double precision the product

@@ -61,7 +61,7 @@ func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) flo
 	for len(rows) > 0 {
 		n := min(few, len(rows))
 		l.look(rows[:cap(rows)][min(lead, cap(rows)):])
-		sum, product := l.few(w, bias, rows[:n], lr, both, nil)
+		_, sum, product := l.few(w, bias, rows[:n], lr, both, nil, nil)
 		total += float64(sum) - math.Log(float64(product))
 		rows = rows[n:]
 	}
@@ -82,14 +82,28 @@ func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) (
 	if len(ahead) > 2*lead && l.has(ahead[2*lead]) {
 		l.soon[lead] = ahead[2*lead]
 	}
-	return l.few(w, bias, rows[:1], 0, reads, coef)
+	_, sum, p = l.few(w, bias, rows[:1], 0, reads, coef, nil)
+	return sum, p
+}
+
+// Guarded takes steps on up to 64 rows, each under the guard, until that lets it no further: so
+// many, and of the one behind these the half that reads.
+func (l *Linear) Guarded(w []float32, bias *float32, rows []int32, lr float32, coef *float32, g *Guard) (done int, sum, p float32) {
+	if l.plain(len(w)) || !l.guards(g) {
+		sum, p = l.Read(w, bias, rows, coef)
+		return 0, sum, p
+	}
+	rows = rows[:min(few, len(rows)):cap(rows)]
+	l.check(rows, len(w))
+	l.look(rows[:cap(rows)][min(lead, cap(rows)):])
+	return l.few(w, bias, rows, lr, g.kind, coef, g)
 }
 
 // Write is the half of a step on a row that writes.
 func (l *Linear) Write(w []float32, bias *float32, row int32, lr, coef float32) {
 	rows := [1]int32{row}
 	l.check(rows[:], len(w))
-	l.few(w, bias, rows[:], lr, writes, &coef)
+	l.few(w, bias, rows[:], lr, writes, &coef, nil)
 }
 
 // WriteAtomic is Write on the bits of the weights and of the bias, unless that is nil: each
@@ -162,11 +176,12 @@ func (l *Linear) plain(n int) bool {
 }
 
 // few takes up to few steps, or half of one. The loss is sum - log(product).
-func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
+func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
 	if l.plain(len(w)) {
-		return l.fewGo(w, bias, rows, lr, h, coef)
+		sum, product = l.fewGo(w, bias, rows, lr, h, coef)
+		return len(rows), sum, product
 	}
-	return l.fewFast(w, bias, rows, lr, h, coef)
+	return l.fewFast(w, bias, rows, lr, h, coef, g)
 }
 
 func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {

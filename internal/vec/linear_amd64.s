@@ -4,41 +4,41 @@
 
 #include "textflag.h"
 
-// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32) (sum float32, product float32)
+// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, FMA3, MMX+, SSE
-TEXT ·linearSteps(SB), NOSPLIT, $0-120
-	MOVQ   rows+8(FP), AX
-	MOVQ   soon+16(FP), CX
-	MOVQ   n+24(FP), DX
-	MOVQ   ptr+32(FP), BX
-	MOVQ   w+64(FP), SI
-	MOVQ   bias+72(FP), DI
+TEXT ·linearSteps(SB), NOSPLIT, $0-160
+	MOVQ   rows+8(FP), CX
+	MOVQ   soon+16(FP), DX
+	MOVQ   n+24(FP), BX
+	MOVQ   ptr+32(FP), SI
+	MOVQ   w+64(FP), DI
+	MOVQ   bias+72(FP), R8
 	MOVSS  lr+88(FP), X0
 	VXORPS X1, X1, X1
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
-	SUBQ       $0x01, DX
+	SUBQ       $0x01, BX
 	JL         done
-	MOVLQSX    (AX), R11
-	ADDQ       $0x04, AX
-	MOVQ       (BX)(R11*8), R12
-	MOVQ       8(BX)(R11*8), R10
-	SUBQ       R12, R10
-	MOVQ       idx+40(FP), R8
-	LEAQ       (R8)(R12*4), R8
-	MOVQ       val+48(FP), R9
+	MOVLQSX    (CX), AX
+	ADDQ       $0x04, CX
+	MOVQ       (SI)(AX*8), R12
+	MOVQ       8(SI)(AX*8), R11
+	SUBQ       R12, R11
+	MOVQ       idx+40(FP), R9
 	LEAQ       (R9)(R12*4), R9
+	MOVQ       val+48(FP), R10
+	LEAQ       (R10)(R12*4), R10
 	CMPQ       half+96(FP), $0x02
 	JEQ        resume
-	MOVLQSX    64(CX), R12
+	MOVLQSX    64(DX), R12
 	MOVQ       y+56(FP), R13
 	PREFETCHT0 (R13)(R12*4)
-	PREFETCHT0 (BX)(R12*8)
-	MOVLQSX    (CX), R12
-	ADDQ       $0x04, CX
-	MOVQ       (BX)(R12*8), R13
-	MOVQ       8(BX)(R12*8), R12
+	PREFETCHT0 (SI)(R12*8)
+	MOVLQSX    (DX), R12
+	ADDQ       $0x04, DX
+	MOVQ       (SI)(R12*8), R13
+	MOVQ       8(SI)(R12*8), R12
 	SUBQ       R13, R12
 	MOVQ       idx+40(FP), R14
 	MOVQ       val+48(FP), R15
@@ -61,54 +61,54 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(R11*4), X4
+	VMOVSS (R12)(AX*4), X4
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (DI), X3
-	XORQ   R11, R11
-	SUBQ   $0x04, R10
+	VMOVSS (R8), X3
+	XORQ   AX, AX
+	SUBQ   $0x04, R11
 	JL     dotRest
 
 dot4:
-	MOVL        (R8)(R11*4), R12
-	VMOVSS      (R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X3
-	MOVL        4(R8)(R11*4), R12
-	VMOVSS      4(R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X5
-	MOVL        8(R8)(R11*4), R12
-	VMOVSS      8(R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X6
-	MOVL        12(R8)(R11*4), R12
-	VMOVSS      12(R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X7
-	ADDQ        $0x04, R11
-	CMPQ        R11, R10
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X3
+	MOVL        4(R9)(AX*4), R12
+	VMOVSS      4(R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X5
+	MOVL        8(R9)(AX*4), R12
+	VMOVSS      8(R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X6
+	MOVL        12(R9)(AX*4), R12
+	VMOVSS      12(R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X7
+	ADDQ        $0x04, AX
+	CMPQ        AX, R11
 	JLE         dot4
 
 dotRest:
-	ADDQ $0x04, R10
+	ADDQ $0x04, R11
 	JMP  dotTest
 
 dot1:
-	MOVL        (R8)(R11*4), R12
-	VMOVSS      (R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X5
-	INCQ        R11
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X5
+	INCQ        AX
 
 dotTest:
-	CMPQ        R11, R10
+	CMPQ        AX, R11
 	JL          dot1
 	VADDSS      X5, X3, X3
 	VADDSS      X7, X6, X6
 	VADDSS      X6, X3, X3
-	MOVQ        loss+0(FP), R11
-	CMPQ        R11, $0x00000002
+	MOVQ        loss+0(FP), AX
+	CMPQ        AX, $0x00000002
 	JGE         value
 	VADDSS      X4, X4, X4
 	VSUBSS      linear_one<>+0(SB), X4, X4
-	CMPQ        R11, $0x00000001
+	CMPQ        AX, $0x00000001
 	JEQ         hinge
 	VMULSS      X3, X4, X5
 	VMULSS      linear_log2e<>+0(SB), X5, X3
@@ -156,7 +156,7 @@ hinge:
 
 value:
 	VSUBSS      X3, X4, X5
-	CMPQ        R11, $0x00000003
+	CMPQ        AX, $0x00000003
 	JEQ         absolute
 	VADDSS      X5, X5, X3
 	VFMADD231SS X5, X5, X1
@@ -176,71 +176,322 @@ absolute:
 
 step:
 	CMPQ half+96(FP), $0x00
-	JNE  pause
+	JNE  between
 
 write:
 	VMULSS   X0, X3, X3
 	VXORPS   X4, X4, X4
 	VUCOMISS X4, X3
-	JEQ      next
-	XORQ     R11, R11
-	SUBQ     $0x04, R10
+	JEQ      Written
+	XORQ     AX, AX
+	SUBQ     $0x04, R11
 	JL       axpyRest
 
 axpy4:
-	MOVL        (R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X4
-	VFMADD231SS (R9)(R11*4), X3, X4
-	VMOVSS      X4, (SI)(R12*4)
-	MOVL        4(R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X4
-	VFMADD231SS 4(R9)(R11*4), X3, X4
-	VMOVSS      X4, (SI)(R12*4)
-	MOVL        8(R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X4
-	VFMADD231SS 8(R9)(R11*4), X3, X4
-	VMOVSS      X4, (SI)(R12*4)
-	MOVL        12(R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X4
-	VFMADD231SS 12(R9)(R11*4), X3, X4
-	VMOVSS      X4, (SI)(R12*4)
-	ADDQ        $0x04, R11
-	CMPQ        R11, R10
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS (R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	MOVL        4(R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS 4(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	MOVL        8(R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS 8(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	MOVL        12(R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS 12(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	ADDQ        $0x04, AX
+	CMPQ        AX, R11
 	JLE         axpy4
 
 axpyRest:
-	ADDQ $0x04, R10
+	ADDQ $0x04, R11
 	JMP  axpyTest
 
 axpy1:
-	MOVL        (R8)(R11*4), R12
-	VMOVSS      (SI)(R12*4), X4
-	VFMADD231SS (R9)(R11*4), X3, X4
-	VMOVSS      X4, (SI)(R12*4)
-	INCQ        R11
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS (R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	INCQ        AX
 
 axpyTest:
-	CMPQ        R11, R10
+	CMPQ        AX, R11
 	JL          axpy1
 	MOVSS       biasStep+92(FP), X4
-	VMOVSS      (DI), X5
+	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (DI)
-	JMP         next
+	VMOVSS      X5, (R8)
+
+Written:
+	JMP next
+
+between:
+	CMPQ     half+96(FP), $0x05
+	JEQ      swap
+	CMPQ     half+96(FP), $0x03
+	JEQ      lock
+	CMPQ     half+96(FP), $0x04
+	JNE      pause
+	MOVQ     guard+120(FP), AX
+	MOVQ     tickets+128(FP), R12
+	MOVQ     (AX), AX
+	CMPQ     AX, 128(R12)
+	JNE      pause
+	MOVQ     count+136(FP), AX
+	INCQ     (AX)
+	VMULSS   X0, X3, X3
+	VXORPS   X4, X4, X4
+	VUCOMISS X4, X3
+	JEQ      orderedWritten
+	XORQ     AX, AX
+	SUBQ     $0x04, R11
+	JL       orderedaxpyRest
+
+orderedaxpy4:
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS (R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	MOVL        4(R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS 4(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	MOVL        8(R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS 8(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	MOVL        12(R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS 12(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	ADDQ        $0x04, AX
+	CMPQ        AX, R11
+	JLE         orderedaxpy4
+
+orderedaxpyRest:
+	ADDQ $0x04, R11
+	JMP  orderedaxpyTest
+
+orderedaxpy1:
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (DI)(R12*4), X4
+	VFMADD231SS (R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R12*4)
+	INCQ        AX
+
+orderedaxpyTest:
+	CMPQ        AX, R11
+	JL          orderedaxpy1
+	MOVSS       biasStep+92(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+
+orderedWritten:
+	MOVQ     guard+120(FP), R9
+	MOVQ     tickets+128(FP), R10
+	MOVQ     (R9), AX
+	LEAQ     1(AX), R11
+	LOCK
+	CMPXCHGQ R11, 128(R10)
+	TESTQ    BX, BX
+	JZ       next
+	MOVQ     R11, R12
+	ANDQ     8(R9), R12
+	SHLQ     $0x07, R12
+	ADDQ     R10, R12
+	MOVQ     256(R12), AX
+	MOVQ     AX, R13
+	SHRQ     $0x10, R13
+	CMPQ     R13, R11
+	JHI      stop
+	LEAQ     1(R11), R13
+	SHLQ     $0x10, R13
+	ORQ      16(R9), R13
+	LOCK
+	CMPXCHGQ R13, 256(R12)
+	JNE      stop
+	MOVQ     R11, (R9)
+	MOVQ     R11, AX
+	INCQ     R11
+	LOCK
+	CMPXCHGQ R11, (R10)
+	JMP      next
+
+stop:
+	DECQ BX
+	JMP  done
+
+lock:
+	MOVQ     lock+112(FP), R12
+	MOVQ     guard+120(FP), R13
+	MOVL     (R13), R13
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL R13, (R12)
+	JNE      pause
+	MOVQ     count+136(FP), AX
+	INCQ     (AX)
+	VMULSS   X0, X3, X3
+	VXORPS   X4, X4, X4
+	VUCOMISS X4, X3
+	JEQ      lockedWritten
+	XORQ     AX, AX
+	SUBQ     $0x04, R11
+	JL       lockedaxpyRest
+
+lockedaxpy4:
+	MOVL        (R9)(AX*4), R13
+	VMOVSS      (DI)(R13*4), X4
+	VFMADD231SS (R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R13*4)
+	MOVL        4(R9)(AX*4), R13
+	VMOVSS      (DI)(R13*4), X4
+	VFMADD231SS 4(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R13*4)
+	MOVL        8(R9)(AX*4), R13
+	VMOVSS      (DI)(R13*4), X4
+	VFMADD231SS 8(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R13*4)
+	MOVL        12(R9)(AX*4), R13
+	VMOVSS      (DI)(R13*4), X4
+	VFMADD231SS 12(R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R13*4)
+	ADDQ        $0x04, AX
+	CMPQ        AX, R11
+	JLE         lockedaxpy4
+
+lockedaxpyRest:
+	ADDQ $0x04, R11
+	JMP  lockedaxpyTest
+
+lockedaxpy1:
+	MOVL        (R9)(AX*4), R13
+	VMOVSS      (DI)(R13*4), X4
+	VFMADD231SS (R10)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(R13*4)
+	INCQ        AX
+
+lockedaxpyTest:
+	CMPQ        AX, R11
+	JL          lockedaxpy1
+	MOVSS       biasStep+92(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+
+lockedWritten:
+	MOVL $0x00000000, (R12)
+	JMP  next
+
+swap:
+	MOVQ     count+136(FP), AX
+	INCQ     (AX)
+	VMULSS   X0, X3, X3
+	VXORPS   X4, X4, X4
+	VUCOMISS X4, X3
+	JEQ      swappedWritten
+	XORQ     R12, R12
+	SUBQ     $0x04, R11
+	JL       swappedaxpyRest
+
+swappedaxpy4:
+	MOVL (R9)(R12*4), R13
+	MOVL (DI)(R13*4), AX
+
+swap1:
+	VMOVD       AX, X4
+	VFMADD231SS (R10)(R12*4), X3, X4
+	VMOVD       X4, R14
+	LOCK
+	CMPXCHGL    R14, (DI)(R13*4)
+	JNE         swap1
+	MOVL        4(R9)(R12*4), R13
+	MOVL        (DI)(R13*4), AX
+
+swap2:
+	VMOVD       AX, X4
+	VFMADD231SS 4(R10)(R12*4), X3, X4
+	VMOVD       X4, R14
+	LOCK
+	CMPXCHGL    R14, (DI)(R13*4)
+	JNE         swap2
+	MOVL        8(R9)(R12*4), R13
+	MOVL        (DI)(R13*4), AX
+
+swap3:
+	VMOVD       AX, X4
+	VFMADD231SS 8(R10)(R12*4), X3, X4
+	VMOVD       X4, R14
+	LOCK
+	CMPXCHGL    R14, (DI)(R13*4)
+	JNE         swap3
+	MOVL        12(R9)(R12*4), R13
+	MOVL        (DI)(R13*4), AX
+
+swap4:
+	VMOVD       AX, X4
+	VFMADD231SS 12(R10)(R12*4), X3, X4
+	VMOVD       X4, R14
+	LOCK
+	CMPXCHGL    R14, (DI)(R13*4)
+	JNE         swap4
+	ADDQ        $0x04, R12
+	CMPQ        R12, R11
+	JLE         swappedaxpy4
+
+swappedaxpyRest:
+	ADDQ $0x04, R11
+	JMP  swappedaxpyTest
+
+swappedaxpy1:
+	MOVL (R9)(R12*4), R13
+	MOVL (DI)(R13*4), AX
+
+swap5:
+	VMOVD       AX, X4
+	VFMADD231SS (R10)(R12*4), X3, X4
+	VMOVD       X4, R14
+	LOCK
+	CMPXCHGL    R14, (DI)(R13*4)
+	JNE         swap5
+	INCQ        R12
+
+swappedaxpyTest:
+	CMPQ  R12, R11
+	JL    swappedaxpy1
+	MOVSS biasStep+92(FP), X4
+	MOVL  (R8), AX
+
+swap6:
+	VMOVD       AX, X5
+	VFMADD231SS X3, X4, X5
+	VMOVD       X5, R9
+	LOCK
+	CMPXCHGL    R9, (R8)
+	JNE         swap6
+
+swappedWritten:
+	JMP next
 
 resume:
-	MOVQ   coef+104(FP), R11
-	VMOVSS (R11), X3
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X3
 	JMP    write
 
 pause:
-	MOVQ   coef+104(FP), R8
-	VMOVSS X3, (R8)
-	JMP    next
+	MOVQ   coef+104(FP), AX
+	VMOVSS X3, (AX)
 
 done:
-	MOVSS X1, sum+112(FP)
-	MOVSS X2, product+116(FP)
+	MOVSS X1, sum+144(FP)
+	MOVSS X2, product+148(FP)
+	MOVQ  BX, left+152(FP)
 	RET
 
 DATA linear_one<>+0(SB)/4, $(1.0)
@@ -279,41 +530,41 @@ GLOBL linear_exp2_5<>(SB), RODATA|NOPTR, $4
 DATA linear_sign<>+0(SB)/4, $(-0.0)
 GLOBL linear_sign<>(SB), RODATA|NOPTR, $4
 
-// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32) (sum float32, product float32)
+// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, FMA3, MMX+, SSE
-TEXT ·linearDecay(SB), NOSPLIT, $0-120
-	MOVQ   rows+8(FP), AX
-	MOVQ   soon+16(FP), CX
-	MOVQ   n+24(FP), DX
-	MOVQ   ptr+32(FP), BX
-	MOVQ   w+64(FP), SI
-	MOVQ   bias+72(FP), DI
+TEXT ·linearDecay(SB), NOSPLIT, $0-160
+	MOVQ   rows+8(FP), CX
+	MOVQ   soon+16(FP), DX
+	MOVQ   n+24(FP), BX
+	MOVQ   ptr+32(FP), SI
+	MOVQ   w+64(FP), DI
+	MOVQ   bias+72(FP), R8
 	MOVSS  lr+88(FP), X0
 	VXORPS X1, X1, X1
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
-	SUBQ       $0x01, DX
+	SUBQ       $0x01, BX
 	JL         done
-	MOVLQSX    (AX), R11
-	ADDQ       $0x04, AX
-	MOVQ       (BX)(R11*8), R12
-	MOVQ       8(BX)(R11*8), R10
-	SUBQ       R12, R10
-	MOVQ       idx+40(FP), R8
-	LEAQ       (R8)(R12*4), R8
-	MOVQ       val+48(FP), R9
+	MOVLQSX    (CX), AX
+	ADDQ       $0x04, CX
+	MOVQ       (SI)(AX*8), R12
+	MOVQ       8(SI)(AX*8), R11
+	SUBQ       R12, R11
+	MOVQ       idx+40(FP), R9
 	LEAQ       (R9)(R12*4), R9
+	MOVQ       val+48(FP), R10
+	LEAQ       (R10)(R12*4), R10
 	CMPQ       half+96(FP), $0x02
 	JEQ        resume
-	MOVLQSX    64(CX), R12
+	MOVLQSX    64(DX), R12
 	MOVQ       y+56(FP), R13
 	PREFETCHT0 (R13)(R12*4)
-	PREFETCHT0 (BX)(R12*8)
-	MOVLQSX    (CX), R12
-	ADDQ       $0x04, CX
-	MOVQ       (BX)(R12*8), R13
-	MOVQ       8(BX)(R12*8), R12
+	PREFETCHT0 (SI)(R12*8)
+	MOVLQSX    (DX), R12
+	ADDQ       $0x04, DX
+	MOVQ       (SI)(R12*8), R13
+	MOVQ       8(SI)(R12*8), R12
 	SUBQ       R13, R12
 	MOVQ       idx+40(FP), R14
 	MOVQ       val+48(FP), R15
@@ -336,54 +587,54 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(R11*4), X4
+	VMOVSS (R12)(AX*4), X4
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (DI), X3
-	XORQ   R11, R11
-	SUBQ   $0x04, R10
+	VMOVSS (R8), X3
+	XORQ   AX, AX
+	SUBQ   $0x04, R11
 	JL     dotRest
 
 dot4:
-	MOVL        (R8)(R11*4), R12
-	VMOVSS      (R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X3
-	MOVL        4(R8)(R11*4), R12
-	VMOVSS      4(R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X5
-	MOVL        8(R8)(R11*4), R12
-	VMOVSS      8(R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X6
-	MOVL        12(R8)(R11*4), R12
-	VMOVSS      12(R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X7
-	ADDQ        $0x04, R11
-	CMPQ        R11, R10
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X3
+	MOVL        4(R9)(AX*4), R12
+	VMOVSS      4(R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X5
+	MOVL        8(R9)(AX*4), R12
+	VMOVSS      8(R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X6
+	MOVL        12(R9)(AX*4), R12
+	VMOVSS      12(R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X7
+	ADDQ        $0x04, AX
+	CMPQ        AX, R11
 	JLE         dot4
 
 dotRest:
-	ADDQ $0x04, R10
+	ADDQ $0x04, R11
 	JMP  dotTest
 
 dot1:
-	MOVL        (R8)(R11*4), R12
-	VMOVSS      (R9)(R11*4), X8
-	VFMADD231SS (SI)(R12*4), X8, X5
-	INCQ        R11
+	MOVL        (R9)(AX*4), R12
+	VMOVSS      (R10)(AX*4), X8
+	VFMADD231SS (DI)(R12*4), X8, X5
+	INCQ        AX
 
 dotTest:
-	CMPQ        R11, R10
+	CMPQ        AX, R11
 	JL          dot1
 	VADDSS      X5, X3, X3
 	VADDSS      X7, X6, X6
 	VADDSS      X6, X3, X3
-	MOVQ        loss+0(FP), R11
-	CMPQ        R11, $0x00000002
+	MOVQ        loss+0(FP), AX
+	CMPQ        AX, $0x00000002
 	JGE         value
 	VADDSS      X4, X4, X4
 	VSUBSS      linear_one<>+0(SB), X4, X4
-	CMPQ        R11, $0x00000001
+	CMPQ        AX, $0x00000001
 	JEQ         hinge
 	VMULSS      X3, X4, X5
 	VMULSS      linear_log2e<>+0(SB), X5, X3
@@ -431,7 +682,7 @@ hinge:
 
 value:
 	VSUBSS      X3, X4, X5
-	CMPQ        R11, $0x00000003
+	CMPQ        AX, $0x00000003
 	JEQ         absolute
 	VADDSS      X5, X5, X3
 	VFMADD231SS X5, X5, X1
@@ -451,83 +702,368 @@ absolute:
 
 step:
 	CMPQ half+96(FP), $0x00
-	JNE  pause
+	JNE  between
 
 write:
 	VMULSS X0, X3, X3
 	MOVQ   shrink+80(FP), R13
 	VMOVSS linear_one<>+0(SB), X5
-	XORQ   R11, R11
-	SUBQ   $0x04, R10
+	XORQ   AX, AX
+	SUBQ   $0x04, R11
 	JL     axpyRest
 
 axpy4:
-	MOVL         (R8)(R11*4), R12
-	VMOVSS       (SI)(R12*4), X6
+	MOVL         (R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(R11*4), X3, X6
-	VMOVSS       X6, (SI)(R12*4)
-	MOVL         4(R8)(R11*4), R12
-	VMOVSS       (SI)(R12*4), X6
+	VFMADD231SS  (R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	MOVL         4(R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(R11*4), X3, X6
-	VMOVSS       X6, (SI)(R12*4)
-	MOVL         8(R8)(R11*4), R12
-	VMOVSS       (SI)(R12*4), X6
+	VFMADD231SS  4(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	MOVL         8(R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(R11*4), X3, X6
-	VMOVSS       X6, (SI)(R12*4)
-	MOVL         12(R8)(R11*4), R12
-	VMOVSS       (SI)(R12*4), X6
+	VFMADD231SS  8(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	MOVL         12(R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(R11*4), X3, X6
-	VMOVSS       X6, (SI)(R12*4)
-	ADDQ         $0x04, R11
-	CMPQ         R11, R10
+	VFMADD231SS  12(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	ADDQ         $0x04, AX
+	CMPQ         AX, R11
 	JLE          axpy4
 
 axpyRest:
-	ADDQ $0x04, R10
+	ADDQ $0x04, R11
 	JMP  axpyTest
 
 axpy1:
-	MOVL         (R8)(R11*4), R12
-	VMOVSS       (SI)(R12*4), X6
+	MOVL         (R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(R11*4), X3, X6
-	VMOVSS       X6, (SI)(R12*4)
-	INCQ         R11
+	VFMADD231SS  (R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	INCQ         AX
 
 axpyTest:
-	CMPQ        R11, R10
+	CMPQ        AX, R11
 	JL          axpy1
 	MOVSS       biasStep+92(FP), X4
-	VMOVSS      (DI), X5
+	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (DI)
+	VMOVSS      X5, (R8)
+	JMP         next
+
+between:
+	CMPQ   half+96(FP), $0x05
+	JEQ    swap
+	CMPQ   half+96(FP), $0x03
+	JEQ    lock
+	CMPQ   half+96(FP), $0x04
+	JNE    pause
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R12
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R12)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X0, X3, X3
+	MOVQ   shrink+80(FP), R13
+	VMOVSS linear_one<>+0(SB), X5
+	XORQ   AX, AX
+	SUBQ   $0x04, R11
+	JL     orderedaxpyRest
+
+orderedaxpy4:
+	MOVL         (R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	MOVL         4(R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	MOVL         8(R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	MOVL         12(R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	ADDQ         $0x04, AX
+	CMPQ         AX, R11
+	JLE          orderedaxpy4
+
+orderedaxpyRest:
+	ADDQ $0x04, R11
+	JMP  orderedaxpyTest
+
+orderedaxpy1:
+	MOVL         (R9)(AX*4), R12
+	VMOVSS       (DI)(R12*4), X6
+	VMULSS       (R13)(R12*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R12*4)
+	INCQ         AX
+
+orderedaxpyTest:
+	CMPQ        AX, R11
+	JL          orderedaxpy1
+	MOVSS       biasStep+92(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+	MOVQ        guard+120(FP), R9
+	MOVQ        tickets+128(FP), R10
+	MOVQ        (R9), AX
+	LEAQ        1(AX), R11
+	LOCK
+	CMPXCHGQ    R11, 128(R10)
+	TESTQ       BX, BX
+	JZ          next
+	MOVQ        R11, R12
+	ANDQ        8(R9), R12
+	SHLQ        $0x07, R12
+	ADDQ        R10, R12
+	MOVQ        256(R12), AX
+	MOVQ        AX, R13
+	SHRQ        $0x10, R13
+	CMPQ        R13, R11
+	JHI         stop
+	LEAQ        1(R11), R13
+	SHLQ        $0x10, R13
+	ORQ         16(R9), R13
+	LOCK
+	CMPXCHGQ    R13, 256(R12)
+	JNE         stop
+	MOVQ        R11, (R9)
+	MOVQ        R11, AX
+	INCQ        R11
+	LOCK
+	CMPXCHGQ    R11, (R10)
+	JMP         next
+
+stop:
+	DECQ BX
+	JMP  done
+
+lock:
+	MOVQ     lock+112(FP), R12
+	MOVQ     guard+120(FP), R13
+	MOVL     (R13), R13
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL R13, (R12)
+	JNE      pause
+	MOVQ     count+136(FP), AX
+	INCQ     (AX)
+	VMULSS   X0, X3, X3
+	MOVQ     shrink+80(FP), R14
+	VMOVSS   linear_one<>+0(SB), X5
+	XORQ     AX, AX
+	SUBQ     $0x04, R11
+	JL       lockedaxpyRest
+
+lockedaxpy4:
+	MOVL         (R9)(AX*4), R13
+	VMOVSS       (DI)(R13*4), X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R13*4)
+	MOVL         4(R9)(AX*4), R13
+	VMOVSS       (DI)(R13*4), X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R13*4)
+	MOVL         8(R9)(AX*4), R13
+	VMOVSS       (DI)(R13*4), X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R13*4)
+	MOVL         12(R9)(AX*4), R13
+	VMOVSS       (DI)(R13*4), X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R13*4)
+	ADDQ         $0x04, AX
+	CMPQ         AX, R11
+	JLE          lockedaxpy4
+
+lockedaxpyRest:
+	ADDQ $0x04, R11
+	JMP  lockedaxpyTest
+
+lockedaxpy1:
+	MOVL         (R9)(AX*4), R13
+	VMOVSS       (DI)(R13*4), X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R10)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(R13*4)
+	INCQ         AX
+
+lockedaxpyTest:
+	CMPQ        AX, R11
+	JL          lockedaxpy1
+	MOVSS       biasStep+92(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+	MOVL        $0x00000000, (R12)
+	JMP         next
+
+swap:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X0, X3, X3
+	MOVQ   shrink+80(FP), R14
+	VMOVSS linear_one<>+0(SB), X5
+	XORQ   R12, R12
+	SUBQ   $0x04, R11
+	JL     swappedaxpyRest
+
+swappedaxpy4:
+	MOVL (R9)(R12*4), R13
+	MOVL (DI)(R13*4), AX
+
+swap7:
+	VMOVD        AX, X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R10)(R12*4), X3, X6
+	VMOVD        X6, R15
+	LOCK
+	CMPXCHGL     R15, (DI)(R13*4)
+	JNE          swap7
+	MOVL         4(R9)(R12*4), R13
+	MOVL         (DI)(R13*4), AX
+
+swap8:
+	VMOVD        AX, X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R10)(R12*4), X3, X6
+	VMOVD        X6, R15
+	LOCK
+	CMPXCHGL     R15, (DI)(R13*4)
+	JNE          swap8
+	MOVL         8(R9)(R12*4), R13
+	MOVL         (DI)(R13*4), AX
+
+swap9:
+	VMOVD        AX, X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R10)(R12*4), X3, X6
+	VMOVD        X6, R15
+	LOCK
+	CMPXCHGL     R15, (DI)(R13*4)
+	JNE          swap9
+	MOVL         12(R9)(R12*4), R13
+	MOVL         (DI)(R13*4), AX
+
+swap10:
+	VMOVD        AX, X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R10)(R12*4), X3, X6
+	VMOVD        X6, R15
+	LOCK
+	CMPXCHGL     R15, (DI)(R13*4)
+	JNE          swap10
+	ADDQ         $0x04, R12
+	CMPQ         R12, R11
+	JLE          swappedaxpy4
+
+swappedaxpyRest:
+	ADDQ $0x04, R11
+	JMP  swappedaxpyTest
+
+swappedaxpy1:
+	MOVL (R9)(R12*4), R13
+	MOVL (DI)(R13*4), AX
+
+swap11:
+	VMOVD        AX, X6
+	VMULSS       (R14)(R13*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R10)(R12*4), X3, X6
+	VMOVD        X6, R15
+	LOCK
+	CMPXCHGL     R15, (DI)(R13*4)
+	JNE          swap11
+	INCQ         R12
+
+swappedaxpyTest:
+	CMPQ  R12, R11
+	JL    swappedaxpy1
+	MOVSS biasStep+92(FP), X4
+	MOVL  (R8), AX
+
+swap12:
+	VMOVD       AX, X5
+	VFMADD231SS X3, X4, X5
+	VMOVD       X5, R9
+	LOCK
+	CMPXCHGL    R9, (R8)
+	JNE         swap12
 	JMP         next
 
 resume:
-	MOVQ   coef+104(FP), R11
-	VMOVSS (R11), X3
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X3
 	JMP    write
 
 pause:
-	MOVQ   coef+104(FP), R8
-	VMOVSS X3, (R8)
-	JMP    next
+	MOVQ   coef+104(FP), AX
+	VMOVSS X3, (AX)
 
 done:
-	MOVSS X1, sum+112(FP)
-	MOVSS X2, product+116(FP)
+	MOVSS X1, sum+144(FP)
+	MOVSS X2, product+148(FP)
+	MOVQ  BX, left+152(FP)
 	RET

@@ -6,7 +6,7 @@ import (
 )
 
 // Loop is one of the inner loops that have versions in assembly. Each can be switched
-// off, and its twin in plain Go runs then.
+// off, and its reference in plain Go runs then.
 type Loop uint8
 
 // The loops, by the functions that are made of them.

@@ -151,14 +151,24 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 	}
 }
 
-// fewFast: the loops are the same for all levels of AVX.
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
+// fewFast: the loops are the same for all levels of AVX. They are called by their names: through a
+// variable Go's compiler would not see that no argument escapes.
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
+	lock, words, tickets, count := g.parts()
+	var left int
 	if l.Shrink != nil {
-		return linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-			&w[0], bias, &l.Shrink[0], lr, l.BiasStep, int(h), coef)
+		sum, product, left = linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+			&w[0], bias, &l.Shrink[0], lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
+	} else {
+		sum, product, left = linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+			&w[0], bias, nil, lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
 	}
-	return linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-		&w[0], bias, nil, lr, l.BiasStep, int(h), coef)
+	return len(rows) - 1 - left, sum, product
+}
+
+// guards tells whether the loop can take its steps under a guard: of locks under one alone.
+func (l *Linear) guards(g *Guard) bool {
+	return g != nil && (g.kind != locked || 4*uint64(len(g.locks)) == g.words[1])
 }
 
 // factorWidest is the widest row of factors that a loop takes.
@@ -166,7 +176,7 @@ const factorWidest = math.MaxInt
 
 // stepsFast is Factors.Steps, or a half of it. Rows of more than 64 numbers do not fit into the registers of
 // AVX-512.
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32) float64 {
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32, g *Guard) (done int, loss float64) {
 	loop := factorAVX512x1
 	switch {
 	case use[LoopFactor] == AVX2 || f.K > 64:
@@ -183,11 +193,21 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 		bias = &f.Bias[0]
 	}
 	mask := uint32(1)<<((f.K-1)%16+1) - 1
-	n, loss := loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, mask, f.Mean, s.Keep, s.Rate, int(h), coef)
-	if n < len(rows) {
-		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[n], len(y), f.nodes))
+	locks, words, tickets, count := g.parts()
+	if h == atomically {
+		coef = &g.room[0]
 	}
-	return loss
+	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, mask, f.Mean, s.Keep, s.Rate, int(h), coef, locks, words, tickets, count)
+	if done < 0 {
+		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[^done], len(y), f.nodes))
+	}
+	return done, loss
+}
+
+// guards tells whether the loop can take its steps under a guard: the rows of both nodes lie
+// in registers, and nothing else is written.
+func (f *Factors) guards(g *Guard) bool {
+	return g != nil && use[LoopFactor] == AVX512 && f.K <= 64 && f.Bias == nil && g.covers(len(f.W))
 }
 
 func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) {

@@ -33,12 +33,14 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 
 const factorWidest = 0
 
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
 	panic(none)
 }
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32) float64 {
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32, g *Guard) (done int, loss float64) {
 	panic(none)
 }
+func (l *Linear) guards(*Guard) bool                                              { panic(none) }
+func (f *Factors) guards(*Guard) bool                                             { panic(none) }
 func (l *lists) addOuterFast(a float32, d []float32, k int, w []float32)          { panic(none) }
 func sparseGemvFast(idx []uint32, val []float32, end uint32, w, z []float32) int  { panic(none) }
 func sparseGerFast(a float32, idx []uint32, val, d, w []float32)                  { panic(none) }

@@ -11,7 +11,8 @@
 //
 // The files, from batches down to single vectors, and then what runs them:
 //
-//	linear.go factor.go     steps of SGD on single examples; half.go: in two halves
+//	linear.go factor.go     steps of SGD on single examples; half.go: in two halves,
+//	guard.go                  with a guard in between
 //	rows.go                 products of a batch of rows and a matrix, by
 //	dense.go gemm.go          tiles, of dense rows
 //	sparserows.go             bands of the matrix, and

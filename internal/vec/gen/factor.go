@@ -31,7 +31,7 @@ type factorLoop struct {
 // begin opens the loop's function.
 func beginFactor(name string) *factorLoop {
 	TEXT(name, NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
-		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)")
+		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32, half int, coef *float32, locks *uint32, guard, tickets, count *uint64) (done int, loss float64)")
 	Pragma("noescape")
 	l := &factorLoop{
 		rows: arg("rows"), idx: arg("idx"), y: arg("y"), entries: arg("entries"),
@@ -79,13 +79,13 @@ func (l *factorLoop) next(lines func(row Register, end string)) {
 	Label("fetched")
 	MOVL(Mem{Base: l.rows, Index: l.i, Scale: 4}, l.r.As32())
 	CMPQ(l.r, l.entries)
-	JAE(LabelRef("done"))
+	JAE(LabelRef("outside"))
 	MOVL(Mem{Base: l.idx, Index: l.r, Scale: 8}, l.u.As32())
 	MOVL(Mem{Base: l.idx, Index: l.r, Scale: 8, Disp: 4}, l.v.As32())
 	CMPQ(l.u, l.nodes)
-	JAE(LabelRef("done"))
+	JAE(LabelRef("outside"))
 	CMPQ(l.v, l.nodes)
-	JAE(LabelRef("done"))
+	JAE(LabelRef("outside"))
 
 	CMPQ(l.half, Imm(writes))
 	JEQ(LabelRef("resume"))
@@ -116,11 +116,12 @@ func foldQuarter(x, t VecVirtual) {
 	VADDSS(t.AsX(), x.AsX(), x.AsX())
 }
 
-// add adds the product of the rows to miss, where a half-step that reads ends.
+// add adds the product of the rows to miss, where a half-step that reads ends, and where
+// a guard stands.
 func (l *factorLoop) add(product VecVirtual) {
 	VADDSS(product.AsX(), l.miss, l.miss)
 	CMPQ(l.half, Imm(both))
-	JNE(LabelRef("pause"))
+	JNE(LabelRef("between"))
 }
 
 // move makes step what the other row is multiplied by; the biases move. name keeps the
@@ -139,10 +140,10 @@ func (l *factorLoop) move(name string, step VecVirtual) {
 	VBROADCASTSS(step.AsX(), step)
 }
 
-// end is the end of an entry, and of the function. Between the two lie the half-steps: keep
-// stores both rows as they were read from coef on, that of u first, and write moves those
-// in memory by the ones stored.
-func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register)) {
+// end is the end of an entry, and of the function. Between the two lie the guards and the
+// half-steps: keep stores both rows as they were read from coef on, that of u first, and write
+// moves those in memory by the ones stored.
+func (l *factorLoop) end(step VecVirtual, guards func(), keep, write func(coef, second Register)) {
 	Label("add")
 	VCVTSS2SD(l.miss, l.miss, l.miss)
 	VFMADD231SD(l.miss, l.miss, l.loss)
@@ -156,11 +157,16 @@ func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register
 		LEAQ(Mem{Base: coef, Index: l.stride, Scale: 1}, second)
 		half(coef, second)
 	}
+	Label("between")
+	guards()
+
 	Label("pause")
 	first := arg("coef")
 	VMOVSS(l.miss, Mem{Base: first})
 	rows(keep)
-	JMP(LabelRef("add"))
+	VCVTSS2SD(l.miss, l.miss, l.miss)
+	VFMADD231SD(l.miss, l.miss, l.loss)
+	JMP(LabelRef("done"))
 
 	Label("resume")
 	l.find()
@@ -170,6 +176,8 @@ func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register
 	rows(write)
 	JMP(LabelRef("entry"))
 
+	Label("outside")
+	NOTQ(l.i)
 	Label("done")
 	Store(l.i, ReturnIndex(0))
 	Store(l.loss, ReturnIndex(1))
@@ -179,7 +187,8 @@ func (l *factorLoop) end(step VecVirtual, keep, write func(coef, second Register
 // factorSteps is Factors.Steps. Both rows of a pair lie in registers from the load to
 // the store; mask says which lanes of the last vector are theirs. Entries are fetched
 // far pairs ahead, and the factors of those that are near; rows has known of them, n of
-// which are done. It returns how many it did: fewer when one is outside w.
+// which are done. It returns how many it did: fewer where a guard does not open, and the
+// complement where one is outside w.
 func factorSteps(vectors int) {
 	l := beginFactor(fmt.Sprintf("factorAVX512x%d", vectors))
 	s, last, bits := avx512, K(), GP32()
@@ -229,7 +238,26 @@ func factorSteps(vectors int) {
 		move(l.pu, c, p[c], q[c])
 		move(l.pv, c, q[c], p[c])
 	}
-	l.end(step, func(coef, second Register) {
+	area := s.bytes() * vectors
+	l.end(step, func() {
+		l.guards(step, area, func() { // to both rows as they are by now
+			for c := range vectors {
+				pNow, qNow := load(l.pu, c), load(l.pv, c)
+				move(l.pu, c, pNow, q[c])
+				move(l.pv, c, qNow, p[c])
+			}
+		}, func(room Register) {
+			for c := range vectors {
+				for i, x := range [][2]VecVirtual{{p[c], q[c]}, {q[c], p[c]}} {
+					at := Mem{Base: room, Disp: 2*i*area + s.bytes()*c}
+					VMOVUPS(x[0], at)
+					VMULPS(keep, x[0], moved)
+					VFMADD231PS(step, x[1], moved)
+					VMOVUPS(moved, at.Offset(area))
+				}
+			}
+		})
+	}, func(coef, second Register) {
 		for c := range vectors {
 			store(p[c], coef, c)
 			store(q[c], second, c)
@@ -292,7 +320,7 @@ func factorAVX2() {
 		move(p, x, y, n)
 		move(q, y, x, n)
 	}, func() {})
-	l.end(step, func(coef, second Register) {
+	l.end(step, func() {}, func(coef, second Register) {
 		l.parts("keep", c, whole, func(p, q Mem, n int) {
 			x, y := load(p, n), load(q, n)
 			storePart(x, Mem{Base: coef, Index: c, Scale: 1}, n)

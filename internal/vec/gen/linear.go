@@ -25,6 +25,9 @@ const (
 	both   = iota // reads and writes
 	reads         // stores the coefficients, and writes nothing
 	writes        // takes the coefficients, and reads nothing
+	locked        // both, under a guard: see guard.go
+	ordered
+	atomic
 )
 
 // linear makes the loops of linear_amd64.s: see Linear.Steps. All of it is scalar: a row
@@ -51,9 +54,10 @@ func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} 
 
 // steps is the loop over the rows; with decay the weights of each shrink before its step.
 // A half-step leaves the loop after the derivative, or enters it there: two branches a row,
-// which are foreseen.
+// which are foreseen. A step under a guard that opens writes like any other; left are the rows
+// that come behind the last one read.
 func steps(name string, decay bool) {
-	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)"
+	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32, lock *uint32, guard, tickets, count *uint64) (sum, product float32, left int)"
 	begin(name, signature)
 	rows, soon, n := arg("rows"), arg("soon"), arg("n")
 	ptr, w, bias := arg("ptr"), arg("w"), arg("bias")
@@ -88,15 +92,38 @@ func steps(name string, decay bool) {
 	z := r.dot(bias)
 	derivative(z, y, a, sum, product)
 	CMPQ(half, Imm(both))
-	JNE(LabelRef("pause"))
+	JNE(LabelRef("between"))
 	Label("write")
-	VMULSS(lr, a, a)
-	r.axpy(a, lr, decay)
-	step := Load(Param("biasStep"), XMM())
-	b := XMM()
-	VMOVSS(Mem{Base: bias}, b)
-	VFMADD231SS(a, step, b)
-	VMOVSS(b, Mem{Base: bias})
+	r.write("", a, lr, bias, decay, plainly)
+	JMP(LabelRef("next"))
+
+	Label("between")
+	CMPQ(half, Imm(atomic))
+	JEQ(LabelRef("swap"))
+	CMPQ(half, Imm(locked))
+	JEQ(LabelRef("lock"))
+	CMPQ(half, Imm(ordered))
+	JNE(LabelRef("pause"))
+	turn()
+	count()
+	r.write("ordered", a, lr, bias, decay, plainly)
+	nextTurn(func(Register) {
+		TESTQ(n, n)
+		JZ(LabelRef("next"))
+	}, "stop")
+	JMP(LabelRef("next"))
+	Label("stop")
+	DECQ(n)
+	JMP(LabelRef("done"))
+	Label("lock")
+	lock := oneLock()
+	count()
+	r.write("locked", a, lr, bias, decay, plainly)
+	MOVL(U32(0), Mem{Base: lock})
+	JMP(LabelRef("next"))
+	Label("swap")
+	count()
+	r.write("swapped", a, lr, bias, decay, swapped)
 	JMP(LabelRef("next"))
 
 	Label("resume")
@@ -106,11 +133,11 @@ func steps(name string, decay bool) {
 	Label("pause")
 	coef = arg("coef")
 	VMOVSS(a, Mem{Base: coef})
-	JMP(LabelRef("next"))
 
 	Label("done")
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
+	Store(n, ReturnIndex(2))
 	RET()
 }
 
@@ -200,8 +227,26 @@ func (r row) numbers(name string, i Register, body func(k, sum int)) {
 	JL(LabelRef(name + "1"))
 }
 
+// write is the half that writes: a and the row make the step of the weights and of the bias.
+// change says how one of these is changed; name keeps the labels of several apart.
+func (r row) write(name string, a, lr, bias Register, decay bool, change func(at Mem, by func(x Register))) {
+	VMULSS(lr, a, a)
+	r.axpy(name, a, lr, decay, change)
+	step := Load(Param("biasStep"), XMM())
+	change(Mem{Base: bias}, func(x Register) { VFMADD231SS(a, step, x) })
+	Label(name + "Written")
+}
+
+// plainly changes the number at a place.
+func plainly(at Mem, by func(x Register)) {
+	x := XMM()
+	VMOVSS(at, x)
+	by(x)
+	VMOVSS(x, at)
+}
+
 // axpy is w += a row, and before that w -= min(1, lr shrink) w.
-func (r row) axpy(a, lr Register, decay bool) {
+func (r row) axpy(name string, a, lr Register, decay bool, change func(at Mem, by func(x Register))) {
 	i, j, s, one := GP64(), GP64(), XMM(), XMM()
 	var shrink Register
 	if decay {
@@ -210,19 +255,18 @@ func (r row) axpy(a, lr Register, decay bool) {
 	} else {
 		VXORPS(s, s, s)
 		VUCOMISS(s, a)
-		JEQ(LabelRef("next")) // a hinge that is satisfied
+		JEQ(LabelRef(name + "Written")) // a hinge that is satisfied
 	}
-	r.numbers("axpy", i, func(k, _ int) {
-		x := XMM()
+	r.numbers(name+"axpy", i, func(k, _ int) {
 		MOVL(r.index(i, k), j.As32())
-		VMOVSS(r.weight(j), x)
-		if decay {
-			VMULSS(Mem{Base: shrink, Index: j, Scale: 4}, lr, s)
-			VMINSS(one, s, s)
-			VFNMADD231SS(x, s, x)
-		}
-		VFMADD231SS(r.value(i, k), a, x)
-		VMOVSS(x, r.weight(j))
+		change(r.weight(j), func(x Register) {
+			if decay {
+				VMULSS(Mem{Base: shrink, Index: j, Scale: 4}, lr, s)
+				VMINSS(one, s, s)
+				VFNMADD231SS(x, s, x)
+			}
+			VFMADD231SS(r.value(i, k), a, x)
+		})
 	})
 }
 

@@ -1,0 +1,128 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// images holds the kernels, each source of them several times. There is machine code,
+// which make cubin assembles for the common GPUs: linear.sm_86.gz runs on compute capability
+// 8.6 and on later ones of 8. And there is PTX, which the driver compiles for the GPU at hand
+// and keeps in the user's home: linear.sm_70.ptx is for all GPUs from Volta on, and sources
+// that use wider reds from Hopper on have a second file, such as factor.sm_90.ptx.
+//
+//go:embed ptx/*.ptx cubin/*.gz
+var images embed.FS
+
+// image is a source of the kernels, made for a compute capability.
+type image struct {
+	source string // linear
+	arch   int    // 90 is 9.0
+	cubin  bool   // machine code; else PTX
+}
+
+// imagesOf lists what a GPU may run of a source, in the order in which it is tried: the
+// machine code, for GPUs for which there is some, then the newest PTX, then that for all.
+func imagesOf(source string, major, minor int) (all []image) {
+	for arch := 10*major + minor; arch >= 10*major; arch-- {
+		if i := (image{source, arch, true}); i.exists() {
+			all = append(all, i)
+			break // older code of the same major number is slower at best
+		}
+	}
+	for _, arch := range []int{90, 70} {
+		if i := (image{source, arch, false}); arch <= 10*major+minor && i.exists() {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+func (i image) file() string {
+	if i.cubin {
+		return fmt.Sprintf("cubin/%s.sm_%d.gz", i.source, i.arch)
+	}
+	return fmt.Sprintf("ptx/%s.sm_%d.ptx", i.source, i.arch)
+}
+
+func (i image) exists() bool {
+	_, err := fs.Stat(images, i.file())
+	return err == nil
+}
+
+// String is the image for users, who need not know its source.
+func (i image) String() string {
+	if i.cubin {
+		return fmt.Sprintf("sm_%d cubin", i.arch)
+	}
+	return fmt.Sprintf("PTX sm_%d", i.arch)
+}
+
+// errStale is why machine code is not loaded: the kernels have changed since.
+var errStale = errors.New("made of other PTX than this program has (make cubin)")
+
+// read is the PTX or the machine code, as the driver takes it.
+func (i image) read() (string, error) {
+	if !i.cubin {
+		text, err := images.ReadFile(i.file())
+		return string(text), err
+	}
+	packed, err := images.ReadFile(i.file())
+	if err != nil {
+		return "", err
+	}
+	made, err := i.origin()
+	if err != nil {
+		return "", err
+	}
+	return unpack(packed, made)
+}
+
+// unpack is the machine code in a file, if it was made of the PTX that is named.
+func unpack(packed []byte, made string) (string, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", err
+	}
+	if z.Name != made {
+		return "", errStale
+	}
+	var code strings.Builder
+	_, err = io.Copy(&code, z)
+	return code.String(), err
+}
+
+// origin names the PTX that the image is, or that its machine code has to be made of, with
+// the checksum of its text. (kernels/cubin.py writes it into the header.)
+func (i image) origin() (string, error) {
+	ptx := image{i.source, 90, false}
+	if i.arch < 90 || !ptx.exists() {
+		ptx.arch = 70
+	}
+	text, err := images.ReadFile(ptx.file())
+	return fmt.Sprintf("%s %08x", path.Base(ptx.file()), crc32.ChecksumIEEE(text)), err
+}
+
+// entriesOf are the names of the kernels of a source.
+func entriesOf(source string) (names []string, err error) {
+	text, err := image{source, 70, false}.read()
+	for err == nil {
+		var found bool
+		if _, text, found = strings.Cut(text, ".visible .entry "); !found {
+			break
+		}
+		name, _, _ := strings.Cut(text, "(")
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names, err
+}
