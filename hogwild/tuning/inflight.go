@@ -87,7 +87,8 @@ func stepBatch(c *config.Config, spec model.Spec, kind string, onGPU int) int {
 const gpuShare = 10
 
 // inFlightOnGPU are the steps in flight, and their examples, with which a model came to a given
-// loss soonest when asynchrony was simulated with exact delays (docs/asynchrony.md). An
+// loss soonest when asynchrony was simulated with exact delays (docs/asynchrony.md), at the rates
+// predicted; docs/gpu.md says how much faster a GPU must be with more of them. An
 // H200 has 132 multiprocessors, each of which takes a step of a dense model.
 //
 // Past gpuShare steps of eight examples take the weights no further than steps of one.
@@ -104,7 +105,7 @@ func inFlightOnGPU(c *config.Config, spec model.Spec, f Facts, centered bool, la
 	case short:
 		return 264, 1
 	case !family.Layered(): // convnet
-		return 32, 4
+		return 32, 4 // more of them work on a GPU's other multiprocessors, and need as many more epochs
 	case c.Optimizer != config.SGD:
 		return 32, 8
 	case !centered && (mlp || c.AskedBatch() > 1):
