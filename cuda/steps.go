@@ -151,9 +151,15 @@ func (t *trainer) ended(f flight, sums []uint64) {
 }
 
 // A launch is to take 10 ms: long against its overhead, short against the patience of who
-// waits for a turn on the GPU, or for a stop. Two are queued. It has a million rows at the
-// most (mostRows): they are listed in memory of the GPU, 16 bytes each.
-const trainTime = 10 * time.Millisecond
+// waits for a turn on the GPU, or for a stop. At its end some CTAs have no step left to take,
+// so that it has 16 steps of each, where those do not take as long as a watchdog of a GPU with
+// a display would bear. Two are queued. It has a million rows at the most (mostRows): they are
+// listed in memory of the GPU, 16 bytes each.
+const (
+	trainTime   = 10 * time.Millisecond
+	longestTime = 200 * time.Millisecond
+	leastWaves  = 16
+)
 
 // each is how many steps a launch takes, of those left: alike in all of them. One whose rows
 // come along has what fits a stage, about.
@@ -175,9 +181,11 @@ func (t *trainer) adapt(steps int, took time.Duration) {
 	if 2*steps < t.pace && took < trainTime {
 		return
 	}
-	want := float64(steps) * float64(trainTime) / float64(max(took, time.Microsecond))
+	wave := float64(t.ctas) * float64(t.job.Teams)
+	speed := float64(steps) / float64(max(took, time.Microsecond))
+	want := max(speed*float64(trainTime), min(leastWaves*wave, speed*float64(longestTime)), wave)
 	want = min(max(want, float64(t.pace)/2), float64(t.pace)*2)
-	t.pace = min(max(1, int(want)), max(1, mostRows/t.setup.Job.Tuning.Batch))
+	t.pace = min(int(want), max(1, mostRows/t.setup.Job.Tuning.Batch))
 }
 
 // PreferredChunks is the number of chunks that make a launch as long as it should be.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"gorgonia.org/cu"
 
@@ -15,6 +16,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
+	"hogwild/hogwild/tuning"
 )
 
 // orders are some of the cases in which an order of rows has an end of its own: no whole block,
@@ -163,6 +165,31 @@ func testSums(t *testing.T, g *gpuUnderTest) {
 		got, word := math.Float64frombits(runs[0][2*i]), runs[0][2*i+1]
 		if int32(word) != at || at < 0 && math.Abs(got-want) > 1e-13*want || at >= 0 && uint32(word>>32) != math.Float32bits(own[at]) {
 			t.Errorf("part %d of %d rows: %g, step %d; want %g, step %d", i, n, got, int32(word), want, at)
+		}
+	}
+}
+
+// TestPace: launches take 10 ms, about, however long a step is, or have 16 steps of each CTA; of
+// steps so long that a watchdog would come, fewer. What is left is shared out alike among them,
+// and a launch that tells of its overhead alone is not taken for the pace.
+func TestPace(t *testing.T) {
+	const wave, batch = 4 * 2, 8
+	s := &device.Setup{Job: &tuning.Job{}}
+	s.Job.Tuning.Batch = batch
+	for step, want := range map[time.Duration]int{10: mostRows / batch, 10 * time.Microsecond: 1000 * wave,
+		5 * time.Millisecond: 16 * wave, 40 * time.Millisecond: 5 * wave, time.Second: wave} {
+		tr := &trainer{setup: s, pace: 128, ctas: 4, job: job{Teams: 2}}
+		for range 30 {
+			tr.adapt(tr.pace, time.Duration(ceilDiv(tr.pace, wave))*step)
+		}
+		tr.adapt(tr.pace/3, trainTime/2)
+		if tr.pace < want*9/10 || tr.pace > want {
+			t.Errorf("steps of %v: launches of %d, want %d", step, tr.pace, want)
+		}
+		tr.left = []plan.Chunk{{Count: 10 * batch * tr.pace, Batch: batch}, {Count: batch*tr.pace - 3, Batch: batch}}
+		all, each := 11*tr.pace, tr.each()
+		if each > 2*tr.pace || each*ceilDiv(all, each)-all >= ceilDiv(all, each) {
+			t.Errorf("steps of %v: %d of %d in a launch", step, each, all)
 		}
 	}
 }
