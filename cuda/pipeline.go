@@ -9,7 +9,8 @@ import (
 )
 
 // pipeline is the launches of one kernel, one behind the other: while one runs, what the next
-// one needs is put together and copied. Two stages take turns, so two launches are queued.
+// one needs is put together, copied, and listed by a kernel of its own, where there is one.
+// Two stages take turns, so two launches are queued.
 //
 //	host     fill 0   fill 1   wait 0, fill 0   wait 1, fill 1
 //	copies            0        1                0 ...
@@ -27,11 +28,14 @@ type pipeline struct {
 }
 
 // stage is a block of pinned host memory and one of GPU memory, laid out alike: what a
-// launch needs, and behind it what it brings back.
+// launch needs, and behind it what it brings back. Beyond those the GPU has room for what
+// only its kernels read and write.
 type stage struct {
 	host    []byte
 	device  cu.DevicePtr
+	size    int // of the block on the GPU
 	end     int // of what is placed
+	far     int // of what is placed beyond
 	loaded  int // end of what goes to the GPU
 	back    int // beginning of what comes back
 	copied  cu.Event
@@ -40,8 +44,15 @@ type stage struct {
 	ctas    int
 }
 
-// open makes the streams, and stages with room for so many bytes.
-func (l *pipeline) open(bytes int) (err error) {
+// grid is a kernel on the job that lies at an address, by so many CTAs.
+type grid struct {
+	kernel kernel
+	ctas   int
+	job    uint64
+}
+
+// open makes the streams, and stages with room for so many bytes, and for some beyond.
+func (l *pipeline) open(bytes, beyond int) (err error) {
 	for _, s := range []*cu.Stream{&l.copies, &l.work} {
 		if *s, err = cu.MakeStream(cu.DefaultStream); err != nil {
 			return failed(err, "making a stream")
@@ -55,36 +66,41 @@ func (l *pipeline) open(bytes int) (err error) {
 				return failed(err, "making an event")
 			}
 		}
-		if err := l.grow(s, bytes); err != nil {
+		if err := l.grow(s, bytes, beyond); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// begin is the stage of the next launch, empty, with room for so many bytes.
-func (l *pipeline) begin(bytes int) (*stage, error) {
+// begin is the stage of the next launch, empty, with room for so many bytes, and for some
+// beyond.
+func (l *pipeline) begin(bytes, beyond int) (*stage, error) {
 	s := &l.stages[l.next]
 	l.next = (l.next + 1) % len(l.stages)
 	if err := l.wait(s); err != nil {
 		return nil, err
 	}
-	s.end = 0
-	if bytes <= len(s.host) {
-		return s, nil
+	if room := s.size - len(s.host); bytes > len(s.host) || beyond > room {
+		if err := l.grow(s, max(len(s.host), bytes+bytes/4), max(room, beyond+beyond/4)); err != nil {
+			return nil, err
+		}
 	}
-	return s, l.grow(s, bytes+bytes/4)
+	s.end, s.far = 0, len(s.host)
+	return s, nil
 }
 
 // grow gives a stage other blocks.
-func (l *pipeline) grow(s *stage, bytes int) (err error) {
+func (l *pipeline) grow(s *stage, bytes, beyond int) (err error) {
 	if err = s.free(); err != nil {
 		return err
 	}
+	bytes = roundUp(bytes, alignment)
 	if s.host, err = pin(bytes); err != nil {
 		return err
 	}
-	s.device, err = l.allocate(int64(bytes), "what a launch needs")
+	s.size = bytes + beyond
+	s.device, err = l.allocate(int64(s.size), "what a launch needs")
 	return err
 }
 
@@ -95,7 +111,7 @@ func (s *stage) free() (err error) {
 	if s.host != nil {
 		err = keep(err, unpin(s.host))
 	}
-	s.device, s.host = 0, nil
+	s.device, s.host, s.size = 0, nil, 0
 	return err
 }
 
@@ -111,6 +127,15 @@ func reserve[T number](s *stage, n int) (v []T, address uint64) {
 		v = unsafe.Slice((*T)(unsafe.Pointer(&s.host[at])), n)
 	}
 	return v, uint64(s.device) + uint64(at)
+}
+
+// beyond makes room for n numbers that only kernels read and write.
+func beyond[T number](s *stage, n int) (address uint64) {
+	at := roundUp(s.far, alignment)
+	if s.far = at + n*int(unsafe.Sizeof(*new(T))); s.far > s.size {
+		panic("cuda: a stage is too small: mistaken in beyond")
+	}
+	return uint64(s.device) + uint64(at)
 }
 
 // stageArray places v.
@@ -145,16 +170,22 @@ func numbers[T number](b []byte) []T {
 // room is enough for so many arrays of so many bytes in all.
 func room(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
 
-// launch queues the copies and the kernel on the job that lies at an address.
-func (l *pipeline) launch(s *stage, ctas int, job uint64) error {
-	s.ctas, s.pending = ctas, true
+// launch queues the copies and the kernels: first behind the copy to the GPU, while the launch
+// before runs, and the others behind that.
+func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
+	s.ctas, s.pending = others[0].ctas, true
 	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies), "copying %d bytes to the GPU", s.loaded)
+	if first.ctas > 0 {
+		err = keep(err, first.kernel.launch(first.ctas, cu.DevicePtr(first.job), l.copies))
+	}
 	err = keep(err, failed(s.copied.Record(l.copies), "marking the end of a copy"))
 	if err = keep(err, failed(l.work.Wait(s.copied, 0), "waiting for a copy")); err != nil {
 		return err
 	}
-	if err = l.kernel.launch(ctas, cu.DevicePtr(job), l.work); err != nil {
-		return err
+	for _, g := range others {
+		if err := g.kernel.launch(g.ctas, cu.DevicePtr(g.job), l.work); err != nil {
+			return err
+		}
 	}
 	if n := s.end - s.back; n > 0 {
 		err = failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n), l.work), "copying %d bytes from the GPU", n)

@@ -175,7 +175,7 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		}
 	}
 	pulled := time.Now()
-	results, err := r.Device.Train(cs)
+	results, err := device.Complete(r.Device, cs)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,10 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 }
 
 // Training between two exchanges is to take nine times as long as an exchange, if it is long.
-const trainPerExchange = 9
+const (
+	trainPerExchange = 9
+	mostChunks       = 4096 // to an exchange
+)
 
 // adapt chooses between few steps to an exchange, which all count, and many, of which a share
 // does (see share): the few as long as it trains for more than that share of the time. The many grow by doubling at most.

@@ -30,8 +30,8 @@ import (
 func TestMain(m *testing.M) {
 	shift, _ := strconv.Atoi(os.Getenv(shiftVariable))
 	device.RegisterBackend("cuda", backend{shift})
-	if os.Getenv(greedyVariable) != "" {
-		device.RegisterBackend("cuda", greedy{})
+	if n, err := strconv.Atoi(os.Getenv(greedyVariable)); err == nil {
+		device.RegisterBackend("cuda", greedy{chunks: n})
 	}
 	if run.IsWorker() {
 		os.Exit(run.WorkerMain())
@@ -81,6 +81,7 @@ type call struct {
 	PID    int    `json:"pid"`
 	Call   string `json:"call"`
 	Device int    `json:"device"`
+	Bytes  int    `json:"bytes"` // of a copy
 	Nonce  string `json:"nonce"` // of an allocation: it names it in all processes
 }
 

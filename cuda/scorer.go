@@ -70,7 +70,7 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 		return err
 	}
 	s.job.W, s.job.Scratch = uint64(w), uint64(scratch)
-	return s.pipeline.open(s.room())
+	return s.pipeline.open(s.room(), 0)
 }
 
 // load brings the set to the GPU, or what belongs to its columns if it streams.
@@ -112,7 +112,7 @@ func (s *scorer) score(w []float32) (model.Score, error) {
 
 // launch queues the evaluation of the rows listed.
 func (s *scorer) launch() error {
-	at, err := s.pipeline.begin(s.room() + s.rows.room(s.list))
+	at, err := s.pipeline.begin(s.room()+s.rows.room(s.list), 0)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *scorer) launch() error {
 	at.comesBack()
 	_, j.Sums = reserve[float64](at, sumsEach*s.ctas)
 	copy(text, encode(j))
-	return s.pipeline.launch(at, s.ctas, address)
+	return s.pipeline.launch(at, grid{}, grid{s.pipeline.kernel, s.ctas, address})
 }
 
 // took adds the sums of a launch.

@@ -9,10 +9,11 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/plan"
 )
 
 // selfCheck takes one step of the run's kernel on random weights and the first rows
-// of the data, and compares it with the CPU's. A driver, a compiler or a GPU
+// of an epoch, and compares it with the CPU's. A driver, a compiler or a GPU
 // that computes something else is found out before it trains anything. The run's
 // weights are not there yet: their memory serves.
 func (o *owner) selfCheck() error {
@@ -47,14 +48,13 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	for i := range w {
 		w[i] = float32(r.NormFloat64()) / 16
 	}
-	rows := make([]int32, min(o.setup.Job.Tuning.Batch, o.setup.Set.Rows, 64))
-	for i := range rows {
-		rows[i] = int32(i)
-	}
+	order := o.setup.Order(0)
+	rows := make([]int32, min(o.setup.Job.Tuning.Batch, order.N, 64))
+	order.Fill(rows, 0, 0)
 	const rate = 0.5
 	want := append([]float32(nil), w...)
 	loss := cpu.TryStep(o.setup, want, rows, rate)
-	got, lossThere, err := o.oneStep(w, rows, rate)
+	got, lossThere, err := o.oneStep(w, len(rows), rate)
 	if err != nil {
 		return "", err
 	}
@@ -92,11 +92,12 @@ func (o *owner) apart(w, got, want []float32) int {
 // near allows for sums in another order and for the approximate exponential.
 func near(got, want, size float64) bool { return math.Abs(got-want) <= 1e-4*size+1e-6 }
 
-// oneStep is the same step by the kernel, one CTA.
-func (o *owner) oneStep(w []float32, rows []int32, rate float32) (after []float32, loss float64, err error) {
+// oneStep is the same step by the kernel, one CTA: on the first n rows of an epoch.
+func (o *owner) oneStep(w []float32, n int, rate float64) (after []float32, loss float64, err error) {
 	t := o.idle
-	saved, samples := t.job, t.samples
-	defer func() { t.job, t.samples = saved, samples }()
+	saved, samples, scheduled := t.job, t.samples, t.rate
+	defer func() { t.job, t.samples, t.rate, t.failed = saved, samples, scheduled, nil }()
+	t.rate = func(int64) float64 { return rate }
 	t.job.W, t.job.Out, t.job.Gradient = uint64(o.memory.weights), uint64(o.memory.weights), 0
 	t.samples = false
 	if t.job.First == 0 { // averaged gradients: the step is another kernel's
@@ -109,13 +110,14 @@ func (o *owner) oneStep(w []float32, rows []int32, rate float32) (after []float3
 	if err = keep(err, upload(o.memory.weights, w)); err != nil {
 		return nil, 0, err
 	}
-	t.loss = t.loss[:0]
-	if err = t.launch(rows, []int32{0, int32(len(rows))}, []float32{rate}); err != nil {
+	t.results = t.results[:0]
+	step := plan.Chunk{Rank: -1, Count: n, Batch: n, Stride: n, Weight: 1}
+	if err = t.launch([]piece{{step, true}}); err != nil {
 		return nil, 0, err
 	}
 	if err = t.pipeline.drain(); err != nil {
 		return nil, 0, err
 	}
 	after = make([]float32, len(w))
-	return after, float64(t.loss[0]), download(after, o.memory.weights)
+	return after, t.results[0].Loss, download(after, o.memory.weights)
 }

@@ -2,54 +2,193 @@
 
 package cuda
 
-import "hogwild/hogwild/plan"
+import (
+	"math"
+	"time"
+	"unsafe"
 
-// How the chunks of a call of Train become launches: the steps of each, and their rows.
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
+)
 
-// each is how many steps a launch takes. At its end some CTAs have none left to take: it
-// is long enough that this does not count. One whose rows come along has what fits a
-// stage, about.
-func (t *trainer) each() int {
-	all := 0
-	for _, c := range t.left {
-		all += ceilDiv(c.Count, c.Batch)
-	}
-	n := max(ceilDiv(all, launches), 16*t.ctas*int(t.job.Teams))
-	if t.rows.streams {
-		n = min(n, max(1, int(t.memory.piece)/(t.rows.mean()*t.setup.Job.Tuning.Batch)))
-	}
-	return n
+// How the chunks of a call of Train become launches: the steps of each, what the GPU is told
+// to list them (kernels/steps.cu), and what their losses come to.
+
+// piece is steps of a chunk that are in one launch.
+type piece struct {
+	plan.Chunk
+	ends bool // they are the chunk's last
 }
 
-// take lists the rows of the next steps, so many at most, in the order in which a CPU
-// takes them, and tells whether there are any.
-func (t *trainer) take(steps int) bool {
-	t.list, t.start = t.list[:0], append(t.start[:0], 0)
-	for len(t.left) > 0 && len(t.start) <= steps {
-		c, rest := t.left[0].Split(steps + 1 - len(t.start))
+func (p *piece) steps() int { return ceilDiv(p.Count, p.Batch) }
+
+// seenAt is how many examples of the run go before a step.
+func (p *piece) seenAt(step int) int64 { return p.Seen + int64(step)*p.each() }
+
+// each is how many examples of all workers go by in a step.
+func (p *piece) each() int64 { return int64(p.Batch * p.Weight) }
+
+// rates is how many learning rates they have.
+func (p *piece) rates() int {
+	if p.Count == 0 || p.each() >= plan.RateBlock {
+		return p.steps()
+	}
+	return int(p.seenAt(p.steps()-1)/plan.RateBlock-p.Seen/plan.RateBlock) + 1
+}
+
+// flight is a launch that is queued.
+type flight struct {
+	pieces []piece
+	steps  int
+	queued time.Time
+}
+
+// partWords is struct Part of kernels/steps.cu, in words, sumWords struct Sum.
+const (
+	partWords = 8
+	sumWords  = 2
+)
+
+// listing is struct Steps.
+type listing struct {
+	Parts, Rates, Rows, Start, LR, Loss, Sums uint64
+	Count, Batch, Stride, Each, Epoch         int64
+	Seed                                      uint64
+}
+
+const listingBytes = int(unsafe.Sizeof(listing{}))
+
+// cut takes the next steps of the chunks left, so many at most.
+func (t *trainer) cut(steps int) (pieces []piece) {
+	for len(t.left) > 0 && steps > 0 {
+		first, rest := t.left[0].Split(steps)
 		if t.left[0] = rest; rest.Count == 0 {
 			t.left = t.left[1:]
 		}
-		t.add(c)
+		p := piece{first, rest.Count == 0}
+		pieces, steps = append(pieces, p), steps-p.steps()
 	}
-	return len(t.list) > 0
+	return pieces
 }
 
-// add lists the steps of a chunk.
-func (t *trainer) add(c plan.Chunk) {
-	order, seen, at := t.setup.Order(c.Rank), c.Seen, len(t.list)
-	t.list = append(t.list, make([]int32, c.Count)...)
-	if c.Stride == c.Batch && c.Count > 0 { // at once, since neighbours in the order share a block
-		order.Fill(t.list[at:], c.Epoch, c.First)
+// rates appends a piece's learning rates: one for each block of examples in which a step
+// begins, or where a step is longer than a block, one for each step.
+func (t *trainer) rates(to []float32, p *piece) []float32 {
+	n, at, by := p.rates(), p.Seen, int64(plan.RateBlock)
+	if p.each() >= plan.RateBlock {
+		by = p.each()
 	}
-	for first, end := c.First, at; end < len(t.list); first += c.Stride {
-		from := end
-		end = min(end+c.Batch, len(t.list))
-		if c.Stride != c.Batch {
-			order.Fill(t.list[from:end], c.Epoch, first)
+	for i := range n {
+		to = append(to, float32(t.rate(at+int64(i)*by)))
+	}
+	return to
+}
+
+// tell places in a stage what the GPU needs to list the steps of the pieces, beginning with
+// the words of the listing itself.
+func (t *trainer) tell(s *stage, pieces []piece) (l listing) {
+	parts, at := reserve[int64](s, partWords*len(pieces))
+	c := &pieces[0]
+	l = listing{Parts: at, Batch: int64(c.Batch), Stride: int64(c.Stride), Each: c.each(), Epoch: int64(c.Epoch), Seed: t.setup.Order(c.Rank).Seed}
+	rates, row, step := t.lr[:0], 0, 0
+	for i := range pieces {
+		p := &pieces[i]
+		if p.Count == 0 {
+			continue
 		}
-		t.start = append(t.start, int32(end))
-		t.lr = append(t.lr, float32(t.setup.Rate(seen)))
-		seen += int64((end - from) * c.Weight)
+		o := t.setup.Order(p.Rank)
+		copy(parts[partWords*l.Count:], []int64{int64(o.First), int64(o.N), int64(p.First), int64(p.Count), int64(row), int64(step), p.Seen, int64(len(rates))})
+		l.Count++
+		rates, row, step = t.rates(rates, p), row+p.Count, step+p.steps()
 	}
+	l.Rates = stageArray(s, rates)
+	t.lr = rates
+	return l
+}
+
+// rowsOf lists the rows of the pieces on the host: of a set that streams it gathers them.
+func (t *trainer) rowsOf(pieces []piece, rows int) []int32 {
+	if cap(t.list) < rows {
+		t.list = make([]int32, rows)
+	}
+	t.list = t.list[:rows]
+	at := 0
+	for _, p := range pieces {
+		order, first := t.setup.Order(p.Rank), p.First
+		if p.Stride == p.Batch { // at once, since neighbours in the order share a block
+			order.Fill(t.list[at:at+p.Count], p.Epoch, first)
+			at += p.Count
+			continue
+		}
+		for end := at + p.Count; at < end; first += p.Stride {
+			n := min(p.Batch, end-at)
+			order.Fill(t.list[at:at+n], p.Epoch, first)
+			at += n
+		}
+	}
+	return t.list
+}
+
+// ended takes in what a launch came to: sums are those of its pieces.
+func (t *trainer) ended(f flight, sums []uint64) {
+	for i := range f.pieces {
+		p := &f.pieces[i]
+		y := plan.ChunkResult{Examples: p.Count, Steps: p.steps()}
+		if p.Count > 0 {
+			y.Loss = math.Float64frombits(sums[0])
+			bad, loss := int32(sums[1]), math.Float32frombits(uint32(sums[1]>>32))
+			if bad >= 0 && t.failed == nil {
+				t.failed = device.NotFinite(t.steps+int64(bad)+1, float64(loss), float64(float32(t.rate(p.seenAt(int(bad))))))
+			}
+			t.steps += int64(y.Steps)
+			sums = sums[sumWords:]
+		}
+		if t.part = t.part.Plus(y); p.ends {
+			t.results = append(t.results, t.part)
+			t.part = plan.ChunkResult{}
+		}
+	}
+}
+
+// A launch is to take 10 ms: long against its overhead, short against the patience of who
+// waits for a turn on the GPU, or for a stop. At its end some CTAs have no step left to take,
+// so that it has 16 steps of each, where those do not take as long as a watchdog of a GPU with
+// a display would bear. Two are queued. It has a million rows at the most (mostRows): they are
+// listed in memory of the GPU, 16 bytes each.
+const (
+	trainTime   = 10 * time.Millisecond
+	longestTime = 200 * time.Millisecond
+	leastWaves  = 16
+)
+
+// each is how many steps a launch takes, of those left: alike in all of them. One whose rows
+// come along has what fits a stage, about.
+func (t *trainer) each() int {
+	all, batch := 0, t.setup.Job.Tuning.Batch
+	for _, c := range t.left {
+		all += ceilDiv(c.Count, c.Batch)
+	}
+	most := min(2*t.pace, mostRows/batch)
+	if t.rows.streams {
+		most = min(most, int(t.memory.piece)/(t.rows.mean()*batch))
+	}
+	return max(1, ceilDiv(all, max(1, ceilDiv(all, max(1, most)))))
+}
+
+// adapt aims the next launches at trainTime, at most doubling or halving the number of their
+// steps. A launch of less than half of it tells of its overhead only.
+func (t *trainer) adapt(steps int, took time.Duration) {
+	if 2*steps < t.pace && took < trainTime {
+		return
+	}
+	wave := float64(t.ctas) * float64(t.job.Teams)
+	speed := float64(steps) / float64(max(took, time.Microsecond))
+	want := max(speed*float64(trainTime), min(leastWaves*wave, speed*float64(longestTime)), wave)
+	want = min(max(want, float64(t.pace)/2), float64(t.pace)*2)
+	t.pace = min(int(want), max(1, mostRows/t.setup.Job.Tuning.Batch))
+}
+
+// PreferredChunks is the number of chunks that make a launch as long as it should be.
+func (t *trainer) PreferredChunks() int {
+	return ceilDiv(t.pace, ceilDiv(t.setup.ChunkRows(), t.setup.Job.Tuning.Batch))
 }

@@ -18,19 +18,29 @@ import (
 // as long as nobody tells who has taken the rest. The launches of such a run bring 1 MiB of rows.
 var cramped = []string{"HOGWILD_FAKE_MEMORY=2GiB", "HOGWILD_FAKE_FREE=35MiB"}
 
-// greedy gives devices a larger appetite: calls of Train that are many launches.
-type greedy struct{ backend }
+// greedy gives devices an appetite of so many chunks, which does not depend on the time that
+// a launch takes. Of a set that streams a call of Train is then many launches.
+type greedy struct {
+	backend
+	chunks int
+}
 
 const greedyVariable = "HOGWILD_TEST_GREEDY"
 
-type hungry struct{ device.Device }
-
-func (greedy) Join(s *device.Setup, rank int, handle []byte) (device.Device, error) {
-	d, err := backend{}.Join(s, rank, handle)
-	return hungry{d}, err
+type hungry struct {
+	device.Device
+	chunks int
 }
 
-func (hungry) PreferredChunks() int { return 1000 }
+func (g greedy) Join(s *device.Setup, rank int, handle []byte) (device.Device, error) {
+	d, err := g.backend.Join(s, rank, handle)
+	if t, ok := d.(*trainer); ok {
+		t.pace = g.chunks * s.ChunkRows()
+	}
+	return hungry{d, g.chunks}, err
+}
+
+func (h hungry) PreferredChunks() int { return h.chunks }
 
 // TestStreams: a set that does not fit trains to the same bits as one that does, and
 // however many launches a call of Train is cut into.
@@ -55,7 +65,7 @@ func TestStreams(t *testing.T) {
 			fits, streams := cfg, cfg
 			streams.Run = t.TempDir()
 			want := train(t, fits)
-			got, err := apart(t, streams, append(cramped, greedyVariable+"=1")...).result(t)
+			got, err := apart(t, streams, append(cramped, greedyVariable+"=1000")...).result(t)
 			if err != nil {
 				t.Fatal(err)
 			}

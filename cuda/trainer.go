@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"math"
 	"time"
 	"unsafe"
 
@@ -32,38 +31,33 @@ type trainer struct {
 	rounds   averager
 	own      blocks // this process's own, beside what its launches bring along
 
-	chunks  int // PreferredChunks
-	results []plan.ChunkResult
-	steps   int64
-	begun   int64 // steps in all launches so far
-	opened  bool  // the memory is the coordinator's
+	pace    int                      // steps of a launch that takes as long as it should
+	rate    func(seen int64) float64 // the learning rate
+	begun   int64                    // steps in all launches so far
+	steps   int64                    // in those that have ended
+	flights []flight                 // launches that have not, the first one first
+	last    time.Time                // when one ended
+	opened  bool                     // the memory is the coordinator's
 
 	// of a call of Train
-	left  []plan.Chunk // not yet listed
-	list  []int32      // rows of a launch, step after step
-	start []int32      // of each step in list, and its end
-	lr    []float32    // of all steps
-	loss  []float32
+	left    []plan.Chunk // not yet in a launch
+	list    []int32      // rows of a launch
+	lr      []float32    // of a launch
+	part    plan.ChunkResult
+	results []plan.ChunkResult // of chunks that have ended
+	failed  error              // the first loss that is not finite
 }
 
-// A call of Train is to take 10 ms: long against its overhead, short against the patience
-// of who waits for a turn on the GPU, or for a stop. It is cut into four launches, so that
-// the rows of one are listed and copied while another runs.
-const (
-	trainTime  = 10 * time.Millisecond
-	launches   = 4
-	mostChunks = 4096
-)
-
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
-	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, chunks: 1, samples: s.Samples(), rows: source{s.Set, m.piece > 0}}
+	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
+		pace: ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch), rate: s.Rate}
 	var err error
 	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
 	}
 	t.job.MaxBatch = int64(s.Job.Tuning.Batch)
 	step := t.family.step(&t.job)
-	if t.kernels, err = loadKernels(c, file(step), file(t.family.evaluate)); err != nil {
+	if t.kernels, err = loadKernels(c, file(step), file(t.family.evaluate), "steps"); err != nil {
 		return nil, err
 	}
 	t.step = t.kernels[step]
@@ -74,7 +68,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 		return nil, err
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.took}
-	return t, t.pipeline.open(max(int(m.piece), t.room(s.ChunkRows(), ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch))))
+	return t, t.pipeline.open(max(int(m.piece), t.room(1, t.pace)), t.beyond(t.pace, s.ChunkRows()))
 }
 
 // aim says what the launches read and write: the weights, in barrier mode this rank's
@@ -122,38 +116,23 @@ func (t *trainer) once() error {
 // Average ends a round on this rank's slice of the weights.
 func (t *trainer) Average(r plan.Round) error { return t.rounds.Average(r) }
 
-// PreferredChunks is the number of chunks that make a call of Train as long as it should be.
-func (t *trainer) PreferredChunks() int { return t.chunks }
-
-// Train runs the steps of the chunks in launches, one behind the other. What it computes
-// does not depend on where one ends and the next begins.
+// Train queues the steps of the chunks in launches, one behind the other, and returns what
+// those that have ended came to; without chunks it waits for all. What is computed does not
+// depend on where one launch ends and the next begins.
 func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	release, err := t.use()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	began := time.Now()
-	t.left, t.lr, t.loss = append(t.left[:0], cs...), t.lr[:0], t.loss[:0]
-	t.job.Epoch = int64(cs[0].Epoch)
+	t.left, t.results = append(t.left[:0], cs...), t.results[:0]
 	for each := t.each(); err == nil && len(t.left) > 0; {
-		if listed := len(t.lr); t.take(each) {
-			err = t.launch(t.list, t.start, t.lr[listed:])
-		}
+		err = t.launch(t.cut(each))
 	}
-	if err = keep(err, t.pipeline.drain()); err != nil {
-		return nil, err
+	if len(cs) == 0 {
+		err = t.pipeline.drain()
 	}
-	if len(t.lr) > 0 {
-		t.adapt(len(cs), time.Since(began))
-	}
-	return t.sumLosses(cs)
-}
-
-// room is what a launch of that many rows and steps needs in a stage, without the rows
-// themselves.
-func (t *trainer) room(rows, steps int) int {
-	return room(8, jobBytes+ticketBytes+4*rows+12*steps+4+8*device.RecordWords)
+	return t.results, keep(err, t.failed)
 }
 
 const (
@@ -161,19 +140,48 @@ const (
 	jobBytes    = int(unsafe.Sizeof(job{}))
 )
 
-// launch queues the kernel over the steps; took has their losses when it has ended. The
-// rows of step i are rows[start[i]:start[i+1]].
-func (t *trainer) launch(rows, start []int32, lr []float32) error {
-	s, err := t.pipeline.begin(t.room(0, len(lr)) + t.rows.room(rows))
+// room is what a launch of so many pieces needs in a stage, rows that stream left out; rates
+// are its learning rates.
+func (t *trainer) room(pieces, rates int) int {
+	return room(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
+}
+
+// beyond is what it needs on the GPU alone: the list of its steps, and their losses.
+func (t *trainer) beyond(steps, rows int) int { return room(4, 4*rows+12*steps+4) }
+
+// launch queues the kernels over the pieces; took has what they came to when they have ended.
+func (t *trainer) launch(pieces []piece) error {
+	steps, rows, rates := 0, 0, 0
+	for i := range pieces {
+		p := &pieces[i]
+		steps, rows, rates = steps+p.steps(), rows+p.Count, rates+p.rates()
+	}
+	if n := len(t.flights); steps == 0 && n > 0 {
+		t.flights[n-1].pieces = append(t.flights[n-1].pieces, pieces...)
+		return nil
+	} else if steps == 0 {
+		t.ended(flight{pieces: pieces}, nil)
+		return nil
+	}
+	bytes := t.room(len(pieces), rates)
+	if t.rows.streams {
+		bytes += t.rows.room(t.rowsOf(pieces, rows))
+	}
+	s, err := t.pipeline.begin(bytes, t.beyond(steps, rows))
 	if err != nil {
 		return err
 	}
 	j := t.job
-	j.Steps, j.Taken = int64(len(lr)), t.begun
+	j.Steps, j.Taken, j.Epoch = int64(steps), t.begun, int64(pieces[0].Epoch)
 	t.begun += j.Steps
 	text, at := stageJob(s, &j)
-	j.Start, j.LR = stageArray(s, start), stageArray(s, lr)
-	t.rows.put(s, &j, rows)
+	listText, listAt := reserve[byte](s, listingBytes)
+	l := t.tell(s, pieces)
+	l.Rows, l.Start, l.LR, l.Loss = beyond[int32](s, rows), beyond[int32](s, steps+1), beyond[float32](s, steps), beyond[float32](s, steps)
+	j.Rows, j.Start, j.LR, j.Loss = l.Rows, l.Start, l.LR, l.Loss
+	if t.rows.streams {
+		t.rows.put(s, &j, t.list)
+	}
 	s.comesBack()
 	if t.samples {
 		record, address := reserve[uint64](s, device.RecordWords)
@@ -181,47 +189,32 @@ func (t *trainer) launch(rows, start []int32, lr []float32) error {
 		j.Record = address
 	}
 	s.loads()
-	_, j.Loss = reserve[float32](s, len(lr))
+	_, l.Sums = reserve[uint64](s, sumWords*int(l.Count))
 	copy(text, encode(j))
-	return t.pipeline.launch(s, min(t.ctas, ceilDiv(len(lr), int(t.job.Teams))), at)
+	copy(listText, encode(l))
+	t.flights = append(t.flights, flight{pieces, steps, time.Now()})
+	list, sum := t.kernels["steps_list"], t.kernels["steps_sum"]
+	return t.pipeline.launch(s, grid{list, min(list.most, int(l.Count)), listAt},
+		grid{t.step, min(t.ctas, ceilDiv(steps, int(t.job.Teams))), at},
+		grid{sum, min(sum.most, ceilDiv(int(l.Count), warpsOfCTA)), listAt})
 }
 
-// took takes in what a launch has brought back: samples, and the losses of its steps.
+// took takes in what the first launch in flight has brought back: samples, and sums.
 func (t *trainer) took(back []byte) {
 	if t.samples {
 		n := 8 * device.RecordWords
 		t.setup.Sampled(t.rank, numbers[uint64](back[:n]))
 		back = back[roundUp(n, alignment):]
 	}
-	t.loss = append(t.loss, numbers[float32](back)...)
-}
-
-// sumLosses shares the losses out among the chunks.
-func (t *trainer) sumLosses(cs []plan.Chunk) ([]plan.ChunkResult, error) {
-	t.results = t.results[:0]
-	step := 0
-	for _, c := range cs {
-		y := plan.ChunkResult{Examples: c.Count}
-		for left := c.Count; left > 0; left -= c.Batch {
-			loss := float64(t.loss[step])
-			t.steps++
-			if math.IsNaN(loss) || math.IsInf(loss, 0) {
-				return nil, device.NotFinite(t.steps, loss, float64(t.lr[step]))
-			}
-			y.Loss += loss
-			y.Steps++
-			step++
-		}
-		t.results = append(t.results, y)
+	f := t.flights[0]
+	t.flights = t.flights[:copy(t.flights, t.flights[1:])]
+	t.ended(f, numbers[uint64](back))
+	now, began := time.Now(), f.queued
+	if t.last.After(began) {
+		began = t.last
 	}
-	return t.results, nil
-}
-
-// adapt aims the next call at trainTime, at most doubling or halving it.
-func (t *trainer) adapt(chunks int, took time.Duration) {
-	want := float64(chunks) * float64(trainTime) / float64(max(took, time.Microsecond))
-	want = min(max(want, float64(t.chunks)/2), float64(t.chunks)*2)
-	t.chunks = min(max(1, int(want)), mostChunks)
+	t.adapt(f.steps, now.Sub(began))
+	t.last = now
 }
 
 // Close gives back this process's part; the coordinator's memory stays.

@@ -81,6 +81,9 @@ WORK = [
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
     Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
     Work("cut_step", "cut:10, b 1", "--data synth:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
+    Work("steps_list", "steps of one, with factor:128", PAIRS + "--model factor:128 --in-flight 8", 0),
+    Work("steps_sum", "the same", PAIRS + "--model factor:128 --in-flight 8", 0),
+    Work("steps_list", "steps of eight, with softmax 784-10", MNIST + "--model softmax --batch 8", 0),
     Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: inputs are staged for any width, and weights are read again for each eight samples"),
     Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0, 0, "190"),
 ]

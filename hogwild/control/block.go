@@ -54,6 +54,9 @@ func (w *Block) Set(word int, v uint64) { atomic.StoreUint64(&w.control[word], v
 // Stopped tells whether the run is to end.
 func (w *Block) Stopped() bool { return w.Get(wordStop) != 0 }
 
+// Running tells whether workers are told neither to stop nor to wait.
+func (w *Block) Running() bool { return !w.Stopped() && w.Get(WordPause) == 0 }
+
 // Rank is a word of a rank's record.
 func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.ranks[rank*RankWords+word]) }
 
@@ -153,7 +156,7 @@ func (w *Block) Take(rank int) (plan.Chunk, error) {
 // workers may be told to wait or to stop.
 func (w *Block) Next(rank int) (plan.Chunk, bool) {
 	epoch := w.Get(WordEpoch)
-	if epoch == 0 || w.Stopped() || w.Get(WordPause) != 0 {
+	if epoch == 0 || !w.Running() {
 		return plan.Chunk{}, false
 	}
 	i := w.Find(rank, epoch)

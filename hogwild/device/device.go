@@ -9,6 +9,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"hogwild/hogwild/plan"
 )
@@ -17,7 +18,9 @@ import (
 // device touches them; a worker sees chunks and their results.
 type Device interface {
 	// Train takes the steps of the chunks, in order, and tells what each came to: in
-	// a slice that the next call overwrites. ErrNotFinite ends it at once.
+	// a slice that the next call overwrites. A device that works on while its caller
+	// goes ahead tells of chunks when they have ended, in order, those of earlier calls
+	// first; Train without chunks waits for all. ErrNotFinite ends it at once.
 	Train(cs []plan.Chunk) ([]plan.ChunkResult, error)
 	// PreferredChunks is how many chunks it would like at once, from 1.
 	PreferredChunks() int
@@ -29,6 +32,17 @@ type Device interface {
 	Average(r plan.Round) error
 	// Close gives back what the device holds; the weights stay.
 	Close() error
+}
+
+// Complete trains chunks on a device that has none to tell of, and waits for what they come to.
+func Complete(d Device, cs []plan.Chunk) ([]plan.ChunkResult, error) {
+	ys, err := d.Train(cs)
+	if err != nil || len(ys) == len(cs) {
+		return ys, err
+	}
+	first := slices.Clone(ys)
+	ys, err = d.Train(nil)
+	return append(first, ys...), err
 }
 
 // ErrNotFinite is matched by errors that report a loss of NaN or infinity.

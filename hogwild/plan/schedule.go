@@ -16,13 +16,13 @@ type Schedule struct {
 	total   float64 // examples of the run
 }
 
-// rateBlock is how many examples a rate is kept for: a step of one example does not
+// RateBlock is how many examples a rate is kept for: a step of one example does not
 // pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed
 // run goes on as it would have.
-const rateBlock = 64
+const RateBlock = 64
 
 // Block is the first example of the block that seen is in.
-func (s Schedule) Block(seen int64) int64 { return seen &^ (rateBlock - 1) }
+func (s Schedule) Block(seen int64) int64 { return seen &^ (RateBlock - 1) }
 
 // NewSchedule is that of a run of n rows at the learning rate lr.
 func NewSchedule(c *config.Config, lr float64, n int) Schedule {

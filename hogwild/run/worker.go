@@ -46,9 +46,11 @@ type worker struct {
 	rank    int
 	block   *control.Block
 	device  device.Device
-	chunks  []plan.Chunk // in hand
-	delayed bool         // updates are kept back
-	idle    bool         // meets and averages in the place of a rank that is gone; trains nothing
+	chunks  []plan.Chunk     // taken for the next call of Train
+	queued  []plan.Chunk     // the device has them, and has not told what they came to
+	begun   plan.ChunkResult // the first step, which was timed by itself: of the first chunk
+	delayed bool             // updates are kept back
+	idle    bool             // meets and averages in the place of a rank that is gone; trains nothing
 }
 
 // joinRun maps what the coordinator made and checks that both mean the same by it.
@@ -177,16 +179,16 @@ func (w *worker) free() error {
 		c, ok := w.block.Next(w.rank)
 		if !ok {
 			w.drain()
-			var err error
-			if c, err = w.block.Take(w.rank); err != nil {
+			err := w.settle()
+			if err == nil {
+				c, err = w.block.Take(w.rank)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		w.chunks = append(w.chunks[:0], c)
-		// However much a device wants at once, the others shall find something too, and
-		// all be done at about the same time.
-		fair := w.block.Ahead() / (2 * w.block.Plan.Workers)
-		for len(w.chunks) < min(fair, w.device.PreferredChunks()) {
+		for fair := w.fair(); len(w.chunks) < min(fair, w.device.PreferredChunks()); {
 			i := w.block.Find(w.rank, uint64(c.Epoch+1))
 			if i < 0 {
 				break
@@ -199,31 +201,57 @@ func (w *worker) free() error {
 	}
 }
 
-// train runs chunks and reports them. A worker's first step is timed.
+// fair is how many of the chunks that are left this worker may take. However much a device
+// wants at once, the others shall find something too, and all be done at about the same time:
+// what two calls of Train have in hand is this worker's part. One alone takes them all.
+func (w *worker) fair() int {
+	left, workers := 1+w.block.Ahead(), w.block.Plan.Workers
+	if workers == 1 {
+		return left
+	}
+	return left / (2 * workers)
+}
+
+// train gives chunks to the device. A worker's first step is timed.
 func (w *worker) train(cs []plan.Chunk) error {
 	defer w.block.Spent(w.rank, control.RankTrained, control.Monotonic())
-	var first plan.ChunkResult
 	if w.block.Rank(w.rank, control.RankFirst) == 0 && cs[0].Count > 0 {
 		step, rest := cs[0].Split(1)
-		ts, err := w.device.Train([]plan.Chunk{step})
+		ys, err := device.Complete(w.device, []plan.Chunk{step})
 		if err != nil {
 			return err
 		}
 		w.block.SetRank(w.rank, control.RankFirst, control.Monotonic())
-		first, cs[0] = ts[0], rest
+		w.begun, cs[0] = ys[0], rest
 	}
-	ts, err := w.device.Train(cs)
-	if err != nil {
+	w.queued = append(w.queued, cs...)
+	return w.report(w.device.Train(cs))
+}
+
+// settle waits for what the device still has: before this worker waits for anybody.
+func (w *worker) settle() error {
+	if len(w.queued) == 0 {
+		return nil
+	}
+	defer w.block.Spent(w.rank, control.RankTrained, control.Monotonic())
+	return w.report(w.device.Train(nil))
+}
+
+// report tells what chunks came to: the first of those that the device has.
+func (w *worker) report(ys []plan.ChunkResult, err error) error {
+	if err != nil || len(ys) == 0 {
 		return err
 	}
-	if last := cs[len(cs)-1]; w.delayed && w.block.Last(last) {
+	done := w.queued[:len(ys)]
+	if w.delayed && w.block.Last(done[len(done)-1]) {
 		w.drain() // before the coordinator copies the weights
 	}
 	w.block.SetRank(w.rank, control.RankDone, control.Monotonic())
-	for i, c := range cs {
-		w.block.Finish(w.rank, c, first.Plus(ts[i]))
-		first = plan.ChunkResult{}
+	for i, c := range done {
+		w.block.Finish(w.rank, c, w.begun.Plus(ys[i]))
+		w.begun = plan.ChunkResult{}
 	}
+	w.queued = w.queued[:copy(w.queued, w.queued[len(ys):])]
 	return nil
 }
 
@@ -291,8 +319,14 @@ func (w *worker) trainRound(epoch uint64, round int) error {
 		}
 	}
 	for i := from; i < to; {
-		if err := w.block.MayRun(w.rank); err != nil {
-			return err
+		if !w.block.Running() {
+			err := w.settle()
+			if err == nil {
+				err = w.block.MayRun(w.rank)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		w.chunks = w.chunks[:0]
 		for ; i < to && len(w.chunks) < w.device.PreferredChunks(); i++ {
@@ -307,7 +341,7 @@ func (w *worker) trainRound(epoch uint64, round int) error {
 			return err
 		}
 	}
-	return nil
+	return w.settle()
 }
 
 // meet waits for all ranks; stopping ends the wait.
