@@ -15,16 +15,18 @@ import (
 //	host     fill 0   fill 1   wait 0, fill 0   wait 1, fill 1
 //	copies            0        1                0 ...
 //	work                       0                1 ...
+//	results                                     0                1 ...
 //
+// Results are copied on a stream of their own, so that the next launch need not wait for that.
 // A result is waited for when its stage is wanted again, or by drain. The streams are
 // ordinary ones: what was begun on the default stream, as by upload, comes before.
 type pipeline struct {
 	*gpu
-	kernel       kernel
-	copies, work cu.Stream
-	stages       [2]stage
-	next         int
-	ended        func(results []byte) // takes what a launch brought back, in the order of launches
+	kernel                kernel
+	copies, work, results cu.Stream
+	stages                [2]stage
+	next                  int
+	ended                 func(results []byte) // takes what a launch brought back, in the order of launches
 }
 
 // stage is a block of pinned host memory and one of GPU memory, laid out alike: what a
@@ -39,6 +41,7 @@ type stage struct {
 	loaded  int // end of what goes to the GPU
 	back    int // beginning of what comes back
 	copied  cu.Event
+	ran     cu.Event
 	done    cu.Event
 	pending bool // done has not been waited for
 	ctas    int
@@ -53,14 +56,14 @@ type grid struct {
 
 // open makes the streams, and stages with room for so many bytes, and for some beyond.
 func (l *pipeline) open(bytes, beyond int) (err error) {
-	for _, s := range []*cu.Stream{&l.copies, &l.work} {
+	for _, s := range []*cu.Stream{&l.copies, &l.work, &l.results} {
 		if *s, err = cu.MakeStream(cu.DefaultStream); err != nil {
 			return failed(err, "making a stream")
 		}
 	}
 	for i := range l.stages {
 		s := &l.stages[i]
-		for _, e := range []*cu.Event{&s.copied, &s.done} {
+		for _, e := range []*cu.Event{&s.copied, &s.ran, &s.done} {
 			// Who waits for it sleeps: a core may be another worker's.
 			if *e, err = cu.MakeEvent(cu.BlockingSyncEvent | cu.DisableTiming); err != nil {
 				return failed(err, "making an event")
@@ -187,10 +190,11 @@ func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
 			return err
 		}
 	}
+	err = keep(failed(s.ran.Record(l.work), "marking the end of %s", l.kernel.name), failed(l.results.Wait(s.ran, 0), "waiting for %s", l.kernel.name))
 	if n := s.end - s.back; n > 0 {
-		err = failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n), l.work), "copying %d bytes from the GPU", n)
+		err = keep(err, failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n), l.results), "copying %d bytes from the GPU", n))
 	}
-	return keep(err, failed(s.done.Record(l.work), "marking the end of %s", l.kernel.name))
+	return keep(err, failed(s.done.Record(l.results), "marking the end of %s", l.kernel.name))
 }
 
 // wait is until a stage's launch has ended, if it has one.
@@ -218,7 +222,7 @@ func (l *pipeline) drain() (err error) {
 // close gives everything back, after what is still queued has ended.
 func (l *pipeline) close() (err error) {
 	none := cu.Stream{}
-	for _, s := range []*cu.Stream{&l.copies, &l.work} {
+	for _, s := range []*cu.Stream{&l.copies, &l.work, &l.results} {
 		if *s != none {
 			err = keep(err, failed(s.Synchronize(), "waiting for the last launches"))
 			err = keep(err, failed(s.Destroy(), "ending a stream"))
@@ -226,7 +230,7 @@ func (l *pipeline) close() (err error) {
 	}
 	for i := range l.stages {
 		s := &l.stages[i]
-		for _, e := range []*cu.Event{&s.copied, &s.done} {
+		for _, e := range []*cu.Event{&s.copied, &s.ran, &s.done} {
 			if *e != (cu.Event{}) {
 				err = keep(err, failed(cu.DestroyEvent(e), "ending an event"))
 			}
