@@ -70,6 +70,9 @@ func (t *Tickets) Take() {
 			continue
 		}
 		mine := was>>16 <= ticket && atomic.CompareAndSwapUint64(e, was, (ticket+1)<<16|t.hand[2])
+		if !mine && atomic.LoadUint64(e)>>16 <= ticket {
+			continue // nobody has it yet: an old entry was marked as passed on
+		}
 		// Whoever has the ticket: the next one is to be taken now.
 		atomic.CompareAndSwapUint64(&t.words[ticketNext], ticket, ticket+1)
 		if mine {

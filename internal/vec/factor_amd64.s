@@ -179,6 +179,8 @@ lockedUnbiased:
 	VFMADD231PS  Z5, Z6, Z8
 	VMOVUPS      Z8, K1, (R14)
 	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          add
 	MOVL         $0x00000000, (R12)
 	JMP          add
 
@@ -600,6 +602,8 @@ lockedUnbiased:
 	VFMADD231PS  Z5, Z8, Z10
 	VMOVUPS      Z10, K1, 64(R14)
 	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          add
 	MOVL         $0x00000000, (R12)
 	JMP          add
 
@@ -1068,6 +1072,8 @@ lockedUnbiased:
 	VFMADD231PS  Z5, Z10, Z12
 	VMOVUPS      Z12, K1, 128(R14)
 	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          add
 	MOVL         $0x00000000, (R12)
 	JMP          add
 
@@ -1583,6 +1589,8 @@ lockedUnbiased:
 	VFMADD231PS  Z5, Z12, Z14
 	VMOVUPS      Z14, K1, 192(R14)
 	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          add
 	MOVL         $0x00000000, (R12)
 	JMP          add
 

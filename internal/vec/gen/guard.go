@@ -94,9 +94,12 @@ func (l *factorLoop) lock() {
 	Label("ours")
 }
 
-// release gives them back: others see stores of x86 in their order.
+// release gives them back, each once: from then on another may have it. Others see stores of
+// x86 in their order.
 func (l *factorLoop) release() {
 	MOVL(U32(0), Mem{Base: l.v})
+	CMPQ(l.u, l.v)
+	JEQ(LabelRef("add"))
 	MOVL(U32(0), Mem{Base: l.u})
 }
 
