@@ -105,6 +105,9 @@ func (o *trainOptions) files(s *settings) error {
 	if s.given["gpu"] && o.GPU == "" { // a run on a GPU that goes on in host memory
 		was.InFlight = 0
 	}
+	if s.given["batch"] {
+		was.GlobalBatch = 0 // that of all workers would win over what is asked for now
+	}
 	return s.inherit(was.flags())
 }
 

@@ -9,6 +9,9 @@ import (
 // checkMode refuses a mode that cannot be had together with the rest.
 func (c *Config) checkMode() error {
 	kind, mode := c.Mode.Kind, c.Mode
+	if kind < Async || kind > Delayed || kind == Delayed && (mode.Delay < 0 || mode.Delay > maxDelay) {
+		return Usage("mode of kind %d with a delay of %d: there is none; make it with ParseMode", kind, mode.Delay)
+	}
 	switch {
 	case c.GPU != "" && kind == Delayed:
 		return Usage("mode %s: it is simulated by one core; leave gpu out", mode)

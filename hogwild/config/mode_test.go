@@ -75,3 +75,14 @@ func ExampleConfig_mode() {
 	fmt.Println(err, c.Workers)
 	// Output: <nil> 1
 }
+
+// TestModeOfNoText: a Mode that was not made by ParseMode is checked as well.
+func TestModeOfNoText(t *testing.T) {
+	for _, m := range []Mode{{Kind: 9}, {Kind: -1}, {Kind: Delayed, Delay: -1}, {Kind: Delayed, Delay: 1 << 30}} {
+		c := Default()
+		c.Mode = m
+		if _, err := c.Resolve(); !errors.Is(err, ErrUsage) {
+			t.Errorf("kind %d, delay %d: %v, want ErrUsage", m.Kind, m.Delay, err)
+		}
+	}
+}

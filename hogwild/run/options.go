@@ -8,7 +8,7 @@ import (
 
 // Options are what belongs to one call, and not to the run: nothing of it is saved.
 type Options struct {
-	OnEpoch func(rundir.EpochResult) // is called after each epoch, once it is evaluated; nil: nobody is
+	OnEpoch func(rundir.EpochResult) // is called after each epoch, once it is evaluated, and the run waits for it; nil: nobody is
 	Signals bool                     // Ctrl-C and SIGTERM stop the run and save it
 
 	Progress  io.Writer // where progress goes; nil: nowhere

@@ -83,6 +83,39 @@ func TestResumeIsExact(t *testing.T) {
 	}
 }
 
+// TestResumeKeepsTheBatch: what a run chose for itself does not change where it goes on, although
+// with these settings another run would choose another batch.
+func TestResumeKeepsTheBatch(t *testing.T) {
+	c := config.Default()
+	c.Workers, c.Epochs, c.Data, c.Model, c.Run = 1, 1, "synth:rcv1:0.0002", "logistic", t.TempDir()
+	first, err := Run(t.Context(), c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := rundir.SavedConfig(c.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was.Optimizer, was.Epochs = "adagrad", 2
+	if then, err := Run(t.Context(), was, Options{}); err != nil || first.Batch != 1 || then.Batch != 1 {
+		t.Errorf("batch %d, then %d (%v), want 1", first.Batch, then.Batch, err)
+	}
+}
+
+// TestOnEpochPanics: a callback that panics leaves neither workers nor memory that they use.
+func TestOnEpochPanics(t *testing.T) {
+	c := config.Default()
+	c.Workers, c.Epochs, c.Data, c.Run = 2, 3, "digits:500", t.TempDir()
+	defer func() {
+		if said := recover(); said != "enough" {
+			t.Errorf("%v came back, want what OnEpoch said", said)
+		}
+		time.Sleep(1500 * time.Millisecond) // longer than anybody waits for a word of the memory that is gone
+	}()
+	_, err := Run(t.Context(), c, Options{OnEpoch: func(rundir.EpochResult) { panic("enough") }})
+	t.Errorf("the run ended with %v", err)
+}
+
 // TestResumeAtTheLastStep cuts a run while every worker has its last chunk of an
 // epoch: nothing is left to train then, but the epoch has not been closed.
 func TestResumeAtTheLastStep(t *testing.T) {

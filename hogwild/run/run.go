@@ -73,7 +73,14 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 		return rundir.Result{}, err
 	}
 	r.workers.watched, r.report.looked = time.Now(), time.Now()
+	watched := false
+	defer func() {
+		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
+			r.halt()
+		}
+	}()
 	r.watch(ctx)
+	watched = true
 	// From here on a signal does what it does by default: it ends this process at
 	// once, and the kernel the workers.
 	stop()

@@ -322,8 +322,12 @@ func SavedConfig(dir string) (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
-	f.Config.Resume, f.Config.Run = dir, dir
-	return f.Config.Config, nil
+	c := f.Config.Config
+	c.Resume, c.Run = dir, dir
+	if c.Batch == 0 && c.GlobalBatch == 0 {
+		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one
+	}
+	return c, nil
 }
 
 func uint64Tensor(name string, v []uint64) Tensor {
