@@ -97,7 +97,8 @@ func (a *averager) averageState(m mean, from, to int) error {
 		}
 	}
 	if a.setup.Job.AverageState == "reset" {
-		return zero(a.memory.steps(a.rank), 2)
+		err := zero(a.memory.steps(a.rank), 2)
+		return keep(err, failed(cu.Synchronize(), "setting the steps of an optimizer to 0")) // before the barrier, as the copies
 	}
 	return nil
 }

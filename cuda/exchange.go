@@ -108,7 +108,20 @@ func (r *remote) prepareOwner() (err error) {
 		return err
 	}
 	err = keep(zero(d.record, 2*device.RecordWords), r.fetchState())
-	return keep(err, d.await("copying an optimizer's state"))
+	return keep(keep(err, r.fetchRound()), d.await("copying a replica and an optimizer's state"))
+}
+
+// fetchRound queues taking over what this rank has sent of a round: the worker before may have
+// died in the middle of it.
+func (r *remote) fetchRound() error {
+	if !r.barrier() {
+		return nil
+	}
+	err := r.fetch(r.result, r.memory.slot(r.rank))
+	if r.gradients() {
+		err = keep(err, r.fetch(r.trained, r.memory.weights))
+	}
+	return err
 }
 
 // fetchState queues taking over the optimizer's state that the owner keeps for this rank, if it has one.

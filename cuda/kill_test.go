@@ -25,16 +25,18 @@ func TestKilledAnytime(t *testing.T) {
 		t.Skip("kills processes for half a minute")
 	}
 	for _, c := range []struct {
-		mode string
-		near float64 // of the undisturbed accuracy
+		name, mode string
+		cores      int     // workers on them
+		near       float64 // of the undisturbed accuracy
 	}{
-		{"async", .01},
-		{"sync", .01},
+		{"async", "async", 0, .01},
+		{"sync", "sync", 0, .01},
+		{"sync beside a core", "sync", 1, .01},
 	} {
-		t.Run(c.mode, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			cfg := digits(t, func(cfg *config.Config) {
 				cfg.Mode, cfg.Workers, cfg.Model, cfg.Data = config.MustMode(c.mode), 2, "softmax", "digits:2000"
-				cfg.Epochs, cfg.LR, cfg.SaveEvery, cfg.MaxRestarts = 60, .1, "50ms", 1000
+				cfg.Epochs, cfg.LR, cfg.SaveEvery, cfg.MaxRestarts, cfg.CPUWorkers = 60, .1, "50ms", 1000, c.cores
 				if c.mode == "async" {
 					cfg.InFlight = 2
 				}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"os"
 	"sync"
@@ -30,7 +31,9 @@ type coordinator struct {
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
 	silent      atomic.Int64    // how long the GPU was waited for in vain, as a time.Duration
-	stays       bool            // a worker that was killed does not end
+	silenced    context.Context // is done then
+	giveUp      context.CancelFunc
+	stays       bool // a worker that was killed does not end
 }
 
 // task is the job, and what it is carried out on: data, models, shared memory, folder.
@@ -96,7 +99,8 @@ type reporter struct {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Workers
-	return &coordinator{patience: answerTime, task: task{job: tuning.Job{Config: c}, options: o},
+	silenced, giveUp := context.WithCancel(context.Background())
+	return &coordinator{patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
 			gone: make([]bool, n), respawn: make(chan int, n)},
 		saver:  saver{evaluated: make(chan evaluation, 1)},

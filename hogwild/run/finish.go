@@ -129,7 +129,7 @@ func (r *coordinator) finishRound() error {
 		if r.block.Barrier.Arrived(rank) >= averaged {
 			continue
 		}
-		if err := r.ask(r.patience, func() error {
+		if err := r.ask(r.patient(), func() error {
 			d, err := r.owner.Device(rank)
 			if err == nil {
 				err = d.Average(r.block.Round(r.epochs.position.Epoch, round))

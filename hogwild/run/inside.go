@@ -27,7 +27,7 @@ func (r *task) mayStartInside() bool {
 // spawnInside starts a worker in this process. An error of its ends the run: a GPU that has
 // failed is lost for the whole process, so that another worker here would fail too.
 func (r *coordinator) spawnInside(rank int) error {
-	d, err := askFor(r, r.patience, func() (device.Device, error) { return r.owner.Device(rank) })
+	d, err := askFor(r, r.patient(), func() (device.Device, error) { return r.owner.Device(rank) })
 	if err != nil {
 		return onDevice(err)
 	}

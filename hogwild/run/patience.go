@@ -47,11 +47,27 @@ func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) 
 		case <-interrupted:
 			interrupted, limit = nil, limit/hurry
 			late = time.After(limit)
+		case <-r.silenced.Done(): // another call waits in vain
+			return none, silence(r.silent.Load())
 		case <-late:
+			select {
+			case a := <-answer: // this process may have been stopped meanwhile
+				return a.value, a.err
+			case <-time.After(limit / 60):
+			}
 			r.silent.Store(int64(limit))
+			r.giveUp()
 			return none, silence(limit)
 		}
 	}
+}
+
+// patient is how long it waits for a copy of the weights: an evaluation that runs comes first.
+func (r *coordinator) patient() time.Duration {
+	if r.saver.busy {
+		return (1 + evaluations) * r.patience
+	}
+	return r.patience
 }
 
 // silence is the error of a GPU that has not answered for so long.

@@ -222,6 +222,7 @@ func (r *coordinator) close() {
 	if r.report.metrics != nil {
 		_ = r.report.metrics.Close() // every line was written, and checked, by a call of its own
 	}
+	r.interrupted = nil // the run has ended: this is no time for hurry
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}

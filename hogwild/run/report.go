@@ -103,7 +103,7 @@ func (r *coordinator) timing() []string {
 
 // notes are what the user should know of the data, the device and the processor.
 func (r *coordinator) notes() []string {
-	device, _ := askFor(r, r.patience, func() ([]string, error) { return r.owner.Notes(), nil }) // one that hangs has none
+	device, _ := askFor(r, r.patient(), func() ([]string, error) { return r.owner.Notes(), nil }) // one that hangs has none
 	return slices.Concat(r.train.Notes, device, faultNotes(VerifyLoops(false)))
 }
 

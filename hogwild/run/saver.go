@@ -83,10 +83,16 @@ func (r *coordinator) savePaused() {
 // seconds. When the GPU fails it is what is left: nothing can be read back then.
 
 // download renews the host copy, all of it. Only while no worker is within a chunk.
-func (r *coordinator) download() error { return r.renewed(r.ask(r.patience, r.owner.Download)) }
+func (r *coordinator) download() error { return r.renewed(r.ask(r.patient(), r.owner.Download)) }
 
-// refresh renews its weights, while workers train.
-func (r *coordinator) refresh() error { return r.renewed(r.ask(r.patience, r.owner.Refresh)) }
+// refresh renews its weights, while workers train. It would wait for an evaluation, which began
+// with a copy of all.
+func (r *coordinator) refresh() error {
+	if r.saver.busy {
+		return nil
+	}
+	return r.renewed(r.ask(r.patience, r.owner.Refresh))
+}
 
 // renewed notes when the host copy was renewed.
 func (r *coordinator) renewed(err error) error {

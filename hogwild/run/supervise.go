@@ -83,7 +83,7 @@ func (r *coordinator) carry(rank int) {
 	if !r.block.Plan.Barrier {
 		return
 	}
-	d, err := askFor(r, r.patience, func() (device.Device, error) { return r.owner.Device(rank) })
+	d, err := askFor(r, r.patient(), func() (device.Device, error) { return r.owner.Device(rank) })
 	if err != nil {
 		r.epochs.ended = onDevice(err)
 		return
