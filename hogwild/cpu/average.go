@@ -50,7 +50,7 @@ func (d *cpu) stepTogether(r plan.Round, from int) {
 	d.weights.add(from, -1, d.mean)
 	for _, s := range d.decay {
 		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.L1 != 0 {
-			d.weights.soften(lo, hi, 0, float32(lr*d.cfg.L1))
+			d.weights.softThreshold(lo, hi, 0, float32(lr*d.cfg.L1))
 		}
 	}
 }

@@ -143,14 +143,14 @@ func (d *cpu) descend(lr float64) {
 	if d.opt.kind != config.SGD {
 		d.opt.update(d.dense, 0, lr, d.opt.begin())
 		d.own.add(0, -1, d.dense)
-		d.shrink(0, lr*d.cfg.L1)
+		d.weightDecay(0, lr*d.cfg.L1)
 		return
 	}
-	d.shrink(lr*d.cfg.L2, 0)
+	d.weightDecay(lr*d.cfg.L2, 0)
 	for i := range d.g.Parts {
 		d.push(&d.g.Parts[i], float32(-lr))
 	}
-	d.shrink(0, lr*d.cfg.L1)
+	d.weightDecay(0, lr*d.cfg.L1)
 }
 
 // push adds a times a part of the gradient to the weights: the rank-b update
@@ -197,12 +197,12 @@ func (d *cpu) pushBias(p *model.Part, a float32) {
 	d.own.add(p.Bias, a, bias)
 }
 
-// shrink applies the regularizers of one step: w -= l2 w, and then l1 towards zero
+// weightDecay applies the regularizers of one step: w -= l2 w, and then l1 towards zero
 // (the proximal step, so that weights become exactly zero). Of the weights of sparse
 // inputs only those that occur are touched, each by 1/frequency more, which is the
 // same in expectation (Hogwild!, section 2: the sparse SVM). The frequencies are
 // those of the data: a hidden layer, whose inputs are sparse too, has none.
-func (d *cpu) shrink(l2, l1 float64) {
+func (d *cpu) weightDecay(l2, l1 float64) {
 	if l2 == 0 && l1 == 0 {
 		return
 	}
@@ -226,7 +226,7 @@ func (d *cpu) shrink(l2, l1 float64) {
 func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
 	for _, s := range d.decay {
 		if lo, hi := max(s.from, from), min(s.to, to); lo < hi {
-			d.own.soften(lo, hi, float32(l2), float32(l1))
+			d.own.softThreshold(lo, hi, float32(l2), float32(l1))
 		}
 	}
 }

@@ -103,23 +103,23 @@ func nonzeros(p *model.Part) (n int) {
 	return n
 }
 
-// soften is w -= l2 w + clamp(w, -l1, l1) of the weights from:to.
-func (s *shared) soften(from, to int, l2, l1 float32) {
+// softThreshold is w -= l2 w + clamp(w, -l1, l1) of the weights from:to.
+func (s *shared) softThreshold(from, to int, l2, l1 float32) {
 	for i := from; i < to; i++ {
 		if !s.atomic {
-			s.w[i] = softened(s.w[i], l2, l1)
+			s.w[i] = thresholded(s.w[i], l2, l1)
 			continue
 		}
 		for {
 			was := atomic.LoadUint32(&s.bits[i])
-			if atomic.CompareAndSwapUint32(&s.bits[i], was, math.Float32bits(softened(math.Float32frombits(was), l2, l1))) {
+			if atomic.CompareAndSwapUint32(&s.bits[i], was, math.Float32bits(thresholded(math.Float32frombits(was), l2, l1))) {
 				break
 			}
 		}
 	}
 }
 
-func softened(v, l2, l1 float32) float32 { return v - l2*v - max(-l1, min(l1, v)) }
+func thresholded(v, l2, l1 float32) float32 { return v - l2*v - max(-l1, min(l1, v)) }
 
 // replace is w[from:] = u.
 func (s *shared) replace(from int, u []float32) { copy(s.w[from:], u) }

@@ -108,7 +108,7 @@ func (m *mlp) prepare(set *data.Set, s Step) {
 		}
 		return v
 	}
-	l.Shrink, l.Soften = often(s.L2), often(s.L1)
+	l.WeightDecay, l.SoftThreshold = often(s.L2), often(s.L1)
 	if m.stages[0].bias >= 0 {
 		l.BiasStep = 1
 		if p := m.parts[0].BiasStep; p != 0 {

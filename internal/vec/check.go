@@ -164,7 +164,7 @@ func sampleLinear(n int, m *maker) {
 	order := []int32{3, 0, 8, 1, 7, 2, 6, 4, 5, 5, 0}
 	for _, shrink := range [][]float32{nil, m.floats(n)} {
 		for loss := range LinearAbsolute + 1 {
-			l.Loss, l.Shrink = loss, shrink
+			l.Loss, l.WeightDecay = loss, shrink
 			bias := float32(0.25)
 			sum := l.Steps(m.floats(n), &bias, order, 0.05)
 			m.result(bias, float32(sum))

@@ -81,7 +81,7 @@ func guardedLinear(t *testing.T, loss LinearLoss, most int, shrink bool) {
 	d := 2*most + 1
 	l := randomLinear(t, loss, rows, d, most)
 	if shrink {
-		l.Shrink = fresh(t, d)
+		l.WeightDecay = fresh(t, d)
 	}
 	order := make([]int32, rows)
 	for i := range order {

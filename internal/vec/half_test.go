@@ -59,13 +59,13 @@ func linearHalves(t *testing.T, loss LinearLoss, most int, kind string) {
 	d := 2*most + 1
 	l := randomLinear(t, loss, n, d, most)
 	if kind != "plain" {
-		l.Shrink = make([]float32, d)
-		for j := range l.Shrink {
-			l.Shrink[j] = rand.Float32() * 30
+		l.WeightDecay = make([]float32, d)
+		for j := range l.WeightDecay {
+			l.WeightDecay[j] = rand.Float32() * 30
 		}
 	}
 	if kind == "shrink and soften" {
-		l.Soften = l.Shrink
+		l.SoftThreshold = l.WeightDecay
 	}
 	rows := make([]int32, n, 2*n)
 	for k := range rows[:2*n] {

@@ -14,12 +14,12 @@ type Linear struct {
 	Idx  []uint32
 	Val  []float32
 	Y    []float32
-	// Shrink is nil, or as long as the weights: before a step at rate lr each weight of
-	// its row is multiplied by 1 - min(1, lr Shrink[j]).
-	Shrink []float32
-	// Soften is nil, or as long as the weights: after a step at rate lr each weight of its
-	// row is moved towards zero by lr Soften[j] at most.
-	Soften []float32
+	// WeightDecay is nil, or as long as the weights: before a step at rate lr each weight of
+	// its row is multiplied by 1 - min(1, lr WeightDecay[j]).
+	WeightDecay []float32
+	// SoftThreshold is nil, or as long as the weights: after a step at rate lr each weight of its
+	// row is moved towards zero by lr SoftThreshold[j] at most.
+	SoftThreshold []float32
 	// BiasStep is the step of the bias against that of the weights.
 	BiasStep float32
 
@@ -112,7 +112,7 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 	rows := [1]int32{row}
 	l.check(rows[:], len(w))
 	fused, a := !l.plain(len(w)), lr*coef
-	if a == 0 && l.Shrink == nil && l.Soften == nil {
+	if a == 0 && l.WeightDecay == nil && l.SoftThreshold == nil {
 		return
 	}
 	idx, val := l.Idx[l.Ptr[row]:l.Ptr[row+1]], l.Val[l.Ptr[row]:l.Ptr[row+1]]
@@ -120,12 +120,12 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 		for p, done := &w[j], false; !done; {
 			was := atomic.LoadUint32(p)
 			x := math.Float32frombits(was)
-			if l.Shrink != nil {
-				x = madd(fused, -min(1, lr*l.Shrink[j]), x, x)
+			if l.WeightDecay != nil {
+				x = madd(fused, -min(1, lr*l.WeightDecay[j]), x, x)
 			}
 			x = madd(fused, a, val[k], x)
-			if l.Soften != nil {
-				most := lr * l.Soften[j]
+			if l.SoftThreshold != nil {
+				most := lr * l.SoftThreshold[j]
 				x -= max(-most, min(most, x))
 			}
 			done = atomic.CompareAndSwapUint32(p, was, math.Float32bits(x))
@@ -152,8 +152,8 @@ func (l *Linear) check(rows []int32, n int) {
 			panic(fmt.Sprintf("vec: row %d of %d", i, len(l.Y)))
 		}
 	}
-	if l.Shrink != nil && len(l.Shrink) < n || l.Soften != nil && len(l.Soften) < n {
-		panic("vec: Shrink or Soften is shorter than the weights")
+	if l.WeightDecay != nil && len(l.WeightDecay) < n || l.SoftThreshold != nil && len(l.SoftThreshold) < n {
+		panic("vec: WeightDecay or SoftThreshold is shorter than the weights")
 	}
 }
 
@@ -172,7 +172,7 @@ func (l *Linear) look(rows []int32) {
 
 // plain tells whether the steps on n weights are taken in plain Go.
 func (l *Linear) plain(n int) bool {
-	return use[LoopLinear] == Plain || l.Soften != nil || len(l.Idx) == 0 || n == 0
+	return use[LoopLinear] == Plain || l.SoftThreshold != nil || len(l.Idx) == 0 || n == 0
 }
 
 // few takes up to few steps, or half of one. The loss is sum - log(product).
@@ -199,18 +199,18 @@ func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h h
 			*coef = down
 			continue
 		}
-		if l.Shrink != nil {
+		if l.WeightDecay != nil {
 			for _, j := range idx {
-				w[j] -= min(1, lr*l.Shrink[j]) * w[j]
+				w[j] -= min(1, lr*l.WeightDecay[j]) * w[j]
 			}
 		}
 		if down != 0 {
 			SparseAxpy(lr*down, idx, val, w)
 			*bias = l.moved(*bias, lr, down, false)
 		}
-		if l.Soften != nil {
+		if l.SoftThreshold != nil {
 			for _, j := range idx {
-				most := lr * l.Soften[j]
+				most := lr * l.SoftThreshold[j]
 				w[j] -= max(-most, min(most, w[j]))
 			}
 		}

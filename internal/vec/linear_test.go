@@ -57,12 +57,12 @@ func exactSteps(l *Linear, w []float64, bias float64, rows []int32, lr float64) 
 			kink = min(kink, math.Abs(z-y))
 		}
 		for k, j := range idx {
-			if l.Shrink != nil {
-				w[j] -= min(1, lr*float64(l.Shrink[j])) * w[j]
+			if l.WeightDecay != nil {
+				w[j] -= min(1, lr*float64(l.WeightDecay[j])) * w[j]
 			}
 			w[j] -= lr * d * float64(val[k])
-			if l.Soften != nil {
-				most := lr * float64(l.Soften[j])
+			if l.SoftThreshold != nil {
+				most := lr * float64(l.SoftThreshold[j])
 				w[j] -= max(-most, min(most, w[j]))
 			}
 		}
@@ -92,15 +92,15 @@ func checkLinear(t *testing.T, loss LinearLoss, most int, kind string) bool {
 	const d, lr, start = 70, 0.05, 0.257 // no number of steps of lr*BiasStep leads from start to 1
 	l := randomLinear(t, loss, 40, d, most)
 	if kind != "plain" {
-		l.Shrink = make([]float32, d)
-		for j := range l.Shrink {
-			l.Shrink[j] = rand.Float32() * 30 // some shrink to nothing
+		l.WeightDecay = make([]float32, d)
+		for j := range l.WeightDecay {
+			l.WeightDecay[j] = rand.Float32() * 30 // some shrink to nothing
 		}
 	}
 	if kind == "shrink and soften" {
-		l.Soften = fresh(t, d)
-		for j, v := range l.Soften {
-			l.Soften[j] = max(v, -v)
+		l.SoftThreshold = fresh(t, d)
+		for j, v := range l.SoftThreshold {
+			l.SoftThreshold[j] = max(v, -v)
 		}
 	}
 	w := fresh(t, d)

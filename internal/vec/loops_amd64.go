@@ -156,9 +156,9 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
 	lock, words, tickets, count := g.parts()
 	var left int
-	if l.Shrink != nil {
+	if l.WeightDecay != nil {
 		sum, product, left = linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-			&w[0], bias, &l.Shrink[0], lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
+			&w[0], bias, &l.WeightDecay[0], lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
 	} else {
 		sum, product, left = linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
 			&w[0], bias, nil, lr, l.BiasStep, int(h), coef, lock, words, tickets, count)

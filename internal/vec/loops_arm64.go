@@ -61,9 +61,9 @@ func (l *Linear) guards(*Guard) bool  { return false }
 func (f *Factors) guards(*Guard) bool { return false }
 
 func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, _ *Guard) (done int, sum, product float32) {
-	if l.Shrink != nil {
+	if l.WeightDecay != nil {
 		sum, product = linearDecayNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
-			&w[0], bias, &l.Shrink[0], lr, l.BiasStep, int(h), coef)
+			&w[0], bias, &l.WeightDecay[0], lr, l.BiasStep, int(h), coef)
 		return len(rows), sum, product
 	}
 	sum, product = linearStepsNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],

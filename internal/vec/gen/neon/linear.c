@@ -164,12 +164,12 @@ inline void steps(struct linearStepsNEON *s, int decay) {
 	s->sum = l.sum, s->product = l.product;
 }
 
-// linearStepsNEON is Linear's fewGo without Shrink and Soften; it does not look at shrink.
+// linearStepsNEON is Linear's fewGo without WeightDecay and SoftThreshold; it does not look at shrink.
 //
 //go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void linearStepsNEON(struct linearStepsNEON *s) { steps(s, 0); }
 
-// linearDecayNEON is Linear's fewGo with Shrink, and without Soften.
+// linearDecayNEON is Linear's fewGo with WeightDecay, and without SoftThreshold.
 //
 //go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void linearDecayNEON(struct linearDecayNEON *s) { steps((struct linearStepsNEON *)s, 1); } // of the same fields
