@@ -151,7 +151,7 @@ type workers struct{ all, host *int }
 func (w *workers) Set(text string) error {
 	n, err := strconv.Atoi(text)
 	if err == nil {
-		*w.all, *w.host = n, 0
+		*w.all = n // --cpu-workers, wherever it stands, is a setting of its own
 		return nil
 	}
 	var gpu, cpu int
