@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"hogwild/internal/check"
 )
 
 // hall is where the parties of a test meet. Every party marks, before each meeting,
@@ -212,7 +214,7 @@ func TestMeetDeadline(t *testing.T) {
 	if took := time.Since(start); took < b.Deadline || took > b.Deadline+time.Second {
 		t.Errorf("a deadline of %v took %v", b.Deadline, took)
 	}
-	refused(t, err, "party 1 did not come to meeting 1 within 50ms")
+	check.Error(t, err, "party 1 did not come to meeting 1 within 50ms")
 	if !errors.Is(err, ErrDeadline) {
 		t.Errorf("%v is not ErrDeadline", err)
 	}
@@ -281,7 +283,7 @@ func TestOpenBarrierRefuses(t *testing.T) {
 	for name, says := range map[string]string{"none": "0 and 1 words", "half": `no array "half.changed"`,
 		"ragged": "17 and 1 words", "kind": "is f64, not u64", "other": `no array "other.arrived"`} {
 		_, err := OpenBarrier(s, name)
-		refused(t, err, says)
+		check.Error(t, err, says)
 	}
 }
 

@@ -101,17 +101,3 @@ func view[T Element](t *testing.T, s *Segment, name string) []T {
 	}
 	return v
 }
-
-// refused checks that an error is there and says each of the words.
-func refused(t *testing.T, err error, words ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error that speaks of %q", words)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("the error %q does not say %q", err, w)
-		}
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/check"
 )
 
 func TestCheck(t *testing.T) {
@@ -32,7 +34,7 @@ func TestExplain(t *testing.T) {
 		{unix.EPERM, "3.10.0", sandbox},
 		{unix.EACCES, "6.5.0", "sysctl vm.memfd_noexec=1"},
 	} {
-		refused(t, explain(c.err, c.release), c.err.Error(), c.says)
+		check.Error(t, explain(c.err, c.release), c.err.Error(), c.says)
 	}
 	if err := explain(unix.EMFILE, "6.1.0"); err != unix.EMFILE {
 		t.Errorf("too many open files became %q", err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/check"
 )
 
 func numbers() *Layout {
@@ -145,7 +147,7 @@ func TestSealedIsReadOnly(t *testing.T) {
 			t.Errorf("another process (%s): %v %s", job, err, said)
 		}
 	}
-	refused(t, s.Seal(), "sealed already", "operation not permitted")
+	check.Error(t, s.Seal(), "sealed already", "operation not permitted")
 	if v := view[uint64](t, s, "numbers"); v[999] != 7 {
 		t.Error("a second Seal lost the content")
 	}
@@ -172,7 +174,7 @@ func TestSealWhileAnotherHoldsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(t, s.Seal(), "does another process hold it writable", "busy")
+	check.Error(t, s.Seal(), "does another process hold it writable", "busy")
 	v := view[uint64](t, s, "numbers")
 	if v[0] != 7 || !faults(func() { v[0] = 8 }) {
 		t.Error("after a failed Seal the content is gone, or can be written")
@@ -214,10 +216,10 @@ func TestSizesThatCannotBe(t *testing.T) {
 	checkLeaks(t)
 	for _, size := range []int{0, -1} {
 		_, err := Create("none", size)
-		refused(t, err, fmt.Sprint(size), "must be positive")
+		check.Error(t, err, fmt.Sprint(size), "must be positive")
 	}
 	_, err := Create("all", 1<<62) // more than any address space
-	refused(t, err, "4611686018427387904 bytes", "hogwild-all")
+	check.Error(t, err, "4611686018427387904 bytes", "hogwild-all")
 }
 
 // What is not a segment is refused, and the file is closed all the same.
@@ -258,7 +260,7 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 		if s != nil {
 			t.Errorf("%s was mapped", what)
 		}
-		refused(t, err, "not a segment")
+		check.Error(t, err, "not a segment")
 		if err := f.Close(); !errors.Is(err, os.ErrClosed) && what != "a bad number" {
 			t.Errorf("%s was left open (%v)", what, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 func TestLayout(t *testing.T) {
@@ -80,11 +82,11 @@ func TestViewRefuses(t *testing.T) {
 	l.Add("weights", F32, 10)
 	s := create(t, &l)
 	_, err := View[float32](s, "weight")
-	refused(t, err, `no array "weight"`)
+	check.Error(t, err, `no array "weight"`)
 	_, err = View[float64](s, "weights")
-	refused(t, err, "is f32, not f64")
+	check.Error(t, err, "is f32, not f64")
 	_, err = View[uint32](s, "weights") // of the same size
-	refused(t, err, "is f32, not u32")
+	check.Error(t, err, "is f32, not u32")
 }
 
 func TestLayoutRefuses(t *testing.T) {
@@ -109,7 +111,7 @@ func TestLayoutRefuses(t *testing.T) {
 		var l Layout
 		c.add(&l)
 		_, err := l.Create("layout")
-		refused(t, err, c.says)
+		check.Error(t, err, c.says)
 	}
 }
 
@@ -166,7 +168,7 @@ func TestDamagedHeads(t *testing.T) {
 		damage(s.Bytes())
 		_, err = View[float32](s, "w")
 		if says != "" {
-			refused(t, err, says, "hogwild-damaged")
+			check.Error(t, err, says, "hogwild-damaged")
 		} else if err != nil {
 			t.Error(err)
 		}
@@ -206,7 +208,7 @@ func TestTablesThatCannotBe(t *testing.T) {
 		}
 		head(s.Bytes(), c.text)
 		_, err = s.Checksum()
-		refused(t, err, c.says)
+		check.Error(t, err, c.says)
 		s.Close()
 	}
 	s, err := Create("small", headBytes-1)
@@ -216,7 +218,7 @@ func TestTablesThatCannotBe(t *testing.T) {
 	defer s.Close()
 	copy(s.Bytes(), magic)
 	_, err = s.Checksum()
-	refused(t, err, "no hogwild layout (23 bytes)")
+	check.Error(t, err, "no hogwild layout (23 bytes)")
 }
 
 // FuzzTable reads arbitrary heads, and arbitrary tables under a right head. What is

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,9 +29,8 @@ type coordinator struct {
 
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
-	silent      atomic.Int64    // how long the GPU was waited for in vain, as a time.Duration
-	silenced    context.Context // is done then
-	giveUp      context.CancelFunc
+	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
+	giveUp      context.CancelCauseFunc
 	stays       bool // a worker that was killed does not end
 }
 
@@ -99,7 +97,7 @@ type reporter struct {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Workers
-	silenced, giveUp := context.WithCancel(context.Background())
+	silenced, giveUp := context.WithCancelCause(context.Background())
 	return &coordinator{patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
 			gone: make([]bool, n), respawn: make(chan int, n)},

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"time"
 )
@@ -27,8 +28,8 @@ func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) 
 	if r.job.GPU == "" { // host memory does not hang
 		return call()
 	}
-	if waited := r.silent.Load(); waited != 0 {
-		return none, silence(waited)
+	if err := context.Cause(r.silenced); err != nil {
+		return none, err
 	}
 	type result struct {
 		value T
@@ -48,15 +49,14 @@ func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) 
 			interrupted, limit = nil, limit/hurry
 			late = time.After(limit)
 		case <-r.silenced.Done(): // another call waits in vain
-			return none, silence(r.silent.Load())
+			return none, context.Cause(r.silenced)
 		case <-late:
 			select {
 			case a := <-answer: // this process may have been stopped meanwhile
 				return a.value, a.err
 			case <-time.After(limit / 60):
 			}
-			r.silent.Store(int64(limit))
-			r.giveUp()
+			r.giveUp(silence(limit))
 			return none, silence(limit)
 		}
 	}

@@ -226,7 +226,7 @@ func (r *coordinator) close() {
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}
-	if r.silent.Load() != 0 || r.stays {
+	if r.silenced.Err() != nil || r.stays {
 		return // who does not return may yet use the shared memory: it goes when this process ends
 	}
 	if r.block != nil {
