@@ -9,7 +9,6 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,8 +103,10 @@ func TestSparseSameAsCPU(t *testing.T) {
 	}
 }
 
-// TestSparseInFlight: many steps in flight end at the accuracy of one, whether frequent
-// columns have a local copy or not, added to or stored.
+// TestSparseInFlight: many steps in flight end at the loss of one, whether frequent
+// columns have a local copy or not, added to or stored. Updates that all are 256 steps
+// late end 35% above it on a9a, half the rate 12% above it on imdb. Losses are
+// compared, not accuracies, whose spread over 4,000 rows is ten times as wide.
 func TestSparseInFlight(t *testing.T) {
 	for _, set := range []string{a9a, imdb} {
 		edit := func(c *config.Config) {
@@ -114,7 +115,7 @@ func TestSparseInFlight(t *testing.T) {
 				c.LR, c.Bias = 3, false
 			}
 		}
-		want := *train(t, sparseRun(t, set, edit)).TestAccuracy
+		want := train(t, sparseRun(t, set, edit)).TestLoss
 		for _, how := range []func(*config.Config){
 			func(c *config.Config) { c.InFlight, c.MergeEvery = 64, "1" },
 			func(c *config.Config) { c.InFlight, c.Workers, c.MergeEvery = 64, 2, "16" },
@@ -123,10 +124,10 @@ func TestSparseInFlight(t *testing.T) {
 			c := sparseRun(t, set, edit)
 			c.GPU = "0"
 			how(&c)
-			got := *train(t, c).TestAccuracy
-			t.Logf("%s, merge every %s, write %s: accuracy %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
-			if math.Abs(got-want) > .005 {
-				t.Errorf("%s, merge every %s, write %s: accuracy %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
+			got := train(t, c).TestLoss
+			t.Logf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
+			if got > 1.05*want {
+				t.Errorf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
 			}
 		}
 	}
