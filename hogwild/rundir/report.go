@@ -104,7 +104,7 @@ type WorkerStatus struct {
 	PID      int     `json:"pid"`
 	State    string  `json:"state"`               // starting, training, waiting, restarting, gone
 	Examples int64   `json:"examples"`            // trained since the start of the run
-	Rate     float64 `json:"examples_per_second"` // over the last interval
+	Rate     float64 `json:"examples_per_second"` // smoothed over some two seconds
 	Restarts int     `json:"restarts"`
 
 	*control.Instruments // since the start of the run
@@ -117,10 +117,13 @@ type Status struct {
 	Epochs   int            `json:"epochs"`
 	Seconds  float64        `json:"seconds"` // of training since the start of the run
 	Examples int64          `json:"examples"`
-	Total    int64          `json:"-"` // examples when all epochs are done
-	Rate     float64        `json:"examples_per_second"`
+	Total    int64          `json:"-"`                   // examples when all epochs are done
+	Rate     float64        `json:"examples_per_second"` // smoothed over some two seconds
 	Workers  []WorkerStatus `json:"workers"`
 	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
+
+	// TrainLoss is the mean over the examples of this epoch so far; nil before the first chunk is done.
+	TrainLoss *float64 `json:"train_loss,omitempty"`
 }
 
 // WriteJSON writes the result as one JSON object.
