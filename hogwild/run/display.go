@@ -184,23 +184,20 @@ func workerLine(w rundir.WorkerStatus, fastest float64) string {
 	return line
 }
 
-// progressLine is how far the run is, with a bar that takes what room the rest leaves. It
-// estimates the time left from the mean speed so far.
+// progressLine is how far the run is, with a bar that takes what room the rest leaves.
 func progressLine(s rundir.Status, columns int) string {
 	text := fmt.Sprintf("epoch %d/%d", s.Epoch, s.Epochs)
-	done := 0.0
 	if s.Total > 0 {
-		done = min(float64(s.Examples)/float64(s.Total), 1)
-		text = fmt.Sprintf("%3.0f%%  ", math.Floor(100*done)) + text
+		text = fmt.Sprintf("%3.0f%%  ", math.Floor(100*s.Done())) + text
 	}
-	if s.Examples > 0 && s.Total >= s.Examples {
-		text += "  " + human.Clock(s.Seconds/float64(s.Examples)*float64(s.Total-s.Examples)) + " left"
+	if left, ok := s.Left(); ok {
+		text += "  " + human.Clock(left) + " left"
 	}
 	width := min(columns-len(text)-len("[]  "), maxBar)
 	if width < minBar {
 		return text
 	}
-	full := int(done * float64(width))
+	full := int(s.Done() * float64(width))
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]  " + text
 }
 
