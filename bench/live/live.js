@@ -6,9 +6,12 @@
   const state = document.getElementById("state");
   const across = document.getElementById("across");
   const pause = document.getElementById("pause");
+  const smooth = document.getElementById("smooth");
+  const value = document.getElementById("value");
   let against = "time";
   let held = null; // the newest body, while the page is paused
   let ended = false;
+  let pointer = null; // where it is
 
   const say = (text) => {
     state.textContent = text;
@@ -23,6 +26,42 @@
       figure.hidden = what !== undefined && other !== against && document.getElementById(what + "-against-" + against) !== null;
     }
     across.textContent = against === "time" ? "show against examples" : "show against time";
+    for (const path of run.querySelectorAll("figure path[style*='fill:none']")) draw(path);
+    for (const title of run.querySelectorAll("circle.hover title")) { // or the browser would show it too
+      title.parentNode.dataset.text = title.textContent;
+      title.remove();
+    }
+    point();
+  };
+
+  // A line of data, or where that was asked for its exponential mean: on a linear axis that of
+  // the values. Its points stay where they are. Lines of two points are axes and legends.
+  const draw = (path) => {
+    const as = path.dataset.d ??= path.getAttribute("d");
+    const points = as.slice(1).split("L").map((p) => p.split(",").map(Number));
+    if (points.length < 3) return;
+    if (smooth.getAttribute("aria-pressed") !== "true") return path.setAttribute("d", as);
+    let sum = 0, weight = 0;
+    path.setAttribute("d", "M" + points.map(([x, y]) => {
+      sum = 0.8 * sum + 0.2 * y;
+      weight = 0.8 * weight + 0.2;
+      return x + "," + (sum / weight).toFixed(2);
+    }).join("L"));
+  };
+
+  // The values at the point of the figure that is nearest to the pointer, of all lines.
+  const point = () => {
+    const figure = pointer && document.elementFromPoint(pointer.x, pointer.y)?.closest("#run figure");
+    const near = [...(figure?.querySelectorAll("circle.hover") ?? [])].map((c) => {
+      const box = c.getBoundingClientRect();
+      return { x: box.x + box.width / 2, text: c.dataset.text };
+    });
+    const away = Math.min(...near.map((n) => Math.abs(n.x - pointer.x)));
+    value.hidden = !(away < 30);
+    if (value.hidden) return;
+    value.textContent = near.filter((n) => Math.abs(n.x - pointer.x) < away + 2).map((n) => n.text).join("\n");
+    value.style.left = Math.min(pointer.x + 14, innerWidth - value.offsetWidth - 4) + "px";
+    value.style.top = Math.max(pointer.y - value.offsetHeight - 8, 0) + "px";
   };
 
   // What is being read stays where it is, and the figure that was made larger stays so: the
@@ -42,6 +81,14 @@
     else show(event.data);
   };
 
+  run.addEventListener("pointermove", (event) => { pointer = { x: event.clientX, y: event.clientY }; point(); });
+  run.addEventListener("pointerleave", () => { pointer = null; point(); });
+
+  smooth.addEventListener("click", () => {
+    smooth.setAttribute("aria-pressed", smooth.getAttribute("aria-pressed") !== "true");
+    arrange();
+  });
+
   across.addEventListener("click", () => {
     against = against === "time" ? "examples" : "time";
     arrange();
@@ -50,7 +97,7 @@
   pause.addEventListener("click", () => {
     const now = !paused();
     pause.setAttribute("aria-pressed", now);
-    pause.textContent = now ? "go on" : "pause";
+    pause.textContent = now ? "resume" : "pause";
     if (!now && held !== null) {
       show(held);
       held = null;

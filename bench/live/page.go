@@ -7,12 +7,15 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"hogwild/bench/page"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 //go:embed live.css
@@ -23,9 +26,23 @@ var script string
 
 // bar stands above the run. Where scripts are off its buttons stay hidden.
 const bar = `<p id="bar"><b id="state">as of %s</b>
-<span id="controls" hidden><button id="across" type="button"></button> <button id="pause" type="button" aria-pressed="false">pause</button></span>
+<span id="controls" hidden><button id="across" type="button"></button> <button id="smooth" type="button" aria-pressed="false">smooth</button> <button id="pause" type="button" aria-pressed="false">pause</button></span>
 <a href="metrics">metrics</a></p>
+<div id="value" hidden></div>
 `
+
+// progressBar is how far the run is and how long it will take: what most readers come for.
+func progressBar(now rundir.Status) template.HTML {
+	text := fmt.Sprintf("%.0f%%, epoch %d of %d", math.Floor(100*now.Done()), now.Epoch, now.Epochs)
+	if left, ok := now.Left(); ok {
+		text += ", " + human.Clock(left) + " left"
+	}
+	text += ", " + human.Rate(now.Rate) + " examples/s"
+	if now.TrainLoss != nil {
+		text += ", training loss " + human.Loss(*now.TrainLoss)
+	}
+	return template.HTML(fmt.Sprintf("<p id=\"progress\"><progress value=\"%.4f\"></progress> %s</p>\n", now.Done(), template.HTMLEscapeString(text)))
+}
 
 // policy lets the page run its own script, known by its checksum, ask this server for
 // events, and nothing else. Styles are allowed anywhere in it, since the figures have

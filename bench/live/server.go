@@ -120,6 +120,9 @@ func (s *server) render() (html template.HTML) {
 	if err != nil {
 		return sorry(err)
 	}
+	if now := s.tail.seconds.last; now != nil && !s.ended {
+		html = progressBar(*now) + html
+	}
 	return html
 }
 

@@ -53,7 +53,7 @@ func epochLine(n int, loss float64) string {
 func (f runFolder) second(at float64, a, b int) { f.write("metrics.jsonl", secondLine(at, a, b)) }
 
 func secondLine(at float64, a, b int) string {
-	return fmt.Sprintf(`{"kind":"second","epoch":%d,"epochs":4,"seconds":%g,"examples":%d,"examples_per_second":250.5,"workers":[`+
+	return fmt.Sprintf(`{"kind":"second","epoch":%d,"epochs":4,"seconds":%g,"examples":%d,"total_examples":400,"train_loss":0.5,"examples_per_second":250.5,"workers":[`+
 		`{"rank":0,"pid":11,"state":"training","examples":%d,"examples_per_second":150,"restarts":0,"staleness_samples":30,"staleness_mean":2,"lost_updates":0.01},`+
 		`{"rank":1,"pid":12,"state":"restarting","examples":%d,"examples_per_second":100.5,"restarts":3,"staleness_samples":10,"staleness_mean":6,"lost_updates":0.05}]}`+"\n",
 		int(at)+1, at, a+b, a, b)

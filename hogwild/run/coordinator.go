@@ -89,7 +89,7 @@ type reporter struct {
 	metrics  *rundir.MetricsFile
 	board    *rundir.EventFile
 	events   []string
-	rates    []int64 // examples of each worker at the last look
+	rates    []speed // of each worker
 	looked   time.Time
 	second   time.Time // when the last second was written
 	loadTime time.Duration
@@ -102,7 +102,7 @@ func newCoordinator(c config.Config, o Options) *coordinator {
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
 			gone: make([]bool, n), respawn: make(chan int, n)},
 		saver:  saver{evaluated: make(chan evaluation, 1)},
-		report: reporter{display: newDisplay(o.Progress, o.Quiet), rates: make([]int64, n)}}
+		report: reporter{display: newDisplay(o.Progress, o.Quiet), rates: make([]speed, n)}}
 }
 
 // answerTime is how long a GPU may take for a copy of the weights.

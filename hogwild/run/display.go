@@ -15,8 +15,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// display shows a run on stderr while it goes on. On a terminal it keeps a live
-// block at the bottom, a line for each worker and one for the whole, and lets
+// display shows a running job on stderr. On a terminal it keeps a live
+// block at the bottom, a line for each worker and two for the run, and lets
 // epochs and events scroll away above it. Elsewhere it writes the epochs and
 // events and nothing else. Its methods may be called from several goroutines. A
 // terminal that cannot be written to is no reason to stop a run: errors are dropped.
@@ -26,7 +26,7 @@ type display struct {
 	quiet bool
 	size  func() (columns, rows int) // nil when w is not a terminal
 	now   *rundir.Status             // what the live block shows, nil for no block
-	drawn int                        // lines of the live block on the screen; the cursor is below
+	drawn []string                   // lines of the live block on the screen; the cursor is below
 }
 
 // newDisplay writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
@@ -107,13 +107,13 @@ func (d *display) close() {
 }
 
 // print writes lines above the live block and draws the block again, in one write
-// lest it flicker. The escapes, both in ECMA-48: cursor up (A), erase to the end of
+// to avoid flicker. The escapes, both in ECMA-48: cursor up (A), erase to the end of
 // the line (K). Erasing the screen (J) is shorter, but where the block reaches the
 // top, tmux and others then save all of it among the lines that scrolled away.
 func (d *display) print(lines ...string) {
 	var b bytes.Buffer
-	if d.drawn > 0 {
-		b.WriteString("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", d.drawn))
+	if n := d.height(); n > 0 {
+		b.WriteString("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", n))
 	}
 	var live []string
 	if d.now != nil {
@@ -122,17 +122,34 @@ func (d *display) print(lines ...string) {
 	for _, line := range append(lines, live...) {
 		b.WriteString(line + "\n")
 	}
-	d.drawn = len(live)
+	d.drawn = live
 	if b.Len() > 0 {
 		d.w.Write(b.Bytes())
 	}
 }
 
-// block is the live lines: as many workers as fit, then the whole. One line and one
-// column stay free, lest the terminal scroll or wrap.
+// height is the number of rows of the live block on the screen. A terminal that was made
+// narrower wraps lines that were drawn for more columns.
+func (d *display) height() (rows int) {
+	if len(d.drawn) == 0 {
+		return 0
+	}
+	columns, _ := d.size()
+	for _, line := range d.drawn {
+		rows += max(1, (len(line)+columns-1)/max(columns, 1))
+	}
+	return rows
+}
+
+// block is the live lines: as many workers as fit, then the run. One line and one
+// column stay free, or the terminal would scroll or wrap.
 func block(s rundir.Status, size func() (columns, rows int)) []string {
 	columns, rows := size()
-	room := max(rows-2, 1) - 1 // lines for workers
+	run := []string{progressLine(s, columns-1), resultLine(s)}
+	if rows < 4 {
+		run = run[:1]
+	}
+	room := max(rows-1-len(run), 0) // lines for workers
 	shown, fastest := len(s.Workers), 0.0
 	if shown > room {
 		shown = max(room-1, 0)
@@ -147,7 +164,7 @@ func block(s rundir.Status, size func() (columns, rows int)) []string {
 	if more := len(s.Workers) - shown; more > 0 && room > 0 {
 		lines = append(lines, "... "+human.Plural(more, "more worker"))
 	}
-	lines = append(lines, totalLine(s))
+	lines = append(lines, run...)
 	for i, line := range lines { // plain ASCII: a byte is a column
 		lines[i] = line[:min(len(line), max(columns-1, 0))]
 	}
@@ -167,15 +184,32 @@ func workerLine(w rundir.WorkerStatus, fastest float64) string {
 	return line
 }
 
-// totalLine estimates the time left from the mean speed so far.
-func totalLine(s rundir.Status) string {
-	parts := []string{fmt.Sprintf("epoch %d/%d", s.Epoch, s.Epochs)}
+// progressLine is how far the run is, with a bar that takes what room the rest leaves.
+func progressLine(s rundir.Status, columns int) string {
+	text := fmt.Sprintf("epoch %d/%d", s.Epoch, s.Epochs)
 	if s.Total > 0 {
-		parts = append(parts, fmt.Sprintf("%3d%%", 100*s.Examples/s.Total))
+		text = fmt.Sprintf("%3.0f%%  ", math.Floor(100*s.Done())) + text
 	}
-	parts = append(parts, fmt.Sprintf("%9s", human.Rate(s.Rate)+"/s"))
-	if s.Examples > 0 && s.Total >= s.Examples {
-		parts = append(parts, human.Clock(s.Seconds/float64(s.Examples)*float64(s.Total-s.Examples))+" left")
+	if left, ok := s.Left(); ok {
+		text += "  " + human.Clock(left) + " left"
+	}
+	width := min(columns-len(text)-len("[]  "), maxBar)
+	if width < minBar {
+		return text
+	}
+	full := int(s.Done() * float64(width))
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]  " + text
+}
+
+// The columns of the progress bar. It is left out where there is no room for the least.
+const minBar, maxBar = 10, 60
+
+// resultLine is the speed, the training loss of the epoch under way, and how well the
+// test set was predicted after the last.
+func resultLine(s rundir.Status) string {
+	parts := []string{human.Rate(s.Rate) + "/s"}
+	if s.TrainLoss != nil {
+		parts = append(parts, "train loss "+human.Loss(*s.TrainLoss))
 	}
 	if s.Last != nil {
 		parts = append(parts, scores(*s.Last))

@@ -23,6 +23,22 @@ type screen struct {
 	y, x          int      // of the cursor; y counts in lines
 }
 
+// resize wraps lines again for another width, as most terminals do.
+func (s *screen) resize(columns int) {
+	s.columns = columns
+	var lines [][]byte
+	for y, line := range s.lines {
+		if y == s.y {
+			s.y = len(lines)
+		}
+		for len(line) > columns {
+			lines, line = append(lines, line[:columns]), line[columns:]
+		}
+		lines = append(lines, line)
+	}
+	s.lines = lines
+}
+
 func newScreen(t *testing.T, columns, rows int) *screen {
 	return &screen{t: t, columns: columns, rows: rows, lines: make([][]byte, 1)}
 }
@@ -98,6 +114,46 @@ func (s *screen) String() string {
 	return b.String()
 }
 
+// TestDisplayShrinks: nothing is left of a block that was drawn for more columns, and no line
+// above it is lost.
+func TestDisplayShrinks(t *testing.T) {
+	for columns := 100; columns > 3; columns -= 7 {
+		s := newScreen(t, 120, 60)
+		d := &display{w: s, size: s.size}
+		d.event("above")
+		d.status(moment(4, 150000))
+		s.resize(columns)
+		d.status(moment(4, 300000))
+		want := newScreen(t, columns, 60)
+		again := &display{w: want, size: want.size}
+		again.event("above")
+		again.status(moment(4, 300000))
+		if got := s.String(); got != want.String() {
+			t.Errorf("shrunk to %d columns:\n%swant\n%s", columns, got, want)
+		}
+	}
+}
+
+// TestSpeedIsSmooth: a rate that does not change is shown from the first look on, and of one
+// that doubles the share 1 - exp(-t/2) is seen after t seconds.
+func TestSpeedIsSmooth(t *testing.T) {
+	v := speed{examples: 500}
+	n := int64(500)
+	for range 100 {
+		n += 1000
+		if got := v.next(n, .1); math.Abs(got-10000) > 1e-6 {
+			t.Fatalf("%v examples/s, want 10000", got)
+		}
+	}
+	for i := 1; i <= 40; i++ {
+		n += 2000
+		got := v.next(n, .1)
+		if want := 10000 * (2 - math.Exp(-float64(i)/20)); math.Abs(got-want) > .01*want {
+			t.Fatalf("%v examples/s %d looks after the rate doubled, want %v", got, i, want)
+		}
+	}
+}
+
 // moment is a run of n workers after some examples of 600,000.
 func moment(n int, examples int64) rundir.Status {
 	s := rundir.Status{Epoch: 1 + int(examples/60000), Epochs: 10, Seconds: float64(examples) / 60000, Examples: examples, Total: 600000}
@@ -105,6 +161,10 @@ func moment(n int, examples int64) rundir.Status {
 		w := rundir.WorkerStatus{Rank: i, PID: 12345 + i, State: "training", Examples: examples / int64(n), Rate: 84211 - 9000*float64(i%8)}
 		s.Workers = append(s.Workers, w)
 		s.Rate += w.Rate
+	}
+	if examples > 0 {
+		loss := 0.4681
+		s.TrainLoss = &loss
 	}
 	return s
 }
@@ -138,7 +198,7 @@ func show(d *display, workers int, step func(title string)) {
 
 func TestDisplayOnTerminal(t *testing.T) {
 	var text strings.Builder
-	for _, c := range []struct{ workers, columns, rows int }{{4, 100, 24}, {4, 60, 12}, {40, 100, 12}, {4, 100, 3}} {
+	for _, c := range []struct{ workers, columns, rows int }{{4, 80, 24}, {4, 140, 24}, {4, 60, 12}, {40, 100, 12}, {4, 100, 3}, {4, 30, 12}} {
 		s := newScreen(t, c.columns, c.rows)
 		show(&display{w: s, size: s.size}, c.workers, func(title string) {
 			fmt.Fprintf(&text, "--- %d workers, %d x %d: %s\n%s", c.workers, c.columns, c.rows, title, s)

@@ -141,21 +141,44 @@ func (r *coordinator) status() rundir.Status {
 	epoch := int(r.block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
 		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last}
-	_, done, _, _ := r.block.Progress()
+	_, done, _, loss := r.block.Progress()
 	s.Examples = r.epochs.position.Examples
 	if r.epochs.opened != 0 {
 		s.Examples += int64(done)
+		if done > 0 {
+			mean := loss / float64(done)
+			s.TrainLoss = &mean
+		}
 	}
 	passed := max(time.Since(r.report.looked).Seconds(), 1e-3)
 	r.report.looked = time.Now()
 	s.Workers = r.workerStatus()
 	for rank := range s.Workers {
 		w := &s.Workers[rank]
-		w.Rate = float64(w.Examples-r.report.rates[rank]) / passed
-		r.report.rates[rank] = w.Examples
+		w.Rate = r.report.rates[rank].next(w.Examples, passed)
 		s.Rate += w.Rate
 	}
 	return s
+}
+
+// speed is a worker's rate in examples per second, smoothed exponentially: workers wait
+// between epochs, and count their examples a chunk at a time.
+type speed struct {
+	examples int64 // at the last look
+	rate     float64
+	weight   float64 // of what rate has seen, from 0 to 1: before the first look it has seen nothing
+}
+
+// smoothing is the time constant of the rates in seconds.
+const smoothing = 2.0
+
+// next takes in how many examples there are now, so many seconds after the last look.
+func (v *speed) next(examples int64, passed float64) float64 {
+	keep := math.Exp(-passed / smoothing)
+	v.rate = keep*v.rate + (1-keep)*float64(examples-v.examples)/passed
+	v.weight = keep*v.weight + 1 - keep
+	v.examples = examples
+	return v.rate / v.weight
 }
 
 // workers is each of them at this moment, but for its speed.

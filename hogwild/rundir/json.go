@@ -35,7 +35,8 @@ type (
 	plainStatus Status
 	jsonStatus  struct {
 		*plainStatus
-		Rate jsonNumber `json:"examples_per_second"`
+		Rate      jsonNumber   `json:"examples_per_second"`
+		TrainLoss jsonOptional `json:"train_loss,omitzero"`
 	}
 
 	plainWorker WorkerStatus
@@ -55,7 +56,9 @@ func (e *EpochResult) asJSON() *jsonEpoch {
 		jsonOptional{&e.TestAccuracy}, jsonOptional{&e.TestRMSE}, jsonOptional{&e.TestR2}}
 }
 
-func (s *Status) asJSON() *jsonStatus { return &jsonStatus{(*plainStatus)(s), jsonNumber{&s.Rate}} }
+func (s *Status) asJSON() *jsonStatus {
+	return &jsonStatus{(*plainStatus)(s), jsonNumber{&s.Rate}, jsonOptional{&s.TrainLoss}}
+}
 
 func (w *WorkerStatus) asJSON() *jsonWorker {
 	return &jsonWorker{(*plainWorker)(w), jsonNumber{&w.Rate}}
@@ -73,7 +76,7 @@ func (e EpochResult) MarshalJSON() ([]byte, error) { return json.Marshal(e.asJSO
 // UnmarshalJSON reads what MarshalJSON writes.
 func (e *EpochResult) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, e.asJSON()) }
 
-// MarshalJSON writes null for a rate that is not finite.
+// MarshalJSON writes null for numbers that are not finite.
 func (s Status) MarshalJSON() ([]byte, error) { return json.Marshal(s.asJSON()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.

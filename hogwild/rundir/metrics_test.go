@@ -44,7 +44,7 @@ func TestMetricsLines(t *testing.T) {
 	want := append(whole,
 		map[string]any{"kind": "epoch", "epoch": 2., "seconds": 0., "examples": 0., "lr": 0., "train_loss": nil, "test_loss": nil, "test_rmse": nil},
 		map[string]any{"kind": "second", "epoch": 0., "epochs": 0., "seconds": 0., "examples": 0., "examples_per_second": nil, "workers": nil})
-	want[0] = map[string]any{"kind": "second", "epoch": 1., "epochs": 2., "seconds": 0., "examples": 100., "examples_per_second": 50., "workers": []any{
+	want[0] = map[string]any{"kind": "second", "epoch": 1., "epochs": 2., "seconds": 0., "examples": 100., "total_examples": 200., "examples_per_second": 50., "workers": []any{
 		map[string]any{"rank": 1., "pid": 7., "state": "training", "examples": 0., "examples_per_second": nil, "restarts": 0.}}}
 	want[1] = map[string]any{"kind": "epoch", "epoch": 1., "seconds": 2., "examples": 100., "lr": 0.1, "train_loss": 0.25, "test_loss": 0.5, "test_accuracy": 0.5}
 	if d := cmp.Diff(want, readLines(t, run)); d != "" {

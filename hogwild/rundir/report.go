@@ -104,7 +104,7 @@ type WorkerStatus struct {
 	PID      int     `json:"pid"`
 	State    string  `json:"state"`               // starting, training, waiting, restarting, gone
 	Examples int64   `json:"examples"`            // trained since the start of the run
-	Rate     float64 `json:"examples_per_second"` // over the last interval
+	Rate     float64 `json:"examples_per_second"` // smoothed over some two seconds
 	Restarts int     `json:"restarts"`
 
 	*control.Instruments // since the start of the run
@@ -117,10 +117,29 @@ type Status struct {
 	Epochs   int            `json:"epochs"`
 	Seconds  float64        `json:"seconds"` // of training since the start of the run
 	Examples int64          `json:"examples"`
-	Total    int64          `json:"-"` // examples when all epochs are done
-	Rate     float64        `json:"examples_per_second"`
+	Total    int64          `json:"total_examples,omitempty"` // when all epochs are done
+	Rate     float64        `json:"examples_per_second"`      // smoothed over some two seconds
 	Workers  []WorkerStatus `json:"workers"`
 	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
+
+	// TrainLoss is the mean over the examples of this epoch so far; nil before the first chunk is done.
+	TrainLoss *float64 `json:"train_loss,omitempty"`
+}
+
+// Done is the share of the run's examples that are trained, from 0 to 1.
+func (s *Status) Done() float64 {
+	if s.Total <= 0 {
+		return 0
+	}
+	return min(float64(s.Examples)/float64(s.Total), 1)
+}
+
+// Left estimates the seconds of training that are left from the mean speed so far; ok says whether it can.
+func (s *Status) Left() (seconds float64, ok bool) {
+	if s.Examples <= 0 || s.Total < s.Examples {
+		return 0, false
+	}
+	return s.Seconds / float64(s.Examples) * float64(s.Total-s.Examples), true
 }
 
 // WriteJSON writes the result as one JSON object.

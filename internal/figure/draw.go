@@ -21,6 +21,7 @@ type pen interface {
 	area(r role, corners ...xy)
 	disc(r role, at xy, hollow bool)
 	text(at xy, a anchor, r role, size float64, text string)
+	hover(at xy, text string) // shown while a pointer is at the place, where there are pointers
 }
 
 // draw draws what is behind first: grid, comparisons, areas, lines, text.
@@ -44,6 +45,7 @@ func (l *layout) draw(p pen) {
 	l.drawAxis(p)
 	l.drawText(p)
 	l.drawLegend(p)
+	l.drawHovers(p)
 	if l.empty {
 		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, (l.plot.Min.Y + l.plot.Max.Y) / 2}, middle, dim, textSize, "no data")
 	}
@@ -186,6 +188,28 @@ func (l *layout) drawMarks(p pen, d *drawn, run []spot, points []xy) {
 		last = at.X
 		l.drawRange(p, d.hue, at.X, run[i])
 		mark(p, d.hue, d.mark, at)
+	}
+}
+
+// drawHovers puts the values of lines and curves at their points.
+func (l *layout) drawHovers(p pen) {
+	for _, d := range l.drawn {
+		if d.Kind != Line && d.Kind != Curve {
+			continue
+		}
+		last := math.Inf(-1)
+		for _, s := range slices.Concat(d.runs()...) {
+			at := l.at(s)
+			if at.X += d.beside; at.X-last < radius {
+				continue
+			}
+			last = at.X
+			text := value(s.Y) + " at " + value(s.X)
+			if d.Name != "" {
+				text = d.Name + ": " + text
+			}
+			p.hover(at, text)
+		}
 	}
 }
 

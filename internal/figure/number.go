@@ -45,6 +45,14 @@ func decimals(step float64) int {
 	return min(max(0, int(math.Ceil(-math.Log10(step)-1e-9))), 15)
 }
 
+// value is one value by itself, to four digits.
+func value(v float64) string {
+	if math.Abs(v) >= 1e4 && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
 // trim takes zeros from the end of decimals.
 func trim(s string) string {
 	if strings.Contains(s, ".") {

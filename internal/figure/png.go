@@ -75,6 +75,8 @@ func (p pixels) text(at xy, a anchor, r role, size float64, text string) {
 	p.Pop()
 }
 
+func (p pixels) hover(xy, string) {}
+
 func (p pixels) path(points []xy) {
 	for _, at := range points {
 		p.LineTo(p.at(at)) // the first begins the path

@@ -88,6 +88,12 @@ func (s *svg) text(at xy, a anchor, r role, size float64, text string) {
 		turn, [...]string{"start", "middle", "end", "end"}[a], size, r.css("fill"), html.EscapeString(text))
 }
 
+// hover is a circle that is not seen: browsers show its title beside the pointer.
+func (s *svg) hover(at xy, text string) {
+	fmt.Fprintf(s, `<circle class="hover" cx="%.1f" cy="%.1f" r="%g" style="fill:transparent"><title>%s</title></circle>`+"\n",
+		at.X, s.height-at.Y, 2*radius, html.EscapeString(plain(text)))
+}
+
 func (s *svg) path(points []xy) string {
 	var b strings.Builder
 	for i, at := range points {
