@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs and builds the programs that compare.py runs hogwild against, and prepares their
-# data, in build/rivals (or $RIVALS): make rivals. What is there already is left alone. What
-# cannot be had is named and left out, and compare.py goes on without it.
+# data, in build/rivals (or $RIVALS): make rivals. It leaves existing parts alone, and names and
+# skips what it cannot get; compare.py continues without those.
 #
 #   MARCH=x86-64-v3 bench/rivals/build.sh    plain C and LIBMF for AVX2 (default: native)
-#   bench/rivals/build.sh [DATA]     DATA (or $HOGWILD_DATA) holds mnist, a9a, w8a and imdb, a
-#                                    folder each, or some of them
+#   bench/rivals/build.sh [DATA]     DATA (or $HOGWILD_DATA) has a folder each for mnist, a9a, w8a
+#                                    and imdb, or some of them
 #
 # Needed: python3 (3.11 or later, with venv), gcc; for some also g++, make, git, and Debian's
 # libnuma-dev and liblinear-dev. PyTorch comes with CUDA's libraries: 5.4 GB. With MADE=1 it
@@ -18,7 +18,7 @@ data=$(realpath -m "${1:-${HOGWILD_DATA:-$root/../shared/data}}")
 mkdir -p "${RIVALS:=$root/build/rivals}/data" "$RIVALS/log" && cd "$RIVALS" || exit 1
 failed=
 
-# step NAME COMMAND... says what became of it.
+# step NAME COMMAND... runs it and prints whether it worked.
 step() {
 	local name=$1
 	shift
@@ -31,19 +31,19 @@ step() {
 	fi
 }
 
-# there PROGRAM... fails, and names those that are not there.
+# there PROGRAM... fails if programs are missing, and names them.
 there() {
 	local lacking=
 	for program; do command -v "$program" >/dev/null || lacking="$lacking $program"; done
 	test -z "$lacking" || { echo "there is no$lacking"; return 1; }
 }
 
-# header NAME PACKAGE fails if C does not find it.
+# header NAME PACKAGE fails if gcc does not find it.
 header() {
 	echo "#include <$1>" | gcc -E - >/dev/null 2>&1 || { echo "there is no $1, which Debian has in $2"; return 1; }
 }
 
-# source NAME COMMIT takes a repository as it was at a commit.
+# source NAME COMMIT checks out a repository at a commit.
 source() {
 	local name=${1#*/}
 	test -d "$name/.git" || git clone --quiet "https://github.com/$1" "$name" && git -C "$name" checkout --quiet "$2"
@@ -77,7 +77,7 @@ mnist() {
 	test -d "$data/mnist" || { echo "there is no $data/mnist"; return 1; }
 	ln -sfn "$data/mnist" data/mnist
 }
-# set NAME: one split for all; of w8a, which has none, four fifths and a fifth.
+# set NAME: one split for all programs; w8a has none, so it is split into four fifths and a fifth.
 set_of() {
 	test -e "data/$1" || python3 - "$data" "$1" <<-'END' || return
 		import gzip, os, random, shutil, sys
@@ -99,7 +99,7 @@ set_of() {
 	END
 	binary "data/$1" "data/$1.t"
 }
-binary() { # in Hogwild!'s format, and in that of the plain C loop
+binary() { # converts to the formats of Hogwild! and of plain C
 	for file; do test "$file.bin" -nt "$file" || ./sparse "$file" bin="$file.bin" || return; done
 }
 made() { # made NAME FILE

@@ -1,10 +1,10 @@
-"""What compare.py compares. A case is a few sides for the same job, and what must hold between
-them.
+"""The cases of compare.py. A case has a few sides that do the same job, and claims about their
+speeds and results.
 
 PyTorch's inputs are (x - 0.1307) / 0.3081, as in its example. hogwild's are x / 0.3081
-(--scale 0,0.3081), whose zeros stay zeros, learnt on less their means (--center), which is
-the same up to where the centre lies; where nothing is centred (the convolutional network,
-gradients that are averaged), and where arithmetic is measured, it has PyTorch's.
+(--scale 0,0.3081), whose zeros stay zeros, with centring (--center), which is the same up to the
+position of the centre. Where centring does not apply (the convolutional network, averaged
+gradients), and where arithmetic is measured, it uses PyTorch's inputs.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Claim:
     ours: str
     theirs: tuple = ()
     target: float = 0.0
-    of: str = "rate"  # rate: a ratio; or the name of a figure, whose difference or value counts
+    of: str = "rate"  # rate: compares ratios; or the name of a figure: compares differences or values
     most: bool = False
 
 
@@ -32,7 +32,7 @@ class Case:
     sides: dict
     claims: list
     rounds: int = 5
-    needs: tuple = ()  # without these no side can run
+    needs: tuple = ()  # files without which no side can run
 
 
 def mnist(title, model, batch, lr, plain, tuned, ways, limit=0, epochs=5, momentum=0.0):
@@ -60,7 +60,7 @@ IN_STEP = ["--data", MNIST, "--workers", 2, "--mode", "sync", *STEP]
 
 
 def average():
-    """Two replicas, whose weights are averaged every 16 steps or once a pass."""
+    """Two replicas that average their weights every 16 steps or once a pass."""
     theirs = [*STEP, "--way", "average", "--processes", 2]
     return Case("weights averaged, mlp:128, batch 64 each, 3 passes", "examples/s", {
         "every 16 steps": ours(*IN_STEP, "--scale", "0,0.3081", "--average-every", 16),
@@ -72,7 +72,7 @@ def average():
 
 
 def ddp():
-    """Gradients that are averaged are not centred: both sides have PyTorch's inputs."""
+    """Averaged gradients are not centred, so both sides use PyTorch's inputs."""
     return Case("gradients averaged, mlp:128, batch 64 each, 3 passes", "examples/s", {
         "hogwild": ours(*IN_STEP, "--scale", "0.1307,0.3081", "--average", "gradients"),
         "PyTorch DDP, gloo": torch(*STEP, "--way", "ddp", "--processes", 2, name="torch_sync.py"),
@@ -96,7 +96,7 @@ def arithmetic(title, model, widths, batch, target):
 
 
 def sparse(set, lr, epochs, step, target, rounds=5, falling=None):
-    """falling: the lr of rivals without a cosine, with which they reach about the same."""
+    """falling: the lr with which rivals without a cosine schedule reach about the same loss."""
     flags = [*source(set), "--model", "logistic", "--batch", 1, "--lr", lr, "--schedule", "cosine", "--epochs", epochs]
     c = [*files(set), f"lr={lr}", "cosine=1", f"epochs={epochs}"]
     python = [*files(set), "--lr", falling or lr, "--epochs", epochs]

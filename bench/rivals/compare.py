@@ -1,17 +1,17 @@
 """Runs hogwild and its rivals in turns on the same jobs, and prints the ratios of their speeds
-with what was reached.
+with the losses reached.
 
     make rivals                                     # once: the rivals, into build/rivals
     make bench-rivals [CASES="mlp128 a9a"] [ROUNDS=3] [GPU=0] [OUT=FILE]
-    compare.py [CASE ...] [--rounds N] [--gpu N] [--out FILE]      # the same, by the Python in build/rivals/v
+    compare.py [CASE ...] [--rounds N] [--gpu N] [--out FILE]      # the same; use the Python in build/rivals/v
     compare.py --list
-    compare.py --table FILE ...                     # the table of ratios of such files again
-    compare.py --show FILE ...                      # every side of each case, and what must hold
+    compare.py --table FILE ...                     # print the table of ratios of results files
+    compare.py --show FILE ...                      # print all sides of each case, and the claims
 
 Every round runs each side of a case once, one after the other, and measures the machine's
-core-to-core ping-pong before and after; a ratio is the median of the rounds' ratios. A rival
-that is not there is left out. FILE keeps every figure, with machine, versions and commit
-(default: build/rivals/results-TIME.json); it is written after each round.
+core-to-core ping-pong before and after; a ratio is the median of the rounds' ratios. Missing
+rivals are skipped. FILE has every figure, with machine, versions and commit (default:
+build/rivals/results-TIME.json); it is written after each round.
 """
 
 import argparse
@@ -35,13 +35,13 @@ def say(text):
 
 
 def ping_pong():
-    """Nanoseconds in which a cache line goes from a core to its neighbour; None on one core."""
+    """Nanoseconds a cache line takes from a core to its neighbour; None on one core."""
     lines = [f["median"] for f in sides.limits(0.3)["limits"] if f["name"].startswith("cache line")]
     return max(lines) if lines else None
 
 
 def open_case(name, case):
-    """The result of a case before the first round: which sides there are, and which not."""
+    """The result of a case before the first round: available and missing sides."""
     absent = {side: sides.missing(s.needs) for side, s in case.sides.items()}
     left_out = {side: " and ".join(needs) for side, needs in absent.items() if needs}
     there = {side: s for side, s in case.sides.items() if side not in left_out}
@@ -52,7 +52,7 @@ def open_case(name, case):
 
 
 def measure(case, result, rounds, save):
-    """Fills the result: for each side a list over rounds."""
+    """Fills the result: a list of rounds for each side."""
     result["ping_pong_ns"].append(ping_pong())
     for turn in range(rounds):
         for side, figures in result["figures"].items():
@@ -70,7 +70,7 @@ def measure(case, result, rounds, save):
 
 
 def judge(claim, figures):
-    """What came of a claim, round by round, and in the median; None if a side of it is not there."""
+    """A claim's outcome, by round and as the median; None if one of its sides is missing."""
     theirs = [figures[t] for t in claim.theirs if figures.get(t)]
     if not figures.get(claim.ours) or claim.theirs and not theirs:
         return None
@@ -86,7 +86,7 @@ def judge(claim, figures):
 
 
 def number(v):
-    """Three digits and a k, M or G."""
+    """Three digits, with k, M or G."""
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(v) >= size:
             return f"{v / size:.3g}{letter}"
@@ -113,12 +113,12 @@ def middle(rounds, figure):
 
 
 def reached(rounds):
-    """What a side has reached, by figure: the medians."""
+    """The medians of what a side has reached, by figure."""
     return {f: middle(rounds, f) for f in ("loss", "accuracy", "rmse", "excess") if rounds[0].get(f) is not None}
 
 
 def ratios(results):
-    """The table of ratios in Markdown: a row for each rival in each case."""
+    """The table of ratios in Markdown: one row per rival and case."""
     lines = ["| rival | case | hogwild is faster by, median (range) | loss: hogwild; rival | accuracy: hogwild; rival |", "|---|---|---|---|---|"]
     for result in results:
         for rival, side in result["against"].items():
@@ -136,7 +136,7 @@ def ratios(results):
 
 
 def details(result):
-    """One case in Markdown: its sides, then what must hold."""
+    """One case in Markdown: its sides, then its claims."""
     pings = [p for p in result["ping_pong_ns"] if p]
     lines = [f"**{result['title']}** (`{result['case']}`; cache line from core to core {spread(pings, lambda v: f'{v:.0f}')} ns)", "",
              f"| | {result['unit']}, median (range) | seconds | reached |", "|---|---|---|---|"]
@@ -170,7 +170,7 @@ def about():
     for source in ("hogwildpp", "libmf"):
         if os.path.exists(f"{sides.RIVALS}/{source}/.git"):
             versions[source] = git(f"{sides.RIVALS}/{source}", "rev-parse", "--short", "HEAD")
-    # What caps the instructions of both sides, as docs/speed.md has it.
+    # The variables that restrict the instruction set of both sides (docs/speed.md).
     caps = ("HOGWILD_CPU", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     return {"time": now, "commit": git(sides.ROOT, "describe", "--always", "--dirty", "--exclude=*"), "command": " ".join(sys.argv[1:]),
@@ -179,7 +179,7 @@ def about():
 
 
 def read(paths, wanted):
-    """The cases of files that were written before; each has what is wanted."""
+    """The cases of results files; each must have the wanted key."""
     found = []
     for path in paths:
         try:
@@ -193,7 +193,7 @@ def read(paths, wanted):
 
 
 def lines(report):
-    """The report as JSON, with each case on a line of its own."""
+    """The report as JSON, one line per case."""
     text = {key: json.dumps(value) for key, value in report.items()}
     text["cases"] = "[" + ",".join("\n    " + json.dumps(case) for case in report["cases"]) + "\n  ]"
     return "{" + ",".join(f"\n  {json.dumps(key)}: {value}" for key, value in text.items()) + "\n}\n"

@@ -1,6 +1,6 @@
-/* liblinear's seconds to within a share of the optimum: training only, the better of its
- * two solvers for l2-regularized logistic regression, at the loosest tolerance that is
- * close enough. The optimum is that of solver 0 at tolerance 1e-9.
+/* liblinear's training time to within a share of the optimum: the better of its two solvers
+ * for l2-regularized logistic regression, at the loosest sufficient tolerance. The optimum
+ * is that of solver 0 at tolerance 1e-9.
  *
  *   cc -O2 -o liblinear liblinear.c -llinear -lm        (Debian: liblinear-dev 2.3.0)
  *   liblinear TRAIN LAMBDA [SHARE=1e-3]
@@ -62,7 +62,7 @@ static double objective(const struct model *m, double lambda) {
 	return sum / p.l + lambda / 2 * square;
 }
 
-/* run returns the objective, and sets seconds to those of the fastest of some runs. */
+/* run returns the objective, and sets seconds to the fastest of a few runs. */
 static double run(int solver, double eps, double lambda, int times, double *seconds) {
 	struct parameter a = {.solver_type = solver, .eps = eps, .C = 1 / (lambda * p.l), .p = 0.1};
 	double value = 0;

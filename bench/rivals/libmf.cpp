@@ -1,11 +1,11 @@
-// LIBMF's speed on entries that are read from a NumPy array of (row, column, value).
+// LIBMF's speed on the entries of a NumPy array of (row, column, value).
 //
 //   g++ -O3 -march=native -fopenmp -I LIBMF -o libmf libmf.cpp LIBMF/mf.o
 //   libmf TRAIN.npy TEST.npy K ITERATIONS THREADS LAMBDA ETA
 //
-// LIBMF says no times. Its preparations (shuffling, making blocks) are left out: a run of
-// one iteration is subtracted from one of all, each timed whole. The entries of TRAIN.npy
-// and TEST.npy are float32 or float64, n x 3. Prints one line of JSON.
+// LIBMF prints no times. To exclude its preparation (shuffling, making blocks), the time of a
+// run with one iteration is subtracted from that of the full run. TRAIN.npy and TEST.npy are
+// float32 or float64, n x 3. Prints one line of JSON.
 
 #include "mf.h"
 

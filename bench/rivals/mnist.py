@@ -1,5 +1,5 @@
-"""What the PyTorch rivals share: MNIST, the networks, processes of one thread, and what
-weights reach on the test set, in float64; hogwild's are judged by it too.
+"""What the PyTorch rivals share: MNIST, the networks, processes of one thread, and how
+well weights do on the test set, in float64, for hogwild's weights too.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def reached(model, folder, mean=MEAN, std=STD):
 
 
 def reached_by_file(path, folder):
-    """The same of a weights.safetensors of hogwild, whose tensors have PyTorch's order and
+    """The same for a weights.safetensors of hogwild, whose tensors have PyTorch's order and
     shapes; model and scale are in its metadata."""
     from safetensors import safe_open
 
@@ -87,7 +87,7 @@ def reached_by_file(path, folder):
         config = json.loads(f.metadata()["hogwild.config"])
         model = network(config["model"])
         names = list(model.state_dict())
-        # a Sequential counts its layers from Flatten on, hogwild from the first linear one
+        # Sequential numbers its layers from Flatten, hogwild from the first linear layer
         theirs = sorted(f.keys(), key=lambda name: (name.split(".")[0], name.endswith("bias")))
         model.load_state_dict(dict(zip(names, (f.get_tensor(name) for name in theirs), strict=True)))
     mean, std = map(float, config["scale"].split(","))
@@ -95,7 +95,7 @@ def reached_by_file(path, folder):
 
 
 def flags(about, ways):
-    """The parser of the flags that all have."""
+    """A parser of the common flags."""
     p = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--data", required=True, metavar="DIR", help="folder of MNIST's four files, .gz")
     p.add_argument("--model", default="mlp:128", help="softmax, mlp:WIDTHS or convnet")
@@ -117,15 +117,15 @@ def pin(rank):
 
 
 def batches(a, rank, epoch, x, y):
-    """The batches of a process in a pass: its part of one order for all."""
+    """The batches of one process in a pass: its part of the common order."""
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(epoch))
     mine = order.tensor_split(a.processes)[rank]
     return ((x[i], y[i]) for i in mine.split(a.batch))
 
 
 def warm(a, step, x, y):
-    """Some steps before the first epoch, so that code is loaded, or compiled; run puts the
-    weights back."""
+    """A few steps before the first epoch, to load or compile code; run restores the
+    weights."""
     for n in {a.batch, len(y) // a.processes % a.batch or a.batch}:
         for _ in range(3):
             step(x[:n], y[:n])
@@ -135,16 +135,16 @@ def guarded(work, gate, *arguments):
     try:
         work(*arguments, gate)
     except BaseException:
-        gate.abort()  # so that nobody waits for it
+        gate.abort()  # so that the others do not wait
         raise
 
 
 def run(a, work, prepare=lambda model, x: (model, x), passes=1):
     """Starts a.processes processes with work(rank, a, model, raw, x, y, gate), which share the
-    data and the weights, and prints one line of JSON: examples a second in training (passes
-    are those of all processes over the data in an epoch), what is reached after each epoch,
-    the seconds of each. They pass the gate when they are warm, and then thrice an epoch: to
-    begin, when done, and when the weights have been tested."""
+    data and the weights. Prints one line of JSON: examples per second of training (passes
+    counts those of all processes over the data in an epoch), and loss, accuracy and seconds
+    of each epoch. Processes pass the gate when warm, then three times an epoch: to begin,
+    when done, and when the weights have been tested."""
     torch.manual_seed(1)
     mp.set_start_method("spawn")
     raw, y = (t[: a.limit or None].clone() for t in load(a.data, "train"))

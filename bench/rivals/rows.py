@@ -1,5 +1,5 @@
-"""Sparse rows, as sparse.c has read them, and what linear weights reach on them, in float64;
-hogwild's are judged by it too.
+"""Sparse rows as read by sparse.c, and how well linear weights do on them, in float64, for
+hogwild's weights too.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def arguments(doc):
-    """The command line of a script that trains on a set."""
+    """The command line of a training script."""
     p = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("train")
     p.add_argument("test")
@@ -19,7 +19,7 @@ def arguments(doc):
 
 
 def read(path):
-    """The signs, offsets, indices from 0, and values of the rows of PATH.csr; and how many features."""
+    """The signs, offsets, indices from 0, values and number of features of PATH.csr."""
     with open(path + ".csr", "rb") as f:
         n, d, nnz = map(int, np.fromfile(f, np.int64, 3))
         ptr = np.fromfile(f, np.int64, n + 1)
@@ -28,12 +28,12 @@ def read(path):
 
 
 def count(path):
-    """How many rows PATH.csr has."""
+    """The number of rows of PATH.csr."""
     return int(np.fromfile(path + ".csr", np.int64, 1)[0])
 
 
 def scores(w, bias, rows):
-    """w'x + bias for each row; features that w does not know count nothing."""
+    """w'x + bias for each row; features beyond w count as 0."""
     _, ptr, idx, val, d = rows
     w = np.append(w, np.zeros(max(0, d - len(w))))
     sums = np.append(0, np.cumsum(val.astype(float) * w[idx]))
@@ -41,12 +41,12 @@ def scores(w, bias, rows):
 
 
 def mean_loss(z, y, hinge=False):
-    """mean log(1+exp(-y z)), or that of max(0, 1 - y z)."""
+    """The mean of log(1+exp(-y z)), or of max(0, 1 - y z)."""
     return float((np.maximum(0, 1 - y * z) if hinge else np.logaddexp(0, -y * z)).mean())
 
 
 def reached(z, y, hinge=False):
-    """The mean loss, and the share of rows whose sign is right."""
+    """The mean loss, and the share of rows with the right sign."""
     return mean_loss(z, y, hinge), float((y * z > 0).mean())
 
 

@@ -1,12 +1,12 @@
-"""scikit-learn's SGDClassifier on sparse rows: logistic loss, float32, one core, an example
-a step, no regularization.
+"""scikit-learn's SGDClassifier on sparse rows: logistic loss, float32, one core, one
+example a step, no regularization.
 
     sklearn_sgd.py TRAIN TEST --lr X --epochs N
 
 TRAIN and TEST are LIBSVM files that sparse.c has read (it keeps FILE.csr beside them). The
-rate of step t is 5 lr / t^0.25: a cosine would need a call for every pass, which is a third
-slower, and reaches the same. Prints one line of JSON; seconds are those of fit, which shuffles
-the rows in each pass.
+rate of step t is 5 lr / t^0.25: a cosine schedule would need one call per pass, which is a
+third slower and reaches the same loss. Prints one line of JSON; seconds are those of fit, which
+shuffles the rows in each pass.
 """
 
 import json

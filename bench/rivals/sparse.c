@@ -1,7 +1,7 @@
-/* A sparse linear model by plain C loops: the floor under hogwild's own, and the
- * measure of its order. Rows are shuffled once when they are read; each epoch permutes
- * blocks of 64 rows, and the rows in each, as hogwild's data.Order does. Float32, one
- * example a step, constant rate but for a cosine. Several threads write racily.
+/* A sparse linear model in plain C loops: the baseline for hogwild's, with the same order of
+ * examples. Rows are shuffled once when they are read; each epoch permutes blocks of 64
+ * rows, and the rows in each, as hogwild's data.Order does. Float32, one example a step,
+ * constant rate or cosine schedule. Several threads write racily.
  *
  *   cc -O3 -march=native -pthread -o sparse sparse.c -lm
  *   sparse TRAIN TEST [loss=logistic|hinge] [lr=X] [l2=X] [bias=0|1] [epochs=N] [threads=N] [cosine=0|1]
@@ -34,7 +34,7 @@ typedef struct {
 
 static struct { int hinge, bias, epochs, threads, cosine; float lr, l2; } opt = {0, 1, 5, 1, 0, 0.02f, 0};
 static Set train, test;
-static float *w, *often; /* d weights and the bias; l2 a visit, by 1/frequency */
+static float *w, *often; /* d weights and the bias; l2 per visit, by 1/frequency */
 static int32_t *order;
 static int64_t ticket;
 static int epoch;
@@ -211,7 +211,7 @@ static double loss(const Set *s, double *accuracy) {
 static void convert(const char *path) {
 	FILE *f = fopen(path, "w");
 	struct { int32_t row, col; double value; } e;
-	uint64_t count = train.nnz + train.n + 1; /* the last entry is left out by its reader */
+	uint64_t count = train.nnz + train.n + 1; /* its reader drops the last entry */
 	if (!f) { perror(path); exit(1); }
 	fwrite(&count, 8, 1, f);
 	for (int64_t i = 0; i < train.n; i++) {

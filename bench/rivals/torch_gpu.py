@@ -3,11 +3,11 @@
     torch_gpu.py --data DIR --model softmax|mlp:128|convnet [--way eager|graph] [--gpu N]
                  [--batch N] [--lr X] [--epochs N | --seconds S] [--target ACCURACY]
 
-eager is what a user writes; graph captures a step as a CUDA graph and replays it, so that
-the host costs next to nothing; without --way, one after the other. Inputs are x / 255 / 0.3081.
-It trains for so many epochs, or for about so many seconds, or until the test set says that the
-accuracy is reached, tests after each pass, and prints a line of JSON for each way: examples a
-second in training alone, the seconds of it, what the test set says at the end.
+eager is what a user writes; graph captures a step as a CUDA graph and replays it, at almost no
+cost to the host; without --way, both, one after the other. Inputs are x / 255 / 0.3081. It trains
+for N epochs, for about S seconds, or until the test accuracy is reached, and tests after each
+pass. Prints one line of JSON per way: examples per second and seconds of training alone, and
+the final test result.
 """
 
 import argparse
@@ -21,12 +21,12 @@ import torch.nn.functional as F
 
 import mnist
 
-# Batches and rates of a plain run that learns well; hogwild's have as many samples in flight.
+# Batches and rates with which a plain run learns well; hogwild has as many samples in flight.
 DEFAULTS = {"softmax": (512, 0.1), "mlp:128": (64, 0.1), "convnet": (64, 0.02)}
 
 
 def restoring(model, steps):
-    """Runs steps, and gives the model its weights back."""
+    """Runs steps, then restores the weights."""
     saved = [p.detach().clone() for p in model.parameters()]
     steps()
     with torch.no_grad():
@@ -35,7 +35,7 @@ def restoring(model, steps):
 
 
 def stepper(model, lr, x, y, batch, graph):
-    """A function that takes a step on the rows that it is given; its code is loaded."""
+    """A function that takes a step on the given rows, already loaded."""
     optimizer = torch.optim.SGD(model.parameters(), lr=lr)
     rows = torch.zeros(batch, dtype=torch.long, device="cuda")
 
@@ -49,7 +49,7 @@ def stepper(model, lr, x, y, batch, graph):
     def capture():
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):  # as the documentation of CUDA graphs wants it
+        with torch.cuda.stream(side):  # as the documentation of CUDA graphs demands
             for _ in range(3):
                 step()
         torch.cuda.current_stream().wait_stream(side)
@@ -67,7 +67,7 @@ def stepper(model, lr, x, y, batch, graph):
 
 
 def train(a, way, x, y):
-    """Trains one way, from the same first weights as the other; returns what is printed."""
+    """Trains one way, from the same first weights as the other; returns the line to print."""
     batch, lr = (given or usual for given, usual in zip((a.batch, a.lr), DEFAULTS.get(a.model, (64, 0.1))))
     torch.manual_seed(1)
     model = mnist.network(a.model).cuda().train()

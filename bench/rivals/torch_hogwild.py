@@ -1,14 +1,14 @@
-"""PyTorch's Hogwild!, as its example mnist_hogwild has it: processes of one thread, one
-model in shared memory, each process with its own optimizer.
+"""PyTorch's Hogwild!, as in its example mnist_hogwild: single-threaded processes with one model
+in shared memory, each with its own optimizer.
 
     torch_hogwild.py --data DIR --model softmax|mlp:128|mlp:256,128|convnet --way WAY
                      --batch N --lr X [--momentum X] --epochs N --processes N
 
-The ways: loader, the example as it is (DataLoader and transforms; every process passes over
-all of the data); plain, what a user writes who has the data in a shared tensor (each example
-goes to one process); cl, plain with channels last; hand, the same with the backward pass
-written out; onednn, that on oneDNN's linear layers instead of MKL's products; compile, the
-model compiled. Inputs are (x - 0.1307) / 0.3081. Prints what mnist.run does.
+The ways: loader is the example as it is (DataLoader and transforms; every process passes over
+all of the data). plain is what a user writes with the data in a shared tensor (each example
+goes to one process). cl is plain with channels last. hand is plain with the backward pass
+written out. onednn is hand on oneDNN's linear layers instead of MKL's products. compile is the
+compiled model. Inputs are (x - 0.1307) / 0.3081. Prints what mnist.run prints.
 """
 
 import torch
@@ -55,7 +55,7 @@ class ByHand:
 
 
 def stepper(model, forward, a):
-    """The function that takes one step on (x, y); forward is the model, or compiled from it."""
+    """The function that takes one step on (x, y); forward is the model, perhaps compiled."""
     if a.way in ("hand", "onednn"):
         return ByHand(model, a, a.way == "onednn")
     optimizer = torch.optim.SGD(model.parameters(), lr=a.lr, momentum=a.momentum)
@@ -69,7 +69,7 @@ def stepper(model, forward, a):
 
 
 def loader(a, raw, y):
-    """The example's own: an image at a time, as torchvision's MNIST gives it."""
+    """The example's loader: one image at a time, from torchvision's MNIST."""
     from PIL import Image
     from torchvision import transforms
 

@@ -1,12 +1,12 @@
-"""PyTorch's synchronous training: processes of one thread, each with a replica and its part of
-the data, which meet over gloo.
+"""PyTorch's synchronous training over gloo: single-threaded processes, each with a replica and its
+part of the data.
 
     torch_sync.py --data DIR --model softmax|mlp:128|convnet --way average|ddp
                   [--every N] --batch N --lr X [--momentum X] --epochs N --processes N
 
-The ways: average, each trains apart, and the weights are averaged every N steps (0: once a
-pass), all of them in one all-reduce; ddp, DistributedDataParallel, which averages gradients
-at every step. Inputs are (x - 0.1307) / 0.3081. Prints what mnist.run does.
+The ways: average trains replicas and averages their weights every N steps (0: once a pass), in
+one all-reduce; ddp is DistributedDataParallel, which averages gradients at every step. Inputs
+are (x - 0.1307) / 0.3081. Prints what mnist.run prints.
 """
 
 import os

@@ -1,12 +1,12 @@
-"""Vowpal Wabbit's plain SGD on sparse rows: logistic loss, one core, an example a step, no
-regularization.
+"""Vowpal Wabbit's plain SGD on sparse rows: logistic loss, one core, one example a step,
+no regularization.
 
     vw_sgd.py TRAIN TEST --lr X --epochs N
 
-TRAIN and TEST are LIBSVM files that sparse.c has read (it keeps FILE.csr beside them); their
-rows in Vowpal Wabbit's format, and its cache of them, are kept beside them too. The rate of
-step t is 5 lr / t^0.25. Prints one line of JSON; seconds are those of all passes, which read
-the cache, in the order of the file: that is how Vowpal Wabbit trains.
+TRAIN and TEST are LIBSVM files that sparse.c has read (it keeps FILE.csr beside them); the
+rows in Vowpal Wabbit's format, and its cache, are kept beside them too. The rate of step t is
+5 lr / t^0.25. Prints one line of JSON; seconds are those of all passes, which read the cache in
+the order of the file, as Vowpal Wabbit does.
 """
 
 import json
@@ -21,14 +21,14 @@ import rows
 
 
 def run(flags):
-    """Runs Vowpal Wabbit on what the flags say, and returns the seconds of it."""
+    """Runs Vowpal Wabbit with the flags, and returns its seconds."""
     began = time.perf_counter()
     vowpalwabbit.Workspace(flags + " --quiet").finish()
     return time.perf_counter() - began
 
 
 def rewrite(path):
-    """Writes PATH.vw, if it is not there."""
+    """Writes PATH.vw unless it exists."""
     if not os.path.exists(path + ".vw"):
         with open(path) as f, open(path + ".vw.part", "w") as g:
             for row in f:
@@ -43,7 +43,7 @@ def main():
     a = rows.arguments(__doc__)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     y, d = rows.read(a.test)[0], rows.read(a.train)[4]
-    bits = max(10, d.bit_length())  # every feature has a weight of its own
+    bits = max(10, d.bit_length())  # so that features do not share weights
     sgd = f"--sgd --loss_function logistic --holdout_off -b {bits} -l {5 * a.lr} --power_t 0.25 --initial_t 1"
     cache = a.train + ".vw.cache"
     if not os.path.exists(cache):

@@ -54,13 +54,13 @@ class Work:
 
 
 # Why a kernel needs more than its design.
-ONE = "of 815 slots of a warp and step only 170 are the two products; some 260 bring the inputs and list those that are not blank, and the rest, the same at any batch, are tickets, samples of delays, barriers and the sums over parts"
-WIDTHS = "any width in one code: of 1,890 slots of a warp and step some 480 bring inputs as rows of floats (32 bytes: 32 LDG, 32 I2F, 32 FFMA, 56 moves and addresses), 330 and 360 are the two products (of 82 instructions for four rows 32 FFMA, 12 LDS, 4 LDG), 230 the sums over parts"
-LONG = "a gradient over several groups of eight is summed before it is pushed: inputs are staged a second time, and rows that are blank in one group are not left out"
-NARROW = "one output has little arithmetic: of 1,200 slots of a warp and step some 450 bring the inputs, which the design keeps in registers, and 160 are the two products; the rest, the same at any batch, are tickets, samples of delays, barriers and the sums over parts"
-SINGLE = "the push adds single floats, each with a 64-bit address of its own (two or three instructions), where the design adds vectors of four, which widths not divisible by four would not bear; inputs are staged again for the push"
-RATINGS = "a turn of a warp (one, four, sixteen ratings for k = 128, 32, 8) has some 40 slots beside the products, sums and additions that the design counted: 8 for ratings that come by shuffles, 8 for sums of 64-bit addresses, 7 for biases, 4 for each step's loss, 13 for the loop, samples of delays and what may be asked for; and each rating 2 for tickets, learning rates and counts"
-SHAPES = "the products (four, learn, scatter) are near the design's; the rest is any shape of layers in one code, lists of what is live, and gradients of the full layers kept in memory"
+ONE = "of 815 slots per warp and step only 170 are the two products; some 260 load the inputs and list the non-blank ones. The rest does not depend on the batch: tickets, staleness samples, barriers and the sums over parts"
+WIDTHS = "one code for all widths: of 1,890 slots per warp and step some 480 load inputs as rows of floats (32 bytes: 32 LDG, 32 I2F, 32 FFMA, 56 moves and addresses), 330 and 360 are the two products (82 instructions for four rows, of them 32 FFMA, 12 LDS, 4 LDG), 230 the sums over parts"
+LONG = "a gradient over several groups of eight is summed before it is pushed: inputs are staged a second time, and rows that are blank in only one group are not skipped"
+NARROW = "one output needs little arithmetic: of 1,200 slots per warp and step some 450 load the inputs, which the design keeps in registers, and 160 are the two products. The rest does not depend on the batch: tickets, staleness samples, barriers and the sums over parts"
+SINGLE = "the push adds single floats, each with its own 64-bit address (two or three instructions); the design adds vectors of four, which would not work for widths not divisible by four. Inputs are staged again for the push"
+RATINGS = "a warp iteration (one, four, sixteen ratings for k = 128, 32, 8) has some 40 slots that the design did not count: 8 for shuffling ratings, 8 for 64-bit addresses, 7 for biases, 4 for the losses, 13 for the loop, staleness samples and options. Each rating has 2 more for tickets, learning rates and counts"
+SHAPES = "the products (four, learn, scatter) are close to the design's; the rest comes from one code for all layer shapes, lists of live units, and gradients of the dense layers kept in memory"
 
 MNIST = "--data {data}/mnist --center off --limit 1024 --in-flight 1 --lr 0.01 "
 SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
@@ -84,7 +84,7 @@ WORK = [
     Work("steps_list", "steps of one, with factor:128", PAIRS + "--model factor:128 --in-flight 8", 0),
     Work("steps_sum", "the same", PAIRS + "--model factor:128 --in-flight 8", 0),
     Work("steps_list", "steps of eight, with softmax 784-10", MNIST + "--model softmax --batch 8", 0),
-    Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: inputs are staged for any width, and weights are read again for each eight samples"),
+    Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: one code stages inputs of all widths, and weights are read again for each eight samples"),
     Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0, 0, "190"),
 ]
 
@@ -282,10 +282,10 @@ def stale():
 
 TEXT = """# The kernels, counted
 
-Made by `make sass-table`; nothing on this page was measured on a GPU. An instruction costs a slot of one of a
-multiprocessor's {schedulers} schedulers each time that a warp executes it, so an H200 ({sms} multiprocessors at {clock} GHz) has {rate} G slots a
-second, and a kernel that needs n of them a sample cannot train faster than {rate} G/n samples a second. What bounds it
-in fact is mostly less: latency, barriers, additions.
+Made by `make sass-table`; nothing on this page was measured on a GPU. An instruction takes one issue slot of one of a multiprocessor's
+{schedulers} schedulers each time a warp executes it. So an H200 ({sms} multiprocessors at {clock} GHz) has {rate} G slots a second, and a kernel that
+needs n of them per sample trains at most {rate} G/n samples a second. Usually something else binds first: latency, barriers,
+additions.
 
 ## What a multiprocessor has room for
 
@@ -293,31 +293,31 @@ in fact is mostly less: latency, barriers, additions.
 
 ## Slots a sample
 
-Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their executions by warps, in an epoch over 1,024 examples through the stand-in
-driver, which counts them on the very rows that are trained: skipped zeros are not in it. What a CTA does once a launch
-is left out, and so is code for warps whose lanes have parted, which theirs have not where it stands. A sector is 32 bytes of weights that an addition of a warp touches; the limit that follows is a model of the L2 cache
-({slices} slices, {sector} G sectors a second each, lines spread at random) that fits a probe of an H100 and has been tried on no H200.
-The design's figures were counted in the same way on sketches of the kernels, by hand.
+Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their executions by warps, in an epoch over 1,024 examples. The stand-in
+driver counts them on the rows that are trained, so skipped zeros do not count. Work that a CTA does once per launch is left out,
+and so is code for diverged warps where none diverged. A sector is 32 bytes of weights that a warp's addition touches. The limit on additions is a
+model of the L2 cache ({slices} slices, {sector} G sectors a second each, lines spread at random); it fits a probe of an H100 and has been tried on
+no H200. The design's figures were counted in the same way, by hand, on sketches of the kernels.
 
 {slots}
 {reasons}
 ## Where the slots go
 
-By function of the source, inlined ones apart; the accesses of dev.h count where they are called. The lines themselves:
+By source function, with inlined functions listed separately; the accesses of dev.h count where they are called. For single lines:
 `cuda/kernels/table.py --where KERNEL`.
 
 {functions}
 
 ## The inner loops
 
-Loops without loops inside that have at least 5 % of the slots, three at most a workload; turns are those of warps.
+Innermost loops with at least 5 % of the slots, at most three per workload; turns are iterations of a warp.
 
 {inner}
 
 ## Size
 
-`hogwild-cuda` has the kernels as PTX and as machine code, which is compressed by source and GPU; a process
-decompresses what it loads. For 8.9 ptxas writes the instructions of 8.6, so that sm_89 has no files.
+`hogwild-cuda` contains the kernels as PTX and as machine code, compressed per source and GPU; a process decompresses what it
+loads. For 8.9 ptxas writes the same instructions as for 8.6, so sm_89 has no files.
 
 {sizes}
 
@@ -332,7 +332,7 @@ def page():
         return TEXT.format(
             ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
             resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums(),
-            reasons=f"\nWhere a kernel needs more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
+            reasons=f"\nKernels that need more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
 
 
 def where(kernel, workload):

@@ -1,10 +1,9 @@
-// Command custommodel trains a model that hogwild does not know: it registers one
-// of its own and trains it with four worker processes, which are this same program
-// started again.
+// Command custommodel registers a custom model and trains it with four worker processes,
+// which are this same program started again.
 //
-// The data are made up: a value that is a linear function of four inputs, plus
-// noise whose mean size is 0.1. The model is linear, under the L1 loss |z - y|, so
-// the loss must fall to about 0.1 and cannot fall further.
+// It generates the data: a linear function of four inputs, plus noise with a mean size of
+// 0.1. The model is linear with the L1 loss |z - y|, so the loss falls to about 0.1 and
+// no further.
 package main
 
 import (
@@ -25,7 +24,7 @@ const (
 	noise = 0.1 // mean size
 )
 
-// planted is the function to be found: a factor for each input, and a constant.
+// planted is the function to learn: a factor for each input, and a constant.
 var planted = []float64{2, -1, 0.5, 3, -4}
 
 func main() {
@@ -39,8 +38,8 @@ func main() {
 	}
 }
 
-// run makes the data, trains, prints the loss after each epoch, and in the end what is
-// predicted where all inputs are 0.
+// run generates the data, trains, prints the loss after each epoch and, at the end, the
+// prediction for inputs of 0.
 func run(w io.Writer) error {
 	dir, err := os.MkdirTemp("", "custommodel-")
 	if err != nil {
@@ -50,7 +49,7 @@ func run(w io.Writer) error {
 	c := hogwild.Default()
 	c.Data, c.Run = filepath.Join(dir, "planted.csv"), filepath.Join(dir, "run")
 	c.Model, c.Workers, c.Batch, c.Epochs = "absolute", 4, 8, 10
-	c.LR, c.Schedule = 0.1, "cosine" // a step of L1 does not shrink by itself near the end
+	c.LR, c.Schedule = 0.1, "cosine" // L1 steps do not shrink near the optimum by themselves
 	if err := writeCSV(c.Data); err != nil {
 		return err
 	}
@@ -90,8 +89,8 @@ func writeCSV(path string) error {
 	return os.WriteFile(path, text.Bytes(), 0o666)
 }
 
-// absolute is z = w.x + bias under the loss |z - y|. Its weights are d factors and
-// then the bias.
+// absolute is z = w.x + bias with the loss |z - y|. Its weights are d factors, then the
+// bias.
 type absolute struct {
 	features int
 	signs    []float32 // the derivatives of a batch's mean loss with respect to its z
@@ -135,7 +134,7 @@ func (m *absolute) Eval(w []float32, b *hogwild.Batch) (s hogwild.Score) {
 	return s
 }
 
-// Predict is what Open's Predict needs, and nothing else does.
+// Predict is only for hogwild.Open(...).Predict; training does not need it.
 func (m *absolute) Predict(w []float32, b *hogwild.Batch, to []float32) []float32 {
 	for _, x := range b.Rows {
 		to = append(to, float32(m.predict(w, x)))
@@ -143,7 +142,7 @@ func (m *absolute) Predict(w []float32, b *hogwild.Batch, to []float32) []float3
 	return to
 }
 
-// predict is z for one row, whether it lists all features or only those not zero.
+// predict is z for one row, dense or sparse.
 func (m *absolute) predict(w []float32, x hogwild.Row) float64 {
 	z := float64(w[m.features])
 	for i, v := range x.Val {

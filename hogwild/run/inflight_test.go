@@ -1,11 +1,14 @@
 package run
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/check"
 )
 
@@ -60,5 +63,35 @@ func TestStepsInFlight(t *testing.T) {
 				t.Errorf("centred inputs: %g after %d epochs misses the target %g", centred, c.serial*5/2, target)
 			}
 		})
+	}
+}
+
+// TestDelaysAreExact: the worked example of docs/asynchrony.md. With one weight and
+// lr lambda h = 0.1 the error obeys e[t+1] = e[t] - 0.1 e[t-K], which shrinks up to K = 15 and
+// grows from 16 on. After 700 steps a delay that is off by one makes it eight times
+// larger or smaller; the noise of the data changes it by up to a third.
+func TestDelaysAreExact(t *testing.T) {
+	const steps, batch = 700, 600
+	cfg := quick(t)
+	cfg.Data, cfg.Model, cfg.Bias = fmt.Sprintf("synth:linear:%dx1", steps*batch), "linear", false
+	cfg.Batch, cfg.Epochs, cfg.LR = batch, 1, 0.05
+	after := func(delay int) rundir.Result {
+		cfg.Mode, cfg.Run = config.MustMode(fmt.Sprintf("delayed:%d", delay)), t.TempDir()
+		return train(t, cfg)
+	}
+	serial := after(0)
+	noise := serial.TestLoss
+	signal := noise / (1 - *serial.TestR2) // the mean square of the targets
+	for _, delay := range []int{15, 16} {
+		e := slices.Repeat([]float64{1}, delay+1)
+		for range steps {
+			e = append(e, e[len(e)-1]-0.1*e[len(e)-1-delay])
+		}
+		want := math.Abs(e[len(e)-1])
+		got := math.Sqrt((after(delay).TestLoss - noise) / (signal - noise))
+		t.Logf("K = %d: the error is %.3g times the first, in theory %.3g", delay, got, want)
+		if !(got > want/1.5 && got < want*1.5) {
+			t.Errorf("K = %d: the error is %.3g times the first, want about %.3g", delay, got, want)
+		}
 	}
 }

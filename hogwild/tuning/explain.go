@@ -24,7 +24,7 @@ func (j *Job) Header() (lines []string) {
 // lasts warns of a velocity to which more steps in flight add than (1-mu) C < pi/2 has:
 // then sums that lack nothing diverge at any learning rate, as decay acts on what was
 // read. A velocity is stored, not added to, so that of two steps on the same one the
-// later wins; that is stable (simulated: docs/asynchrony.md).
+// later wins; that is stable (simulated: docs/gpu.md).
 func (j *Job) lasts() (lines []string) {
 	each := float64(j.Tuning.InFlight)
 	if j.OptimizerState == "private" {
