@@ -71,10 +71,18 @@ func (s *settings) placed(err error) error {
 		return err
 	}
 	name, _, _ := strings.Cut(err.Error(), " ")
-	if from, ok := s.origin[name]; ok {
+	if from := s.from(name); from.place != "" {
 		return fmt.Errorf("%s: %w", from.place, err)
 	}
 	return err
+}
+
+// from is where the value of a flag stands; the zero value: on the command line, or nowhere.
+func (s *settings) from(name string) origin {
+	if name == "cpu-workers" && !s.given[name] {
+		name = "workers" // gpu:4,cpu:2 says both
+	}
+	return s.origin[name]
 }
 
 func newSettings(c *cli.Command) (*settings, error) {
@@ -192,7 +200,7 @@ func (s *settings) checkIdle(c *config.Config) error {
 		return err
 	}
 	for idle := range c.Idle(nil) {
-		if now := s.given[idle.Setting] && s.origin[idle.Setting].rank < inFile; now || idle.Changed {
+		if now := s.given[idle.Setting] && s.from(idle.Setting).rank < inFile; now || idle.Changed {
 			return idle
 		}
 	}

@@ -111,10 +111,16 @@ func (o *trainOptions) files(s *settings) error {
 	for i := range alone.Idle(nil) {
 		idle[i.Setting] = idle[i.Setting] || i.Changed
 	}
+	return o.leaveOut(s, idle)
+}
+
+// leaveOut drops the settings of files and runs that have no effect, but those of a file that are idle in any case: these
+// are refused with the others.
+func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 	for i := range o.Idle(nil) {
-		from := s.origin[i.Setting]
+		from := s.from(i.Setting)
 		if !i.Changed || from.rank < inFile || from.rank == inFile && idle[i.Setting] {
-			continue // refused with the others
+			continue
 		}
 		if from.rank == inFile || !idle[i.Setting] {
 			o.dropped = append(o.dropped, fmt.Sprintf("%s: %s, and is left out", from.place, i.Why))
