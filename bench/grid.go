@@ -68,7 +68,9 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 	taken, equal := map[string]bool{}, map[string]string{} // the latter by group and what all flags come to
 	for _, p := range points {
 		c := p.Case
-		c.Name = p.caseName(varies)
+		if c.Name = p.caseName(varies); c.Name == "" {
+			return nil, p.errorf("names: nothing is left of %q for this case, and its name names a folder: use letters, digits, $name and flags that it sets", p.grid.Names)
+		}
 		if taken[c.Name] && p.Name != "" {
 			return nil, p.errorf("two cases have the name %s", c.Name)
 		}

@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -92,6 +93,11 @@ func (f *gridFile) document(p *Plan, entries []Entry, known []string) (g Grid, e
 			}
 		}
 	}
+	if n := values["names"]; n != nil {
+		if err := f.checkNames(&g, n.GetToken()); err != nil {
+			return g, err
+		}
+	}
 	if values["cases"] == nil { // one, of which no line says more than the grid or the base
 		g.Cases, g.at = []Case{{}}, []*token.Token{entries[0].Key}
 		for _, key := range []string{"grid", "base", "seeds", "name", "about"} {
@@ -102,6 +108,30 @@ func (f *gridFile) document(p *Plan, entries []Entry, known []string) (g Grid, e
 		}
 	}
 	return g, nil
+}
+
+// checkNames refuses names of cases with a $flag that none of them sets: nothing would stand there.
+func (f *gridFile) checkNames(g *Grid, at *token.Token) error {
+	known := []string{"name"}
+	for _, settings := range slices.Concat([][]Setting{g.Base}, g.Axes) {
+		for _, s := range settings {
+			known = append(known, s.Flag)
+		}
+	}
+	for _, c := range g.Cases {
+		for _, s := range c.Settings {
+			known = append(known, s.Flag)
+		}
+	}
+	var err error
+	os.Expand(g.Names, func(flag string) string {
+		if err == nil && !slices.Contains(known, flag) {
+			err = f.errorf(at, "names: no case sets $%s%s (it takes $name and the flags that cases set, with a hyphen in braces: ${average-every})",
+				flag, human.Suggest("$", flag, known))
+		}
+		return ""
+	})
+	return err
 }
 
 // key reads what stands behind a key.

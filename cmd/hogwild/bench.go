@@ -113,6 +113,8 @@ func inCategory(f cli.Flag, category string) cli.Flag {
 		f.Category = category
 	case *cli.Float64Flag:
 		f.Category = category
+	case *cli.GenericFlag:
+		f.Category = category
 	}
 	return f
 }

@@ -75,6 +75,7 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	if err := s.assign(flag, text); err != nil {
 		return "", "", usagef("%s: %s: %v", bench.Place(path, value.GetToken()), key.Value, err)
 	}
+	s.origin[flag] = origin{inFile, bench.Place(path, key)}
 	return flag, text, nil
 }
 
@@ -98,6 +99,7 @@ func (s *settings) deviceIDs(path string, e bench.Entry) error {
 	if s.given["gpu"] {
 		return nil
 	}
+	s.origin["gpu"] = origin{inFile, bench.Place(path, e.Key)}
 	return s.assign("gpu", strings.Join(ids, ","))
 }
 

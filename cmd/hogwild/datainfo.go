@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 )
 
@@ -42,6 +43,9 @@ func dataInfoCommand() *cli.Command {
 			meta, err := data.Describe(args[0], format, target)
 			if err != nil {
 				return usagef("%v", err)
+			}
+			if err := config.CheckTarget(args[0], target, &meta); err != nil {
+				return err
 			}
 			if asJSON {
 				return json.NewEncoder(c.App.Writer).Encode(meta)

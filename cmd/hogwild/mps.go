@@ -55,8 +55,6 @@ func startMPS(c config.Config) (started bool, err error) {
 	}
 	clients := c.Workers - c.CPUWorkers + 1
 	switch {
-	case c.GPU == "":
-		return false, usagef("--mps: it is for workers on a GPU; add --gpu 0")
 	case os.Getenv(mpsVariable) != "":
 		return false, nil // by the program whose place this one has taken
 	case os.Getenv(mpsPipes) != "":

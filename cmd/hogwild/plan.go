@@ -62,9 +62,10 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 		}
 	}
 	o.Bias = !o.noBias
-	if o.Config, err = o.Resolve(); err != nil {
+	if err := s.checkIdle(&o.Config); err != nil {
 		return "", err
 	}
+	o.Config, _ = o.Resolve() // it is valid
 	gpus, err := gpusOf(c)
 	if err != nil {
 		return "", err

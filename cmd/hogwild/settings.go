@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -20,7 +21,24 @@ type settings struct {
 	command *cli.Command
 	set     *flag.FlagSet
 	given   map[string]bool
+	origin  map[string]origin // of those that are given, but not on the command line
 }
+
+// origin is where the value of a flag stands.
+type origin struct {
+	rank  rank
+	place string // as errors name it
+}
+
+// rank is that of a source: where two give a flag a value, the lower rank wins.
+type rank int
+
+const (
+	onLine rank = iota
+	inEnvironment
+	inFile
+	inRun // that is resumed
+)
 
 // action makes the action of a command: it reads the command line and the
 // environment, then calls do with the positional arguments.
@@ -35,13 +53,36 @@ func action(do func(c *cli.Context, s *settings, args []string) error) cli.Actio
 			return writeHelp(c.App.Writer, s)
 		}
 		if err == nil {
+			err = unknownVariable(c.App.Commands)
+		}
+		if err == nil {
 			err = s.environment()
 		}
 		if err != nil {
 			return err
 		}
-		return do(c, s, args)
+		return s.placed(do(c, s, args))
 	}
+}
+
+// placed is an error with the place of the setting that it begins with, unless that is the command line.
+func (s *settings) placed(err error) error {
+	if !errors.Is(err, config.ErrUsage) {
+		return err
+	}
+	name, _, _ := strings.Cut(err.Error(), " ")
+	if from := s.from(name); from.place != "" {
+		return fmt.Errorf("%s: %w", from.place, err)
+	}
+	return err
+}
+
+// from is where the value of a flag stands; the zero value: on the command line, or nowhere.
+func (s *settings) from(name string) origin {
+	if name == "cpu-workers" && !s.given[name] {
+		name = "workers" // gpu:4,cpu:2 says both
+	}
+	return s.origin[name]
 }
 
 func newSettings(c *cli.Command) (*settings, error) {
@@ -51,7 +92,7 @@ func newSettings(c *cli.Command) (*settings, error) {
 			return nil, err
 		}
 	}
-	return &settings{command: c, set: set, given: map[string]bool{}}, nil
+	return &settings{command: c, set: set, given: map[string]bool{}, origin: map[string]origin{}}, nil
 }
 
 // arguments reads the command line. Flags and positional arguments, which it
@@ -98,7 +139,7 @@ var renamed = map[string]string{"flush-every": "merge-every", "floors": "limits"
 
 // variable is the environment variable of a flag.
 func variable(flag string) string {
-	return "HOGWILD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // environment reads HOGWILD_LR and its like: the flag's name in capitals. There is
@@ -118,13 +159,14 @@ func (s *settings) environment() error {
 		if err := s.assign(name, value); err != nil {
 			return usagef("environment variable %s: %v", key, err)
 		}
+		s.origin[name] = origin{inEnvironment, "environment variable " + key}
 	}
 	return nil
 }
 
 // inherit gives the flags that have no value yet the defaults of other flags of the
-// same names.
-func (s *settings) inherit(flags []cli.Flag) error {
+// same names, which stand in that place.
+func (s *settings) inherit(flags []cli.Flag, place string) error {
 	from, err := newSettings(&cli.Command{Flags: flags})
 	if err != nil {
 		return err
@@ -134,8 +176,9 @@ func (s *settings) inherit(flags []cli.Flag) error {
 			continue
 		}
 		if err := s.assign(name, from.set.Lookup(name).DefValue); err != nil {
-			return fmt.Errorf("%s %w", name, err)
+			return fmt.Errorf("%s: %s %w", place, name, err)
 		}
+		s.origin[name] = origin{inRun, place}
 	}
 	return nil
 }
@@ -147,6 +190,20 @@ func (s *settings) assign(name, value string) error {
 		return fmt.Errorf("%q: %s", value, wanted(f, err))
 	}
 	s.given[name] = true
+	return nil
+}
+
+// checkIdle refuses what the settings of a run may not be, and those without an effect that are
+// not at their defaults, or were given all the same on the command line or in the environment.
+func (s *settings) checkIdle(c *config.Config) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	for idle := range c.Idle(nil) {
+		if now := s.given[idle.Setting] && s.from(idle.Setting).rank < inFile; now || idle.Changed {
+			return idle
+		}
+	}
 	return nil
 }
 
@@ -176,7 +233,7 @@ func wanted(f *flag.Flag, err error) string {
 	case bool:
 		return "want true or false"
 	case time.Duration:
-		return "want a time, as 100ns or 2us"
+		return "want a time, e.g. 100ns or 2us"
 	}
 	return err.Error()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -65,6 +66,8 @@ type trainOptions struct {
 	tune   bool
 	config string // --config
 
+	dropped []string // settings of files that have no effect here
+
 	dashboard string // the address of --dashboard
 	public    bool   // --dashboard-public
 }
@@ -81,14 +84,56 @@ func trainCommand() *cli.Command {
 			if err := o.files(s); err != nil {
 				return err
 			}
+			if err := s.checkIdle(&o.Config); err != nil {
+				return err
+			}
 			return o.train(c.App.Writer, c.App.ErrWriter)
 		}),
 	}
 }
 
 // files gives the flags that have no value yet those of the file of --config, then
-// those of the run to be resumed.
+// those of the run to be resumed. Of these it drops what has no effect with what the command line and the
+// environment say.
 func (o *trainOptions) files(s *settings) error {
+	if err := o.saved(s); err != nil || o.config == "" && o.Resume == "" {
+		return err
+	}
+	alone, t, err := trainSettings()
+	if err != nil {
+		return err
+	}
+	alone.config, alone.Resume = o.config, o.Resume
+	if err := alone.saved(t); err != nil {
+		return err
+	}
+	idle := map[string]bool{} // whatever the command line says
+	for i := range alone.Idle(nil) {
+		idle[i.Setting] = idle[i.Setting] || i.Changed
+	}
+	return o.leaveOut(s, idle)
+}
+
+// leaveOut drops the settings of files and runs that have no effect, but those of a file that are idle in any case: these
+// are refused with the others.
+func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
+	for i := range o.Idle(nil) {
+		from := s.from(i.Setting)
+		if !i.Changed || from.rank < inFile || from.rank == inFile && idle[i.Setting] {
+			continue
+		}
+		if from.rank == inFile || !idle[i.Setting] {
+			o.dropped = append(o.dropped, fmt.Sprintf("%s: %s, and is left out", from.place, i.Why))
+		}
+		if err := s.assign(i.Setting, s.set.Lookup(i.Setting).DefValue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saved reads the file of --config and the run to be resumed.
+func (o *trainOptions) saved(s *settings) error {
 	if o.config != "" {
 		if err := s.file(o.config); err != nil {
 			return err
@@ -102,13 +147,7 @@ func (o *trainOptions) files(s *settings) error {
 		return err
 	}
 	was := trainOptions{Config: saved, noBias: !saved.Bias}
-	if s.given["gpu"] && o.GPU == "" { // a run on a GPU that goes on in host memory
-		was.InFlight = 0
-	}
-	if s.given["batch"] {
-		was.GlobalBatch = 0 // that of all workers would win over what is asked for now
-	}
-	return s.inherit(was.flags())
+	return s.inherit(was.flags(), o.Resume)
 }
 
 // train runs the training and reports. An interrupted run is reported too; its
@@ -122,6 +161,9 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, line := range o.dropped {
+		fmt.Fprintf(stderr, "hogwild: %s\n", line)
 	}
 	end, err := o.watched(stderr)
 	if err != nil {

@@ -15,7 +15,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	var l flagList
 	l.category = "Workers and data"
 	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
-		Usage: "`N` worker processes (default: one a core); with --gpu also gpu:4,cpu:2"})
+		Usage: "`N` worker processes; auto: one a core; with --gpu also gpu:4,cpu:2"})
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
@@ -40,7 +40,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
 		Usage: "`N` local steps between averages of weights, or epoch"})
 	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
-	l.int(&o.Batch, "batch", "`N` examples per worker and step (default: 64; sparse rows and pairs: 1)")
+	l.add(&cli.GenericFlag{Name: "batch", Category: l.category, Value: (*atLeastOne)(&o.Batch),
+		Usage: "`N` examples per worker and step; auto: 64, of sparse rows and pairs 1"})
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` dynamic: to whoever is free; contiguous: fixed shares")
 
@@ -144,19 +145,53 @@ func (n *steps) String() string {
 	return strconv.Itoa(int(*n))
 }
 
-// workers is a number of workers, or gpu:N,cpu:M.
+// atLeastOne is a number from 1, or "auto", which is 0.
+type atLeastOne int
+
+// Set reads a flag's value.
+func (n *atLeastOne) Set(text string) error {
+	v, err := fromOne(text)
+	if err == nil {
+		*n = atLeastOne(v)
+	}
+	return err
+}
+
+// String is what Set reads.
+func (n *atLeastOne) String() string { return orAuto(int(*n)) }
+
+// fromOne reads a number from 1, or "auto", which is 0. What is out of range below is left to the checks of all settings.
+func fromOne(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case text == "auto":
+		return 0, nil
+	case err != nil || n == 0:
+		return 0, errors.New("want a whole number from 1, or auto")
+	}
+	return n, nil
+}
+
+func orAuto(n int) string {
+	if n == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(n)
+}
+
+// workers is a number of workers, auto, or gpu:N,cpu:M.
 type workers struct{ all, host *int }
 
 // Set reads a flag's value.
 func (w *workers) Set(text string) error {
-	n, err := strconv.Atoi(text)
+	n, err := fromOne(text)
 	if err == nil {
 		*w.all = n // --cpu-workers, wherever it stands, is a setting of its own
 		return nil
 	}
 	var gpu, cpu int
 	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 || fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
-		return errors.New("want a whole number; or gpu:N,cpu:M with --gpu, N workers on GPUs and M on cores, each at least 1")
+		return fmt.Errorf("%w; or gpu:N,cpu:M with --gpu, N workers on GPUs and M on cores, each at least 1", err)
 	}
 	*w.all, *w.host = gpu+cpu, cpu
 	return nil
@@ -166,9 +201,9 @@ func (w *workers) Set(text string) error {
 func (w *workers) String() string {
 	switch {
 	case w.all == nil:
-		return "0"
+		return "auto"
 	case *w.host > 0:
 		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
 	}
-	return strconv.Itoa(*w.all)
+	return orAuto(*w.all)
 }

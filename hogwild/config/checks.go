@@ -32,26 +32,18 @@ func (c *Config) checkMode() error {
 // waits for.
 const maxGradientDelay = 5 * time.Millisecond
 
-// checkGradientDelay refuses delays that cannot be had.
+// checkGradientDelay refuses delays out of range.
 func (c *Config) checkGradientDelay() error {
-	d := c.GradientDelay
-	switch {
-	case d < 0 || d > maxGradientDelay:
+	if d := c.GradientDelay; d < 0 || d > maxGradientDelay {
 		return Usage("gradient-delay %v: must be from 0 to %v", d, maxGradientDelay)
-	case d > 0 && c.GPU != "":
-		return Usage("gradient-delay %v with gpu: it keeps a core busy; leave one of them out", d)
-	case d > 0 && c.Mode.Kind == Delayed:
-		return Usage("gradient-delay %v with mode %s: there a delay is counted in updates, not in time; leave gradient-delay out", d, c.Mode)
 	}
 	return nil
 }
 
 // CheckFamily refuses what cannot be had with a family of models. A cut would leave its simplex:
-// only a step of plain SGD ends with a projection. And models of pairs know no l1.
+// only a step of plain SGD ends with a projection.
 func (c *Config) CheckFamily(f model.Family) error {
 	switch {
-	case (f == model.Cut || f == model.Factor) && c.L1 != 0:
-		return Usage("l1 %g: the model %s has none; leave it out, or use l2", c.L1, c.Model)
 	case f != model.Cut:
 		return nil
 	case c.AveragesGradients():

@@ -1,8 +1,9 @@
 // Package config is what the user asks of a run: its settings, their defaults, and which of
 // them go together. It looks at no data.
 //
+//	needs.go      settings that have no effect
 //	config.go     Config, Default, Resolve
-//	checks.go     settings that depend on each other
+//	checks.go     settings that contradict each other
 //	mode.go       the modes
 //	optimizer.go  the optimizers
 //	gpus.go       which GPUs
@@ -46,7 +47,7 @@ type Config struct {
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
-	Batch        int    `yaml:"batch" json:"batch"`                 // examples per worker and step; 0 = by data and model
+	Batch        int    `yaml:"batch,omitempty" json:"batch"`       // examples per worker and step; 0 = by data and model
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
 	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
@@ -200,25 +201,17 @@ func (c *Config) checkMerge() error {
 
 // checkTogether refuses fields that contradict each other.
 func (c *Config) checkTogether() error {
-	if c.GlobalBatch > 0 {
-		if c.GlobalBatch%c.Workers != 0 {
-			return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
-		}
+	if err := c.CheckIdle(nil); err != nil {
+		return err
 	}
-	if c.InFlight > 0 && c.GPU == "" {
-		return Usage("in-flight %d: it is for a GPU; in host memory each worker has one step in flight", c.InFlight)
-	}
-	if c.CPUWorkers > 0 && c.GPU == "" {
-		return Usage("cpu-workers %d: it is for runs on a GPU, in which some train on cores; add gpu 0, or leave it out", c.CPUWorkers)
+	if c.GlobalBatch%c.Workers != 0 {
+		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
 	}
 	if c.CPUWorkers >= c.Workers {
 		return Usage("cpu-workers %d of %d workers: none is left for the GPU; leave gpu out to train on cores alone", c.CPUWorkers, c.Workers)
 	}
 	if err := c.CheckWrite(model.Own, ""); err != nil {
 		return err
-	}
-	if c.MomentumCorrection && c.Optimizer != Momentum {
-		return Usage("momentum-correction: the optimizer %s has no momentum to correct; add optimizer momentum", c.Optimizer)
 	}
 	if c.Mode.Kind != Sync {
 		return nil
@@ -228,9 +221,6 @@ func (c *Config) checkTogether() error {
 	}
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
 		return Usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
-	}
-	if c.AveragesGradients() && c.AverageEvery > 1 {
-		return Usage("average-every %d with average gradients: gradients are averaged at every step; leave average-every out", c.AverageEvery)
 	}
 	return nil
 }
@@ -247,8 +237,6 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 	}
 	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor // weights of all in a step
 	switch {
-	case c.GPU == "":
-		return Usage("write racy: it is for a GPU; in host memory the mode says how weights are written")
 	case c.Mode.Kind == Atomic:
 		return Usage("write racy with mode atomic: the one loses updates, the other must not; leave one of them out")
 	case c.Mode.Kind != Async:

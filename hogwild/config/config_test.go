@@ -37,7 +37,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Batch = 1<<20 + 1 }, "batch 1048577: must be from 0 to 1048576"},
 		{func(c *Config) { c.GlobalBatch = -8 }, "global-batch -8: must be from 0 to 4194304"},
 		{func(c *Config) { c.GlobalBatch = 1 << 23 }, "global-batch 8388608: must be from 0 to 4194304"},
-		{func(c *Config) { c.GlobalBatch = 66 }, "global-batch 66 cannot be split over 4 workers: choose a multiple of 4"},
+		{func(c *Config) { c.Batch, c.GlobalBatch = 0, 66 }, "global-batch 66 cannot be split over 4 workers: choose a multiple of 4"},
 		{func(c *Config) { c.AverageEvery = -1 }, "average-every -1: must be from 0"},
 		{func(c *Config) { c.LR = 0 }, "lr 0: must be a positive number"},
 		{func(c *Config) { c.LR = nan }, "lr NaN: must be a positive number"},
@@ -54,7 +54,6 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.TargetLoss = -1 }, "target-loss -1: must be from 0"},
 		{func(c *Config) { c.TargetAccuracy = 95 }, "target-accuracy 95: must be from 0 to 1"},
 		{func(c *Config) { c.MaxRestarts = -1 }, "max-restarts -1: must be from 0"},
-		{func(c *Config) { c.Write = "racy" }, "write racy: it is for a GPU"},
 		{func(c *Config) { c.GPU, c.Write, c.Mode = "0", "racy", MustMode("atomic") }, "write racy with mode atomic"},
 		{func(c *Config) { c.GPU, c.Write, c.Optimizer = "0", "racy", "adam" }, "write racy with optimizer adam"},
 		{func(c *Config) { c.Average = "all" }, `average "all": choose one of weights, gradients`},
@@ -73,8 +72,6 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.SaveEvery = "1.5" }, `save-every "1.5": give`},
 		{func(c *Config) { c.Mode, c.Optimizer, c.OptimizerState = MustMode("sync"), "adam", "shared" },
 			"optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state"},
-		{func(c *Config) { c.Mode, c.Average, c.AverageEvery = MustMode("sync"), "gradients", 5 },
-			"average-every 5 with average gradients: gradients are averaged at every step; leave average-every out"},
 	} {
 		config := defaults()
 		config.Workers = 4
@@ -95,10 +92,10 @@ func TestDerived(t *testing.T) {
 	}{
 		{func(c *Config) {}, 64, 0},
 		{func(c *Config) { c.Batch = 0 }, 0, 0},
-		{func(c *Config) { c.GlobalBatch = 128 }, 32, 0},
+		{func(c *Config) { c.Batch, c.GlobalBatch = 0, 128 }, 32, 0},
 		{func(c *Config) { c.Mode, c.AverageEvery = MustMode("sync"), 7 }, 64, 7},
 		{func(c *Config) { c.Mode, c.Average = MustMode("sync"), "gradients" }, 64, 1},
-		{func(c *Config) { c.LRMin = c.LR }, 64, 0},
+		{func(c *Config) { c.LRMin, c.Schedule = c.LR, "cosine" }, 64, 0},
 	} {
 		c := defaults()
 		c.Workers = 4

@@ -39,21 +39,13 @@ func ReadGPUs(text string) (indices []int, choose int, err error) {
 
 // checkGPU refuses a GPU or GPUMemFree that cannot be meant.
 func (c *Config) checkGPU() error {
-	choose := 0
 	if c.GPU != "" {
-		var err error
-		if _, choose, err = ReadGPUs(c.GPU); err != nil {
+		if _, _, err := ReadGPUs(c.GPU); err != nil {
 			return err
 		}
 	}
-	if c.GPUMemFree == "" {
-		return nil
-	}
-	if _, ok := size(c.GPUMemFree); !ok {
-		return Usage("gpu-mem-free %q: give a size with its unit, as 4GiB or 512MiB", c.GPUMemFree)
-	}
-	if choose == 0 {
-		return Usage("gpu-mem-free %s: it is for GPUs that are chosen; add gpu auto", c.GPUMemFree)
+	if _, ok := size(c.GPUMemFree); !ok && c.GPUMemFree != "" {
+		return Usage("gpu-mem-free %q: give a size with its unit, e.g. 4GiB or 512MiB", c.GPUMemFree)
 	}
 	return nil
 }

@@ -162,7 +162,10 @@ func TestTrainVisitsItsRows(t *testing.T) {
 	for _, mode := range bothModes {
 		for _, partition := range bothPartitions {
 			c := configtest.Dense()
-			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch, c.AverageEvery = "none", "linear", config.MustMode(mode), partition, 3, 7, 4
+			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch = "none", "linear", config.MustMode(mode), partition, 3, 7
+			if mode == "sync" {
+				c.AverageEvery = 4
+			}
 			set := randomSet(data.Floats, 500, 3, 0)
 			all, _ := devices(t, &c, set)
 			seen := make([]int, set.Rows)

@@ -66,6 +66,9 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		return r, config.Usage("%w", err)
 	}
 	defer set.Close()
+	if err := config.CheckTarget(dataPath, target, &set.Meta); err != nil {
+		return r, err
+	}
 	score := scoreOf(cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
 	r.Model, r.Examples = s.name, set.Rows
 	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.loss, score.accuracy, score.rmse, score.r2

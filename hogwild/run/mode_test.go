@@ -94,8 +94,8 @@ func TestModesLearnAlike(t *testing.T) {
 				if c.Mode.Kind == config.Delayed {
 					c.Workers = 1
 				}
-				c.AverageEvery = 1
 				if mode == "sync" {
+					c.AverageEvery = 1
 					c.LR *= 4 // the mean of four steps is one
 				}
 				if got := *train(t, c).TestAccuracy; !(got > want-0.02) {

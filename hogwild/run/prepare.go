@@ -94,8 +94,10 @@ func (r *task) load() error {
 		return config.Usage("%w", err)
 	}
 	c.Model, c.Loss = spec.Name, string(spec.Loss)
-	if err := errors.Join(c.CheckFamily(spec.Family()), c.CheckWrite(spec.Family(), r.train.Kind)); err != nil {
-		return err
+	for _, err := range []error{c.CheckIdle(&r.train.Meta), c.CheckFamily(spec.Family()), c.CheckWrite(spec.Family(), r.train.Kind)} {
+		if err != nil {
+			return err
+		}
 	}
 	plain, err := model.New(c.ModelOptions(), r.train.Meta)
 	if err != nil {

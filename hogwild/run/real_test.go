@@ -100,7 +100,10 @@ func TestExactOptimum(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		c := configtest.Dense()
 		c.Data, c.Run, c.Model, c.Bias, c.L2 = path, t.TempDir(), "logistic", false, 1e-4
-		c.Workers, c.Batch, c.Mode, c.AverageEvery = 2, 1, config.MustMode(mode), 16
+		c.Workers, c.Batch, c.Mode = 2, 1, config.MustMode(mode)
+		if mode == "sync" {
+			c.AverageEvery = 16
+		}
 		c.Epochs, c.LR, c.Schedule, c.Decay, c.SaveEvery = 20, .05, "exp", .75, "0"
 		if _, err := Run(context.Background(), c, Options{}); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func TestResult(t *testing.T) {
 		edit func(*config.Config)
 	}{
 		{"async", func(c *config.Config) { c.Workers = 3 }},
-		{"sync", func(c *config.Config) { c.Workers, c.Mode, c.GlobalBatch = 3, config.MustMode("sync"), 96 }},
+		{"sync", func(c *config.Config) { c.Workers, c.Mode, c.Batch, c.GlobalBatch = 3, config.MustMode("sync"), 0, 96 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := quick(t)

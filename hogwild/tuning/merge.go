@@ -43,6 +43,15 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	return densePeriod(c, spec, f, t), 1
 }
 
+// mergesInVain refuses a period that was asked for where workers write in place whatever it is.
+func mergesInVain(c *config.Config, f Facts, t Tuning) error {
+	if told(c, 1) == 1 || !c.AsyncOnCores() || c.Workers == 1 || t.MergeEvery > 1 || t.BiasMergeEvery > 1 {
+		return nil
+	}
+	return config.Usage("merge-every %s has no effect with model %s on %s rows, batch %d and optimizer %s: these workers write in place; leave merge-every out",
+		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
+}
+
 // told is the period that the user gave, or else auto.
 func told(c *config.Config, auto int) int {
 	if n, err := strconv.Atoi(c.MergeEvery); err == nil {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/device"
+	"hogwild/internal/human"
+	"hogwild/internal/self"
+	"hogwild/internal/vec"
+)
+
+const prefix = "HOGWILD_" // of the names of all variables
+
+// variables are those that are not flags: of the program, then of its tests.
+var variables = []string{
+	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, mpsVariable, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS",
+	"HOGWILD_DATA", "HOGWILD_PYTHON", "HOGWILD_BIN", "HOGWILD_PAGE_OF",
+}
+
+// families are the beginnings of names that tests make up.
+var families = []string{"HOGWILD_FAKE_", "HOGWILD_TEST_"}
+
+// unknownVariable refuses a HOGWILD_ variable that no command reads: it would have no effect. That of another
+// command's flag is fine.
+func unknownVariable(commands []*cli.Command) error {
+	known := slices.Clone(variables)
+	for _, name := range flagNames(commands) {
+		known = append(known, variable(name))
+	}
+	for was := range renamed {
+		known = append(known, variable(was)) // which environment refuses where it matters
+	}
+	for _, v := range os.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		made := func(beginning string) bool { return strings.HasPrefix(name, beginning) }
+		if !made(prefix) || value == "" || slices.Contains(known, name) || slices.ContainsFunc(families, made) {
+			continue
+		}
+		return usagef("environment variable %s is no setting of any command%s (unset it, or give the flag)", name, human.Suggest("", name, known))
+	}
+	return nil
+}
+
+// flagNames are those of all commands.
+func flagNames(commands []*cli.Command) (names []string) {
+	for _, c := range commands {
+		for _, f := range c.Flags {
+			names = append(names, f.Names()[0])
+		}
+		names = append(names, flagNames(c.Subcommands)...)
+	}
+	return names
+}

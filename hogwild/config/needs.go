@@ -1,0 +1,160 @@
+package config
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"strings"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// A setting without an effect is refused, whoever gives it: a flag, the environment, a file or
+// a program. The table needs is all that is known of it.
+
+// need is what a setting needs to have an effect.
+type need struct {
+	setting string
+	beside  string // the setting that decides it
+	cure    string // what to set instead; "": one of the two has to go
+	stated  bool   // asks for something with its default value too, if it is given
+	met     func(known) bool
+}
+
+// known is what decides: the settings, and what the data are once they have been read.
+type known struct {
+	*Config
+	data *data.Meta // nil: not yet
+}
+
+func (k known) sync() bool     { return k.Mode.Kind == Sync }
+func (k known) weights() bool  { return k.Average != "gradients" }
+func (k known) gpu() bool      { return k.GPU != "" }
+func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
+func (k known) momentum() bool { return k.Optimizer == Momentum }
+func (k known) adam() bool     { return k.Optimizer == Adam }
+
+// not tells whether the model is of none of the families; true while nobody knows the model.
+func (k known) not(families ...model.Family) bool {
+	for _, f := range families {
+		if k.Model != "" && model.FamilyOf(k.Model) == f {
+			return false
+		}
+	}
+	return true
+}
+
+var needs = []need{
+	{"average", "mode", "use mode sync", true, known.sync},
+	{"average-every", "mode", "use mode sync", true, known.sync},
+	{"average-every", "average", "use average weights", true, func(k known) bool { return k.weights() || k.AverageEvery == 1 }},
+	{"average-state", "mode", "use mode sync", true, known.sync},
+	{"average-state", "average", "use average weights", true, known.weights},
+	{"average-state", "optimizer", "use momentum, adam or adagrad", true, known.stateful},
+	{"batch", "global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }},
+	{"global-batch", "batch", "", false, func(k known) bool { return k.Batch == 0 }},
+	// 1 is in place, which is how other modes write anyway.
+	{"merge-every", "mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async || k.MergeEvery == "1" }},
+	{"gradient-delay", "gpu", "", false, func(k known) bool { return !k.gpu() }},
+	{"gradient-delay", "mode", "", false, func(k known) bool { return k.Mode.Kind != Delayed }},
+
+	{"gpu-mem-free", "gpu", "use gpu auto", false, func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
+	{"cpu-workers", "gpu", "add gpu 0", false, known.gpu},
+	{"in-flight", "gpu", "add gpu 0", false, known.gpu},
+	{"write", "gpu", "add gpu 0", false, known.gpu},
+	{"mps", "gpu", "add gpu 0", false, known.gpu},
+
+	{"momentum", "optimizer", "use optimizer momentum", true, known.momentum},
+	{"momentum-correction", "optimizer", "use optimizer momentum", false, known.momentum},
+	{"momentum-correction", "mode", "", false, func(k known) bool { return !k.sync() }}, // no step is stale there
+	{"beta1", "optimizer", "use optimizer adam", true, known.adam},
+	{"beta2", "optimizer", "use optimizer adam", true, known.adam},
+	{"optimizer-state", "optimizer", "use momentum, adam or adagrad", true, known.stateful},
+	{"lr-min", "schedule", "use cosine, linear, step or exp", false, func(k known) bool { return k.Schedule != "constant" }},
+	{"decay", "schedule", "use step or exp", true, func(k known) bool { return k.Schedule == "step" || k.Schedule == "exp" }},
+	// Off holds where nothing is capped.
+	{"lr-cap", "optimizer", "use sgd or momentum", false, func(k known) bool { return !k.Optimizer.Adaptive() || k.LRCap == "off" }},
+	{"lr-cap", "mode", "", false, func(k known) bool { return !k.sync() || k.LRCap == "off" }},
+
+	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
+	{"l1", "model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
+	{"target", "data", "use CSV or .npy data", false, func(k known) bool {
+		return k.data == nil || k.data.Format == "csv" || k.data.Format == "npy"
+	}},
+}
+
+// Idle is a setting without an effect. As an error it matches ErrUsage and says why, and what to do.
+type Idle struct {
+	Setting   string
+	Changed   bool   // its value is not the default; one that is matters only if the user gave it
+	Why, Cure string // "momentum 0.5 has no effect with optimizer sgd", "use optimizer momentum, or leave momentum out"
+}
+
+// Error says why and what to do.
+func (i Idle) Error() string { return i.Why + ": " + i.Cure }
+
+// Is makes the error an ErrUsage.
+func (i Idle) Is(target error) bool { return target == ErrUsage }
+
+// Idle are the settings that have no effect beside the others. What depends on the model or on
+// the data is left out while Model is "" or m is nil.
+func (c *Config) Idle(m *data.Meta) iter.Seq[Idle] {
+	return func(yield func(Idle) bool) {
+		byDefault := Default()
+		for _, n := range needs {
+			changed := c.text(n.setting) != byDefault.text(n.setting)
+			if (changed || n.stated) && !n.met(known{c, m}) && !yield(n.idle(c, changed)) {
+				return
+			}
+		}
+	}
+}
+
+// CheckIdle refuses a setting that is not at its default and has no effect.
+func (c *Config) CheckIdle(m *data.Meta) error {
+	for idle := range c.Idle(m) {
+		if idle.Changed {
+			return idle
+		}
+	}
+	return nil
+}
+
+// CheckTarget refuses a target column that m, read from path, cannot have: CheckIdle for commands without a Config.
+func CheckTarget(path, target string, m *data.Meta) error {
+	c := Default()
+	c.Data, c.Target = path, target
+	return c.CheckIdle(m)
+}
+
+// idle says why the setting has no effect, and what to do.
+func (n need) idle(c *Config, changed bool) Idle {
+	setting, beside := n.setting, "without "+n.beside
+	if v := c.text(n.setting); v != "true" {
+		setting += " " + v
+	}
+	if v := c.text(n.beside); v != "" {
+		beside = "with " + n.beside + " " + v
+	}
+	cure := "leave one of them out"
+	if n.cure != "" {
+		cure = fmt.Sprintf("%s, or leave %s out", n.cure, n.setting)
+	}
+	return Idle{n.setting, changed, setting + " has no effect " + beside, cure}
+}
+
+// text is a setting as its flag takes it.
+func (c *Config) text(setting string) string {
+	v, t := reflect.ValueOf(c).Elem(), reflect.TypeFor[Config]()
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != setting {
+			continue
+		}
+		if setting == "average-every" && c.AverageEvery == 0 {
+			return "epoch"
+		}
+		return fmt.Sprint(v.Field(i).Interface())
+	}
+	panic("config: no setting " + setting)
+}
