@@ -62,6 +62,7 @@ func writeMeta(out io.Writer, m data.Meta) error {
 		fmt.Fprintf(w, "rows\t%d\n", m.Rows)
 		fmt.Fprintf(w, "features\t%s\n", features(m))
 		fmt.Fprintf(w, "classes\t%s\n", classes(m.Classes))
+		fmt.Fprintf(w, "scale\t%s, by default\n", m.ScaleText())
 		fmt.Fprintf(w, "nonzeros\t%d (%.2f%%), stored as %s\n", m.Nonzeros, share(m), m.Kind)
 	}
 	fmt.Fprintf(w, "sha256\t%s\n", m.Checksum)

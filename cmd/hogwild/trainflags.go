@@ -21,7 +21,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
-	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto, none, unit, standard or MEAN,STD")
+	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto (bytes by 255, columns of numbers to mean 0 and deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 
 	l.category = "Model"
 	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: by data)")

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,11 +79,13 @@ func (f *csvFile) target(t *table, asked string, like *Meta) (int, error) {
 		names[j] = c.name
 	}
 	if asked != "" {
-		if j := slices.Index(names, asked); j >= 0 {
-			return j, nil
+		j := slices.Index(names, asked)
+		if n, err := strconv.Atoi(asked); j < 0 && err == nil && n >= 1 && n <= len(names) {
+			j = n - 1
 		}
-		if j, err := strconv.Atoi(asked); err == nil && j >= 1 && j <= len(names) {
-			return j - 1, nil
+		if j >= 0 {
+			t.target = fmt.Sprintf("target %q", names[j])
+			return j, nil
 		}
 		return 0, f.errorf("no column %q to predict; the columns are %s", asked, strings.Join(names, ", "))
 	}
@@ -91,16 +94,14 @@ func (f *csvFile) target(t *table, asked string, like *Meta) (int, error) {
 			return unused[0], nil
 		}
 	}
-	y, why := len(names)-1, "the last"
+	y, why := len(names)-1, "the last column"
 	for j, name := range names {
 		if slices.Contains([]string{"target", "label", "y", "class"}, strings.ToLower(name)) {
 			y, why = j, "by its name"
 			break
 		}
 	}
-	if like == nil {
-		t.notef("the target is column %q (%s); --target names another", names[y], why)
-	}
+	t.target = fmt.Sprintf("target %q (%s; --target names another)", names[y], why)
 	return y, nil
 }
 

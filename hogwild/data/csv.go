@@ -48,6 +48,7 @@ func decodeCSV(src *source, target string, like *Meta) (*table, error) {
 	t.Features = len(features)
 	for _, x := range features {
 		t.Columns = append(t.Columns, f.name(x))
+		t.fromText = append(t.fromText, x.oneHot)
 	}
 	return t, f.fill(t, y, features)
 }

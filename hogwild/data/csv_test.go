@@ -22,8 +22,8 @@ func TestCSV(t *testing.T) {
 		notes        []string
 	}{
 		"header, last column": {"a,b,c\n1,2,3\n4,5,6\n", "", "a b", []float32{1, 2, 4, 5}, []float64{3, 6}, nil,
-			[]string{"first line", `"c" (the last)`}},
-		"no header":        {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, []string{`"3" (the last)`}},
+			[]string{"first line", `target "c" (the last column; --target names another)`}},
+		"no header":        {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, []string{`"3" (the last column`}},
 		"target by name":   {"a,b,c\n1,2,3\n", "a", "b c", []float32{2, 3}, []float64{1}, nil, nil},
 		"target by number": {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
 		"target found":     {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil, []string{"by its name"}},
@@ -50,7 +50,7 @@ func TestCSV(t *testing.T) {
 			if !slices.Equal(tab.x, c.x) || !slices.Equal(tab.label, c.label) || !slices.Equal(tab.text, c.texts) {
 				t.Errorf("x %v, labels %v %q", tab.x, tab.label, tab.text)
 			}
-			notes := strings.Join(tab.Notes, "\n")
+			notes := strings.Join(append(tab.Notes, tab.target), "\n")
 			for _, want := range c.notes {
 				if !strings.Contains(notes, want) {
 					t.Errorf("notes %q do not say %q", notes, want)

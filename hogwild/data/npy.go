@@ -101,6 +101,7 @@ func (t *table) takeLabels(target string) error {
 	})
 	t.x8, t.x = withoutColumn(t.x8, c-1, d), withoutColumn(t.x, c-1, d)
 	t.Features--
+	t.target = "target column " + target
 	return nil
 }
 

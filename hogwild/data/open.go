@@ -199,7 +199,7 @@ func Describe(path, format, target string) (Meta, error) {
 	if err := t.findClasses(""); err != nil {
 		return Meta{}, err
 	}
-	t.Name = path
+	t.Name, t.Scale = path, "auto"
 	t.each(allRows(t.Rows), func(_ int, v float64) {
 		if v != 0 {
 			t.Nonzeros++

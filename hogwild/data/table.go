@@ -20,10 +20,13 @@ type table struct {
 	label []float64 // n, unless the labels are texts
 	text  []string  // n labels of which some are not numbers; else nil
 	line  []int32   // the line of each row in the file; nil where rows are not lines
+
+	fromText []bool // of each feature: is it 1 where a text stands? nil if none is
+	target   string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
 func newTable(src *source, format, kind string) *table {
-	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}}
+	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, target: "labels"}
 }
 
 func (m *Meta) notef(format string, args ...any) {
@@ -113,11 +116,6 @@ func (t *table) storeRow(s *Set, to, i int) {
 		}
 		s.Ptr[to+1] = k
 	}
-}
-
-func (t *table) scaled(j int, v float32) float32 {
-	mul, add := t.scaling(j)
-	return float32(float64(v)*float64(mul) + float64(add))
 }
 
 // allRows is 0 to n-1.

@@ -110,7 +110,7 @@ func (r *coordinator) notes() []string {
 // header is what the display shows at the top.
 func (r *coordinator) header() []string {
 	c, m := &r.job, r.train.Meta
-	what := fmt.Sprintf("%d x %d %s", m.Rows, m.Features, m.Kind)
+	what := fmt.Sprintf("%d x %d %s, %s", m.Rows, m.Features, m.Kind, m.ScaleText())
 	if n := len(m.Classes); n > 0 {
 		what += fmt.Sprintf(", %d classes", n)
 	}
