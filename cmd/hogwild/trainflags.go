@@ -20,6 +20,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.string(&o.Missing, "missing", "`HOW` rows of a CSV file that lack a value: drop or error")
 	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
 	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto (bytes by 255, columns of numbers to mean 0 and deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 

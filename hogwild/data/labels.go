@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // fewClasses is how many different whole numbers are taken for classes whichever they are.
@@ -31,9 +33,10 @@ func (t *table) findClasses(task string) error {
 	case task != "" && task != "classes" && task != "values":
 		return fmt.Errorf("data: task %q: want classes, values, triples or edges", task)
 	case task == "values" && t.text != nil:
-		return fmt.Errorf("data: %s: label %q is not a number, so there is no value to predict; choose another column with --target", t.where(0), t.firstText())
+		return fmt.Errorf("data: %s: label %s is not a number, so there is no value to predict; choose another column with --target", t.where(0), human.Quote(t.firstText()))
 	case task == "values":
 		t.Classes = nil
+		t.notef("%s: numbers, regression", t.target)
 	case t.Classes != nil: // the digits
 	case t.text != nil:
 		return t.textClasses()
@@ -63,9 +66,13 @@ func (t *table) numberedClasses(task string) error {
 	for _, v := range values {
 		t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	if task == "" && t.Format != "idx" {
-		t.notef("%s: %s classes (whole numbers, each %.3g times on average); --model linear takes them for numbers",
-			t.target, count(k), float64(t.Rows)/float64(k))
+	switch {
+	case t.Format == "idx":
+	case task == "" && k > 2:
+		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear takes them for numbers",
+			t.target, count(k), human.Short(float64(t.Rows)/float64(k)))
+	default:
+		t.notef("%s: %s classes", t.target, count(k))
 	}
 	return nil
 }
@@ -114,7 +121,7 @@ func (t *table) targets(classes []string) ([]float32, error) {
 	y := make([]float32, t.Rows)
 	if classes == nil {
 		if t.text != nil {
-			return nil, fmt.Errorf("data: %s: label %q is not a number, and the training data has values to predict", t.Name, t.firstText())
+			return nil, fmt.Errorf("data: %s: label %s is not a number, and the training data has values to predict", t.Name, human.Quote(t.firstText()))
 		}
 		for i, v := range t.label {
 			y[i] = float32(v)
@@ -136,8 +143,8 @@ func (t *table) targets(classes []string) ([]float32, error) {
 		}
 		k, ok := place[t.name(i)]
 		if !ok {
-			return nil, fmt.Errorf("data: %s: class %q does not occur in the training data, which has %s",
-				t.where(i), t.name(i), some(classes))
+			return nil, fmt.Errorf("data: %s: class %s does not occur in the training data, which has %s",
+				t.where(i), human.Quote(t.name(i)), some(classes))
 		}
 		if y[i] = k; t.text == nil {
 			known[t.label[i]] = k
@@ -162,8 +169,17 @@ func distinct[T float64 | string](v []T) []T {
 
 // some is a list for an error message, its tail cut off.
 func some(names []string) string {
-	if len(names) > 12 {
-		return fmt.Sprintf("%s and %s more", strings.Join(names[:12], ", "), count(len(names)-12))
+	shown := make([]string, min(len(names), 12))
+	for i := range shown {
+		shown[i] = human.Name(names[i])
 	}
-	return strings.Join(names, ", ")
+	list := strings.Join(shown, ", ")
+	if len(list) > 600 {
+		list = human.Name(names[0])
+		shown = shown[:1]
+	}
+	if len(shown) < len(names) {
+		list += fmt.Sprintf(" and %s more", count(len(names)-len(shown)))
+	}
+	return list
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+
+	"hogwild/internal/human"
 )
 
 // Files of triples: row, column and value of a matrix's entries, or two nodes and the
@@ -126,7 +128,7 @@ func (p *parser) entry(e *entries) error {
 		}
 		var err error
 		if v, err = strconv.ParseFloat(string(p.text[at:p.pos]), 64); err != nil || !finite(float64(float32(v))) {
-			return p.fail(at, "value %q: want a finite number, at most 3.4e38", p.text[at:p.pos])
+			return p.fail(at, "value %s: want a finite number, at most 3.4e38", human.Quote(string(p.text[at:p.pos])))
 		}
 	}
 	e.y = append(e.y, float32(v))
@@ -141,7 +143,7 @@ func (p *parser) id() (uint32, error) {
 		p.pos++
 	}
 	if p.pos == at || v > maxID || p.pos < len(p.text) && !separates(p.text[p.pos]) {
-		return 0, p.fail(at, "%q: an id is a whole number from 0 to %s", p.word(at), count(maxID))
+		return 0, p.fail(at, "%s: an id is a whole number from 0 to %s", human.Quote(p.word(at)), count(maxID))
 	}
 	return uint32(v), nil
 }

@@ -228,8 +228,3 @@ func (m *Meta) Scaled(x []float32) []float32 {
 	}
 	return scaled
 }
-
-func (m *Meta) scaled(j int, v float32) float32 {
-	mul, add := m.scaling(j)
-	return float32(float64(v)*float64(mul) + float64(add))
-}

@@ -118,6 +118,12 @@ func (t *table) storeRow(s *Set, to, i int) {
 	}
 }
 
+// scaled is a value of feature j as sets of this scaling have it.
+func (m *Meta) scaled(j int, v float32) float32 {
+	mul, add := m.scaling(j)
+	return float32(float64(v)*float64(mul) + float64(add))
+}
+
 // allRows is 0 to n-1.
 func allRows(n int) []int32 {
 	rows := make([]int32, n)
