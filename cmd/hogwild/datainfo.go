@@ -14,8 +14,9 @@ import (
 
 const dataInfoHelp = `Usage: hogwild data info PATH [--json]
 
-Reads a data file (or a folder of IDX files) as train would, and says what it holds: rows,
-features, classes, non-zero values, format and checksum.
+Reads a data file (a folder of IDX or .npy files; - for standard input) as train would, and says
+what it holds: rows, features, what the labels were taken for, how train would scale the inputs,
+non-zero values, format and checksum.
 
 FLAGS
 

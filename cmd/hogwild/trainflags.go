@@ -16,7 +16,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.category = "Workers and data"
 	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
 		Usage: "`N` worker processes (default: one a core); with --gpu also gpu:4,cpu:2"})
-	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or synth:NAME (see data make)")
+	l.string(&o.Data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	if f.header && like == nil {
 		t.notef("the first line names the columns")
 	}
+	if f.commas {
+		t.notef("numbers are written with decimal commas")
+	}
 	y, err := f.target(t, o.Target, like)
 	if err != nil {
 		return nil, err
@@ -58,13 +62,13 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 type csvFile struct {
 	*source
 	comma   rune
+	commas  bool // numbers have commas where others have points: 1,5
 	header  bool
 	missing string // what to do about values that are not there: drop the row ("" too), or error
 	columns []column
 }
 
 func newCSVFile(src *source) *csvFile {
-	src.text = bytes.TrimPrefix(src.text, []byte("\ufeff"))
 	first, _, _ := strings.Cut(string(src.text[:min(len(src.text), 1<<20)]), "\n")
 	f := &csvFile{source: src, comma: ','}
 	for _, c := range ";\t" {
@@ -72,7 +76,24 @@ func newCSVFile(src *source) *csvFile {
 			f.comma = c
 		}
 	}
+	if f.comma != ',' {
+		has := func(mark string) bool {
+			number := regexp.MustCompile(`(?m)(?:^|[;\t])[ "]*[-+]?\d+` + mark + `\d+[ "]*(?:[;\t\r]|$)`)
+			return number.Match(src.text[:min(len(src.text), 1<<16)])
+		}
+		f.commas = has(",") && !has(`\.`)
+	}
 	return f
+}
+
+// withPoint is a number that is written with a comma, written with a point; other cells
+// are as they were.
+func withPoint(cell string) string {
+	whole, decimals, ok := strings.Cut(cell, ",")
+	if !ok || strings.Trim(decimals, "0123456789") != "" || strings.Trim(whole, "+-0123456789") != "" {
+		return cell
+	}
+	return whole + "." + decimals
 }
 
 // rows calls do with the cells of each row, trimmed, and its line in the file. The
@@ -99,6 +120,9 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 		line, _ := r.FieldPos(0)
 		for j := range cells {
 			cells[j] = strings.TrimSpace(cells[j])
+			if f.commas {
+				cells[j] = withPoint(cells[j])
+			}
 		}
 		if err := do(line, cells); err != nil {
 			return err
@@ -109,9 +133,9 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 // profile reads all cells once to learn what the columns are.
 func (f *csvFile) profile() error {
 	var first []string
-	firstLine := 0
+	firstLine, lines := 0, 0
 	err := f.rows(func(line int, cells []string) error {
-		if first == nil {
+		if lines++; first == nil {
 			first, firstLine = slices.Clone(cells), line
 			f.columns = make([]column, len(cells))
 			return nil
@@ -123,16 +147,30 @@ func (f *csvFile) profile() error {
 		return err
 	}
 	f.header = f.isHeader(first)
-	for j := range f.columns {
-		f.columns[j].name = strconv.Itoa(j + 1)
-		if f.header && first[j] != "" {
-			f.columns[j].name = first[j]
-		}
+	f.nameColumns(first)
+	if f.header && lines == 1 {
+		return f.errorf("one line of names (%s), and no rows below it", some(f.names()))
 	}
-	if !f.header && first != nil {
+	if !f.header {
 		f.see(firstLine, first)
 	}
 	return nil
+}
+
+// nameColumns gives each column its name in the header, or its number. Of columns with the
+// same name the second is called NAME.2.
+func (f *csvFile) nameColumns(header []string) {
+	seen := map[string]int{}
+	for j := range f.columns {
+		name := strconv.Itoa(j + 1)
+		if f.header && header[j] != "" {
+			name = header[j]
+		}
+		if seen[name]++; seen[name] > 1 {
+			name += "." + strconv.Itoa(seen[name])
+		}
+		f.columns[j].name = name
+	}
 }
 
 func (f *csvFile) see(line int, cells []string) {

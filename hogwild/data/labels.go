@@ -37,7 +37,7 @@ func (t *table) findClasses(task string) error {
 	case task == "values":
 		t.Classes = nil
 		t.notef("%s: numbers, regression", t.target)
-	case t.Classes != nil: // the digits
+	case t.Classes != nil: // of digits and IDX
 	case t.text != nil:
 		return t.textClasses()
 	default:
@@ -66,12 +66,10 @@ func (t *table) numberedClasses(task string) error {
 	for _, v := range values {
 		t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	switch {
-	case t.Format == "idx":
-	case task == "" && k > 2:
+	if task == "" && k > 2 {
 		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear takes them for numbers",
 			t.target, count(k), human.Short(float64(t.Rows)/float64(k)))
-	default:
+	} else {
 		t.notef("%s: %s classes", t.target, count(k))
 	}
 	return nil
@@ -85,7 +83,7 @@ func (t *table) numberedClasses(task string) error {
 func (t *table) areClasses(values []float64) bool {
 	n, k := float64(t.Rows), float64(len(values))
 	switch {
-	case t.Format == "idx" || k <= 2:
+	case k <= 2:
 		return true
 	case n < 3*k:
 		return false

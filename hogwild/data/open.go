@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"hogwild/internal/human"
@@ -95,6 +96,9 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 	if len(t.Classes) == 1 {
 		return nil, nil, fmt.Errorf("data: %s: every label is %s: there is nothing to tell apart; name another column with --target, or another file", o.Path, human.Quote(t.Classes[0]))
 	}
+	if t.Classes == nil && t.Rows > 1 && slices.Min(t.label) == slices.Max(t.label) {
+		return nil, nil, fmt.Errorf("data: %s: every value of %s is %g: there is nothing to learn", o.Path, t.target, t.label[0])
+	}
 	y, err := t.targets(t.Classes)
 	return t, y, err
 }
@@ -108,6 +112,9 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 	}
 	if train == "" {
 		return "", nil, fmt.Errorf("data: %s has a test set but no training set", o.Path)
+	}
+	if o.Test == stdinName && o.Path == stdinName {
+		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for one of them")
 	}
 	if o.Test != "" {
 		first, second, err := locate(o.Test)

@@ -89,10 +89,10 @@ func (e *entries) readNPY(src *source) error {
 
 // readText reads lines of text. The first may be names.
 func (e *entries) readText(src *source) error {
-	text := bytes.TrimPrefix(src.text, []byte("\ufeff"))
+	text := src.text
 	n := bytes.Count(text, []byte("\n")) + 1
 	e.idx, e.y = make([]uint32, 0, 2*n), make([]float32, 0, n)
-	p := parser{source: &source{path: src.path, text: text}, line: 1}
+	p := parser{source: src, line: 1}
 	for ; p.pos < len(text); p.nextLine() {
 		if p.atEnd() || text[p.pos] == '%' {
 			continue

@@ -19,6 +19,7 @@ type table struct {
 	val   []float32
 	label []float64 // n, unless the labels are texts
 	text  []string  // n labels of which some are not numbers; else nil
+	path  string    // of the file, for messages
 	line  []int32   // the line of each row in the file; nil where rows are not lines
 
 	fromText []bool // of each feature: is it 1 where a text stands? nil if none is
@@ -26,7 +27,7 @@ type table struct {
 }
 
 func newTable(src *source, format, kind string) *table {
-	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, target: "labels"}
+	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, path: src.path, target: "labels"}
 }
 
 func (m *Meta) notef(format string, args ...any) {
@@ -36,9 +37,9 @@ func (m *Meta) notef(format string, args ...any) {
 // where says where row i stands in the file: "path:line" or "path: row i".
 func (t *table) where(i int) string {
 	if t.line == nil {
-		return fmt.Sprintf("%s: row %d", t.Name, i+1)
+		return fmt.Sprintf("%s: row %d", t.path, i+1)
 	}
-	return fmt.Sprintf("%s:%d", t.Name, t.line[i])
+	return fmt.Sprintf("%s:%d", t.path, t.line[i])
 }
 
 // dense turns sparse inputs into floats.
