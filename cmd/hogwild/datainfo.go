@@ -15,8 +15,9 @@ import (
 
 const dataInfoHelp = `Usage: hogwild data info PATH [--json]
 
-Reads a data file (or a folder of IDX files) as train would, and says what it holds: rows,
-features, classes, non-zero values, format and checksum.
+Reads a data file (a folder of IDX or .npy files; - for standard input) as train would, and says
+what it holds: rows, features, what the labels were taken for, how train would scale the inputs,
+non-zero values, format and checksum.
 
 FLAGS
 
@@ -66,6 +67,7 @@ func writeMeta(out io.Writer, m data.Meta) error {
 		fmt.Fprintf(w, "rows\t%d\n", m.Rows)
 		fmt.Fprintf(w, "features\t%s\n", features(m))
 		fmt.Fprintf(w, "classes\t%s\n", classes(m.Classes))
+		fmt.Fprintf(w, "scale\t%s, by default\n", m.ScaleText())
 		fmt.Fprintf(w, "nonzeros\t%d (%.2f%%), stored as %s\n", m.Nonzeros, share(m), m.Kind)
 	}
 	fmt.Fprintf(w, "sha256\t%s\n", m.Checksum)

@@ -23,7 +23,7 @@ func evalCommand() *cli.Command {
 	var json bool
 	format := "auto"
 	l := flagList{category: "Flags"}
-	l.string(&data, "data", "`PATH` file, folder of IDX files, or digits")
+	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits")
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` column of a CSV file that was predicted, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")

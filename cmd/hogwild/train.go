@@ -41,7 +41,7 @@ Examples:
       a folder with the four IDX files of MNIST
   hogwild train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4
       sparse data in LIBSVM's format
-  hogwild train --data housing.csv --target median_house_value --scale standard --model linear
+  hogwild train --data housing.csv --target median_house_value --model linear
       regression on a column of a CSV file
   hogwild train --mode sync --workers 4 --average-every 1 --lr 0.4
       the mean of the replicas after each step

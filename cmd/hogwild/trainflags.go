@@ -16,12 +16,13 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.category = "Workers and data"
 	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
 		Usage: "`N` worker processes; auto: one a core; with --gpu also gpu:4,cpu:2"})
-	l.string(&o.Data, "data", "`PATH` file, folder of IDX files, digits, or synth:NAME (see data make)")
+	l.string(&o.Data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.string(&o.Missing, "missing", "`HOW` rows of a CSV file that lack a value: drop or error")
 	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
-	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto, none, unit, standard or MEAN,STD")
+	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto (bytes by 255, columns of numbers to mean 0 and deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 
 	l.category = "Model"
 	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: by data)")

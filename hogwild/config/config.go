@@ -33,6 +33,7 @@ type Config struct {
 	Test    string `yaml:"test" json:"test"`       // "" = the set's own test split, else a held-out sixth
 	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
+	Missing string `yaml:"missing" json:"missing"` // CSV: rows that lack a value: drop, error
 	Limit   int    `yaml:"limit" json:"limit"`     // first rows of the training set; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
@@ -93,7 +94,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores
-		Data:    "digits", Format: "auto", Scale: "auto",
+		Data:    "digits", Format: "auto", Missing: "drop", Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Average: "weights", AverageState: "keep",
 		Epochs: 10, LR: 0.01, Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
@@ -173,6 +174,7 @@ func (c *Config) checkChoices() error {
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
 		{"partition", c.Partition, "dynamic contiguous"},
 		{"center", c.Center, "auto on off"},
+		{"missing", c.Missing, "drop error"},
 		{"write", c.Write, "auto atomic racy"},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 	} {

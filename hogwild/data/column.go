@@ -1,9 +1,12 @@
 package data
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // maxTexts is how many distinct texts a column may have to become features.
@@ -15,6 +18,7 @@ type column struct {
 	numbers, texts int
 	distinct       map[string]bool // cells that are not missing, at most maxTexts+1
 	textLine       int             // where the first text stands
+	text           string          // the first text
 }
 
 // feature is one input: the numbers of a column, or 1 where a text stands in it.
@@ -32,7 +36,7 @@ func (c *column) see(line int, cell string) {
 	if _, ok := cellNumber(cell); ok {
 		c.numbers++
 	} else if c.texts++; c.texts == 1 {
-		c.textLine = line
+		c.textLine, c.text = line, strings.Clone(cell)
 	}
 	if len(c.distinct) > maxTexts || c.distinct[cell] {
 		return
@@ -43,20 +47,26 @@ func (c *column) see(line int, cell string) {
 	c.distinct[strings.Clone(cell)] = true
 }
 
-// isMissing says whether a cell stands for a value that is not known.
+// isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,
+// N/A, NaN or null.
 func isMissing(cell string) bool {
-	switch len(cell) {
-	case 0:
+	switch {
+	case len(cell) == 0:
 		return true
-	case 1:
-		return cell == "?"
+	case len(cell) == 1:
+		return cell[0] == '?'
+	case len(cell) > 4 || cell[0]|0x20 != 'n': // of no word below
+		return false
 	}
-	return len(cell) <= 4 && (strings.EqualFold(cell, "na") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null"))
+	return strings.EqualFold(cell, "na") || strings.EqualFold(cell, "n/a") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
 }
 
 // cellNumber is the number in a cell; it may be too large for a float32, or infinite.
 func cellNumber(cell string) (float64, bool) {
-	if c := cell[:min(1, len(cell))]; c > "9" && c != "i" && c != "I" {
+	if v, n, ok := parseNumber(cell); ok && n == len(cell) {
+		return v, true
+	}
+	if cell == "" || cell[0] > '9' && cell[0]|0x20 != 'i' {
 		return 0, false // spares the error that ParseFloat would make of a text
 	}
 	v, err := strconv.ParseFloat(cell, 64)
@@ -73,35 +83,43 @@ func (f *csvFile) name(x feature) string {
 
 // target is the column to predict.
 func (f *csvFile) target(t *table, asked string, like *Meta) (int, error) {
-	names := make([]string, len(f.columns))
-	for j, c := range f.columns {
-		names[j] = c.name
+	names := f.names()
+	if asked == "" && like != nil && slices.Contains(names, like.Target) {
+		asked = like.Target
 	}
 	if asked != "" {
-		if j := slices.Index(names, asked); j >= 0 {
+		j := slices.Index(names, asked)
+		if n, err := strconv.Atoi(asked); j < 0 && err == nil && n >= 1 && n <= len(names) {
+			j = n - 1
+		}
+		if j >= 0 {
+			t.target, t.Target = "target "+human.Quote(names[j]), names[j]
 			return j, nil
 		}
-		if j, err := strconv.Atoi(asked); err == nil && j >= 1 && j <= len(names) {
-			return j - 1, nil
-		}
-		return 0, f.errorf("no column %q to predict; the columns are %s", asked, strings.Join(names, ", "))
+		return 0, f.errorf("no column %s to predict; the columns are %s", human.Quote(asked), some(names))
 	}
 	if like != nil && like.Columns != nil {
 		if unused := f.unused(*like); len(unused) == 1 {
 			return unused[0], nil
 		}
 	}
-	y, why := len(names)-1, "the last"
+	y, why := len(names)-1, "the last column"
 	for j, name := range names {
 		if slices.Contains([]string{"target", "label", "y", "class"}, strings.ToLower(name)) {
 			y, why = j, "by its name"
 			break
 		}
 	}
-	if like == nil {
-		t.notef("the target is column %q (%s); --target names another", names[y], why)
-	}
+	t.target, t.Target = fmt.Sprintf("target %s (%s; --target names another)", human.Quote(names[y]), why), names[y]
 	return y, nil
+}
+
+func (f *csvFile) names() []string {
+	names := make([]string, len(f.columns))
+	for j, c := range f.columns {
+		names[j] = c.name
+	}
+	return names
 }
 
 // unused are the columns that no feature of like comes from.
@@ -118,25 +136,52 @@ func (f *csvFile) unused(like Meta) []int {
 }
 
 // features makes features of all columns but y.
-func (f *csvFile) features(t *table, y int) []feature {
+func (f *csvFile) features(t *table, y int) ([]feature, error) {
 	var features []feature
-	for j, c := range f.columns {
-		switch {
+	for j := range f.columns {
+		c := &f.columns[j]
+		if err := f.stray(j); err != nil {
+			return nil, err
+		}
+		switch name := human.Quote(c.name); {
 		case j == y:
 		case len(c.distinct) == 0:
-			t.notef("left out column %q: it is empty", c.name)
+			t.notef("left out column %s: it is empty", name)
 		case c.texts == 0:
 			features = append(features, feature{column: j})
 		case len(c.distinct) > maxTexts:
-			t.notef("left out column %q: texts (one in line %d), more than %d different ones", c.name, c.textLine, maxTexts)
+			t.notef("left out column %s: more than %d different texts, such as %s in line %d", name, maxTexts, human.Quote(c.text), c.textLine)
+		case c.isNames():
+			t.notef("left out column %s: its texts, such as %s in line %d, hardly occur twice", name, human.Quote(c.text), c.textLine)
 		default:
 			for _, text := range c.sorted() {
 				features = append(features, feature{j, text, true})
 			}
-			t.notef("column %q became %d features, one for each text in it", c.name, len(c.distinct))
+			t.notef("column %s became %d features, one for each text in it", name, len(c.distinct))
 		}
 	}
-	return features
+	return features, nil
+}
+
+// stray is an error if column j has texts among more numbers than texts: as texts the
+// numbers would become a feature each.
+func (f *csvFile) stray(j int) error {
+	c := &f.columns[j]
+	if c.texts == 0 || c.numbers <= c.texts {
+		return nil
+	}
+	what := fmt.Sprintf("a text among %s numbers", count(c.numbers))
+	if c.texts > 1 {
+		what = fmt.Sprintf("the first of %s texts among %s numbers", count(c.texts), count(c.numbers))
+	}
+	return fmt.Errorf("data: %s:%d: column %s (number %d): %s is %s: correct it, or leave the cell empty where a value is missing (codes that are no numbers need a letter in front)",
+		f.path, c.textLine, human.Quote(c.name), j+1, human.Quote(c.text), what)
+}
+
+// isNames says whether the texts of a column tell rows apart, as names do: there are some
+// number of them, and on average they do not occur twice.
+func (c *column) isNames() bool {
+	return len(c.distinct) > fewClasses && 2*len(c.distinct) > c.numbers+c.texts
 }
 
 func (c *column) sorted() []string {
@@ -162,7 +207,7 @@ func (f *csvFile) featuresOf(like Meta) ([]feature, error) {
 			}
 		}
 		if x.column < 0 {
-			return nil, f.errorf("no column %q, from which the training data has a feature", name)
+			return nil, f.errorf("no column %s, from which the training data has a feature; the columns are %s", human.Quote(name), some(f.names()))
 		}
 		features = append(features, x)
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,15 +16,17 @@ import (
 // perhaps in quotes.
 //
 // The first line holds the names of the columns if a cell of it is a text above
-// nothing but numbers, or if there are no numbers at all and none of its texts
+// more numbers than texts, or if there are no numbers at all and none of its texts
 // occurs again in its column. The target is the column asked for, else one named
 // target, label, y or class, else the last. A column of numbers becomes a feature;
 // one of texts becomes a feature for each text (1 where it stands, else 0), and is
-// left out if it has more than 100. Rows with a missing value (an empty cell, NA,
-// NaN, null or ?) are left out. Other data than the training data gets the features
+// left out if it has more than 100, or if they hardly occur twice. A text among more numbers is an error. Rows with a
+// missing value (see isMissing) are left out, or are an error if that is asked for or if
+// they are more than half of the training rows. Other data than the training data gets the features
 // of that, by name. What was done is in the Notes.
-func decodeCSV(src *source, target string, like *Meta) (*table, error) {
+func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	f := newCSVFile(src)
+	f.missing = o.Missing
 	if err := f.profile(); err != nil {
 		return nil, err
 	}
@@ -32,7 +34,10 @@ func decodeCSV(src *source, target string, like *Meta) (*table, error) {
 	if f.header && like == nil {
 		t.notef("the first line names the columns")
 	}
-	y, err := f.target(t, target, like)
+	if f.commas {
+		t.notef("numbers are written with decimal commas")
+	}
+	y, err := f.target(t, o.Target, like)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +45,7 @@ func decodeCSV(src *source, target string, like *Meta) (*table, error) {
 	if like != nil && like.Columns != nil {
 		features, err = f.featuresOf(*like)
 	} else {
-		features = f.features(t, y)
+		features, err = f.features(t, y)
 	}
 	if err != nil {
 		return nil, err
@@ -48,20 +53,22 @@ func decodeCSV(src *source, target string, like *Meta) (*table, error) {
 	t.Features = len(features)
 	for _, x := range features {
 		t.Columns = append(t.Columns, f.name(x))
+		t.fromText = append(t.fromText, x.oneHot)
 	}
-	return t, f.fill(t, y, features)
+	return t, f.fill(t, y, features, like)
 }
 
 // csvFile is a file whose columns are known after profile.
 type csvFile struct {
 	*source
 	comma   rune
+	commas  bool // numbers have commas where others have points: 1,5
 	header  bool
+	missing string // what to do about values that are not there: drop the row ("" too), or error
 	columns []column
 }
 
 func newCSVFile(src *source) *csvFile {
-	src.text = bytes.TrimPrefix(src.text, []byte("\ufeff"))
 	first, _, _ := strings.Cut(string(src.text[:min(len(src.text), 1<<20)]), "\n")
 	f := &csvFile{source: src, comma: ','}
 	for _, c := range ";\t" {
@@ -69,13 +76,35 @@ func newCSVFile(src *source) *csvFile {
 			f.comma = c
 		}
 	}
+	if f.comma != ',' {
+		has := func(mark string) bool {
+			number := regexp.MustCompile(`(?m)(?:^|[;\t])[ "]*[-+]?\d+` + mark + `\d+[ "]*(?:[;\t\r]|$)`)
+			return number.Match(src.text[:min(len(src.text), 1<<16)])
+		}
+		f.commas = has(",") && !has(`\.`)
+	}
 	return f
+}
+
+// withPoint is a number that is written with a comma, written with a point; other cells
+// are as they were.
+func withPoint(cell string) string {
+	whole, decimals, ok := strings.Cut(cell, ",")
+	if !ok || strings.Trim(decimals, "0123456789") != "" || strings.Trim(whole, "+-0123456789") != "" {
+		return cell
+	}
+	return whole + "." + decimals
 }
 
 // rows calls do with the cells of each row, trimmed, and its line in the file. The
 // slice of cells is valid during the call only.
 func (f *csvFile) rows(do func(line int, cells []string) error) error {
-	r := csv.NewReader(bytes.NewReader(f.text))
+	return f.rowsFrom(bytes.NewReader(f.text), do)
+}
+
+// rowsFrom is rows of a file that is read as it comes.
+func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) error) error {
+	r := csv.NewReader(from)
 	r.Comma, r.ReuseRecord = f.comma, true
 	for {
 		cells, err := r.Read()
@@ -91,6 +120,9 @@ func (f *csvFile) rows(do func(line int, cells []string) error) error {
 		line, _ := r.FieldPos(0)
 		for j := range cells {
 			cells[j] = strings.TrimSpace(cells[j])
+			if f.commas {
+				cells[j] = withPoint(cells[j])
+			}
 		}
 		if err := do(line, cells); err != nil {
 			return err
@@ -101,9 +133,9 @@ func (f *csvFile) rows(do func(line int, cells []string) error) error {
 // profile reads all cells once to learn what the columns are.
 func (f *csvFile) profile() error {
 	var first []string
-	firstLine := 0
+	firstLine, lines := 0, 0
 	err := f.rows(func(line int, cells []string) error {
-		if first == nil {
+		if lines++; first == nil {
 			first, firstLine = slices.Clone(cells), line
 			f.columns = make([]column, len(cells))
 			return nil
@@ -115,16 +147,30 @@ func (f *csvFile) profile() error {
 		return err
 	}
 	f.header = f.isHeader(first)
-	for j := range f.columns {
-		f.columns[j].name = strconv.Itoa(j + 1)
-		if f.header && first[j] != "" {
-			f.columns[j].name = first[j]
-		}
+	f.nameColumns(first)
+	if f.header && lines == 1 {
+		return f.errorf("one line of names (%s), and no rows below it", some(f.names()))
 	}
-	if !f.header && first != nil {
+	if !f.header {
 		f.see(firstLine, first)
 	}
 	return nil
+}
+
+// nameColumns gives each column its name in the header, or its number. Of columns with the
+// same name the second is called NAME.2.
+func (f *csvFile) nameColumns(header []string) {
+	seen := map[string]int{}
+	for j := range f.columns {
+		name := strconv.Itoa(j + 1)
+		if f.header && header[j] != "" {
+			name = header[j]
+		}
+		if seen[name]++; seen[name] > 1 {
+			name += "." + strconv.Itoa(seen[name])
+		}
+		f.columns[j].name = name
+	}
 }
 
 func (f *csvFile) see(line int, cells []string) {
@@ -140,91 +186,10 @@ func (f *csvFile) isHeader(first []string) bool {
 		c := &f.columns[j]
 		_, isNumber := cellNumber(cell)
 		isText := !isNumber && !isMissing(cell)
-		if isText && c.numbers > 0 && c.texts == 0 {
+		if isText && c.numbers > c.texts {
 			return true
 		}
 		onlyTexts = onlyTexts && isText && c.numbers == 0 && !c.distinct[cell]
 	}
 	return onlyTexts
-}
-
-// fill reads the cells a second time, now knowing what they are.
-func (f *csvFile) fill(t *table, y int, features []feature) error {
-	needed := []int{y}
-	for _, x := range features {
-		needed = append(needed, x.column)
-	}
-	needed = slices.Compact(needed) // the features of one column are neighbours
-	missing, all, header := make([]int, len(f.columns)), 0, f.header
-	err := f.rows(func(line int, cells []string) error {
-		if header {
-			header = false
-			return nil
-		}
-		all++
-		if lacks(cells, needed, missing) {
-			return nil
-		}
-		t.line = append(t.line, int32(line))
-		return f.fillRow(t, line, cells, y, features)
-	})
-	t.Rows = len(t.line)
-	if t.Rows < all {
-		t.notef("left out %s of %s rows with missing values: %s", count(all-t.Rows), count(all), f.list(missing))
-	}
-	return err
-}
-
-// fillRow appends a row without missing values to t.
-func (f *csvFile) fillRow(t *table, line int, cells []string, y int, features []feature) error {
-	for _, x := range features {
-		var v float64
-		if !x.oneHot {
-			var err error
-			if v, err = f.number(line, cells, x.column); err != nil {
-				return err
-			}
-		} else if cells[x.column] == x.text {
-			v = 1
-		}
-		t.x = append(t.x, float32(v))
-	}
-	if f.columns[y].texts > 0 {
-		t.text = append(t.text, strings.Clone(cells[y]))
-		return nil
-	}
-	v, err := f.number(line, cells, y)
-	t.label = append(t.label, v)
-	return err
-}
-
-// lacks says whether a needed cell is missing, and counts those in missing.
-func lacks(cells []string, needed, missing []int) bool {
-	found := false
-	for _, j := range needed {
-		if isMissing(cells[j]) {
-			missing[j]++
-			found = true
-		}
-	}
-	return found
-}
-
-// list names the columns in which values are missing, with how many.
-func (f *csvFile) list(missing []int) string {
-	var parts []string
-	for j, n := range missing {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s (%s)", f.columns[j].name, count(n)))
-		}
-	}
-	return some(parts)
-}
-
-func (f *csvFile) number(line int, cells []string, j int) (float64, error) {
-	v, ok := cellNumber(cells[j])
-	if !ok || math.Abs(v) > math.MaxFloat32 {
-		return 0, fmt.Errorf("data: %s:%d: column %q: %q: want a finite number, at most 3.4e38", f.path, line, f.columns[j].name, cells[j])
-	}
-	return v, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func decodeText(text, target string, like *Meta) (*table, error) {
-	return decodeCSV(&source{path: "file", text: []byte(text)}, target, like)
+	return decodeCSV(&source{path: "file", text: []byte(text)}, Options{Target: target}, like)
 }
 
 func TestCSV(t *testing.T) {
@@ -22,21 +22,24 @@ func TestCSV(t *testing.T) {
 		notes        []string
 	}{
 		"header, last column": {"a,b,c\n1,2,3\n4,5,6\n", "", "a b", []float32{1, 2, 4, 5}, []float64{3, 6}, nil,
-			[]string{"first line", `"c" (the last)`}},
-		"no header":        {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, []string{`"3" (the last)`}},
+			[]string{"first line", `target "c" (the last column; --target names another)`}},
+		"no header":        {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, []string{`"3" (the last column`}},
 		"target by name":   {"a,b,c\n1,2,3\n", "a", "b c", []float32{2, 3}, []float64{1}, nil, nil},
 		"target by number": {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
 		"target found":     {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil, []string{"by its name"}},
-		"semicolons":       {"a;b\n1,5;2\n", "", "a=1,5", []float32{1}, []float64{2}, nil, nil},
-		"tabs, CRLF, mark": {"\ufeffa\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
+		"semicolons":       {"a;b\n1.5;2\n", "", "a", []float32{1.5}, []float64{2}, nil, nil},
+		"decimal commas":   {"a;b;c\n1,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
+		"same names":       {"a,a,a\n1,2,3\n", "", "a a.2", []float32{1, 2}, []float64{3}, nil, []string{`target "a.3"`}},
+		"tabs, CRLF":       {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
 		"quotes":           {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
 		"text column": {"s,y\nred,1\nblue,2\nred,3\n", "", "s=blue s=red", []float32{0, 1, 1, 0, 0, 1}, []float64{1, 2, 3}, nil,
 			[]string{`"s" became 2 features`}},
 		"text labels":       {"1,cat\n2,dog\n", "", "1", []float32{1, 2}, nil, []string{"cat", "dog"}, nil},
 		"all texts, header": {"s,kind\nred,cat\nblue,dog\n", "", "s=blue s=red", []float32{0, 1, 1, 0}, nil, []string{"cat", "dog"}, []string{"first line"}},
 		"all texts, none":   {"red,cat\nred,dog\n", "", "1=red", []float32{1, 1}, nil, []string{"cat", "dog"}, nil},
-		"missing": {"a,b,y\n1,,1\n2,NA,1\n?,3,1\n4,nan,1\n5,null,1\n6,7,8\n9,9,\n", "", "a b", []float32{6, 7}, []float64{8}, nil,
-			[]string{"left out 6 of 7 rows", "a (1), b (4), y (1)"}},
+		"missing": {"a,b,y\n1,,1\n2,NA,1\n?,3,1\n4,nan,1\n5,null,1\n6,7,8\n9,9,\n1,N/A,1\n" + strings.Repeat("6,7,8\n", 6), "", "a b",
+			slices.Repeat([]float32{6, 7}, 7), slices.Repeat([]float64{8}, 7), nil,
+			[]string{"left out 7 of 14 rows", "a (1), b (5), y (1)"}},
 		"empty column": {"a,b,y\n1,,1\n2,,2\n", "", "a", []float32{1, 2}, []float64{1, 2}, nil, []string{`"b": it is empty`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +53,7 @@ func TestCSV(t *testing.T) {
 			if !slices.Equal(tab.x, c.x) || !slices.Equal(tab.label, c.label) || !slices.Equal(tab.text, c.texts) {
 				t.Errorf("x %v, labels %v %q", tab.x, tab.label, tab.text)
 			}
-			notes := strings.Join(tab.Notes, "\n")
+			notes := strings.Join(append(tab.Notes, tab.target), "\n")
 			for _, want := range c.notes {
 				if !strings.Contains(notes, want) {
 					t.Errorf("notes %q do not say %q", notes, want)
@@ -108,4 +111,73 @@ func TestCSVErrors(t *testing.T) {
 	}
 	_, err := decodeText("a,b\n1,2\n", "price", nil)
 	check.Error(t, err, "file", `"price"`, "a, b")
+}
+
+// One text among numbers is a mistake of the file, not a column of texts; texts that number
+// as many are.
+func TestCSVStrayText(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"a text":         {"age,y\n1,2\n12o,3\n3,4\n4,5\n", `file:3: column "age" (number 1): "12o" is a text among 3 numbers`},
+		"of the target":  {"age,y\n1,2\n3,none\n3,4\n4,5\n", `file:3: column "y" (number 2): "none" is a text among 3 numbers`},
+		"two of many":    {"x,age,y\n1,1,2\n1,-,3\n1,--,4\n1,4,5\n1,4,5\n1,4,5\n", `file:3: column "age" (number 2): "-" is the first of 2 texts among 4 numbers`},
+		"in no header":   {"1,2\n2,3\nx,4\n4,5\n", `file:3: column "1" (number 1): "x" is a text`},
+		"escape":         {"\"a\x1b[2J\",y\n1,2\n\x1b[31m,3\n3,4\n4,5\n", `column "a\x1b[2J" (number 1): "\x1b[31m" is`},
+		"long":           {"age,y\n1,2\n" + strings.Repeat("x", 1e5) + ",3\n3,4\n4,5\n", strings.Repeat("x", 300) + `"... is a text`},
+		"most are gone":  {"a,b,y\n1,,2\n2,,3\n3,7,4\n", `2 of 3 rows lack a value, most of them in column "b"`},
+		"of test data":   {"x,y\nblue,2\n", `file:2: column "x": "blue": want a finite number`},
+		"no such column": {"z,y\n1,2\n", `no column "x"`},
+	} {
+		var like *Meta
+		if c.text[0] == 'z' || strings.Contains(c.text, "blue") {
+			like = &Meta{Columns: []string{"x"}, Features: 1, Target: "y"}
+		}
+		_, err := decodeText(c.text, "", like)
+		t.Run(name, func(t *testing.T) {
+			check.Error(t, err, c.says, "file")
+			if len(err.Error()) > 800 || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("the error has %d bytes: %q", len(err.Error()), err)
+			}
+		})
+	}
+	tab, err := decodeText("code,y\n1,2\na,3\nb,4\n4,5\n", "", nil)
+	if err != nil || tab.Features != 4 {
+		t.Errorf("two texts among two numbers: %v, %v", tab, err)
+	}
+}
+
+func TestCSVMissing(t *testing.T) {
+	const text = "a,b,y\n1,2,3\n4,5,6\n7,,9\n"
+	for _, missing := range []string{"", "drop"} {
+		tab, err := decodeCSV(&source{path: "file", text: []byte(text)}, Options{Missing: missing}, nil)
+		if err != nil || tab.Rows != 2 {
+			t.Errorf("missing %q: %v, %v", missing, tab, err)
+		}
+	}
+	_, err := decodeCSV(&source{path: "file", text: []byte(text)}, Options{Missing: "error"}, nil)
+	check.Error(t, err, `file:4: column "b" has no value`, "--missing drop")
+	_, _, err = Load(Options{Path: file(t, "", "a.csv", text), Missing: "ignore"})
+	check.Error(t, err, `missing "ignore"`, "drop or error")
+}
+
+// Texts that are names of rows teach nothing; a few different ones that occur once do no harm.
+func TestCSVNames(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("name,color,y\n")
+	for i := range 60 {
+		text.WriteString("row" + itoa(i) + "," + []string{"red", "blue"}[i%2] + "," + itoa(i%3) + "\n")
+	}
+	tab, err := decodeText(text.String(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(tab.Notes, "\n"); tab.Features != 2 || !strings.Contains(notes, `left out column "name": its texts, such as "row0" in line 2`) {
+		t.Errorf("features %q, notes %q", tab.Columns, notes)
+	}
+	other, err := decodeText("name,color,y\na,green,1\nb,red,2\nc,green,0\n", "", &tab.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(other.Notes, "\n"); !slices.Equal(other.x, []float32{0, 0, 0, 1, 0, 0}) || !strings.Contains(notes, `in 2 of 3 rows column "color"`) {
+		t.Errorf("x %v, notes %q", other.x, notes)
+	}
 }

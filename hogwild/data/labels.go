@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
-// maxNumbered is how many distinct whole numbers are still taken for classes, not
-// for values, when nothing is said.
-const maxNumbered = 100
+// fewClasses is how many different whole numbers are taken for classes whichever they are.
+const fewClasses = 20
 
 // name is the label of row i as Meta.Classes has it: "+1" is 1, "3.0" is 3.
 func (t *table) name(i int) string {
@@ -20,8 +21,9 @@ func (t *table) name(i int) string {
 	return strconv.FormatFloat(t.label[i], 'g', -1, 64)
 }
 
-// findClasses decides between classes and values, by the task or else by the
-// labels, and sets Classes, which stays nil for values.
+// findClasses decides between classes and numbers, by the task or else by the
+// labels, and sets Classes, which stays nil for numbers. What the labels decided is in
+// the Notes.
 func (t *table) findClasses(task string) error {
 	switch {
 	case task == "triples":
@@ -31,41 +33,77 @@ func (t *table) findClasses(task string) error {
 	case task != "" && task != "classes" && task != "values":
 		return fmt.Errorf("data: task %q: want classes, values, triples or edges", task)
 	case task == "values" && t.text != nil:
-		return fmt.Errorf("data: %s: label %q is not a number, so there is no value to predict; choose another column with --target", t.where(0), t.firstText())
-	case task == "values" || task == "" && t.areValues():
+		return fmt.Errorf("data: %s: label %s is not a number, so there is no value to predict; choose another column with --target", t.where(0), human.Quote(t.firstText()))
+	case task == "values":
 		t.Classes = nil
-	case t.Classes == nil && t.text != nil:
+		t.notef("%s: numbers, regression", t.target)
+	case t.Classes != nil: // of digits and IDX
+	case t.text != nil:
 		return t.textClasses()
-	case t.Classes == nil:
-		for _, v := range distinct(t.label) {
-			t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
-		}
+	default:
+		return t.numberedClasses(task)
 	}
 	return nil
 }
 
-// areValues says whether labels are something to measure: fractions, or more
-// different numbers than a set of classes has.
-func (t *table) areValues() bool {
-	if t.text != nil || t.Classes != nil {
-		return false
-	}
-	for _, v := range t.label {
-		if v != math.Trunc(v) {
-			return true
+// numberedClasses decides what labels are that are numbers.
+func (t *table) numberedClasses(task string) error {
+	if i := slices.IndexFunc(t.label, func(v float64) bool { return v != math.Trunc(v) }); i >= 0 {
+		if task == "classes" {
+			return fmt.Errorf("data: %s: label %g is not a class, which is a whole number or a text: predict numbers with --model linear, or choose another column with --target",
+				t.where(i), t.label[i])
 		}
+		t.notef("%s: numbers, regression", t.target)
+		return nil
 	}
-	k := len(distinct(t.label))
-	return k > maxNumbered || t.Rows >= 4 && 2*k >= t.Rows
+	values := distinct(t.label)
+	k := len(values)
+	if task == "" && !t.areClasses(values) {
+		t.notef("%s: numbers, regression (%s different whole numbers in %s rows); --model softmax takes them for classes",
+			t.target, count(k), count(t.Rows))
+		return nil
+	}
+	for _, v := range values {
+		t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	if task == "" && k > 2 {
+		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear takes them for numbers",
+			t.target, count(k), human.Short(float64(t.Rows)/float64(k)))
+	} else {
+		t.notef("%s: %s classes", t.target, count(k))
+	}
+	return nil
+}
+
+// areClasses says whether labels that are whole numbers stand for classes. One or two do.
+// More do if each occurs several times, and if they are either few, or numbered from 0 or
+// 1 on with no more gaps than chance leaves: of m classes as frequent as each other,
+// m exp(-n/m) do not occur in n rows, give or take three times the root of that. Counts,
+// years and prices begin elsewhere or have gaps.
+func (t *table) areClasses(values []float64) bool {
+	n, k := float64(t.Rows), float64(len(values))
+	switch {
+	case k <= 2:
+		return true
+	case n < 3*k:
+		return false
+	case k <= fewClasses:
+		return true
+	}
+	first := values[0]
+	m := values[len(values)-1] - first + 1
+	absent := m * math.Exp(-n/m)
+	return (first == 0 || first == 1) && m-k <= absent+3*math.Sqrt(absent)
 }
 
 func (t *table) textClasses() error {
 	names := distinct(t.text)
-	if len(names) > maxNumbered && 2*len(names) > t.Rows {
+	if len(names) > maxTexts && 2*len(names) > t.Rows {
 		return fmt.Errorf("data: %s: the labels are %s different texts in %s rows: name another column with --target",
 			t.Name, count(len(names)), count(t.Rows))
 	}
 	t.Classes = names
+	t.notef("%s: %s classes", t.target, count(len(names)))
 	return nil
 }
 
@@ -81,7 +119,7 @@ func (t *table) targets(classes []string) ([]float32, error) {
 	y := make([]float32, t.Rows)
 	if classes == nil {
 		if t.text != nil {
-			return nil, fmt.Errorf("data: %s: label %q is not a number, and the training data has values to predict", t.Name, t.firstText())
+			return nil, fmt.Errorf("data: %s: label %s is not a number, and the training data has values to predict", t.Name, human.Quote(t.firstText()))
 		}
 		for i, v := range t.label {
 			y[i] = float32(v)
@@ -103,8 +141,8 @@ func (t *table) targets(classes []string) ([]float32, error) {
 		}
 		k, ok := place[t.name(i)]
 		if !ok {
-			return nil, fmt.Errorf("data: %s: class %q does not occur in the training data, which has %s",
-				t.where(i), t.name(i), some(classes))
+			return nil, fmt.Errorf("data: %s: class %s does not occur in the training data, which has %s",
+				t.where(i), human.Quote(t.name(i)), some(classes))
 		}
 		if y[i] = k; t.text == nil {
 			known[t.label[i]] = k
@@ -129,8 +167,17 @@ func distinct[T float64 | string](v []T) []T {
 
 // some is a list for an error message, its tail cut off.
 func some(names []string) string {
-	if len(names) > 12 {
-		return fmt.Sprintf("%s and %s more", strings.Join(names[:12], ", "), count(len(names)-12))
+	shown := make([]string, min(len(names), 12))
+	for i := range shown {
+		shown[i] = human.Name(names[i])
 	}
-	return strings.Join(names, ", ")
+	list := strings.Join(shown, ", ")
+	if len(list) > 600 {
+		list = human.Name(names[0])
+		shown = shown[:1]
+	}
+	if len(shown) < len(names) {
+		list += fmt.Sprintf(" and %s more", count(len(names)-len(shown)))
+	}
+	return list
 }

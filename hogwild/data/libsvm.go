@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+
+	"hogwild/internal/human"
 )
 
 const (
@@ -176,11 +178,11 @@ func (p *parser) index() (int, error) {
 		if bytes.HasPrefix(p.text[at:], []byte("qid:")) {
 			return 0, p.fail(at, "query groups (qid:) are for ranking, which is not done here: remove them")
 		}
-		return 0, p.fail(at, "%q: want INDEX:VALUE with a whole number as index", p.word(at))
+		return 0, p.fail(at, "%s: want INDEX:VALUE with a whole number as index", human.Quote(p.word(at)))
 	case v > maxIndex:
-		return 0, p.fail(at, "index %s is above %s, the largest", p.text[at:p.pos], count(maxIndex))
+		return 0, p.fail(at, "index %s is above %s, the largest", human.Name(string(p.text[at:p.pos])), count(maxIndex))
 	case v == 0 && p.zeroAt == nil:
-		p.zeroAt = p.fail(at, "%q", p.word(at))
+		p.zeroAt = p.fail(at, "%s", human.Quote(p.word(at)))
 	}
 	p.pos++
 	return v, nil
@@ -199,11 +201,11 @@ func (p *parser) number(what string) (float64, error) {
 	v, err := strconv.ParseFloat(word, 64)
 	switch {
 	case err != nil && what == "label":
-		return 0, p.fail(at, "label %q: want one number (is it another format? name it with --format)", word)
+		return 0, p.fail(at, "label %s: want one number (is it another format? name it with --format)", human.Quote(word))
 	case err != nil && !math.IsInf(v, 0):
-		return 0, p.fail(at, "%s %q: want a number", what, word)
+		return 0, p.fail(at, "%s %s: want a number", what, human.Quote(word))
 	case math.IsNaN(v) || math.Abs(v) > math.MaxFloat32:
-		return 0, p.fail(at, "%s %s: want a finite number, at most 3.4e38", what, word)
+		return 0, p.fail(at, "%s %s: want a finite number, at most 3.4e38", what, human.Name(word))
 	}
 	return v, nil
 }

@@ -42,7 +42,7 @@ func decodeNPY(src *source, target string) (*table, error) {
 	}
 	names := labelNames(src.path)
 	path := existing(names...)
-	if path == "" {
+	if path == "" || src.path == stdinTitle {
 		return nil, src.errorf("no labels: looked for %s beside it; or name a column of it with --target", baseNames(names))
 	}
 	return t, t.readLabels(path)
@@ -101,6 +101,7 @@ func (t *table) takeLabels(target string) error {
 	})
 	t.x8, t.x = withoutColumn(t.x8, c-1, d), withoutColumn(t.x, c-1, d)
 	t.Features--
+	t.target = "target column " + target
 	return nil
 }
 

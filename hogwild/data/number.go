@@ -6,7 +6,7 @@ var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
 // parseNumber reads a plain decimal number, n bytes long, at the start of b. Digits
 // that fit a float64 exactly, divided by a power of ten that does, are the nearest
 // float64 (Clinger 1990); anything else is not ok, and left to strconv.
-func parseNumber(b []byte) (v float64, n int, ok bool) {
+func parseNumber[T string | []byte](b T) (v float64, n int, ok bool) {
 	negative := false
 	if n < len(b) && (b[n] == '-' || b[n] == '+') {
 		negative = b[n] == '-'

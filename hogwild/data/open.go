@@ -3,19 +3,23 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sync"
+
+	"hogwild/internal/human"
 )
 
 // Options say what Load reads, and how.
 type Options struct {
-	Path   string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
-	Test   string // the same; "" = the set's own test split, else a sixth is held out
-	Format string // auto, idx, libsvm, csv, npy, ratings; "" = auto
-	Target string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
-	Scale  string // auto, none, unit, standard or "MEAN,STD"; "" = auto
-	Limit  int    // the first rows of the training set; 0 = all
-	Task   string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
-	Seed   uint64 // of the digits, of the rows held out, of the shuffling
+	Path    string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
+	Test    string // the same; "" = the set's own test split, else a sixth is held out
+	Format  string // auto, idx, libsvm, csv, npy, ratings; "" = auto
+	Target  string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
+	Scale   string // auto, none, unit, standard or "MEAN,STD"; "" = auto
+	Missing string // CSV: rows that lack a value: "drop" (or "") leaves them out, "error" refuses them
+	Limit   int    // the first rows of the training set; 0 = all
+	Task    string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
+	Seed    uint64 // of the digits, of the rows held out, of the shuffling
 }
 
 // Load reads a training set and its test set into two sealed segments. Scaling and
@@ -25,6 +29,9 @@ type Options struct {
 func Load(o Options) (train, test *Set, err error) {
 	rule, err := parseScale(o.Scale)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.checkMissing(); err != nil {
 		return nil, nil, err
 	}
 	if o.Limit < 0 {
@@ -87,7 +94,10 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 		return nil, nil, err
 	}
 	if len(t.Classes) == 1 {
-		return nil, nil, fmt.Errorf("data: %s: every label is %q: there is nothing to tell apart", o.Path, t.Classes[0])
+		return nil, nil, fmt.Errorf("data: %s: every label is %s: there is nothing to tell apart; name another column with --target, or another file", o.Path, human.Quote(t.Classes[0]))
+	}
+	if t.Classes == nil && t.Rows > 1 && slices.Min(t.label) == slices.Max(t.label) {
+		return nil, nil, fmt.Errorf("data: %s: every value of %s is %g: there is nothing to learn", o.Path, t.target, t.label[0])
 	}
 	y, err := t.targets(t.Classes)
 	return t, y, err
@@ -102,6 +112,9 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 	}
 	if train == "" {
 		return "", nil, fmt.Errorf("data: %s has a test set but no training set", o.Path)
+	}
+	if o.Test == stdinName && o.Path == stdinName {
+		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for one of them")
 	}
 	if o.Test != "" {
 		first, second, err := locate(o.Test)
@@ -199,7 +212,7 @@ func Describe(path, format, target string) (Meta, error) {
 	if err := t.findClasses(""); err != nil {
 		return Meta{}, err
 	}
-	t.Name = path
+	t.Name, t.Scale = path, "auto"
 	t.each(allRows(t.Rows), func(_ int, v float64) {
 		if v != 0 {
 			t.Nonzeros++
@@ -235,7 +248,7 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 	case "libsvm":
 		t, err = decodeLIBSVM(src, like)
 	case "csv":
-		t, err = decodeCSV(src, o.Target, like)
+		t, err = decodeCSV(src, o, like)
 	case "npy":
 		t, err = decodeNPY(src, o.Target)
 	case "ratings":

@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+
+	"hogwild/internal/human"
 )
 
 // Files of triples: row, column and value of a matrix's entries, or two nodes and the
@@ -87,10 +89,10 @@ func (e *entries) readNPY(src *source) error {
 
 // readText reads lines of text. The first may be names.
 func (e *entries) readText(src *source) error {
-	text := bytes.TrimPrefix(src.text, []byte("\ufeff"))
+	text := src.text
 	n := bytes.Count(text, []byte("\n")) + 1
 	e.idx, e.y = make([]uint32, 0, 2*n), make([]float32, 0, n)
-	p := parser{source: &source{path: src.path, text: text}, line: 1}
+	p := parser{source: src, line: 1}
 	for ; p.pos < len(text); p.nextLine() {
 		if p.atEnd() || text[p.pos] == '%' {
 			continue
@@ -126,7 +128,7 @@ func (p *parser) entry(e *entries) error {
 		}
 		var err error
 		if v, err = strconv.ParseFloat(string(p.text[at:p.pos]), 64); err != nil || !finite(float64(float32(v))) {
-			return p.fail(at, "value %q: want a finite number, at most 3.4e38", p.text[at:p.pos])
+			return p.fail(at, "value %s: want a finite number, at most 3.4e38", human.Quote(string(p.text[at:p.pos])))
 		}
 	}
 	e.y = append(e.y, float32(v))
@@ -141,7 +143,7 @@ func (p *parser) id() (uint32, error) {
 		p.pos++
 	}
 	if p.pos == at || v > maxID || p.pos < len(p.text) && !separates(p.text[p.pos]) {
-		return 0, p.fail(at, "%q: an id is a whole number from 0 to %s", p.word(at), count(maxID))
+		return 0, p.fail(at, "%s: an id is a whole number from 0 to %s", human.Quote(p.word(at)), count(maxID))
 	}
 	return uint32(v), nil
 }

@@ -30,17 +30,18 @@ func parseScale(s string) (scaleRule, error) {
 	return scaleRule{name: s, mean: m, std: d}, nil
 }
 
-// fit sets Scale, Mul and Add by the rule, and by what it finds in the rows:
+// fit sets Scale, Mul and Add by the rule, and by what it finds in the training rows:
 //
 //	             bytes                     floats             sparse
-//	auto         x/255                     x                  x
+//	auto         x/255                     (x-mean)/std       x
 //	none         x                         x                  x
 //	unit         x/255                     (x-min)/(max-min)  x/max|x|
 //	standard     (x-mean)/std              (x-mean)/std       x/std
 //	MEAN,STD     (x/255-MEAN)/STD          (x-MEAN)/STD       an error
 //
-// min, max, mean and std are those of each feature. A divisor of 0, or
-// so small that its inverse is no float32, becomes 1.
+// min, max, mean and std are those of each feature; auto takes one mean and std for all
+// pixels of images. A feature made from a text stays 0 or 1: dividing it by its std would
+// blow up the rare ones. A feature that is constant in the rows has no std: it is divided by 1.
 // Sparse inputs are never moved, only stretched: their zeros stay zeros.
 func (t *table) fit(rule scaleRule, rows []int32) error {
 	t.Scale = rule.name
@@ -51,7 +52,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 	switch rule.name {
 	case "none":
 	case "auto":
-		t.setScaling(byte255, 0)
+		t.fitAuto(rows)
 	case "unit":
 		if t.Kind == Bytes {
 			t.setScaling(byte255, 0)
@@ -64,12 +65,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 			return s.min, s.max - s.min
 		})
 	case "standard":
-		t.fitFeatures(rows, func(s spread) (from, divisor float64) {
-			if t.Kind == Sparse {
-				return 0, s.std
-			}
-			return s.mean, s.std
-		})
+		t.standardise(rows)
 		if t.Kind == Sparse {
 			t.notef("standard: features are divided by their standard deviation, their means stay, so that zeros stay zero")
 		}
@@ -80,6 +76,58 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 		t.setScaling(byte255/rule.std, -rule.mean/rule.std)
 	}
 	return nil
+}
+
+// fitAuto is what suits the kind of the inputs.
+func (t *table) fitAuto(rows []int32) {
+	switch {
+	case t.Kind == Bytes:
+		t.setScaling(1.0/255, 0)
+	case t.Kind == Sparse:
+	case t.Shape != nil:
+		mean, std := pooled(t.spreads(rows))
+		t.setScaling(1/std, -mean/std)
+		t.notef("inputs are standardised by the mean %.4g and the standard deviation %.4g of all pixels; --scale none leaves them as they are", mean, std)
+	default:
+		t.standardise(rows)
+		t.notef("inputs are standardised: each column has mean 0 and standard deviation 1 in the training rows; --scale none leaves them as they are")
+	}
+}
+
+// standardise divides each feature by its standard deviation, and, unless its zeros must
+// stay zeros, subtracts its mean before.
+func (t *table) standardise(rows []int32) {
+	constant := 0
+	t.fitFeatures(rows, func(s spread) (from, divisor float64) {
+		divisor = s.std
+		if s.isConstant() {
+			divisor = 0
+			constant++
+		}
+		if t.Kind == Sparse {
+			return 0, divisor
+		}
+		return s.mean, divisor
+	})
+	if constant > 0 && t.Kind == Floats {
+		t.notef("%s of %s columns are constant in the training rows: they have no effect", count(constant), count(t.Features))
+	}
+}
+
+// ScaleText says in a few words how the inputs are scaled.
+func (m *Meta) ScaleText() string {
+	auto := m.Scale == "auto"
+	switch {
+	case m.Kind == Bytes && (auto || m.Scale == "unit"):
+		return "x/255"
+	case m.Scale == "none", m.Scale == "", m.Kind == Pairs, auto && m.Kind == Sparse:
+		return "not scaled"
+	case auto || m.Scale == "standard":
+		return "standardised"
+	case m.Scale == "unit":
+		return "scaled to 0..1"
+	}
+	return "scaled by " + m.Scale
 }
 
 // setScaling is one Mul and Add for all features.
@@ -99,13 +147,16 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 		t.Add = make([]float32, t.Features)
 	}
 	for j, s := range t.spreads(rows) {
-		from, divisor := rule(s)
-		if divisor < 1/math.MaxFloat32 {
-			divisor = 1
+		t.Mul[j] = 1
+		if t.fromText != nil && t.fromText[j] {
+			continue
 		}
-		t.Mul[j] = float32(1 / divisor)
+		from, divisor := rule(s)
+		if divisor >= 1/math.MaxFloat32 {
+			t.Mul[j] = float32(1 / divisor)
+		}
 		if t.Add != nil {
-			t.Add[j] = float32(-from / divisor)
+			t.Add[j] = float32(-from * float64(t.Mul[j]))
 		}
 	}
 }
@@ -114,6 +165,26 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 type spread struct {
 	min, max, mean, std float64
 	stored              int // values seen; the others are zeros of a sparse table
+}
+
+// isConstant says whether the values differ by no more than the rounding of float32:
+// divided by so small a deviation they would be noise.
+func (s *spread) isConstant() bool { return s.std <= 1e-7*max(-s.min, s.max) }
+
+// pooled are mean and standard deviation of all values of all features; the deviation of
+// values that are all the same is 1.
+func pooled(features []spread) (mean, std float64) {
+	d := float64(len(features))
+	for _, f := range features {
+		mean += f.mean / d
+	}
+	for _, f := range features {
+		std += (f.std*f.std + (f.mean-mean)*(f.mean-mean)) / d
+	}
+	if std = math.Sqrt(std); std < 1e-7*math.Abs(mean) || std == 0 {
+		std = 1
+	}
+	return mean, std
 }
 
 // spreads measures every feature over the rows, in two passes: the squares of
@@ -153,8 +224,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 func (m *Meta) Scaled(x []float32) []float32 {
 	scaled := make([]float32, len(x))
 	for j, v := range x {
-		mul, add := m.scaling(j)
-		scaled[j] = v*mul + add
+		scaled[j] = m.scaled(j, v)
 	}
 	return scaled
 }

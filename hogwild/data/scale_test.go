@@ -2,7 +2,12 @@ package data
 
 import (
 	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 // Three rows of three features, the last of them constant, in each kind.
@@ -42,7 +47,7 @@ func TestScale(t *testing.T) {
 		kind, scale string
 		want        []float64 // 3 x 3
 	}{
-		{Floats, "auto", []float64{1, 0, 5, 2, -4, 5, 6, 0, 5}},
+		{Floats, "auto", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0, (6 - m0) / s0, -m1 / s1, 0}},
 		{Floats, "none", []float64{1, 0, 5, 2, -4, 5, 6, 0, 5}},
 		{Floats, "unit", []float64{0, 1, 0, .2, 0, 0, 1, 1, 0}},
 		{Floats, "standard", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0, (6 - m0) / s0, -m1 / s1, 0}},
@@ -98,5 +103,100 @@ func TestStandardWithLargeOffset(t *testing.T) {
 	tab.Rows, tab.Features, tab.x = 4, 1, []float32{1e6 - 1, 1e6 + 1, 1e6 - 1, 1e6 + 1}
 	if s := tab.spreads(allRows(4))[0]; s.mean != 1e6 || s.std != 1 {
 		t.Errorf("mean %g, std %g, want 1e6 and 1", s.mean, s.std)
+	}
+}
+
+// Nothing said, each column of numbers is standardised by the training rows alone: compared
+// with the definition, in float64, of the numbers that the files write. What a text became
+// stays 0 or 1; a constant column is 0; times in seconds keep their digits.
+func TestStandardByDefault(t *testing.T) {
+	line := func(i int) (cells []float64, text string) {
+		r := math.Abs(math.Sin(float64(i) + 1))
+		cells = []float64{20 + 3*r, 1e-3 * r * r, 1.7e9 + 128e3*float64(i%7), .1, float64(i % 2)}
+		color := [...]string{"red", "blue", "blue"}[i%3]
+		for _, v := range cells {
+			text += strconv.FormatFloat(v, 'g', -1, 64) + ","
+		}
+		return cells, text + color + "," + strconv.FormatFloat(r+.5, 'g', -1, 64) + "\n"
+	}
+	const head, n, tests = "a,b,time,same,flag,color,y\n", 40, 10
+	train, test := head, head
+	columns := make([][]float64, 5)
+	for i := range n + tests {
+		cells, text := line(i)
+		if i >= n {
+			test += text
+			continue
+		}
+		train += text
+		for j, v := range cells {
+			columns[j] = append(columns[j], v)
+		}
+	}
+	_, set := mustLoad(t, Options{Path: file(t, "", "train.csv", train), Test: file(t, "", "test.csv", test)})
+	x, _ := rowsOf(t, set)
+	for i := range tests {
+		cells, _ := line(n + i)
+		for j, v := range cells {
+			mean, std := std(columns[j]...)
+			want := 0.
+			if j != 3 {
+				want = (v - mean) / std
+			}
+			if got := float64(x[i][j]); math.Abs(got-want) > 1e-3 {
+				t.Errorf("test row %d, column %d: %g, want %g", i, j, got, want)
+			}
+		}
+		if blue := float32((n + i) % 3); x[i][5] != min(blue, 1) || x[i][6] != 1-min(blue, 1) {
+			t.Errorf("test row %d: blue and red are %g and %g", i, x[i][5], x[i][6])
+		}
+	}
+	if text := set.ScaleText(); text != "standardised" {
+		t.Errorf("it says %q", text)
+	}
+}
+
+// A constant that is no sum of powers of two has, by rounding, a mean beside it.
+func TestConstantColumns(t *testing.T) {
+	for _, v := range []float32{.1, -1.7e9, 3e38, 1e-38, 0} {
+		tab := newTable(&source{path: "made"}, "csv", Floats)
+		tab.Rows, tab.Features, tab.label = 1000, 2, make([]float64, 1000)
+		for i := range tab.Rows {
+			tab.x = append(tab.x, v, float32(i))
+		}
+		if err := tab.fit(scaleRule{name: "auto"}, allRows(tab.Rows)); err != nil {
+			t.Fatal(err)
+		}
+		if x, _ := rowsOf(t, stored(t, tab)); x[0][0] != 0 || x[999][0] != 0 || x[999][1] < 1.5 {
+			t.Errorf("a column of %g becomes %g and %g, one of 0 to 999 ends with %g", v, x[0][0], x[999][0], x[999][1])
+		}
+		if notes := strings.Join(tab.Notes, "; "); !strings.Contains(notes, "1 of 2 columns are constant") {
+			t.Errorf("notes %q", notes)
+		}
+	}
+}
+
+// What NumPy saves and NumPy standardises: columns one by one, the pixels of images together.
+func TestStandardByNumPy(t *testing.T) {
+	dir := t.TempDir()
+	out := check.Python(t, "numpy", `import sys, numpy as n
+r = n.random.RandomState(3)
+for name, x in ("rows", r.gamma(2., [1, 30, 1e-4], (60, 3)) - 1), ("images", r.uniform(0, 255, (60, 4, 5)).astype("f4")):
+    n.save(sys.argv[1] + "/" + name + ".npy", x); n.save(sys.argv[1] + "/y.npy", r.uniform(size=60))
+    axis = 0 if x.ndim == 2 else None
+    z = (x - x.mean(axis, dtype="f8")) / x.std(axis, dtype="f8")
+    print(*z.reshape(60, -1)[:, :3].ravel())
+`, dir)
+	want := strings.Split(string(out), "\n")
+	for k, name := range []string{"rows", "images"} {
+		path := filepath.Join(dir, name+".npy")
+		_, set := mustLoad(t, Options{Path: path, Test: path, Task: "values"})
+		x, _ := rowsOf(t, set)
+		for i, text := range strings.Fields(want[k]) {
+			z, err := strconv.ParseFloat(text, 64)
+			if got := float64(x[i/3][i%3]); err != nil || math.Abs(got-z) > 2e-5 {
+				t.Fatalf("%s: row %d, feature %d: %g, want %s", name, i/3, i%3, got, text)
+			}
+		}
 	}
 }

@@ -54,6 +54,7 @@ type Meta struct {
 	Kind     string    `json:"kind"`              // bytes, floats, sparse, pairs: how the inputs are stored
 	Shape    []int     `json:"shape,omitempty"`   // of one example when it is an image: [28, 28]; pairs: of the matrix
 	Columns  []string  `json:"columns,omitempty"` // names of the features, where the file has them
+	Target   string    `json:"target,omitempty"`  // the column that was predicted, where columns have names
 	Classes  []string  `json:"classes,omitempty"` // the labels as the file writes them; nil for regression
 	Scale    string    `json:"scale"`             // auto, none, unit, standard or "MEAN,STD": what was asked
 	Mul      []float32 `json:"mul,omitempty"`     // x' = x*Mul + Add; length 0 (nothing to do), 1 or d

@@ -24,15 +24,15 @@ type source struct {
 // formats are the values of Options.Format.
 var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings"}
 
-// read reads a file and unpacks it if it starts as gzip does, whatever its name.
+// read reads a file, or standard input for "-", and unpacks it if it starts as gzip does, whatever its name.
 // The digits have no file, and so no text.
 func read(path string) (*source, error) {
 	if isDigits(path) {
 		return &source{path: path}, nil
 	}
-	text, err := os.ReadFile(path)
+	text, path, err := readRaw(path)
 	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
+		return nil, err
 	}
 	sum := sha256.Sum256(text)
 	s := &source{path: path, text: text, sum: hex.EncodeToString(sum[:])}
@@ -41,10 +41,7 @@ func read(path string) (*source, error) {
 			return nil, s.errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
 		}
 	}
-	if len(s.text) == 0 {
-		return nil, s.errorf("the file is empty")
-	}
-	return s, nil
+	return s, s.checkText()
 }
 
 func gunzip(packed []byte) ([]byte, error) {

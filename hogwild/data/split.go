@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // Uses of the seed, each of which draws its own numbers.
@@ -23,12 +26,18 @@ func locate(path string) (train, test string, err error) {
 	if isSynth(path) {
 		return path, "", nil
 	}
+	if path == stdinName {
+		return path, "", nil
+	}
+	if scheme, _, ok := strings.Cut(path, "://"); ok && regexp.MustCompile(`^[a-z0-9+]+$`).MatchString(scheme) {
+		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first (curl -LO %s) and name the file", path, human.ShellWord(path))
+	}
 	info, err := os.Stat(path)
 	if name, was := strings.CutPrefix(path, "made:"); was && err != nil { // until the redesign
 		return "", "", fmt.Errorf("data: %s: did you mean %s%s?", path, synthPrefix, name)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("data: %w", err)
+		return "", "", fmt.Errorf("data: %w%s", err, suggest(path))
 	}
 	if !info.IsDir() {
 		return path, testBeside(path), nil
@@ -41,6 +50,31 @@ func locate(path string) (train, test string, err error) {
 			path, contents(path))
 	}
 	return train, test, nil
+}
+
+// suggest is a question for a path that is not there: a name like it in the same folder,
+// or in a folder in there, or the digits.
+func suggest(path string) string {
+	dir, base := filepath.Split(filepath.Clean(path))
+	for _, in := range []string{dir + "*", dir + "*/*"} {
+		paths, _ := filepath.Glob(in)
+		var names []string
+		for _, p := range paths {
+			names = append(names, filepath.Base(p))
+		}
+		if dir == "" {
+			names = append(names, "digits")
+		}
+		if text := human.Suggest("", base, names); text != "" {
+			for i, p := range paths {
+				if human.Suggest("", base, names[i:i+1]) == text {
+					return fmt.Sprintf("; did you mean %s?", human.Name(p))
+				}
+			}
+			return text
+		}
+	}
+	return ""
 }
 
 // testBeside is the test file that belongs to a training file by its name: NAME.t

@@ -19,11 +19,15 @@ type table struct {
 	val   []float32
 	label []float64 // n, unless the labels are texts
 	text  []string  // n labels of which some are not numbers; else nil
+	path  string    // of the file, for messages
 	line  []int32   // the line of each row in the file; nil where rows are not lines
+
+	fromText []bool // of each feature: is it 1 where a text stands? nil if none is
+	target   string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
 func newTable(src *source, format, kind string) *table {
-	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}}
+	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, path: src.path, target: "labels"}
 }
 
 func (m *Meta) notef(format string, args ...any) {
@@ -33,9 +37,9 @@ func (m *Meta) notef(format string, args ...any) {
 // where says where row i stands in the file: "path:line" or "path: row i".
 func (t *table) where(i int) string {
 	if t.line == nil {
-		return fmt.Sprintf("%s: row %d", t.Name, i+1)
+		return fmt.Sprintf("%s: row %d", t.path, i+1)
 	}
-	return fmt.Sprintf("%s:%d", t.Name, t.line[i])
+	return fmt.Sprintf("%s:%d", t.path, t.line[i])
 }
 
 // dense turns sparse inputs into floats.
@@ -115,8 +119,9 @@ func (t *table) storeRow(s *Set, to, i int) {
 	}
 }
 
-func (t *table) scaled(j int, v float32) float32 {
-	mul, add := t.scaling(j)
+// scaled is a value of feature j as sets of this scaling have it.
+func (m *Meta) scaled(j int, v float32) float32 {
+	mul, add := m.scaling(j)
 	return float32(float64(v)*float64(mul) + float64(add))
 }
 

@@ -20,7 +20,17 @@ func WriteFile(path string, s *Set) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(path)
+	return writeWhole(path, write)
+}
+
+// writeWhole writes a file that has its name only when it is complete: what a full disk cuts
+// short is removed. What is not a plain file, such as a pipe, is written in place.
+func writeWhole(path string, write func(w *bufio.Writer) error) error {
+	part := path + ".tmp"
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		part = path
+	}
+	f, err := os.Create(part)
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
@@ -30,6 +40,12 @@ func WriteFile(path string, s *Set) error {
 		if e := end(); err == nil {
 			err = e
 		}
+	}
+	if err == nil && part != path {
+		err = os.Rename(part, path)
+	}
+	if err != nil && part != path {
+		os.Remove(part)
 	}
 	if err != nil {
 		return fmt.Errorf("data: writing %s: %w", path, err)

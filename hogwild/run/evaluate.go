@@ -31,8 +31,11 @@ func scoreOf(s model.Score, classes bool) score {
 		return r
 	}
 	rmse := math.Sqrt(s.SqErr / n)
-	r2 := 1 - s.SqErr/(s.Y2-s.Y*s.Y/n)
-	r.rmse, r.r2 = &rmse, &r2
+	r.rmse = &rmse
+	if variance := s.Y2 - s.Y*s.Y/n; variance > 1e-12*s.Y2 { // of targets that are all the same there is no R2
+		r2 := 1 - s.SqErr/variance
+		r.r2 = &r2
+	}
 	return r
 }
 
@@ -46,6 +49,7 @@ type EvalResult struct {
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	RMSE     *float64 `json:"rmse,omitempty"`
 	R2       *float64 `json:"r2,omitempty"`
+	Notes    []string `json:"notes,omitempty"` // what was done to the data
 }
 
 // Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
@@ -70,7 +74,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		return r, err
 	}
 	score := scoreOf(cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
-	r.Model, r.Examples = s.name, set.Rows
+	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
 	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.loss, score.accuracy, score.rmse, score.r2
 	return r, nil
 }
@@ -85,7 +89,13 @@ func (r EvalResult) WriteText(w io.Writer) error {
 		text += fmt.Sprintf(", accuracy %.2f%%", 100**r.Accuracy)
 	}
 	if r.RMSE != nil {
-		text += fmt.Sprintf(", RMSE %.4g, R2 %.4f", *r.RMSE, *r.R2)
+		text += fmt.Sprintf(", RMSE %.4g", *r.RMSE)
+	}
+	if r.R2 != nil {
+		text += fmt.Sprintf(", R2 %.4f", *r.R2)
+	}
+	for _, note := range r.Notes {
+		text += "\nnote: " + note
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err

@@ -121,7 +121,7 @@ func readData(c *config.Config) (train, test *data.Set, err error) {
 		return nil, nil, config.Usage("%w", err)
 	}
 	train, test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
-		Target: c.Target, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
+		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
 	if err != nil {
 		return nil, nil, config.Usage("%w", err)
 	}

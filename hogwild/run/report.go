@@ -104,13 +104,17 @@ func (r *coordinator) timing() []string {
 // notes are what the user should know of the data, the device and the processor.
 func (r *coordinator) notes() []string {
 	device, _ := askFor(r, r.patient(), func() ([]string, error) { return r.owner.Notes(), nil }) // one that hangs has none
-	return slices.Concat(r.train.Notes, device, faultNotes(VerifyLoops(false)))
+	notes := slices.Clone(r.train.Notes)
+	for _, note := range r.test.Notes {
+		notes = append(notes, "test set: "+note)
+	}
+	return slices.Concat(notes, device, faultNotes(VerifyLoops(false)))
 }
 
 // header is what the display shows at the top.
 func (r *coordinator) header() []string {
 	c, m := &r.job, r.train.Meta
-	what := fmt.Sprintf("%d x %d %s", m.Rows, m.Features, m.Kind)
+	what := fmt.Sprintf("%d x %d %s, %s", m.Rows, m.Features, m.Kind, m.ScaleText())
 	if n := len(m.Classes); n > 0 {
 		what += fmt.Sprintf(", %d classes", n)
 	}

@@ -214,14 +214,15 @@ func (t *tuner) momentum(tr Trial) string {
 	return fmt.Sprintf("  momentum %-5g", tr.Momentum)
 }
 
-// secondHalfLoss is the mean loss of the second half of the open epoch, all of which is done.
+// secondHalfLoss is the mean loss of the second half of the open epoch, all of which is done;
+// of an epoch of one chunk it is that of the whole.
 func (r *task) secondHalfLoss() float64 {
 	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
 	sum, n := 0.0, 0
 	for i := range p.Chunks() {
 		c := p.At(epoch, i)
 		state, loss := r.block.Chunk(i)
-		if state == control.ChunkDone && c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2) {
+		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
 			sum, n = sum+loss, n+c.Count
 		}
 	}

@@ -147,6 +147,9 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 			return config.Usage("resume: the snapshot has %s %v, this run %v: leave it as it was", f.name, f.was, f.now)
 		}
 	}
+	if !slices.Equal(s.Meta.Mul, meta.Mul) || !slices.Equal(s.Meta.Add, meta.Add) { // a version whose auto scaled otherwise
+		return config.Usage("resume: the inputs of the snapshot are scaled in another way than this run scales them: start a new run")
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package human
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,26 @@ func ShellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// mostShown is how many bytes of a text that is not ours are shown.
+const mostShown = 300
+
+// Quote is a text that is not ours between quotes, so that nothing in it can move the
+// cursor or look like our own words: its beginning if it is long.
+func Quote(s string) string {
+	if len(s) <= mostShown {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(strings.ToValidUTF8(s[:mostShown], "")) + "..."
+}
+
+// Name is a short text that can be printed as it is, else what Quote makes of it.
+func Name(s string) string {
+	if len(s) > 0 && len(s) <= mostShown && strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+		return s
+	}
+	return Quote(s)
 }
 
 // Wrap breaks a text into lines.

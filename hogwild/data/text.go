@@ -1,0 +1,92 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// stdinName is the path that means standard input, stdinTitle what messages call it.
+const (
+	stdinName  = "-"
+	stdinTitle = "standard input"
+)
+
+// stdin is what comes from standard input. It can be read once, and a run may ask for
+// its data twice (--tune).
+var stdin = sync.OnceValues(func() ([]byte, error) {
+	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
+		return nil, fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
+	}
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		err = fmt.Errorf("data: %s: %w", stdinTitle, err)
+	}
+	return text, err
+})
+
+// readRaw is the bytes of a file, or of standard input, and what messages call it.
+func readRaw(path string) ([]byte, string, error) {
+	if path == stdinName {
+		text, err := stdin()
+		return text, stdinTitle, err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("data: %w", err)
+	}
+	return text, path, nil
+}
+
+// checkText refuses what no reader can read. It takes the byte order mark off a text, and
+// gives those of old Macintoshes, whose lines end in \r alone, the line ends of others.
+func (s *source) checkText() error {
+	b := s.text
+	if bytes.HasPrefix(b, []byte{0, 0}) || bytes.HasPrefix(b, []byte("\x93NUMPY")) {
+		return nil
+	}
+	if name := utf16Name(b[:min(len(b), 4096)]); name != "" {
+		return s.errorf("a text in %s: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
+	}
+	s.text = bytes.TrimPrefix(b, []byte("\ufeff"))
+	switch {
+	case len(b) == 0:
+		return s.errorf("the file is empty")
+	case len(s.text) == 0:
+		return s.errorf("the file is empty but for a byte order mark")
+	case len(bytes.TrimSpace(s.text)) == 0:
+		return s.errorf("the file is empty but for blank lines")
+	}
+	if bytes.IndexByte(s.text, '\n') < 0 && bytes.IndexByte(s.text, '\r') >= 0 {
+		s.text = bytes.ReplaceAll(s.text, []byte{'\r'}, []byte{'\n'})
+	}
+	return nil
+}
+
+// utf16Name is the name of the encoding of a text of two bytes a character, "" of other
+// bytes: it begins with a byte order mark, or every other byte of it is 0.
+func utf16Name(b []byte) string {
+	switch {
+	case bytes.HasPrefix(b, []byte{0xff, 0xfe}):
+		return "UTF-16LE"
+	case bytes.HasPrefix(b, []byte{0xfe, 0xff}):
+		return "UTF-16BE"
+	}
+	var zeros [2]int
+	for i, c := range b {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	switch half := len(b) / 2; {
+	case zeros[0] == 0 && 4*zeros[1] > 3*half && half > 1:
+		return "UTF-16LE"
+	case zeros[1] == 0 && 4*zeros[0] > 3*half && half > 1:
+		return "UTF-16BE"
+	}
+	return ""
+}
