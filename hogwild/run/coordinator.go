@@ -55,6 +55,7 @@ type supervisor struct {
 	processes []*process // nil: gone, or between two lives
 	restarts  []int
 	gone      []bool
+	repeated  repeated       // crashes at one place
 	respawn   chan int       // ranks whose back-off is over
 	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	started   uint64         // monotonic: the first worker's exec

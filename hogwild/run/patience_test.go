@@ -131,7 +131,7 @@ func TestWorkerStays(t *testing.T) {
 	if err := sleep.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.workers.processes[0] = &process{cmd: sleep, stderr: &head{}}
+	r.workers.processes[0] = &process{cmd: sleep, stderr: &tail{}}
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)

@@ -15,6 +15,7 @@
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
 //	proc.go         a worker process
+//	lastwords.go    how it ended
 //	display.go      progress
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor

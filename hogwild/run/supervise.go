@@ -37,7 +37,10 @@ func (r *coordinator) died(e exit) {
 		return
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
-	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.killed {
+	if path := e.keep(r.dir); path != "" {
+		who += " (all of it: " + path + ")"
+	}
+	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.crash.signal {
 		if r.mayStartInside() {
 			r.report.event("%s: it goes on in the coordinator's process", who)
 			r.epochs.ended = r.spawnInside(e.rank)
@@ -46,13 +49,12 @@ func (r *coordinator) died(e exit) {
 		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
 		return
 	}
+	if r.workers.repeated.everywhere(e.rank, &e.crash, r.job.Workers, r.block.Get(control.WordEpoch)) {
+		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; what was trained until then is kept in %s", e.crash.place, who, r.dir)
+		return
+	}
 	if r.workers.restarts[e.rank] < r.job.MaxRestarts {
-		r.workers.restarts[e.rank]++
-		r.epochs.position.Restarts++
-		r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
-		r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
-		wait := backOff(r.workers.restarts[e.rank], e.lived)
-		time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
+		r.restart(&e, who)
 		return
 	}
 	r.workers.gone[e.rank] = true
@@ -65,6 +67,16 @@ func (r *coordinator) died(e exit) {
 		}
 	}
 	r.epochs.ended = fmt.Errorf("%s, as all others did: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+}
+
+// restart starts a worker again, after a while.
+func (r *coordinator) restart(e *exit, who string) {
+	r.workers.restarts[e.rank]++
+	r.epochs.position.Restarts++
+	r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
+	r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
+	wait := backOff(r.workers.restarts[e.rank], e.lived)
+	time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
 }
 
 // backOff is the wait before a worker's n-th restart: none at first, and longer and

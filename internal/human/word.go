@@ -2,7 +2,9 @@ package human
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Plural is a number of things: 1 core, 2 cores.
@@ -35,4 +37,46 @@ func Wrap(words string, width int) (lines []string) {
 		line = strings.TrimSpace(line + " " + word)
 	}
 	return append(lines, line)
+}
+
+// mostQuoted is how many bytes of a user's text a message repeats.
+const mostQuoted = 300
+
+// Brief is a text of at most 300 bytes: of a longer one its beginning and its end.
+func Brief(text string) string { return brief(text, mostQuoted) }
+
+func brief(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const gap = " ... "
+	tail := (most - len(gap)) / 4
+	from, to := most-len(gap)-tail, len(text)-tail
+	for !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return text[:from] + gap + text[to:]
+}
+
+// quoted is what a message repeats of a user's text: a quoted string, or a word without white space.
+const quoted = `"(?:[^"\\\n]|\\.)*"|\S+`
+
+// mostLine is how many bytes a line of a message may have, for texts with white space that are
+// not quoted, as of a path.
+const mostLine = 1000
+
+// BriefMessage is a message in which nothing that a user wrote takes more than 300 bytes.
+func BriefMessage(message string) string {
+	if len(message) <= mostQuoted {
+		return message
+	}
+	message = regexp.MustCompile(quoted).ReplaceAllStringFunc(message, Brief)
+	lines := strings.Split(message, "\n")
+	for i := range lines {
+		lines[i] = brief(lines[i], mostLine)
+	}
+	return strings.Join(lines, "\n")
 }
