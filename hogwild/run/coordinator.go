@@ -44,6 +44,7 @@ type task struct {
 	first       model.Model   // makes the first weights
 	params      []model.Param // of the model that the run leaves behind
 	trained     []model.Param // of the model as it trains it: they differ by centring
+	spec        model.Spec
 	block       *control.Block
 	mem         *control.Weights
 	dir         string // the run's folder

@@ -36,6 +36,18 @@ func scoreOf(s model.Score, classes bool) score {
 	return r
 }
 
+// constant is the score on set of the constant predictor: the best outputs for the training
+// labels that ignore the inputs. Nil for a model that predicts nothing. Its loss is 0 when all
+// values are the same.
+func (r *task) constant(set *data.Set) *score {
+	z := r.spec.Constant(r.train.Y)
+	if z == nil {
+		return nil
+	}
+	s := scoreOf(r.spec.ScoreConstant(z, set.Y), len(set.Classes) > 0)
+	return &s
+}
+
 // EvalResult is what `hogwild eval` prints.
 type EvalResult struct {
 	Weights  string   `json:"weights"`

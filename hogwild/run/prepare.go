@@ -108,7 +108,7 @@ func (r *task) load() error {
 	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
 		return config.Usage("%w", err)
 	}
-	r.params, r.trained = plain.Params(), r.first.Params()
+	r.spec, r.params, r.trained = spec, plain.Params(), r.first.Params()
 	return nil
 }
 
