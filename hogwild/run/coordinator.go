@@ -76,13 +76,21 @@ type epochs struct {
 // saver is the copy of the weights in host memory: between two epochs it is taken, and
 // evaluated and saved while workers train on.
 type saver struct {
-	copy      rundir.Snapshot
-	copied    time.Time       // when the weights were last copied to host memory
-	age       time.Duration   // of that copy when the run ended
+	copy   rundir.Snapshot
+	copied time.Time     // when the weights were last copied to host memory
+	age    time.Duration // of that copy when the run ended
+	yardsticks
 	evaluated chan evaluation // at most one evaluation is in flight
 	busy      bool
 	paused    bool // workers wait, or soon will, so that the run can be saved within an epoch
 	due       bool // a save that found the copy in use, and is left to the next epoch boundary
+}
+
+// yardsticks are losses of the constant predictor, computed when they are first needed.
+type yardsticks struct {
+	known       bool     // test and accuracy are computed
+	test, train float64  // 0: there is none, or it is not known yet
+	accuracy    *float64 // on test rows
 }
 
 // reporter is what people are told: the display, and the files that grow during a run.

@@ -5,6 +5,7 @@
 //	tune.go         short runs that find the learning rate
 //	prepare.go      what is made before any process starts
 //	epochs.go       between two epochs
+//	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	supervise.go    workers that start, die and are started again
