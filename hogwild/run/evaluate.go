@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -58,11 +59,13 @@ type EvalResult struct {
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	RMSE     *float64 `json:"rmse,omitempty"`
 	R2       *float64 `json:"r2,omitempty"`
+
+	own bool // on the run's test rows
 }
 
 // Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
-// folder) on data, read and scaled as the training data were. Errors match ErrUsage
-// when one of the files is not what it should be.
+// folder) on data, read and scaled as the training data were. Without data they are the test
+// rows of the run itself. Errors match ErrUsage when one of the files is not what it should be.
 func Eval(path, dataPath, format, target string) (EvalResult, error) {
 	path = weightsFile(path)
 	r := EvalResult{Weights: path, Data: dataPath}
@@ -73,7 +76,13 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 	if err != nil {
 		return r, err
 	}
-	set, err := data.LoadLike(dataPath, format, target, s.meta)
+	var set *data.Set
+	if dataPath == "" {
+		r.Data, r.own = s.config.Data, true
+		set, err = s.testRows(path)
+	} else {
+		set, err = data.LoadLike(dataPath, format, target, s.meta)
+	}
 	if err != nil {
 		return r, config.Usage("%w", err)
 	}
@@ -84,17 +93,61 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 	return r, nil
 }
 
+// testRows reads the data of the run again, and returns what it was tested on.
+func (s *Saved) testRows(path string) (*data.Set, error) {
+	if s.config.Data == "" {
+		return nil, fmt.Errorf("%s does not say which data it was tested on; name them with --data", path)
+	}
+	train, test, err := readData(&s.config)
+	if err != nil {
+		return nil, err
+	}
+	defer train.Close()
+	if train.Checksum != s.meta.Checksum {
+		_ = test.Close()
+		return nil, fmt.Errorf("%s has changed since the run that left %s: its test rows are others now; name data with --data", s.config.Data, path)
+	}
+	return test, nil
+}
+
+// MarshalJSON writes null for numbers that are not finite.
+func (r EvalResult) MarshalJSON() ([]byte, error) {
+	type plain EvalResult
+	return json.Marshal(struct {
+		plain
+		Loss     any `json:"loss"`
+		Accuracy any `json:"accuracy,omitempty"`
+		RMSE     any `json:"rmse,omitempty"`
+		R2       any `json:"r2,omitempty"`
+	}{plain(r), orNull(&r.Loss), orNull(r.Accuracy), orNull(r.RMSE), orNull(r.R2)})
+}
+
+// orNull is the number for JSON, nil if there is none.
+func orNull(x *float64) any {
+	switch {
+	case x == nil:
+		return nil
+	case math.IsNaN(*x) || math.IsInf(*x, 0):
+		return json.RawMessage("null")
+	}
+	return *x
+}
+
 // WriteJSON writes the result as one JSON object.
 func (r EvalResult) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
 
 // WriteText writes the result for people.
 func (r EvalResult) WriteText(w io.Writer) error {
-	text := fmt.Sprintf("%s on %s: %d examples, loss %.4f", r.Model, r.Data, r.Examples, r.Loss)
+	rows := r.Data
+	if r.own {
+		rows = "the test rows of " + r.Data
+	}
+	text := fmt.Sprintf("%s on %s: %d examples, loss %s", r.Model, rows, r.Examples, human.Loss(r.Loss))
 	if r.Accuracy != nil {
-		text += fmt.Sprintf(", accuracy %.2f%%", 100**r.Accuracy)
+		text += ", accuracy " + human.Accuracy(*r.Accuracy)
 	}
 	if r.RMSE != nil {
-		text += fmt.Sprintf(", RMSE %.4g, R2 %.4f", *r.RMSE, *r.R2)
+		text += fmt.Sprintf(", RMSE %s, R2 %.4f", human.Loss(*r.RMSE), *r.R2)
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err
