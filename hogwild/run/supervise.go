@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"hogwild/hogwild/control"
@@ -113,7 +114,7 @@ func (r *coordinator) carry(rank int) {
 func (r *coordinator) halt() {
 	r.block.Stop()
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
-		r.each(r.kill)
+		r.killAll()
 		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
 			r.stays = true
 			r.each(func(p *process) {
@@ -126,14 +127,27 @@ func (r *coordinator) halt() {
 	}
 }
 
-// kill ends a worker at once. The owner may have to see to it first that the others survive it.
-func (r *coordinator) kill(p *process) {
+// killAll ends all workers at once. The owner may have to see to it first that others survive it, by
+// a service that may take seconds for each: so it is asked for all of them at the same time.
+func (r *coordinator) killAll() {
+	abandon := func(int) error { return nil }
 	if o, ok := r.owner.(interface{ Abandon(pid int) error }); ok {
-		if err := o.Abandon(p.pid()); err != nil {
+		abandon = o.Abandon
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(r.workers.processes))
+	r.each(func(p *process) {
+		all.Go(func() {
+			errs[p.rank] = abandon(p.pid())
+			p.kill()
+		})
+	})
+	all.Wait()
+	r.each(func(p *process) {
+		if err := errs[p.rank]; err != nil {
 			r.report.event("worker %d (pid %d) is killed with what it has in flight: %v", p.rank, p.pid(), err)
 		}
-	}
-	p.kill()
+	})
 }
 
 // awaitEnd waits, so long at most, until all workers have ended, and tells whether they have.
