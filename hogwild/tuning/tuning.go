@@ -46,6 +46,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
 	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
+	t.Slower = slower(c, f, t)
 	if c.LRCap != "off" && t.InFlight > 1 {
 		if lr := limit.rate(float64(t.InFlight)); lr > 0 && lr < c.LR {
 			t.LR, t.Capped = lr, true
