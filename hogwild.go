@@ -93,7 +93,8 @@ func Tune(ctx context.Context, c Config, o Options) (Config, error) {
 }
 
 // Eval computes loss and accuracy of saved weights, a weights.safetensors or a run folder, on
-// data. format is auto or the data's format; target is the column of a CSV file.
+// data. format is auto or the data's format; target is the column of a CSV file. Without data
+// it takes the run's own test rows.
 func Eval(weights, data, format, target string) (EvalResult, error) {
 	return run.Eval(weights, data, format, target)
 }

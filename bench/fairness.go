@@ -17,8 +17,7 @@ const (
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
 // workers that take turns, runs that failed or missed the target, learning rates that
-// were lowered for some, steps that are not the same. Ranges that overlap are called
-// equal where they are compared.
+// were lowered for some, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
 		e.failures, e.crowds, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,

@@ -24,7 +24,7 @@ type Agreement string
 const (
 	Agrees    Agreement = "agrees"
 	Differs   Agreement = "differs"
-	Undecided Agreement = "cannot tell"  // the ranges of the repeats overlap
+	Undecided Agreement = "undecided"    // the ranges of the repeats overlap
 	Missing   Agreement = "not measured" // runs failed, or have not been made yet
 )
 
@@ -111,7 +111,7 @@ func larger(a, b []Number) (way int, ok bool) {
 	switch {
 	case !finite(v.Ratio):
 		return 0, false
-	case v.Equal || Summarize(a).N == 1 && math.Abs(v.Ratio-1) < single:
+	case v.Overlap || Summarize(a).N == 1 && math.Abs(v.Ratio-1) < single:
 		return 0, true
 	case v.Ratio > 1:
 		return 1, true

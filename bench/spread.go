@@ -33,19 +33,25 @@ func Summarize(list []Number) Spread {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// Verdict compares two lists: "equal" where their ranges overlap, else by which factor
-// the medians differ.
+// Verdict compares two lists. Where their ranges overlap the repeats do not decide which is larger,
+// unless all of them are so close together that the difference is small either way.
 type Verdict struct {
 	Ratio     float64 // of the medians; NaN: one of them has no figures
 	Low, High float64 // of the ratios repeat by repeat: what fell on both at one time is not in them
-	Equal     bool    // the ranges overlap
+	Overlap   bool    // the ranges overlap
+	Equal     bool    // and all repeats of both lie within 5%
 }
+
+// closeBy is how far apart repeats may lie that are called equal.
+const closeBy = 0.05
 
 // Compare compares a list with another.
 func Compare(a, with []Number) Verdict {
 	x, y := Summarize(a), Summarize(with)
 	r := Summarize(ratios(a, with))
-	return Verdict{x.Median / y.Median, r.Low, r.High, x.Low <= y.High && y.Low <= x.High}
+	overlap := x.Low <= y.High && y.Low <= x.High
+	low, high := min(x.Low, y.Low), max(x.High, y.High)
+	return Verdict{x.Median / y.Median, r.Low, r.High, overlap, overlap && high-low <= closeBy*math.Abs(low)}
 }
 
 // ratios are those of a list to another, repeat by repeat.
@@ -57,13 +63,15 @@ func ratios(a, to []Number) []Number {
 	return all
 }
 
-// String is "equal", or the factor and its range: 0.62 (0.60 to 0.65).
+// String is "equal", "undecided", or the factor and its range: 0.62 (0.60 to 0.65).
 func (v Verdict) String() string {
 	switch {
 	case !finite(v.Ratio):
 		return ""
 	case v.Equal:
 		return "equal"
+	case v.Overlap:
+		return "undecided"
 	case v.Low == v.High || !finite(v.Low):
 		return human.Factor(v.Ratio)
 	}

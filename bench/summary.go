@@ -74,7 +74,7 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	b.WriteString("\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
-		b.WriteString("AGAINST: so many times that of the other mode, at as many workers; equal: their ranges overlap\n")
+		b.WriteString("AGAINST: times that of the other mode with as many workers; undecided: ranges overlap; equal: all within 5%\n")
 	}
 	b.WriteString("TIME TO: of training, to that test loss; STALENESS: updates by others between read and write\n")
 }

@@ -64,13 +64,17 @@ func (r *Runner) trials(p Plan) [][]*trial {
 
 // of tells whether a trial is what this program would measure here.
 func (t *trial) of(c Case, seed uint64, here rundir.Machine) bool {
-	return t.Seed == seed && slices.Equal(sorted(t.Settings), sorted(c.Settings)) &&
+	return t.Seed == seed && SameSettings(t.Settings, c.Settings) &&
 		t.Version == config.Version && t.Commit == rundir.Commit() &&
 		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
 }
 
-func sorted(s []Setting) []Setting {
-	return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })
+// SameSettings tells whether two lists set the same flags to the same values, in whatever order.
+func SameSettings(a, b []Setting) bool {
+	sorted := func(s []Setting) []Setting {
+		return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })
+	}
+	return slices.Equal(sorted(a), sorted(b))
 }
 
 func readTrial(folder string) (*trial, error) {

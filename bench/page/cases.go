@@ -135,7 +135,7 @@ func failed(c *bench.Measured) string {
 func (g *group) how() string {
 	text := "Medians of " + human.Plural(len(g.e.Seeds), "repeat") + "; the smallest and the largest in brackets."
 	if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return g.e.Rival(c) != nil }) {
-		text += fmt.Sprintf(" Against %s: the factor to its figure with as many workers; equal where the ranges overlap.", g.cases[0].Mode)
+		text += fmt.Sprintf(" Against %s: the factor to its figure with as many workers; undecided where the ranges overlap, and equal where all repeats of both are within 5%%.", g.cases[0].Mode)
 	}
 	return text
 }

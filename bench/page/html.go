@@ -101,7 +101,7 @@ func numeric(t Table) []bool {
 
 func startsNumber(cell string) bool {
 	switch cell {
-	case "", absent, "equal", "not reached":
+	case "", absent, "equal", "undecided", "not reached":
 		return true
 	}
 	return strings.ContainsAny(cell[:1], "0123456789-+.")

@@ -88,8 +88,13 @@ func modelOf(r *run) string {
 	return r.Config.Model
 }
 
-// last is the run's last epoch: an empty one before it has ended.
+// last is the run as it was last evaluated: at its end, also within an epoch, as its result says; else
+// after its last epoch. Empty before the first.
 func (r *run) last() rundir.EpochResult {
+	if s := r.Result; s != nil {
+		return rundir.EpochResult{Epoch: s.Epochs, Seconds: s.Seconds, Examples: s.Examples, LR: s.LRUsed, TrainLoss: s.TrainLoss,
+			TestLoss: s.TestLoss, TestAccuracy: s.TestAccuracy, TestRMSE: s.TestRMSE, TestR2: s.TestR2}
+	}
 	if n := len(r.Epochs); n > 0 {
 		return r.Epochs[n-1]
 	}
@@ -105,8 +110,19 @@ func (r *run) now() rundir.Status {
 }
 
 // seconds is how long the run has trained, examples how many.
-func (r *run) seconds() float64 { return max(r.last().Seconds, r.now().Seconds) }
-func (r *run) examples() int64  { return max(r.last().Examples, r.now().Examples) }
+func (r *run) seconds() float64 {
+	if r.Result != nil {
+		return r.Result.Seconds
+	}
+	return max(r.last().Seconds, r.now().Seconds)
+}
+
+func (r *run) examples() int64 {
+	if r.Result != nil {
+		return r.Result.Examples
+	}
+	return max(r.last().Examples, r.now().Examples)
+}
 
 // rate is so many examples a second of the run.
 func (r *run) rate(examples int64) string {

@@ -47,7 +47,8 @@ func metrics() string {
 	return b.String()
 }
 
-const result = `{"mode":"async","device":"cpu","workers":2,"epochs":2,"version":"0.1.0","commit":"0123456789ab","stopped":"interrupted",
+// result is of a run that was interrupted within its third epoch, and evaluated there.
+const result = `{"mode":"async","device":"cpu","workers":2,"epochs":2,"examples":130000,"seconds":3.25,"train_loss":0.38,"test_loss":0.33,"test_accuracy":0.91,"version":"0.1.0","commit":"0123456789ab","stopped":"interrupted",
 "machine":{"cpu":"A Processor","cores":2,"kernel":"Linux 6.1","go":"go1.26"},"lr_used":0.04,"lr_capped":true,"restarts":1,"lost_examples":2048,
 "staleness_samples":4,"staleness_mean":1.5,"staleness_p99":3,"staleness_histogram":[[0,1],[2,3]],"conflicts":0.25,"lost_updates":0.001,"notes":["a note"]}`
 
@@ -60,11 +61,12 @@ func TestRunOfOneFolder(t *testing.T) {
 		{"workers", "2"},
 		{"learning rate", "0.04"},
 		{"epochs", "2"},
-		{"examples", "120,000"},
-		{"training, s", "3.00"},
+		{"examples", "130,000"},
+		{"training, s", "3.25"},
 		{"examples/s", "40.0 k"},
-		{"test loss", "0.3500"},
-		{"accuracy", "90.00%"},
+		{"train loss", "0.3800"},
+		{"test loss", "0.3300"},
+		{"accuracy", "91.00%"},
 		{"staleness, mean", "1.50"},
 		{"in conflict", "25%"},
 		{"lost updates", "0.1%"},

@@ -43,7 +43,7 @@ func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
 		switch {
 		case at < 0:
 			return nil, usagef("--out %s: it holds the case %s, which is not among these; name another folder", o.out, was.Name)
-		case !slices.Equal(p.Cases[at].Settings, was.Settings):
+		case !bench.SameSettings(p.Cases[at].Settings, was.Settings):
 			return nil, usagef("--out %s: it holds the case %s with other settings than these; name another folder", o.out, was.Name)
 		}
 	}

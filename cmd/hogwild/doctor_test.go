@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"hogwild/cuda"
+	"hogwild/internal/vec"
 )
 
 // played is a host of two cores with 8 GiB, on which all is fine, and on top of it the
@@ -73,12 +75,13 @@ func TestHostChecks(t *testing.T) {
 		{"memory unknown", host.memoryCheck, map[string]string{"proc/meminfo": ""}, nil, cuda.Fine, "unknown"},
 		{"memfd", host.memfdCheck, nil, nil, cuda.Fine, "sealed"},
 		{"memfd forbidden", host.memfdCheck, nil, func(h *host) { h.memfd = func() error { return errors.New("no seals") } }, cuda.Fails, "no seals"},
-		{"loops", host.loopsCheck, nil, nil, cuda.Fine, "what plain Go does"},
+		{"loops", host.loopsCheck, nil, nil, cuda.Fine, fmt.Sprintf("%d of %[1]d compute what plain Go does, on %v: dot, axpy", len(vec.Loops()), vec.BestSet())},
+		{"loops of a lesser set", host.loopsCheck, nil, func(h *host) { h.getenv = func(string) string { return "avx2" } }, cuda.Fine, " (HOGWILD_CPU=avx2): dot, "},
 		{"loops wrong", host.loopsCheck, nil, func(h *host) {
 			h.loops = func() map[string]string {
 				return map[string]string{"gemm": "SIGILL: illegal instruction", "dot": "number 3"}
 			}
-		}, cuda.Advice, "slower: dot (number 3), gemm (SIGILL: illegal instruction);"},
+		}, cuda.Advice, "slower: dot (number 3), gemm (SIGILL: illegal instruction); " + fmt.Sprint(len(vec.Loops())-2)},
 		{"files", host.filesCheck, nil, nil, cuda.Fine, "enough for 128"},
 		{"few files", host.filesCheck, nil, func(h *host) { h.limit = func(int) uint64 { return 62 } }, cuda.Advice, "at most 62, enough for about 10 workers"},
 		{"namespace", host.namespaceCheck, nil, nil, cuda.Fine, "the machine's own"},

@@ -6,15 +6,18 @@ import (
 	"hogwild/hogwild/run"
 )
 
-const evalHelp = `Usage: hogwild eval WEIGHTS|RUN --data PATH [--json]
+const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
 
 Computes the loss and the accuracy (or error) of saved weights on a data set. WEIGHTS is a
 weights.safetensors; of a run folder it takes the last one. Inputs are scaled as in training.
+Without --data it reads the data of the run again and takes the run's test rows: the loss is
+that of the run's report. With --data it takes all rows of the file (of a folder its test part).
 
 FLAGS
 
 Examples:
-  hogwild eval runs/digits --data digits
+  hogwild eval runs/digits
+  hogwild eval runs/digits --data digits:2000:7
   hogwild eval runs/a9a/weights.safetensors --data a9a.t --json
 `
 
@@ -23,16 +26,18 @@ func evalCommand() *cli.Command {
 	var json bool
 	format := "auto"
 	l := flagList{category: "Flags"}
-	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits")
+	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the run's test rows)")
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` column of a CSV file that was predicted, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")
 	return &cli.Command{
 		Name: "eval", Description: evalHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) != 1 || data == "" {
-				return usagef("eval takes one file of weights or run folder, and data: " +
-					"hogwild eval runs/digits --data digits")
+			if len(args) != 1 {
+				return usagef("eval takes one file of weights or run folder: hogwild eval runs/digits")
+			}
+			if data == "" && (target != "" || format != "auto") {
+				return usagef("--format and --target describe the file of --data: without it eval reads the run's data as the run did")
 			}
 			result, err := run.Eval(args[0], data, format, target)
 			if err != nil {

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"path"
 	"slices"
@@ -88,16 +88,37 @@ func (h host) memfdCheck() cuda.Finding {
 	return cuda.Found("shared memory", cuda.Fine, "a segment can be made and sealed")
 }
 
+// loopsCheck runs each loop in assembly and compares it with plain Go.
 func (h host) loopsCheck() cuda.Finding {
+	by := ""
+	if name := h.getenv(vec.CPUVariable); name != "" {
+		by = fmt.Sprintf(" (%s=%s)", vec.CPUVariable, name)
+	}
+	if vec.BestSet() == vec.Plain {
+		return cuda.Found("loops", cuda.Fine, "plain Go%s: there is no assembly to check", by)
+	}
 	faulty := h.loops()
-	if len(faulty) == 0 {
-		return cuda.Found("loops", cuda.Fine, "on %s, and each computes what plain Go does", vec.InstructionSet())
+	var right, wrong, off []string
+	for _, l := range vec.Loops() {
+		name := l.String()
+		switch what, isWrong := faulty[name]; {
+		case isWrong:
+			wrong = append(wrong, name+" ("+what+")")
+		case slices.Contains(vec.Off(), name):
+			off = append(off, name)
+		default:
+			right = append(right, name)
+		}
 	}
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(faulty)) {
-		all = append(all, name+" ("+faulty[name]+")")
+	text := fmt.Sprintf("%d of %d compute what plain Go does, on %v%s: %s", len(right), len(vec.Loops()), vec.BestSet(), by, strings.Join(right, ", "))
+	if off != nil {
+		text += fmt.Sprintf("; in plain Go by %s: %s", vec.OffVariable, strings.Join(off, ", "))
 	}
-	return cuda.Found("loops", cuda.Advice, "wrong on this processor, so that runs use plain Go for them, slower: %s; please report it with the processor's name", strings.Join(all, ", "))
+	if wrong != nil {
+		return cuda.Found("loops", cuda.Advice, "wrong on this processor, so runs use plain Go for them, slower: %s; %s; please report it with the processor's name (%s=avx2 or go tries other loops)",
+			strings.Join(wrong, ", "), text, vec.CPUVariable)
+	}
+	return cuda.Found("loops", cuda.Fine, "%s", text)
 }
 
 // Files that the coordinator holds: some for itself, and for each worker a descriptor of

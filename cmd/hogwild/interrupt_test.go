@@ -7,9 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"hogwild/bench/page"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // TestInterrupt stops a run that would take hours by each of the two signals that
@@ -24,17 +30,17 @@ func TestInterrupt(t *testing.T) {
 		{syscall.SIGTERM, 143, "terminated"},
 	} {
 		t.Run(c.stopped, func(t *testing.T) {
-			run := filepath.Join(t.TempDir(), "run")
+			folder := filepath.Join(t.TempDir(), "run")
 			var stdout, stderr bytes.Buffer
 			cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2",
-				"--epochs", "1000000", "--save-every", "0", "--run", run, "--json", "--quiet")
+				"--epochs", "1000000", "--save-every", "0", "--run", folder, "--json", "--quiet")
 			cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			defer cmd.Process.Kill()
-			waitForLine(t, filepath.Join(run, "metrics.jsonl"))
+			waitForLine(t, filepath.Join(folder, "metrics.jsonl"))
 			if err := cmd.Process.Signal(c.signal); err != nil {
 				t.Fatal(err)
 			}
@@ -47,10 +53,31 @@ func TestInterrupt(t *testing.T) {
 			if err := json.Unmarshal(stdout.Bytes(), &report); err != nil || report.Stopped != c.stopped {
 				t.Errorf("report %q (%v), want stopped to be %q", &stdout, err, c.stopped)
 			}
-			if _, err := os.Stat(filepath.Join(run, "weights.safetensors")); err != nil {
-				t.Errorf("weights are not saved: %v", err)
-			}
+			oneResult(t, stdout.Bytes(), folder)
 		})
+	}
+}
+
+// oneResult fails the test unless the report of a run, its result.json, its page and its weights have
+// the same loss.
+func oneResult(t *testing.T, report []byte, folder string) {
+	t.Helper()
+	saved, err := os.ReadFile(filepath.Join(folder, "result.json"))
+	if err != nil || !bytes.Equal(saved, report) {
+		t.Errorf("result.json (%v):\n%s\nthe report:\n%s", err, saved, report)
+	}
+	r, err := rundir.ReadRun(folder)
+	if err != nil || r.Result == nil {
+		t.Fatalf("no result is read: %v", err)
+	}
+	loss := human.Loss(r.Result.TestLoss)
+	weights, err := run.Eval(folder, "", "", "")
+	if err != nil || human.Loss(weights.Loss) != loss {
+		t.Errorf("the weights have loss %v (%v), the report %s", weights.Loss, err, loss)
+	}
+	var html bytes.Buffer
+	if err := page.OfRuns([]*rundir.Recorded{r}).WriteHTML(&html); err != nil || !strings.Contains(html.String(), loss) {
+		t.Errorf("the page (%v) has no test loss of %s", err, loss)
 	}
 }
 

@@ -27,8 +27,8 @@ Repeats the experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) at 
 size, on synthetic data with the shapes of the paper's sets: Hogwild! (--mode async), AIG (locked) and
 RR (ordered) on RCV1, Netflix, Jumbo, Abdomen and DBLife, by 1, 2, 4 ... workers up to the cores,
 ten at most; gradients that take longer and longer; averages of models. The report sets the
-paper's figures beside ours, and says of each of its statements whether ours agree, differ, or
-cannot tell.
+paper's figures beside ours, and says of each of its statements whether ours agree, differ or
+are undecided.
 
 It takes about half an hour on two cores, with --quick about four minutes; longer on more, since
 there are more numbers of workers to be run. What was stopped goes on when the same command is

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // Why a run ended, for errors.Is.
@@ -20,6 +22,7 @@ var (
 // usageError is what the user can mend: a flag or a file.
 type usageError struct{ error }
 
+func (e usageError) Error() string        { return human.BriefMessage(e.error.Error()) }
 func (e usageError) Is(target error) bool { return target == ErrUsage }
 func (e usageError) Unwrap() error        { return e.error }
 

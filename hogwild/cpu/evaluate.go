@@ -30,12 +30,7 @@ func Evaluate(models []model.Model, w []float32, set *data.Set) (sum model.Score
 	}
 	busy.Wait()
 	for _, s := range scores {
-		sum.N += s.N
-		sum.Loss += s.Loss
-		sum.Correct += s.Correct
-		sum.SqErr += s.SqErr
-		sum.Y += s.Y
-		sum.Y2 += s.Y2
+		sum.Add(s, 1)
 	}
 	return sum
 }

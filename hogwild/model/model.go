@@ -7,7 +7,7 @@
 // Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go
 // for single sparse rows; convnet.go, with convshape.go, its stages convstage.go and
 // densestage.go on convlayer.go, and dropout.go; factor.go and cut.go, with touched.go and
-// simplex.go. What they cost: flops.go.
+// simplex.go. What they cost: flops.go. What they are to beat: constant.go.
 package model
 
 import (
@@ -74,6 +74,16 @@ type Score struct {
 	Correct int     // classification
 	SqErr   float64 // regression: sum of (prediction - y)^2
 	Y, Y2   float64 // regression: sum of y and of y^2
+}
+
+// Add adds another score n times.
+func (s *Score) Add(one Score, n int) {
+	s.N += n * one.N
+	s.Loss += float64(n) * one.Loss
+	s.Correct += n * one.Correct
+	s.SqErr += float64(n) * one.SqErr
+	s.Y += float64(n) * one.Y
+	s.Y2 += float64(n) * one.Y2
 }
 
 // Model computes losses and gradients on slices. A Model owns its scratch memory:

@@ -44,6 +44,7 @@ type task struct {
 	first       model.Model   // makes the first weights
 	params      []model.Param // of the model that the run leaves behind
 	trained     []model.Param // of the model as it trains it: they differ by centring
+	spec        model.Spec
 	block       *control.Block
 	mem         *control.Weights
 	dir         string // the run's folder
@@ -55,6 +56,7 @@ type supervisor struct {
 	processes []*process // nil: gone, or between two lives
 	restarts  []int
 	gone      []bool
+	repeated  repeated       // crashes at one place
 	respawn   chan int       // ranks whose back-off is over
 	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	started   uint64         // monotonic: the first worker's exec
@@ -74,13 +76,21 @@ type epochs struct {
 // saver is the copy of the weights in host memory: between two epochs it is taken, and
 // evaluated and saved while workers train on.
 type saver struct {
-	copy      rundir.Snapshot
-	copied    time.Time       // when the weights were last copied to host memory
-	age       time.Duration   // of that copy when the run ended
+	copy   rundir.Snapshot
+	copied time.Time     // when the weights were last copied to host memory
+	age    time.Duration // of that copy when the run ended
+	yardsticks
 	evaluated chan evaluation // at most one evaluation is in flight
 	busy      bool
 	paused    bool // workers wait, or soon will, so that the run can be saved within an epoch
 	due       bool // a save that found the copy in use, and is left to the next epoch boundary
+}
+
+// yardsticks are losses of the constant predictor, computed when they are first needed.
+type yardsticks struct {
+	known       bool     // test and accuracy are computed
+	test, train float64  // 0: there is none, or it is not known yet
+	accuracy    *float64 // on test rows
 }
 
 // reporter is what people are told: the display, and the files that grow during a run.

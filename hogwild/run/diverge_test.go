@@ -75,6 +75,53 @@ func TestDivergenceKeepsTheSnapshot(t *testing.T) {
 	}
 }
 
+// TestFiniteDivergence: a loss far above that of the constant predictor is no result, though it is a
+// number. What was good before is kept, byte for byte.
+func TestFiniteDivergence(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		c := quick(t)
+		c.Data, c.Model, c.Workers, c.Batch, c.Epochs, c.LR, c.LRCap = planted(t), "linear", 1, 8, 1, 0.01, "off"
+		c.Mode = config.MustMode(mode)
+		train(t, c)
+		before := state(t, c.Run)
+		c.LR, c.Epochs = 2.5, 2 // 60 steps that each make the weights about 1.5 times as large
+		result, err := try(t, resumed(c))
+		if !errors.Is(err, config.ErrDiverged) || !strings.Contains(err.Error(), "predicting the same for every row has") {
+			t.Fatalf("%s: error %v, test loss %v", mode, err, result.TestLoss)
+		}
+		after := state(t, c.Run)
+		for _, name := range []string{rundir.SnapshotFile, rundir.WeightsFile} {
+			if before[name] != after[name] {
+				t.Errorf("%s: %s has changed", mode, name)
+			}
+		}
+	}
+}
+
+// TestLargeLossIsNoDivergence: of values far from 0 that a model without bias has hardly begun to
+// learn, and of a classifier that is right in spite of large outputs.
+func TestLargeLossIsNoDivergence(t *testing.T) {
+	far := filepath.Join(t.TempDir(), "far.csv")
+	var text strings.Builder
+	text.WriteString("a,b,y\n")
+	for i := range 300 {
+		fmt.Fprintf(&text, "%.4f,%.4f,%.4f\n", math.Sin(float64(i)), math.Cos(float64(3*i)), 1000+math.Sin(float64(i)))
+	}
+	if err := os.WriteFile(far, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := quick(t)
+	c.Data, c.Model, c.Bias, c.Workers, c.Epochs, c.LR = far, "linear", false, 1, 1, 1e-4
+	if got := train(t, c); !(got.TestLoss > 1e5) { // that of the mean is 0.25
+		t.Errorf("test loss %v: it is not large", got.TestLoss)
+	}
+	c = quick(t)
+	c.Workers, c.Epochs, c.LR, c.LRCap = 1, 2, 1000, "off"
+	if got := train(t, c); !(got.TestLoss > 10*math.Log(10) && *got.TestAccuracy > 0.5) {
+		t.Errorf("test loss %v, accuracy %v: it is not large, or not right", got.TestLoss, *got.TestAccuracy)
+	}
+}
+
 func finite(v []float32) bool {
 	for _, x := range v {
 		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {

@@ -8,7 +8,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 )
@@ -132,8 +131,8 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 	return scored
 }
 
-// score evaluates the copy on the test set. A copy with a number that is not finite
-// is not good, and not to be saved.
+// score evaluates the copy on the test set. A copy that diverged is not good, and not to be
+// saved.
 func (r *coordinator) score(e *rundir.EpochResult) error {
 	w := r.saver.copy.Plain(r.trained)
 	if i := notFiniteAt(w); i >= 0 {
@@ -143,13 +142,13 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	if r.job.Sample > 0 {
 		return nil // a short run is not tested
 	}
-	sum, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, r.test) })
+	sum, err := r.scoreOn(w, r.test)
 	if err != nil {
-		return onDevice(err)
+		return err
 	}
 	s := scoreOf(sum, len(r.test.Classes) > 0)
 	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.loss, s.accuracy, s.rmse, s.r2
-	return nil
+	return r.overflown(e)
 }
 
 // awaitEvaluation waits for the evaluation that runs, if there is one.

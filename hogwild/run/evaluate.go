@@ -1,12 +1,11 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
@@ -39,6 +38,18 @@ func scoreOf(s model.Score, classes bool) score {
 	return r
 }
 
+// constant is the score on set of the constant predictor: the best outputs for the training
+// labels that ignore the inputs. Nil for a model that predicts nothing. Its loss is 0 when all
+// values are the same.
+func (r *task) constant(set *data.Set) *score {
+	z := r.spec.Constant(r.train.Y)
+	if z == nil {
+		return nil
+	}
+	s := scoreOf(r.spec.ScoreConstant(z, set.Y), len(set.Classes) > 0)
+	return &s
+}
+
 // EvalResult is what `hogwild eval` prints.
 type EvalResult struct {
 	Weights  string   `json:"weights"`
@@ -50,33 +61,31 @@ type EvalResult struct {
 	RMSE     *float64 `json:"rmse,omitempty"`
 	R2       *float64 `json:"r2,omitempty"`
 	Notes    []string `json:"notes,omitempty"` // what was done to the data
+
+	own bool // on the run's test rows
 }
 
-// Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
-// folder) on data, read and scaled as the training data were. Errors match ErrUsage
-// when one of the files is not what it should be.
-func Eval(path, dataPath, format, target string) (EvalResult, error) {
-	path = weightsFile(path)
-	r := EvalResult{Weights: path, Data: dataPath}
-	if err := ready(); err != nil {
-		return r, err
+// MarshalJSON writes null for numbers that are not finite.
+func (r EvalResult) MarshalJSON() ([]byte, error) {
+	type plain EvalResult
+	return json.Marshal(struct {
+		plain
+		Loss     any `json:"loss"`
+		Accuracy any `json:"accuracy,omitempty"`
+		RMSE     any `json:"rmse,omitempty"`
+		R2       any `json:"r2,omitempty"`
+	}{plain(r), orNull(&r.Loss), orNull(r.Accuracy), orNull(r.RMSE), orNull(r.R2)})
+}
+
+// orNull is the number for JSON, nil if there is none.
+func orNull(x *float64) any {
+	switch {
+	case x == nil:
+		return nil
+	case math.IsNaN(*x) || math.IsInf(*x, 0):
+		return json.RawMessage("null")
 	}
-	s, err := open(path)
-	if err != nil {
-		return r, err
-	}
-	set, err := data.LoadLike(dataPath, format, target, s.meta)
-	if err != nil {
-		return r, config.Usage("%w", err)
-	}
-	defer set.Close()
-	if err := config.CheckTarget(dataPath, target, &set.Meta); err != nil {
-		return r, err
-	}
-	score := scoreOf(cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
-	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
-	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.loss, score.accuracy, score.rmse, score.r2
-	return r, nil
+	return *x
 }
 
 // WriteJSON writes the result as one JSON object.
@@ -84,12 +93,16 @@ func (r EvalResult) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) 
 
 // WriteText writes the result for people.
 func (r EvalResult) WriteText(w io.Writer) error {
-	text := fmt.Sprintf("%s on %s: %d examples, loss %.4f", r.Model, r.Data, r.Examples, r.Loss)
+	rows := r.Data
+	if r.own {
+		rows = "the test rows of " + r.Data
+	}
+	text := fmt.Sprintf("%s on %s: %d examples, loss %s", r.Model, rows, r.Examples, human.Loss(r.Loss))
 	if r.Accuracy != nil {
-		text += fmt.Sprintf(", accuracy %.2f%%", 100**r.Accuracy)
+		text += ", accuracy " + human.Accuracy(*r.Accuracy)
 	}
 	if r.RMSE != nil {
-		text += fmt.Sprintf(", RMSE %.4g", *r.RMSE)
+		text += fmt.Sprintf(", RMSE %s", human.Loss(*r.RMSE))
 	}
 	if r.R2 != nil {
 		text += fmt.Sprintf(", R2 %.4f", *r.R2)

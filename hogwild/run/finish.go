@@ -81,14 +81,14 @@ func (r *coordinator) saveWithin() error {
 		return r.saveHostCopy()
 	}
 	e := rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds}
-	scored := r.score(&e)
-	if r.epochs.failed(scored); errors.Is(scored, config.ErrDiverged) {
-		return nil
-	}
 	if done > 0 {
 		e.TrainLoss = loss / float64(done)
 	} else if r.epochs.last != nil {
 		e.TrainLoss = r.epochs.last.TrainLoss
+	}
+	scored := r.score(&e)
+	if r.epochs.failed(scored); errors.Is(scored, config.ErrDiverged) {
+		return nil
 	}
 	if scored == nil {
 		r.epochs.last = &e

@@ -34,7 +34,7 @@ var checkLoop = vec.Loop.Check
 type loopFindings struct {
 	CPU     string            `json:"cpu"`     // the processor's name
 	Set     string            `json:"set"`     // the instruction set that was checked
-	Program string            `json:"program"` // size and time of the file of this program
+	Program string            `json:"program"` // version, commit, and time and size of its file
 	Faulty  map[string]string `json:"faulty"`  // what is wrong with a loop, by its name
 }
 
@@ -72,7 +72,7 @@ func verifyLoops(again bool) map[string]string {
 	return known.Faulty
 }
 
-// programStamp tells one build of this program from another.
+// programStamp tells one build of this program from another: archives give all their builds one time.
 func programStamp() string {
 	path, err := self.Path()
 	if err != nil {
@@ -82,7 +82,7 @@ func programStamp() string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %d bytes", info.ModTime().UTC().Format("2006-01-02 15:04:05.000000000"), info.Size())
+	return fmt.Sprintf("%s %s, %s, %d bytes", config.Version, rundir.Commit(), info.ModTime().UTC().Format("2006-01-02 15:04:05.000000000"), info.Size())
 }
 
 // file is where the findings are kept; "" when there is no cache folder.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
 )
 
@@ -65,6 +67,16 @@ func TestVerifyLoops(t *testing.T) {
 		t.Fatalf("cache: %v", files)
 	}
 
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{rundir.ThisMachine().CPU, vec.BestSet().String(), config.Version, rundir.Commit()} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the cache does not say %q: %s", part, text)
+		}
+	}
+
 	_ = vec.SwitchOff()
 	t.Setenv(faultVariable, "")
 	if faulty := verifyLoops(false); len(faulty) != 3 || len(vec.Off()) != 3 {
@@ -79,6 +91,55 @@ func TestVerifyLoops(t *testing.T) {
 	}
 	if faulty := verifyLoops(false); len(faulty) != 0 {
 		t.Errorf("a cache that cannot be read: %v", faulty)
+	}
+}
+
+// TestVerifyLoopsWithoutCache: each run checks again where nothing can be kept.
+func TestVerifyLoopsWithoutCache(t *testing.T) {
+	if vec.BestSet() == vec.Plain {
+		t.Skip("there is no assembly for this processor")
+	}
+	cached(t, "dot wrong")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{file, file + "/below", "/proc/self", "not/absolute", ""} {
+		t.Setenv("XDG_CACHE_HOME", folder)
+		t.Setenv("HOME", "")
+		_ = vec.SwitchOff()
+		for range 2 {
+			if faulty := verifyLoops(false); len(faulty) != 1 || !slices.Equal(vec.Off(), []string{"dot"}) {
+				t.Errorf("cache folder %q: %v, off %v", folder, faulty, vec.Off())
+			}
+		}
+	}
+}
+
+// TestVerifyLoopsOfOtherBuild: what another build or processor has found does not count.
+func TestVerifyLoopsOfOtherBuild(t *testing.T) {
+	if vec.BestSet() == vec.Plain {
+		t.Skip("there is no assembly for this processor")
+	}
+	for _, edit := range []func(*loopFindings){
+		func(f *loopFindings) { f.Program = "0.0.1, " + f.Program },
+		func(f *loopFindings) { f.CPU = "another processor" },
+		func(f *loopFindings) { f.Set = "avx2, but a little" },
+	} {
+		folder := cached(t, "dot wrong")
+		verifyLoops(false)
+		files, _ := filepath.Glob(filepath.Join(folder, "*"))
+		if len(files) != 1 {
+			t.Fatalf("cache: %v", files)
+		}
+		f, _ := readFindings(files[0])
+		edit(&f)
+		f.write(files[0])
+		_ = vec.SwitchOff()
+		t.Setenv(faultVariable, "")
+		if faulty := verifyLoops(false); len(faulty) != 0 || len(vec.Off()) != 0 {
+			t.Errorf("%v, off %v", faulty, vec.Off())
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	registerSlow("slow", time.Millisecond)
 	registerSlow("slower", 10*time.Millisecond)
 	registerSlow("slowest", 100*time.Millisecond)
+	registerCrashing()
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if faults := os.Getenv(faultVariable); faults != "" {
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 		device.RegisterBackend("cuda", hanging{})
 	}
 	if IsWorker() {
+		dieAtStart(os.Getenv(startVariable))
 		os.Exit(WorkerMain())
 	}
 	if text := os.Getenv(configVariable); text != "" {

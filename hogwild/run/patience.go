@@ -14,7 +14,15 @@ import (
 const (
 	evaluations = 5 // as many times as for a copy of the weights it waits for an evaluation
 	hurry       = 6 // after an interruption, and for workers to end, such a share of it
+
+	slowestCopy = 500e6 // bytes/s: pageable memory, on a bus that others use too
 )
+
+// copyTime is how long a copy of so many bytes from the GPU may take: it is waited for so much
+// longer, after an interruption too.
+func copyTime(bytes int64) time.Duration {
+	return time.Duration(float64(bytes) / slowestCopy * float64(time.Second)).Round(100 * time.Millisecond)
+}
 
 // ask has a call made that waits for the device, and returns its error; or another one, if there
 // is no answer in so long.
@@ -40,13 +48,15 @@ func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) 
 		value, err := call()
 		answer <- result{value, err}
 	}()
+	copying := r.copying()
+	limit += copying
 	interrupted, late := r.interrupted, time.After(limit)
 	for {
 		select {
 		case a := <-answer:
 			return a.value, a.err
 		case <-interrupted:
-			interrupted, limit = nil, limit/hurry
+			interrupted, limit = nil, (limit-copying)/hurry+copying
 			late = time.After(limit)
 		case <-r.silenced.Done(): // another call waits in vain
 			return none, context.Cause(r.silenced)
@@ -60,6 +70,18 @@ func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) 
 			return none, silence(limit)
 		}
 	}
+}
+
+// copying is the copyTime of all that a run has in device memory.
+func (r *task) copying() time.Duration {
+	if r.mem == nil {
+		return 0
+	}
+	values := len(r.mem.W) + len(r.mem.State)
+	for _, slot := range r.mem.Slots {
+		values += len(slot)
+	}
+	return copyTime(4 * int64(values))
 }
 
 // patient is how long it waits for a copy of the weights: an evaluation that runs comes first.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
@@ -115,6 +116,74 @@ func TestHungDevice(t *testing.T) {
 	}
 }
 
+// TestLargeCopyIsWaitedFor: after an interruption too a copy of many bytes has the time that it needs.
+func TestLargeCopyIsWaitedFor(t *testing.T) {
+	if got := copyTime(20 << 30); got < 40*time.Second || copyTime(1<<20) != 0 {
+		t.Errorf("20 GiB may take %v, 1 MiB %v", got, copyTime(1<<20))
+	}
+	over := make(chan struct{})
+	close(over)
+	for _, large := range []bool{true, false} {
+		r := newCoordinator(config.Default(), Options{Quiet: true})
+		r.job.GPU, r.patience, r.interrupted = "0", 6*time.Millisecond, over
+		r.mem = &control.Weights{}
+		if large {
+			r.mem.W = make([]float32, 1<<30) // 8 s; nobody touches it
+		}
+		err := r.ask(r.patience, func() error { time.Sleep(500 * time.Millisecond); return nil })
+		if (err == nil) != large {
+			t.Errorf("large %v: %v", large, err)
+		}
+	}
+}
+
+// TestWorkersAreAbandonedTogether: the owner is asked for all workers at the same time.
+func TestWorkersAreAbandonedTogether(t *testing.T) {
+	c := quick(t)
+	c.Workers = 4
+	c, err := c.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newCoordinator(c, Options{Quiet: true})
+	o := &abandoning{}
+	o.all.Add(c.Workers)
+	r.owner = o
+	var ends []chan error
+	for rank := range c.Workers {
+		sleep, end := exec.Command("sleep", "100"), make(chan error, 1)
+		if err := sleep.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { end <- sleep.Wait() }()
+		r.workers.processes[rank] = &process{rank: rank, cmd: sleep, stderr: &tail{}}
+		ends = append(ends, end)
+	}
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		r.killAll()
+	}()
+	await(t, "all to be asked for", func() bool { return ended(killed) })
+	for _, end := range ends {
+		if err := <-end; err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("a worker ended with %v", err)
+		}
+	}
+}
+
+// abandoning returns from Abandon when it has been asked for all workers.
+type abandoning struct {
+	device.Owner
+	all sync.WaitGroup
+}
+
+func (o *abandoning) Abandon(int) error {
+	o.all.Done()
+	o.all.Wait()
+	return nil
+}
+
 // TestWorkerStays: a worker that does not end, though it was killed, does not keep the run.
 func TestWorkerStays(t *testing.T) {
 	c, err := quick(t).Resolve()
@@ -131,7 +200,7 @@ func TestWorkerStays(t *testing.T) {
 	if err := sleep.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.workers.processes[0] = &process{cmd: sleep, stderr: &head{}}
+	r.workers.processes[0] = &process{cmd: sleep, stderr: &tail{}}
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)

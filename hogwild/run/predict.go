@@ -13,10 +13,11 @@ import (
 
 // Saved are the weights of a run, read back with their model. It serves one goroutine.
 type Saved struct {
-	name  string
-	model model.Model
-	w     []float32
-	meta  data.Meta
+	name   string
+	model  model.Model
+	w      []float32
+	meta   data.Meta
+	config config.Config // of the run
 }
 
 // Open reads saved weights: a weights.safetensors or a run folder. Errors match ErrUsage when
@@ -67,7 +68,7 @@ func open(path string) (*Saved, error) {
 	if err != nil {
 		return nil, config.Usage("%w", err)
 	}
-	s := &Saved{name: f.Config.Model, meta: f.Meta}
+	s := &Saved{name: f.Config.Model, meta: f.Meta, config: f.Config.Config}
 	var errs [2]error
 	if s.model, errs[0] = model.New(f.Config.ModelOptions(), f.Meta); errs[0] == nil {
 		s.w, errs[1] = f.Weights(s.model.Params())

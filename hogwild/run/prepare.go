@@ -25,6 +25,9 @@ import (
 // is started: data, model, memory, what is resumed, the run folder.
 func (r *coordinator) prepare() error {
 	start := time.Now()
+	if err := errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace)); err != nil {
+		return err
+	}
 	if err := r.load(); err != nil {
 		return err
 	}
@@ -53,7 +56,22 @@ func (r *coordinator) prepare() error {
 		return err
 	}
 	if err := r.openFolder(); err != nil {
-		return config.Usage("run folder: %w", err)
+		return config.Usage("run folder: %w; --run names another", err)
+	}
+	return nil
+}
+
+// mayWrite is an error if the file of a flag cannot be written: better now than by worker 0.
+func mayWrite(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return config.Usage("%s: %w; name a file in a folder that can be written", flag, err)
 	}
 	return nil
 }
@@ -110,7 +128,7 @@ func (r *task) load() error {
 	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
 		return config.Usage("%w", err)
 	}
-	r.params, r.trained = plain.Params(), r.first.Params()
+	r.spec, r.params, r.trained = spec, plain.Params(), r.first.Params()
 	return nil
 }
 
@@ -174,7 +192,7 @@ func (r *coordinator) openFolder() error {
 	r.job.Run = r.dir
 	if r.job.Resume != r.dir {
 		if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err == nil {
-			return fmt.Errorf("%s holds a run already: resume it with --resume %s, or name another folder", r.dir, r.dir)
+			return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, r.dir)
 		}
 	}
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {

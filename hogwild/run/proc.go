@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
@@ -22,17 +20,17 @@ type process struct {
 	rank    int
 	cmd     *exec.Cmd
 	started time.Time
-	stderr  *head
+	stderr  *tail
 }
 
 // exit is the end of a worker process.
 type exit struct {
-	rank   int
-	pid    int
-	lived  time.Duration
-	killed bool   // by a signal
-	how    string // "was killed by SIGKILL", "exited with status 1: ..."
-	err    error  // of one in the coordinator's process
+	rank  int
+	pid   int
+	lived time.Duration
+	how   string // "was killed by SIGKILL", "exited with status 1: ..."
+	crash crash
+	err   error // of one in the coordinator's process
 }
 
 // launcher starts worker processes. Linux tells a child of its parent's death when
@@ -60,7 +58,7 @@ func (l *launcher) close() { close(l.jobs) }
 // start runs this same binary again as the worker of a rank, and sends to exits
 // when it ends, however it ends.
 func (l *launcher) start(rank int, files []*os.File) (*process, error) {
-	p := &process{rank: rank, stderr: &head{}}
+	p := &process{rank: rank, stderr: &tail{}}
 	p.cmd = self.Command(context.Background(), "worker", fmt.Sprint(rank))
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1",
 		vec.OffVariable+"="+strings.Join(vec.Off(), ","))
@@ -75,8 +73,9 @@ func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 	}
 	go func() {
 		_ = p.cmd.Wait() // through a pidfd: returns the moment the process is gone
-		how, killed := p.how()
-		l.exits <- exit{rank: rank, pid: p.pid(), lived: time.Since(p.started), killed: killed, how: how}
+		e := exit{rank: rank, pid: p.pid(), lived: time.Since(p.started), crash: readCrash(p.stderr.String())}
+		e.how = howEnded(p.cmd.ProcessState.Sys().(syscall.WaitStatus), &e.crash)
+		l.exits <- e
 	}()
 	return p, nil
 }
@@ -86,37 +85,20 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 // kill ends the process at once.
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // an error means that it has ended
 
-// how says in words how a process that has ended came to its end.
-func (p *process) how() (text string, killed bool) {
-	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if status.Signaled() {
-		return "was killed by " + unix.SignalName(status.Signal()), true
+// keep writes a crash of more than one line to a file in the run folder, which it names, or
+// returns "" if there is nothing to keep. A second crash of the rank is added to the first.
+func (e *exit) keep(dir string) string {
+	if dir == "" || !strings.Contains(e.crash.all, "\n") {
+		return ""
 	}
-	text = fmt.Sprintf("exited with status %d", status.ExitStatus())
-	if said := p.stderr.String(); said != "" {
-		text += ": " + said
+	path := filepath.Join(dir, fmt.Sprintf("worker-%d.log", e.rank))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return "" // the line has the reason
 	}
-	return text, false
-}
-
-// head keeps the first lines that a worker writes to its standard error: of a
-// crash, those that say what it was.
-type head struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const headLimit = 600
-
-func (h *head) Write(b []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.text = append(h.text, b[:min(len(b), headLimit-len(h.text))]...)
-	return len(b), nil
-}
-
-func (h *head) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return strings.TrimSpace(string(h.text))
+	defer f.Close()
+	if _, err := fmt.Fprintf(f, "%s: worker %d (pid %d) %s\n\n%s\n\n", time.Now().Format(time.DateTime), e.rank, e.pid, e.how, e.crash.all); err != nil {
+		return ""
+	}
+	return path
 }

@@ -3,18 +3,21 @@
 //
 //	run.go          Run, and the coordinator's life
 //	tune.go         short runs that find the learning rate
+//	eval.go         saved weights on data
 //	prepare.go      what is made before any process starts
 //	epochs.go       between two epochs
+//	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
 //	patience.go     a device that fails, or does not answer
-//	evaluate.go     eval
+//	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
 //	proc.go         a worker process
+//	lastwords.go    how it ended
 //	display.go      progress
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"hogwild/hogwild/control"
@@ -37,7 +38,10 @@ func (r *coordinator) died(e exit) {
 		return
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
-	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.killed {
+	if path := e.keep(r.dir); path != "" {
+		who += " (all of it: " + path + ")"
+	}
+	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.crash.signal {
 		if r.mayStartInside() {
 			r.report.event("%s: it goes on in the coordinator's process", who)
 			r.epochs.ended = r.spawnInside(e.rank)
@@ -46,13 +50,12 @@ func (r *coordinator) died(e exit) {
 		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
 		return
 	}
+	if r.workers.repeated.everywhere(e.rank, &e.crash, r.job.Workers, r.block.Get(control.WordEpoch)) {
+		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; what was trained until then is kept in %s", e.crash.place, who, r.dir)
+		return
+	}
 	if r.workers.restarts[e.rank] < r.job.MaxRestarts {
-		r.workers.restarts[e.rank]++
-		r.epochs.position.Restarts++
-		r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
-		r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
-		wait := backOff(r.workers.restarts[e.rank], e.lived)
-		time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
+		r.restart(&e, who)
 		return
 	}
 	r.workers.gone[e.rank] = true
@@ -65,6 +68,16 @@ func (r *coordinator) died(e exit) {
 		}
 	}
 	r.epochs.ended = fmt.Errorf("%s, as all others did: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+}
+
+// restart starts a worker again, after a while.
+func (r *coordinator) restart(e *exit, who string) {
+	r.workers.restarts[e.rank]++
+	r.epochs.position.Restarts++
+	r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
+	r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
+	wait := backOff(r.workers.restarts[e.rank], e.lived)
+	time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
 }
 
 // backOff is the wait before a worker's n-th restart: none at first, and longer and
@@ -101,7 +114,7 @@ func (r *coordinator) carry(rank int) {
 func (r *coordinator) halt() {
 	r.block.Stop()
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
-		r.each(r.kill)
+		r.killAll()
 		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
 			r.stays = true
 			r.each(func(p *process) {
@@ -114,14 +127,27 @@ func (r *coordinator) halt() {
 	}
 }
 
-// kill ends a worker at once. The owner may have to see to it first that the others survive it.
-func (r *coordinator) kill(p *process) {
+// killAll ends all workers at once. The owner may have to see to it first that others survive it, by
+// a service that may take seconds for each: so it is asked for all of them at the same time.
+func (r *coordinator) killAll() {
+	abandon := func(int) error { return nil }
 	if o, ok := r.owner.(interface{ Abandon(pid int) error }); ok {
-		if err := o.Abandon(p.pid()); err != nil {
+		abandon = o.Abandon
+	}
+	var all sync.WaitGroup
+	errs := make([]error, len(r.workers.processes))
+	r.each(func(p *process) {
+		all.Go(func() {
+			errs[p.rank] = abandon(p.pid())
+			p.kill()
+		})
+	})
+	all.Wait()
+	r.each(func(p *process) {
+		if err := errs[p.rank]; err != nil {
 			r.report.event("worker %d (pid %d) is killed with what it has in flight: %v", p.rank, p.pid(), err)
 		}
-	}
-	p.kill()
+	})
 }
 
 // awaitEnd waits, so long at most, until all workers have ended, and tells whether they have.

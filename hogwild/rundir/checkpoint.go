@@ -273,6 +273,14 @@ func (f *saved) Weights(params []model.Param) ([]float32, error) {
 // the model: see Load.
 func ReadSnapshot(dir string) (*saved, error) {
 	path := filepath.Join(dir, SnapshotFile)
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, config.Usage("resume %s: there is no such folder; give the one that the run's report names (saved in)", dir)
+	case err != nil:
+		return nil, config.Usage("resume: %w", err)
+	case !info.IsDir():
+		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s", dir, SnapshotFile)
+	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start it anew", dir, SnapshotFile)
 	}

@@ -217,7 +217,7 @@ func (r Result) stalenessText() string {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	next := []string{fmt.Sprintf("hogwild eval %s --data %s", human.ShellWord(r.Run), human.ShellWord(r.Data))}
+	next := []string{"hogwild eval " + human.ShellWord(r.Run)} // on the same test rows
 	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
 		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}

@@ -75,20 +75,3 @@ func largestOfSoftmax(p []float64) float64 {
 	}
 	return (low + high) / 2
 }
-
-// classShares are the shares of n classes among labels. A class that is not there counts as a
-// part of a row.
-func classShares(labels []float32, n int) []float64 {
-	if n == 0 {
-		return nil
-	}
-	shares := make([]float64, n)
-	total := float64(len(labels)) + 1
-	for c := range shares {
-		shares[c] = 1 / (float64(n) * total)
-	}
-	for _, y := range labels {
-		shares[int(y)] += 1 / total
-	}
-	return shares
-}

@@ -51,7 +51,7 @@ func TestLossCurvature(t *testing.T) {
 		}
 	}
 	for n := 2; n < 20; n++ {
-		if got := lossCurvature(model.CrossEntropy, classShares(nil, n)); math.Abs(got-1/float64(n)) > 1e-9 {
+		if got := lossCurvature(model.CrossEntropy, model.ClassShares(nil, n)); math.Abs(got-1/float64(n)) > 1e-9 {
 			t.Errorf("%d even classes: h %g, want 1/%d", n, got, n)
 		}
 	}

@@ -18,6 +18,13 @@ func (j *Job) Header() (lines []string) {
 	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
 		lines = append(lines, j.stable())
 	}
+	if j.Slower {
+		how := "write in place"
+		if j.Tuning.MergeEvery > 1 {
+			how = fmt.Sprintf("must merge every %d local steps", j.Tuning.MergeEvery)
+		}
+		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or a lower --lr trains more examples/s", j.Config.LR, j.Workers, how))
+	}
 	return append(lines, j.lasts()...)
 }
 

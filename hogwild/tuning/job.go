@@ -25,6 +25,8 @@ type Tuning struct {
 
 	MergeEvery     int `json:"merge_every"`      // local steps between two merges; 1: in place
 	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
+
+	Slower bool `json:"slower,omitempty"` // merging costs these workers more than they gain: one worker is faster
 }
 
 // MergesCentered tells whether the weights that workers share are centred ones in their merged

@@ -36,7 +36,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 	}
 	f.RowNorm = rowNorm(manyRows(set).Rows, set.Features, mu, ones, used, c.Seed)
 	f.Squares = squaredNorm(sample.Rows, set.Features, mu, ones, used)
-	f.Curvature = lossCurvature(spec.Loss, classShares(sample.Y, len(set.Classes)))
+	f.Curvature = lossCurvature(spec.Loss, model.ClassShares(sample.Y, len(set.Classes)))
 	return f
 }
 

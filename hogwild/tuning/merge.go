@@ -122,6 +122,17 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 	return told(c, every)
 }
 
+// slower tells whether two workers of a small linear model on sparse rows train slower than one does,
+// because the learning rate allows them few local steps. With fewer than 8 + w/200 of them, or in place,
+// two had .12 to .85 of one's examples/s on each of six sets, of 100 to 16,000 weights, on the two cores
+// of a virtual machine with Intel Xeon processors. Of more workers, and of larger models, nothing is
+// known.
+func slower(c *config.Config, f Facts, t Tuning) bool {
+	const most = 1 << 14 // weights
+	small := f.Steps && f.Copied && f.Weights <= most && !t.Center && c.Optimizer == config.SGD && t.Batch == 1
+	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == "auto" && c.GradientDelay == 0 && small && t.MergeEvery < 8+f.Weights/200
+}
+
 // With fewer local steps than fewestSteps and one for each fewestShare weights, two workers are
 // slower than in place (docs/asynchrony.md).
 const fewestSteps, fewestShare = 5, 2048

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -71,6 +72,42 @@ func TestSparsePeriod(t *testing.T) {
 		}
 		if cfg.MergeEvery = "7"; sparsePeriod(&cfg, c.size, c.hold) != 7 {
 			t.Errorf("%s: every %d, told 7", c.what, sparsePeriod(&cfg, c.size, c.hold))
+		}
+	}
+}
+
+// TestSlower: only what was measured to be slower is called so.
+func TestSlower(t *testing.T) {
+	for _, c := range []struct {
+		what           string
+		every, weights int
+		edit           func(*config.Config, *Facts)
+		want           bool
+	}{
+		{"w8a at 0.5", 6, 301, nil, true},
+		{"w8a at 0.05", 69, 301, nil, false},
+		{"a9a at 0.1", 9, 124, nil, false},
+		{"in place", 1, 124, nil, true},
+		{"4,000 weights", 24, 4001, nil, true},
+		{"4,000 weights, enough steps", 32, 4001, nil, false},
+		{"words", 1, 89528, nil, false},
+		{"as told", 1, 124, func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, false},
+		{"three workers", 6, 301, func(c *config.Config, _ *Facts) { c.Workers = 3 }, false},
+		{"sync", 6, 301, func(c *config.Config, _ *Facts) { c.Mode = config.MustMode("sync") }, false},
+		{"dense", 1, 301, func(_ *config.Config, f *Facts) { f.Steps = false }, false},
+	} {
+		cfg, f := configtest.Dense(), Facts{Kind: data.Sparse, Weights: c.weights, Steps: true, Copied: true}
+		cfg.Workers = 2
+		if c.edit != nil {
+			c.edit(&cfg, &f)
+		}
+		l := Tuning{Batch: 1, LR: cfg.LR, MergeEvery: c.every, BiasMergeEvery: 1}
+		if l.Slower = slower(&cfg, f, l); l.Slower != c.want {
+			t.Errorf("%s: slower %v", c.what, l.Slower)
+		}
+		says := strings.Join((&Job{cfg, l}).Header(), "; ")
+		if strings.Contains(says, "slower than one worker: --workers 1") != c.want {
+			t.Errorf("%s: it says %q", c.what, says)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package human
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestNumbers(t *testing.T) {
@@ -37,5 +39,32 @@ func TestWords(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
+	}
+}
+
+// TestBrief: what a user wrote is cut, what the program says of it is not.
+func TestBrief(t *testing.T) {
+	long := strings.Repeat("ä", 5000)
+	for _, c := range []struct{ message, begins, ends string }{
+		{fmt.Sprintf("--lr %q: give a positive number", long), `--lr "ää`, `ää": give a positive number`},
+		{fmt.Sprintf("--model %q: a \"quoted\" word", `a"b \`+long), `--model "a\"b \\ä`, `ää": a "quoted" word`},
+		{"open " + long + ": no such file", "open ää", "ää: no such file"},
+		{"open " + strings.Repeat("my file ", 1000) + ": no such file", "open my file", "my file : no such file"},
+	} {
+		got := BriefMessage(c.message)
+		if len(got) > mostLine || !utf8.ValidString(got) || !strings.HasPrefix(got, c.begins) || !strings.HasSuffix(got, c.ends) {
+			t.Errorf("%d bytes, %q", len(got), got)
+		}
+		if user := len(got) - len(c.begins) - len(c.ends); c.begins != "open my file" && user > mostQuoted {
+			t.Errorf("%d bytes of the user's text: %q", user, got)
+		}
+	}
+	for _, same := range []string{"", "a short one", strings.Repeat("many words of the program's own ", 30), strings.Repeat("x", mostQuoted)} {
+		if got := BriefMessage(same); got != same {
+			t.Errorf("%q became %q", same, got)
+		}
+	}
+	if got := Brief(long); len(got) > mostQuoted || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }

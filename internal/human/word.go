@@ -2,8 +2,10 @@ package human
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Plural is a number of things: 1 core, 2 cores.
@@ -25,21 +27,18 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// mostShown is how many bytes of a text that is not ours are shown.
-const mostShown = 300
-
 // Quote is a text that is not ours between quotes, so that nothing in it can move the
 // cursor or look like our own words: its beginning if it is long.
 func Quote(s string) string {
-	if len(s) <= mostShown {
+	if len(s) <= mostQuoted {
 		return strconv.Quote(s)
 	}
-	return strconv.Quote(strings.ToValidUTF8(s[:mostShown], "")) + "..."
+	return strconv.Quote(strings.ToValidUTF8(s[:mostQuoted], "")) + "..."
 }
 
 // Name is a short text that can be printed as it is, else what Quote makes of it.
 func Name(s string) string {
-	if len(s) > 0 && len(s) <= mostShown && strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+	if len(s) > 0 && len(s) <= mostQuoted && strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
 		return s
 	}
 	return Quote(s)
@@ -56,4 +55,46 @@ func Wrap(words string, width int) (lines []string) {
 		line = strings.TrimSpace(line + " " + word)
 	}
 	return append(lines, line)
+}
+
+// mostQuoted is how many bytes of a user's text a message repeats.
+const mostQuoted = 300
+
+// Brief is a text of at most 300 bytes: of a longer one its beginning and its end.
+func Brief(text string) string { return brief(text, mostQuoted) }
+
+func brief(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const gap = " ... "
+	tail := (most - len(gap)) / 4
+	from, to := most-len(gap)-tail, len(text)-tail
+	for !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return text[:from] + gap + text[to:]
+}
+
+// quoted is what a message repeats of a user's text: a quoted string, or a word without white space.
+const quoted = `"(?:[^"\\\n]|\\.)*"|\S+`
+
+// mostLine is how many bytes a line of a message may have, for texts with white space that are
+// not quoted, as of a path.
+const mostLine = 1000
+
+// BriefMessage is a message in which nothing that a user wrote takes more than 300 bytes.
+func BriefMessage(message string) string {
+	if len(message) <= mostQuoted {
+		return message
+	}
+	message = regexp.MustCompile(quoted).ReplaceAllStringFunc(message, Brief)
+	lines := strings.Split(message, "\n")
+	for i := range lines {
+		lines[i] = brief(lines[i], mostLine)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,72 @@
+package run
+
+import (
+	"fmt"
+	"math"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// A run has diverged when a number is not finite, and also when its losses on training and test
+// rows are both more than ten times that of the constant predictor. Two runs have not, however
+// large their losses: one that has not come far from its first weights, as when the targets are far
+// from 0 and there is no bias, and a classifier whose outputs are large but mostly right.
+const (
+	farAbove = 10   // times the loss to beat
+	mistakes = 0.75 // share of the constant predictor's mistakes that a useful classifier may make
+)
+
+// overflown is the error of an epoch whose losses are far above those of the constant predictor.
+func (r *coordinator) overflown(e *rundir.EpochResult) error {
+	y := &r.saver.yardsticks
+	if !y.known {
+		y.known = true
+		if c := r.constant(r.test); c != nil {
+			y.test, y.accuracy = c.loss, c.accuracy
+		}
+	}
+	if !(y.test > 0 && e.TestLoss > farAbove*y.test) || useful(e.TestAccuracy, y.accuracy) {
+		return nil
+	}
+	if y.train == 0 {
+		y.train = r.constant(r.train).loss
+	}
+	if !(e.TrainLoss > farAbove*y.train) {
+		return nil // the test rows are of another kind
+	}
+	if begin, err := r.scoreFirst(); err != nil || e.TestLoss <= farAbove*begin {
+		return err
+	}
+	return fmt.Errorf("%w: test loss %s after epoch %d, where predicting the same for every row has %s; learning rate %g; try a lower --lr, or --scale standard (%s)",
+		config.ErrDiverged, human.Loss(e.TestLoss), e.Epoch, human.Loss(y.test), r.job.Tuning.LR, r.lastGood())
+}
+
+// useful tells whether a classifier makes clearly fewer mistakes than the constant predictor.
+func useful(accuracy, constant *float64) bool {
+	return accuracy != nil && constant != nil && 1-*accuracy < mistakes*(1-*constant)
+}
+
+// scoreFirst is the test loss of a new run's first weights.
+func (r *coordinator) scoreFirst() (float64, error) {
+	plain, err := model.New(r.job.ModelOptions(), r.train.Meta)
+	if err != nil {
+		return 0, err
+	}
+	w := make([]float32, model.Size(r.params))
+	plain.Init(w, r.job.Seed)
+	s, err := r.scoreOn(w, r.test)
+	if err != nil || s.N == 0 || math.IsNaN(s.Loss) {
+		return 0, err
+	}
+	return s.Loss / float64(s.N), nil
+}
+
+// scoreOn has the device evaluate plain weights on a set.
+func (r *coordinator) scoreOn(w []float32, set *data.Set) (model.Score, error) {
+	s, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
+	return s, onDevice(err)
+}

@@ -1,0 +1,59 @@
+package run
+
+import (
+	"fmt"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
+// folder) on data, read and scaled as the training data were. Without data they are the test
+// rows of the run itself. Errors match ErrUsage when one of the files is not what it should be.
+func Eval(path, dataPath, format, target string) (EvalResult, error) {
+	path = weightsFile(path)
+	r := EvalResult{Weights: path, Data: dataPath}
+	if err := ready(); err != nil {
+		return r, err
+	}
+	s, err := open(path)
+	if err != nil {
+		return r, err
+	}
+	var set *data.Set
+	if dataPath == "" {
+		r.Data, r.own = s.config.Data, true
+		set, err = s.testRows(path)
+	} else {
+		if set, err = data.LoadLike(dataPath, format, target, s.meta); err == nil {
+			err = config.CheckTarget(dataPath, target, &set.Meta)
+		}
+	}
+	if err != nil {
+		return r, config.Usage("%w", err)
+	}
+	defer set.Close()
+	score := scoreOf(cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
+	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
+	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.loss, score.accuracy, score.rmse, score.r2
+	return r, nil
+}
+
+// testRows reads the data of the run again, and returns what it was tested on.
+func (s *Saved) testRows(path string) (*data.Set, error) {
+	if s.config.Data == "" {
+		return nil, fmt.Errorf("%s does not say which data it was tested on; name them with --data", path)
+	}
+	train, test, err := readData(&s.config)
+	if err != nil {
+		return nil, err
+	}
+	defer train.Close()
+	if train.Checksum != s.meta.Checksum {
+		_ = test.Close()
+		return nil, fmt.Errorf("%s has changed since the run that left %s: its test rows are others now; name data with --data", s.config.Data, path)
+	}
+	return test, nil
+}

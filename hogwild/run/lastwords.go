@@ -1,0 +1,138 @@
+package run
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/internal/human"
+)
+
+// tail keeps the end of what a worker writes to its standard error. A crash comes last, after
+// whatever a custom model prints.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailLimit = 64 << 10 // bytes; Go's traceback of a crash has a few KiB
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if over := len(t.text) - tailLimit; over > 0 {
+		t.text = t.text[:copy(t.text, t.text[over:])]
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.text))
+}
+
+// crash is what a worker said at its end.
+type crash struct {
+	first  string // its first line: "panic: ...", "SIGILL: ..."; of no crash the last one written
+	all    string // from that line on
+	place  string // the innermost frame outside Go's runtime: "loop.go:93"; "" without a traceback
+	signal bool   // the processor or another process caused it
+}
+
+// Patterns in the text of a crash. They are compiled when a worker has died: each process would
+// pay for it at its start.
+const (
+	// How Go begins it. (A fault within Go code is a panic, or an "unexpected fault address" with
+	// the signal two lines below.)
+	crashLine = `(?m)^(panic: |fatal error: |runtime: |unexpected fault address |SIG[A-Z]+[0-9]*: |hogwild worker )`
+	bySignal  = `(?m)^SIG[A-Z]+[0-9]*: |^unexpected fault address |^\[signal SIG`
+	faultLine = `(?m)^\[signal (SIG[A-Z]+: [a-z ]+) code=`
+	// Another process sent the signal: SI_USER, or SI_TKILL (-6) without its sign.
+	sentLine = `(?m) sigcode=(0|18446744073709551610)\b`
+	// A frame is two lines: the function, then "\t/path/file.go:93 +0x1d".
+	frameLines = `(?m)^([^\s:]+)\(.*\)\n\t(\S+\.(?:go|s|c)):(\d+)`
+	ofRuntime  = `^(panic$|runtime[./]|internal/runtime/)`
+	rankPrefix = `^hogwild worker [0-9]+: `
+	anyNumber  = `0x[0-9a-f]+|[0-9]+`
+)
+
+// readCrash finds the crash in a worker's last words.
+func readCrash(said string) crash {
+	at := regexp.MustCompile(crashLine).FindStringIndex(said)
+	if at == nil {
+		return crash{all: said, first: strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:])}
+	}
+	c := crash{all: said[at[0]:]}
+	c.first, _, _ = strings.Cut(c.all, "\n")
+	c.first = regexp.MustCompile(rankPrefix).ReplaceAllString(c.first, "")
+	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && strings.HasPrefix(c.first, "unexpected fault address") {
+		c.first = m[1] + ", " + c.first
+	}
+	c.signal = regexp.MustCompile(bySignal).MatchString(c.all)
+	if regexp.MustCompile(sentLine).MatchString(c.all) {
+		return c // wherever the worker was
+	}
+	runtime := regexp.MustCompile(ofRuntime)
+	for _, f := range regexp.MustCompile(frameLines).FindAllStringSubmatch(c.all, -1) {
+		if !runtime.MatchString(f[1]) {
+			c.place = filepath.Base(f[2]) + ":" + f[3]
+			break
+		}
+	}
+	return c
+}
+
+// same tells whether two workers crashed at the same place for the same reason: addresses, ranks
+// and indices may differ.
+func (c *crash) same(o *crash) bool {
+	numbers := regexp.MustCompile(anyNumber)
+	plain := func(text string) string { return numbers.ReplaceAllString(text, "0") }
+	return c.place != "" && c.place == o.place && plain(c.first) == plain(o.first)
+}
+
+// howEnded says in one line how a process ended.
+func howEnded(status syscall.WaitStatus, c *crash) string {
+	var how string
+	switch {
+	case status.Signal() == syscall.SIGKILL:
+		how = "was killed by SIGKILL"
+	case status.Signaled():
+		how = fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
+		c.signal = true
+	default:
+		how = fmt.Sprintf("exited with status %d", status.ExitStatus())
+	}
+	if c.first != "" {
+		how += ": " + human.Brief(c.first)
+	}
+	return how
+}
+
+// repeated is a crash that happened more than once in an epoch, at one place in the program.
+type repeated struct {
+	epoch uint64
+	crash crash
+	ranks map[int]bool // who crashed so
+	times int
+}
+
+// everywhere takes in the end of a worker, and tells whether by now every rank has crashed at the
+// same place since the epoch began. One rank alone gets a second chance.
+func (p *repeated) everywhere(rank int, c *crash, workers int, epoch uint64) bool {
+	if c.place == "" {
+		return false
+	}
+	if p.epoch != epoch || !p.crash.same(c) {
+		*p = repeated{epoch: epoch, crash: *c, ranks: map[int]bool{}}
+	}
+	p.ranks[rank] = true
+	p.times++
+	return len(p.ranks) == workers && p.times > 1
+}
