@@ -100,6 +100,31 @@ func (b *browser) shoot(name string) []byte {
 	return picture
 }
 
+// readValues points at a line and smooths it.
+func readValues(b *browser) {
+	b.Helper()
+	// The values at the pointer, also after the page has changed.
+	over := `document.querySelector("#loss-against-examples circle.hover").dispatchEvent(new PointerEvent("pointermove", {bubbles: true,
+		clientX: document.querySelector("#loss-against-examples circle.hover").getBoundingClientRect().x + 5,
+		clientY: document.querySelector("#loss-against-examples circle.hover").getBoundingClientRect().y + 5}))`
+	b.is(over)
+	b.is(`!document.getElementById("value").hidden && document.getElementById("value").textContent.includes("4 at 100")`)
+	b.shoot("hover.png")
+
+	// Smoothing bends the line and leaves its first point; a second click gives the values back.
+	path := `[...document.querySelectorAll("#loss-against-examples path")].find(p => p.getAttribute("d").split("L").length > 2).getAttribute("d")`
+	raw := run(b, chromedp.Evaluate[string](path))
+	b.do(chromedp.Click(chromedp.CSS("#smooth")))
+	smoothed := run(b, chromedp.Evaluate[string](path))
+	if raw == smoothed {
+		b.Error("smoothing changes nothing")
+	}
+	b.do(chromedp.Click(chromedp.CSS("#smooth")))
+	if got := run(b, chromedp.Evaluate[string](path)); got != raw {
+		b.Errorf("after smoothing the line is %s, was %s", got, raw)
+	}
+}
+
 // TestBrowser looks at a run in a browser as a user does.
 func TestBrowser(t *testing.T) {
 	b := openBrowser(t)
@@ -130,26 +155,7 @@ func TestBrowser(t *testing.T) {
 		t.Error("a click changes nothing that is seen")
 	}
 
-	// The values at the pointer, also after the page has changed.
-	over := `document.querySelector("#loss-against-examples circle.hover").dispatchEvent(new PointerEvent("pointermove", {bubbles: true,
-		clientX: document.querySelector("#loss-against-examples circle.hover").getBoundingClientRect().x + 5,
-		clientY: document.querySelector("#loss-against-examples circle.hover").getBoundingClientRect().y + 5}))`
-	b.is(over)
-	b.is(`!document.getElementById("value").hidden && document.getElementById("value").textContent.includes("4 at 100")`)
-	b.shoot("hover.png")
-
-	// Smoothing bends the line and leaves its first point; a second click gives the values back.
-	path := `[...document.querySelectorAll("#loss-against-examples path")].find(p => p.getAttribute("d").split("L").length > 2).getAttribute("d")`
-	raw := run(b, chromedp.Evaluate[string](path))
-	b.do(chromedp.Click(chromedp.CSS("#smooth")))
-	smoothed := run(b, chromedp.Evaluate[string](path))
-	if raw == smoothed {
-		t.Error("smoothing changes nothing")
-	}
-	b.do(chromedp.Click(chromedp.CSS("#smooth")))
-	if got := run(b, chromedp.Evaluate[string](path)); got != raw {
-		t.Errorf("after smoothing the line is %s, was %s", got, raw)
-	}
+	readValues(b)
 
 	// What was chosen stays when the run goes on, and the page stays where it was read.
 	b.is(`location.hash = "loss-against-examples", window.scrollTo(0, 40), document.getElementById("run").lastElementChild.id = "old", true`)

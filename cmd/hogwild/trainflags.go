@@ -34,6 +34,12 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss")
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
+	o.trainingFlags(&l)
+	return l.flags
+}
+
+// trainingFlags adds those that say how and where to train.
+func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
 	l.add(&cli.GenericFlag{Name: "mode", Category: l.category, Value: &o.Mode,
 		Usage: "`MODE` how workers update the weights that they share: see below"})
@@ -90,7 +96,6 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
 	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
 	l.bool(&o.Timing, "timing", "say where the time went")
-	return l.flags
 }
 
 // flagList builds a list of flags, each in the category set before it.

@@ -165,26 +165,6 @@ func (r *coordinator) status() rundir.Status {
 	return s
 }
 
-// speed is a worker's rate in examples per second, smoothed exponentially: workers wait
-// between epochs, and count their examples a chunk at a time.
-type speed struct {
-	examples int64 // at the last look
-	rate     float64
-	weight   float64 // of what rate has seen, from 0 to 1: before the first look it has seen nothing
-}
-
-// smoothing is the time constant of the rates in seconds.
-const smoothing = 2.0
-
-// next takes in how many examples there are now, so many seconds after the last look.
-func (v *speed) next(examples int64, passed float64) float64 {
-	keep := math.Exp(-passed / smoothing)
-	v.rate = keep*v.rate + (1-keep)*float64(examples-v.examples)/passed
-	v.weight = keep*v.weight + 1 - keep
-	v.examples = examples
-	return v.rate / v.weight
-}
-
 // workers is each of them at this moment, but for its speed.
 func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
