@@ -42,7 +42,7 @@ var instead = []struct{ from, to string }{
 	{"hogwild bench --data digits --model mlp:128 ", "hogwild bench --repeat 1 --data digits --model mlp:128 "},
 	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --data mnist/ "},
 	{"hogwild train --workers 4 --model mlp:256,128 ", "hogwild train --epochs 3 --workers 4 --model mlp:256,128 "},
-	{"runs/20261122-133048-digits-softmax --data digits", "runs/mine --data housing.csv"},
+	{"runs/20261122-133048-digits-softmax", "runs/mine"},
 	{"hogwild train --resume runs/mine", "hogwild train --resume runs/mine --epochs 10"},
 	{"hogwild train --data synth:rcv1 ", "hogwild train --data synth:rcv1:0.01 "},
 	{"hogwild train ...", "hogwild train"},
