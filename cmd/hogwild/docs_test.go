@@ -1,0 +1,278 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Pages are Markdown. In the README and in docs/ an indented block whose first line begins
+// with a command is for a shell; a fenced block without a language is its output, shortened by
+// lines of three dots. Everything else is prose to these tests.
+
+// notRun are the beginnings of commands that this test leaves out, and what checks them.
+var notRun = map[string]string{
+	"make ":               "CI, which runs make test; make help lists the rest",
+	"git clone":           "nothing",
+	"export PATH":         "nothing",
+	"MARCH=":              "nothing: rivals are built by hand",
+	"HOGWILD_CPU=avx2 AT": "nothing: rivals are built by hand",
+	"python3 bench/":      "nothing: rivals are built by hand",
+	"HOGWILD_LIMIT=":      "nothing: it takes minutes; TestLimit runs a part of it",
+	"CGO_ENABLED=0 GOARC": "make emulated",
+	"go mod edit ":        "TestReadmeSnippet",
+	"go run ./examples/":  "the test of the example",
+	"hogwild reproduce ":  "TestReproduce",
+	"hogwild bench   ":    "TestBenchPlan and the script bench.txt: without flags it takes a minute",
+	"hogwild sweep examp": "TestSweep",
+	"sleep ":              "TestKilledWorkers: times of a kill would differ from machine to machine",
+}
+
+// instead are the commands that are run in another way here, by their beginnings: smaller, or
+// so that they end.
+var instead = []struct{ from, to string }{
+	{"go run ./cmd/hogwild ", "hogwild "},
+	{"bin/hogwild ", "hogwild "},
+	{"hogwild bench --data digits --model mlp:128 ", "hogwild bench --repeat 1 --data digits --model mlp:128 "},
+	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --data mnist/ "},
+	{"hogwild train --workers 4 --model mlp:256,128 ", "hogwild train --epochs 3 --workers 4 --model mlp:256,128 "},
+	{"runs/20261122-133048-digits-softmax", "runs/mine"},
+	{"hogwild train --resume runs/mine", "hogwild train --resume runs/mine --epochs 10"},
+	{"hogwild train --data synth:rcv1 ", "hogwild train --data synth:rcv1:0.01 "},
+	{"hogwild train ...", "hogwild train"},
+}
+
+// block is commands of a page and what they print.
+type block struct {
+	line     int
+	commands []string
+	output   []string // nil: the page does not show it
+}
+
+var command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:hogwild|bin/hogwild|go|make|git|export|sleep|python3|for)(?: |$)`)
+
+// blocks reads a page. A line that ends with a backslash, and a loop, go on in the next.
+func blocks(text string) (all []block) {
+	lines := strings.Split(text, "\n")
+	var now *block // the block that a fence would belong to
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		switch {
+		case strings.HasPrefix(line, "```"):
+			for i++; lines[i] != "```"; i++ {
+				if now != nil && line == "```" {
+					now.output = append(now.output, lines[i])
+				}
+			}
+			now = nil
+		case strings.HasPrefix(line, "    ") && (now != nil && lines[i-1] != "" || command.MatchString(line[4:])):
+			if i == 0 || !strings.HasPrefix(lines[i-1], "    ") {
+				all = append(all, block{line: i + 1})
+				now = &all[len(all)-1]
+			}
+			if now == nil { // an indented block that began with something else
+				continue
+			}
+			for loop := strings.HasPrefix(line, "    for "); strings.HasSuffix(line, `\`) || loop && !strings.HasSuffix(line, "done"); {
+				i++
+				line += "\n" + lines[i]
+			}
+			now.commands = append(now.commands, strings.TrimSpace(line))
+		case line != "":
+			now = nil
+		}
+	}
+	return all
+}
+
+// TestDocs runs the commands of README.md and of the pages of docs/, each page in a folder of its own
+// with small data under the names that the page uses, and looks for the output that it shows.
+func TestDocs(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d pages in docs (%v)", len(pages), err)
+	}
+	used := map[string]bool{}
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := blocks(string(text))
+		for _, b := range all {
+			for _, c := range b.commands {
+				if from, left := leaveOut(c); left {
+					used[from] = true
+				}
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			folder := stage(t)
+			if name := filepath.Base(page); name == "README.md" { // it evaluates a run of the reader's own
+				(&block{commands: []string{"hogwild train --data housing.csv --target median_house_value --scale standard --model linear --run runs/mine --quiet"}}).run(t, name, folder)
+			}
+			for _, b := range all {
+				b.run(t, filepath.Base(page), folder)
+			}
+		})
+	}
+	for from := range notRun {
+		if !used[from] {
+			t.Errorf("no page has a command that begins with %q: take it from the list", from)
+		}
+	}
+}
+
+func leaveOut(c string) (from string, left bool) {
+	for from := range notRun {
+		if strings.HasPrefix(c+" ", from) {
+			return from, true
+		}
+	}
+	return "", false
+}
+
+// run runs the commands of a block and compares what they print with what the page shows.
+func (b block) run(t *testing.T, page, folder string) {
+	t.Helper()
+	var printed strings.Builder
+	whole := true
+	for _, c := range b.commands {
+		if _, left := leaveOut(c); left {
+			whole = false
+			continue
+		}
+		c = strings.TrimSuffix(remark.ReplaceAllString(c, ""), "&")
+		for _, i := range instead {
+			c = strings.Replace(c, i.from, i.to, 1)
+		}
+		cmd := exec.Command("sh", "-c", c)
+		cmd.Dir = folder
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HOGWILD_") }), "HOGWILD_LIMIT=2000")
+		out, err := cmd.CombinedOutput()
+		printed.Write(out)
+		gpu := strings.Contains(c, "--gpu") && strings.Contains(string(out), "hogwild-cuda")
+		if err != nil && !(gpu && cmd.ProcessState.ExitCode() == 2) {
+			t.Errorf("%s:%d: %s: %v\n%s", page, b.line, c, err, out)
+		}
+	}
+	if !whole || b.output == nil {
+		return
+	}
+	got := map[string]bool{}
+	for line := range strings.Lines(printed.String()) {
+		got[shape(line)] = true
+	}
+	for _, line := range b.output {
+		if want := shape(line); want != "" && want != "..." && want != "restarts" && !got[want] {
+			t.Errorf("%s:%d: %q is not what `%s` prints now:\n%s", page, b.line, line, b.commands[0], printed.String())
+		}
+	}
+}
+
+var (
+	numbers  = regexp.MustCompile(`-?\d[\d,.:]*(e[-+]?\d+)?( ?([kMGT]|[KMGT]iB|ms|us|s|min|h|%)\b)?`)
+	machines = regexp.MustCompile(`^(cpu|memory|gpu|processor|staleness|merge|restarts) .*|^(fine|advice|wrong)( +[a-z ]+):.*`)
+	paths    = regexp.MustCompile(`\S*/bin\b|/tmp/\S*|\(from .*\)| \(\d+ to \d+\)`)
+	remark   = regexp.MustCompile(`\s+#.*`)
+	columns  = regexp.MustCompile(`\s{2,}.*\s{2,}.*\s{2,}.*`)
+	spaces   = regexp.MustCompile(`\s+`)
+)
+
+// shape is what of a line is the same on all machines and in all runs: its words, without
+// numbers and their units; of a row of a table its first cell; of a line that tells of the machine what it tells of.
+func shape(line string) string {
+	line = strings.TrimSpace(line)
+	if m := machines.FindStringSubmatch(line); m != nil {
+		return m[1] + m[3]
+	}
+	line = paths.ReplaceAllString(line, "")
+	line = columns.ReplaceAllString(line, "")
+	line = numbers.ReplaceAllString(line, "#")
+	return spaces.ReplaceAllString(line, " ")
+}
+
+// stage is a folder with small data under the names that the pages use.
+func stage(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	write := func(name string, rows int, row func() string) {
+		var text strings.Builder
+		for range rows {
+			text.WriteString(row() + "\n")
+		}
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sparse := func() string {
+		label, a, b := 2*r.IntN(2)-1, 1+r.IntN(40), 50+r.IntN(70)
+		return fmt.Sprintf("%+d %d:1 %d:1 %d:1", label, a, b, 122+label)
+	}
+	write("a9a", 600, sparse)
+	write("a9a.t", 200, sparse)
+	house := func(head bool) func() string {
+		return func() string {
+			if head {
+				head = false
+				return "rooms,age,median_house_value"
+			}
+			rooms, age := 1+r.IntN(9), r.IntN(60)
+			return fmt.Sprintf("%d,%d,%d", rooms, age, 20000*rooms-500*age+r.IntN(9000))
+		}
+	}
+	write("housing.csv", 400, house(true))
+	write("ml-100k/u.data", 2000, func() string { return fmt.Sprintf("%d\t%d\t%d\t881250949", 1+r.IntN(60), 1+r.IntN(80), 1+r.IntN(5)) })
+	digitsAsMNIST(t, filepath.Join(folder, "mnist"), r)
+	write("more.csv", 100, house(true))
+	for _, name := range []string{"examples", "docs", "bench"} {
+		from, err := filepath.Abs("../../" + name)
+		if err == nil {
+			err = os.Symlink(from, filepath.Join(folder, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// digitsAsMNIST writes the four IDX files of MNIST with few images: bright squares in one of ten places.
+func digitsAsMNIST(t *testing.T, folder string, r *rand.Rand) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range map[string]int{"train": 600, "t10k": 200} {
+		images, labels := []byte{0, 0, 8, 3, 0, 0, byte(n >> 8), byte(n), 0, 0, 0, 28, 0, 0, 0, 28}, []byte{0, 0, 8, 1, 0, 0, byte(n >> 8), byte(n)}
+		for range n {
+			label := r.IntN(10)
+			labels = append(labels, byte(label))
+			image := make([]byte, 28*28)
+			for i := range 25 {
+				image[28*(3+12*(label/5)+i/5)+1+5*(label%5)+i%5] = byte(150 + r.IntN(100))
+			}
+			images = append(images, image...)
+		}
+		for kind, bytes := range map[string][]byte{"images-idx3": images, "labels-idx1": labels} {
+			if err := os.WriteFile(filepath.Join(folder, name+"-"+kind+"-ubyte"), bytes, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
