@@ -75,6 +75,9 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 			return nil, p.errorf("two cases have the name %s", c.Name)
 		}
 		c.Name = free(c.Name, taken)
+		if slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Flag == "validation" }) {
+			return nil, p.errorf("case %s: validation: an experiment compares test losses at the end of each epoch, and a run with a validation set has one of the last alone; leave it out", c.Name)
+		}
 		all, err := flags.Check(c)
 		if err != nil {
 			return nil, p.errorf("case %s: %v", c.Name, err)

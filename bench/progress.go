@@ -205,7 +205,7 @@ func latest(folder string) (rate, loss float64) {
 	for line := range bytes.Lines(text) {
 		switch e, s, _ := rundir.ReadMetric(line); { // none of the first or the last, cut off
 		case e != nil:
-			loss = e.TestLoss
+			loss = e.Judged().Loss
 		case s != nil:
 			rate = s.Rate
 		}

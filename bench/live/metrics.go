@@ -99,15 +99,16 @@ func one(yes bool) float64 {
 func (x *exposition) scores(e *rundir.EpochResult) {
 	x.family("loss", "gauge", "Mean loss of the last epoch that was evaluated.")
 	x.sample("loss", `{set="train"}`, e.TrainLoss)
-	x.sample("loss", `{set="test"}`, e.TestLoss)
+	on := e.Judged()
+	x.sample("loss", fmt.Sprintf(`{set="%s"}`, on.Set), on.Loss)
 	optional := func(name, help string, value *float64) {
 		if value != nil {
 			x.single(name, "gauge", help, *value)
 		}
 	}
-	optional("accuracy", "Share of the test set that is predicted right.", e.TestAccuracy)
-	optional("rmse", "Root of the mean squared error on the test set.", e.TestRMSE)
-	optional("r2", "Share of the test set's variance that is explained.", e.TestR2)
+	optional("accuracy", "Share of the "+on.Set+" set that is predicted right.", on.Accuracy)
+	optional("rmse", "Root of the mean squared error on the "+on.Set+" set.", on.RMSE)
+	optional("r2", "Share of the "+on.Set+" set's variance that is explained.", on.R2)
 }
 
 // moment is the last second.

@@ -116,6 +116,18 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
+// TestMetricsOfValidation: the loss of a run with a validation set is that of its validation set.
+func TestMetricsOfValidation(t *testing.T) {
+	run := newRun(t)
+	s := newServer(run.path, newClock().now)
+	run.write("metrics.jsonl", `{"kind":"epoch","epoch":1,"examples":200,"train_loss":1.5,"test_loss":null,"validation_loss":1.25,"validation_accuracy":0.5}`+"\n")
+	got := metricsOf(t, s)
+	wantMetrics(t, got, map[string]float64{"hogwild_loss{set=\"validation\"}": 1.25, "hogwild_accuracy": 0.5})
+	if v, ok := got["hogwild_loss{set=\"test\"}"]; ok {
+		t.Errorf("a test loss, %v", v)
+	}
+}
+
 // TestLastStepAge has a run whose second worker stops, and then the run hangs: lines go
 // on to come, but no example.
 func TestLastStepAge(t *testing.T) {

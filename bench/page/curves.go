@@ -3,6 +3,7 @@ package page
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"hogwild/bench"
 	"hogwild/hogwild/rundir"
@@ -39,11 +40,25 @@ var (
 		"R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }}
 	scores = []score{testLoss, accuracy, rmse, r2} // on the test set
 
+	validationLoss = score{"validation-loss", "Validation loss", "validation loss, mean of an example",
+		func(e rundir.EpochResult) float64 { return value(e.ValidationLoss) }, "validation loss", human.Loss, none}
+	validationScores = []score{
+		{"validation-accuracy", "Validation accuracy", "validation accuracy, % of the examples",
+			func(e rundir.EpochResult) float64 { return 100 * value(e.ValidationAccuracy) }, "", human.Accuracy, none},
+		{"validation-rmse", "Validation RMSE", "validation RMSE, in units of the target",
+			func(e rundir.EpochResult) float64 { return value(e.ValidationRMSE) }, "", human.Loss, none},
+		{"validation-r2", "Validation R²", "validation R², share of the variance",
+			func(e rundir.EpochResult) float64 { return value(e.ValidationR2) }, "", human.Loss, none},
+	}
+
 	axes = []axis{
 		{"time", "training time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }},
 		{"examples", "examples", "examples trained", func(e rundir.EpochResult) float64 { return float64(e.Examples) }},
 	}
 )
+
+// none is the measure of scores that experiments do not have.
+func none(*bench.Measured) []bench.Number { return nil }
 
 func value(p *float64) float64 {
 	if p == nil {
@@ -78,7 +93,7 @@ func curve(s score, a axis, p panel, caption string) figure.Figure {
 		}
 		f.Series = append(f.Series, line)
 	}
-	f.Y.Log = s.name != "accuracy" && s.name != "r2" && decades(f) >= 1.5
+	f.Y.Log = !strings.HasSuffix(s.name, "accuracy") && !strings.HasSuffix(s.name, "r2") && decades(f) >= 1.5
 	f.X.Zero = !f.X.Log
 	return f
 }

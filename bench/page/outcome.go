@@ -37,6 +37,16 @@ var outcomes = []column[*run]{
 	{"state", (*run).state},
 	{"mode", func(r *run) string { return r.Config.Mode.String() }},
 	{"workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }},
+	{"best epoch", func(r *run) string {
+		if best := rundir.Best(r.Epochs); best != nil {
+			return fmt.Sprint(best.Epoch)
+		}
+		return absent
+	}},
+	{"validation loss", func(r *run) string { return numberText(value(r.best().ValidationLoss), human.Loss) }},
+	{"validation accuracy", func(r *run) string { return numberText(value(r.best().ValidationAccuracy), human.Accuracy) }},
+	{"validation RMSE", func(r *run) string { return numberText(value(r.best().ValidationRMSE), human.Loss) }},
+	{"validation R²", func(r *run) string { return numberText(value(r.best().ValidationR2), human.Loss) }},
 	{"test loss", func(r *run) string { return numberText(r.last().TestLoss, human.Loss) }},
 	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), human.Accuracy) }},
 	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},

@@ -31,6 +31,7 @@ type Section struct {
 type Table struct {
 	Heads []string
 	Rows  [][]string
+	Heat  [][]float64 // of each cell from 0 to 1, of a heat map; nil for other tables
 }
 
 // column is a column of a table of things, as cases or runs.

@@ -16,11 +16,11 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	if rows := e.TutorialTable(); rows != nil {
 		p.Title = "A tutorial's synchronous SGD, repeated"
 		p.verdicts(e, "")
-		p.section(Section{Title: "Accuracy", Text: tutorialSource, Figures: shown(accuracies(e)), Table: &Table{bench.TutorialHeads, rows}})
+		p.section(Section{Title: "Accuracy", Text: tutorialSource, Figures: shown(accuracies(e)), Table: &Table{Heads: bench.TutorialHeads, Rows: rows}})
 	} else {
 		p.fact("paper", bench.PaperSource)
 		p.verdicts(e, bench.AboutFindings)
-		p.section(Section{Title: "The paper's figure 2", Text: e.AboutTable(), Table: &Table{bench.PublishedHeads, e.PublishedTable()}})
+		p.section(Section{Title: "The paper's figure 2", Text: e.AboutTable(), Table: &Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
 		p.section(Section{Title: "Speed-up by workers", Text: aboutCurves, Figures: speedUps(e)})
 		p.section(Section{Title: "What if gradients are slow?", Text: aboutDelays, Figures: shown(delays(e))})
 		p.section(Section{Title: "Averages of models", Text: aboutAverages, Figures: averages(e)})
@@ -39,7 +39,7 @@ const (
 // verdicts is each statement of the publication with its figures and ours.
 func (p *Page) verdicts(e *bench.Experiment, about string) {
 	if rows := e.FindingRows(); len(rows) > 0 {
-		p.section(Section{Title: "What holds here", Text: about, Table: &Table{bench.FindingHeads, rows}})
+		p.section(Section{Title: "What holds here", Text: about, Table: &Table{Heads: bench.FindingHeads, Rows: rows}})
 	}
 }
 

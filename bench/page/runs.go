@@ -33,6 +33,7 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 	cases := panelOf(all)
 	p.section(results(all))
 	p.section(Section{Title: "Learning", Figures: learned(cases)})
+	p.predictions(all)
 	p.section(Section{Title: "Speed", Figures: rates(all, cases)})
 	p.section(Section{Title: "Asynchrony", Figures: asynchronyOf(all, cases)})
 	p.section(Section{Title: "Devices", Table: devicesOf(all)})
@@ -99,6 +100,14 @@ func (r *run) last() rundir.EpochResult {
 		return r.Epochs[n-1]
 	}
 	return rundir.EpochResult{TrainLoss: nan, TestLoss: nan}
+}
+
+// best is the run's best epoch, if it has a validation set; else an empty one.
+func (r *run) best() rundir.EpochResult {
+	if best := rundir.Best(r.Epochs); best != nil {
+		return *best
+	}
+	return rundir.EpochResult{}
 }
 
 // now is the run's last moment.
@@ -188,7 +197,7 @@ func (p *Page) runNotes(r *run) {
 	} else {
 		notes = r.events()
 	}
-	if n := len(r.Epochs); n > 0 && !finite(r.Epochs[n-1].TestLoss) {
+	if n := len(r.Epochs); n > 0 && !finite(r.Epochs[n-1].Judged().Loss) {
 		notes = append(notes, "The numbers diverged: the loss is not finite.")
 	}
 	for _, line := range notes {

@@ -35,20 +35,22 @@ func learned(p panel) (figures []figure.Figure) {
 			figures = append(figures, losses(p, a))
 		}
 	} else {
-		figures = curves(p, epochEnds, []score{testLoss, trainLoss})
+		figures = curves(p, epochEnds, []score{testLoss, validationLoss, trainLoss})
 	}
-	figures = append(figures, curves(p, epochEnds, scores[1:])...)
+	figures = append(figures, curves(p, epochEnds, append(slices.Clone(scores[1:]), validationScores...))...)
 	return shown(append(figures, learningRate(p))...)
 }
 
-// losses is both losses of one run.
+// losses is both losses of one run. Of the test and the validation loss it has one at each
+// epoch; the other is not shown.
 func losses(p panel, a axis) figure.Figure {
-	f, train := curve(testLoss, a, p, ""), curve(trainLoss, a, p, "").Series[0]
+	f, train, validation := curve(testLoss, a, p, ""), curve(trainLoss, a, p, "").Series[0], curve(validationLoss, a, p, "").Series[0]
 	f.Series[0].Name, f.Series[0].Color = "test", 0
+	validation.Name, validation.Color = "validation", 0
 	train.Name, train.Color = "training", 1
 	f.Title = "Loss against " + a.title
 	f.Y.Label = "loss, mean of an example"
-	f.Series = append(f.Series, train)
+	f.Series = append(f.Series, validation, train)
 	f.Y.Log = decades(f) >= 1.5
 	f.Caption = epochEnds + " An example's training loss is the one just before it was learned from."
 	return f

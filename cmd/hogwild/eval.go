@@ -8,8 +8,9 @@ import (
 
 const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
 
-Computes the loss and the accuracy (or error) of saved weights on a data set. WEIGHTS is a
-weights.safetensors; of a run folder it takes the last one. Inputs are scaled as in training.
+Computes the loss and the accuracy (or error) of saved weights on a data set, and the figures of
+each class or of the residuals. WEIGHTS is a weights.safetensors or best.safetensors; of a run folder
+it takes the weights of the last epoch. Inputs are scaled as in training.
 Without --data it reads the data of the run again and takes the run's test rows: the loss is
 that of the run's report. With --data it takes all rows of the file (of a folder its test part).
 
@@ -17,6 +18,8 @@ FLAGS
 
 Examples:
   hogwild eval runs/digits
+  hogwild eval runs/digits/best.safetensors
+      of a run with --validation: the weights of its best epoch
   hogwild eval runs/digits --data digits:2000:7
   hogwild eval runs/a9a/weights.safetensors --data a9a.t --json
 `

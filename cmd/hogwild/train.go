@@ -39,6 +39,8 @@ Examples:
       the built-in digits, eight processes
   hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
       a folder with the four IDX files of MNIST
+  hogwild train --data mnist/ --validation 0.1 --patience 5 --epochs 100
+      stops when the loss on a tenth of the training rows has not improved for five epochs
   hogwild train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4
       sparse data in LIBSVM's format
   hogwild train --data housing.csv --target median_house_value --model linear

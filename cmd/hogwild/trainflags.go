@@ -18,6 +18,7 @@ func (o *trainOptions) flags() []cli.Flag {
 		Usage: "`N` worker processes; auto: one a core; with --gpu also gpu:4,cpu:2"})
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
+	l.string(&o.Validation, "validation", "`FILE` or share of the training rows, such as 0.1: judge epochs by it, and test only at the end")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.string(&o.Missing, "missing", "`HOW` rows of a CSV file that lack a value: drop or error")
@@ -51,7 +52,6 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 		Usage: "`N` examples per worker and step; auto: 64, of sparse rows and pairs 1"})
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` dynamic: to whoever is free; contiguous: fixed shares")
-
 	l.string(&o.MergeEvery, "merge-every", "`M` async: steps that a worker takes on a copy of the weights between two merges; auto; 1: in place")
 
 	l.duration(&o.GradientDelay, "gradient-delay", "`TIME` by which computing each gradient takes longer, as 100ns: for experiments")
@@ -82,8 +82,9 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
 		Usage: "`N` order of examples and first weights follow from it"})
-	l.float(&o.TargetLoss, "target-loss", "`X` stop when the test loss is X or less")
-	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the test accuracy is X or more")
+	l.float(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
+	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
+	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never")
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
 	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; 0: only at the end")
 	l.string(&o.Resume, "resume", "`DIR` run folder to go on from, with its settings")

@@ -37,6 +37,11 @@ type Config struct {
 	Limit   int    `yaml:"limit" json:"limit"`     // first rows of the training set; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
+	// A share of the training rows, such as 0.1, or a path: epochs are judged by it, and test rows
+	// are used at the end only. "" = none.
+	Validation string `yaml:"validation" json:"validation"`
+	Patience   int    `yaml:"patience" json:"patience"` // epochs without a better validation loss until the run stops; 0 = no limit
+
 	Model  string  `yaml:"model" json:"model"` // "" = by the labels
 	Loss   string  `yaml:"loss" json:"loss"`   // "" = by model and labels
 	Bias   bool    `yaml:"bias" json:"bias"`
@@ -148,9 +153,11 @@ func (c *Config) check() error {
 		between("beta2", c.Beta2, 0, maxShare),
 		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
 		between("target-accuracy", c.TargetAccuracy, 0, 1),
+		between("patience", float64(c.Patience), 0, math.MaxInt32),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
 		between("decay", c.Decay, 1e-12, 1),
 		c.checkMerge(),
+		c.checkValidation(),
 		c.checkGPU(),
 		c.checkGradientDelay(),
 		numberOr("bias-step", c.BiasStep, "auto"),
@@ -197,6 +204,14 @@ func (c *Config) checkChoices() error {
 func (c *Config) checkMerge() error {
 	if n, err := strconv.Atoi(c.MergeEvery); c.MergeEvery != "auto" && (err != nil || n < 1) {
 		return Usage("merge-every %q: give auto, or a number of local steps from 1, which is in place", c.MergeEvery)
+	}
+	return nil
+}
+
+// checkValidation refuses a share that is none.
+func (c *Config) checkValidation() error {
+	if _, _, err := data.ValidationShare(c.Validation); err != nil {
+		return Usage("%w", err)
 	}
 	return nil
 }

@@ -71,6 +71,8 @@ var needs = []need{
 	{"beta1", "optimizer", "use optimizer adam", true, known.adam},
 	{"beta2", "optimizer", "use optimizer adam", true, known.adam},
 	{"optimizer-state", "optimizer", "use momentum, adam or adagrad", true, known.stateful},
+	{"patience", "validation", "add validation 0.1", false, func(k known) bool { return k.Validation != "" }},
+	{"validation", "model", "", false, func(k known) bool { return k.not(model.Cut) }}, // all edges of a graph are cut
 	{"lr-min", "schedule", "use cosine, linear, step or exp", false, func(k known) bool { return k.Schedule != "constant" }},
 	{"decay", "schedule", "use step or exp", true, func(k known) bool { return k.Schedule == "step" || k.Schedule == "exp" }},
 	// Off holds where nothing is capped.

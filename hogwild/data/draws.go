@@ -12,6 +12,7 @@ const (
 	forTest
 	forTruth
 	forPlaces
+	forValidation
 )
 
 // drawsOf is the sequence for row i.

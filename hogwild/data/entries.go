@@ -60,11 +60,12 @@ func (e *entries) with(m Meta) *pairs {
 	return &pairs{Meta: m, at: e.at}
 }
 
-// holdOut moves a sixth of the entries, at least one, drawn by the seed, to others.
-func (e *entries) holdOut(seed uint64) *entries {
-	held, kept, key := &entries{format: e.format}, 0, mix(mix(seed)+drawHoldOut)
+// holdOut moves entries, at least one, to others: those whose number, drawn from the seed, is
+// among the ones to be held out.
+func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) *entries {
+	held, kept, key := &entries{format: e.format}, 0, mix(mix(seed)+draw)
 	for i, y := range e.y {
-		if mix(key+uint64(i))%6 == 0 || i == len(e.y)-1 && len(held.y) == 0 {
+		if among(mix(key+uint64(i))) || i == len(e.y)-1 && len(held.y) == 0 {
 			held.idx, held.y = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.y, y)
 			continue
 		}

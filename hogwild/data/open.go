@@ -11,76 +11,114 @@ import (
 
 // Options say what Load reads, and how.
 type Options struct {
-	Path    string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
-	Test    string // the same; "" = the set's own test split, else a sixth is held out
-	Format  string // auto, idx, libsvm, csv, npy, ratings; "" = auto
-	Target  string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
-	Scale   string // auto, none, unit, standard or "MEAN,STD"; "" = auto
-	Missing string // CSV: rows that lack a value: "drop" (or "") leaves them out, "error" refuses them
-	Limit   int    // the first rows of the training set; 0 = all
-	Task    string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
-	Seed    uint64 // of the digits, of the rows held out, of the shuffling
+	Path string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
+	Test string // the same; "" = the set's own test split, else a sixth is held out
+	// Validation is a share of the training rows, such as "0.1", or a path; "" = no validation set.
+	Validation string
+	Format     string // auto, idx, libsvm, csv, npy, ratings; "" = auto
+	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
+	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
+	Missing    string // CSV: rows that lack a value: "drop" (or "") leaves them out, "error" refuses them
+	Limit      int    // the first rows of the training set; 0 = all
+	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
+	Seed       uint64 // of the digits, of the rows held out, of the shuffling
 }
 
-// Load reads a training set and its test set into two sealed segments. Scaling and
-// classes come from the training rows. The training rows lie in an order drawn from
-// the seed, the test rows in that of the file. What was decided on the way is in
-// the Notes of each.
+// Load is LoadSets of a training and a test set.
 func Load(o Options) (train, test *Set, err error) {
+	o.Validation = ""
+	s, err := LoadSets(o)
+	return s.Train, s.Test, err
+}
+
+// LoadSets reads a training set, its validation set if there is to be one, and its test set
+// into sealed segments. Scaling and classes come from the training rows. The training rows lie
+// in an order drawn from the seed, the others in that of the file. What was decided on the
+// way is in the Notes of each.
+func LoadSets(o Options) (Sets, error) {
 	rule, err := parseScale(o.Scale)
 	if err != nil {
-		return nil, nil, err
+		return Sets{}, err
 	}
 	if err := o.checkMissing(); err != nil {
-		return nil, nil, err
+		return Sets{}, err
 	}
 	if o.Limit < 0 {
-		return nil, nil, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
+		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
 	path, readTest, err := o.locate()
 	if err != nil {
-		return nil, nil, err
+		return Sets{}, err
 	}
+	s, err := o.loadSets(path, rule, readTest)
+	if err == nil {
+		if err = s.disjoint(o); err != nil {
+			s.Close()
+		}
+	}
+	return s, err
+}
+
+func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (Sets, error) {
 	if isSynth(path) {
 		return o.loadSynth()
 	}
 	src, err := read(path)
 	if err != nil {
-		return nil, nil, err
+		return Sets{}, err
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
 	}
+	return o.loadRows(src, rule, readTest)
+}
+
+// loadRows makes the sets of a file of rows with labels.
+func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source, error)) (s Sets, err error) {
+	defer s.closeOn(&err)
 	t, y, err := o.decodeTraining(src)
 	if err != nil {
-		return nil, nil, err
+		return s, err
 	}
 	rows, held := allRows(t.Rows), []int32(nil)
 	if readTest == nil {
 		if rows, held, err = t.holdOut(o.Seed); err != nil {
-			return nil, nil, err
+			return s, err
 		}
 	}
 	if o.Limit > 0 {
 		rows = rows[:min(o.Limit, len(rows))]
 	}
-	if err := t.fit(rule, rows); err != nil {
-		return nil, nil, err
+	all, apart := len(rows), []int32(nil)
+	k, err := o.apart(all, false)
+	if err != nil {
+		return s, err
 	}
-	if train, err = t.store(shuffled(rows, o.Seed, drawRows), y); err != nil {
-		return nil, nil, err
+	if k > 0 {
+		rows, apart = t.setApart(rows, y, k, o.Seed)
 	}
-	if readTest == nil {
-		t.Notes = nil // train has them
-		test, err = t.store(held, y)
-	} else {
-		test, err = loadTest(readTest, o, &train.Meta)
+	if err = t.fit(rule, rows); err != nil {
+		return s, err
+	}
+	if s.Train, err = t.store(shuffled(rows, o.Seed, drawRows), y); err != nil {
+		return s, err
+	}
+	t.Notes = nil // train has them
+	if k > 0 {
+		s.Validation, err = t.store(apart, y)
+		s.noteApart(all)
+	} else if o.Validation != "" {
+		s.Validation, err = loadValidation(o, &s.Train.Meta)
 	}
 	if err != nil {
-		train.Close()
-		return nil, nil, err
+		return s, err
 	}
-	return train, test, nil
+	if readTest == nil {
+		s.Test, err = t.store(held, y)
+	} else {
+		s.Test, err = loadTest(readTest, o, &s.Train.Meta)
+	}
+	return s, err
 }
 
 // decodeTraining is all rows of the training file, and their targets.
@@ -117,14 +155,9 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for one of them")
 	}
 	if o.Test != "" {
-		first, second, err := locate(o.Test)
-		if err != nil {
+		if beside, err = evaluationPath(o.Test); err != nil {
 			return "", nil, err
 		}
-		if first == o.Test { // a file is what it is, whatever lies beside it
-			second = first
-		}
-		beside = cmp.Or(second, first)
 	}
 	if beside == "" {
 		return train, nil, nil
@@ -132,6 +165,16 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 	test = sync.OnceValues(func() (*source, error) { return read(beside) })
 	go test()
 	return train, test, nil
+}
+
+// evaluationPath is the file that is meant by a path of rows to evaluate: of a folder the
+// test part, if there is one. A file is what it is, whatever lies beside it.
+func evaluationPath(path string) (string, error) {
+	first, second, err := locate(path)
+	if first == path {
+		second = first
+	}
+	return cmp.Or(second, first), err
 }
 
 func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {

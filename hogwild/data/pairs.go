@@ -68,44 +68,62 @@ func (s *Set) again() (*Set, error) {
 	return t, err
 }
 
-// loadPairs makes the two sets of a file of triples: of a matrix a sixth is held out
-// unless there is a test file; a graph is its own test.
-func (o Options) loadPairs(src *source, readTest func() (*source, error)) (train, test *Set, err error) {
+// loadPairs makes the sets of a file of triples: of a matrix a sixth is held out unless there
+// is a test file; a graph is its own test.
+func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Sets, err error) {
+	defer s.closeOn(&err)
 	e, err := readEntries(src)
 	if err != nil {
-		return nil, nil, err
+		return s, err
 	}
 	graph := o.Task == "edges"
 	p := e.number(src, graph)
 	p.Name = o.Path
-	var held *entries
+	var held, apart *entries
 	if readTest == nil && !graph {
-		held = e.holdOut(o.Seed)
+		held = e.holdOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 })
 		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.y)), count(len(held.y)+len(e.y)))
 	}
 	if len(e.y) == 0 {
-		return nil, nil, fmt.Errorf("data: %s has one entry: too few to hold some out for testing, name a test set with --test", o.Path)
+		return s, fmt.Errorf("data: %s has one entry: too few to hold some out for testing, name a test set with --test", o.Path)
 	}
 	if o.Limit > 0 {
 		e.y = e.y[:min(o.Limit, len(e.y))]
 	}
-	p.Rows = len(e.y)
-	if train, err = p.store(true, o.Seed); err != nil {
-		return nil, nil, err
+	all := len(e.y)
+	k, err := o.apart(all, graph)
+	if err != nil {
+		return s, err
+	}
+	if k > 0 {
+		share := float64(k) / float64(all)
+		apart = e.holdOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share })
+	}
+	if p.Rows = len(e.y); p.Rows == 0 {
+		return s, fmt.Errorf("data: validation %s: of %s training entries none is left to train on; give a smaller share, or a file", o.Validation, count(all))
+	}
+	if s.Train, err = p.store(true, o.Seed); err != nil {
+		return s, err
+	}
+	p.Notes = nil // train has them
+	if k > 0 {
+		s.Validation, err = apart.with(p.Meta).store(false, 0)
+		s.noteApart(all)
+	} else if o.Validation != "" {
+		s.Validation, err = loadValidation(o, &s.Train.Meta)
+	}
+	if err != nil {
+		return s, err
 	}
 	switch {
 	case readTest != nil:
-		test, err = loadTest(readTest, o, &train.Meta)
+		s.Test, err = loadTest(readTest, o, &s.Train.Meta)
 	case graph:
-		test, err = train.again()
+		s.Test, err = s.Train.again()
 	default:
-		test, err = held.with(p.Meta).store(false, 0)
+		s.Test, err = held.with(p.Meta).store(false, 0)
 	}
-	if err != nil {
-		train.Close()
-		return nil, nil, err
-	}
-	return train, test, nil
+	return s, err
 }
 
 // loadPairsLike reads other entries of the matrix (or graph) that m describes. Those

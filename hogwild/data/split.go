@@ -14,6 +14,7 @@ import (
 const (
 	drawHoldOut = iota + 1
 	drawRows
+	drawValidation
 )
 
 // locate finds the files that a path means: the training inputs, and the test

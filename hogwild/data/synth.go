@@ -35,11 +35,11 @@ import (
 //	synth:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
 
 // maker makes one kind of data: it says what the training rows will be, without
-// making them, and makes the training or the test rows.
+// making them, and makes rows for one use: forRows, forValidation or forTest.
 type maker interface {
 	meta() Meta // Rows, Features, Nonzeros, Kind, Shape, Classes
 	tests() int // rows for testing; 0: the training rows are tested on
-	make(m Meta, test bool, seed uint64) (*Set, error)
+	make(m Meta, use, seed uint64) (*Set, error)
 }
 
 const synthPrefix = "synth:"
@@ -122,14 +122,15 @@ func describeSynth(path string, seed uint64) (maker, Meta, error) {
 	return k, m, nil
 }
 
-// loadSynth makes the training and the test rows.
-func (o Options) loadSynth() (train, test *Set, err error) {
+// loadSynth makes the training rows, those for validation, and the test rows.
+func (o Options) loadSynth() (s Sets, err error) {
+	defer s.closeOn(&err)
 	k, m, err := describeSynth(o.Path, o.Seed)
 	if err != nil {
-		return nil, nil, err
+		return s, err
 	}
 	if err := o.suits(m); err != nil {
-		return nil, nil, err
+		return s, err
 	}
 	if o.Task == "values" {
 		m.Classes = nil
@@ -140,27 +141,37 @@ func (o Options) loadSynth() (train, test *Set, err error) {
 	}
 	// A fifth is left for the weights, and for others.
 	if need, free := m.bytes(rows+k.tests()), 0.8*available(); need > free {
-		return nil, nil, fmt.Errorf("data: %s takes %.1f GB of memory, and %.1f GB can be had: make a fraction of it, or train on its first rows with --limit",
+		return s, fmt.Errorf("data: %s takes %.1f GB of memory, and %.1f GB can be had: make a fraction of it, or train on its first rows with --limit",
 			o.Path, need/1e9, free/1e9)
 	}
-	m.Rows = rows
-	if train, err = k.make(m, false, o.Seed); err != nil {
-		return nil, nil, err
+	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
+	if err != nil {
+		return s, err
+	}
+	m.Rows = rows - apart
+	if s.Train, err = k.make(m, forRows, o.Seed); err != nil {
+		return s, err
+	}
+	if apart > 0 {
+		m.Rows = apart
+		s.Validation, err = k.make(m, forValidation, o.Seed)
+		s.noteApart(rows)
+	} else if o.Validation != "" {
+		s.Validation, err = LoadLike(o.Validation, o.Format, o.Target, s.Train.Meta)
+	}
+	if err != nil {
+		return s, err
 	}
 	switch {
 	case o.Test != "":
-		test, err = LoadLike(o.Test, o.Format, o.Target, train.Meta)
+		s.Test, err = LoadLike(o.Test, o.Format, o.Target, s.Train.Meta)
 	case k.tests() == 0:
-		test, err = train.again()
+		s.Test, err = s.Train.again()
 	default:
 		m.Rows = k.tests()
-		test, err = k.make(m, true, o.Seed)
+		s.Test, err = k.make(m, forTest, o.Seed)
 	}
-	if err != nil {
-		train.Close()
-		return nil, nil, err
-	}
-	return train, test, nil
+	return s, err
 }
 
 // suits refuses what synthetic data are not.
@@ -230,5 +241,5 @@ func makeTest(path string, like *Meta) (*Set, error) {
 	if k.tests() > 0 {
 		m.Rows = k.tests()
 	}
-	return k.make(m, k.tests() > 0, seed)
+	return k.make(m, forTest, seed)
 }

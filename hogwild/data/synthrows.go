@@ -21,7 +21,7 @@ func (k sparseMaker) meta() Meta {
 
 func (k sparseMaker) tests() int { return k.test }
 
-func (k sparseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
+func (k sparseMaker) make(m Meta, use, seed uint64) (*Set, error) {
 	s, err := create(m, m.Rows*k.nonzeros)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (k sparseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 	}
 	parallel(m.Rows, func(from, to int) {
 		for i := from; i < to; i++ {
-			d := drawsOf(seed, drawnFor(test), i)
+			d := drawsOf(seed, use, i)
 			at, end := i*k.nonzeros, (i+1)*k.nonzeros
 			k.columnsOf(s.Idx[at:end], law, &d)
 			margin := weigh(s.Val[at:end], s.Idx[at:end], rarity, truth, &d)
@@ -42,13 +42,6 @@ func (k sparseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 		}
 	})
 	return sealed(s)
-}
-
-func drawnFor(test bool) uint64 {
-	if test {
-		return forTest
-	}
-	return forRows
 }
 
 // planted is the true weights of n features.
@@ -132,7 +125,7 @@ func (k denseMaker) meta() Meta {
 
 func (k denseMaker) tests() int { return sixth(k.rows) }
 
-func (k denseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
+func (k denseMaker) make(m Meta, use, seed uint64) (*Set, error) {
 	s, err := create(m, 0)
 	if err != nil {
 		return nil, err
@@ -140,7 +133,7 @@ func (k denseMaker) make(m Meta, test bool, seed uint64) (*Set, error) {
 	truth, root := planted(seed, k.columns), float32(math.Sqrt(float64(k.columns)))
 	parallel(m.Rows, func(from, to int) {
 		for i := from; i < to; i++ {
-			d, margin := drawsOf(seed, drawnFor(test), i), float32(0)
+			d, margin := drawsOf(seed, use, i), float32(0)
 			row := s.X[i*k.columns : (i+1)*k.columns]
 			for j := range row {
 				row[j] = d.normal()

@@ -39,6 +39,7 @@ type task struct {
 	job         tuning.Job
 	options     Options
 	train, test *data.Set
+	validation  *data.Set     // nil without one
 	lent        bool          // the sets are the caller's
 	owner       device.Owner  // of the device memory
 	first       model.Model   // makes the first weights
@@ -88,9 +89,9 @@ type saver struct {
 
 // yardsticks are losses of the constant predictor, computed when they are first needed.
 type yardsticks struct {
-	known       bool     // test and accuracy are computed
-	test, train float64  // 0: there is none, or it is not known yet
-	accuracy    *float64 // on test rows
+	known         bool     // judged and accuracy are computed
+	judged, train float64  // 0: there is none, or it is not known yet
+	accuracy      *float64 // on the rows that epochs are judged by
 }
 
 // reporter is what people are told: the display, and the files that grow during a run.

@@ -77,7 +77,7 @@ func (d *display) epoch(e rundir.EpochResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.quiet {
-		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), scores(e)))
+		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), e.Judged().Text("  ")))
 	}
 }
 
@@ -212,24 +212,9 @@ func resultLine(s rundir.Status) string {
 		parts = append(parts, "train loss "+human.Loss(*s.TrainLoss))
 	}
 	if s.Last != nil {
-		parts = append(parts, scores(*s.Last))
+		parts = append(parts, s.Last.Judged().Text("  "))
 	}
 	return strings.Join(parts, "  ")
-}
-
-// scores is how well the test set is predicted.
-func scores(e rundir.EpochResult) string {
-	text := "test loss " + human.Loss(e.TestLoss)
-	if e.TestAccuracy != nil {
-		text += "  accuracy " + human.Accuracy(*e.TestAccuracy)
-	}
-	if e.TestRMSE != nil {
-		text += "  RMSE " + human.Loss(*e.TestRMSE)
-	}
-	if e.TestR2 != nil {
-		text += fmt.Sprintf("  R2 %.4f", *e.TestR2)
-	}
-	return text
 }
 
 // speed is a worker's rate in examples per second, smoothed exponentially: workers wait

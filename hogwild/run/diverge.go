@@ -11,8 +11,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// A run has diverged when a number is not finite, and also when its losses on training and test
-// rows are both more than ten times that of the constant predictor. Two runs have not, however
+// A run has diverged when a number is not finite, and also when its losses on training rows and
+// on those that epochs are judged by are both more than ten times that of the constant predictor. Two runs have not, however
 // large their losses: one that has not come far from its first weights, as when the targets are far
 // from 0 and there is no bias, and a classifier whose outputs are large but mostly right.
 const (
@@ -22,27 +22,28 @@ const (
 
 // overflown is the error of an epoch whose losses are far above those of the constant predictor.
 func (r *coordinator) overflown(e *rundir.EpochResult) error {
-	y := &r.saver.yardsticks
+	y, on := &r.saver.yardsticks, e.Judged()
 	if !y.known {
 		y.known = true
-		if c := r.constant(r.test); c != nil {
-			y.test, y.accuracy = c.loss, c.accuracy
+		_, set := r.judges()
+		if c := r.constant(set); c != nil {
+			y.judged, y.accuracy = c.Loss, c.Accuracy
 		}
 	}
-	if !(y.test > 0 && e.TestLoss > farAbove*y.test) || useful(e.TestAccuracy, y.accuracy) {
+	if !(y.judged > 0 && on.Loss > farAbove*y.judged) || useful(on.Accuracy, y.accuracy) {
 		return nil
 	}
 	if y.train == 0 {
-		y.train = r.constant(r.train).loss
+		y.train = r.constant(r.train).Loss
 	}
 	if !(e.TrainLoss > farAbove*y.train) {
-		return nil // the test rows are of another kind
+		return nil // those rows are of another kind
 	}
-	if begin, err := r.scoreFirst(); err != nil || e.TestLoss <= farAbove*begin {
+	if begin, err := r.scoreFirst(); err != nil || on.Loss <= farAbove*begin {
 		return err
 	}
-	return fmt.Errorf("%w: test loss %s after epoch %d, where predicting the same for every row has %s; learning rate %g; try a lower --lr, or --scale standard (%s)",
-		config.ErrDiverged, human.Loss(e.TestLoss), e.Epoch, human.Loss(y.test), r.job.Tuning.LR, r.lastGood())
+	return fmt.Errorf("%w: %s loss %s after epoch %d, where predicting the same for every row has %s; learning rate %g; try a lower --lr, or --scale standard (%s)",
+		config.ErrDiverged, on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(y.judged), r.job.Tuning.LR, r.lastGood())
 }
 
 // useful tells whether a classifier makes clearly fewer mistakes than the constant predictor.
@@ -50,7 +51,7 @@ func useful(accuracy, constant *float64) bool {
 	return accuracy != nil && constant != nil && 1-*accuracy < mistakes*(1-*constant)
 }
 
-// scoreFirst is the test loss of a new run's first weights.
+// scoreFirst is the loss, on the rows that epochs are judged by, of a new run's first weights.
 func (r *coordinator) scoreFirst() (float64, error) {
 	plain, err := model.New(r.job.ModelOptions(), r.train.Meta)
 	if err != nil {
@@ -58,7 +59,8 @@ func (r *coordinator) scoreFirst() (float64, error) {
 	}
 	w := make([]float32, model.Size(r.params))
 	plain.Init(w, r.job.Seed)
-	s, err := r.scoreOn(w, r.test)
+	_, set := r.judges()
+	s, err := r.scoreOn(w, set)
 	if err != nil || s.N == 0 || math.IsNaN(s.Loss) {
 		return 0, err
 	}

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 )
@@ -51,7 +53,7 @@ func (r *coordinator) endEpoch() {
 	every, _, _ := r.job.SavePeriod()
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
 	r.saver.due = false
-	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 {
+	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 {
 		r.awaitEvaluation() // whether to go on depends on it
 	} else if r.apart(r.epochs.position.Seconds - before) {
 		<-scored
@@ -123,7 +125,10 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 		}
 		weights := rundir.WeightHistograms(r.params, r.saver.copy.Plain(r.trained))
 		r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, e)
-		if save || r.reached(e) != "" {
+		if best := rundir.Best(r.saver.copy.Pos.History); best != nil && best.Epoch == e.Epoch {
+			r.saver.copy.Best = slices.Clone(r.saver.copy.Plain(r.trained))
+		}
+		if save || r.stops(r.saver.copy.Pos.History) != "" {
 			err = r.saver.copy.Save(r.dir, r.params, r.trained)
 		}
 		r.saver.evaluated <- evaluation{e, weights, err}
@@ -131,8 +136,8 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 	return scored
 }
 
-// score evaluates the copy on the test set. A copy that diverged is not good, and not to be
-// saved.
+// score evaluates the copy on the validation set, or without one on the test set. A copy that
+// diverged is not good, and not to be saved.
 func (r *coordinator) score(e *rundir.EpochResult) error {
 	w := r.saver.copy.Plain(r.trained)
 	if i := notFiniteAt(w); i >= 0 {
@@ -142,13 +147,21 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	if r.job.Sample > 0 {
 		return nil // a short run is not tested
 	}
-	sum, err := r.scoreOn(w, r.test)
+	name, set := r.judges()
+	sum, err := r.scoreOn(w, set)
 	if err != nil {
 		return err
 	}
-	s := scoreOf(sum, len(r.test.Classes) > 0)
-	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.loss, s.accuracy, s.rmse, s.r2
+	e.Judge(scoresOf(name, sum, len(set.Classes) > 0))
 	return r.overflown(e)
+}
+
+// judges is the set by which epochs are judged, and its name.
+func (r *task) judges() (string, *data.Set) {
+	if r.validation != nil {
+		return "validation", r.validation
+	}
+	return "test", r.test
 }
 
 // awaitEvaluation waits for the evaluation that runs, if there is one.
@@ -177,20 +190,39 @@ func (r *coordinator) record(e evaluation) {
 	if err := errors.Join(r.report.metrics.Epoch(e.result), r.report.board.Epoch(e.result, r.instruments(), e.weights)); err != nil {
 		r.epochs.ended = err
 	}
-	if why := r.reached(e.result); why != "" {
+	if why := r.stops(r.epochs.position.History); why != "" {
 		r.epochs.stopped, r.epochs.ended = why, errDone
 	}
 }
 
-// reached names the target that an epoch has reached.
-func (r *task) reached(e rundir.EpochResult) string {
-	if t := r.job.TargetLoss; t > 0 && e.TestLoss <= t {
+// stops says why a run ends after the epochs so far: a target that the last one has reached, or
+// patience that is over. "": it does not.
+func (r *task) stops(history []rundir.EpochResult) string {
+	s := history[len(history)-1].Judged()
+	if t := r.job.TargetLoss; t > 0 && s.Loss <= t {
 		return fmt.Sprintf("target loss %g", t)
 	}
-	if t := r.job.TargetAccuracy; t > 0 && e.TestAccuracy != nil && *e.TestAccuracy >= t {
+	if t := r.job.TargetAccuracy; t > 0 && s.Accuracy != nil && *s.Accuracy >= t {
 		return fmt.Sprintf("target accuracy %g", t)
 	}
-	return ""
+	why, _ := impatient(history, r.job.Patience)
+	return why
+}
+
+// impatient says, once patience is over, since when the validation loss has not improved, and
+// how many epochs that are. All that it needs is the history, which a snapshot has.
+func impatient(history []rundir.EpochResult, patience int) (why string, epochs int) {
+	if patience == 0 || len(history) == 0 {
+		return "", 0
+	}
+	since := 0
+	if best := rundir.Best(history); best != nil {
+		since = best.Epoch
+	}
+	if epochs = history[len(history)-1].Epoch - since; epochs < patience {
+		return "", epochs
+	}
+	return fmt.Sprintf("patience %d: no better validation loss since epoch %d", patience, since), epochs
 }
 
 // within sets the position to where the open epoch is.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -35,9 +34,10 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		return r, config.Usage("%w", err)
 	}
 	defer set.Close()
-	score := scoreOf(cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
+	score := evaluated(s, set)
 	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
-	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.loss, score.accuracy, score.rmse, score.r2
+	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.Loss, score.Accuracy, score.RMSE, score.R2
+	r.Detail = detail([]model.Model{s.model}, s.w, set)
 	return r, nil
 }
 
@@ -46,12 +46,14 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	if s.config.Data == "" {
 		return nil, fmt.Errorf("%s does not say which data it was tested on; name them with --data", path)
 	}
-	train, test, err := readData(&s.config)
+	sets, err := readData(&s.config)
 	if err != nil {
 		return nil, err
 	}
-	defer train.Close()
-	if train.Checksum != s.meta.Checksum {
+	test := sets.Test
+	sets.Test = nil
+	defer sets.Close()
+	if sets.Train.Checksum != s.meta.Checksum {
 		_ = test.Close()
 		return nil, fmt.Errorf("%s has changed since the run that left %s: its test rows are others now; name data with --data", s.config.Data, path)
 	}

@@ -5,35 +5,32 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 
+	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
-// score is what is told of an evaluation: accuracy for classes, RMSE and R2 for values,
-// nothing but the loss where nothing is predicted, as by a graph cut.
-type score struct {
-	loss               float64
-	accuracy, rmse, r2 *float64
-}
-
-func scoreOf(s model.Score, classes bool) score {
+// scoresOf is what the sums of an evaluation on the set of a name come to.
+func scoresOf(name string, s model.Score, classes bool) rundir.Scores {
 	n := float64(s.N)
-	r := score{loss: s.Loss / n}
+	r := rundir.Scores{Set: name, Loss: s.Loss / n}
 	if classes {
 		a := float64(s.Correct) / n
-		r.accuracy = &a
+		r.Accuracy = &a
 		return r
 	}
 	if s.SqErr == 0 && s.Y2 == 0 {
 		return r
 	}
 	rmse := math.Sqrt(s.SqErr / n)
-	r.rmse = &rmse
+	r.RMSE = &rmse
 	if variance := s.Y2 - s.Y*s.Y/n; variance > 1e-12*s.Y2 { // of targets that are all the same there is no R2
 		r2 := 1 - s.SqErr/variance
-		r.r2 = &r2
+		r.R2 = &r2
 	}
 	return r
 }
@@ -41,12 +38,12 @@ func scoreOf(s model.Score, classes bool) score {
 // constant is the score on set of the constant predictor: the best outputs for the training
 // labels that ignore the inputs. Nil for a model that predicts nothing. Its loss is 0 when all
 // values are the same.
-func (r *task) constant(set *data.Set) *score {
+func (r *task) constant(set *data.Set) *rundir.Scores {
 	z := r.spec.Constant(r.train.Y)
 	if z == nil {
 		return nil
 	}
-	s := scoreOf(r.spec.ScoreConstant(z, set.Y), len(set.Classes) > 0)
+	s := scoresOf("", r.spec.ScoreConstant(z, set.Y), len(set.Classes) > 0)
 	return &s
 }
 
@@ -60,7 +57,8 @@ type EvalResult struct {
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	RMSE     *float64 `json:"rmse,omitempty"`
 	R2       *float64 `json:"r2,omitempty"`
-	Notes    []string `json:"notes,omitempty"` // what was done to the data
+	*rundir.Detail
+	Notes []string `json:"notes,omitempty"` // what was done to the data
 
 	own bool // on the run's test rows
 }
@@ -88,8 +86,50 @@ func orNull(x *float64) any {
 	return *x
 }
 
+// evaluated is how well saved weights predict a set.
+func evaluated(s *Saved, set *data.Set) rundir.Scores {
+	return scoresOf("test", cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
+}
+
+// testEnd evaluates the weights of a run that has come to its end in detail: with a validation
+// set those of the best epoch, for which test rows are used here and nowhere else. It computes
+// on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
+func (r *coordinator) testEnd(res *rundir.Result) error {
+	if r.epochs.ended != nil || r.job.Sample > 0 {
+		return nil
+	}
+	models := make([]model.Model, runtime.NumCPU())
+	for i := range models {
+		var err error
+		if models[i], err = model.New(r.job.ModelOptions(), r.train.Meta); err != nil {
+			return err
+		}
+	}
+	w := r.saver.copy.Plain(r.trained)
+	if r.saver.copy.Best != nil {
+		w = r.saver.copy.Best
+		s := scoresOf("test", cpu.Evaluate(models, w, r.test), len(r.test.Classes) > 0)
+		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
+	}
+	res.Detail = detail(models, w, r.test)
+	return nil
+}
+
+// detail is what is known of the predictions for a set beside loss and accuracy; nil for a model
+// that makes none.
+func detail(models []model.Model, w []float32, set *data.Set) *rundir.Detail {
+	predicted := cpu.Predict(models, w, set)
+	if predicted == nil {
+		return nil
+	}
+	return rundir.DetailOf(set.Classes, set.Y, predicted)
+}
+
 // WriteJSON writes the result as one JSON object.
 func (r EvalResult) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
+
+// evalClasses is the most classes of which eval prints a table.
+const evalClasses = 20
 
 // WriteText writes the result for people.
 func (r EvalResult) WriteText(w io.Writer) error {
@@ -110,6 +150,6 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
 	}
-	_, err := fmt.Fprintln(w, text)
+	_, err := fmt.Fprint(w, text, "\n", r.Detail.Text(evalClasses))
 	return err
 }

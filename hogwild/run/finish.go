@@ -32,6 +32,7 @@ func (r *coordinator) finish() (rundir.Result, error) {
 	}
 	r.report.display.close()
 	result := r.result()
+	r.epochs.failed(r.testEnd(&result))
 	r.epochs.failed(r.saveResult(result))
 	return result, r.epochs.ended
 }

@@ -96,10 +96,11 @@ func (r *task) own() error {
 func (r *task) load() error {
 	c := &r.job
 	if r.train == nil {
-		var err error
-		if r.train, r.test, err = readData(&c.Config); err != nil {
+		s, err := readData(&c.Config)
+		if err != nil {
 			return err
 		}
+		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
 	}
 	if r.train.Rows < c.Workers {
 		return config.Usage("workers %d: %s has %d training rows, fewer than workers", c.Workers, c.Data, r.train.Rows)
@@ -132,18 +133,18 @@ func (r *task) load() error {
 	return nil
 }
 
-// readData reads the training and the test set.
-func readData(c *config.Config) (train, test *data.Set, err error) {
+// readData reads the training, validation and test sets.
+func readData(c *config.Config) (data.Sets, error) {
 	task, err := model.Task(c.Model, c.Loss)
 	if err != nil {
-		return nil, nil, config.Usage("%w", err)
+		return data.Sets{}, config.Usage("%w", err)
 	}
-	train, test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
+	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
 		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
 	if err != nil {
-		return nil, nil, config.Usage("%w", err)
+		return data.Sets{}, config.Usage("%w", err)
 	}
-	return train, test, nil
+	return sets, nil
 }
 
 // begin writes the first weights: the model's own, or those of the run to resume.
@@ -170,7 +171,10 @@ func (r *coordinator) begin() error {
 	if int(s.Pos.Epoch) > r.job.Epochs {
 		return config.Usage("resume %s: its %d epochs are done; give --epochs more than that to go on", r.job.Resume, s.Pos.Epoch-1)
 	}
-	r.epochs.position = s.Pos
+	r.epochs.position, r.saver.copy.Best = s.Pos, s.Best
+	if why, epochs := impatient(s.Pos.History, r.job.Patience); why != "" {
+		return config.Usage("resume %s: %s; give --patience %d or more to go on, or 0 for no limit", r.job.Resume, why, epochs+1)
+	}
 	if n := len(r.epochs.position.History); n > 0 {
 		r.epochs.last = &r.epochs.position.History[n-1]
 	}
@@ -255,7 +259,7 @@ func (r *coordinator) close() {
 	if r.mem != nil {
 		_ = r.mem.Seg.Close()
 	}
-	for _, s := range []*data.Set{r.train, r.test} {
+	for _, s := range []*data.Set{r.train, r.validation, r.test} {
 		if s != nil && !r.lent {
 			_ = s.Close()
 		}

@@ -40,6 +40,8 @@ func comesBack[T any](t *testing.T, numbers func(*T) []*float64, optional func(*
 	moment := rapid.Map(rapid.Int64Range(0, 1<<33), func(s int64) time.Time { return time.Unix(s, 0).UTC() })
 	gen := rapid.MakeCustom[T](rapid.MakeConfig{Types: map[reflect.Type]*rapid.Generator[any]{
 		reflect.TypeFor[time.Time](): moment.AsAny(),
+		reflect.TypeFor[*rundir.Detail](): rapid.SampledFrom([]*rundir.Detail{nil, {Residuals: &rundir.Residuals{Mean: 1.5}},
+			{Classes: []rundir.ClassFigures{{Class: "a", Rows: 2, F1: .5}}, Confusion: [][]int{{1}}}}).AsAny(),
 	}})
 	rapid.Check(t, func(t *rapid.T) {
 		v := gen.Draw(t, "v")
@@ -63,11 +65,19 @@ func comesBack[T any](t *testing.T, numbers func(*T) []*float64, optional func(*
 	})
 }
 
+func validationOf(v *rundir.Validation) []**float64 {
+	return []**float64{&v.ValidationLoss, &v.ValidationAccuracy, &v.ValidationRMSE, &v.ValidationR2}
+}
+
 func TestResultsComeBack(t *testing.T) {
 	comesBack(t, func(r *rundir.Result) []*float64 { return []*float64{&r.ExamplesPerSecond, &r.TrainLoss, &r.TestLoss} },
-		func(r *rundir.Result) []**float64 { return []**float64{&r.TestAccuracy, &r.TestRMSE, &r.TestR2} })
+		func(r *rundir.Result) []**float64 {
+			return append(validationOf(&r.Validation), &r.TestAccuracy, &r.TestRMSE, &r.TestR2)
+		})
 	comesBack(t, func(e *rundir.EpochResult) []*float64 { return []*float64{&e.TrainLoss, &e.TestLoss} },
-		func(e *rundir.EpochResult) []**float64 { return []**float64{&e.TestAccuracy, &e.TestRMSE, &e.TestR2} })
+		func(e *rundir.EpochResult) []**float64 {
+			return append(validationOf(&e.Validation), &e.TestAccuracy, &e.TestRMSE, &e.TestR2)
+		})
 	none := func(*rundir.Status) []**float64 { return nil }
 	comesBack(t, func(s *rundir.Status) []*float64 {
 		all := []*float64{&s.Rate}

@@ -29,7 +29,7 @@ func (r *coordinator) result() rundir.Result {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
 	res.FlopsPerExample = model.Flops(r.first, res.ValuesPerExample)
-	r.epochs.scores(&res)
+	r.scores(&res)
 	if o, ok := r.owner.(interface {
 		GPUs() (uuids, names []string)
 	}); ok { // not in host memory
@@ -63,19 +63,25 @@ func tell(r *rundir.Result, c *tuning.Job) {
 
 // scores sets why the run ended early and how well it predicts; of one that diverged, the
 // losses are not numbers.
-func (r *epochs) scores(res *rundir.Result) {
-	switch {
-	case errors.Is(r.ended, config.ErrInterrupted):
+func (r *coordinator) scores(res *rundir.Result) {
+	switch ended := r.epochs.ended; {
+	case errors.Is(ended, config.ErrInterrupted):
 		res.Stopped = "interrupted"
-	case errors.Is(r.ended, config.ErrTerminated):
+	case errors.Is(ended, config.ErrTerminated):
 		res.Stopped = "terminated"
-	case errors.Is(r.ended, config.ErrDiverged):
+	case errors.Is(ended, config.ErrDiverged):
 		res.Stopped, res.TrainLoss, res.TestLoss = "diverged", math.NaN(), math.NaN()
 		return
 	}
-	if e := r.last; e != nil {
-		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
+	if r.validation != nil {
+		res.TestLoss = math.NaN() // until the run has come to its end: see testEnd
+	}
+	if e := r.epochs.last; e != nil {
+		res.TrainLoss, res.TestLoss, res.Validation = e.TrainLoss, e.TestLoss, e.Validation
 		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
+	}
+	if best := rundir.Best(r.epochs.position.History); best != nil {
+		res.BestEpoch, res.Validation = best.Epoch, best.Validation
 	}
 }
 
@@ -108,6 +114,11 @@ func (r *coordinator) notes() []string {
 	for _, note := range r.test.Notes {
 		notes = append(notes, "test set: "+note)
 	}
+	if r.validation != nil {
+		for _, note := range r.validation.Notes {
+			notes = append(notes, "validation set: "+note)
+		}
+	}
 	return slices.Concat(notes, device, faultNotes(VerifyLoops(false)))
 }
 
@@ -117,6 +128,9 @@ func (r *coordinator) header() []string {
 	what := fmt.Sprintf("%d x %d %s, %s", m.Rows, m.Features, m.Kind, m.ScaleText())
 	if n := len(m.Classes); n > 0 {
 		what += fmt.Sprintf(", %d classes", n)
+	}
+	if r.validation != nil {
+		what += fmt.Sprintf("), validation set of %d (%s", r.validation.Rows, c.Validation)
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
 		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}

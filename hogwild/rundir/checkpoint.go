@@ -7,7 +7,10 @@
 //	json.go         numbers that are not finite
 //	checkpoint.go   weights and snapshots
 //	center.go       plain weights of a model that centres
-//	report.go       Result, EpochResult, Status
+//	report.go       Result, EpochResult, Best, Status
+//	scores.go       Scores, Validation
+//	detailtext.go   figures of classes and residuals, for people
+//	detail.go       those figures
 //	machine.go      where it ran
 //	safetensors.go  the format of weights and snapshots
 //	tfrecord.go     that of events
@@ -22,6 +25,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -30,8 +34,8 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// The files of a run folder. The first three are replaced atomically: whoever reads one
-// finds the old or the new, never half of either. Beside them are TensorBoard's: see events.go.
+// The files of a run folder. The first three, and BestFile, are replaced atomically: whoever
+// reads one finds the old or the new, never half of either. Beside them are TensorBoard's: see events.go.
 const (
 	WeightsFile  = "weights.safetensors"  // the weights alone, as PyTorch names and shapes them
 	SnapshotFile = "snapshot.safetensors" // all that is needed to go on
@@ -47,6 +51,7 @@ const (
 	tensorExact  = "hogwild.exact"  // with centring: the weights as the run trains them
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk
+	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
 
 // metaForm is the metadata that says in which form tensorExact is.
@@ -71,10 +76,13 @@ type Snapshot struct {
 	Mean   []float32 // of the inputs
 	Pos    Position
 	W      []float32 // as the run trains them
+	Best   []float32 // plain, of the best epoch of Pos.History; nil: there is none yet
 	state  []float32
 	steps  []uint64
 	slots  []float32 // nil unless needed
 	chunks []uint64  // nil between epochs
+
+	bestSaved int // the epoch whose weights are in the BestFile
 }
 
 // Capture copies the weights and what belongs to them. Only while no worker is
@@ -128,6 +136,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 		{"data checksum", s.Meta.Checksum, meta.Checksum}, {"training rows", s.Meta.Rows, meta.Rows},
 		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
 		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
+		{"validation", was.Validation, c.Validation},
 		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
 	}
 	if s.Pos.Within { // the epoch must be cut into the same chunks, in the same order
@@ -167,9 +176,24 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 	return WriteTensors(filepath.Join(dir, WeightsFile), meta, weightTensors(params, s.Plain(trained)))
 }
 
-// Save writes them, and the snapshot.
+// saveBest writes the weights of the best epoch, unless that was done before.
+func (s *Snapshot) saveBest(dir string, params []model.Param) error {
+	best := Best(s.Pos.History)
+	if s.Best == nil || best.Epoch == s.bestSaved {
+		return nil
+	}
+	meta, err := s.metadata()
+	if err != nil {
+		return err
+	}
+	meta["hogwild.epoch"] = strconv.Itoa(best.Epoch)
+	s.bestSaved = best.Epoch
+	return WriteTensors(filepath.Join(dir, BestFile), meta, weightTensors(params, s.Best))
+}
+
+// Save writes them, those of the best epoch, and the snapshot.
 func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
-	if err := s.SaveWeights(dir, params, trained); err != nil {
+	if err := errors.Join(s.SaveWeights(dir, params, trained), s.saveBest(dir, params)); err != nil {
 		return err
 	}
 	meta, err := s.metadata()
@@ -186,6 +210,9 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if s.Config.Tuning.Center {
 		meta[metaForm] = formOf(s.Config.Tuning.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
+	}
+	if s.Best != nil {
+		tensors = append(tensors, FloatTensor(tensorBest, []int{len(s.Best)}, s.Best))
 	}
 	if s.Pos.Within {
 		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
@@ -303,7 +330,7 @@ func ReadSnapshot(dir string) (*saved, error) {
 // plain weights of any other.
 func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
 	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos}
-	var errs [5]error
+	var errs [6]error
 	s.W, errs[0] = f.Weights(params)
 	merged := c.Tuning.MergesCentered()
 	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
@@ -319,6 +346,9 @@ func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	if s.Pos.Within {
 		s.slots, errs[3] = f.tensors[tensorSlots].Floats()
 		s.chunks, errs[4] = uint64s(f.tensors[tensorChunks])
+	}
+	if best, ok := f.tensors[tensorBest]; ok {
+		s.Best, errs[5] = best.Floats()
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, config.Usage("resume: %s: %w", f.path, err)

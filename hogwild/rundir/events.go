@@ -83,10 +83,11 @@ func (e *EventFile) write(step int64, field uint64, content []byte) error {
 func (e *EventFile) Epoch(r EpochResult, in *control.Instruments, weights []Histogram) error {
 	var s summary
 	s.number("train/loss", r.TrainLoss)
-	s.number("test/loss", r.TestLoss)
-	s.optional("test/accuracy", r.TestAccuracy)
-	s.optional("test/rmse", r.TestRMSE)
-	s.optional("test/r2", r.TestR2)
+	on := r.Judged()
+	s.number(on.Set+"/loss", on.Loss)
+	s.optional(on.Set+"/accuracy", on.Accuracy)
+	s.optional(on.Set+"/rmse", on.RMSE)
+	s.optional(on.Set+"/r2", on.R2)
 	if in.StalenessSamples > 0 {
 		s.histogram(stalenessHistogram(in))
 	}

@@ -20,6 +20,7 @@ type (
 		TestAccuracy      jsonOptional `json:"test_accuracy,omitzero"`
 		TestRMSE          jsonOptional `json:"test_rmse,omitzero"`
 		TestR2            jsonOptional `json:"test_r2,omitzero"`
+		jsonValidation
 	}
 
 	plainEpoch EpochResult
@@ -30,6 +31,14 @@ type (
 		TestAccuracy jsonOptional `json:"test_accuracy,omitzero"`
 		TestRMSE     jsonOptional `json:"test_rmse,omitzero"`
 		TestR2       jsonOptional `json:"test_r2,omitzero"`
+		jsonValidation
+	}
+
+	jsonValidation struct {
+		ValidationLoss     jsonOptional `json:"validation_loss,omitzero"`
+		ValidationAccuracy jsonOptional `json:"validation_accuracy,omitzero"`
+		ValidationRMSE     jsonOptional `json:"validation_rmse,omitzero"`
+		ValidationR2       jsonOptional `json:"validation_r2,omitzero"`
 	}
 
 	plainStatus Status
@@ -48,12 +57,16 @@ type (
 
 func (r *Result) asJSON() *jsonResult {
 	return &jsonResult{(*plainResult)(r), jsonNumber{&r.ExamplesPerSecond}, jsonNumber{&r.TrainLoss}, jsonNumber{&r.TestLoss},
-		jsonOptional{&r.TestAccuracy}, jsonOptional{&r.TestRMSE}, jsonOptional{&r.TestR2}}
+		jsonOptional{&r.TestAccuracy}, jsonOptional{&r.TestRMSE}, jsonOptional{&r.TestR2}, r.Validation.asJSON()}
 }
 
 func (e *EpochResult) asJSON() *jsonEpoch {
 	return &jsonEpoch{(*plainEpoch)(e), jsonNumber{&e.TrainLoss}, jsonNumber{&e.TestLoss},
-		jsonOptional{&e.TestAccuracy}, jsonOptional{&e.TestRMSE}, jsonOptional{&e.TestR2}}
+		jsonOptional{&e.TestAccuracy}, jsonOptional{&e.TestRMSE}, jsonOptional{&e.TestR2}, e.Validation.asJSON()}
+}
+
+func (v *Validation) asJSON() jsonValidation {
+	return jsonValidation{jsonOptional{&v.ValidationLoss}, jsonOptional{&v.ValidationAccuracy}, jsonOptional{&v.ValidationRMSE}, jsonOptional{&v.ValidationR2}}
 }
 
 func (s *Status) asJSON() *jsonStatus {

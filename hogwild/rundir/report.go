@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -32,6 +34,9 @@ type Result struct {
 	TestAccuracy      *float64 `json:"test_accuracy,omitempty"`
 	TestRMSE          *float64 `json:"test_rmse,omitempty"`
 	TestR2            *float64 `json:"test_r2,omitempty"`
+	Validation                 // with a validation set: of the best epoch, whose weights are tested then
+	BestEpoch         int      `json:"best_epoch,omitempty"`
+	*Detail                    // of the predictions for the test set; nil for a run that was interrupted
 	Restarts          int      `json:"restarts"`
 	LostExamples      int64    `json:"lost_examples"`
 	Shares            []Share  `json:"shares,omitempty"` // of each device, when there are several
@@ -96,6 +101,21 @@ type EpochResult struct {
 	TestAccuracy *float64 `json:"test_accuracy,omitempty"`
 	TestRMSE     *float64 `json:"test_rmse,omitempty"`
 	TestR2       *float64 `json:"test_r2,omitempty"`
+	Validation            // with a validation set the test set is not evaluated: TestLoss is NaN
+}
+
+// BestFile is the file of a run folder with the plain weights of the best epoch: see Best.
+const BestFile = "best.safetensors"
+
+// Best is the first epoch with the least validation loss; nil if there is none.
+func Best(history []EpochResult) (best *EpochResult) {
+	for i := range history {
+		e := &history[i]
+		if v := e.ValidationLoss; v != nil && !math.IsNaN(*v) && (best == nil || *v < *best.ValidationLoss) {
+			best = e
+		}
+	}
+	return best
 }
 
 // WorkerStatus is one worker as the display and metrics.jsonl show it.
@@ -145,6 +165,9 @@ func (s *Status) Left() (seconds float64, ok bool) {
 // WriteJSON writes the result as one JSON object.
 func (r Result) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
 
+// fewClasses is the most classes of which the report for people has a table.
+const fewClasses = 5
+
 // WriteText writes the result for people: what was trained, how fast, how well, what
 // happened to workers on the way, and what to type next.
 func (r Result) WriteText(w io.Writer) error {
@@ -167,7 +190,19 @@ func (r Result) WriteText(w io.Writer) error {
 		row("merge", "%s", r.Merge)
 	}
 	row("train loss", "%s", human.Loss(r.TrainLoss))
-	row("test loss", "%s", human.Loss(r.TestLoss))
+	switch v := r.Validation; {
+	case v.ValidationLoss == nil:
+		row("test loss", "%s", human.Loss(r.TestLoss))
+	case r.BestEpoch == 0: // within the first epoch
+		row("validation", "%s", v.scores().Text(", "))
+	default:
+		row("best epoch", "%d, %s", r.BestEpoch, v.scores().Text(", "))
+		if math.IsNaN(r.TestLoss) {
+			row("test loss", "not evaluated: the run has not come to its end")
+		} else {
+			row("test loss", "%s, with the weights of epoch %d; test rows were used for nothing else", human.Loss(r.TestLoss), r.BestEpoch)
+		}
+	}
 	if r.TestAccuracy != nil {
 		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
 	}
@@ -176,6 +211,11 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	if r.TestR2 != nil {
 		row("R2", "%.4f", *r.TestR2)
+	}
+	detail := r.Detail.Text(fewClasses)
+	table := r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
+	if !table {
+		b.WriteString(detail)
 	}
 	if r.Instruments != nil && r.StalenessSamples > 0 {
 		row("staleness", "%s", r.stalenessText())
@@ -200,6 +240,9 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	if r.Run != "" {
 		row("saved in", "%s", r.Run)
+		if table {
+			b.WriteString("\n" + detail)
+		}
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.next(), "\n"))
 	}
 	_, err := w.Write(b.Bytes())
@@ -217,7 +260,11 @@ func (r Result) stalenessText() string {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	next := []string{"hogwild eval " + human.ShellWord(r.Run)} // on the same test rows
+	weights := r.Run
+	if r.BestEpoch > 0 {
+		weights = filepath.Join(r.Run, BestFile)
+	}
+	next := []string{"hogwild eval " + human.ShellWord(weights)} // on the same test rows
 	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
 		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}

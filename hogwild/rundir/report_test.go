@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hogwild/hogwild/control"
 	"hogwild/internal/check"
@@ -31,9 +32,16 @@ func results() map[string]Result {
 		StalenessHistogram: [][2]uint64{{6, 1500}, {7, 2000}, {13, 499}, {41, 1}}, LostUpdates: 0.00123, Conflicts: 0.25, BarrierWait: 0.5}
 	hurt.PerWorker = []WorkerStatus{{Rank: 0, PID: 120, State: "training", Examples: 300000, Rate: 5e4,
 		Instruments: &control.Instruments{StalenessSamples: 4000, StalenessMean: 6.8123}}}
+	validated := classes
+	loss, best := 0.38771, 0.91511
+	validated.BestEpoch, validated.Validation = 7, Validation{ValidationLoss: &loss, ValidationAccuracy: &best}
+	validated.Stopped = "patience 3: no better validation loss since epoch 7"
+	validated.Detail = DetailOf([]string{"left", "right"}, []float32{0, 0, 0, 1, 1, 1, 1}, []float32{0, 0, 1, 1, 1, 1, 0})
+	untested := validated
+	untested.TestLoss, untested.TestAccuracy, untested.Detail, untested.Stopped = nan, nil, nil, "interrupted"
 	lost := classes
 	lost.TrainLoss, lost.TestLoss, lost.TestAccuracy, lost.ExamplesPerSecond, lost.Run = nan, math.Inf(1), &nan, nan, ""
-	return map[string]Result{"classes": classes, "values": values, "hurt": hurt, "lost": lost}
+	return map[string]Result{"classes": classes, "values": values, "hurt": hurt, "validated": validated, "untested": untested, "lost": lost}
 }
 
 func TestReportText(t *testing.T) {
@@ -61,7 +69,7 @@ func TestReportJSON(t *testing.T) {
 			t.Fatalf("%s: %v", b.Bytes(), err)
 		}
 		r.Events = nil
-		if d := cmp.Diff(r, back); d != "" {
+		if d := cmp.Diff(r, back, cmpopts.EquateNaNs()); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

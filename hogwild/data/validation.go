@@ -1,0 +1,123 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Sets are the data of a run. They share no row, but for a graph, which is its own test set.
+type Sets struct {
+	Train, Test *Set
+	Validation  *Set // nil: none was asked for
+}
+
+// Close closes all of them.
+func (s *Sets) Close() {
+	for _, set := range []*Set{s.Train, s.Validation, s.Test} {
+		if set != nil {
+			set.Close()
+		}
+	}
+}
+
+// closeOn closes the sets if the function that makes them fails.
+func (s *Sets) closeOn(err *error) {
+	if *err != nil {
+		s.Close()
+		*s = Sets{}
+	}
+}
+
+// noteApart notes that some of all training rows were held out for validation.
+func (s *Sets) noteApart(all int) {
+	if s.Validation != nil {
+		s.Train.notef("held out %s of %s training rows for validation", count(s.Validation.Rows), count(all))
+	}
+}
+
+// disjoint refuses a validation file whose rows are trained or tested on.
+func (s *Sets) disjoint(o Options) error {
+	if _, share, _ := ValidationShare(o.Validation); share || s.Validation == nil {
+		return nil
+	}
+	for _, other := range []struct {
+		what string
+		set  *Set
+	}{{"training", s.Train}, {"test", s.Test}} {
+		if s.Validation.Checksum == other.set.Checksum {
+			return fmt.Errorf("data: validation %s: these are the %s rows: name another file, or give a share of the training rows, such as 0.1", o.Validation, other.what)
+		}
+	}
+	return nil
+}
+
+// ValidationShare reads a share of the training rows, above 0 and below 1. Another text, is
+// false, is a path.
+func ValidationShare(text string) (share float64, is bool, err error) {
+	share, parse := strconv.ParseFloat(text, 64)
+	if parse != nil {
+		return 0, false, nil
+	}
+	if !(share > 0 && share < 1) {
+		return 0, true, fmt.Errorf("data: validation %s: want a share of the training rows above 0 and below 1, such as 0.1, or a file", text)
+	}
+	return share, true, nil
+}
+
+// apart is how many of n training rows are held out for validation, 0 for none.
+func (o Options) apart(n int, graph bool) (int, error) {
+	if o.Validation == "" {
+		return 0, nil
+	}
+	share, is, err := ValidationShare(o.Validation)
+	switch {
+	case err != nil:
+		return 0, err
+	case graph:
+		return 0, fmt.Errorf("data: validation %s: %s is a graph, and all of its edges are cut; leave validation out", o.Validation, o.Path)
+	case !is:
+		return 0, nil
+	}
+	k := max(1, int(math.Round(share*float64(n))))
+	if k >= n {
+		return 0, fmt.Errorf("data: validation %s: of %s training rows none would be left to train on; give a smaller share, or a file", o.Validation, count(n))
+	}
+	return k, nil
+}
+
+// setApart splits the training rows: k of them, drawn by the seed, are for validation. Both
+// parts stay in the order of the file. Of each class the same share is held out, give or
+// take a row: sorted by class, the rows that are taken are evenly spaced.
+func (t *table) setApart(rows []int32, y []float32, k int, seed uint64) (train, validation []int32) {
+	order := shuffled(rows, seed, drawValidation)
+	if t.Classes != nil {
+		slices.SortStableFunc(order, func(a, b int32) int { return int(y[a]) - int(y[b]) })
+	}
+	held := make([]bool, t.Rows)
+	for i, row := range order {
+		held[row] = (i+1)*k/len(order) > i*k/len(order)
+	}
+	for _, row := range rows {
+		if held[row] {
+			validation = append(validation, row)
+		} else {
+			train = append(train, row)
+		}
+	}
+	return train, validation
+}
+
+// loadValidation reads the validation file, as the training rows were read.
+func loadValidation(o Options, like *Meta) (*Set, error) {
+	path, err := evaluationPath(o.Validation)
+	if err != nil {
+		return nil, err
+	}
+	src, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return loadLike(src, o, like)
+}

@@ -1,0 +1,199 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+)
+
+// overfitted is a run on 40 rows of 60 features, of which one says something: its validation loss
+// falls for some epochs, and rises when the noise is learned.
+func overfitted(t *testing.T) config.Config {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	var text strings.Builder
+	for range 80 {
+		x, cells := 0.0, make([]string, 61)
+		for j := range 60 {
+			v := r.NormFloat64()
+			if j == 0 {
+				x = v
+			}
+			cells[j+1] = fmt.Sprintf("%.4f", v)
+		}
+		cells[0] = fmt.Sprintf("%.4f", x+r.NormFloat64())
+		text.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	c := quick(t)
+	c.Data, c.Target, c.Model, c.Batch, c.LR, c.Epochs = filepath.Join(t.TempDir(), "noise.csv"), "1", "linear", 4, 0.002, 60
+	c.Validation = "0.4"
+	if err := os.WriteFile(c.Data, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// stopAt is where patience ends a run whose history is known, and its best epoch then: by
+// counting epochs one after the other.
+func stopAt(history []rundir.EpochResult, patience int) (stop, best int) {
+	least, waited := math.Inf(1), 0
+	for i, e := range history {
+		waited++
+		if *e.ValidationLoss < least {
+			least, best, waited = *e.ValidationLoss, e.Epoch, 0
+		}
+		if stop = i + 1; waited == patience {
+			break
+		}
+	}
+	return stop, best
+}
+
+// TestPatience: a run stops where the history of one without patience says, and leaves the
+// weights of the best epoch, which eval finds as good as the run has said.
+func TestPatience(t *testing.T) {
+	for _, mode := range []string{"async", "sync", "locked", "delayed:2"} {
+		t.Run(mode, func(t *testing.T) {
+			c := overfitted(t)
+			if c.Mode = config.MustMode(mode); mode == "sync" {
+				c.Workers = 3
+			}
+			whole := train(t, withRun(c, t.TempDir()))
+			stop, best := stopAt(whole.History, 5)
+			if last := len(whole.History); best < 3 || best > last/2 || *whole.History[last-1].ValidationLoss < 1.02**whole.History[best-1].ValidationLoss {
+				t.Fatalf("epoch %d of %d is the best: this run does not overfit", best, last)
+			}
+			c.Patience = 5
+			r := train(t, c)
+			if r.Epochs != stop || r.BestEpoch != best || whole.BestEpoch != best || r.Stopped != fmt.Sprintf("patience 5: no better validation loss since epoch %d", best) {
+				t.Errorf("%d epochs, the best %d, stopped by %q; want %d, %d of %d", r.Epochs, r.BestEpoch, r.Stopped, stop, best, whole.BestEpoch)
+			}
+			bestIsTested(t, c, r)
+			sameBest(t, c.Run, whole.Run)
+		})
+	}
+}
+
+// TestPatienceOfWorkers: so do workers whose steps no two runs repeat.
+func TestPatienceOfWorkers(t *testing.T) {
+	for _, mode := range []string{"async", "atomic", "ordered"} {
+		c := overfitted(t)
+		c.Mode, c.Workers, c.Patience, c.Epochs = config.MustMode(mode), 2, 4, 400
+		r := train(t, c)
+		if stop, best := stopAt(r.History, 4); r.Epochs != stop || r.BestEpoch != best || r.Epochs != best+4 {
+			t.Errorf("%s: %d epochs, the best %d; want %d, %d", mode, r.Epochs, r.BestEpoch, stop, best)
+		}
+		bestIsTested(t, c, r)
+	}
+}
+
+// bestIsTested fails the test unless the best weights are evaluated to what the run reports: on the test
+// set and on none before, which the epochs say nothing of.
+func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
+	t.Helper()
+	sets, err := readData(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sets.Close()
+	s, err := open(filepath.Join(c.Run, rundir.BestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := evaluated(s, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
+		t.Errorf("the best weights have the validation loss %v, the run says %v", v.Loss, *r.ValidationLoss)
+	}
+	if v := evaluated(s, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
+		t.Errorf("the best weights have the test loss %v, the run says %v, and %+v", v.Loss, r.TestLoss, r.Residuals)
+	}
+	for _, e := range r.History {
+		if !math.IsNaN(e.TestLoss) || e.TestRMSE != nil || e.TestR2 != nil {
+			t.Errorf("the test set was evaluated after epoch %d", e.Epoch)
+		}
+	}
+}
+
+// sameBest fails the test unless two runs have left the same best weights.
+func sameBest(t *testing.T, a, b string) {
+	t.Helper()
+	var of [2][]float32
+	for i, dir := range []string{a, b} {
+		s, err := open(filepath.Join(dir, rundir.BestFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[i] = s.w
+	}
+	for i, v := range of[0] {
+		if v != of[1][i] {
+			t.Fatalf("best weight %d is %v in %s, %v in %s", i, v, a, of[1][i], b)
+		}
+	}
+}
+
+// TestResumeKeepsPatience: a run that is cut and resumed stops where one left alone does, with the
+// same best weights, wherever its best epoch lies; one that has stopped is not resumed until it
+// is to be more patient.
+func TestResumeKeepsPatience(t *testing.T) {
+	c := overfitted(t)
+	c.Patience = 6
+	whole := train(t, withRun(c, t.TempDir()))
+	for _, cut := range []int{whole.BestEpoch - 1, whole.BestEpoch, whole.BestEpoch + 3} {
+		part := withRun(c, t.TempDir())
+		part.Epochs, part.SaveEvery = cut, "0"
+		first := train(t, part)
+		if first.Stopped != "" || first.Epochs != cut {
+			t.Fatalf("%d epochs, stopped by %q", first.Epochs, first.Stopped)
+		}
+		part.Resume, part.Run, part.Epochs = part.Run, t.TempDir(), c.Epochs
+		r := train(t, part)
+		if r.Epochs != whole.Epochs || r.BestEpoch != whole.BestEpoch || r.TestLoss != whole.TestLoss || r.Stopped != whole.Stopped {
+			t.Errorf("cut after epoch %d: %d epochs, the best %d, stopped by %q; want %d, %d", cut, r.Epochs, r.BestEpoch, r.Stopped, whole.Epochs, whole.BestEpoch)
+		}
+		sameBest(t, part.Run, whole.Run)
+	}
+	again := resumed(withRun(c, whole.Run))
+	refused(t, again, whole.Run, fmt.Sprintf("no better validation loss since epoch %d; give --patience 7 or more", whole.BestEpoch))
+	other := again
+	other.Validation = "0.3"
+	refused(t, other, whole.Run, "rows")
+	longer := withRun(c, t.TempDir())
+	longer.Patience = 12
+	want := train(t, longer)
+	again.Patience = 12
+	got := train(t, again)
+	if got.Epochs != want.Epochs || got.Stopped != want.Stopped || got.BestEpoch != want.BestEpoch {
+		t.Errorf("resumed with more patience: %d epochs, %q; want %d, %q", got.Epochs, got.Stopped, want.Epochs, want.Stopped)
+	}
+	sameEnd(t, want.Run, got.Run)
+}
+
+// TestTargetsAreOfValidation: with a validation set, targets are of its loss.
+func TestTargetsAreOfValidation(t *testing.T) {
+	c := overfitted(t)
+	whole := train(t, withRun(c, t.TempDir()))
+	c.TargetLoss = *whole.History[1].ValidationLoss
+	if r := train(t, c); r.Epochs != 2 || !strings.HasPrefix(r.Stopped, "target loss") {
+		t.Errorf("%d epochs, stopped by %q; want 2, by the target", r.Epochs, r.Stopped)
+	}
+}
+
+// TestInterruptedIsNotTested: the test set is left alone until a run has come to its end.
+func TestInterruptedIsNotTested(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Validation = "slower", "0.2"
+	r := cut(t, c, 2, 400)
+	if !math.IsNaN(r.TestLoss) || r.TestAccuracy != nil || r.Detail != nil || r.BestEpoch != 1 || r.ValidationLoss == nil {
+		t.Errorf("interrupted: test loss %v, best epoch %d", r.TestLoss, r.BestEpoch)
+	}
+	if r = train(t, resumed(c)); r.TestAccuracy == nil || r.BestEpoch != 3 {
+		t.Errorf("at its end: %+v", r)
+	}
+}
