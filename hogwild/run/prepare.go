@@ -97,7 +97,7 @@ func (r *task) load() error {
 	c := &r.job
 	if r.train == nil {
 		var err error
-		if r.train, r.test, err = readData(&c.Config); err != nil {
+		if r.train, r.test, err = readData(&c.Config, &r.options); err != nil {
 			return err
 		}
 	}
@@ -133,13 +133,14 @@ func (r *task) load() error {
 }
 
 // readData reads the training and the test set.
-func readData(c *config.Config) (train, test *data.Set, err error) {
+func readData(c *config.Config, o *Options) (train, test *data.Set, err error) {
 	task, err := model.Task(c.Model, c.Loss)
 	if err != nil {
 		return nil, nil, config.Usage("%w", err)
 	}
 	train, test, err = data.Load(data.Options{Path: c.Data, Test: c.Test, Format: c.Format,
-		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
+		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
+		Memory: o.TrainData, TestMemory: o.TestData})
 	if err != nil {
 		return nil, nil, config.Usage("%w", err)
 	}
