@@ -205,4 +205,3 @@ func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
 	b, both := p.second.place(ids[1])
 	return [2]uint32{a, b + p.offset}, known && both
 }
-
