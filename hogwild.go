@@ -9,7 +9,14 @@
 //		c.Workers, c.Data, c.Model = 4, "digits", "mlp:128"
 //		result, err := hogwild.Run(context.Background(), c, hogwild.Options{})
 //		...
+//		saved, err := hogwild.Open(result.Run)
+//		...
+//		labels, err := saved.Predict(image)
+//		...
 //	}
+//
+// Data come from files, or from memory (Options.TrainData). Options.OnEpoch is called after each
+// epoch; cancel the context to stop early.
 //
 // The types are those of the packages below hogwild/: go doc hogwild/hogwild/config.Config
 // lists the settings, hogwild/hogwild/run.Options and hogwild/hogwild/rundir.Result likewise.
@@ -44,15 +51,19 @@ type (
 	Epoch  = rundir.EpochResult
 )
 
+// Data is a data set in memory: for Options.TrainData and TestData, and for Saved.PredictData.
+type Data = data.Memory
+
 // EvalResult is what saved weights come to on a data set.
 type EvalResult = run.EvalResult
 
-// A model of one's own is registered under a name. Meta tells it of the data, and Param
+// A custom Model is registered under a name. Meta describes the data to it, and Param
 // describes its weights. It computes the Gradient, which consists of Parts, of a Batch of Rows,
-// and the Score. One that is a Predictor as well can be opened.
+// and the Score. A Predictor has predictions too, and a Prober probabilities of classes.
 type (
 	Model     = model.Model
 	Predictor = model.Predictor
+	Prober    = model.Prober
 	Meta      = data.Meta
 	Param     = model.Param
 	Gradient  = model.Gradient
@@ -99,13 +110,22 @@ func Eval(weights, data, format, target string) (EvalResult, error) {
 	return run.Eval(weights, data, format, target)
 }
 
-// Saved are weights that a run has left, with their model.
+// Saved are the weights of a run with their model. They predict (Predict, PredictData, Probabilities,
+// and PredictFile for the rows of a file), and Tensors are the weights themselves.
 type Saved = run.Saved
 
-// Open reads a weights.safetensors or a run folder; Predict of what it returns tells what
-// rows of inputs are taken for.
+// Inputs name a file for Saved.PredictFile, Predictions are those of some of its rows, and a Tensor
+// is one array of the weights.
+type (
+	Inputs      = data.Inputs
+	Predictions = run.Predictions
+	Tensor      = run.Tensor
+)
+
+// Open reads a weights.safetensors or a run folder, such as Result.Run.
 func Open(weights string) (*Saved, error) { return run.Open(weights) }
 
 // Register adds a model under a name that Config.Model then knows: f makes one for the data
-// that m describes. Workers need it too: call it before IsWorker. A name that is taken panics.
+// that m describes. Workers need it too: call it before IsWorker. After a name that is empty or
+// taken, Run, Tune, Eval and Open return an error that says so.
 func Register(name string, f func(m Meta) (Model, error)) { model.Register(name, f) }

@@ -24,6 +24,7 @@ Usage: hogwild COMMAND [flags]
 
   train       train a model
   eval        loss and accuracy of saved weights
+  predict     the class or value of each row of a data set, by saved weights
   devices     what can train: cores and GPUs
   doctor      what would keep a run from working, and what to do
   bench       compare modes and numbers of workers; what this machine can do at best
@@ -74,6 +75,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			trainCommand(),
 			evalCommand(),
+			predictCommand(),
 			devicesCommand(),
 			doctorCommand(),
 			benchCommand(),

@@ -28,7 +28,7 @@ const (
 var planted = []float64{2, -1, 0.5, 3, -4}
 
 func main() {
-	hogwild.Register("absolute", newAbsolute)
+	hogwild.Register("absolute", newAbsolute) // in the workers too, so before IsWorker
 	if hogwild.IsWorker() {
 		os.Exit(hogwild.WorkerMain())
 	}

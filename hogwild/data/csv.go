@@ -117,6 +117,9 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 			}
 			return fmt.Errorf("data: %s:%d:%d: %w", f.path, at.Line, at.Column, at.Err)
 		}
+		if err != nil {
+			return err
+		}
 		line, _ := r.FieldPos(0)
 		for j := range cells {
 			cells[j] = strings.TrimSpace(cells[j])

@@ -12,12 +12,9 @@ import (
 // (yann.lecun.com/exdb/mnist) is two zero bytes, a type, the number of dimensions,
 // the dimensions as big-endian uint32, the elements.
 func decodeIDX(src *source) (*table, error) {
-	shape, x, err := src.idx()
+	t, err := src.images()
 	if err != nil {
 		return nil, err
-	}
-	if len(shape) < 2 {
-		return nil, src.errorf("byte 3: labels (one dimension), not images: name the file of the images")
 	}
 	labels, err := src.labelsBeside()
 	if err != nil {
@@ -27,19 +24,31 @@ func decodeIDX(src *source) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(y) != shape[0] {
-		return nil, labels.errorf("byte 4: %s labels for the %s images in %s", count(len(y)), count(shape[0]), src.path)
-	}
-	t := newTable(src, "idx", Bytes)
-	t.Rows, t.Features, t.x8 = shape[0], len(x)/max(shape[0], 1), x
-	if len(shape) > 2 {
-		t.Shape = shape[1:]
+	if len(y) != t.Rows {
+		return nil, labels.errorf("byte 4: %s labels for the %s images in %s", count(len(y)), count(t.Rows), src.path)
 	}
 	for _, v := range y {
 		t.label = append(t.label, float64(v))
 	}
 	if len(y) > 0 {
 		t.Classes = numbered(int(slices.Max(y)) + 1)
+	}
+	return t, nil
+}
+
+// images is a table without labels.
+func (s *source) images() (*table, error) {
+	shape, x, err := s.idx()
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) < 2 {
+		return nil, s.errorf("byte 3: labels (one dimension), not images: name the file of the images")
+	}
+	t := newTable(s, "idx", Bytes)
+	t.Rows, t.Features, t.x8 = shape[0], len(x)/max(shape[0], 1), x
+	if len(shape) > 2 {
+		t.Shape = shape[1:]
 	}
 	return t, nil
 }

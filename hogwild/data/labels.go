@@ -116,6 +116,9 @@ func (t *table) firstText() string {
 // targets numbers the labels: the place of each in classes, or its value when
 // classes is nil. A label that is not among them is an error.
 func (t *table) targets(classes []string) ([]float32, error) {
+	if t.y != nil {
+		return t.y, nil
+	}
 	y := make([]float32, t.Rows)
 	if classes == nil {
 		if t.text != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"hogwild/internal/human"
 )
@@ -84,6 +85,7 @@ type parser struct {
 	start  int   // where the line starts
 	width  int   // largest index + 1
 	zeroAt error // where the first index 0 stands, nil if there is none
+	inputs bool  // labels do not matter: they may be missing, or be anything
 }
 
 // fail is an error at byte at: path:line:column: text.
@@ -97,7 +99,7 @@ func (p *parser) row(t *table) error {
 		p.nextLine()
 		return nil
 	}
-	label, err := p.number("label")
+	label, err := p.label()
 	if err != nil {
 		return err
 	}
@@ -186,6 +188,17 @@ func (p *parser) index() (int, error) {
 	}
 	p.pos++
 	return v, nil
+}
+
+// label reads the label, or skips what stands in its place.
+func (p *parser) label() (float64, error) {
+	if !p.inputs {
+		return p.number("label")
+	}
+	if word := p.word(p.pos); !strings.Contains(word, ":") {
+		p.pos += len(word)
+	}
+	return 0, nil
 }
 
 // number reads a finite number that fits a float32; what it is called in errors.

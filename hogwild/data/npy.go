@@ -22,19 +22,8 @@ type array struct {
 // decodeNPY reads the inputs X, an array of n rows, and the labels: from y.npy
 // beside it, or from the column of X that is the target. uint8 stays bytes.
 func decodeNPY(src *source, target string) (*table, error) {
-	x, err := src.npy()
-	if err != nil {
-		return nil, err
-	}
-	if len(x.shape) < 2 {
-		return nil, src.errorf("an array of shape %s: want n rows x d features", x.shapeText())
-	}
-	t := newTable(src, "npy", Floats)
-	t.Rows, t.Features = x.shape[0], len(x.raw)/x.size()/max(x.shape[0], 1)
-	if len(x.shape) > 2 {
-		t.Shape = x.shape[1:]
-	}
-	if err := x.inputs(t); err != nil || t.Rows == 0 || t.Features == 0 {
+	t, err := src.array()
+	if err != nil || t.Rows == 0 || t.Features == 0 {
 		return t, err
 	}
 	if target != "" {
@@ -46,6 +35,23 @@ func decodeNPY(src *source, target string) (*table, error) {
 		return nil, src.errorf("no labels: looked for %s beside it; or name a column of it with --target", baseNames(names))
 	}
 	return t, t.readLabels(path)
+}
+
+// array is a table without labels.
+func (s *source) array() (*table, error) {
+	x, err := s.npy()
+	if err != nil {
+		return nil, err
+	}
+	if len(x.shape) < 2 {
+		return nil, s.errorf("an array of shape %s: want n rows x d features", x.shapeText())
+	}
+	t := newTable(s, "npy", Floats)
+	t.Rows, t.Features = x.shape[0], len(x.raw)/x.size()/max(x.shape[0], 1)
+	if len(x.shape) > 2 {
+		t.Shape = x.shape[1:]
+	}
+	return t, x.inputs(t)
 }
 
 // inputs copies the elements, checked, into t.

@@ -22,6 +22,8 @@ type Options struct {
 	Limit      int    // the first rows of the training set; 0 = all
 	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
 	Seed       uint64 // of the digits, of the rows held out, of the shuffling
+
+	Memory, TestMemory *Memory // the training and the test set, instead of files
 }
 
 // Load is LoadSets of a training and a test set.
@@ -60,10 +62,10 @@ func LoadSets(o Options) (Sets, error) {
 }
 
 func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (Sets, error) {
-	if isSynth(path) {
+	if o.Memory == nil && isSynth(path) {
 		return o.loadSynth()
 	}
-	src, err := read(path)
+	src, err := o.read(path)
 	if err != nil {
 		return Sets{}, err
 	}
@@ -134,7 +136,7 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 	if len(t.Classes) == 1 {
 		return nil, nil, fmt.Errorf("data: %s: every label is %s: there is nothing to tell apart; name another column with --target, or another file", o.Path, human.Quote(t.Classes[0]))
 	}
-	if t.Classes == nil && t.Rows > 1 && slices.Min(t.label) == slices.Max(t.label) {
+	if t.Classes == nil && len(t.label) > 1 && slices.Min(t.label) == slices.Max(t.label) {
 		return nil, nil, fmt.Errorf("data: %s: every value of %s is %g: there is nothing to learn", o.Path, t.target, t.label[0])
 	}
 	y, err := t.targets(t.Classes)
@@ -144,7 +146,13 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 // locate finds the two files and starts to read the test file at once: unpacking it
 // takes as long as all the rest. A nil reading means that there is none.
 func (o Options) locate() (train string, test func() (*source, error), err error) {
-	train, beside, err := locate(o.Path)
+	if o.TestMemory != nil {
+		return o.Path, func() (*source, error) { return o.TestMemory.source(), nil }, nil
+	}
+	train, beside := o.Path, ""
+	if o.Memory == nil {
+		train, beside, err = locate(o.Path)
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -177,13 +185,21 @@ func evaluationPath(path string) (string, error) {
 	return cmp.Or(second, first), err
 }
 
+// read reads the training set.
+func (o Options) read(path string) (*source, error) {
+	if o.Memory != nil {
+		return o.Memory.source(), nil
+	}
+	return read(path)
+}
+
 func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
 	src, err := read()
 	if err != nil {
 		return nil, err
 	}
 	s, err := loadLike(src, o, like)
-	if err != nil && o.Test == "" {
+	if err != nil && o.Test == "" && o.TestMemory == nil {
 		err = fmt.Errorf("%w (taken as the test set of %s; name another with --test)", err, o.Path)
 	}
 	return s, err
@@ -294,6 +310,8 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 		t, err = decodeCSV(src, o, like)
 	case "npy":
 		t, err = decodeNPY(src, o.Target)
+	case "memory":
+		t, err = src.memory.table(src, like)
 	case "ratings":
 		err = src.errorf("read as triples, but the training data has rows with labels")
 	}

@@ -27,6 +27,8 @@ const headBytes = 4096
 // takes nothing else, or nobody named a model and it looks so.
 func (o Options) isPairs(src *source) bool {
 	switch {
+	case src.memory != nil:
+		return src.memory.Pairs != nil
 	case src.text == nil:
 		return false
 	case o.Format == "ratings" || o.Task == "triples" || o.Task == "edges":
@@ -43,6 +45,8 @@ func readEntries(src *source) (*entries, error) {
 	}
 	e := &entries{format: "ratings"}
 	switch format {
+	case "memory":
+		e, err = src.memory.entries(src)
 	case "npy":
 		e.format = "npy"
 		err = e.readNPY(src)

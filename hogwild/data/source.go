@@ -19,6 +19,8 @@ type source struct {
 	path string
 	text []byte
 	sum  string // sha256 of the file as it lies on the disk, hex
+
+	memory *Memory // instead of a file
 }
 
 // formats are the values of Options.Format.
@@ -64,6 +66,9 @@ func (s *source) errorf(format string, args ...any) error {
 
 // format is the asked format, or for "auto" what the content looks like.
 func (s *source) format(asked string) (string, error) {
+	if s.memory != nil {
+		return "memory", nil
+	}
 	if s.text == nil {
 		return "digits", nil
 	}

@@ -19,6 +19,8 @@ type table struct {
 	val   []float32
 	label []float64 // n, unless the labels are texts
 	text  []string  // n labels of which some are not numbers; else nil
+	y     []float32 // n labels that are numbered already; else nil
+	rows  []Row     // of a set in memory, in the place of x, or of ptr, idx and val
 	path  string    // of the file, for messages
 	line  []int32   // the line of each row in the file; nil where rows are not lines
 
@@ -54,6 +56,18 @@ func (t *table) dense() {
 	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
 }
 
+// row is the inputs of row i, unless they are bytes.
+func (t *table) row(i int) Row {
+	switch {
+	case t.rows != nil:
+		return t.rows[i]
+	case t.Kind == Floats:
+		return Row{Val: t.x[i*t.Features : (i+1)*t.Features]}
+	}
+	from, to := t.ptr[i], t.ptr[i+1]
+	return Row{Idx: t.idx[from:to], Val: t.val[from:to]}
+}
+
 // each calls f with feature and value of every input that the rows store: all of
 // them, or the non-zero ones of a sparse table.
 func (t *table) each(rows []int32, f func(j int, v float64)) {
@@ -66,12 +80,13 @@ func (t *table) each(rows []int32, f func(j int, v float64)) {
 				f(j, float64(v))
 			}
 		case Floats:
-			for j, v := range t.x[from : from+d] {
+			for j, v := range t.row(int(i)).Val {
 				f(j, float64(v))
 			}
 		default:
-			for k := t.ptr[i]; k < t.ptr[i+1]; k++ {
-				f(int(t.idx[k]), float64(t.val[k]))
+			row := t.row(int(i))
+			for k, j := range row.Idx {
+				f(int(j), float64(row.Val[k]))
 			}
 		}
 	}
@@ -84,7 +99,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	m.Rows, m.Nonzeros = len(rows), 0
 	if t.Kind == Sparse {
 		for _, i := range rows {
-			stored += int(t.ptr[i+1] - t.ptr[i])
+			stored += len(t.row(int(i)).Val)
 		}
 	}
 	s, err := create(m, stored)
@@ -106,13 +121,13 @@ func (t *table) storeRow(s *Set, to, i int) {
 		copy(s.X8[to*d:(to+1)*d], t.x8[i*d:])
 	case Floats:
 		row := s.X[to*d : (to+1)*d]
-		for j, v := range t.x[i*d : (i+1)*d] {
+		for j, v := range t.row(i).Val {
 			row[j] = t.scaled(j, v)
 		}
 	default:
-		k := s.Ptr[to]
-		for from := t.ptr[i]; from < t.ptr[i+1]; from++ {
-			s.Idx[k], s.Val[k] = t.idx[from], t.scaled(int(t.idx[from]), t.val[from])
+		k, row := s.Ptr[to], t.row(i)
+		for from, j := range row.Idx {
+			s.Idx[k], s.Val[k] = j, t.scaled(int(j), row.Val[from])
 			k++
 		}
 		s.Ptr[to+1] = k

@@ -114,6 +114,11 @@ func (m *convNet) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 	return m.loss.predict(m.z[:n*k], k, to)
 }
 
+func (m *convNet) Probabilities(w []float32, b *data.Batch, to []float32) []float32 {
+	n, k := m.forward(w, b, false), m.dense[len(m.dense)-1].out
+	return m.loss.probabilities(m.z[:n*k], k, to)
+}
+
 // forward computes the outputs m.z of the n rows of b, and returns n.
 func (m *convNet) forward(w []float32, b *data.Batch, train bool) int {
 	n := len(b.Rows)

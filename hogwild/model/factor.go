@@ -171,6 +171,15 @@ func (m *factor) Eval(w []float32, b *data.Batch) Score {
 	return s
 }
 
+// Predict appends the values of the pairs.
+func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
+	f := m.view(w)
+	for _, x := range b.Rows {
+		to = append(to, f.At(x.Idx[0], x.Idx[1]))
+	}
+	return to
+}
+
 // Suits tells that Steps is for every set of pairs, and that no worker may train a
 // copy: of a large matrix each worker would have its own.
 func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }

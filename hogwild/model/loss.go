@@ -156,6 +156,43 @@ func (l Loss) predict(z []float32, k int, to []float32) []float32 {
 	return to
 }
 
+// Probable tells whether outputs under the loss stand for probabilities of classes.
+func (l Loss) Probable() bool { return l == CrossEntropy || l == Logistic }
+
+// probabilities appends those of the classes, for each row of outputs z of k. Of several logistic
+// outputs, each for one class against the rest, the sum is made 1. Rounding never
+// makes another class as probable as the one that decide chooses.
+func (l Loss) probabilities(z []float32, k int, to []float32) []float32 {
+	for ; len(z) > 0; z = z[k:] {
+		best, first := decide(z[:k]), len(to)
+		switch {
+		case l == CrossEntropy:
+			to = append(to, z[:k]...)
+			vec.Softmax(to[first:])
+		case k == 1:
+			p := sigmoid(z[0])
+			to = append(to, float32(1-p), float32(p))
+		default:
+			sum := 0.0
+			for _, v := range z[:k] {
+				sum += sigmoid(v)
+			}
+			for _, v := range z[:k] {
+				to = append(to, float32(sigmoid(v)/max(sum, math.SmallestNonzeroFloat64)))
+			}
+		}
+		p := to[first:]
+		for c := range p {
+			if c < best && p[c] >= p[best] || p[c] > p[best] {
+				p[best] = math.Nextafter32(p[c], 2)
+			}
+		}
+	}
+	return to
+}
+
+func sigmoid(z float32) float64 { return 1 / (1 + math.Exp(-float64(z))) }
+
 // decide is the class that the outputs of one example stand for: that of the
 // largest, or with a single output the class 1 if it is positive.
 func decide(z []float32) int {

@@ -118,6 +118,11 @@ func (m *mlp) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 	return m.loss.predict(last.d[:len(b.Rows)*last.out], last.out, to)
 }
 
+func (m *mlp) Probabilities(w []float32, b *data.Batch, to []float32) []float32 {
+	last := m.forward(w, b)
+	return m.loss.probabilities(last.d[:len(b.Rows)*last.out], last.out, to)
+}
+
 // forward computes the outputs of all stages, and returns the last.
 func (m *mlp) forward(w []float32, b *data.Batch) *stage {
 	m.grow(len(b.Rows))

@@ -11,6 +11,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,6 +108,14 @@ type Predictor interface {
 	Predict(w []float32, b *data.Batch, to []float32) []float32
 }
 
+// Prober is a Predictor of classes that says how sure it is.
+type Prober interface {
+	Predictor
+	// Probabilities appends, for each row of the batch, a number for each class. They add up to 1, and
+	// the largest is that of the class that Predict chooses.
+	Probabilities(w []float32, b *data.Batch, to []float32) []float32
+}
+
 // HalfStepper is a model whose step on one example is so short that a Gradient in between
 // would cost more than the step. It takes the step in two halves, with coefficients from one
 // to the other, so that a caller can put what it likes between them; or both at once.
@@ -150,20 +159,33 @@ type Step struct {
 	Bias       *float32 // of a linear model, when it is not to be the one in w
 }
 
-// registry holds the models that the program added.
-var registry = map[string]func(data.Meta) (Model, error){}
+// registry holds the models that the program added, and badNames the errors of those that it could
+// not add.
+var (
+	registry = map[string]func(data.Meta) (Model, error){}
+	badNames []error
+)
 
 // Register adds a model under a name that New, and with it the trainer, then
 // knows. f makes one for the data that m describes. Workers are processes of the
 // same binary: call Register in all of them, before anything is run (an init
-// function does both). A name that is taken panics.
+// function does both). A name that is empty or taken changes nothing, and is an error of
+// RegisterError, since an init function has nobody to return one to.
 func Register(name string, f func(m data.Meta) (Model, error)) {
-	_, taken := registry[name]
-	if name == "" || taken || FamilyOf(name) != Own {
-		panic(fmt.Sprintf("model: Register: the name %q is empty or taken", name))
+	switch {
+	case name == "":
+		badNames = append(badNames, errors.New("model: Register: the name is empty"))
+	case FamilyOf(name) != Own:
+		badNames = append(badNames, fmt.Errorf("model: Register: %q is the name of a built-in model: choose another", name))
+	case registry[name] != nil:
+		badNames = append(badNames, fmt.Errorf("model: Register: %q is registered already: register each model once, under a name of its own", name))
+	default:
+		registry[name] = f
 	}
-	registry[name] = f
 }
+
+// RegisterError is the errors of all calls of Register.
+func RegisterError() error { return errors.Join(badNames...) }
 
 // Registered tells whether name is a user's own model.
 func Registered(name string) bool { return registry[name] != nil }

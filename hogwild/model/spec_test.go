@@ -134,15 +134,19 @@ func TestRegister(t *testing.T) {
 	if err := second(Task("unknown", "")); !strings.Contains(err.Error(), "constant") {
 		t.Errorf("the registered model is not listed: %v", err)
 	}
+	if err := RegisterError(); err != nil {
+		t.Error(err)
+	}
+	defer func() { badNames = nil }()
 	for _, name := range []string{"", "constant", "softmax", "l1", "mlp", "mlp:7"} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("Register(%q) did not panic", name)
-				}
-			}()
-			Register(name, nil)
-		}()
+		badNames = nil
+		Register(name, nil)
+		if err := RegisterError(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("Register(%q) leaves the error %v", name, err)
+		}
+	}
+	if _, err := New(Options{Name: "constant", Bias: true}, setOf(0)); err != nil {
+		t.Errorf("the first registration must stay: %v", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	if s.config.Data == "" {
 		return nil, fmt.Errorf("%s does not say which data it was tested on; name them with --data", path)
 	}
-	sets, err := readData(&s.config)
+	sets, err := readData(&s.config, &Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
@@ -200,7 +201,7 @@ func faultNotes(faulty map[string]string) []string {
 // ready is what comes before anything that computes. It tells what would keep every run on
 // this machine from starting, and has the loops as this processor needs them.
 func ready() error {
-	if err := vec.EnvironmentError(); err != nil {
+	if err := errors.Join(model.RegisterError(), vec.EnvironmentError()); err != nil {
 		return config.Usage("%w", err)
 	}
 	if err := shm.Check(); err != nil {

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -14,10 +16,25 @@ import (
 // Saved are the weights of a run, read back with their model. It serves one goroutine.
 type Saved struct {
 	name   string
+	loss   model.Loss // "" of a program's own model
 	model  model.Model
 	w      []float32
 	meta   data.Meta
 	config config.Config // of the run
+}
+
+// Tensor is one array of the weights, as weights.safetensors and PyTorch have it.
+type Tensor struct {
+	Name   string
+	Shape  []int
+	Values []float32 // the last dimension fastest
+}
+
+// Predictions are those of some rows, in their order.
+type Predictions struct {
+	Values        []float32   // the number of its class, or a value; NaN where the row misses an input
+	Probabilities []float32   // of each class, row after row; nil unless asked for
+	IDs           [][2]uint32 // pairs: the row and the column of each value
 }
 
 // Open reads saved weights: a weights.safetensors or a run folder. Errors match ErrUsage when
@@ -26,33 +43,136 @@ func Open(path string) (*Saved, error) {
 	if err := ready(); err != nil {
 		return nil, err
 	}
-	s, err := open(weightsFile(path))
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := s.model.(model.Predictor); !ok {
-		return nil, config.Usage("%s: the model %s has no predictions: linear models, perceptrons and convolutional networks have, and a program's own with a method Predict", path, s.name)
-	}
-	return s, nil
+	return open(weightsFile(path))
 }
+
+// Model is the name of the model.
+func (s *Saved) Model() string { return s.name }
 
 // Classes are the labels of the classes, as the training data had them; nil for values.
 func (s *Saved) Classes() []string { return s.meta.Classes }
 
+// Pairs tells whether the model predicts the values of pairs, of a row and a column.
+func (s *Saved) Pairs() bool { return s.meta.Kind == data.Pairs }
+
+// Tensors are copies of the weights.
+func (s *Saved) Tensors() []Tensor {
+	var ts []Tensor
+	ps := s.model.Params()
+	for i, v := range model.Export(ps, s.w) {
+		ts = append(ts, Tensor{Name: ps[i].Name, Shape: ps[i].Shape, Values: v})
+	}
+	return ts
+}
+
 // Predict is what each row of inputs, one number a feature as in the training data before they were
-// scaled, is taken for: the index of its class, or a value.
+// scaled, is taken for: the number of its class, or a value.
 func (s *Saved) Predict(rows ...[]float32) ([]float32, error) {
-	b := &data.Batch{Features: s.meta.Features, Y: make([]float32, len(rows))}
+	d := &data.Memory{Rows: make([]data.Row, len(rows))}
 	for i, x := range rows {
 		if len(x) != s.meta.Features {
 			return nil, config.Usage("row %d has %d inputs, the model %d", i, len(x), s.meta.Features)
 		}
-		b.Rows = append(b.Rows, data.Row{Val: s.meta.Scaled(x)})
+		d.Rows[i].Val = x
 	}
-	if len(rows) == 0 {
-		return nil, nil
+	return s.PredictData(d)
+}
+
+// PredictData is Predict of rows, dense or sparse, or pairs. Labels are ignored. Of a pair with
+// an id that the training data lacks the value is NaN.
+func (s *Saved) PredictData(d *data.Memory) ([]float32, error) {
+	var all []float32
+	err := s.predictMemory(d, false, func(p *Predictions) error {
+		all = append(all, p.Values...)
+		return nil
+	})
+	return all, err
+}
+
+// Probabilities are, for each row, those of each class. A model without them is an error: one that predicts
+// values, and one with the hinge loss.
+func (s *Saved) Probabilities(d *data.Memory) ([][]float32, error) {
+	var all [][]float32
+	k := len(s.meta.Classes)
+	err := s.predictMemory(d, true, func(p *Predictions) error {
+		for i := range p.Values {
+			all = append(all, p.Probabilities[i*k:(i+1)*k:(i+1)*k])
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (s *Saved) predictMemory(d *data.Memory, probabilities bool, do func(*Predictions) error) error {
+	if len(d.Rows)+len(d.Pairs) == 0 {
+		return s.MayPredict(probabilities)
 	}
-	return s.model.(model.Predictor).Predict(s.w, b, nil), nil
+	_, err := s.PredictFile(data.Inputs{Memory: d}, probabilities, do)
+	return err
+}
+
+// PredictFile predicts the rows of a file in order, and calls do with some at a time, which are
+// its own. Text is predicted as it comes. Labels are ignored, and may be missing. The notes say which
+// rows have no prediction, and why. Errors match ErrUsage, but for those of do.
+func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predictions) error) (notes []string, err error) {
+	if err := s.MayPredict(probabilities); err != nil {
+		return nil, err
+	}
+	var failed error
+	in.Like, in.Was = s.meta, cmp.Or(s.config.Target, s.meta.Target)
+	notes, err = data.Stream(in, func(p *data.Piece) error {
+		failed = do(s.predict(p, probabilities))
+		return failed
+	})
+	if err != nil && failed == nil {
+		err = config.Usage("%w", err)
+	}
+	return notes, err
+}
+
+// MayPredict is an error if the model has no predictions, or no probabilities.
+func (s *Saved) MayPredict(probabilities bool) error {
+	if _, ok := s.model.(model.Predictor); !ok {
+		return config.Usage("the model %s has no predictions: linear models, perceptrons, convolutional networks and factor models have, and custom models with a method Predict", s.name)
+	}
+	_, ok := s.model.(model.Prober)
+	switch {
+	case !probabilities || ok && (s.loss.Probable() || s.loss == ""):
+		return nil
+	case len(s.meta.Classes) == 0:
+		return config.Usage("the model %s predicts values: there are no probabilities of classes", s.name)
+	case s.loss == "":
+		return config.Usage("the model %s has no probabilities: it lacks a method Probabilities", s.name)
+	}
+	return config.Usage("the outputs of the model %s under the %s loss are no probabilities: train with logistic or cross-entropy", s.name, s.loss)
+}
+
+// predict is the predictions of a piece; NaN fills its gaps.
+func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
+	out := &Predictions{Values: make([]float32, 0, len(p.Gaps)), IDs: p.IDs}
+	var got, probable []float32
+	if len(p.Batch.Rows) > 0 {
+		got = s.model.(model.Predictor).Predict(s.w, &p.Batch, nil)
+		if probabilities {
+			probable = s.model.(model.Prober).Probabilities(s.w, &p.Batch, nil)
+		}
+	}
+	nan, k := float32(math.NaN()), len(s.meta.Classes)
+	for _, gap := range p.Gaps {
+		if !gap {
+			out.Values, got = append(out.Values, got[0]), got[1:]
+		} else {
+			out.Values = append(out.Values, nan)
+		}
+		for c := 0; probabilities && c < k; c++ {
+			if !gap {
+				out.Probabilities, probable = append(out.Probabilities, probable[0]), probable[1:]
+			} else {
+				out.Probabilities = append(out.Probabilities, nan)
+			}
+		}
+	}
+	return out
 }
 
 // weightsFile is the file of weights of a run folder; another path is one.
@@ -69,11 +189,14 @@ func open(path string) (*Saved, error) {
 		return nil, config.Usage("%w", err)
 	}
 	s := &Saved{name: f.Config.Model, meta: f.Meta, config: f.Config.Config}
-	var errs [2]error
-	if s.model, errs[0] = model.New(f.Config.ModelOptions(), f.Meta); errs[0] == nil {
-		s.w, errs[1] = f.Weights(s.model.Params())
+	options := f.Config.ModelOptions()
+	spec, err1 := model.Resolve(options, f.Meta)
+	s.loss = spec.Loss
+	var err2, err3 error
+	if s.model, err2 = model.New(options, f.Meta); err2 == nil {
+		s.w, err3 = f.Weights(s.model.Params())
 	}
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, config.Usage("%s: %w", path, err)
 	}
 	return s, nil

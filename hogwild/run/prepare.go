@@ -96,7 +96,7 @@ func (r *task) own() error {
 func (r *task) load() error {
 	c := &r.job
 	if r.train == nil {
-		s, err := readData(&c.Config)
+		s, err := readData(&c.Config, &r.options)
 		if err != nil {
 			return err
 		}
@@ -134,13 +134,14 @@ func (r *task) load() error {
 }
 
 // readData reads the training, validation and test sets.
-func readData(c *config.Config) (data.Sets, error) {
+func readData(c *config.Config, o *Options) (data.Sets, error) {
 	task, err := model.Task(c.Model, c.Loss)
 	if err != nil {
 		return data.Sets{}, config.Usage("%w", err)
 	}
 	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
-		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed})
+		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
+		Memory: o.TrainData, TestMemory: o.TestData})
 	if err != nil {
 		return data.Sets{}, config.Usage("%w", err)
 	}

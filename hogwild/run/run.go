@@ -50,7 +50,7 @@ import (
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
 // (before any process was started), ErrDiverged, ErrInterrupted or ErrTerminated.
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
-	c, err := c.Resolve()
+	c, err := o.settle(c)
 	if err != nil {
 		return rundir.Result{}, err
 	}
@@ -84,8 +84,8 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	}()
 	r.watch(ctx)
 	watched = true
-	// From here on a signal does what it does by default: it ends this process at
-	// once, and the kernel the workers.
+	// From here on, as after a first one, a signal does what it does by default: it ends this
+	// process at once, and the kernel the workers.
 	stop()
 	return r.finish()
 }
@@ -101,6 +101,8 @@ func (r *coordinator) heed(cancel context.CancelCauseFunc) (stop func()) {
 		select {
 		case s := <-signals:
 			cancel(interruption(s))
+			// OnEpoch may take its time: the next signal does what it does by default.
+			signal.Stop(signals)
 		case <-over:
 		}
 	}()

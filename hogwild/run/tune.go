@@ -54,7 +54,7 @@ type tuner struct {
 // line of each. The learning rate is not capped any more: what the cap estimates has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
-	short, err := c.Resolve()
+	short, err := o.settle(c)
 	if err != nil {
 		return c, nil, err
 	}

@@ -98,7 +98,7 @@ func TestPatienceOfWorkers(t *testing.T) {
 // set and on none before, which the epochs say nothing of.
 func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 	t.Helper()
-	sets, err := readData(&c)
+	sets, err := readData(&c, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

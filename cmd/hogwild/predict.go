@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/run"
+	"hogwild/internal/human"
+)
+
+const predictHelp = `Usage: hogwild predict WEIGHTS|RUN --data PATH [--out FILE] [--proba]
+
+Predicts each row of a data set with saved weights: the class by its name, or the value; with a factor
+model the value of each (row, column) pair. WEIGHTS is a weights.safetensors; of a run folder it takes
+the last one. Inputs are scaled as in training, and columns of a CSV file are found by name. Labels are
+ignored: the file may have them or not.
+
+There is one prediction per row, in the order of the file. It is empty where the row has a missing
+value. CSV goes to stdout as soon as a row has arrived. --out FILE replaces FILE once it is complete.
+The ending decides the format:
+
+  .csv      prediction, then p_CLASS for each class with --proba; row,column,prediction for pairs
+  .jsonl    one JSON object a line
+  .npy      one array: predictions; with --proba rows x classes; for pairs row, column, prediction
+
+FLAGS
+
+Examples:
+  hogwild predict runs/digits --data digits --out digits.csv
+  hogwild predict runs/housing --data new.csv
+  tail -f new.csv | hogwild predict runs/spam --data - --proba
+`
+
+func predictCommand() *cli.Command {
+	in := data.Inputs{Format: "auto"}
+	var out string
+	var proba bool
+	l := flagList{category: "Flags"}
+	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
+	l.string(&in.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
+	l.string(&in.Target, "target", "`COLUMN` column of labels, ignored, by name or number; needed where columns have no names")
+	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
+	l.bool(&proba, "proba", "print the probability of each class too")
+	return &cli.Command{
+		Name: "predict", Description: predictHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			if len(args) != 1 || in.Path == "" {
+				return usagef("predict takes one file of weights or run folder, and data: " +
+					"hogwild predict runs/digits --data digits")
+			}
+			return predict(args[0], in, out, proba, c.App.Writer, c.App.ErrWriter)
+		}),
+	}
+}
+
+// predict writes the predictions for in to the file out, or to stdout.
+func predict(weights string, in data.Inputs, out string, proba bool, stdout, stderr io.Writer) error {
+	format, err := predictionFormatOf(out)
+	if err != nil {
+		return err
+	}
+	for _, input := range []string{weights, in.Path} {
+		if sameFile(out, input) {
+			return usagef("--out %s: it is an input too; name another file", out)
+		}
+	}
+	saved, err := run.Open(weights)
+	if err != nil {
+		return err
+	}
+	if err := saved.MayPredict(proba); err != nil {
+		return err
+	}
+	table := &predictions{pairs: saved.Pairs(), proba: proba}
+	table.name(saved.Classes())
+	var notes []string
+	write := func(w io.Writer) error {
+		p := format(table, w)
+		var err error
+		notes, err = saved.PredictFile(in, proba, func(rows *run.Predictions) error {
+			if table.rows == 0 { // nothing is printed above an error about the file as a whole
+				if err := p.begin(); err != nil {
+					return err
+				}
+			}
+			return p.add(rows)
+		})
+		if err == nil {
+			err = p.end()
+		}
+		return err
+	}
+	if out == "" || out == "-" {
+		err = write(stdout)
+	} else {
+		err = replaceFile(out, write)
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintf(stderr, "hogwild: %s\n", note)
+	}
+	if out != "" && out != "-" {
+		fmt.Fprintf(stderr, "%s: %s predictions\n", out, human.Count(int64(table.rows)))
+	}
+	return nil
+}
+
+// sameFile tells whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// replaceFile has write make a file, which gets its name when it is complete.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return usagef("--out %s: %v", path, err)
+	}
+	defer os.Remove(f.Name()) // once it is renamed there is nothing to remove
+	defer f.Close()
+	if err := write(f); err != nil {
+		return err
+	}
+	err = f.Chmod(0o644)
+	for _, step := range []func() error{f.Sync, f.Close, func() error { return os.Rename(f.Name(), path) }} {
+		if err == nil {
+			err = step()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--out %s: %w", path, err)
+	}
+	return nil
+}

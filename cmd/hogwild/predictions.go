@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hogwild/hogwild/run"
+)
+
+// predictions is what the files of predictions have in common.
+type predictions struct {
+	pairs, proba bool
+	classes      []string  // nil for values
+	numbers      []float64 // the classes, if all of them are numbers
+	rows         int
+}
+
+// name sets the classes.
+func (t *predictions) name(classes []string) {
+	t.classes = classes
+	for _, name := range classes {
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil || !json.Valid([]byte(name)) {
+			t.numbers = nil
+			return
+		}
+		t.numbers = append(t.numbers, v)
+	}
+}
+
+// predictionWriter is a file of predictions: begin, add as often as needed, end.
+type predictionWriter interface {
+	begin() error
+	add(p *run.Predictions) error
+	end() error
+}
+
+// predictionFormatOf is the format that the ending of a file names; stdout is CSV.
+func predictionFormatOf(path string) (func(*predictions, io.Writer) predictionWriter, error) {
+	switch ending := filepath.Ext(path); {
+	case path == "" || path == "-" || ending == ".csv":
+		return newPredictionCSV, nil
+	case ending == ".jsonl":
+		return newPredictionJSON, nil
+	case ending == ".npy":
+		return newPredictionNPY, nil
+	}
+	return nil, usagef("--out %s: name a .csv, .jsonl or .npy file", path)
+}
+
+// predictionText writes lines: CSV, or JSON objects.
+type predictionText struct {
+	*predictions
+	w     *bufio.Writer
+	head  string
+	line  func(p *run.Predictions, i int) []byte
+	names []string // of the classes, quoted
+	b     []byte
+}
+
+func (t *predictionText) begin() error {
+	t.w.WriteString(t.head)
+	return t.w.Flush()
+}
+
+// add writes whole pieces: who reads along has what has been predicted.
+func (t *predictionText) add(p *run.Predictions) error {
+	for i := range p.Values {
+		t.b = t.b[:0]
+		t.w.Write(t.line(p, i))
+	}
+	t.rows += len(p.Values)
+	return t.w.Flush() // of a bufio.Writer the first error stays
+}
+
+func (t *predictionText) end() error { return nil }
+
+func newPredictionCSV(p *predictions, w io.Writer) predictionWriter {
+	t := &predictionText{predictions: p, w: bufio.NewWriterSize(w, 1<<16)}
+	head := []string{"prediction"}
+	if p.pairs {
+		head = []string{"row", "column", "prediction"}
+	}
+	for _, class := range p.classes {
+		t.names = append(t.names, csvLine(class))
+		if p.proba {
+			head = append(head, "p_"+class)
+		}
+	}
+	t.head, t.line = csvLine(head...)+"\n", t.csv
+	return t
+}
+
+// csvLine is a line of CSV without its end.
+func csvLine(cells ...string) string {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	_ = w.Write(cells) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (t *predictionText) csv(p *run.Predictions, i int) []byte {
+	if t.pairs {
+		for _, id := range p.IDs[i] {
+			t.b = append(strconv.AppendUint(t.b, uint64(id), 10), ',')
+		}
+	}
+	if v := p.Values[i]; v == v {
+		t.value(v)
+	}
+	if t.proba {
+		k := len(t.classes)
+		for _, v := range p.Probabilities[i*k : (i+1)*k] {
+			if t.b = append(t.b, ','); v == v {
+				t.b = appendFloat(t.b, v)
+			}
+		}
+	}
+	return append(t.b, '\n')
+}
+
+// value appends a value, or the name of a class.
+func (t *predictionText) value(v float32) {
+	if t.classes != nil {
+		t.b = append(t.b, t.names[int(v)]...)
+	} else {
+		t.b = appendFloat(t.b, v)
+	}
+}
+
+// appendFloat appends the shortest number that is read as the same float32.
+func appendFloat(b []byte, v float32) []byte { return strconv.AppendFloat(b, float64(v), 'g', -1, 32) }
+
+func newPredictionJSON(p *predictions, w io.Writer) predictionWriter {
+	t := &predictionText{predictions: p, w: bufio.NewWriterSize(w, 1<<16)}
+	t.line = t.json
+	for _, class := range p.classes {
+		text := []byte(class)
+		if p.numbers == nil {
+			text, _ = json.Marshal(class) // a string always can be
+		}
+		t.names = append(t.names, string(text))
+	}
+	return t
+}
+
+func (t *predictionText) json(p *run.Predictions, i int) []byte {
+	t.b = append(t.b, '{')
+	if t.pairs {
+		t.b = fmt.Appendf(t.b, `"row":%d,"column":%d,`, p.IDs[i][0], p.IDs[i][1])
+	}
+	t.b = append(t.b, `"prediction":`...)
+	v := p.Values[i]
+	if v != v {
+		return append(t.b, "null}\n"...)
+	}
+	t.value(v)
+	if t.proba {
+		k := len(t.classes)
+		t.b = append(t.b, `,"probabilities":{`...)
+		for c, v := range p.Probabilities[i*k : (i+1)*k] {
+			if c > 0 {
+				t.b = append(t.b, ',')
+			}
+			name, quote := t.names[c], ""
+			if name[0] != '"' {
+				quote = `"`
+			}
+			t.b = append(append(append(append(t.b, quote...), name...), quote...), ':')
+			t.b = appendFloat(t.b, v)
+		}
+		t.b = append(t.b, '}')
+	}
+	return append(t.b, "}\n"...)
+}
+
+// predictionNPY writes an array, whose header has its number of rows: it is written last.
+type predictionNPY struct {
+	*predictions
+	file    io.Writer
+	w       *bufio.Writer
+	dtype   string
+	columns int // 0: one number a row
+	width   int // of texts, in characters
+	b       []byte
+}
+
+const npyHead = 128 // bytes of the header
+
+func newPredictionNPY(p *predictions, w io.Writer) predictionWriter {
+	a := &predictionNPY{predictions: p, file: w, w: bufio.NewWriterSize(w, 1<<16), dtype: "<f4"}
+	switch {
+	case p.proba:
+		a.columns = len(p.classes)
+	case p.pairs:
+		a.dtype, a.columns = "<f8", 3
+	case p.numbers != nil:
+		a.dtype = "<f8"
+	case p.classes != nil:
+		for _, class := range p.classes {
+			a.width = max(a.width, utf8.RuneCountInString(class))
+		}
+		a.dtype = fmt.Sprintf("<U%d", a.width)
+	}
+	return a
+}
+
+func (a *predictionNPY) begin() error {
+	_, err := a.w.Write(make([]byte, npyHead))
+	return err
+}
+
+func (a *predictionNPY) add(p *run.Predictions) error {
+	put32 := func(v float32) { a.b = binary.LittleEndian.AppendUint32(a.b, math.Float32bits(v)) }
+	put64 := func(v float64) { a.b = binary.LittleEndian.AppendUint64(a.b, math.Float64bits(v)) }
+	a.rows += len(p.Values)
+	a.b = a.b[:0]
+	if a.proba {
+		for _, v := range p.Probabilities {
+			put32(v)
+		}
+		_, err := a.w.Write(a.b)
+		return err
+	}
+	for i, v := range p.Values {
+		switch {
+		case a.pairs:
+			put64(float64(p.IDs[i][0]))
+			put64(float64(p.IDs[i][1]))
+			put64(float64(v))
+		case a.classes == nil:
+			put32(v)
+		case v != v && a.numbers != nil:
+			put64(math.NaN())
+		case a.numbers != nil:
+			put64(a.numbers[int(v)])
+		default:
+			end := len(a.b) + 4*a.width
+			if v == v {
+				for _, r := range a.classes[int(v)] {
+					a.b = binary.LittleEndian.AppendUint32(a.b, uint32(r))
+				}
+			}
+			a.b = append(a.b, make([]byte, end-len(a.b))...)
+		}
+	}
+	_, err := a.w.Write(a.b)
+	return err
+}
+
+func (a *predictionNPY) end() error {
+	if err := a.w.Flush(); err != nil {
+		return err
+	}
+	shape := fmt.Sprintf("(%d,)", a.rows)
+	if a.columns > 0 {
+		shape = fmt.Sprintf("(%d, %d)", a.rows, a.columns)
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", a.dtype, shape)
+	head := fmt.Sprintf("\x93NUMPY\x01\x00%c\x00%-*s\n", npyHead-10, npyHead-11, text)
+	_, err := a.file.(io.WriterAt).WriteAt([]byte(head), 0)
+	return err
+}

@@ -1,0 +1,205 @@
+package data
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Memory is a data set that the program has in memory: rows with labels, or the entries of a
+// matrix. A run copies it once, scaled, into the memory that all workers share; nothing of
+// it is kept or changed. A dense row is a Row without Idx, which may be a view of a larger array; a
+// sparse one lists the features that are not zero, in ascending order.
+type Memory struct {
+	Name  string      // for messages and the run folder; "" is memory
+	Rows  []Row       // inputs, all dense or all sparse
+	Pairs [][2]uint32 // instead of Rows: the row and the column of each entry, or the two nodes of each edge
+	Y     []float32   // of each row its label, value or, with Classes, number of its class; predictions need none
+
+	Features int      // of a row; 0: as many as the rows have
+	Columns  []string // names of the features
+	Classes  []string // names of the classes; nil: labels are classes or values as those of a file are
+	Shape    []int    // of an image in a row: height, width; or channels, height, width
+}
+
+// source is the set in the place of a file.
+func (m *Memory) source() *source {
+	return &source{path: cmp.Or(m.Name, "memory"), memory: m, sum: m.checksum()}
+}
+
+// checksum is that of all numbers and names, by which a resumed run knows its data again.
+func (m *Memory) checksum() string {
+	h := sha256.New()
+	b := make([]byte, 0, 1<<16)
+	put := func(v uint32) {
+		if b = binary.LittleEndian.AppendUint32(b, v); len(b) == cap(b) {
+			h.Write(b)
+			b = b[:0]
+		}
+	}
+	for _, row := range m.Rows {
+		put(uint32(len(row.Val)))
+		for _, j := range row.Idx {
+			put(j)
+		}
+		for _, v := range row.Val {
+			put(math.Float32bits(v))
+		}
+	}
+	for _, p := range m.Pairs {
+		put(p[0])
+		put(p[1])
+	}
+	for _, v := range m.Y {
+		put(math.Float32bits(v))
+	}
+	h.Write(b)
+	fmt.Fprintf(h, "%d %q %q %v", m.Features, m.Columns, m.Classes, m.Shape)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// table is the rows and labels; like is nil for training data.
+func (m *Memory) table(src *source, like *Meta) (*table, error) {
+	t := newTable(src, "memory", Floats)
+	t.rows, t.Rows, t.Columns, t.Classes = m.Rows, len(m.Rows), m.Columns, m.Classes
+	if len(m.Shape) > 1 {
+		t.Shape = m.Shape
+	}
+	if len(m.Y) != len(m.Rows) {
+		return nil, src.errorf("%s labels for %s rows", count(len(m.Y)), count(len(m.Rows)))
+	}
+	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
+		t.Kind = Sparse
+	}
+	if t.Features = m.Features; like != nil {
+		t.Features = like.Features
+	}
+	if err := m.check(src, t.Kind, &t.Features); err != nil {
+		return nil, err
+	}
+	if like != nil && t.Kind == Sparse && like.Kind != Sparse {
+		return nil, src.errorf("sparse rows, the training data has dense ones")
+	}
+	if t.Columns != nil && len(t.Columns) != t.Features {
+		return nil, src.errorf("%s names of %s features", count(len(t.Columns)), count(t.Features))
+	}
+	return t, m.labels(src, t, like)
+}
+
+// labels sets those of t: numbers of classes that are named are settled, others are looked at as
+// those of a file.
+func (m *Memory) labels(src *source, t *table, like *Meta) error {
+	if m.Classes == nil {
+		for _, v := range m.Y {
+			t.label = append(t.label, float64(v))
+		}
+		return nil
+	}
+	for i, v := range m.Y {
+		if v != float32(int(v)) || v < 0 || int(v) >= len(m.Classes) {
+			return src.errorf("row %d: label %g: want the number of a class, 0 to %d", i, v, len(m.Classes)-1)
+		}
+	}
+	if like != nil && !slices.Equal(m.Classes, like.Classes) {
+		return src.errorf("classes %s, the training data has %s", some(m.Classes), some(like.Classes))
+	}
+	t.y = m.Y
+	return nil
+}
+
+// check refuses rows that are not what they should be, and finds out how many features they have
+// where it is not known.
+func (m *Memory) check(src *source, kind string, features *int) error {
+	width := *features
+	for i, r := range m.Rows {
+		switch {
+		case kind == Sparse && (len(r.Idx) != len(r.Val)):
+			return src.errorf("row %d: %d indices of %d values", i, len(r.Idx), len(r.Val))
+		case kind == Floats && width == 0:
+			width = len(r.Val)
+		}
+		if kind == Floats && len(r.Val) != width {
+			return src.errorf("row %d: %s inputs, want %s", i, count(len(r.Val)), count(width))
+		}
+		for k, v := range r.Val {
+			if !finite(float64(v)) {
+				return src.errorf("row %d: input %d is %g: want a finite number", i, k, v)
+			}
+		}
+		for k, j := range r.Idx {
+			if k > 0 && j <= r.Idx[k-1] || j > maxIndex || *features > 0 && int(j) >= *features {
+				return src.errorf("row %d: index %d: want ascending ones below %s", i, j, count(max(*features, 0)))
+			}
+			width = max(width, int(j)+1)
+		}
+	}
+	for i, v := range m.Y {
+		if !finite(float64(v)) {
+			return src.errorf("row %d: label %g: want a finite number", i, v)
+		}
+	}
+	*features = width
+	return nil
+}
+
+// entries is the pairs; edges without weights have 1.
+func (m *Memory) entries(src *source) (*entries, error) {
+	e := &entries{format: "memory", idx: make([]uint32, 0, 2*len(m.Pairs)), y: slices.Clone(m.Y)}
+	for i, p := range m.Pairs {
+		for _, id := range p {
+			if id > maxID {
+				return nil, src.errorf("pair %d: %d: an id is at most %s", i, id, count(maxID))
+			}
+		}
+		e.idx = append(e.idx, p[0], p[1])
+	}
+	for m.Y == nil && len(e.y) < len(m.Pairs) {
+		e.y = append(e.y, 1)
+	}
+	if len(e.y) != len(m.Pairs) {
+		return nil, src.errorf("%s values for %s pairs", count(len(e.y)), count(len(m.Pairs)))
+	}
+	for i, v := range e.y {
+		if !finite(float64(v)) {
+			return nil, src.errorf("pair %d: value %g: want a finite number", i, v)
+		}
+	}
+	return e, nil
+}
+
+// stream appends all rows or pairs to a stream.
+func (m *Memory) stream(s *stream) error {
+	if s.Like.Kind == Pairs != (m.Pairs != nil) {
+		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name())
+	}
+	if m.Pairs != nil {
+		place := s.Like.Places()
+		for i, p := range m.Pairs {
+			if err := s.pair(p, place, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	kind, features := Floats, s.Like.Features
+	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
+		kind = Sparse
+	}
+	if err := m.check(&source{path: s.name()}, kind, &features); err != nil {
+		return err
+	}
+	for _, r := range m.Rows {
+		add := func() error { return s.dense(r.Val) }
+		if kind == Sparse {
+			add = func() error { return s.sparse(r.Idx, r.Val) }
+		}
+		if err := add(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

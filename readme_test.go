@@ -1,0 +1,81 @@
+package hogwild_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadmeSnippet builds the README's program outside the repository, as its lines of shell
+// say, and runs it: four processes train.
+func TestReadmeSnippet(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "## As a library\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var shell []string
+	program, inside := "", false
+	for line := range strings.Lines(section) {
+		code, indented := strings.CutPrefix(line, "    ")
+		inside = inside && (indented || line == "\n") || code == "package main\n"
+		switch {
+		case inside:
+			program += code
+		case strings.HasPrefix(code, "go "):
+			shell = append(shell, code)
+		}
+	}
+	if len(shell) == 0 || program == "" {
+		t.Fatalf("the section has the commands %q and the program %q", shell, program)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	run := func(command string) string {
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GONOSUMDB=*", "GOWORK=off", "CGO_ENABLED=0")
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, text)
+		}
+		return string(text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	// Checksums of modules come from the network, or from here.
+	sums, err := os.ReadFile("go.sum")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("go mod init example")
+	for _, command := range shell {
+		run(strings.ReplaceAll(command, "/path/to/this/clone", here))
+	}
+	text := run("go build -o program . && ./program")
+	results, err := filepath.Glob(filepath.Join(dir, "runs/*/result.json"))
+	if err != nil || len(results) != 1 {
+		t.Fatalf("results %q, %v\n%s", results, err, text)
+	}
+	var result struct {
+		Workers  int
+		Accuracy float64 `json:"test_accuracy"`
+	}
+	if text, err := os.ReadFile(results[0]); err != nil || json.Unmarshal(text, &result) != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if result.Workers != 4 || result.Accuracy < 0.8 || !strings.Contains(text, "accuracy") {
+		t.Errorf("%d workers reach %g\n%s", result.Workers, result.Accuracy, text)
+	}
+}
