@@ -83,3 +83,17 @@ func TestProgramsAreBuiltWithoutRenderers(t *testing.T) {
 		t.Errorf("the Makefile has %d builds of cmd/hogwild, want 2, and TAGS = %s", builds, tag)
 	}
 }
+
+// TestOtherSystemsAreRefused: a build for another system prints one line that says why.
+func TestOtherSystemsAreRefused(t *testing.T) {
+	for _, system := range []string{"darwin", "windows"} {
+		for _, what := range []string{"./cmd/hogwild", "./examples/custommodel"} {
+			build := exec.Command("go", "build", "-o", os.DevNull, what)
+			build.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+			out, err := build.CombinedOutput()
+			if text := string(out); err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "hogwild runs on Linux only: ") {
+				t.Errorf("building %s for %s (%v):\n%s", what, system, err, text)
+			}
+		}
+	}
+}
