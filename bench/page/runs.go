@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/bench"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -225,7 +226,7 @@ func (p *Page) runSettings(all []*run) {
 	}
 	p.section(Section{Title: title, Code: lines(same)})
 	if len(all) == 1 {
-		p.section(Section{Title: "All settings", Code: lines(settings(all[0].Config))})
+		p.section(Section{Title: "All settings", Code: lines(bench.Settings(all[0].Config))})
 	}
 }
 

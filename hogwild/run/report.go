@@ -66,12 +66,15 @@ func tell(r *rundir.Result, c *tuning.Job) {
 func (r *epochs) scores(res *rundir.Result) {
 	switch {
 	case errors.Is(r.ended, config.ErrInterrupted):
-		res.Stopped = "interrupted"
+		res.Stopped = rundir.StoppedInterrupted
 	case errors.Is(r.ended, config.ErrTerminated):
-		res.Stopped = "terminated"
+		res.Stopped = rundir.StoppedTerminated
 	case errors.Is(r.ended, config.ErrDiverged):
-		res.Stopped, res.TrainLoss, res.TestLoss = "diverged", math.NaN(), math.NaN()
+		res.Stopped, res.TrainLoss, res.TestLoss = rundir.StoppedDiverged, math.NaN(), math.NaN()
 		return
+	case r.ended != nil:
+		res.Stopped, res.Error = rundir.StoppedFailed, r.ended.Error()
+		res.TrainLoss, res.TestLoss = math.NaN(), math.NaN()
 	}
 	if e := r.last; e != nil {
 		res.TrainLoss, res.TestLoss = e.TrainLoss, e.TestLoss
