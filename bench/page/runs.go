@@ -209,7 +209,9 @@ func (r *run) events() (notes []string) {
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
 		notes = append(notes, fmt.Sprintf("%s of workers, %s examples lost.", human.Plural(r.Result.Restarts, "restart"), human.Count(r.Result.LostExamples)))
 	}
-	if r.Result.Stopped != "" {
+	if r.Result.Error != "" {
+		notes = append(notes, "It failed: "+r.Result.Error+".")
+	} else if r.Result.Stopped != "" {
 		notes = append(notes, "It ended early: "+r.Result.Stopped+".")
 	}
 	return notes
