@@ -5,7 +5,7 @@
 export CGO_ENABLED = 0
 
 # cli's writer of manual pages brings a renderer of Markdown, which every worker would set
-# up when it starts; hogwild has no manual pages.
+# up when it starts; hogwild man has a writer of its own.
 TAGS = urfave_cli_no_docs
 
 # The packages in which several goroutines meet.
@@ -35,7 +35,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda dist man fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -43,6 +43,13 @@ build: ## bin/hogwild, for CPUs: static, without CUDA
 cuda: $(STUB) ## bin/hogwild-cuda, which hogwild --gpu runs; and bin/cuda.test, its tests
 	$(GO_CUDA) build -trimpath -tags cuda,$(TAGS) -o bin/hogwild-cuda ./cmd/hogwild
 	$(GO_CUDA) test -c -tags cuda -o bin/cuda.test ./cuda
+
+dist: ## dist: static binaries for linux on amd64 and arm64 with their manual page, and SHA256SUMS
+	TAGS=$(TAGS) packaging/dist.sh
+
+man: build ## build/hogwild.1, the manual page; make man && man build/hogwild.1
+	@mkdir -p build
+	bin/hogwild man >build/hogwild.1
 
 fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets the kernels
 	$(MAKE) $(FAKE)
@@ -146,8 +153,8 @@ bench-rivals: build ## hogwild and its rivals in turns: CASES="mlp128 a9a" (none
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(GPU),--gpu $(GPU)) $(if $(OUT),--out $(OUT))
 
-clean: ## remove bin and build (runs stay)
-	rm -rf bin build
+clean: ## remove bin, build and dist (runs stay)
+	rm -rf bin build dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -57,8 +57,8 @@ func TestWhatARunLinks(t *testing.T) {
 	}
 }
 
-// TestProgramsAreBuiltWithoutRenderers: cli's writer of manual pages, which hogwild has
-// not, sets up a renderer of Markdown at each start; a tag leaves it out.
+// TestProgramsAreBuiltWithoutRenderers: cli's writer of manual pages, which hogwild does
+// not use, sets up a renderer of Markdown at each start; a tag leaves it out.
 func TestProgramsAreBuiltWithoutRenderers(t *testing.T) {
 	const tag, renderer = "urfave_cli_no_docs", "github.com/russross/blackfriday/v2 module"
 	if !slices.Contains(dependencies(t, "./cmd/hogwild"), renderer) {
