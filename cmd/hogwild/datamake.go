@@ -31,7 +31,7 @@ FLAGS
 Examples:
   hogwild data make rcv1:0.1 rcv1.libsvm
   hogwild data make lowrank:1000x1000x50000x10 matrix.csv
-  hogwild train --data matrix.csv --test matrix.test.csv --model factor:10
+  hogwild train --data matrix.csv --test matrix.test.csv --model factor:10 --lr 0.05 --epochs 40
 `
 
 func dataMakeCommand() *cli.Command {
