@@ -5,7 +5,7 @@
 export CGO_ENABLED = 0
 
 # cli's writer of manual pages brings a renderer of Markdown, which every worker would set
-# up when it starts; hogwild has no manual pages.
+# up when it starts; hogwild man has a writer of its own.
 TAGS = urfave_cli_no_docs
 
 # The packages in which several goroutines meet.
@@ -35,7 +35,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda dist dist-check man fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
 
 build: ## bin/hogwild, for CPUs: static, without CUDA
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -43,6 +43,18 @@ build: ## bin/hogwild, for CPUs: static, without CUDA
 cuda: $(STUB) ## bin/hogwild-cuda, which hogwild --gpu runs; and bin/cuda.test, its tests
 	$(GO_CUDA) build -trimpath -tags cuda,$(TAGS) -o bin/hogwild-cuda ./cmd/hogwild
 	$(GO_CUDA) test -c -tags cuda -o bin/cuda.test ./cuda
+
+dist: ## dist: static binaries for linux on amd64 and arm64 with their manual page, and SHA256SUMS
+	TAGS=$(TAGS) packaging/dist.sh
+
+dist-check: dist # the checksums, and that the programs start
+	rm -rf build/dist && mkdir -p build/dist && cd dist && sha256sum --quiet --check SHA256SUMS && for file in *.tar.gz; do tar -C $(CURDIR)/build/dist -xzf $$file || exit 1; done
+	qemu-aarch64 build/dist/*-arm64/hogwild version | grep 'loops neon'
+	build/dist/*-amd64/hogwild version
+
+man: build ## build/hogwild.1, the manual page; make man && man build/hogwild.1
+	@mkdir -p build
+	bin/hogwild man >build/hogwild.1
 
 fake: $(HEADERS) ## bin/fake/libcuda.so.1, the stand-in driver that interprets the kernels
 	$(MAKE) $(FAKE)
@@ -75,6 +87,7 @@ test: check ## every test that this machine has the tools for; it names those th
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
 	$(call where,clang-19 pip3,ptx-check)
 	$(if $(filter true,$(CI)),$(call where,gcc g++ python3 $(HEADERS),test-asan))
+	$(if $(filter true,$(CI)),$(call where,qemu-aarch64,dist-check))
 
 check: ## gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w mends it):" $$files; exit 1; }
@@ -146,8 +159,8 @@ bench-rivals: build ## hogwild and its rivals in turns: CASES="mlp128 a9a" (none
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(GPU),--gpu $(GPU)) $(if $(OUT),--out $(OUT))
 
-clean: ## remove bin and build (runs stay)
-	rm -rf bin build
+clean: ## remove bin, build and dist (runs stay)
+	rm -rf bin build dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

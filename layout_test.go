@@ -98,7 +98,7 @@ func sources(t *testing.T) []*source {
 
 func foreign(dir string) bool {
 	switch dir {
-	case "bin", "build", "runs":
+	case "bin", "build", "dist", "runs":
 		return true
 	}
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))

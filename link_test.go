@@ -57,8 +57,8 @@ func TestWhatARunLinks(t *testing.T) {
 	}
 }
 
-// TestProgramsAreBuiltWithoutRenderers: cli's writer of manual pages, which hogwild has
-// not, sets up a renderer of Markdown at each start; a tag leaves it out.
+// TestProgramsAreBuiltWithoutRenderers: cli's writer of manual pages, which hogwild does
+// not use, sets up a renderer of Markdown at each start; a tag leaves it out.
 func TestProgramsAreBuiltWithoutRenderers(t *testing.T) {
 	const tag, renderer = "urfave_cli_no_docs", "github.com/russross/blackfriday/v2 module"
 	if !slices.Contains(dependencies(t, "./cmd/hogwild"), renderer) {
@@ -81,5 +81,19 @@ func TestProgramsAreBuiltWithoutRenderers(t *testing.T) {
 	}
 	if builds != 2 || !strings.Contains(string(text), "\nTAGS = "+tag+"\n") {
 		t.Errorf("the Makefile has %d builds of cmd/hogwild, want 2, and TAGS = %s", builds, tag)
+	}
+}
+
+// TestOtherSystemsAreRefused: a build for another system prints one line that says why.
+func TestOtherSystemsAreRefused(t *testing.T) {
+	for _, system := range []string{"darwin", "windows"} {
+		for _, what := range []string{"./cmd/hogwild", "./examples/custommodel"} {
+			build := exec.Command("go", "build", "-o", os.DevNull, what)
+			build.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
+			out, err := build.CombinedOutput()
+			if text := string(out); err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "hogwild runs on Linux only: ") {
+				t.Errorf("building %s for %s (%v):\n%s", what, system, err, text)
+			}
+		}
 	}
 }

@@ -23,6 +23,13 @@
 // on, rivals has other programs for the same jobs and a script that runs them in turns.
 package bench
 
+import (
+	"fmt"
+	"reflect"
+
+	"hogwild/hogwild/config"
+)
+
 // Case is one way to train: settings of hogwild train, by the names of its flags.
 type Case struct {
 	Name     string    `json:"name"`            // unique in its experiment, and fit for a folder: async-4
@@ -34,6 +41,18 @@ type Case struct {
 type Setting struct {
 	Flag  string `json:"flag"` // without dashes
 	Value string `json:"value"`
+}
+
+// Settings is the names and values of a configuration, in its order, as config.yaml has
+// them.
+func Settings(c config.Config) (all []Setting) {
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		if name := v.Type().Field(i).Tag.Get("yaml"); name != "" && name != "-" {
+			all = append(all, Setting{Flag: name, Value: fmt.Sprint(v.Field(i))})
+		}
+	}
+	return all
 }
 
 // Plan is what is to be measured: each case once with every seed.

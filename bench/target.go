@@ -30,7 +30,7 @@ func (e *Experiment) setTargets(fixed float64) {
 			for i, h := range c.Histories {
 				seconds, epochs := math.NaN(), math.NaN()
 				if c.Failed[i] == "" {
-					seconds, epochs = reach(h, goal)
+					seconds, epochs = Reach(h, goal)
 				}
 				c.SecondsToTarget = append(c.SecondsToTarget, Number(seconds))
 				c.EpochsToTarget = append(c.EpochsToTarget, Number(epochs))
@@ -63,11 +63,11 @@ func goalOf(cases []*Measured) float64 {
 	return goal + (slack-1)*math.Abs(goal)
 }
 
-// reach is when a run first had a test loss of goal, in seconds and in epochs: on the line
+// Reach is when a run first had a test loss of goal, in seconds and in epochs: on the line
 // from the end of the epoch before to that of the first one below. What the loss was at
 // the start is not known: a goal that the first epoch reaches counts from its end. NaN if
 // it was never reached.
-func reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
+func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
 	for i, e := range history {
 		if !(e.TestLoss <= goal) {
 			continue

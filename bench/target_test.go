@@ -40,7 +40,7 @@ func TestReach(t *testing.T) {
 		{"nothing", nil, 0.7, nan, nan},
 		{"no goal", run(1, 0.5), nan, nan, nan},
 	} {
-		s, n := reach(c.history, c.goal)
+		s, n := Reach(c.history, c.goal)
 		same := func(a, b float64) bool { return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) < 1e-12 }
 		if !same(s, c.seconds) || !same(n, c.epochs) {
 			t.Errorf("%s: %v s, %v epochs, want %v and %v", c.name, s, n, c.seconds, c.epochs)

@@ -117,7 +117,7 @@ func valueOf(c *bench.Measured, flag string) string {
 	if v := setting(c.Settings, flag); v != "" {
 		return v
 	}
-	return setting(settings(c.Config), flag)
+	return setting(bench.Settings(c.Config), flag)
 }
 
 // variant is the name of a case without its number of workers.

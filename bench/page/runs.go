@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/bench"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -217,7 +218,9 @@ func (r *run) events() (notes []string) {
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
 		notes = append(notes, fmt.Sprintf("%s of workers, %s examples lost.", human.Plural(r.Result.Restarts, "restart"), human.Count(r.Result.LostExamples)))
 	}
-	if r.Result.Stopped != "" {
+	if r.Result.Error != "" {
+		notes = append(notes, "It failed: "+r.Result.Error+".")
+	} else if r.Result.Stopped != "" {
 		notes = append(notes, "It ended early: "+r.Result.Stopped+".")
 	}
 	return notes
@@ -234,7 +237,7 @@ func (p *Page) runSettings(all []*run) {
 	}
 	p.section(Section{Title: title, Code: lines(same)})
 	if len(all) == 1 {
-		p.section(Section{Title: "All settings", Code: lines(settings(all[0].Config))})
+		p.section(Section{Title: "All settings", Code: lines(bench.Settings(all[0].Config))})
 	}
 }
 

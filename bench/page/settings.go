@@ -2,25 +2,12 @@ package page
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
 )
-
-// settings is the names and values of a configuration, in its order, as config.yaml has
-// them.
-func settings(c config.Config) (all []bench.Setting) {
-	v := reflect.ValueOf(c)
-	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("yaml"); name != "" && name != "-" {
-			all = append(all, bench.Setting{Flag: name, Value: fmt.Sprint(v.Field(i))})
-		}
-	}
-	return all
-}
 
 // setting is the value of one setting; "" if a configuration has none of that name.
 func setting(all []bench.Setting, flag string) string {
@@ -43,9 +30,9 @@ func compareSettings[T any](things []T, name column[T], of func(T) config.Config
 		return nil, nil
 	}
 	columns := []column[T]{name}
-	defaults := settings(config.Default())
-	for i, s := range settings(of(things[0])) {
-		value := func(thing T) string { return settings(of(thing))[i].Value }
+	defaults := bench.Settings(config.Default())
+	for i, s := range bench.Settings(of(things[0])) {
+		value := func(thing T) string { return bench.Settings(of(thing))[i].Value }
 		switch {
 		case slices.Contains(apartFromRun, s.Flag):
 		case slices.ContainsFunc(things, func(t T) bool { return value(t) != s.Value }):

@@ -33,7 +33,7 @@ is faster than these. It takes 200 MB. Of GPUs it knows nothing: --microbench do
 With --microbench: what a GPU does at best: additions to few and many weights, loads, copies, launches,
 its clock. With --report: the page of a folder with what run.sh of make gpu-bundle has found.
 
-FLAGS
+FLAGS modes workers data model lr epochs repeat target-loss out limits
 
 Flags of train that are missing here stand in the file of --config, which is one of those that
 hogwild sweep reads. Each of its cases is trained in all modes and with all numbers of workers,
@@ -68,7 +68,7 @@ var benchTrains = []string{"data", "test", "model", "limit", "scale", "batch", "
 func benchCommand() *cli.Command {
 	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
 	return &cli.Command{
-		Name: "bench", Description: benchHelp, Flags: o.flags(),
+		Name: "bench", Usage: "compare modes and numbers of workers; what this machine can do at best", Description: benchHelp, Flags: o.flags(),
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; bench takes flags only", args[0])

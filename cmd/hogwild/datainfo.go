@@ -36,7 +36,7 @@ func dataInfoCommand() *cli.Command {
 	l.string(&target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.bool(&asJSON, "json", "print the answer as one JSON object")
 	return &cli.Command{
-		Name: "info", Description: dataInfoHelp, Flags: l.flags,
+		Name: "info", Usage: "what a data file holds", ArgsUsage: "PATH", Description: dataInfoHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 {
 				return usagef("data info takes one file or folder: hogwild data info mnist/")

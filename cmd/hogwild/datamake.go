@@ -31,7 +31,7 @@ FLAGS
 Examples:
   hogwild data make rcv1:0.1 rcv1.libsvm
   hogwild data make lowrank:1000x1000x50000x10 matrix.csv
-  hogwild train --data matrix.csv --test matrix.test.csv --model factor:10
+  hogwild train --data matrix.csv --test matrix.test.csv --model factor:10 --lr 0.05 --epochs 40
 `
 
 func dataMakeCommand() *cli.Command {
@@ -40,7 +40,7 @@ func dataMakeCommand() *cli.Command {
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` all numbers follow from it"})
 	l.int(&limit, "limit", "`N` the first N training rows only")
 	return &cli.Command{
-		Name: "make", Description: dataMakeHelp, Flags: l.flags,
+		Name: "make", Usage: "synthetic data, written to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 2 {
 				return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")

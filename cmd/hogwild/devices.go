@@ -37,7 +37,7 @@ type devices struct {
 }
 
 func devicesCommand() *cli.Command {
-	return listCommand("devices", devicesHelp, "list", func() (answer, error) {
+	return listCommand("devices", "what can train: cores and GPUs", devicesHelp, "list", func() (answer, error) {
 		d := devices{CPU: thisHost().processor()}
 		if err := handOver(); err != nil {
 			d.NoGPU = err.Error()
@@ -49,13 +49,13 @@ func devicesCommand() *cli.Command {
 }
 
 // listCommand is a command without arguments. It reports what look finds, whatever error comes
-// with it; what is its name in the help of --json.
-func listCommand(name, help, what string, look func() (answer, error)) *cli.Command {
+// with it; usage says in a line what it does, what is its name in the help of --json.
+func listCommand(name, usage, help, what string, look func() (answer, error)) *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the "+what+" as one JSON object")
 	return &cli.Command{
-		Name: name, Description: help, Flags: l.flags,
+		Name: name, Usage: usage, Description: help, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; %s takes flags only", args[0], name)

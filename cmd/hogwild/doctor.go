@@ -46,7 +46,7 @@ var errAbsent = errors.New("this is hogwild without CUDA")
 var errUnhealthy = errors.New("something will fail: see the lines that begin with FAILS")
 
 func doctorCommand() *cli.Command {
-	return listCommand("doctor", doctorHelp, "findings", func() (answer, error) {
+	return listCommand("doctor", "what would keep a run from working, and what to do", doctorHelp, "findings", func() (answer, error) {
 		e := examine()
 		if !e.Healthy {
 			return e, errUnhealthy

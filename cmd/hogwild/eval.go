@@ -34,7 +34,7 @@ func evalCommand() *cli.Command {
 	l.string(&target, "target", "`COLUMN` column of a CSV file that was predicted, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")
 	return &cli.Command{
-		Name: "eval", Description: evalHelp, Flags: l.flags,
+		Name: "eval", Usage: "loss and accuracy of saved weights", ArgsUsage: "WEIGHTS|RUN", Description: evalHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 {
 				return usagef("eval takes one file of weights or run folder: hogwild eval runs/digits")

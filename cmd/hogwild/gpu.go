@@ -102,7 +102,7 @@ func tryCUDA(path string) error {
 }
 
 // cudaVersions is what hogwild-cuda --version prints; see cudaVersion in gpu_cuda.go.
-var cudaVersions = regexp.MustCompile(`(?m)^hogwild (\S+).*\nCUDA driver (\d+)\.(\d+)`)
+var cudaVersions = regexp.MustCompile(`(?ms)^hogwild (\S+).*^CUDA driver (\d+)\.(\d+)`)
 
 // fits compares the versions of the program, the driver and this program.
 func fits(path, text string) error {

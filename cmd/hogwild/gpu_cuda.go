@@ -30,6 +30,9 @@ func toGPU(_ config.Config, anew bool) error {
 	return fmt.Errorf("starting %s again: %w", self, syscall.Exec(self, os.Args, os.Environ()))
 }
 
+// findCUDA is the path of this program.
+func findCUDA() (string, error) { return os.Executable() }
+
 // handOver has nothing to do: this is hogwild-cuda.
 func handOver() error { return nil }
 

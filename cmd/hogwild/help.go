@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -8,48 +10,96 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"hogwild/internal/human"
 )
 
-// flagsHere is the line of a command's Description that writeHelp replaces by the
-// table of its flags.
-const flagsHere = "FLAGS\n"
+// errHelpAll is flag.ErrHelp for --help all.
+var errHelpAll = errors.New("all of the help was asked for")
 
-// writeHelp writes the text of a command, and in it its flags: a group for each
+// helpText is the parts of a command's Description. A line that begins with FLAGS stands for
+// the flags. Where it names some, these come first, and --help shows only them: the other
+// flags, and the text up to the examples, follow with --help all.
+type helpText struct {
+	intro, details, examples string
+	main                     []string // flags
+}
+
+func helpOf(c *cli.Command) (h helpText) {
+	intro, rest, _ := strings.Cut(c.Description, "\nFLAGS")
+	names, rest, _ := strings.Cut(rest, "\n")
+	h.intro, h.main = intro+"\n", strings.Fields(names)
+	h.details = rest
+	if i := strings.Index(rest, "Examples:\n"); i >= 0 {
+		h.details, h.examples = rest[:i], rest[i:]
+	}
+	return h
+}
+
+// flagGroup is flags under one title.
+type flagGroup struct {
+	title string
+	flags []*flag.Flag
+}
+
+// groups is the flags of a command: main ones if there are any, then a group for each
 // Category, in the order in which they are listed.
-func writeHelp(w io.Writer, s *settings) error {
-	head, tail, _ := strings.Cut(s.command.Description, flagsHere)
-	var groups []string
-	lines := map[string]string{}
-	for _, f := range s.command.Flags {
-		group := f.(cli.CategorizableFlag).GetCategory()
-		if !slices.Contains(groups, group) {
-			groups = append(groups, group)
+func (h helpText) groups(c *cli.Command, set *flag.FlagSet) (all []flagGroup) {
+	if len(h.main) > 0 {
+		all = []flagGroup{{title: "Main flags"}}
+		for _, name := range h.main {
+			all[0].flags = append(all[0].flags, set.Lookup(name))
 		}
-		lines[group] += flagLine(s.set.Lookup(f.Names()[0]))
 	}
-	if _, err := io.WriteString(w, head); err != nil {
-		return err
+	for _, f := range c.Flags {
+		name, title := f.Names()[0], f.(cli.CategorizableFlag).GetCategory()
+		if slices.Contains(h.main, name) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(g flagGroup) bool { return g.title == title })
+		if i < 0 {
+			i, all = len(all), append(all, flagGroup{title: title})
+		}
+		all[i].flags = append(all[i].flags, set.Lookup(name))
 	}
-	for i, group := range groups {
+	return all
+}
+
+// writeHelp writes the help of a command: all of it, or what one needs first.
+func writeHelp(w io.Writer, s *settings, all bool) error {
+	h := helpOf(s.command)
+	groups, more := h.groups(s.command, s.set), ""
+	if len(h.main) > 0 && !all {
+		more = fmt.Sprintf("\nAll %d flags: hogwild help %s all\n\n", len(s.command.Flags), strings.TrimPrefix(s.command.HelpName, "hogwild "))
+		groups, h.details = groups[:1], ""
+	}
+	var b bytes.Buffer
+	b.WriteString(h.intro)
+	for i, g := range groups {
 		if i > 0 {
-			fmt.Fprintln(w)
+			b.WriteByte('\n')
 		}
-		fmt.Fprintf(w, "%s:\n%s", group, lines[group])
+		fmt.Fprintf(&b, "%s:\n", g.title)
+		for _, f := range g.flags {
+			name, usage := describe(f)
+			fmt.Fprintf(&b, "  %-23s %s\n", name, strings.Join(human.Wrap(usage, 73), "\n"+strings.Repeat(" ", 26)))
+		}
 	}
-	_, err := io.WriteString(w, tail)
+	b.WriteString(more + h.details + h.examples)
+	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// flagLine is one flag: its name, what it takes (the usage begins with that, in
-// backquotes), what it does and its default.
-func flagLine(f *flag.Flag) string {
+// describe is one flag: its name with what it takes (the usage begins with that, in
+// backquotes), and what it does with its default.
+func describe(f *flag.Flag) (name, usage string) {
 	value, usage := flag.UnquoteUsage(f)
 	usage = strings.TrimPrefix(usage, value+" ")
-	name := strings.TrimSpace("--" + f.Name + " " + value)
+	name = strings.TrimSpace("--" + f.Name + " " + value)
 	switch f.DefValue {
 	case "", "0", "0s", "false":
 	default:
 		usage += " (default " + f.DefValue + ")"
 	}
-	return fmt.Sprintf("  %-23s %s\n", name, usage)
+	return name, usage
 }

@@ -14,7 +14,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
-	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -22,18 +21,7 @@ const rootHelp = `hogwild trains one model with many worker processes and no loc
 
 Usage: hogwild COMMAND [flags]
 
-  train       train a model
-  eval        loss and accuracy of saved weights
-  predict     the class or value of each row of a data set, by saved weights
-  devices     what can train: cores and GPUs
-  doctor      what would keep a run from working, and what to do
-  bench       compare modes and numbers of workers; what this machine can do at best
-  sweep       train with many settings, and compare them
-  reproduce   the Hogwild! paper's experiments, and a tutorial's, on this machine
-  report      figures and tables of runs, as one HTML file
-  data info   what a data file holds
-  data make   synthetic data, written to a file
-
+COMMANDS
 Try:
   hogwild train --workers 8
   hogwild train --help
@@ -57,7 +45,12 @@ func main() {
 // exit status. Results go to stdout; progress and errors go to stderr.
 func execute(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "help" {
-		args = append(args[1:], "--help")
+		args = args[1:]
+		if n := len(args) - 1; n >= 0 && args[n] == "all" {
+			args = append(args[:n:n], "--help", "all")
+		} else {
+			args = append(args[:len(args):len(args)], "--help")
+		}
 	}
 	err := app(stdout, stderr).Run(append([]string{"hogwild"}, args...))
 	if err != nil {
@@ -76,16 +69,22 @@ func app(stdout, stderr io.Writer) *cli.App {
 			trainCommand(),
 			evalCommand(),
 			predictCommand(),
-			devicesCommand(),
-			doctorCommand(),
+			runsCommand(),
+			compareCommand(),
+			reportCommand(),
 			benchCommand(),
 			sweepCommand(),
 			{Name: "reproduce", Action: group(reproduceHelp), Subcommands: reproduceCommands()},
-			reportCommand(),
 			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
+			devicesCommand(),
+			doctorCommand(),
+			completionCommand(),
+			manCommand(),
+			versionCommand(),
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			guardCommand(),
 			echoCommand(),
+			completeCommand(),
 		},
 	}
 	tame(a.Commands)
@@ -135,11 +134,10 @@ func group(help string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		switch arg := c.Args().First(); arg {
 		case "", "-h", "-help", "--help":
-			fmt.Fprint(c.App.Writer, help)
-			return nil
+			_, err := fmt.Fprint(c.App.Writer, strings.Replace(help, "COMMANDS\n", commandTable(c.App.Commands), 1))
+			return err
 		case "-v", "-version", "--version":
-			fmt.Fprintf(c.App.Writer, "hogwild %s%s\n%s", config.Version, revision(), cudaVersion())
-			return nil
+			return thisVersion().WriteText(c.App.Writer)
 		default:
 			return unknownCommand(arg, c.Command.Subcommands)
 		}
@@ -163,10 +161,31 @@ func workerByHand(*cli.Context) error {
 	return usagef("a worker is started by `hogwild train`, with the memory that it shares; run that instead")
 }
 
-// revision is what --version adds to the version: the commit.
-func revision() string {
-	if commit := rundir.Commit(); commit != "" {
-		return " (" + commit + ")"
+// named is a command that the user can type, with its whole name: "data info".
+type named struct {
+	name string
+	*cli.Command
+}
+
+// typed lists the commands that the user can type; before is what stands before their names.
+func typed(commands []*cli.Command, before string) (all []named) {
+	for _, c := range commands {
+		switch {
+		case c.Hidden:
+		case len(c.Subcommands) > 0:
+			all = append(all, typed(c.Subcommands, before+c.Name+" ")...)
+		default:
+			all = append(all, named{before + c.Name, c})
+		}
 	}
-	return ""
+	return all
+}
+
+// commandTable is a line for each command.
+func commandTable(commands []*cli.Command) string {
+	var b strings.Builder
+	for _, c := range typed(commands, "") {
+		fmt.Fprintf(&b, "  %-19s %s\n", c.name, c.Usage)
+	}
+	return b.String() + "\n"
 }

@@ -50,7 +50,7 @@ func reportCommand() *cli.Command {
 	l.bool(&o.svg, "svg", "the same as SVG")
 	l.bool(&o.json, "json", "print the names of what was written as one JSON object")
 	return &cli.Command{
-		Name: "report", Description: reportHelp, Flags: l.flags,
+		Name: "report", Usage: "figures and tables of runs, as one HTML file", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			p, folder, err := pageOf(args)
 			if err != nil {

@@ -70,13 +70,13 @@ type reproduceOptions struct {
 
 func reproduceCommands() []*cli.Command {
 	return []*cli.Command{
-		reproduceCommand("paper", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
+		reproduceCommand("paper", "the Hogwild! paper's experiments on this machine", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
 			o.Size = 1
 			l.bool(&o.Quick, "quick", "smaller sets and fewer passes: minutes, not half an hour")
 			l.float(&o.Size, "size", "`X` times as many examples")
 			l.string(&o.workers, "workers", "`N,M` numbers of workers (default: 1,2,4 ... to the cores, at most 10)")
 		}),
-		reproduceCommand("tutorial", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
+		reproduceCommand("tutorial", "a published tutorial's synchronous SGD", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
 			l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 			l.int(&o.Limit, "limit", "`N` train on the first N images only")
 		}),
@@ -84,13 +84,13 @@ func reproduceCommands() []*cli.Command {
 }
 
 // reproduceCommand is a command with the flags that both have, and its own in front.
-func reproduceCommand(name, help string, do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
+func reproduceCommand(name, usage, help string, do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
 	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 3}}
 	l := flagList{category: "Flags"}
 	own(o, &l)
 	o.addTo(&l, "`N` runs of each case", "runs/reproduce-NAME")
 	return &cli.Command{
-		Name: name, Description: help, Flags: l.flags,
+		Name: name, Usage: usage, Description: help, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			switch {
 			case len(args) > 0:

@@ -49,8 +49,8 @@ func action(do func(c *cli.Context, s *settings, args []string) error) cli.Actio
 			return err
 		}
 		args, err := s.arguments(c.Args().Slice())
-		if errors.Is(err, flag.ErrHelp) {
-			return writeHelp(c.App.Writer, s)
+		if all := errors.Is(err, errHelpAll); all || errors.Is(err, flag.ErrHelp) {
+			return writeHelp(c.App.Writer, s, all)
 		}
 		if err == nil {
 			err = unknownVariable(c.App.Commands)
@@ -112,12 +112,15 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 		f := s.set.Lookup(name)
 		switch {
 		case name == "h" || name == "help":
+			if value == "all" || !hasValue && len(args) > 0 && args[0] == "all" {
+				return nil, errHelpAll
+			}
 			return nil, flag.ErrHelp
 		case f == nil:
 			if now := renamed[name]; now != "" {
 				return nil, usagef("--%s is now --%s", name, now)
 			}
-			return nil, usagef("unknown flag --%s%s (`%s --help` lists the flags)",
+			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)",
 				name, human.Suggest("--", name, s.names()), s.command.HelpName)
 		case hasValue:
 		case isBool(f):

@@ -64,7 +64,7 @@ func sweepCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	o.addTo(&l, "`N` repeat each case with the seeds 1 to N, instead of those of the file", "runs/sweeps/NAME")
 	return &cli.Command{
-		Name: "sweep", Description: sweepHelp, Flags: l.flags,
+		Name: "sweep", Usage: "train with many settings, and compare them", ArgsUsage: "FILE", Description: sweepHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) != 1 {
 				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help shows one)")

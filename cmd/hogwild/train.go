@@ -19,7 +19,7 @@ Trains one model with several worker processes. They share one set of weights in
 and all update it: without waiting for each other (--mode async, Hogwild!), or by training
 apart and averaging (--mode sync). Weights, metrics and settings are saved in a run folder.
 
-FLAGS
+FLAGS data target test model workers mode lr epochs gpu resume
 
 Modes:
 ` + config.ModeHelp + `
@@ -77,7 +77,7 @@ type trainOptions struct {
 func trainCommand() *cli.Command {
 	o := &trainOptions{Config: config.Default()}
 	return &cli.Command{
-		Name: "train", Description: trainHelp,
+		Name: "train", Usage: "train a model", Description: trainHelp,
 		Flags: o.flags(),
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) > 0 {

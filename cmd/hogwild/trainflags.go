@@ -43,7 +43,7 @@ func (o *trainOptions) flags() []cli.Flag {
 func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
 	l.add(&cli.GenericFlag{Name: "mode", Category: l.category, Value: &o.Mode,
-		Usage: "`MODE` how workers update the weights that they share: see below"})
+		Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K"})
 	l.string(&o.Average, "average", "`WHAT` in sync: weights after local steps, or gradients")
 	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
 		Usage: "`N` local steps between averages of weights, or epoch"})

@@ -171,9 +171,11 @@ func (c *Config) check() error {
 	return c.checkTogether()
 }
 
-// checkChoices refuses a word that is not one of a field's choices.
-func (c *Config) checkChoices() error {
-	for _, f := range []struct{ name, value, choices string }{
+// choice is a setting that takes one of a few words.
+type choice struct{ name, value, words string }
+
+func (c *Config) choices() []choice {
+	return []choice{
 		{"average", c.Average, "weights gradients"},
 		{"average-state", c.AverageState, "keep average reset"},
 		{"optimizer", string(c.Optimizer), "sgd momentum adam adagrad"},
@@ -184,8 +186,23 @@ func (c *Config) checkChoices() error {
 		{"missing", c.Missing, "drop error"},
 		{"write", c.Write, "auto atomic racy"},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
-	} {
-		if choices := strings.Fields(f.choices); !slices.Contains(choices, f.value) {
+	}
+}
+
+// Choices are the words that a setting takes; nil if it takes others than a few.
+func Choices(name string) []string {
+	for _, f := range new(Config).choices() {
+		if f.name == name {
+			return strings.Fields(f.words)
+		}
+	}
+	return nil
+}
+
+// checkChoices refuses a word that is not one of a field's choices.
+func (c *Config) checkChoices() error {
+	for _, f := range c.choices() {
+		if choices := strings.Fields(f.words); !slices.Contains(choices, f.value) {
 			if f.value == "ticket" { // until the redesign
 				return Usage("%s %q: did you mean dynamic?", f.name, f.value)
 			}

@@ -37,12 +37,8 @@ func (r *coordinator) finish() (rundir.Result, error) {
 	return result, r.epochs.ended
 }
 
-// saveResult writes result.json, unless the run failed in a way that leaves nothing to
-// report.
+// saveResult writes result.json.
 func (r *coordinator) saveResult(res rundir.Result) error {
-	if r.epochs.ended != nil && res.Stopped == "" {
-		return nil
-	}
 	var text bytes.Buffer
 	if err := res.WriteJSON(&text); err != nil {
 		return err

@@ -164,6 +164,10 @@ func TestNoWorkerLeft(t *testing.T) {
 			if got.Epochs != 1 || got.Examples < 2300 || got.Examples >= 4000 {
 				t.Errorf("%d epochs, %d examples, want those until all were killed", got.Epochs, got.Examples)
 			}
+			saved, err := rundir.ReadRun(c.Run)
+			if err != nil || saved.State() != rundir.Failed || !saved.Resumable() || !strings.Contains(saved.Result.Error, "no worker is left") {
+				t.Errorf("its folder tells %+v, %v", saved, err)
+			}
 			end := train(t, resumed(c))
 			if want := int64(3 * 2000); end.Examples+end.LostExamples != want || mode == "async" && end.LostExamples > 0 {
 				t.Errorf("resumed: %d examples, %d lost, want %d", end.Examples, end.LostExamples, want)

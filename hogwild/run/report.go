@@ -66,12 +66,15 @@ func tell(r *rundir.Result, c *tuning.Job) {
 func (r *coordinator) scores(res *rundir.Result) {
 	switch ended := r.epochs.ended; {
 	case errors.Is(ended, config.ErrInterrupted):
-		res.Stopped = "interrupted"
+		res.Stopped = rundir.StoppedInterrupted
 	case errors.Is(ended, config.ErrTerminated):
-		res.Stopped = "terminated"
+		res.Stopped = rundir.StoppedTerminated
 	case errors.Is(ended, config.ErrDiverged):
-		res.Stopped, res.TrainLoss, res.TestLoss = "diverged", math.NaN(), math.NaN()
+		res.Stopped, res.TrainLoss, res.TestLoss = rundir.StoppedDiverged, math.NaN(), math.NaN()
 		return
+	case ended != nil:
+		res.Stopped, res.Error = rundir.StoppedFailed, ended.Error()
+		res.TrainLoss, res.TestLoss = math.NaN(), math.NaN()
 	}
 	if r.validation != nil {
 		res.TestLoss = math.NaN() // until the run has come to its end: see testEnd

@@ -1,5 +1,6 @@
 // Package rundir is what a run leaves behind: the files of its folder, and its report.
 //
+//	state.go        how it ended, and which runs there are
 //	recorded.go     a run read back
 //	metrics.go      metrics.jsonl
 //	events.go       TensorBoard's events

@@ -28,6 +28,29 @@ type Recorded struct {
 // its end, those count that came last; one that is not whole yet is left out. Errors match
 // ErrUsage.
 func ReadRun(folder string) (*Recorded, error) {
+	r, err := readSettings(folder)
+	if err == nil {
+		err = r.readMetrics()
+	}
+	if err == nil {
+		err = r.readResult()
+	}
+	return r, err
+}
+
+// Glance is ReadRun without the metrics of a run that has a result: they can be long.
+func Glance(folder string) (*Recorded, error) {
+	r, err := readSettings(folder)
+	if err == nil {
+		err = r.readResult()
+	}
+	if err == nil && r.Result == nil {
+		err = r.readMetrics()
+	}
+	return r, err
+}
+
+func readSettings(folder string) (*Recorded, error) {
 	r := &Recorded{Folder: folder, Config: config.Default()}
 	text, err := os.ReadFile(filepath.Join(folder, ConfigFile))
 	switch {
@@ -40,10 +63,7 @@ func ReadRun(folder string) (*Recorded, error) {
 		what, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
 		return nil, config.Usage("%s: not the settings of a run: %s", filepath.Join(folder, ConfigFile), what)
 	}
-	if err := r.readMetrics(); err != nil {
-		return nil, err
-	}
-	return r, r.readResult()
+	return r, nil
 }
 
 // readResult reads result.json, if it is there.

@@ -67,11 +67,20 @@ type Result struct {
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
 
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
-	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, diverged, target loss, target accuracy
+	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, diverged, failed, target loss, target accuracy
+	Error   string        `json:"error,omitempty"`   // why it failed
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
 }
+
+// Texts of Result.Stopped; a target that was reached has others.
+const (
+	StoppedInterrupted = "interrupted"
+	StoppedTerminated  = "terminated"
+	StoppedDiverged    = "diverged"
+	StoppedFailed      = "failed"
+)
 
 // Share is what of a run's examples the workers of a device have trained.
 type Share struct {
@@ -265,7 +274,7 @@ func (r Result) next() []string {
 		weights = filepath.Join(r.Run, BestFile)
 	}
 	next := []string{"hogwild eval " + human.ShellWord(weights)} // on the same test rows
-	if r.Stopped == "interrupted" || r.Stopped == "terminated" {
+	if r.Stopped == StoppedInterrupted || r.Stopped == StoppedTerminated {
 		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}
 	return next

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"embed"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/model"
+)
+
+const completionHelp = `Usage: hogwild completion bash|zsh|fish
+
+Prints a script with which a shell completes commands, flags, their choices and files. For good:
+
+  bash   echo 'source <(hogwild completion bash)' >> ~/.bashrc
+  zsh    echo 'source <(hogwild completion zsh)' >> ~/.zshrc       (after compinit)
+  fish   hogwild completion fish > ~/.config/fish/completions/hogwild.fish
+
+FLAGS
+Examples:
+  source <(hogwild completion bash)
+      in this bash only
+`
+
+//go:embed completion
+var completionScripts embed.FS
+
+func completionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "completion", Usage: "a script that completes commands and flags in a shell", ArgsUsage: "bash|zsh|fish", Description: completionHelp,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			const want = "completion takes the name of a shell: bash, zsh or fish, e.g. source <(hogwild completion bash)"
+			if len(args) != 1 {
+				return usagef(want)
+			}
+			script, err := completionScripts.ReadFile("completion/hogwild." + args[0])
+			if err != nil {
+				return usagef("%q: "+want, args[0])
+			}
+			_, err = c.App.Writer.Write(script)
+			return err
+		}),
+	}
+}
+
+// completeCommand is `hogwild complete -- WORD...`, which the scripts call: it lists what the
+// last word may become, a line each, with a tab before what it is. The line ":files" stands
+// for names of files, ":folders" for those of folders.
+func completeCommand() *cli.Command {
+	return &cli.Command{Name: "complete", Hidden: true, Action: func(c *cli.Context) error {
+		words := c.Args().Slice()
+		if len(words) > 0 && words[0] == "--" {
+			words = words[1:]
+		}
+		if len(words) == 0 {
+			words = []string{""}
+		}
+		last := words[len(words)-1]
+		for _, a := range completions(c.App.Commands, words[:len(words)-1], last) {
+			if strings.HasPrefix(a.word, last) || a == files || a == folders {
+				fmt.Fprintf(c.App.Writer, "%s\t%s\n", a.word, a.about)
+			}
+		}
+		return nil
+	}}
+}
+
+// completed is a word that may stand somewhere, and what it is.
+type completed struct{ word, about string }
+
+var files, folders = completed{":files", "file"}, completed{":folders", "folder"}
+
+// completions lists what may stand in the place of the word last, which follows before.
+func completions(commands []*cli.Command, before []string, last string) (all []completed) {
+	help := len(before) > 0 && before[0] == "help"
+	if help {
+		before = before[1:]
+	}
+	var c *cli.Command
+	for len(before) > 0 && len(commands) > 0 {
+		if c = find(commands, before[0]); c == nil {
+			return nil
+		}
+		before, commands = before[1:], c.Subcommands
+	}
+	if len(commands) > 0 {
+		for _, c := range commands {
+			if !c.Hidden {
+				all = append(all, completed{c.Name, c.Usage})
+			}
+		}
+		if c == nil && !help {
+			all = append(all, completed{"help", "the help of a command"}, completed{"--help", "the commands"}, completed{"--version", "version, commit, CPU loops, CUDA"})
+		}
+		return all
+	}
+	if help {
+		return []completed{{"all", "all flags too"}}
+	}
+	s, err := newSettings(c)
+	if err != nil {
+		return nil
+	}
+	return s.completions(before, last)
+}
+
+func find(commands []*cli.Command, name string) *cli.Command {
+	for _, c := range commands {
+		if c.Name == name && !c.Hidden {
+			return c
+		}
+	}
+	return nil
+}
+
+// completions are those within a command: a flag, the value of one, or an argument.
+func (s *settings) completions(before []string, last string) (all []completed) {
+	if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(name, "--") {
+		return s.values(strings.TrimPrefix(name, "--"), name+"=", last)
+	}
+	if n := len(before) - 1; n >= 0 && strings.HasPrefix(before[n], "--") && !strings.Contains(before[n], "=") {
+		name := strings.TrimPrefix(before[n], "--")
+		if name == "help" {
+			return []completed{{"all", "all flags too"}}
+		}
+		if f := s.set.Lookup(name); f != nil && !isBool(f) {
+			return s.values(name, "", last)
+		}
+	}
+	switch arguments := s.command.ArgsUsage; {
+	case strings.HasPrefix(last, "-") || arguments == "":
+		for _, name := range s.flagNames() {
+			_, about := describe(s.set.Lookup(name))
+			all = append(all, completed{"--" + name, about})
+		}
+		return append(all, completed{"--help", "what the command does"})
+	case arguments == strings.ToLower(arguments): // the words themselves
+		for word := range strings.SplitSeq(arguments, "|") {
+			all = append(all, completed{word, ""})
+		}
+		return all
+	}
+	return []completed{files}
+}
+
+// flagNames are the names of the flags in the order of the help.
+func (s *settings) flagNames() (names []string) {
+	for _, group := range helpOf(s.command).groups(s.command, s.set) {
+		for _, f := range group.flags {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// values lists the values of a flag, each after the text before. Of a list it completes the
+// last entry.
+func (s *settings) values(name, before, last string) (all []completed) {
+	f := s.set.Lookup(name)
+	if f == nil {
+		return nil
+	}
+	kind, _ := flag.UnquoteUsage(f)
+	if i := strings.LastIndexByte(last, ','); i >= 0 && kind == "LIST" {
+		before = last[:i+1]
+	}
+	for _, word := range choices(name) {
+		all = append(all, completed{before + word, ""})
+	}
+	switch kind {
+	case "FILE", "PATH":
+		all = append(all, files)
+	case "DIR", "FOLDER":
+		all = append(all, folders)
+	}
+	return all
+}
+
+// choices are the words that a flag takes; one that ends with a colon wants more.
+func choices(name string) (words []string) {
+	switch name {
+	case "mode":
+		return append(config.Modes[:len(config.Modes):len(config.Modes)], "delayed:", "delayed:geometric:")
+	case "modes":
+		return config.Modes
+	case "model":
+		return strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut")
+	case "loss":
+		for _, l := range model.Losses {
+			words = append(words, string(l))
+		}
+		return words
+	case "data", "test":
+		return strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: synth:dense: synth:linear: synth:lowrank:")
+	case "scale":
+		return []string{"auto", "none", "unit", "standard"}
+	case "gpu":
+		return []string{"auto", "auto:", "0"}
+	case "average-every":
+		return []string{"epoch"}
+	case "merge-every", "bias-step":
+		return []string{"auto"}
+	case "lr-cap":
+		return []string{"auto", "off"}
+	}
+	return config.Choices(name)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+	"hogwild/internal/vec"
+)
+
+const versionHelp = `Usage: hogwild version [--json]
+       hogwild --version
+
+Prints the version of hogwild, the commit and the Go release it was built from, the CPU loops
+that training uses on this processor, and whether it can train on GPUs.
+
+FLAGS
+Examples:
+  hogwild version
+  hogwild version --json
+`
+
+// version is what this program is made of.
+type version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"` // "" where Go did not record it
+	Go      string `json:"go"`
+	System  string `json:"system"` // linux/amd64
+	CPU     string `json:"cpu"`    // the loops: avx512, avx2, neon or go
+	CUDA    bool   `json:"cuda"`   // this is the build for GPUs, or there is one that this program starts
+	GPU     string `json:"gpu"`    // which one, or why there is none
+	driver  string
+}
+
+func versionCommand() *cli.Command {
+	return listCommand("version", "version, commit, CPU loops, CUDA", versionHelp, "answer",
+		func() (answer, error) { return thisVersion(), nil })
+}
+
+// thisVersion starts no other program and no driver: see hogwild doctor for these.
+func thisVersion() version {
+	v := version{Version: config.Version, Commit: rundir.Commit(), Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: vec.InstructionSet(), driver: cudaVersion()}
+	path, err := findCUDA()
+	if v.CUDA = err == nil; v.CUDA {
+		v.GPU = path
+	} else {
+		v.GPU, _, _ = strings.Cut(err.Error(), ": ") // without the advice for those who asked for one
+	}
+	return v
+}
+
+// WriteText writes a line for each fact. The first and the driver's are what tryCUDA reads.
+func (v version) WriteText(w io.Writer) error {
+	name, cuda := "hogwild "+v.Version, "no: "
+	if v.Commit != "" {
+		name += " (" + v.Commit + ")"
+	}
+	if v.CUDA {
+		cuda = "yes: "
+	}
+	_, err := fmt.Fprintf(w, "%s\nGo    %s, %s\nloops %s\nCUDA  %s%s\n%s", name, v.Go, v.System, v.CPU, cuda, v.GPU, v.driver)
+	return err
+}
+
+// WriteJSON writes it as one JSON object.
+func (v version) WriteJSON(w io.Writer) error { return human.WriteJSON(w, v) }

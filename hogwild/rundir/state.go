@@ -1,0 +1,97 @@
+package rundir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hogwild/hogwild/config"
+)
+
+// State is how a run ended.
+type State string
+
+// The states of a run. One that was killed looks like one that is still training.
+const (
+	Done        State = "done"
+	Interrupted State = "interrupted" // by Ctrl-C or SIGTERM, and saved
+	Diverged    State = "diverged"
+	Failed      State = "failed"
+	Unfinished  State = "unfinished" // no result: it is training, or was killed
+)
+
+// State tells how the run ended.
+func (r *Recorded) State() State {
+	if r.Result == nil {
+		return Unfinished
+	}
+	switch r.Result.Stopped {
+	case StoppedInterrupted, StoppedTerminated:
+		return Interrupted
+	case StoppedDiverged:
+		return Diverged
+	case StoppedFailed:
+		return Failed
+	}
+	return Done // a target that was reached too
+}
+
+// Resumable tells whether --resume can continue the run as it stands.
+func (r *Recorded) Resumable() bool {
+	if state := r.State(); state == Done || state == Diverged {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(r.Folder, SnapshotFile))
+	return err == nil
+}
+
+// Last is the run's last epoch; nil before it has ended.
+func (r *Recorded) Last() *EpochResult {
+	if n := len(r.Epochs); n > 0 {
+		return &r.Epochs[n-1]
+	}
+	return nil
+}
+
+// Updated is when the run ended; if it has no result, when it last wrote something.
+func (r *Recorded) Updated() time.Time {
+	if r.Result != nil && !r.Result.Time.IsZero() {
+		return r.Result.Time
+	}
+	var last time.Time
+	for _, name := range []string{ConfigFile, MetricsName, SnapshotFile} {
+		if info, err := os.Stat(filepath.Join(r.Folder, name)); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last.UTC().Truncate(time.Second)
+}
+
+// FindRuns lists the run folders in a folder, or the folder itself if it is one. The error
+// matches config.ErrUsage.
+func FindRuns(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, config.Usage("%s: %w: give a folder with run folders in it", folder, err)
+	}
+	is := func(folder string) bool {
+		_, err := os.Stat(filepath.Join(folder, ConfigFile))
+		return err == nil
+	}
+	if is(folder) {
+		return []string{folder}, nil
+	}
+	var runs []string
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); is(path) {
+			runs = append(runs, path)
+		}
+	}
+	return runs, nil
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes dist/: an archive for linux on amd64 and one on arm64, each with the static program, its
+# manual page, the completions of shells, the licences of all that is linked; and SHA256SUMS.
+# The same commit and the same Go make the same bytes, wherever that is done. Called by make dist,
+# which sets TAGS.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${TAGS:?make dist sets it}"
+unset GOFLAGS
+export CGO_ENABLED=0 LC_ALL=C TZ=UTC
+
+version=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' hogwild/config/config.go)
+time=$(git log -1 --format=%ct 2>/dev/null || echo 0)
+mkdir -p build
+work=$(mktemp -d build/dist.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+umask 022
+
+# licences ARCH: of Go and of each module in the program, with the module's name above.
+licences() {
+	echo "hogwild itself is under LICENSE. The program also holds parts of these."
+	{
+		echo "Go $(go env GOVERSION) $(go env GOROOT)"
+		GOOS=linux GOARCH=$1 go list -tags "$TAGS" -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/hogwild | sort -u
+	} | while read -r name module folder; do
+		printf '\n%s\n%s %s\n\n' "$(printf '=%.0s' {1..80})" "$name" "$module"
+		found=$(find "$folder" -maxdepth 1 -type f \( -iname 'LICEN[CS]E*' -o -iname 'COPYING*' -o -iname 'NOTICE*' \) | sort)
+		test -n "$found" || { echo "$name has no licence" >&2; exit 1; }
+		echo "$found" | xargs cat
+	done
+}
+
+for arch in amd64 arm64; do
+	name=hogwild-$version-linux-$arch
+	mkdir -p "$work/$name/completions"
+	GOOS=linux GOARCH=$arch GOAMD64=v1 GOARM64=v8.0 go build -trimpath -buildvcs=auto -ldflags '-s -w' -tags "$TAGS" -o "$work/$name/hogwild" ./cmd/hogwild
+	go run -tags "$TAGS" ./cmd/hogwild man >"$work/$name/hogwild.1"
+	cp cmd/hogwild/completion/hogwild.* "$work/$name/completions/"
+	cp LICENSE README.md CHANGELOG.md "$work/$name/"
+	licences $arch >"$work/$name/LICENSES-of-others"
+	tar -C "$work" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$time" -cf - "$name" |
+		gzip -9n >"$work/$name.tar.gz"
+done
+rm -rf dist
+mkdir dist
+mv "$work"/*.tar.gz dist/
+cd dist
+sha256sum -- *.tar.gz >SHA256SUMS
+ls -l
