@@ -125,9 +125,9 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 		was, now any
 	}
 	fields := []field{
+		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
 		{"data checksum", s.Meta.Checksum, meta.Checksum}, {"training rows", s.Meta.Rows, meta.Rows},
 		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
-		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
 		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
 	}
 	if s.Pos.Within { // the epoch must be cut into the same chunks, in the same order

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -97,4 +98,18 @@ func BriefMessage(message string) string {
 		lines[i] = brief(lines[i], mostLine)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Printable is a text in which a terminal finds nothing to obey: control characters, but for
+// line ends, as Go writes them.
+func Printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) && r != '\n' {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
