@@ -100,12 +100,16 @@ func BriefMessage(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Printable is a text in which a terminal finds nothing to obey: control characters, but for
-// line ends, as Go writes them.
+// mostLines is how many lines a message may have: more come from a name with line ends.
+const mostLines = 4
+
+// Printable is a text in which a terminal finds nothing to obey: control characters are written as in Go, and so are the
+// line ends of more than four lines.
 func Printable(text string) string {
 	var b strings.Builder
+	long := strings.Count(text, "\n") >= mostLines
 	for _, r := range text {
-		if unicode.IsControl(r) && r != '\n' {
+		if unicode.IsControl(r) && (r != '\n' || long) {
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 			continue
 		}
