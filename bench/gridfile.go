@@ -150,6 +150,9 @@ func (f *gridFile) key(p *Plan, g *Grid, key string, n ast.Node) (err error) {
 			return f.errorf(t, "about: want a sentence")
 		}
 	case "names":
+		if n.Type() != ast.StringType {
+			return f.errorf(t, "names: want a text, e.g. $name-$mode-$workers")
+		}
 		g.Names = t.Value
 	case "base":
 		g.Base, err = f.settings(n, "base: want flags of `hogwild train`, as {data: digits, epochs: 3}")

@@ -119,8 +119,28 @@ func inCategory(f cli.Flag, category string) cli.Flag {
 	return f
 }
 
+// checkIdle refuses flags that have no effect in the way that the others choose.
+func (o *benchOptions) checkIdle(s *settings) error {
+	switch {
+	case o.folder != "":
+		return s.only("--report", "report", "json")
+	case o.microbench:
+		return s.only("--microbench", "microbench", "gpu", "quick", "json")
+	case o.limits && s.given["repeat"] && o.repeat == 0:
+		return s.only("--limits --repeat 0", "limits", "repeat", "seconds", "gpu", "json")
+	case s.typed("seconds") && !o.limits:
+		return usagef("--seconds %g has no effect without --limits: add it, or leave --seconds out", o.seconds)
+	case s.typed("quick") && s.typed("repeat"):
+		return usagef("--quick has no effect with --repeat %d: leave one of them out", o.repeat)
+	}
+	return nil
+}
+
 // do carries out the command in one of its ways.
 func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
+	if err := o.checkIdle(s); err != nil {
+		return err
+	}
 	switch {
 	case o.folder != "":
 		r, err := bench.Collect(o.folder)

@@ -45,7 +45,7 @@ func dataInfoCommand() *cli.Command {
 			if err != nil {
 				return usagef("%v", err)
 			}
-			if err := config.CheckTarget(args[0], target, &meta); err != nil {
+			if err := config.CheckData(args[0], format, target, &meta); err != nil {
 				return err
 			}
 			if asJSON {

@@ -54,7 +54,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	}
 	err := app(stdout, stderr).Run(append([]string{"hogwild"}, args...))
 	if err != nil {
-		fmt.Fprintf(stderr, "hogwild: %s\n", human.BriefMessage(err.Error()))
+		fmt.Fprintf(stderr, "hogwild: %s\n", human.Printable(human.BriefMessage(err.Error())))
 	}
 	return status(err)
 }

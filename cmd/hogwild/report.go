@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -128,8 +129,11 @@ type written struct {
 
 // write writes the page and, if asked, its figures.
 func (o *reportOptions) write(p *page.Page) (*written, error) {
-	if info, err := os.Stat(o.out); err == nil && info.IsDir() {
-		return nil, usagef("--out %s: it is a folder; name a file, as %s", o.out, filepath.Join(o.out, "report.html"))
+	switch info, err := os.Stat(o.out); {
+	case err == nil && info.IsDir():
+		return nil, usagef("--out %s: it is a folder; name a file, e.g. %s", o.out, filepath.Join(o.out, "report.html"))
+	case err == nil && !info.Mode().IsRegular(): // the report would take the place of a device
+		return nil, usagef("--out %s: it is not a regular file; name another one", o.out)
 	}
 	w := &written{Report: o.out}
 	if err := bench.WriteFile(o.out, p.WriteHTML); err != nil {
@@ -156,7 +160,7 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 }
 
 func (o *reportOptions) failed(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
 		return usagef("report %s: %v; --out names another place", o.out, cause(err))
 	}
 	return fmt.Errorf("writing the report: %w", err)

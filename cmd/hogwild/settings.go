@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -205,6 +206,19 @@ func (s *settings) checkIdle(c *config.Config) error {
 	for idle := range c.Idle(nil) {
 		if now := s.given[idle.Setting] && s.from(idle.Setting).rank < inFile; now || idle.Changed {
 			return idle
+		}
+	}
+	return nil
+}
+
+// typed tells whether a flag is on the command line.
+func (s *settings) typed(name string) bool { return s.given[name] && s.origin[name].rank == onLine }
+
+// only refuses flags on the command line beside those that mean something with the first ones.
+func (s *settings) only(with string, flags ...string) error {
+	for _, name := range s.names() {
+		if s.typed(name) && !slices.Contains(flags, name) {
+			return usagef("--%s has no effect with %s: leave one of them out", name, with)
 		}
 	}
 	return nil

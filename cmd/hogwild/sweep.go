@@ -36,8 +36,9 @@ they differ in, and with which seeds each is repeated:
     target-loss: 0.5              # time to this test loss; default: one that all reach
 
 base, grid and cases may each be missing. Behind a line of --- stands another grid, with base, grid
-and cases of its own. names: $name-$mode-$workers names cases by their settings, and a group: in a
-case says with which others it is compared (default: those that learn the same from the same).
+and cases of its own. names: $name-$mode-$workers names cases by their settings (with a hyphen in
+braces: ${lr-min}), and a group: in a case says with which others it is compared (default: those
+that learn the same from the same).
 
 Every run is a process of its own, and the cases take turns, so that what else the machine does
 falls on all alike.

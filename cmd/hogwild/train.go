@@ -25,7 +25,8 @@ Modes:
 ` + config.ModeHelp + `
 A flag's value comes from the command line, else from the environment (HOGWILD_LR for --lr,
 HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
-else from the run of --resume, else it is the default.
+else from the run of --resume, else it is the default. A setting without an effect is an error;
+one of a file or of a resumed run that a flag leaves without an effect is dropped, with a message.
 
 How many steps in flight a learning rate allows without loss is worked out from the data before
 the run. Far beyond that it is lowered (--lr-cap), and inputs are taken less their means where that

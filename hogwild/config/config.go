@@ -140,12 +140,12 @@ func (c *Config) check() error {
 		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
 		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
-		between("batch", float64(c.Batch), 0, maxBatch),
+		c.checkBatch(),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
 		positive("lr", c.LR),
-		between("lr-min", c.LRMin, 0, c.LR),
+		c.checkLRMin(),
 		between("l1", c.L1, 0, math.MaxFloat32),
 		between("l2", c.L2, 0, math.MaxFloat32),
 		between("momentum", c.Momentum, 0, maxShare),
@@ -215,6 +215,22 @@ func (c *Config) checkChoices() error {
 	}
 	_, _, err = c.SavePeriod()
 	return err
+}
+
+// checkBatch refuses a batch out of range.
+func (c *Config) checkBatch() error {
+	if c.Batch < 0 || c.Batch > maxBatch {
+		return Usage("batch %d: must be from 1 to %d, or auto", c.Batch, maxBatch)
+	}
+	return nil
+}
+
+// checkLRMin refuses a schedule that would end above its beginning.
+func (c *Config) checkLRMin() error {
+	if !(c.LRMin >= 0 && c.LRMin <= c.LR) {
+		return Usage("lr-min %g: must be from 0 to lr, which is %g", c.LRMin, c.LR)
+	}
+	return nil
 }
 
 // checkMerge refuses a MergeEvery that is no number of steps.

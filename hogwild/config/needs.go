@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"hogwild/hogwild/data"
@@ -45,6 +46,15 @@ func (k known) not(families ...model.Family) bool {
 	return true
 }
 
+// format tells whether the data are in one of the formats; "" while nobody knows.
+func (k known) format(formats ...string) bool {
+	is := ""
+	if k.data != nil {
+		is = k.data.Format
+	}
+	return slices.Contains(formats, is)
+}
+
 var needs = []need{
 	{"average", "mode", "use mode sync", true, known.sync},
 	{"average-every", "mode", "use mode sync", true, known.sync},
@@ -81,9 +91,10 @@ var needs = []need{
 
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
 	{"l1", "model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
-	{"target", "data", "use CSV or .npy data", false, func(k known) bool {
-		return k.data == nil || k.data.Format == "csv" || k.data.Format == "npy"
-	}},
+	{"target", "data", "use CSV or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},
+	{"missing", "data", "use CSV data", false, func(k known) bool { return k.format("", "csv") }},
+	{"format", "data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
+	{"scale", "data", "use none", false, func(k known) bool { return k.Scale == "none" || k.data == nil || k.data.Kind != data.Pairs }},
 }
 
 // Idle is a setting without an effect. As an error it matches ErrUsage and says why, and what to do.
@@ -123,10 +134,13 @@ func (c *Config) CheckIdle(m *data.Meta) error {
 	return nil
 }
 
-// CheckTarget refuses a target column that m, read from path, cannot have: CheckIdle for commands without a Config.
-func CheckTarget(path, target string, m *data.Meta) error {
+// CheckData refuses a format or a target column that data read from path has no use for: CheckIdle for commands without a Config.
+func CheckData(path, format, target string, m *data.Meta) error {
 	c := Default()
 	c.Data, c.Target = path, target
+	if format != "" {
+		c.Format = format
+	}
 	return c.CheckIdle(m)
 }
 

@@ -27,7 +27,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		set, err = s.testRows(path)
 	} else {
 		if set, err = data.LoadLike(dataPath, format, target, s.meta); err == nil {
-			err = config.CheckTarget(dataPath, target, &set.Meta)
+			err = config.CheckData(dataPath, format, target, &set.Meta)
 		}
 	}
 	if err != nil {

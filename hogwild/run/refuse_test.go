@@ -60,7 +60,7 @@ func TestResumeRefuses(t *testing.T) {
 	}{
 		{"model", func(c *config.Config) { c.Model = "softmax" }},
 		{"data", func(c *config.Config) { c.Data = "digits:2100" }},
-		{"data", func(c *config.Config) { c.Seed++ }}, // of the digits too
+		{"seed", func(c *config.Config) { c.Seed++ }},
 		{"scale", func(c *config.Config) { c.Scale = "none" }},
 		{"rows", func(c *config.Config) { c.Limit = 1000 }},
 		{"mode", func(c *config.Config) { c.Mode = config.MustMode("sync") }},

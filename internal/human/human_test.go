@@ -42,6 +42,16 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, ä": "plain, ä", "a\x1b[31mb\tc": `a\x1b[31mb\tc`, "one\ntwo": "one\ntwo", "1\n2\n3\n4\n5": `1\n2\n3\n4\n5`, "\u009b2J": `\u009b2J`,
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestBrief: what a user wrote is cut, what the program says of it is not.
 func TestBrief(t *testing.T) {
 	long := strings.Repeat("ä", 5000)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -97,4 +98,22 @@ func BriefMessage(message string) string {
 		lines[i] = brief(lines[i], mostLine)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// mostLines is how many lines a message may have: more come from a name with line ends.
+const mostLines = 4
+
+// Printable is a text in which a terminal finds nothing to obey: control characters are written as in Go, and so are the
+// line ends of more than four lines.
+func Printable(text string) string {
+	var b strings.Builder
+	long := strings.Count(text, "\n") >= mostLines
+	for _, r := range text {
+		if unicode.IsControl(r) && (r != '\n' || long) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
