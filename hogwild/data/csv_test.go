@@ -159,6 +159,22 @@ func TestCSVMissing(t *testing.T) {
 	check.Error(t, err, `missing "ignore"`, "drop or error")
 }
 
+// Other data has its target in the column of the training data's, wherever that stands and
+// whatever was left out.
+func TestCSVTargetOfOtherData(t *testing.T) {
+	train, err := decodeText("price,empty,size\n1.5,,2\n2.5,,3\n4,,5\n", "price", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := decodeText("size,empty,price\n7,x,8\n9,y,10\n", "", &train.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(other.x, []float32{7, 9}) || !slices.Equal(other.label, []float64{8, 10}) {
+		t.Errorf("x %v, labels %v", other.x, other.label)
+	}
+}
+
 // Texts that are names of rows teach nothing; a few different ones that occur once do no harm.
 func TestCSVNames(t *testing.T) {
 	var text strings.Builder
