@@ -28,7 +28,7 @@ func TestCSV(t *testing.T) {
 		"target by number": {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
 		"target found":     {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil, []string{"by its name"}},
 		"semicolons":       {"a;b\n1.5;2\n", "", "a", []float32{1.5}, []float64{2}, nil, nil},
-		"decimal commas":   {"a;b;c\n1,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
+		"decimal commas":   {"a;b;c\n1.001,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1001.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
 		"same names":       {"a,a,a\n1,2,3\n", "", "a a.2", []float32{1, 2}, []float64{3}, nil, []string{`target "a.3"`}},
 		"tabs, CRLF":       {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
 		"quotes":           {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
@@ -100,7 +100,7 @@ func TestCSVLikeTrainingData(t *testing.T) {
 
 func TestCSVErrors(t *testing.T) {
 	for text, says := range map[string][]string{
-		"a,b\n1,2\n3\n":         {"file:3", "1 cells", "2"},
+		"a,b\n1,2\n3\n":         {"file:3", "1 cell,", "2"},
 		"a,b\n1,\"2\n":          {"file:", "quote"},
 		"a,b\n1,inf\n":          {"file:2", `column "b"`, "inf", "finite"},
 		"a,b\n1,2\n-1e39,2\n":   {"file:3", `column "a"`, "-1e39"},
