@@ -11,6 +11,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/internal/human"
 )
 
 const dataInfoHelp = `Usage: hogwild data info PATH [--json]
@@ -112,10 +113,14 @@ func classes(names []string) string {
 // first joins the names, of which it shows 20 at most.
 func first(names []string) string {
 	const most = 20
-	if len(names) <= most {
-		return strings.Join(names, ", ")
+	shown := make([]string, min(len(names), most), most+1)
+	for i := range shown {
+		shown[i] = human.Name(names[i])
 	}
-	return strings.Join(names[:most], ", ") + ", ..."
+	if len(names) > most {
+		shown = append(shown, "...")
+	}
+	return strings.Join(shown, ", ")
 }
 
 // share is the percentage of values that are not zero.

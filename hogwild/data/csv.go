@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
-// decodeCSV reads a table of cells between commas, semicolons or tabs, some of them
+// decodeCSV reads a table of cells between commas, semicolons, tabs or |, some of them
 // perhaps in quotes.
 //
 // The first line holds the names of the columns if a cell of it is a text above
@@ -29,6 +31,9 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	f.missing = o.Missing
 	if err := f.profile(); err != nil {
 		return nil, err
+	}
+	if len(f.columns) == 1 && like == nil {
+		return nil, f.errorf("one column, which leaves nothing to predict it from: cells stand between commas, semicolons, tabs or |")
 	}
 	t := newTable(src, "csv", Floats)
 	if f.header && like == nil {
@@ -71,7 +76,7 @@ type csvFile struct {
 func newCSVFile(src *source) *csvFile {
 	first, _, _ := strings.Cut(string(src.text[:min(len(src.text), 1<<20)]), "\n")
 	f := &csvFile{source: src, comma: ','}
-	for _, c := range ";\t" {
+	for _, c := range ";\t|" {
 		if strings.Count(first, string(c)) > strings.Count(first, string(f.comma)) {
 			f.comma = c
 		}
@@ -81,19 +86,19 @@ func newCSVFile(src *source) *csvFile {
 			number := regexp.MustCompile(`(?m)(?:^|[;\t])[ "]*[-+]?\d+` + mark + `\d+[ "]*(?:[;\t\r]|$)`)
 			return number.Match(src.text[:min(len(src.text), 1<<16)])
 		}
-		f.commas = has(",") && !has(`\.`)
+		f.commas = has(`(?:\.\d{3})*,`) && !has(`\.`)
 	}
 	return f
 }
 
-// withPoint is a number that is written with a comma, written with a point; other cells
-// are as they were.
+// withPoint is a number with a decimal comma, 1.234,5, as Go reads it; other cells are as they
+// were.
 func withPoint(cell string) string {
 	whole, decimals, ok := strings.Cut(cell, ",")
-	if !ok || strings.Trim(decimals, "0123456789") != "" || strings.Trim(whole, "+-0123456789") != "" {
+	if !ok || strings.Trim(decimals, "0123456789") != "" || strings.Trim(whole, "+-.0123456789") != "" {
 		return cell
 	}
-	return whole + "." + decimals
+	return strings.ReplaceAll(whole, ".", "") + "." + decimals
 }
 
 // rows calls do with the cells of each row, trimmed, and its line in the file. The
@@ -113,9 +118,9 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 		}
 		if at := (*csv.ParseError)(nil); errors.As(err, &at) {
 			if errors.Is(err, csv.ErrFieldCount) {
-				return fmt.Errorf("data: %s:%d: %d cells, the first line has %d", f.path, at.Line, len(cells), r.FieldsPerRecord)
+				return fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs quotes)", f.path, at.Line, human.Plural(len(cells), "cell"), r.FieldsPerRecord, f.comma)
 			}
-			return fmt.Errorf("data: %s:%d:%d: %w", f.path, at.Line, at.Column, at.Err)
+			return fmt.Errorf("data: %s:%d:%d: %w: quotes stand around a whole cell, and are doubled within", f.path, at.Line, at.Column, at.Err)
 		}
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func TestCSV(t *testing.T) {
 		"target by number": {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
 		"target found":     {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil, []string{"by its name"}},
 		"semicolons":       {"a;b\n1.5;2\n", "", "a", []float32{1.5}, []float64{2}, nil, nil},
-		"decimal commas":   {"a;b;c\n1,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
+		"decimal commas":   {"a;b;c\n1.001,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1001.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
 		"same names":       {"a,a,a\n1,2,3\n", "", "a a.2", []float32{1, 2}, []float64{3}, nil, []string{`target "a.3"`}},
 		"tabs, CRLF":       {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
 		"quotes":           {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
@@ -100,7 +100,7 @@ func TestCSVLikeTrainingData(t *testing.T) {
 
 func TestCSVErrors(t *testing.T) {
 	for text, says := range map[string][]string{
-		"a,b\n1,2\n3\n":         {"file:3", "1 cells", "2"},
+		"a,b\n1,2\n3\n":         {"file:3", "1 cell,", "2"},
 		"a,b\n1,\"2\n":          {"file:", "quote"},
 		"a,b\n1,inf\n":          {"file:2", `column "b"`, "inf", "finite"},
 		"a,b\n1,2\n-1e39,2\n":   {"file:3", `column "a"`, "-1e39"},
@@ -157,6 +157,22 @@ func TestCSVMissing(t *testing.T) {
 	check.Error(t, err, `file:4: column "b" has no value`, "--missing drop")
 	_, _, err = Load(Options{Path: file(t, "", "a.csv", text), Missing: "ignore"})
 	check.Error(t, err, `missing "ignore"`, "drop or error")
+}
+
+// Other data has its target in the column of the training data's, wherever that stands and
+// whatever was left out.
+func TestCSVTargetOfOtherData(t *testing.T) {
+	train, err := decodeText("price,empty,size\n1.5,,2\n2.5,,3\n4,,5\n", "price", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := decodeText("size,empty,price\n7,x,8\n9,y,10\n", "", &train.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(other.x, []float32{7, 9}) || !slices.Equal(other.label, []float64{8, 10}) {
+		t.Errorf("x %v, labels %v", other.x, other.label)
+	}
 }
 
 // Texts that are names of rows teach nothing; a few different ones that occur once do no harm.

@@ -41,7 +41,13 @@ func TestOddFiles(t *testing.T) {
 		"header only":           {"size,price\n", "one line of names (size, price), and no rows below it"},
 		"header, no line end":   {"size,price", "one line of names"},
 		"header of escapes":     {"a\x1b[31m,b\n", `("a\x1b[31m", b)`},
-		"one column":            {"price\n1\n2\n", "rows without features"},
+		"one column":            {"price\n1\n2\n", "one column, which leaves nothing to predict it from"},
+		"between blanks":        {"a b y\n1 2 3\n", "cells stand between commas"},
+		"names only":            {"day,y\n" + strings.Join(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), ",1\n") + ",2\n", `left out column "day": its texts, such as "a" in line 2, hardly occur twice`},
+		"JSON":                  {"{\"a\": 1}\n", "JSON, not a table"},
+		"a page":                {"<!DOCTYPE html>\n<p>404</p>\n", "HTML or XML"},
+		"Parquet":               {"PAR1\x15\x04\x15", "a Parquet file: save it as CSV"},
+		"a quote":               {"a,b\n1\"2,3\n", ":2:2: bare"},
 		"all targets alike":     {"a,b\n1,.5\n2,.5\n3,.5\n", `every value of target "b" (the last column; --target names another) is 0.5`},
 		"all labels alike":      {"1 1:2\n1 1:3\n1 2:1\n", "every label is"},
 		"half of a quote":       {"a,b\n\"1,2\n", "quote"},
@@ -64,6 +70,7 @@ func TestOddFiles(t *testing.T) {
 		"DOS":            strings.ReplaceAll(rows, "\n", "\r\n"),
 		"a mark":         "\ufeff" + rows,
 		"decimal commas": strings.NewReplacer(",", ";", ".", ",").Replace(rows),
+		"bars":           strings.ReplaceAll(rows, ",", "|"),
 		"packed old Mac": packed(t, strings.ReplaceAll(rows, "\n", "\r")),
 	} {
 		got, err := open(file(t, "", "odd", text), Options{}, nil)
@@ -138,7 +145,18 @@ func TestWriteWhole(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "new" || !slices.Equal(left(), []string{"set.csv"}) {
 		t.Errorf("it leaves %q, %q in the file", left(), text)
 	}
-	check.Error(t, writeWhole("/dev/full", func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }), "no space left")
+	pipe := filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan string)
+	go func() {
+		text, _ := os.ReadFile(pipe)
+		read <- string(text)
+	}()
+	if err := writeWhole(pipe, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil || <-read != "new" {
+		t.Errorf("a pipe is not written in place: %v", err)
+	}
 }
 
 // The same on a disk that is full.

@@ -321,7 +321,7 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 	case t.Rows == 0:
 		return nil, src.errorf("no rows in the file (read as %s)%s", format, because(t.Notes))
 	case t.Features == 0:
-		return nil, src.errorf("rows without features (read as %s); is it another format? name it with --format", format)
+		return nil, src.errorf("rows without features (read as %s)%s", format, because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
 	case t.Rows > 1<<31-1:
 		return nil, src.errorf("%s rows: at most 2,147,483,647 can be numbered", count(t.Rows))
 	}

@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -88,6 +89,7 @@ func (t *table) fitAuto(rows []int32) {
 		mean, std := pooled(t.spreads(rows))
 		t.setScaling(1/std, -mean/std)
 		t.notef("inputs are standardised by the mean %.4g and the standard deviation %.4g of all pixels; --scale none leaves them as they are", mean, std)
+	case t.fromText != nil && !slices.Contains(t.fromText, false):
 	default:
 		t.standardise(rows)
 		t.notef("inputs are standardised: each column has mean 0 and standard deviation 1 in the training rows; --scale none leaves them as they are")

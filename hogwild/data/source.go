@@ -84,8 +84,8 @@ func (s *source) format(asked string) (string, error) {
 		return "npy", nil
 	case bytes.HasPrefix(head, []byte{0, 0}):
 		return "idx", nil
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return "", s.errorf("a zip archive (.npz, .zip): unpack it and name the file inside")
+	case otherFormat(head) != "":
+		return "", s.errorf("%s", otherFormat(head))
 	case bytes.IndexByte(head, 0) >= 0:
 		return "", s.errorf("a binary file that is neither IDX nor .npy")
 	case looksLikeLIBSVM(head):

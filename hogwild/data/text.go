@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -65,6 +66,32 @@ func (s *source) checkText() error {
 		s.text = bytes.ReplaceAll(s.text, []byte{'\r'}, []byte{'\n'})
 	}
 	return nil
+}
+
+// otherFormats are the beginnings of files that are not read, with what to do about them.
+var otherFormats = []struct{ begins, words string }{
+	{"PK\x03\x04", "a zip archive (.zip, .npz, .xlsx): unpack it and name the file inside, or save the sheet as CSV"},
+	{"PAR1", "a Parquet file: save it as CSV, with pandas: read_parquet(...).to_csv(..., index=False)"},
+	{"\x89HDF", "an HDF5 file: save its arrays as .npy"},
+	{"BZh", "packed with bzip2: unpack it first (bunzip2)"},
+	{"\xfd7zXZ", "packed with xz: unpack it first (unxz)"},
+	{"\x28\xb5\x2f\xfd", "packed with Zstandard: unpack it first (unzstd)"},
+	{"\x80\x04", "a Python pickle: save its arrays as .npy"},
+	{"{", "JSON, not a table: save it as CSV"},
+	{"[", "JSON, not a table: save it as CSV"},
+	{"<", "HTML or XML, not a table: was it an error page that was downloaded?"},
+	{"@relation", "ARFF: save it as CSV"},
+	{"%PDF", "a PDF, not a table"},
+}
+
+// otherFormat is the advice about a file that is not read, "" for others.
+func otherFormat(head []byte) string {
+	for _, f := range otherFormats {
+		if len(head) >= len(f.begins) && strings.EqualFold(string(head[:len(f.begins)]), f.begins) {
+			return f.words
+		}
+	}
+	return ""
 }
 
 // utf16Name is the name of the encoding of a text of two bytes a character, "" of other

@@ -30,7 +30,7 @@ func writeWhole(path string, write func(w *bufio.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		part = path
 	}
-	f, err := os.Create(part)
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666) // os.Create would not wait for the reader of a pipe
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
