@@ -100,12 +100,12 @@ func (c *crash) same(o *crash) bool {
 // howEnded says in one line how a process ended.
 func howEnded(status syscall.WaitStatus, c *crash) string {
 	var how string
+	c.signal = c.signal || status.Signaled()
 	switch {
 	case status.Signal() == syscall.SIGKILL:
 		how = "was killed by SIGKILL"
 	case status.Signaled():
 		how = fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
-		c.signal = true
 	default:
 		how = fmt.Sprintf("exited with status %d", status.ExitStatus())
 	}
