@@ -51,7 +51,7 @@ type crash struct {
 const (
 	// How Go begins it. (A fault within Go code is a panic, or an "unexpected fault address" with
 	// the signal two lines below.)
-	crashLine = `(?m)^(panic: |fatal error: |runtime: |unexpected fault address |SIG[A-Z]+[0-9]*: |hogwild worker )`
+	crashLine = `(?m)^(panic: |fatal error: |unexpected fault address |SIG[A-Z]+[0-9]*: |hogwild worker )`
 	bySignal  = `(?m)^SIG[A-Z]+[0-9]*: |^unexpected fault address |^\[signal SIG`
 	faultLine = `(?m)^\[signal (SIG[A-Z]+: [a-z ]+) code=`
 	// Another process sent the signal: SI_USER, or SI_TKILL (-6) without its sign.
@@ -100,12 +100,12 @@ func (c *crash) same(o *crash) bool {
 // howEnded says in one line how a process ended.
 func howEnded(status syscall.WaitStatus, c *crash) string {
 	var how string
+	c.signal = c.signal || status.Signaled()
 	switch {
 	case status.Signal() == syscall.SIGKILL:
 		how = "was killed by SIGKILL"
 	case status.Signaled():
 		how = fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
-		c.signal = true
 	default:
 		how = fmt.Sprintf("exited with status %d", status.ExitStatus())
 	}

@@ -35,12 +35,12 @@ func registerCrashing() {
 }
 
 // startVariable has workers of a test die while they start: "fault FILE" by a page that is gone, once, of
-// which FILE is the sign; "signal" by a signal, always.
+// which FILE is the sign; "SIGSEGV" by that signal, always.
 const startVariable = "HOGWILD_TEST_START"
 
 func dieAtStart(how string) {
-	if how == "signal" {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
+	if s := map[string]syscall.Signal{"SIGSEGV": syscall.SIGSEGV, "SIGKILL": syscall.SIGKILL}[how]; s != 0 {
+		_ = syscall.Kill(os.Getpid(), s)
 		select {}
 	}
 	if sign, ok := strings.CutPrefix(how, "fault "); ok {
@@ -107,15 +107,17 @@ func TestDeathAtStart(t *testing.T) {
 
 // TestAlwaysDiesAtStart: within the limit; then the last words are the error's.
 func TestAlwaysDiesAtStart(t *testing.T) {
-	c := quick(t)
-	c.Workers, c.MaxRestarts = 2, 1
-	t.Setenv(startVariable, "signal")
-	got, err := try(t, c)
-	if err == nil || !strings.Contains(err.Error(), "SIGSEGV: segmentation violation") || !strings.Contains(err.Error(), "no worker is left") {
-		t.Errorf("%v", err)
-	}
-	if got.Restarts != 2 {
-		t.Errorf("%d restarts, want 1 of each worker", got.Restarts)
+	for signal, says := range map[string]string{"SIGSEGV": "SIGSEGV: segmentation violation", "SIGKILL": "was killed by SIGKILL"} {
+		c := quick(t)
+		c.Workers, c.MaxRestarts = 2, 1
+		t.Setenv(startVariable, signal)
+		got, err := try(t, c)
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "no worker is left") {
+			t.Errorf("%v", err)
+		}
+		if got.Restarts != 2 {
+			t.Errorf("%d restarts, want 1 of each worker", got.Restarts)
+		}
 	}
 }
 
