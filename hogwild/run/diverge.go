@@ -57,7 +57,7 @@ func (r *coordinator) scoreFirst() (float64, error) {
 		return 0, err
 	}
 	w := make([]float32, model.Size(r.params))
-	plain.Init(w, r.job.Seed)
+	r.firstWeights(plain, w)
 	s, err := r.scoreOn(w, r.test)
 	if err != nil || s.N == 0 || math.IsNaN(s.Loss) {
 		return 0, err
