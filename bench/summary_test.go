@@ -42,7 +42,7 @@ func handmade() *Experiment {
 			Mode: c.mode, Workers: c.workers, Device: "cpu", Config: config.Default(), Failed: make([]string, 3),
 			Parameters: 7850, Values: 100, Flops: 2e6, Target: 0.42, SecondsToTarget: c.target,
 		}
-		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Batch, m.Config.LR = "softmax", config.MustMode(c.mode), c.workers, 64, 0.1
+		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Batch, m.Config.LR, m.Config.Epochs = "softmax", config.MustMode(c.mode), c.workers, 64, 0.1, 10
 		for i := range 3 {
 			m.ExamplesPerSecond = append(m.ExamplesPerSecond, Number(1000*c.rate[i]))
 			m.Seconds = append(m.Seconds, Number(600/c.rate[i]))

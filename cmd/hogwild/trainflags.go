@@ -29,10 +29,10 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: by data)")
 	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: the model's)")
 	l.bool(&o.noBias, "no-bias", "leave out the constant terms")
-	l.bool(&o.Biases, "biases", "factor: give each row and each column a bias")
+	l.bool(&o.Biases, "biases", "factor: give each row and each column a bias (default: where --model is left out)")
 	l.string(&o.Center, "center", "`HOW` learn on inputs less their means: auto, on or off")
 	l.string(&o.BiasStep, "bias-step", "`X` step of the bias against that of the weights: auto or a factor")
-	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss")
+	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; by the data for ratings without --model)")
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
 	o.trainingFlags(&l)
@@ -42,14 +42,11 @@ func (o *trainOptions) flags() []cli.Flag {
 // trainingFlags adds those that say how and where to train.
 func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
-	l.add(&cli.GenericFlag{Name: "mode", Category: l.category, Value: &o.Mode,
-		Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K"})
+	l.value(&o.Mode, "mode", "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K")
 	l.string(&o.Average, "average", "`WHAT` in sync: weights after local steps, or gradients")
-	l.add(&cli.GenericFlag{Name: "average-every", Category: l.category, Value: (*steps)(&o.AverageEvery),
-		Usage: "`N` local steps between averages of weights, or epoch"})
+	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between averages of weights, or epoch")
 	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
-	l.add(&cli.GenericFlag{Name: "batch", Category: l.category, Value: (*atLeastOne)(&o.Batch),
-		Usage: "`N` examples per worker and step; auto: 64, of sparse rows and pairs 1"})
+	l.value((*atLeastOne)(&o.Batch), "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 of sparse rows and pairs")
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` dynamic: to whoever is free; contiguous: fixed shares")
 	l.string(&o.MergeEvery, "merge-every", "`M` async: steps that a worker takes on a copy of the weights between two merges; auto; 1: in place")
@@ -65,8 +62,8 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.bool(&o.MPS, "mps", "start a Multi-Process Service, so that workers on one GPU run at the same time")
 
 	l.category = "Optimizer"
-	l.int(&o.Epochs, "epochs", "`N` passes over the data")
-	l.float(&o.LR, "lr", "`X` learning rate")
+	l.value((*atLeastOne)(&o.Epochs), "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
+	l.value((*rate)(&o.LR), "lr", "`X` learning rate; auto: by the curvature of the loss on the data")
 	l.bool(&o.tune, "tune", "find the learning rate, and the momentum, by short runs first")
 	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off, or the most that lr x lambda x steps may be")
 	l.string((*string)(&o.Optimizer), "optimizer", "`NAME` sgd, momentum, adam or adagrad")
@@ -106,6 +103,10 @@ type flagList struct {
 }
 
 func (l *flagList) add(f cli.Flag) { l.flags = append(l.flags, f) }
+
+func (l *flagList) value(v cli.Generic, name, usage string) {
+	l.add(&cli.GenericFlag{Name: name, Usage: usage, Category: l.category, Value: v})
+}
 
 func (l *flagList) int(p *int, name, usage string) {
 	l.add(&cli.IntFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
@@ -184,6 +185,30 @@ func orAuto(n int) string {
 		return "auto"
 	}
 	return strconv.Itoa(n)
+}
+
+// rate is a positive number, or "auto", which is 0.
+type rate float64
+
+// Set reads a flag's value.
+func (x *rate) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case text == "auto":
+		v = 0
+	case err != nil || v == 0:
+		return errors.New("want a number above 0, or auto")
+	}
+	*x = rate(v)
+	return nil
+}
+
+// String is what Set reads.
+func (x *rate) String() string {
+	if *x == 0 {
+		return "auto"
+	}
+	return strconv.FormatFloat(float64(*x), 'g', -1, 64)
 }
 
 // workers is a number of workers, auto, or gpu:N,cpu:M.

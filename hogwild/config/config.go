@@ -11,6 +11,7 @@
 package config
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"slices"
@@ -71,8 +72,8 @@ type Config struct {
 	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
 	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: workers run at the same time, by a Multi-Process Service of their own
 
-	Epochs         int       `yaml:"epochs" json:"epochs"`
-	LR             float64   `yaml:"lr" json:"lr"`
+	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
+	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: by the data
 	Optimizer      Optimizer `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
 	Momentum       float64   `yaml:"momentum" json:"momentum"`
 	Beta1          float64   `yaml:"beta1" json:"beta1"`
@@ -102,7 +103,7 @@ func Default() Config {
 		Data:    "digits", Format: "auto", Missing: "drop", Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Average: "weights", AverageState: "keep",
-		Epochs: 10, LR: 0.01, Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
+		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
 	}
@@ -139,12 +140,12 @@ func (c *Config) check() error {
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
-		between("epochs", float64(c.Epochs), 1, math.MaxInt32),
+		between("epochs", float64(c.Epochs), 0, math.MaxInt32),
 		c.checkBatch(),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
-		positive("lr", c.LR),
+		positive("lr", cmp.Or(c.LR, 1)), // 0 is auto
 		c.checkLRMin(),
 		between("l1", c.L1, 0, math.MaxFloat32),
 		between("l2", c.L2, 0, math.MaxFloat32),
@@ -227,6 +228,9 @@ func (c *Config) checkBatch() error {
 
 // checkLRMin refuses a schedule that would end above its beginning.
 func (c *Config) checkLRMin() error {
+	if c.LR == 0 { // auto
+		return between("lr-min", c.LRMin, 0, math.MaxFloat32)
+	}
 	if !(c.LRMin >= 0 && c.LRMin <= c.LR) {
 		return Usage("lr-min %g: must be from 0 to lr, which is %g", c.LRMin, c.LR)
 	}

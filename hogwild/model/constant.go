@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // Constant are the outputs that fit labels best when the inputs are ignored: the mean or the
@@ -42,6 +43,21 @@ func (s Spec) Constant(labels []float32) []float32 {
 		}
 	}
 	return z
+}
+
+// Start sets the bias of the outputs of a model of values to the constant predictor: from 0, where
+// all prices are 250,000, most steps would go into finding that.
+func (s Spec) Start(w []float32, params []Param, labels []float32) {
+	if !s.Loss.values() || !s.Bias || !s.Family().Layered() && s.Family() != Convolutional {
+		return
+	}
+	last := -1
+	for i, p := range params {
+		if strings.HasSuffix(p.Name, ".bias") {
+			last = i
+		}
+	}
+	copy(w[Offsets(params)[last]:], s.Constant(labels))
 }
 
 // ScoreConstant is the score on labels of outputs that are the same for every example. With

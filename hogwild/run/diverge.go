@@ -58,7 +58,7 @@ func (r *coordinator) scoreFirst() (float64, error) {
 		return 0, err
 	}
 	w := make([]float32, model.Size(r.params))
-	plain.Init(w, r.job.Seed)
+	r.firstWeights(plain, w)
 	_, set := r.judges()
 	s, err := r.scoreOn(w, set)
 	if err != nil || s.N == 0 || math.IsNaN(s.Loss) {

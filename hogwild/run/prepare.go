@@ -108,6 +108,7 @@ func (r *task) load() error {
 	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
 	}
+	auto := tuning.SettleRatings(&c.Config, &r.train.Meta)
 	spec, err := model.Resolve(c.ModelOptions(), r.train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
@@ -123,9 +124,11 @@ func (r *task) load() error {
 		return config.Usage("%w", err)
 	}
 	facts := tuning.Measure(&c.Config, spec, plain, r.train)
+	auto = append(auto, tuning.Settle(&c.Config, spec, facts)...)
 	if c.Tuning, err = tuning.Choose(&c.Config, spec, facts, tuning.Machine{Cores: runtime.NumCPU()}); err != nil {
 		return err
 	}
+	c.Tuning.Auto = strings.Join(auto, ", ")
 	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
 		return config.Usage("%w", err)
 	}
@@ -152,7 +155,7 @@ func readData(c *config.Config, o *Options) (data.Sets, error) {
 func (r *coordinator) begin() error {
 	r.epochs.position = rundir.Position{Epoch: 1}
 	if r.job.Resume == "" {
-		r.first.Init(r.mem.W, r.job.Seed)
+		r.firstWeights(r.first, r.mem.W)
 		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}
@@ -180,6 +183,12 @@ func (r *coordinator) begin() error {
 		r.epochs.last = &r.epochs.position.History[n-1]
 	}
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
+}
+
+// firstWeights writes those of a new run.
+func (r *task) firstWeights(m model.Model, w []float32) {
+	m.Init(w, r.job.Seed)
+	r.spec.Start(w, m.Params(), r.train.Y)
 }
 
 // FreshRun is the run folder that Run would choose for c now. (Where the model is chosen

@@ -36,6 +36,7 @@ func (r *coordinator) result() rundir.Result {
 		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
 	tell(&res, c)
+	res.Warning = r.warning()
 	res.Instruments = r.instruments()
 	res.PerWorker = r.workerStatus()
 	res.Shares = r.shares(res.PerWorker)
@@ -54,7 +55,7 @@ func tell(r *rundir.Result, c *tuning.Job) {
 	l := c.Tuning
 	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
 	r.LRUsed, r.LRCapped, r.Centered, r.BiasStep = l.LR, l.Capped, l.Center, l.BiasStep
-	r.Merge = c.MergeText()
+	r.Merge, r.Auto = c.MergeText(), c.Tuning.Auto
 	if c.Optimizer == config.Momentum {
 		r.MomentumUsed = l.Momentum
 	}

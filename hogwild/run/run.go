@@ -12,6 +12,7 @@
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
+//	warning.go      results that look like success and are none
 //	patience.go     a device that fails, or does not answer
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs

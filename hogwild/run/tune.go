@@ -72,6 +72,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	if err := t.data.load(); err != nil {
 		return c, nil, err
 	}
+	t.c = t.data.job.Config // with the rate and the epochs that were left to the program
 	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
 		return c, nil, err
 	}
@@ -82,7 +83,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	}
 	t.shorten()
 	best, err := t.search()
-	c.LR, c.LRMin = best.LR, c.LRMin*best.LR/c.LR
+	c.LR, c.LRMin = best.LR, c.LRMin*best.LR/t.data.job.Config.LR
 	c.Momentum = best.Momentum
 	return c, t.trials, err
 }

@@ -61,7 +61,9 @@ type Result struct {
 	MomentumUsed float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
 	Centered     bool    `json:"centered"`
 	BiasStep     float64 `json:"bias_step"`
-	Rate         string  `json:"-"` // how the learning rate came to be another one
+	Auto         string  `json:"auto,omitempty"`    // what the run chose where the user left it to the program
+	Warning      string  `json:"warning,omitempty"` // the result looks like success and is none
+	Rate         string  `json:"-"`                 // how the learning rate came to be another one
 
 	*control.Instruments                // of all workers
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
@@ -229,6 +231,9 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Instruments != nil && r.StalenessSamples > 0 {
 		row("staleness", "%s", r.stalenessText())
 	}
+	if r.Auto != "" {
+		row("auto", "%s", r.Auto)
+	}
 	if r.Rate != "" {
 		row("rate", "%s", r.Rate)
 	}
@@ -243,6 +248,9 @@ func (r Result) WriteText(w io.Writer) error {
 			row(list.label, "%s", line)
 			list.label = ""
 		}
+	}
+	if r.Warning != "" {
+		row("warning", "%s", r.Warning)
 	}
 	if r.Stopped != "" {
 		row("stopped", "early: %s", r.Stopped)

@@ -36,6 +36,21 @@ func lossCurvature(loss model.Loss, shares []float64) (h float64) {
 	return meanCurvature(shares)
 }
 
+// largestCurvature is the largest that a loss has at any outputs; 0: the loss has none.
+func largestCurvature(loss model.Loss) float64 {
+	switch loss {
+	case model.Squared:
+		return 2
+	case model.Hinge:
+		return 1
+	case model.Logistic:
+		return 0.25
+	case model.CrossEntropy: // two classes of even chances
+		return 0.5
+	}
+	return 0
+}
+
 // meanCurvature is the largest eigenvalue of diag(p) - p p', the Hessian of the cross-entropy,
 // on average over p = softmax(t log shares), t from 0 to 1.
 func meanCurvature(shares []float64) (h float64) {

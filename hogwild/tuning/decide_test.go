@@ -101,7 +101,7 @@ func TestDecide(t *testing.T) {
 	for _, x := range decisions {
 		t.Run(x.name, func(t *testing.T) {
 			c := config.Default()
-			c.Batch, c.Workers = 64, 2
+			c.Batch, c.Workers, c.LR = 64, 2, 0.01
 			x.edit(&c)
 			spec := model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}
 			l, err := Choose(&c, spec, x.facts, Machine{Cores: x.cores})

@@ -12,6 +12,9 @@ import (
 // Header is what the user should know before the run: whether the steps in flight are within
 // the limit, and what centring has done for it.
 func (j *Job) Header() (lines []string) {
+	if j.Auto != "" {
+		lines = append(lines, "auto: "+j.Auto)
+	}
 	if j.Tuning.Center {
 		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", j.Raw, j.Lambda))
 	}
@@ -73,7 +76,7 @@ func (j *Job) Changes() (lines []string) {
 		if j.Tuning.LR == j.MaxLR {
 			why = fmt.Sprintf("a step of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
 		}
-		lines = append(lines, fmt.Sprintf("lr %.3g -> %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why))
+		lines = append(lines, fmt.Sprintf("lr %.3g -> %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
 	}
 	if j.Tuning.Momentum != j.Config.Momentum {
 		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Config.Momentum, j.Tuning.Momentum, j.Tuning.InFlight))
@@ -88,6 +91,14 @@ func lowered(from, to float64) string {
 			return text
 		}
 	}
+}
+
+// tooSmall is what to do about a rate that is less than a hundredth of another: a few large inputs decide it.
+func tooSmall(from, to float64) string {
+	if to*100 >= from {
+		return ""
+	}
+	return " (a small rate learns slowly: scale the inputs, --scale standard)"
 }
 
 // about is a number of steps, rounded.

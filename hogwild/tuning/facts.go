@@ -18,6 +18,7 @@ type Facts struct {
 
 	// Of the inputs as the run learns on them, centred or not:
 	RowNorm   float64 // R2, see rowNorm
+	Trace     float64 // see trace
 	Squares   float64 // see squaredNorm
 	Curvature float64 // see lossCurvature
 }

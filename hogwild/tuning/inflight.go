@@ -69,18 +69,22 @@ const wavesAnEpoch = 8
 
 // stepBatch is the examples of a step: those asked for, or, where nobody did, on a GPU those
 // that suit it. Elsewhere a step of plain SGD that touches a few weights only is taken example
-// by example: more of them converge slower and gain nothing.
-func stepBatch(c *config.Config, spec model.Spec, kind string, onGPU int) int {
+// by example: more of them converge slower and gain nothing. A small set has smaller batches, or an
+// epoch would be a step or two.
+func stepBatch(c *config.Config, spec model.Spec, f Facts, onGPU int) int {
 	switch batch := c.AskedBatch(); {
 	case batch > 0:
 		return batch
 	case c.GPU != "":
 		return onGPU
-	case spec.Family().Short(kind) && c.Optimizer == config.SGD && !c.AveragesGradients():
+	case spec.Family().Short(f.Kind) && c.Optimizer == config.SGD && !c.AveragesGradients():
 		return 1
 	}
-	return 64
+	return min(64, max(1, f.Rows/stepsAnEpoch))
 }
+
+// stepsAnEpoch: a small set has at least so many steps an epoch, as far as its rows allow.
+const stepsAnEpoch = 64
 
 // gpuShare is lr lambda h C beyond which a GPU is given small steps. It is many times what
 // costs nothing: a GPU is faster by more than what a late step loses.

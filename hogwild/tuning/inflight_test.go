@@ -48,7 +48,7 @@ func TestInFlightOnGPU(t *testing.T) {
 			}
 			spec, f := model.Spec{Name: c.Model}, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape, Curvature: x.tuning.Curvature}
 			flight, batch := inFlightOnGPU(&c, spec, f, x.tuning.Center, x.tuning.Lambda)
-			batch = stepBatch(&c, spec, f.Kind, batch)
+			batch = stepBatch(&c, spec, f, batch)
 			flight = inFlight(&c, f, Machine{Cores: 2}, batch, flight)
 			if flight != x.flight || batch != x.batch {
 				t.Errorf("%d steps of %d examples, want %d of %d", flight, batch, x.flight, x.batch)

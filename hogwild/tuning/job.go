@@ -23,6 +23,8 @@ type Tuning struct {
 	MaxLocalSteps int     `json:"max_local_steps"` // local steps that a worker may take between two merges within the limit; 0: any number
 	Capped        bool    `json:"capped"`          // LR is less than was asked for
 
+	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
+
 	MergeEvery     int `json:"merge_every"`      // local steps between two merges; 1: in place
 	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
 

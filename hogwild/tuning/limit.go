@@ -63,6 +63,7 @@ type limits struct {
 	most     float64 // lr lambda C, beyond which the rate is lowered
 	merging  float64 // lr lambda M, up to which M local steps of two workers between two merges lose nothing
 	lambda   float64
+	scale    float64 // of all of them, by momentum
 	noise    float64 // lr^2 (C-1), up to which the noise of late gradients costs nothing; 0: no bound
 	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
 }
@@ -77,7 +78,7 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: t.Lambda}
+	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: t.Lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
 		out.most *= capShare(spec.Loss) / stableShare
 		out.merging /= stableShare
@@ -114,6 +115,14 @@ func (l limits) inFlight(lr float64) float64 {
 		c = min(c, 1+l.noise/(lr*lr))
 	}
 	return min(c, 1e12)
+}
+
+// inFlightRate is the rate at which c steps in flight lose nothing; 0: not known.
+func (l limits) inFlightRate(c float64) float64 {
+	if l.lambda == 0 {
+		return 0
+	}
+	return l.constant / (l.lambda * c)
 }
 
 // localSteps are how many steps two workers may take between two merges at a rate; 0: not known.

@@ -35,6 +35,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 		mu, used = set.Mean, f.CenteredLambda
 	}
 	f.RowNorm = rowNorm(manyRows(set).Rows, set.Features, mu, ones, used, c.Seed)
+	f.Trace = trace(sample.Rows, mu, ones)
 	f.Squares = squaredNorm(sample.Rows, set.Features, mu, ones, used)
 	f.Curvature = lossCurvature(spec.Loss, model.ClassShares(sample.Y, len(set.Classes)))
 	return f

@@ -49,6 +49,11 @@ func rowNorm(rows []data.Row, d int, mu []float32, ones, lambda float64, seed ui
 	if !(lambda > 0) {
 		return 0
 	}
+	return weightedEigenvalue(rows, lengths(rows, mu, ones), d, mu, ones, seed, normRounds) / lambda
+}
+
+// lengths are |x|^2 of each row.
+func lengths(rows []data.Row, mu []float32, ones float64) []float64 {
 	squares, constant := make([]float64, len(rows)), ones*ones
 	for _, m := range mu {
 		constant += float64(m) * float64(m)
@@ -66,7 +71,15 @@ func rowNorm(rows []data.Row, d int, mu []float32, ones, lambda float64, seed ui
 			}
 		}
 	}
-	return weightedEigenvalue(rows, squares, d, mu, ones, seed, normRounds) / lambda
+	return squares
+}
+
+// trace is the sum of the eigenvalues of E[x x'] of the same inputs: the mean of |x|^2.
+func trace(rows []data.Row, mu []float32, ones float64) (sum float64) {
+	for _, square := range lengths(rows, mu, ones) {
+		sum += square / float64(len(rows))
+	}
+	return sum
 }
 
 // pairsEach is how many other rows each row is compared with.

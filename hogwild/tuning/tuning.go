@@ -3,6 +3,7 @@
 // merged, and what a GPU is given. Measure looks at the data; Choose at what it found.
 //
 //	tuning.go     Choose
+//	auto.go       what the user leaves to the program: learning rate and epochs
 //	explain.go    what is said of it
 //	limit.go      how many steps may be in flight, and where the learning rate is capped
 //	merge.go      how many local steps there are between two merges
@@ -35,7 +36,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		t.Lambda = f.CenteredLambda
 	}
 	flight, batch := inFlightOnGPU(c, spec, f, t.Center, t.Lambda)
-	t.Batch = stepBatch(c, spec, f.Kind, batch)
+	t.Batch = stepBatch(c, spec, f, batch)
 	t.InFlight = inFlight(c, f, m, t.Batch, flight)
 	if c.MomentumCorrection {
 		t.Momentum = explicitMomentum(c.Momentum, t.InFlight)

@@ -3,9 +3,10 @@ package configtest
 
 import "hogwild/hogwild/config"
 
-// Dense is the default, with the batch that dense data have.
+// Dense is the default, with the batch of large dense sets, and a rate and epochs for which no data is
+// needed.
 func Dense() config.Config {
 	c := config.Default()
-	c.Batch = 64
+	c.Batch, c.LR, c.Epochs = 64, 0.01, 10
 	return c
 }

@@ -1,0 +1,124 @@
+package tuning
+
+import (
+	"fmt"
+	"math"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/internal/human"
+)
+
+// What the user leaves to the program: learning rate, epochs, and the regularizer of ratings. These become
+// settings before the run, so that its config.yaml has them and a resumed run continues with the same.
+// They do not depend on the number of workers: a comparison changes only what it is about.
+// bench/rivals/defaults.py has the sets by which the numbers were chosen, docs/defaults.md what they reach.
+
+// roomInFlight is for how many steps in flight a chosen rate leaves room. Twice the rate learns little faster.
+const roomInFlight = 8
+
+// noiseCost bounds the share of the loss that the noise of gradients adds at a chosen rate. A step of rate
+// r = lr h on b examples adds about r tr/(2b), with tr = E|x|^2. Here h is the largest curvature that the
+// loss has anywhere: a model of many classes starts where h is small, and ends between two of them.
+const noiseCost = 0.02
+
+// plainRate is the rate where nothing is known of the curvature.
+const plainRate = 0.01
+
+// An epoch of a small set has few steps. The automatic number of epochs makes them leastSteps, between fewestEpochs
+// and mostEpochs; a factorization, whose step is about one entry, is given leastEntries.
+const (
+	leastSteps   = 9000
+	leastEntries = 2_500_000
+
+	fewestEpochs, mostEpochs = 10, 200
+)
+
+// Settle fills in the rate and the epochs where they are left to the program, and says what it chose.
+func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
+	batch := autoBatch(c, spec, f)
+	if c.LR == 0 {
+		c.LR = firstDigits(autoRate(c, spec, f, batch))
+		c.LRMin = min(c.LRMin, c.LR)
+		chosen = append(chosen, fmt.Sprintf("lr %.3g%s", c.LR, tooSmall(plainRate, c.LR)))
+	}
+	if c.Epochs == 0 {
+		least := leastSteps * batch
+		if spec.Family() == model.Factor {
+			least = leastEntries
+		}
+		c.Epochs = min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
+		text := human.Plural(c.Epochs, "epoch")
+		if c.Epochs > fewestEpochs {
+			text += fmt.Sprintf(" (a small set: %s rows)", human.Count(int64(f.Rows)))
+		}
+		chosen = append(chosen, text)
+	}
+	return chosen
+}
+
+// SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.
+func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
+	if c.Model != "" || m.Kind != data.Pairs || m.Shape == nil {
+		return nil
+	}
+	if !c.Biases {
+		c.Biases = true
+		chosen = append(chosen, "biases")
+	}
+	if c.L2 == 0 {
+		// Less where rows and columns have many entries. The loss is in squares of values and that of the factors in
+		// values, so that l2 is in units of their deviation.
+		each := 2 * float64(m.Rows) / float64(m.Features)
+		c.L2 = firstDigits(float64(m.Targets.Deviation) * (0.1 + 5/each))
+		chosen = append(chosen, fmt.Sprintf("l2 %.3g", c.L2))
+	}
+	return chosen
+}
+
+// autoRate is the longest step that leaves room for steps in flight, and whose noise costs little.
+func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
+	if spec.Family() == model.Factor && spec.Deviation > 0 {
+		return plainRate / float64(spec.Deviation) // products of factors are as large as the values
+	}
+	t := Tuning{Batch: batch, Momentum: c.Momentum, Lambda: f.RawLambda}
+	if centers(c, f) {
+		t.Lambda = f.CenteredLambda
+	}
+	limit := limitsOf(c, spec, f, t)
+	if limit.lambda == 0 || f.Curvature == 0 || !spec.Family().Layered() {
+		return plainRate
+	}
+	lr := limit.inFlightRate(roomInFlight)
+	if limit.maxLR > 0 {
+		lr = min(lr, limit.maxLR)
+	}
+	if f.Trace > 0 {
+		lr = min(lr, 2*noiseCost*float64(t.Batch)/(largestCurvature(spec.Loss)*f.Trace)*limit.scale)
+	}
+	return lr
+}
+
+// autoBatch is the batch that Choose will take; that of a GPU may depend on the rate, if it is a large one.
+func autoBatch(c *config.Config, spec model.Spec, f Facts) int {
+	center := centers(c, f)
+	lambda := f.RawLambda
+	if center {
+		lambda = f.CenteredLambda
+	}
+	_, onGPU := inFlightOnGPU(c, spec, f, center, lambda)
+	return stepBatch(c, spec, f, onGPU)
+}
+
+// firstDigits is x to two digits: more would say that it is known better.
+func firstDigits(x float64) float64 {
+	if !(x > 0) {
+		return x
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
+	if unit < 1 { // 1/unit is a whole number: the quotient is the nearest float64
+		return math.Round(x/unit) / math.Round(1/unit)
+	}
+	return math.Round(x/unit) * unit
+}
