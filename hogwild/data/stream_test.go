@@ -140,7 +140,7 @@ func TestStreamRefuses(t *testing.T) {
 	}{
 		{"x.csv", "a,c\n1,2\n", "", `"b"`, named.Meta},
 		{"x.csv", "a,b\n1,2\n1,two\n", "", `x.csv:3: column "b": "two"`, named.Meta},
-		{"x.csv", "a,b\n1,2\n1\n", "", "x.csv:3: 1 cells", named.Meta},
+		{"x.csv", "a,b\n1,2\n1\n", "", "x.csv:3: 1 cell", named.Meta},
 		{"x.csv", "a,b\n", "", "no rows", named.Meta},
 		{"x.csv", "", "", "empty", named.Meta},
 		{"x.csv", "a,b\n1,2\n", "c", `"c"`, named.Meta},

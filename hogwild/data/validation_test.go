@@ -89,7 +89,7 @@ func TestValidationOfOtherData(t *testing.T) {
 	}
 	path := file(t, "", "rows", train.String())
 	beside := file(t, filepath.Dir(path), "others", validation.String())
-	s := mustLoadSets(t, Options{Path: path, Validation: beside, Seed: 1})
+	s := mustLoadSets(t, Options{Path: path, Validation: beside, Scale: "none", Seed: 1})
 	if s.Train.Rows != 50 || s.Validation.Rows != 60 || s.Validation.X[0] != 100 || !slices.Equal(s.Validation.Classes, s.Train.Classes) {
 		t.Errorf("from a file: %d validation rows, %+v", s.Validation.Rows, s.Validation.Meta)
 	}

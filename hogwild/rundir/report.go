@@ -200,29 +200,7 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Merge != "" {
 		row("merge", "%s", r.Merge)
 	}
-	row("train loss", "%s", human.Loss(r.TrainLoss))
-	switch v := r.Validation; {
-	case v.ValidationLoss == nil:
-		row("test loss", "%s", human.Loss(r.TestLoss))
-	case r.BestEpoch == 0: // within the first epoch
-		row("validation", "%s", v.scores().Text(", "))
-	default:
-		row("best epoch", "%d, %s", r.BestEpoch, v.scores().Text(", "))
-		if math.IsNaN(r.TestLoss) {
-			row("test loss", "not evaluated: the run has not come to its end")
-		} else {
-			row("test loss", "%s, with the weights of epoch %d; test rows were used for nothing else", human.Loss(r.TestLoss), r.BestEpoch)
-		}
-	}
-	if r.TestAccuracy != nil {
-		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
-	}
-	if r.TestRMSE != nil {
-		row("RMSE", "%s", human.Loss(*r.TestRMSE))
-	}
-	if r.TestR2 != nil {
-		row("R2", "%.4f", *r.TestR2)
-	}
+	r.scoreRows(row)
 	detail := r.Detail.Text(fewClasses)
 	table := r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
 	if !table {
@@ -264,6 +242,33 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// scoreRows are the losses and scores of the report.
+func (r Result) scoreRows(row func(label, format string, args ...any)) {
+	row("train loss", "%s", human.Loss(r.TrainLoss))
+	switch v := r.Validation; {
+	case v.ValidationLoss == nil:
+		row("test loss", "%s", human.Loss(r.TestLoss))
+	case r.BestEpoch == 0: // within the first epoch
+		row("validation", "%s", v.scores().Text(", "))
+	default:
+		row("best epoch", "%d, %s", r.BestEpoch, v.scores().Text(", "))
+		if math.IsNaN(r.TestLoss) {
+			row("test loss", "not evaluated: the run has not come to its end")
+		} else {
+			row("test loss", "%s, with the weights of epoch %d; test rows were used for nothing else", human.Loss(r.TestLoss), r.BestEpoch)
+		}
+	}
+	if r.TestAccuracy != nil {
+		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
+	}
+	if r.TestRMSE != nil {
+		row("RMSE", "%s", human.Loss(*r.TestRMSE))
+	}
+	if r.TestR2 != nil {
+		row("R2", "%.4f", *r.TestR2)
+	}
 }
 
 // stalenessText is what the instruments say, in a line.
