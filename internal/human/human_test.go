@@ -78,3 +78,20 @@ func TestBrief(t *testing.T) {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}
 }
+
+// TestQuote: what stands in a file cannot move the cursor, nor fill the screen.
+func TestQuote(t *testing.T) {
+	for _, c := range []struct{ text, name, quote string }{
+		{"red", "red", `"red"`}, {"größe 2", "größe 2", `"größe 2"`}, {"", `""`, `""`}, {" x", `" x"`, `" x"`},
+		{"a\x1b[2J", `"a\x1b[2J"`, `"a\x1b[2J"`}, {"a\nb\tc", `"a\nb\tc"`, `"a\nb\tc"`}, {"\u202eabc", `"\u202eabc"`, `"\u202eabc"`}, {"\xff", `"\xff"`, `"\xff"`},
+	} {
+		if name, quote := Name(c.text), Quote(c.text); name != c.name || quote != c.quote {
+			t.Errorf("%q: %s and %s, want %s and %s", c.text, name, quote, c.name, c.quote)
+		}
+	}
+	for _, long := range []string{strings.Repeat("x", 1e6), strings.Repeat("é", 1e6)} {
+		if got := Quote(long); len(got) > 310 || !utf8.ValidString(got) || Name(long) != got {
+			t.Errorf("%d bytes of a long text", len(got))
+		}
+	}
+}

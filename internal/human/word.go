@@ -39,7 +39,7 @@ func Quote(s string) string {
 
 // Name is a short text that can be printed as it is, else what Quote makes of it.
 func Name(s string) string {
-	if len(s) > 0 && len(s) <= mostQuoted && strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+	if len(s) > 0 && len(s) <= mostQuoted && utf8.ValidString(s) && strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
 		return s
 	}
 	return Quote(s)
