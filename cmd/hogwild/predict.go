@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -121,7 +120,7 @@ func sameFile(a, b string) bool {
 
 // replaceFile has write make a file, which gets its name when it is complete.
 func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	f, err := os.Create(path + ".tmp")
 	if err != nil {
 		return usagef("--out %s: %v", path, err)
 	}
@@ -130,7 +129,6 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	if err := write(f); err != nil {
 		return err
 	}
-	err = f.Chmod(0o644)
 	for _, step := range []func() error{f.Sync, f.Close, func() error { return os.Rename(f.Name(), path) }} {
 		if err == nil {
 			err = step()
