@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,7 +46,7 @@ func predictCommand() *cli.Command {
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
 	l.bool(&proba, "proba", "print the probability of each class too")
 	return &cli.Command{
-		Name: "predict", Description: predictHelp, Flags: l.flags,
+		Name: "predict", Usage: "the class or value of each row of a data set, by saved weights", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 || in.Path == "" {
 				return usagef("predict takes one file of weights or run folder, and data: " +
@@ -121,7 +120,7 @@ func sameFile(a, b string) bool {
 
 // replaceFile has write make a file, which gets its name when it is complete.
 func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	f, err := os.Create(path + ".tmp")
 	if err != nil {
 		return usagef("--out %s: %v", path, err)
 	}
@@ -130,7 +129,6 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	if err := write(f); err != nil {
 		return err
 	}
-	err = f.Chmod(0o644)
 	for _, step := range []func() error{f.Sync, f.Close, func() error { return os.Rename(f.Name(), path) }} {
 		if err == nil {
 			err = step()

@@ -10,10 +10,10 @@ import (
 	"slices"
 )
 
-// Memory is a data set that the program has in memory: rows with labels, or the entries of a
-// matrix. A run copies it once, scaled, into the memory that all workers share; nothing of
-// it is kept or changed. A dense row is a Row without Idx, which may be a view of a larger array; a
-// sparse one lists the features that are not zero, in ascending order.
+// Memory is a data set in the program's memory: rows with labels, or the entries of a matrix. A run
+// copies it once, scaled, into the memory that all workers share; it neither keeps nor changes the
+// original. A dense row is a Row without Idx; it may be a view of a larger array. A sparse row lists
+// the features that are not zero, in ascending order.
 type Memory struct {
 	Name  string      // for messages and the run folder; "" is memory
 	Rows  []Row       // inputs, all dense or all sparse
@@ -177,7 +177,7 @@ func (m *Memory) stream(s *stream) error {
 		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name())
 	}
 	if m.Pairs != nil {
-		place := s.Like.Places()
+		place := s.Places
 		for i, p := range m.Pairs {
 			if err := s.pair(p, place, i); err != nil {
 				return err

@@ -17,14 +17,16 @@ import (
 )
 
 // Inputs say what is read to be predicted. Labels are ignored: a file may have them or not.
-// Like and Was are set by the one who predicts.
+// The last three describe the training data; run.Saved fills them in.
 type Inputs struct {
 	Path   string  // as Options.Path, or - for standard input
 	Memory *Memory // instead of a file; labels may be missing
 	Format string  // as Options.Format
 	Target string  // the column that holds labels, by name or 1-based number; "" = as in the training data, if it is there
-	Like   Meta    // of the training data
-	Was    string  // Options.Target of the training data
+
+	Like   Meta
+	Was    string // its target column
+	Places Places // of its ids, if it has pairs
 }
 
 // Piece is some rows of a file, in its order, to be predicted at once.

@@ -14,6 +14,7 @@ import (
 // streamed is every row that Stream reads, expanded; nil where there is a gap.
 func streamed(t *testing.T, in Inputs) (x [][]float32, notes []string) {
 	t.Helper()
+	in.Places = in.Like.Places()
 	notes, err := Stream(in, func(p *Piece) error {
 		rows := p.Batch.Rows
 		for _, gap := range p.Gaps {
@@ -233,10 +234,14 @@ func TestMemoryLoadsAsFilesDo(t *testing.T) {
 		for _, test := range []bool{false, true} {
 			if test {
 				fromFile.Test, fromMemory.TestMemory = c.file, c.memory
+				fromFile.Validation, fromMemory.Validation = "0.2", "0.2"
 			}
-			train, tested := mustLoad(t, fromFile)
-			got, gotTested := mustLoad(t, fromMemory)
-			for _, pair := range [][2]*Set{{train, got}, {tested, gotTested}} {
+			file, memory := mustLoadSets(t, fromFile), mustLoadSets(t, fromMemory)
+			pairs := [][2]*Set{{file.Train, memory.Train}, {file.Test, memory.Test}}
+			if test {
+				pairs = append(pairs, [2]*Set{file.Validation, memory.Validation})
+			}
+			for _, pair := range pairs {
 				want, wantY := rowsOf(t, pair[0])
 				x, y := rowsOf(t, pair[1])
 				if !slices.EqualFunc(x, want, slices.Equal) || !slices.Equal(y, wantY) || !slices.Equal(pair[0].Classes, pair[1].Classes) {

@@ -125,7 +125,7 @@ func (s *stream) libsvm(src *source, r *bufio.Reader) error {
 
 // pairs streams lines that begin with two ids.
 func (s *stream) pairs(src *source, r *bufio.Reader) error {
-	p, place := parser{source: src}, s.Like.Places()
+	p, place := parser{source: src}, s.Places
 	return lines(r, func(line []byte) error {
 		p.line++
 		p.text, p.pos, p.start = line, 0, 0
@@ -155,7 +155,7 @@ func (s *stream) pairArray(src *source) error {
 	if len(a.shape) != 2 || a.shape[1] != 2 && a.shape[1] != 3 {
 		return src.errorf("an array of shape %s: want n x 2: row, column", a.shapeText())
 	}
-	place := s.Like.Places()
+	place := s.Places
 	for i := range a.shape[0] {
 		var pair [2]uint32
 		for c := range pair {
@@ -190,8 +190,11 @@ type Places struct {
 	offset        uint32
 }
 
-// Places are those of a set of pairs.
+// Places are those of a set of pairs; of other sets there are none.
 func (m *Meta) Places() Places {
+	if m.Kind != Pairs {
+		return Places{}
+	}
 	p := Places{first: idsOf(m.IDs[0]), second: idsOf(m.IDs[len(m.IDs)-1])}
 	if len(m.Shape) == 2 {
 		p.offset = uint32(m.Shape[0])

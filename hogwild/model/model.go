@@ -108,11 +108,11 @@ type Predictor interface {
 	Predict(w []float32, b *data.Batch, to []float32) []float32
 }
 
-// Prober is a Predictor of classes that says how sure it is.
+// Prober is a Predictor of classes that knows their probabilities.
 type Prober interface {
 	Predictor
-	// Probabilities appends, for each row of the batch, a number for each class. They add up to 1, and
-	// the largest is that of the class that Predict chooses.
+	// Probabilities appends, for each row of the batch, one number per class. They sum to 1, and the
+	// largest is that of the class that Predict chooses.
 	Probabilities(w []float32, b *data.Batch, to []float32) []float32
 }
 
@@ -159,8 +159,8 @@ type Step struct {
 	Bias       *float32 // of a linear model, when it is not to be the one in w
 }
 
-// registry holds the models that the program added, and badNames the errors of those that it could
-// not add.
+// registry holds the models that the program added, badNames the errors of those that it could not
+// add.
 var (
 	registry = map[string]func(data.Meta) (Model, error){}
 	badNames []error

@@ -21,6 +21,7 @@ type Saved struct {
 	w      []float32
 	meta   data.Meta
 	config config.Config // of the run
+	places data.Places   // of ids, for a model of pairs
 }
 
 // Tensor is one array of the weights, as weights.safetensors and PyTorch have it.
@@ -65,8 +66,8 @@ func (s *Saved) Tensors() []Tensor {
 	return ts
 }
 
-// Predict is what each row of inputs, one number a feature as in the training data before they were
-// scaled, is taken for: the number of its class, or a value.
+// Predict predicts each row of inputs, which has one number per feature, as in the training data before
+// scaling: the number of its class, or a value.
 func (s *Saved) Predict(rows ...[]float32) ([]float32, error) {
 	d := &data.Memory{Rows: make([]data.Row, len(rows))}
 	for i, x := range rows {
@@ -89,8 +90,8 @@ func (s *Saved) PredictData(d *data.Memory) ([]float32, error) {
 	return all, err
 }
 
-// Probabilities are, for each row, those of each class. A model without them is an error: one that predicts
-// values, and one with the hinge loss.
+// Probabilities returns the probability of each class for each row. It is an error for models that predict
+// values, and for the hinge loss.
 func (s *Saved) Probabilities(d *data.Memory) ([][]float32, error) {
 	var all [][]float32
 	k := len(s.meta.Classes)
@@ -111,15 +112,16 @@ func (s *Saved) predictMemory(d *data.Memory, probabilities bool, do func(*Predi
 	return err
 }
 
-// PredictFile predicts the rows of a file in order, and calls do with some at a time, which are
-// its own. Text is predicted as it comes. Labels are ignored, and may be missing. The notes say which
-// rows have no prediction, and why. Errors match ErrUsage, but for those of do.
+// PredictFile predicts the rows of a file in order and calls do with some of them at a time; do may keep
+// them. Text is predicted as it arrives. Labels are ignored and may be missing. The notes say which
+// rows have no prediction, and why. Errors match ErrUsage, except those of do.
 func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predictions) error) (notes []string, err error) {
 	if err := s.MayPredict(probabilities); err != nil {
 		return nil, err
 	}
 	var failed error
 	in.Like, in.Was = s.meta, cmp.Or(s.config.Target, s.meta.Target)
+	in.Places = s.places
 	notes, err = data.Stream(in, func(p *data.Piece) error {
 		failed = do(s.predict(p, probabilities))
 		return failed
@@ -188,7 +190,7 @@ func open(path string) (*Saved, error) {
 	if err != nil {
 		return nil, config.Usage("%w", err)
 	}
-	s := &Saved{name: f.Config.Model, meta: f.Meta, config: f.Config.Config}
+	s := &Saved{name: f.Config.Model, meta: f.Meta, config: f.Config.Config, places: f.Meta.Places()}
 	options := f.Config.ModelOptions()
 	spec, err1 := model.Resolve(options, f.Meta)
 	s.loss = spec.Loss
