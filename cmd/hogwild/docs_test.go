@@ -44,7 +44,7 @@ var instead = []struct{ from, to string }{
 	{"hogwild bench --data digits --model mlp:128 ", "hogwild bench --repeat 1 --data digits --model mlp:128 "},
 	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --data mnist/ "},
 	{"--model mlp:256,128 --lr 0.05 --epochs 40 ", "--model mlp:256,128 --lr 0.05 --epochs 3 "},
-	{"runs/20261122-133048-digits-softmax", "runs/mine"},
+	{"runs/20261122-183026-digits-softmax", "runs/mine"},
 	{"hogwild train --resume runs/mine", "hogwild train --resume runs/mine --epochs 10"},
 	{"hogwild train --data synth:rcv1 ", "hogwild train --data synth:rcv1:0.01 "},
 	{"hogwild train ...", "hogwild train"},
