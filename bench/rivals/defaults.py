@@ -31,7 +31,9 @@ import sets
 
 def is_classes(s):
     y = s.frame[:, -1] if s.kind == "npy" else s.frame[s.target]
-    return s.kind != "ratings" and (y.dtype == object or isinstance(y.dtype, pd.StringDtype) or np.all(y == np.trunc(y)) and len(np.unique(y)) <= 150)
+    if s.kind == "ratings":
+        return False
+    return not np.issubdtype(np.asarray(y).dtype, np.number) or len(np.unique(y)) <= 150 and np.all(y == np.trunc(y))
 
 
 def estimators(s):
@@ -93,8 +95,7 @@ def hogwild(program, where, workers, seed, flags):
             return {"error": done.stderr.strip()[-200:], "exit": done.returncode}
         r = json.loads(done.stdout)
         figure = r.get("test_accuracy", r.get("test_r2"))
-        return {"figure": figure, "seconds": r["seconds"], "epochs": r["epochs"], "batch": r["batch"], "lr": r["lr_used"],
-                "max_lr": r.get("max_lr"), "lambda": r.get("lambda"), "loss": r["test_loss"]}
+        return {"figure": figure, "seconds": r["seconds"], "epochs": r["epochs"], "batch": r["batch"], "lr": r["lr_used"]}
 
 
 def measure(name, make, a):
@@ -139,8 +140,11 @@ def row(name, result, before=None):
 
 
 def table(results, before):
-    w = ", ".join(next(iter(results["sets"].values()))["hogwild"])
-    print(f"| set | rows | scikit-learn {results['sklearn']} |" + (f" hogwild before, {w} workers |" if before else "") + f" hogwild, {w} workers |")
+    workers = lambda r: ", ".join(next(iter(r["sets"].values()))["hogwild"])
+    columns = ["set", "rows", f"scikit-learn {results['sklearn']}", f"hogwild, {workers(results)} workers"]
+    if before:
+        columns.insert(3, f"hogwild before, {workers(before)} workers")
+    print("| " + " | ".join(columns) + " |")
     print("|---" * (5 if before else 4) + "|")
     for name, result in results["sets"].items():
         print(row(name, result, before and before["sets"].get(name)))
@@ -159,7 +163,8 @@ def main():
     p.add_argument("--table", nargs="+", metavar="FILE")
     a = p.parse_args(argv)
     if a.table:
-        return table(*[json.load(open(f)) for f in (a.table + a.table[:0])[:2]], *([None] if len(a.table) == 1 else []))
+        after, before = (a.table + [None])[:2]
+        return table(json.load(open(after)), before and json.load(open(before)))
     a.flags = flags
     every = sets.CHOSEN | sets.HELD_OUT
     results = {"sklearn": sklearn.__version__, "flags": flags, "sets": {}}
@@ -168,8 +173,9 @@ def main():
         if result is None:
             continue
         results["sets"][name] = result
-        runs = [r for all in result["hogwild"].values() for r in all]
-        print(row(name, result), [(r.get("epochs"), r.get("batch"), r.get("lr") and round(r["lr"], 4), round(r.get("seconds", 0), 2), r.get("error", "")) for r in runs[::len(runs) // len(result["hogwild"])]], file=sys.stderr, flush=True)
+        first = next(iter(result["hogwild"].values()))[0]
+        print(row(name, result), first.get("error") or "{epochs} epochs of batch {batch}, lr {lr:.3g}, {seconds:.2f} s".format(**first),
+              file=sys.stderr, flush=True)
         if a.out:
             with open(a.out, "w") as f:
                 json.dump(results, f, indent=1)

@@ -119,7 +119,7 @@ func TestPlanErrors(t *testing.T) {
 		{"base: {lrr: 1}", `plan.yaml:1:8: unknown key "lrr"; did you mean lr?`},
 		{"base: {epochs: many}", `plan.yaml:1:16: epochs: "many": want a whole number`},
 		{"base: {epochs: [1, 2]}", `plan.yaml:1:8: epochs: want one plain value`},
-		{"base: {epochs: -1}", `plan.yaml:1:7: case base: epochs -1: must be from 0`},
+		{"base: {epochs: -1}", `plan.yaml:1:7: case base: epochs -1: must be from 1 to 2147483647, or auto`},
 		{"base: {seed: 1}", `plan.yaml:1:8: seed: the seeds of all cases stand at the top`},
 		{"base: {run: x}", `plan.yaml:1:8: run: an experiment makes`},
 		{"grid: 1", `plan.yaml:1:7: grid: want flags`},

@@ -28,6 +28,9 @@ HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file 
 else from the run of --resume, else it is the default. A setting without an effect is an error;
 one of a file or of a resumed run that a flag leaves without an effect is dropped, with a message.
 
+Without --lr, --epochs and --batch the run chooses them by the data, and says what it chose:
+docs/defaults.md has the rules and what they reach.
+
 How many steps in flight a learning rate allows without loss is worked out from the data before
 the run. Far beyond that it is lowered (--lr-cap), and inputs are taken less their means where that
 helps (--center); --tune measures instead. docs/asynchrony.md says how.

@@ -140,7 +140,7 @@ func (c *Config) check() error {
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
-		between("epochs", float64(c.Epochs), 0, math.MaxInt32),
+		c.checkEpochs(),
 		c.checkBatch(),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
@@ -226,7 +226,16 @@ func (c *Config) checkBatch() error {
 	return nil
 }
 
-// checkLRMin refuses a schedule that would end above its beginning.
+// checkEpochs refuses less than an epoch; 0 is auto.
+func (c *Config) checkEpochs() error {
+	if c.Epochs < 0 || c.Epochs > math.MaxInt32 {
+		return Usage("epochs %d: must be from 1 to %d, or auto", c.Epochs, math.MaxInt32)
+	}
+	return nil
+}
+
+// checkLRMin refuses a schedule that would end above its beginning. A rate that is left to the program
+// is compared once it is chosen.
 func (c *Config) checkLRMin() error {
 	if c.LR == 0 { // auto
 		return between("lr-min", c.LRMin, 0, math.MaxFloat32)

@@ -13,7 +13,7 @@ import (
 // no better than the constant predictor, or its training loss rose. "" of a good one.
 func (r *coordinator) warning() string {
 	last := r.epochs.last
-	if last == nil || r.job.Sample > 0 || r.epochs.stopped != "" {
+	if last == nil || r.job.Sample > 0 || r.epochs.ended != nil {
 		return ""
 	}
 	history := r.epochs.position.History

@@ -187,6 +187,11 @@ func (r Result) WriteText(w io.Writer) error {
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}
+	known := func(label, text string) {
+		if text != "" {
+			row(label, "%s", text)
+		}
+	}
 
 	row("epochs", "%d, %s examples", r.Epochs, human.Count(r.Examples))
 	row("training", "%.2f s, %s examples/s", r.Seconds, human.Rate(r.ExamplesPerSecond))
@@ -194,12 +199,8 @@ func (r Result) WriteText(w io.Writer) error {
 		row("shares", "%s of the examples", r.sharesText())
 	}
 	row("start-up", "%.3f s", r.StartupSeconds)
-	if r.CPU != "" { // not of results before it was written down
-		row("cpu", "%s", r.CPU)
-	}
-	if r.Merge != "" {
-		row("merge", "%s", r.Merge)
-	}
+	known("cpu", r.CPU) // older results do not have it
+	known("merge", r.Merge)
 	r.scoreRows(row)
 	detail := r.Detail.Text(fewClasses)
 	table := r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
@@ -209,12 +210,8 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Instruments != nil && r.StalenessSamples > 0 {
 		row("staleness", "%s", r.stalenessText())
 	}
-	if r.Auto != "" {
-		row("auto", "%s", r.Auto)
-	}
-	if r.Rate != "" {
-		row("rate", "%s", r.Rate)
-	}
+	known("auto", r.Auto)
+	known("rate", r.Rate)
 	if r.Restarts > 0 || r.LostExamples > 0 {
 		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
 	}
@@ -227,9 +224,7 @@ func (r Result) WriteText(w io.Writer) error {
 			list.label = ""
 		}
 	}
-	if r.Warning != "" {
-		row("warning", "%s", r.Warning)
-	}
+	known("warning", r.Warning)
 	if r.Stopped != "" {
 		row("stopped", "early: %s", r.Stopped)
 	}
