@@ -32,7 +32,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Workers = -1 }, "workers -1: must be from 1 to 1024"},
 		{func(c *Config) { c.Workers = 1025 }, "workers 1025: must be from 1 to 1024"},
 		{func(c *Config) { c.Limit = -5 }, "limit -5: must be from 0 to 2147483647"},
-		{func(c *Config) { c.Epochs = -1 }, "epochs -1: must be from 0 to 2147483647"},
+		{func(c *Config) { c.Epochs = -1 }, "epochs -1: must be from 1 to 2147483647, or auto"},
 		{func(c *Config) { c.Batch = -1 }, "batch -1: must be from 1 to 1048576, or auto"},
 		{func(c *Config) { c.Batch = 1<<20 + 1 }, "batch 1048577: must be from 1 to 1048576"},
 		{func(c *Config) { c.GlobalBatch = -8 }, "global-batch -8: must be from 0 to 4194304"},

@@ -2,8 +2,8 @@ package data
 
 import (
 	"bufio"
-	"errors"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"

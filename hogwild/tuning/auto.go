@@ -40,7 +40,6 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	batch := autoBatch(c, spec, f)
 	if c.LR == 0 {
 		c.LR = firstDigits(autoRate(c, spec, f, batch))
-		c.LRMin = min(c.LRMin, c.LR)
 		chosen = append(chosen, fmt.Sprintf("lr %.3g%s", c.LR, tooSmall(plainRate, c.LR)))
 	}
 	if c.Epochs == 0 {
