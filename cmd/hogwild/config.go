@@ -42,8 +42,11 @@ func (s *settings) file(path string) error {
 
 // entry sets the flag that one line names.
 func (s *settings) entry(path string, e bench.Entry) error {
-	if e.Key.Value == "device_ids" {
+	switch e.Key.Value {
+	case "device_ids":
 		return s.deviceIDs(path, e)
+	case "config":
+		return usagef("%s: config: a file of settings cannot name another; write its settings here", bench.Place(path, e.Key))
 	}
 	_, _, err := s.put(path, e)
 	return err

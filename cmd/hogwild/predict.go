@@ -122,7 +122,7 @@ func sameFile(a, b string) bool {
 func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path + ".tmp")
 	if err != nil {
-		return usagef("--out %s: %v", path, err)
+		return usagef("--out %s: %v; name a file in a folder that can be written", path, cause(err))
 	}
 	defer os.Remove(f.Name()) // once it is renamed there is nothing to remove
 	defer f.Close()

@@ -128,9 +128,7 @@ func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 		if !i.Changed || from.rank < inFile || from.rank == inFile && idle[i.Setting] {
 			continue
 		}
-		if from.rank == inFile || !idle[i.Setting] {
-			o.dropped = append(o.dropped, fmt.Sprintf("%s: %s, and is left out", from.place, i.Why))
-		}
+		o.dropped = append(o.dropped, fmt.Sprintf("%s: %s, and is left out", from.place, i.Why))
 		if err := s.assign(i.Setting, s.set.Lookup(i.Setting).DefValue); err != nil {
 			return err
 		}

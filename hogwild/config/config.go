@@ -140,13 +140,13 @@ func (c *Config) check() error {
 		between("workers", float64(c.Workers), 1, maxWorkers),
 		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
-		c.checkEpochs(),
-		c.checkBatch(),
+		fromOne("epochs", c.Epochs, math.MaxInt32),
+		fromOne("batch", c.Batch, maxBatch),
 		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
 		positive("lr", cmp.Or(c.LR, 1)), // 0 is auto
-		c.checkLRMin(),
+		c.CheckLRMin(),
 		between("l1", c.L1, 0, math.MaxFloat32),
 		between("l2", c.L2, 0, math.MaxFloat32),
 		between("momentum", c.Momentum, 0, maxShare),
@@ -218,29 +218,20 @@ func (c *Config) checkChoices() error {
 	return err
 }
 
-// checkBatch refuses a batch out of range.
-func (c *Config) checkBatch() error {
-	if c.Batch < 0 || c.Batch > maxBatch {
-		return Usage("batch %d: must be from 1 to %d, or auto", c.Batch, maxBatch)
+// fromOne refuses a number out of range; 0 is auto.
+func fromOne(name string, n, most int) error {
+	if n < 0 || n > most {
+		return Usage("%s %d: must be from 1 to %d, or auto", name, n, most)
 	}
 	return nil
 }
 
-// checkEpochs refuses less than an epoch; 0 is auto.
-func (c *Config) checkEpochs() error {
-	if c.Epochs < 0 || c.Epochs > math.MaxInt32 {
-		return Usage("epochs %d: must be from 1 to %d, or auto", c.Epochs, math.MaxInt32)
-	}
-	return nil
-}
-
-// checkLRMin refuses a schedule that would end above its beginning. A rate that is left to the program
-// is compared once it is chosen.
-func (c *Config) checkLRMin() error {
-	if c.LR == 0 { // auto
+// CheckLRMin refuses a schedule that would end above its beginning.
+func (c *Config) CheckLRMin() error {
+	switch {
+	case c.LR == 0: // auto
 		return between("lr-min", c.LRMin, 0, math.MaxFloat32)
-	}
-	if !(c.LRMin >= 0 && c.LRMin <= c.LR) {
+	case !(c.LRMin >= 0 && c.LRMin <= c.LR):
 		return Usage("lr-min %g: must be from 0 to lr, which is %g", c.LRMin, c.LR)
 	}
 	return nil

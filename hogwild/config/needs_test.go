@@ -91,7 +91,7 @@ func TestIdleIsRefused(t *testing.T) {
 		{"{batch: 8, global-batch: 64}", nil, "batch 8 has no effect with global-batch 64: leave one of them out"},
 		{"biases: true", nil, ""},
 		{"{biases: true, model: softmax}", nil, "biases has no effect with model softmax: use model factor:32, or leave biases out"},
-		{"{target: y, data: a.svm}", &data.Meta{Format: "libsvm"}, "target y has no effect with data a.svm: use CSV or .npy data, or leave target out"},
+		{"{target: y, data: a.svm}", &data.Meta{Format: "libsvm"}, "target y has no effect with data a.svm: use CSV (format csv) or .npy data, or leave target out"},
 		{"target: y", nil, ""}, {"target: y", &data.Meta{Format: "csv"}, ""}, {"target: y", &data.Meta{Format: "npy"}, ""},
 	} {
 		config := Default()

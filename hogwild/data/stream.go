@@ -84,6 +84,9 @@ func (s *stream) read() error {
 		return s.Memory.stream(s)
 	}
 	if isDigits(s.Path) || isSynth(s.Path) {
+		if s.Target != "" || s.Format != "" && s.Format != "auto" {
+			return fmt.Errorf("data: %s is generated: format and target have no effect with it; leave them out", s.Path)
+		}
 		set, err := LoadLike(s.Path, s.Format, s.Target, s.Like)
 		if err != nil {
 			return err
@@ -163,6 +166,8 @@ func (s *stream) decode(src *source, r *bufio.Reader) error {
 		format = "libsvm" // a row of zeros, or of one input
 	}
 	switch {
+	case s.Target != "" && format != "csv" && format != "npy":
+		return src.errorf("read as %s, in which no column is a target; leave target out", format)
 	case s.Like.Kind == Pairs && (format == "idx" || format == "libsvm"):
 		return src.errorf("looks like %s: want two ids a line (row, column), or an .npy array of n x 2", format)
 	case format == "ratings" && s.Like.Kind != Pairs:

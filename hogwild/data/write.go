@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -32,7 +33,7 @@ func writeWhole(path string, write func(w *bufio.Writer) error) error {
 	}
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666) // os.Create would not wait for the reader of a pipe
 	if err != nil {
-		return fmt.Errorf("data: %w", err)
+		return fmt.Errorf("data: %s: %w; name a file in a folder that can be written", path, errors.Unwrap(err))
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	err = write(w)

@@ -125,7 +125,7 @@ func (r *task) load() error {
 	}
 	facts := tuning.Measure(&c.Config, spec, plain, r.train)
 	auto = append(auto, tuning.Settle(&c.Config, spec, facts)...)
-	if err := c.Validate(); err != nil { // lr-min beside the rate that was chosen
+	if err := c.CheckLRMin(); err != nil {
 		return err
 	}
 	if c.Tuning, err = tuning.Choose(&c.Config, spec, facts, tuning.Machine{Cores: runtime.NumCPU()}); err != nil {
