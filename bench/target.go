@@ -63,20 +63,21 @@ func goalOf(cases []*Measured) float64 {
 	return goal + (slack-1)*math.Abs(goal)
 }
 
-// Reach is when a run first had a test loss of goal, in seconds and in epochs: on the line
+// Reach is when a run first had a test loss of goal (with a validation set, that loss), in seconds and in epochs: on the line
 // from the end of the epoch before to that of the first one below. What the loss was at
 // the start is not known: a goal that the first epoch reaches counts from its end. NaN if
 // it was never reached.
 func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
+	loss := func(i int) float64 { return history[i].Judged().Loss }
 	for i, e := range history {
-		if !(e.TestLoss <= goal) {
+		if !(loss(i) <= goal) {
 			continue
 		}
-		if i == 0 || !finite(history[i-1].TestLoss) {
+		if i == 0 || !finite(loss(i-1)) {
 			return e.Seconds, float64(e.Epoch)
 		}
 		b := history[i-1]
-		part := (b.TestLoss - goal) / (b.TestLoss - e.TestLoss)
+		part := (loss(i-1) - goal) / (loss(i-1) - loss(i))
 		return b.Seconds + part*(e.Seconds-b.Seconds), float64(b.Epoch) + part*float64(e.Epoch-b.Epoch)
 	}
 	return math.NaN(), math.NaN()

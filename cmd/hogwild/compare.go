@@ -20,8 +20,8 @@ import (
 const compareHelp = `Usage: hogwild compare RUN RUN... [--json]
 
 Sets runs side by side: the settings in which they differ, how they ended, and how long each
-trained until it first had a test loss that all of them reached. One run of each says little:
-hogwild bench repeats them in turns and gives ranges.
+trained until it first had a test loss (with --validation, a validation loss) that all of them
+reached. One run of each says little: hogwild bench repeats them in turns and gives ranges.
 
 FLAGS
 Examples:
@@ -56,9 +56,10 @@ func compareCommand() *cli.Command {
 type comparison struct {
 	Runs     []ranRun     `json:"runs"`
 	Settings []difference `json:"settings"` // that differ
-	// Loss is the lowest test loss that all runs reached; null: there is none, or the losses
-	// are not of the same thing, as Notes say.
+	// Loss is the lowest loss that all runs reached; null: there is none, or the losses are not
+	// of the same thing, as Notes say.
 	Loss          bench.Number   `json:"loss_reached"`
+	LossOf        string         `json:"loss_of,omitempty"` // test, or validation: the set
 	SecondsToLoss []bench.Number `json:"seconds_to_loss"`
 	EpochsToLoss  []bench.Number `json:"epochs_to_loss"`
 	Notes         []string       `json:"notes,omitempty"`
@@ -70,8 +71,8 @@ type difference struct {
 	Values  []string `json:"values"`
 }
 
-// ofTheLoss are the settings that must be alike for test losses to be of the same thing.
-var ofTheLoss = []string{"data", "test", "format", "target", "loss"}
+// ofTheLoss are the settings that must be alike for losses to be of the same thing.
+var ofTheLoss = []string{"data", "test", "validation", "format", "target", "missing", "loss"}
 
 func compareRuns(runs []*rundir.Recorded) *comparison {
 	c := &comparison{Settings: []difference{}, Loss: nan}
@@ -95,7 +96,7 @@ func compareRuns(runs []*rundir.Recorded) *comparison {
 	if apart == nil {
 		c.reached(runs)
 	} else {
-		c.Notes = append(c.Notes, "the runs differ in "+strings.Join(apart, " and ")+": their test losses cannot be compared")
+		c.Notes = append(c.Notes, "the runs differ in "+strings.Join(apart, " and ")+": their losses cannot be compared")
 	}
 	c.apart(runs)
 	return c
@@ -107,14 +108,14 @@ func (c *comparison) reached(runs []*rundir.Recorded) {
 	for _, r := range runs {
 		best := math.Inf(1)
 		for _, e := range r.Epochs {
-			if e.TestLoss < best { // not NaN
-				best = e.TestLoss
+			if s := e.Judged(); s.Loss < best { // not NaN
+				best, c.LossOf = s.Loss, s.Set
 			}
 		}
 		loss = max(loss, best)
 	}
 	if math.IsInf(loss, 0) {
-		c.Notes = append(c.Notes, "there is no test loss that all runs reached")
+		c.Notes = append(c.Notes, "there is no loss that all runs reached")
 		return
 	}
 	c.Loss = bench.Number(loss)
@@ -207,7 +208,7 @@ func (c *comparison) WriteText(out io.Writer) error {
 			times = append(times, seconds(c.SecondsToLoss[i]))
 			epochs = append(epochs, shown(c.EpochsToLoss[i], func(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }))
 		}
-		fmt.Fprintf(w, "\nto test loss %s, the lowest that all of them reached\n", human.Loss(float64(c.Loss)))
+		fmt.Fprintf(w, "\nto %s loss %s, the lowest that all of them reached\n", c.LossOf, human.Loss(float64(c.Loss)))
 		row("training", times)
 		row("epochs", epochs)
 	}

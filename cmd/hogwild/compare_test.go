@@ -19,6 +19,13 @@ func TestCompareRuns(t *testing.T) {
 		}
 		return r
 	}
+	judged := func(losses ...float64) *rundir.Recorded { // by a validation set
+		r := recorded("async", losses...)
+		for i := range r.Epochs {
+			r.Epochs[i].Judge(rundir.Scores{Set: "validation", Loss: losses[i]})
+		}
+		return r
+	}
 	nan := math.NaN()
 	for _, x := range []struct {
 		a, b            *rundir.Recorded
@@ -28,6 +35,7 @@ func TestCompareRuns(t *testing.T) {
 	}{
 		{recorded("async", 1, .5, .25), recorded("sync", .9, .75, .8), .75, [2]float64{3, 4}, [2]float64{1.5, 2}, 1, 0},
 		{recorded("async", 1, nan), recorded("async", .5), 1, [2]float64{2, 2}, [2]float64{1, 1}, 0, 0},
+		{judged(1, .5, .25), judged(.75), .75, [2]float64{3, 2}, [2]float64{1.5, 1}, 0, 0},
 		{recorded("async", nan), recorded("async", .5), nan, [2]float64{}, [2]float64{}, 0, 1},
 	} {
 		c := compareRuns([]*rundir.Recorded{x.a, x.b})

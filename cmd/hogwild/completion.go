@@ -202,7 +202,7 @@ func choices(name string) (words []string) {
 		return []string{"auto", "auto:", "0"}
 	case "average-every":
 		return []string{"epoch"}
-	case "merge-every", "bias-step":
+	case "lr", "epochs", "batch", "merge-every", "bias-step":
 		return []string{"auto"}
 	case "lr-cap":
 		return []string{"auto", "off"}

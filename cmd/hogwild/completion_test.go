@@ -63,7 +63,8 @@ func TestCompletionInShells(t *testing.T) {
 				{"hogwild train --mode lo", "locked"},
 				{"hogwild train --optimizer ad", "adam adagrad"},
 				{"hogwild train --config mo", "model.yaml"},
-				{"hogwild train --epochs ", ""},
+				{"hogwild train --limit ", ""},
+				{"hogwild train --epochs ", "auto"},
 				{"hogwild eval mn", "mnist.csv"},
 				{"hogwild completion ", "bash zsh fish"},
 			} {

@@ -28,6 +28,7 @@ var reached = map[string]struct {
 	"train --mode sync --workers 4 --average-every 1 --lr 0.4":                               {"test_accuracy", 0.9, nil},
 	"train --data a9a --model logistic --batch 1 --workers 8 --tune":                         {"test_accuracy", 0.84, map[string]string{"a9a": "a9a/a9a"}},
 	"train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0":                                {"test_accuracy", 0.91, map[string]string{"mnist": "mnist"}},
+	"train --data mnist/ --validation 0.1 --patience 5 --epochs 100":                         {"test_accuracy", 0.91, map[string]string{"mnist": "mnist"}},
 	"train --resume runs/digits --epochs 20":                                                 {"test_accuracy", 0.88, nil},
 	"train --data matrix.csv --test matrix.test.csv --model factor:10 --lr 0.05 --epochs 40": {"test_r2", 0.9, nil},
 }

@@ -46,7 +46,7 @@ func predictCommand() *cli.Command {
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
 	l.bool(&proba, "proba", "print the probability of each class too")
 	return &cli.Command{
-		Name: "predict", Usage: "the class or value of each row of a data set, by saved weights", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
+		Name: "predict", Usage: "the class or the value of each row, with saved weights", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 || in.Path == "" {
 				return usagef("predict takes one file of weights or run folder, and data: " +
