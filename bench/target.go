@@ -63,20 +63,22 @@ func goalOf(cases []*Measured) float64 {
 	return goal + (slack-1)*math.Abs(goal)
 }
 
-// Reach is when a run first had a test loss of goal, in seconds and in epochs: on the line
+// Reach is when a run first had a test loss of goal (with a validation set, a validation loss), in seconds and in epochs: on the line
 // from the end of the epoch before to that of the first one below. What the loss was at
 // the start is not known: a goal that the first epoch reaches counts from its end. NaN if
 // it was never reached.
 func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
 	for i, e := range history {
-		if !(e.TestLoss <= goal) {
+		loss := e.Judged().Loss
+		if !(loss <= goal) {
 			continue
 		}
-		if i == 0 || !finite(history[i-1].TestLoss) {
+		if i == 0 || !finite(history[i-1].Judged().Loss) {
 			return e.Seconds, float64(e.Epoch)
 		}
 		b := history[i-1]
-		part := (b.TestLoss - goal) / (b.TestLoss - e.TestLoss)
+		was := b.Judged().Loss
+		part := (was - goal) / (was - loss)
 		return b.Seconds + part*(e.Seconds-b.Seconds), float64(b.Epoch) + part*float64(e.Epoch-b.Epoch)
 	}
 	return math.NaN(), math.NaN()

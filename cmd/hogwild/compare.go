@@ -56,12 +56,14 @@ func compareCommand() *cli.Command {
 type comparison struct {
 	Runs     []ranRun     `json:"runs"`
 	Settings []difference `json:"settings"` // that differ
-	// Loss is the lowest test loss that all runs reached; null: there is none, or the losses
+	// Loss is the lowest test loss, or validation loss, that all runs reached; null: there is none, or the losses
 	// are not of the same thing, as Notes say.
 	Loss          bench.Number   `json:"loss_reached"`
 	SecondsToLoss []bench.Number `json:"seconds_to_loss"`
 	EpochsToLoss  []bench.Number `json:"epochs_to_loss"`
 	Notes         []string       `json:"notes,omitempty"`
+
+	judged string // the set of that loss: test, validation
 }
 
 // difference is a setting and its value in each run.
@@ -105,10 +107,15 @@ func compareRuns(runs []*rundir.Recorded) *comparison {
 func (c *comparison) reached(runs []*rundir.Recorded) {
 	loss := math.Inf(-1)
 	for _, r := range runs {
+		if r.Config.Validation != runs[0].Config.Validation {
+			c.Loss = bench.Number(math.NaN())
+			c.Notes = append(c.Notes, "the runs have different validation sets: the times to a loss cannot be compared")
+			return
+		}
 		best := math.Inf(1)
 		for _, e := range r.Epochs {
-			if e.TestLoss < best { // not NaN
-				best = e.TestLoss
+			if s := e.Judged(); s.Loss < best { // not NaN
+				best, c.judged = s.Loss, s.Set
 			}
 		}
 		loss = max(loss, best)
@@ -207,7 +214,7 @@ func (c *comparison) WriteText(out io.Writer) error {
 			times = append(times, seconds(c.SecondsToLoss[i]))
 			epochs = append(epochs, shown(c.EpochsToLoss[i], func(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }))
 		}
-		fmt.Fprintf(w, "\nto test loss %s, the lowest that all of them reached\n", human.Loss(float64(c.Loss)))
+		fmt.Fprintf(w, "\nto %s loss %s, the lowest that all of them reached\n", c.judged, human.Loss(float64(c.Loss)))
 		row("training", times)
 		row("epochs", epochs)
 	}
