@@ -106,6 +106,11 @@ func compareRuns(runs []*rundir.Recorded) *comparison {
 func (c *comparison) reached(runs []*rundir.Recorded) {
 	loss := math.Inf(-1)
 	for _, r := range runs {
+		if r.Config.Validation != runs[0].Config.Validation {
+			c.Loss = bench.Number(math.NaN())
+			c.Notes = append(c.Notes, "the runs have different validation sets: the times to a loss cannot be compared")
+			return
+		}
 		best := math.Inf(1)
 		for _, e := range r.Epochs {
 			if s := e.Judged(); s.Loss < best { // not NaN

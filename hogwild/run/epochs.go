@@ -209,22 +209,6 @@ func (r *task) stops(history []rundir.EpochResult) string {
 	return why
 }
 
-// impatient says, once patience is over, since when the validation loss has not improved, and
-// how many epochs that are. All that it needs is the history, which a snapshot has.
-func impatient(history []rundir.EpochResult, patience int) (why string, epochs int) {
-	if patience == 0 || len(history) == 0 {
-		return "", 0
-	}
-	since := 0
-	if best := rundir.Best(history); best != nil {
-		since = best.Epoch
-	}
-	if epochs = history[len(history)-1].Epoch - since; epochs < patience {
-		return "", epochs
-	}
-	return fmt.Sprintf("patience %d: no better validation loss since epoch %d", patience, since), epochs
-}
-
 // within sets the position to where the open epoch is.
 func (r *coordinator) within() {
 	p := &r.block.Plan

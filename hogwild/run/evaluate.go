@@ -47,6 +47,22 @@ func (r *task) constant(set *data.Set) *rundir.Scores {
 	return &s
 }
 
+// impatient says, once patience is over, since when the validation loss has not improved, and
+// how many epochs that are. All that it needs is the history, which a snapshot has.
+func impatient(history []rundir.EpochResult, patience int) (why string, epochs int) {
+	if patience == 0 || len(history) == 0 {
+		return "", 0
+	}
+	since := 0
+	if best := rundir.Best(history); best != nil {
+		since = best.Epoch
+	}
+	if epochs = history[len(history)-1].Epoch - since; epochs < patience {
+		return "", epochs
+	}
+	return fmt.Sprintf("patience %d: no better validation loss since epoch %d", patience, since), epochs
+}
+
 // EvalResult is what `hogwild eval` prints.
 type EvalResult struct {
 	Weights  string   `json:"weights"`

@@ -13,10 +13,14 @@ import (
 // no better than the constant predictor, or its training loss rose. "" of a good one.
 func (r *coordinator) warning() string {
 	last := r.epochs.last
+	history := r.epochs.position.History
 	if last == nil || r.job.Sample > 0 || r.epochs.ended != nil {
 		return ""
 	}
-	history := r.epochs.position.History
+	judged := last.Judged()
+	if best := rundir.Best(history); best != nil {
+		judged = best.Judged() // the weights that are tested
+	}
 	rose := ""
 	if len(history) > 1 && last.TrainLoss > history[0].TrainLoss {
 		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss), human.Loss(last.TrainLoss))
@@ -24,7 +28,7 @@ func (r *coordinator) warning() string {
 	worse := ""
 	_, set := r.judges()
 	if best := r.constant(set); best != nil {
-		worse = worseThan(*best, last.Judged(), set.Rows)
+		worse = worseThan(*best, judged, set.Rows)
 	}
 	switch {
 	case worse != "" && rose != "":
