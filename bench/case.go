@@ -26,6 +26,7 @@ package bench
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"hogwild/hogwild/config"
 )
@@ -48,7 +49,7 @@ type Setting struct {
 func Settings(c config.Config) (all []Setting) {
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Tag.Get("yaml"); name != "" && name != "-" {
+		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); name != "" && name != "-" {
 			all = append(all, Setting{Flag: name, Value: fmt.Sprint(v.Field(i))})
 		}
 	}

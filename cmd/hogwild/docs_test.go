@@ -185,7 +185,7 @@ func (b block) run(t *testing.T, page, folder string) {
 
 var (
 	numbers  = regexp.MustCompile(`-?\d[\d,.:]*(e[-+]?\d+)?( ?([kMGT]|[KMGT]iB|ms|us|s|min|h|%)\b)?`)
-	machines = regexp.MustCompile(`^(cpu|memory|gpu|processor|staleness|merge|restarts) .*|^(fine|advice|wrong)( +[a-z ]+):.*`)
+	machines = regexp.MustCompile(`^(cpu|memory|gpu|processor|staleness|merge|restarts|auto:?) .*|^(fine|advice|wrong)( +[a-z ]+):.*`)
 	paths    = regexp.MustCompile(`\S*/bin\b|/tmp/\S*|\(from .*\)| \(\d+ to \d+\)`)
 	remark   = regexp.MustCompile(`\s+#.*`)
 	columns  = regexp.MustCompile(`\s{2,}.*\s{2,}.*\s{2,}.*`)
