@@ -30,7 +30,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, usage("%s is not there: give the folder of a bench or sweep that has measured something", path)
+		return nil, usage("%s does not exist: name the folder of a bench or sweep that has results", path)
 	}
 	e := &Experiment{}
 	if err == nil {
@@ -40,7 +40,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 		err = errors.New("it has no cases")
 	}
 	if err != nil {
-		return nil, usage("%s: not the results of an experiment: %v", path, err)
+		return nil, usage("%s: not results of an experiment: %v", path, err)
 	}
 	return e, nil
 }

@@ -72,7 +72,7 @@ func (r *Results) Of(group string) (all []Run) {
 func (s Part) Ended() string {
 	switch s.Status {
 	case 0:
-		return "ended"
+		return "finished"
 	case 124, 137:
 		return "cut off: out of time"
 	}

@@ -71,12 +71,12 @@ func (e *Experiment) failures() (notes []string) {
 	for _, c := range e.Cases {
 		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
 		if len(why) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and count nowhere: %s", c.Name, len(why), human.Plural(c.runs(), "run"), why[0]))
+			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and are left out: %s", c.Name, len(why), human.Plural(c.runs(), "run"), why[0]))
 		}
 		missing += len(c.Failed) - c.runs()
 	}
 	if missing > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %s are missing: they were not run yet", missing, human.Plural(len(e.Cases)*len(e.Seeds), "run")))
+		notes = append(notes, fmt.Sprintf("%d of %s not run yet", missing, human.Plural(len(e.Cases)*len(e.Seeds), "run")))
 	}
 	return notes
 }
@@ -90,14 +90,14 @@ func (e *Experiment) crowds() []string {
 			onCores = c.Config.CPUWorkers
 		}
 		return cores > 0 && onCores > cores
-	}, "more workers than the "+human.Plural(cores, "core")+", so that they take turns: this says what such a run does, not what more cores would do")
+	}, "more workers than cores ("+fmt.Sprint(cores)+"): workers share cores, so this says nothing about scaling to more cores")
 }
 
 // taking are workers on one GPU that take turns: what the device had to say.
 func (e *Experiment) taking() []string {
 	return e.note(func(c *Measured) bool {
 		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
-	}, "without MPS the processes on a GPU take turns, so that more workers cannot be faster; --mps lets them run at the same time")
+	}, "without MPS the GPU time-slices its processes, so more workers are no faster; --mps runs them concurrently")
 }
 
 // playing are runs on no GPU, but on the driver that plays one.
@@ -105,13 +105,13 @@ func (e *Experiment) playing() []string {
 	if len(e.which(func(c *Measured) bool { return strings.Contains(c.Device, "stand-in") })) == 0 {
 		return nil
 	}
-	return []string{"the GPU is played by the stand-in driver: what is computed is right, times are those of an interpreter"}
+	return []string{"no GPU: the stand-in driver interprets the kernels, so results are valid but times are not"}
 }
 
 // unbounded are cases on a GPU, of which limits of the cores say nothing.
 func (e *Experiment) unbounded() []string {
 	return e.note(func(c *Measured) bool { return e.Limits != nil && c.Config.GPU != "" },
-		"limits are those of the cores, of which a case on a GPU has no share; hogwild bench --microbench --gpu 0 measures what a GPU does at best")
+		"the limits are those of the CPU cores and do not apply on a GPU; hogwild bench --microbench --gpu 0 measures the peaks of a GPU")
 }
 
 // batches are steps of other sizes than those of a group's first case, where the program
@@ -126,7 +126,7 @@ func (e *Experiment) batches() (notes []string) {
 			return !chosen(c) || !chosen(of[0]) || c.Batch == of[0].Batch
 		})
 		if len(others) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: steps are of %d examples, and of %d in %s, as nothing was said: --batch makes them equal",
+			notes = append(notes, fmt.Sprintf("%s: the automatic batch is %d, against %d in %s; set --batch to compare equal batches",
 				e.called(others), others[0].Batch, of[0].Batch, of[0].Name))
 		}
 	}
@@ -151,7 +151,7 @@ func (e *Experiment) caps() (notes []string) {
 				least = c
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered for the steps in flight (%s: %.3g to %.3g), that of other cases was not; lr-cap off in a file of --config trains all at one rate",
+		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered to stay stable with the steps in flight (%s: %.3g to %.3g), unlike in the other cases; lr-cap: off in a --config file trains all at the same rate",
 			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes
@@ -162,7 +162,7 @@ func (e *Experiment) misses() []string {
 	return e.note(func(c *Measured) bool {
 		target, ran := float64(c.Target), Summarize(c.TestLoss).N
 		return finite(target) && target > 0 && ran > 0 && Summarize(c.SecondsToTarget).N < ran
-	}, "not every run reached the target, and times to it are of those that did")
+	}, "some runs did not reach the target; times to target are those of the runs that did")
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.
@@ -185,10 +185,10 @@ func (e *Experiment) averages() (notes []string) {
 		}
 	}
 	if len(rare) > 0 {
-		notes = append(notes, e.called(rare)+": each worker learns from its own part, and weights are averaged once an epoch, or every --average-every steps: those are not the steps of the other modes, and losses after as many epochs are not of equal work")
+		notes = append(notes, e.called(rare)+": each worker trains on its own shard, and weights are averaged once an epoch or every --average-every steps; these steps differ from those of the other modes, so equal epochs are not equal work")
 	}
 	if len(common) > 0 {
-		notes = append(notes, e.called(common)+": workers take one step together, on batch x workers examples: an epoch has fewer steps than in the other modes, at the same learning rate")
+		notes = append(notes, e.called(common)+": workers take each step together, on batch x workers examples, so an epoch has fewer steps than in the other modes at the same learning rate")
 	}
 	return notes
 }
@@ -196,7 +196,7 @@ func (e *Experiment) averages() (notes []string) {
 // brief are too few repeats, repeats that differ much, and runs that are too short.
 func (e *Experiment) brief() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && apart(n) > mostChance {
-		notes = append(notes, fmt.Sprintf("%s each: ranges of so few lie apart by chance alone, of two equal cases in %.0f of 100 comparisons; --repeat 5 makes that one",
+		notes = append(notes, fmt.Sprintf("%s per case: too few to rule out chance; the ranges of two equal cases would not overlap in %.0f of 100 comparisons (1 of 100 with --repeat 5)",
 			human.Plural(n, "run"), 100*apart(n)))
 	}
 	var widths []Number
@@ -206,10 +206,10 @@ func (e *Experiment) brief() (notes []string) {
 		}
 	}
 	if w := Summarize(widths); w.Median > busy {
-		notes = append(notes, fmt.Sprintf("of one case the fastest run is %s times as fast as the slowest, in the median of the cases: the machine had other work, and a quiet one tells more cases apart", human.Factor(w.Median)))
+		notes = append(notes, fmt.Sprintf("noisy timings: in the median case the fastest run is %s times as fast as the slowest; stop other work on the machine and repeat", human.Factor(w.Median)))
 	}
 	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
-		fmt.Sprintf("runs of less than %g s, in which starts and the ends of epochs weigh; more --epochs", shortRun))...)
+		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs", shortRun))...)
 }
 
 // apart is how probable it is that the ranges of two lists of n lie apart if all 2n numbers

@@ -25,14 +25,14 @@ func TestFairness(t *testing.T) {
 		spoil func(e *Experiment)
 		want  string
 	}{
-		{"one core", func(e *Experiment) { e.Machine.Cores = 1 }, "async-2: more workers than the 1 core"},
+		{"one core", func(e *Experiment) { e.Machine.Cores = 1 }, "async-2: more workers than cores (1)"},
 		{"a failure", func(e *Experiment) { e.Cases[0].Failed[2] = "diverged" }, "async-1: 1 of 3 runs failed"},
-		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: not every run reached the target"},
+		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: some runs did not reach the target"},
 		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "(async-2: 0.1 to 0.05)"},
-		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs each: ranges of so few lie apart by chance alone, of two equal cases in 33 of 100"},
+		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs per case: too few to rule out chance; the ranges of two equal cases would not overlap in 33 of 100"},
 		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.05 s"},
-		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 }, "async-2: steps are of 8 examples, and of 64 in async-1"},
-		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" }, "the GPU is played by the stand-in driver"},
+		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 }, "async-2: the automatic batch is 8, against 64 in async-1"},
+		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" }, "no GPU: the stand-in driver"},
 		{"a busy machine", func(e *Experiment) {
 			e.Cases[0].ExamplesPerSecond[2], e.Cases[1].ExamplesPerSecond[0] = 5000, 7920
 			e.Cases[0].ExamplesPerSecond[0], e.Cases[0].ExamplesPerSecond[1] = 1250, 1250
@@ -41,17 +41,17 @@ func TestFairness(t *testing.T) {
 		{"turns on a GPU", func(e *Experiment) {
 			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0", []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
 		}, "async-2: without MPS"},
-		{"limits of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Limits = "0", &Limits{} }, "async-2: limits are those of the cores"},
+		{"limits of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Limits = "0", &Limits{} }, "async-2: the limits are those of the CPU cores"},
 		{"sync", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
 			e.Cases[3].SecondsToTarget[1] = 1
 		},
-			"sync-2: each worker learns from its own part"},
+			"sync-2: each worker trains on its own shard"},
 		{"sync at each step", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[3])
 			e.Cases[2].SecondsToTarget[1] = 1
 			e.Cases[2].Config.AverageEvery = 1
-		}, "sync-2: workers take one step together, on batch x workers examples"},
+		}, "sync-2: workers take each step together, on batch x workers examples"},
 	} {
 		e := fair()
 		c.spoil(e)

@@ -32,9 +32,9 @@ const (
 var FindingHeads = []string{"about", "statement", "published", "measured", "verdict"}
 
 // AboutFindings says what the figures of FindingRows are, and when a statement holds.
-const AboutFindings = "Speed-ups are over the serial version, Hogwild! with one worker: published by 10 threads, measured by the most workers; " +
-	"losses are those of test rows, for averages of training rows; medians of the repeats. " +
-	"Above: beyond the ranges of the repeats. Not below, and near: to within 5%. Where the ranges overlap, no statement differs."
+const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 threads, measured with the most workers. " +
+	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats. " +
+	"> requires that the ranges do not overlap; ≥ and ≈ allow 5%. If the ranges overlap, the verdict is never \"differs\"."
 
 // FindingRows is the table of verdicts.
 func (e *Experiment) FindingRows() (rows [][]string) {
@@ -64,9 +64,9 @@ type quantity struct {
 type relation string
 
 const (
-	above    relation = "above"
-	notBelow relation = "not below"
-	closeTo  relation = "near"
+	above    relation = ">"
+	notBelow relation = "≥"
+	closeTo  relation = "≈"
 )
 
 const (

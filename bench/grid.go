@@ -61,7 +61,7 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 	for i := range grids {
 		points = append(points, grids[i].points()...)
 		if len(points) > mostCases {
-			return nil, points[0].errorf("the grid has more than %d cases; take values out", mostCases)
+			return nil, points[0].errorf("the grid has more than %d cases; remove some values", mostCases)
 		}
 	}
 	varies := varying(points)
@@ -69,14 +69,14 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 	for _, p := range points {
 		c := p.Case
 		if c.Name = p.caseName(varies); c.Name == "" {
-			return nil, p.errorf("names: nothing is left of %q for this case, and its name names a folder: use letters, digits, $name and flags that it sets", p.grid.Names)
+			return nil, p.errorf("names: %q gives this case an empty name; use letters, digits, $name and flags that the case sets", p.grid.Names)
 		}
 		if taken[c.Name] && p.Name != "" {
-			return nil, p.errorf("two cases have the name %s", c.Name)
+			return nil, p.errorf("two cases are both named %s", c.Name)
 		}
 		c.Name = free(c.Name, taken)
 		if slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Flag == "validation" }) {
-			return nil, p.errorf("case %s: validation: an experiment compares test losses at the end of each epoch, and a run with a validation set has one of the last alone; leave it out", c.Name)
+			return nil, p.errorf("case %s: validation: an experiment compares test losses after each epoch, but a run with a validation set has only the last; remove validation", c.Name)
 		}
 		all, err := flags.Check(c)
 		if err != nil {
@@ -84,7 +84,7 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 		}
 		all += "\n" + c.Group
 		if other, ok := equal[all]; ok {
-			return nil, p.errorf("the cases %s and %s are equal; leave one of them out", other, c.Name)
+			return nil, p.errorf("the cases %s and %s are identical; remove one", other, c.Name)
 		}
 		taken[c.Name], equal[all] = true, c.Name
 		cases = append(cases, c)

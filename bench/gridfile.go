@@ -49,7 +49,7 @@ func ReadPlan(path string, text []byte, flags Flags) (p Plan, err error) {
 		return p, err
 	}
 	if len(documents) == 0 {
-		return p, usage("%s: it is empty; `hogwild sweep --help` shows an example", path)
+		return p, usage("%s: the file is empty; `hogwild sweep --help` shows an example", path)
 	}
 	var grids []Grid
 	for i, entries := range documents {
@@ -81,7 +81,7 @@ func (f *gridFile) document(p *Plan, entries []Entry, known []string) (g Grid, e
 	for _, e := range entries {
 		key := e.Key.Value
 		if !slices.Contains(known, key) {
-			return g, f.errorf(e.Key, "unknown key %q%s (an experiment has %s; flags of `hogwild train` stand under base, grid and cases)",
+			return g, f.errorf(e.Key, "unknown key %q%s (keys: %s; flags of `hogwild train` go under base, grid or cases)",
 				key, human.Suggest("", key, known), strings.Join(known, ", "))
 		}
 		values[key] = e.Value
@@ -126,7 +126,7 @@ func (f *gridFile) checkNames(g *Grid, at *token.Token) error {
 	var err error
 	os.Expand(g.Names, func(flag string) string {
 		if err == nil && !slices.Contains(known, flag) {
-			err = f.errorf(at, "names: no case sets $%s%s (it takes $name and the flags that cases set, with a hyphen in braces: ${average-every})",
+			err = f.errorf(at, "names: no case sets $%s%s (use $name and flags that cases set, in braces if they have a hyphen: ${average-every})",
 				flag, human.Suggest("$", flag, known))
 		}
 		return ""
@@ -147,15 +147,15 @@ func (f *gridFile) key(p *Plan, g *Grid, key string, n ast.Node) (err error) {
 		case *ast.LiteralNode: // more than one line
 			p.About = strings.Join(strings.Fields(n.Value.Value), " ")
 		default:
-			return f.errorf(t, "about: want a sentence")
+			return f.errorf(t, "about: want text")
 		}
 	case "names":
 		if n.Type() != ast.StringType {
-			return f.errorf(t, "names: want a text, e.g. $name-$mode-$workers")
+			return f.errorf(t, "names: want text, e.g. $name-$mode-$workers")
 		}
 		g.Names = t.Value
 	case "base":
-		g.Base, err = f.settings(n, "base: want flags of `hogwild train`, as {data: digits, epochs: 3}")
+		g.Base, err = f.settings(n, "base: want flags of `hogwild train`, e.g. {data: digits, epochs: 3}")
 	case "grid":
 		g.Axes, err = f.axes(g, n)
 	case "cases":
@@ -177,7 +177,7 @@ var inNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._=,+:-]*$`)
 func (f *gridFile) name(n ast.Node) (string, error) {
 	t := n.GetToken()
 	if n.Type() != ast.StringType && n.Type() != ast.IntegerType || !inNames.MatchString(t.Value) || len(t.Value) > longestName {
-		return "", f.errorf(t, "name %q: it names a folder: want letters, digits and ._=,+:- behind a letter or digit, %d at most", t.Value, longestName)
+		return "", f.errorf(t, "name %q: want a letter or digit, then letters, digits or ._=,+:-, at most %d characters (it names a folder)", t.Value, longestName)
 	}
 	return t.Value, nil
 }
@@ -189,21 +189,21 @@ func (f *gridFile) seeds(n ast.Node) (seeds []uint64, err error) {
 		t := n.GetToken()
 		count, err := strconv.Atoi(t.Value)
 		if err != nil || count < 1 || count > MostSeeds {
-			return nil, f.errorf(t, "seeds: want a list, as [1, 2, 3], or how many, from 1 to %d", MostSeeds)
+			return nil, f.errorf(t, "seeds: want a list, e.g. [1, 2, 3], or a count from 1 to %d", MostSeeds)
 		}
 		return FirstSeeds(count), nil
 	}
 	if len(list.Values) == 0 {
-		return nil, f.errorf(n.GetToken(), "seeds: the list is empty; leave it out for seed 1 alone")
+		return nil, f.errorf(n.GetToken(), "seeds: the list is empty; remove it to use seed 1")
 	}
 	for _, v := range list.Values {
 		t := v.GetToken()
 		seed, err := strconv.ParseUint(t.Value, 10, 64)
 		if err != nil {
-			return nil, f.errorf(t, "seeds: %q: want a whole number, not negative", t.Value)
+			return nil, f.errorf(t, "seeds: %q: want a whole number, 0 or more", t.Value)
 		}
 		if slices.Contains(seeds, seed) {
-			return nil, f.errorf(t, "seeds: %d is there twice", seed)
+			return nil, f.errorf(t, "seeds: %d is listed twice", seed)
 		}
 		seeds = append(seeds, seed)
 	}
@@ -230,12 +230,12 @@ func (f *gridFile) settings(n ast.Node, want string) (all []Setting, err error) 
 func (f *gridFile) axes(g *Grid, n ast.Node) (axes [][]Setting, err error) {
 	entries, ok := Entries(n)
 	if !ok {
-		return nil, f.errorf(n.GetToken(), "grid: want flags of `hogwild train` with lists, as {lr: [0.01, 0.1], workers: [1, 2]}")
+		return nil, f.errorf(n.GetToken(), "grid: want flags of `hogwild train` with lists, e.g. {lr: [0.01, 0.1], workers: [1, 2]}")
 	}
 	for _, e := range entries {
 		list, ok := e.Value.(*ast.SequenceNode)
 		if !ok || len(list.Values) == 0 {
-			return nil, f.errorf(e.Key, "%s: want a list of values, as [0.01, 0.1]; what is the same for all stands under base", e.Key.Value)
+			return nil, f.errorf(e.Key, "%s: want a list of values, e.g. [0.01, 0.1]; settings common to all cases go under base", e.Key.Value)
 		}
 		var axis []Setting
 		for _, v := range list.Values {
@@ -246,7 +246,7 @@ func (f *gridFile) axes(g *Grid, n ast.Node) (axes [][]Setting, err error) {
 			axis = append(axis, s)
 		}
 		if has(g.Base, axis[0].Flag) {
-			return nil, f.errorf(e.Key, "%s: it stands under base too; leave one of them out", e.Key.Value)
+			return nil, f.errorf(e.Key, "%s: also set under base; remove one", e.Key.Value)
 		}
 		axes = append(axes, axis)
 	}
@@ -257,12 +257,12 @@ func (f *gridFile) axes(g *Grid, n ast.Node) (axes [][]Setting, err error) {
 func (f *gridFile) cases(g *Grid, n ast.Node) error {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		return f.errorf(n.GetToken(), "cases: want a list, as [{mode: async}, {mode: sync, average-every: 1}]")
+		return f.errorf(n.GetToken(), "cases: want a list, e.g. [{mode: async}, {mode: sync, average-every: 1}]")
 	}
 	for _, v := range list.Values {
 		entries, ok := Entries(v)
 		if !ok {
-			return f.errorf(v.GetToken(), "cases: want flags of `hogwild train`, as {mode: sync, average-every: 1}")
+			return f.errorf(v.GetToken(), "cases: want flags of `hogwild train`, e.g. {mode: sync, average-every: 1}")
 		}
 		var c Case
 		at := v.GetToken()
@@ -295,7 +295,7 @@ func (f *gridFile) inCase(g *Grid, c *Case, e Entry) (err error) {
 		return err
 	}
 	if slices.ContainsFunc(g.Axes, func(axis []Setting) bool { return axis[0].Flag == s.Flag }) {
-		return f.errorf(e.Key, "%s: it stands in the grid too; leave one of them out", s.Flag)
+		return f.errorf(e.Key, "%s: also set in the grid; remove one", s.Flag)
 	}
 	c.Settings = append(c.Settings, s)
 	return nil

@@ -13,7 +13,7 @@ import (
 // oneWord is the worst that racy updates can do: every core adds to the same word. A
 // float64 counts them exactly, so what is missing in the end was lost.
 func (m *meter) oneWord(a *arena) {
-	f := Limit{Name: "w[0] += 1, one word", Unit: "M/s", Means: "a bias, or a feature of every row, that all workers update"}
+	f := Limit{Name: "w[0] += 1, one word", Unit: "M/s", Means: "a bias, or a feature present in every row, that all workers update"}
 	for _, members := range m.together() {
 		var lost []float64
 		made := 0 // by each member, since the word was zero
@@ -30,7 +30,7 @@ func (m *meter) oneWord(a *arena) {
 			return float64(n*len(members)) / 1e6 / d.Seconds()
 		}))
 		if len(members) > 1 {
-			m.add(Limit{Name: "w[0] += 1, of which lost", Unit: "%", Cores: f.Cores, Means: "updates that another one overwrote"}, lost)
+			m.add(Limit{Name: "w[0] += 1, of which lost", Unit: "%", Cores: f.Cores, Means: "updates overwritten by another worker"}, lost)
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (m *meter) cacheLine(a *arena) {
 			values[k] /= 2
 		}
 		m.add(Limit{Name: fmt.Sprintf("cache line, core %d to %d", m.cores[i], m.cores[i+1]), Unit: "ns", Cores: 2,
-			Means: "each update of a line that another worker wrote last"}, values)
+			Means: "each update of a cache line that another worker wrote last"}, values)
 	}
 }
 
@@ -71,7 +71,7 @@ func (m *meter) wake(a *arena) {
 		return
 	}
 	atomic.StoreUint32(&a.turn[0], 0)
-	m.add(Limit{Name: "futex, wake and be woken", Unit: "us", Cores: 2, Means: "each meeting of workers at a barrier"},
+	m.add(Limit{Name: "futex, wake and be woken", Unit: "us", Cores: 2, Means: "each barrier"},
 		m.repeat([]int{0, 1}, func(side, n int) { futexPingPong(&a.turn[0], uint32(side), n) },
 			func(n int, d time.Duration) float64 { return nanoseconds(n, d) / 1e3 }))
 }
@@ -102,6 +102,6 @@ func (m *meter) start(args []string) error {
 		}
 		values[i] = float64(time.Since(began).Microseconds()) / 1e3
 	}
-	m.add(Limit{Name: "process, start to end", Unit: "ms", Cores: 1, Means: "starting a worker, before it maps anything"}, values)
+	m.add(Limit{Name: "process, start to end", Unit: "ms", Cores: 1, Means: "starting a worker, before it maps memory"}, values)
 	return nil
 }

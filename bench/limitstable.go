@@ -11,8 +11,8 @@ import (
 // smallest and the largest value.
 func (f *Limits) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s, %d cores, %s, %s, %s\n", f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"))
-	fmt.Fprintf(out, "median of %d repeats (smallest to largest)\n\n", repeats)
-	rows := [][]string{{"LIMIT", "UNIT", "ONE CORE", "TOGETHER", "WHAT IT BOUNDS"}}
+	fmt.Fprintf(out, "median of %d repeats (range)\n\n", repeats)
+	rows := [][]string{{"LIMIT", "UNIT", "ONE CORE", "ALL CORES", "BOUNDS"}}
 	for i := 0; i < len(f.Limits); i++ {
 		one := f.Limits[i]
 		single, together := one.cell(), ""

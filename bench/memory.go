@@ -60,11 +60,11 @@ func (a *arena) close() { a.segment.Close() }
 
 // arithmetic is the peak of multiply-adds.
 func (m *meter) arithmetic() {
-	means := "dense layers and convolutions: no matrix product is faster"
+	means := "dense layers and convolutions: peak of any matrix product"
 	for _, p := range vec.Peaks() {
 		m.rate(Limit{Name: "multiply-add, " + p.Name, Unit: "GFLOP/s", Means: means},
 			p.Flops/1e9, func(_, n int) { p.Run(n) })
-		means = "the same with lesser instructions"
+		means = "the same with an older instruction set"
 	}
 }
 
@@ -83,13 +83,13 @@ func (m *meter) streams(a *arena) {
 		at[i*16] = (at[i*16] + size) % part
 		return a.w[from : from+size]
 	}
-	m.rate(Limit{Name: "memory, read", Unit: "GB/s", Means: "one pass over a data set that exceeds the caches"},
+	m.rate(Limit{Name: "memory, read", Unit: "GB/s", Means: "one pass over a data set larger than the caches"},
 		4*block/1e9, func(i, n int) {
 			for range n {
 				copy(buffers[i], next(i, block))
 			}
 		})
-	m.rate(Limit{Name: "memory, copy", Unit: "GB/s", Means: "the same with as many bytes written; both are counted"},
+	m.rate(Limit{Name: "memory, copy", Unit: "GB/s", Means: "reads and as many writes; both count"},
 		2*4*block/1e9, func(i, n int) {
 			for range n {
 				pair := next(i, 2*block)
@@ -107,9 +107,9 @@ func (m *meter) random(a *arena) {
 		floats      int
 		name, means string
 	}{
-		{smallWeights, "47 k floats", "sparse models of RCV1's size: one such update a nonzero"},
-		{mediumWeights, "1 M floats", "sparse models that the third-level cache holds"},
-		{largeWeights, "50 M floats", "sparse models and factors that no cache holds"},
+		{smallWeights, "47 k floats", "sparse models of RCV1's size: one such update per nonzero"},
+		{mediumWeights, "1 M floats", "sparse models that fit in the L3 cache"},
+		{largeWeights, "50 M floats", "sparse models and factors larger than the caches"},
 	} {
 		w, r := a.w[:size.floats], rand.New(rand.NewPCG(1, 2))
 		for i := range list {

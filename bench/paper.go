@@ -52,7 +52,7 @@ const (
 // gradients that take longer and longer, then averages of models. See plans/paper.yaml.
 func PaperPlan(o PaperOptions, flags Flags) (Plan, error) {
 	if !(o.Size > 0 && o.Size <= 1000) {
-		return Plan{}, usage("--size %g: want more than 0, and 1,000 at most", o.Size)
+		return Plan{}, usage("--size %g: want more than 0 and at most 1,000", o.Size)
 	}
 	if o.Workers == nil {
 		o.Workers = paperWorkers(runtime.NumCPU())

@@ -161,20 +161,20 @@ func TestFindingsThatDiffer(t *testing.T) {
 		async, locked, ordered float64 // examples/s; of one worker 1
 		verdict                Agreement
 	}{
-		{"rcv1", "Hogwild! above serial", 0.5, 0.4, 0.1, Differs},
-		{"rcv1", "Hogwild! above serial", 1.005, 0.4, 0.1, Undecided},
-		{"rcv1", "Hogwild! above serial", 1.05, 0.4, 0.1, Agrees},
-		{"rcv1", "Hogwild! not below AIG", 1, 2, 0.1, Differs},
-		{"rcv1", "Hogwild! not below AIG", 2, 2.14, 0.1, Differs},
-		{"rcv1", "Hogwild! not below AIG", 2, 2.06, 0.1, Agrees},
-		{"rcv1", "AIG above RR", 2, 0.1, 0.2, Differs},
-		{"rcv1", "AIG above RR", 2, 0.2, 0.2, Undecided},
-		{"rcv1", "serial above RR", 2, 1.9, 1.8, Differs},
-		{"dblife", "RR above serial", 2, 1.9, 0.8, Differs},
-		{"dblife", "RR above serial", 2, 1.9, 1.5, Agrees},
-		{"delay of 1ms", "RR not below Hogwild!", 2, 2, 1.8, Differs},
-		{"delay of 1ms", "RR not below Hogwild!", 2, 2, 1.93, Agrees},
-		{"delay of 100ns", "Hogwild! above RR", 1, 2, 2, Differs},
+		{"rcv1", "Hogwild! > serial", 0.5, 0.4, 0.1, Differs},
+		{"rcv1", "Hogwild! > serial", 1.005, 0.4, 0.1, Undecided},
+		{"rcv1", "Hogwild! > serial", 1.05, 0.4, 0.1, Agrees},
+		{"rcv1", "Hogwild! ≥ AIG", 1, 2, 0.1, Differs},
+		{"rcv1", "Hogwild! ≥ AIG", 2, 2.14, 0.1, Differs},
+		{"rcv1", "Hogwild! ≥ AIG", 2, 2.06, 0.1, Agrees},
+		{"rcv1", "AIG > RR", 2, 0.1, 0.2, Differs},
+		{"rcv1", "AIG > RR", 2, 0.2, 0.2, Undecided},
+		{"rcv1", "serial > RR", 2, 1.9, 1.8, Differs},
+		{"dblife", "RR > serial", 2, 1.9, 0.8, Differs},
+		{"dblife", "RR > serial", 2, 1.9, 1.5, Agrees},
+		{"delay of 1ms", "RR ≥ Hogwild!", 2, 2, 1.8, Differs},
+		{"delay of 1ms", "RR ≥ Hogwild!", 2, 2, 1.93, Agrees},
+		{"delay of 100ns", "Hogwild! > RR", 1, 2, 2, Differs},
 	} {
 		rate := func(_ *Case, mode string, n int) float64 {
 			if n == 1 {
@@ -198,10 +198,10 @@ func TestFindingFigures(t *testing.T) {
 		return map[string]float64{"async": 1000, "locked": 1300, "ordered": 700}[mode]
 	}
 	for _, want := range []Finding{
-		{"rcv1", "AIG above RR", "3.17, 0.69", "1.30, 0.70", Agrees},
-		{"jumbo", "serial above RR", "1.00, -", "1.00, 0.70", Agrees},
-		{"netflix", "loss of RR near loss of Hogwild!", "0.9270, 0.9280", "0.3000, 0.3000", Agrees},
-		{"delay of 100ns", "Hogwild! above RR", "3.67, 0.61", "1.00, 0.70", Agrees},
+		{"rcv1", "AIG > RR", "3.17, 0.69", "1.30, 0.70", Agrees},
+		{"jumbo", "serial > RR", "1.00, -", "1.00, 0.70", Agrees},
+		{"netflix", "loss of RR ≈ loss of Hogwild!", "0.9270, 0.9280", "0.3000, 0.3000", Agrees},
+		{"delay of 100ns", "Hogwild! > RR", "3.67, 0.61", "1.00, 0.70", Agrees},
 	} {
 		if got := finding(t, imagined(t, []int{1, 2}, rate, alike), want.About, want.Statement); got != want {
 			t.Errorf("%+v, want %+v", got, want)
@@ -223,8 +223,8 @@ func finding(t *testing.T, e *Experiment, about, statement string) Finding {
 // TestFindingsOnLosses: errors that lie apart, and means of models that are better than
 // one model.
 func TestFindingsOnLosses(t *testing.T) {
-	const aig, rr = "loss of AIG near loss of Hogwild!", "loss of RR near loss of Hogwild!"
-	const of3, of10 = "loss of the mean of 3 not below that of one", "loss of the mean of 10 not below that of one"
+	const aig, rr = "loss of AIG ≈ loss of Hogwild!", "loss of RR ≈ loss of Hogwild!"
+	const of3, of10 = "loss of the average of 3 models ≥ loss of one model", "loss of the average of 10 models ≥ loss of one model"
 	for _, c := range []struct {
 		about, statement, mode string
 		workers                int
@@ -237,10 +237,10 @@ func TestFindingsOnLosses(t *testing.T) {
 		{"netflix", rr, "async", 2, 0.27, Differs},
 		{"netflix", rr, "async", 2, 0.33, Differs},
 		{"rcv1", aig, "locked", 2, math.NaN(), Missing},
-		{"averages of 3", of3, "sync", 3, 0.25, Differs},
-		{"averages of 3", of3, "sync", 3, 0.299, Agrees},
-		{"averages of 10", of10, "sync", 10, 0.4, Agrees},
-		{"averages of 10", of10, "sync", 10, math.NaN(), Missing},
+		{"average of 3", of3, "sync", 3, 0.25, Differs},
+		{"average of 3", of3, "sync", 3, 0.299, Agrees},
+		{"average of 10", of10, "sync", 10, 0.4, Agrees},
+		{"average of 10", of10, "sync", 10, math.NaN(), Missing},
 	} {
 		e := imagined(t, []int{1, 2}, likeThePaper, func(_ *Case, mode string, n int) float64 {
 			if mode == c.mode && n == c.workers {

@@ -115,7 +115,7 @@ func (e *Experiment) averageFindings() (list []Finding) {
 	}
 	for _, n := range []int{3, 10} {
 		if by[1] != nil && by[n] != nil {
-			list = append(list, loss(n, fmt.Sprintf("loss of the mean of %d", n)).compare(fmt.Sprintf("averages of %d", n), notBelow, loss(1, "that of one"), human.Loss))
+			list = append(list, loss(n, fmt.Sprintf("loss of the average of %d models", n)).compare(fmt.Sprintf("average of %d", n), notBelow, loss(1, "loss of one model"), human.Loss))
 		}
 	}
 	return list

@@ -88,11 +88,11 @@ func (e *Experiment) AboutTable() string {
 			most = max(most, c.Workers)
 		}
 	}
-	return fmt.Sprintf("The paper's figures are those of 10 threads and 20 passes over the whole sets, its speed-ups those of %d threads; "+
-		"ours are of %d workers and of made sets of the same shapes, smaller and with fewer passes (see the settings). "+
-		"The paper does not say which errors its are; ours are mean losses, so that errors compare between methods, not with the paper's. "+
-		"The speed-up is that over the serial version: Hogwild! with one worker. Merged is Hogwild! as it is here by default, "+
-		"whose workers merge private copies of frequent features every few steps.", min(10, most), most)
+	return fmt.Sprintf("The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d threads. "+
+		"hogwild uses %d workers and smaller synthetic data sets of the same shapes, with fewer passes (see the settings). "+
+		"The paper does not define its errors and hogwild reports mean losses, so compare errors between methods only, not with the paper. "+
+		"Speed-ups are relative to the serial version, Hogwild! with one worker. \"Merged\" is hogwild's default: "+
+		"workers keep private copies of frequent features and merge them every few steps.", min(10, most), most)
 }
 
 // WriteReproduction writes what an experiment of PaperPlan or TutorialPlan comes to: the

@@ -66,13 +66,13 @@ func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) 
 	line, own := lastWords(said)
 	switch {
 	case status.Signaled():
-		return outcome{failed: "it was killed by " + unix.SignalName(status.Signal())}, nil
+		return outcome{failed: "killed by " + unix.SignalName(status.Signal())}, nil
 	case status.ExitStatus() == 0:
 		return outcome{}, nil
 	case status.ExitStatus() == 2 && own:
 		return outcome{}, usage("case %s: %s", c.Name, line)
 	case line == "":
-		line = fmt.Sprintf("it ended with exit status %d", status.ExitStatus())
+		line = fmt.Sprintf("exit status %d", status.ExitStatus())
 	}
 	return outcome{failed: line, diverged: status.ExitStatus() == 3 && own}, nil
 }

@@ -59,7 +59,7 @@ func newProgress(w io.Writer, trials [][]*trial) *progress {
 		p.w = io.Discard
 	}
 	if p.done > 0 {
-		fmt.Fprintf(p.w, "%d of %d runs are there already\n", p.done, p.total)
+		fmt.Fprintf(p.w, "%d of %d runs already done\n", p.done, p.total)
 	}
 	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
 		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {

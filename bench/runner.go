@@ -39,7 +39,7 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	}
 	runs := filepath.Join(r.Folder, "runs")
 	if err := os.MkdirAll(runs, 0o777); err != nil {
-		return nil, usage("the folder of the results: %v; name another one with --out", err)
+		return nil, usage("results folder: %v; choose another with --out", err)
 	}
 	lock, err := lockFolder(r.Folder)
 	if err != nil {
@@ -92,12 +92,12 @@ func (p *Plan) check() error {
 	names := map[string]bool{}
 	for _, c := range p.Cases {
 		if !folderNames.MatchString(c.Name) || names[c.Name] {
-			return fmt.Errorf("bench: %q cannot be the name of a case: it names a folder, and is there once", c.Name)
+			return fmt.Errorf("bench: invalid case name %q: it must be a valid folder name and unique", c.Name)
 		}
 		names[c.Name] = true
 	}
 	if len(p.Cases) == 0 || len(p.Seeds) == 0 {
-		return errors.New("bench: a plan without cases or without seeds measures nothing")
+		return errors.New("bench: the plan needs at least one case and one seed")
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func lockFolder(folder string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) { // not all file systems have locks
 		f.Close()
-		return nil, usage("another hogwild is at work in %s; wait for it, or name another folder", folder)
+		return nil, usage("another hogwild is running in %s; wait for it or use another folder", folder)
 	}
 	return f, nil
 }
@@ -161,11 +161,11 @@ func (w *work) interrupted(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), config.ErrTerminated) {
 		kind = config.ErrTerminated
 	}
-	how := "the same command goes on"
+	how := "run the same command to continue"
 	if w.plan.Command != "" {
-		how = w.plan.Command + " goes on"
+		how = "run `" + w.plan.Command + "` to continue"
 	}
-	return &ending{kind, fmt.Sprintf("%v after %d of %d runs, which are kept in %s: %s", kind, w.show.done, w.show.total, w.Folder, how)}
+	return &ending{kind, fmt.Sprintf("%v after %d of %d runs, kept in %s; %s", kind, w.show.done, w.show.total, w.Folder, how)}
 }
 
 // ending is why a plan was not carried out to its end, in words of its own.

@@ -101,7 +101,7 @@ func TestWaysToEnd(t *testing.T) {
 	}
 	got["nothing"] = strings.ReplaceAll(got["nothing"], r.Folder, "DIR")
 	want := map[string]string{"good": "", "diverge": "the numbers diverged: worker 0", "fail": "the disk is full",
-		"silent": "it ended with exit status 4", "crash": "panic: no such luck", "killed": "it was killed by SIGKILL",
+		"silent": "exit status 4", "crash": "panic: no such luck", "killed": "killed by SIGKILL",
 		"nothing": "DIR/runs/nothing.2 is not a run folder: open DIR/runs/nothing.2/config.yaml: no such file or directory"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("why they failed:\n%s", diff)
@@ -226,7 +226,7 @@ func TestInterrupted(t *testing.T) {
 		cancel(config.ErrTerminated)
 	}()
 	e, err := r.Run(ctx, p)
-	if !errors.Is(err, config.ErrTerminated) || !strings.HasSuffix(err.Error(), "hogwild sweep ends.yaml goes on") {
+	if !errors.Is(err, config.ErrTerminated) || !strings.HasSuffix(err.Error(), "run `hogwild sweep ends.yaml` to continue") {
 		t.Fatalf("%v", err)
 	}
 	if got := starts(t, r); !slices.Contains(got, "asked") {
@@ -321,7 +321,7 @@ func TestFolderInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "good")); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "is at work") {
+	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "good")); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "another hogwild is running") {
 		t.Errorf("a second one: %v", err)
 	}
 	f.Close()
@@ -376,7 +376,7 @@ func TestProgressInPipe(t *testing.T) {
 		t.Errorf("%d lines, want 4:\n%s", n, &said)
 	}
 	for _, want := range []string{" of 2  good, seed 3   3.00 k/s  loss 0.3000", " of 2  diverge, seed 3   failed: the numbers diverged",
-		"1 of 2 runs are there already\n", "2 of 2  good, seed 4   4.00 k/s  loss 0.4000\n"} {
+		"1 of 2 runs already done\n", "2 of 2  good, seed 4   4.00 k/s  loss 0.4000\n"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("no %q in\n%s", want, &said)
 		}

@@ -145,7 +145,7 @@ func (e *Experiment) limitLines(cases []*Measured) []string {
 		}
 	}
 	for i, n := range names {
-		names[i] = fmt.Sprintf("OF LIMIT: of what these cores do at best: %s: %s", n, strings.Join(said[n], ", "))
+		names[i] = fmt.Sprintf("OF LIMIT: share of the core peak: %s: %s", n, strings.Join(said[n], ", "))
 	}
 	return names
 }

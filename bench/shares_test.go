@@ -78,7 +78,7 @@ func TestNoShare(t *testing.T) {
 		t.Error("a GPU's share of what cores do")
 	}
 	got := summary(t, e)
-	want := "OF LIMIT: of what these cores do at best: multiply-add, AVX-512: 400 GFLOP/s on 2 cores, 200 GFLOP/s on 1 core"
+	want := "OF LIMIT: share of the core peak: multiply-add, AVX-512: 400 GFLOP/s on 2 cores, 200 GFLOP/s on 1 core"
 	if !strings.Contains(got, want) {
 		t.Errorf("no line %q in\n%s", want, got)
 	}

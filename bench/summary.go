@@ -48,7 +48,7 @@ func (e *Experiment) WriteText(w io.Writer) error {
 func (e *Experiment) toMind(b *bytes.Buffer) {
 	notes := append(slices.Clone(e.Notes), e.Fairness()...)
 	if len(notes) > 0 {
-		b.WriteString("\nTo mind:\n")
+		b.WriteString("\nNotes:\n")
 	}
 	for _, n := range notes {
 		fmt.Fprintf(b, "- %s\n", strings.Join(human.Wrap(n, summaryWidth), "\n  "))
@@ -68,15 +68,15 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	where = slices.DeleteFunc(where, func(s string) bool { return s == "" })
 	fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap(strings.Join(where, ", "), summaryWidth), "\n"))
-	fmt.Fprintf(b, "%s, %s each, in turns", human.Plural(len(e.Cases), "case"), human.Plural(len(e.Seeds), "run"))
+	fmt.Fprintf(b, "%s, %s each, interleaved", human.Plural(len(e.Cases), "case"), human.Plural(len(e.Seeds), "run"))
 	if len(e.Seeds) > 1 {
-		b.WriteString("; medians (smallest to largest)")
+		b.WriteString("; medians (range)")
 	}
 	b.WriteString("\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
-		b.WriteString("AGAINST: times that of the other mode with as many workers; undecided: ranges overlap; equal: all within 5%\n")
+		b.WriteString("VS: ratio to that mode with as many workers; undecided: the ranges overlap; equal: all repeats within 5%\n")
 	}
-	b.WriteString("TIME TO: of training, to that test loss; STALENESS: updates by others between read and write\n")
+	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and write\n")
 }
 
 // title names what a group learns, by the settings that all its cases share.
@@ -267,7 +267,7 @@ func byMode(cases []*Measured) bool {
 }
 
 // against is the head of a column of verdicts.
-func against(cases []*Measured) string { return "AGAINST " + strings.ToUpper(cases[0].Mode) }
+func against(cases []*Measured) string { return "VS " + strings.ToUpper(cases[0].Mode) }
 
 // verdict compares a case with that of the first mode.
 func (e *Experiment) verdict(list func(*Measured) []Number) func(*Measured) string {

@@ -81,14 +81,14 @@ func TestSummary(t *testing.T) {
 		t.Errorf("%d columns:\n%s", n, got)
 	}
 	for _, want := range []string{
-		"4 cases, 3 runs each, in turns; medians (smallest to largest)",
+		"4 cases, 3 runs each, interleaved; medians (range)",
 		"softmax on digits, cpu, batch 64, lr 0.1, 10 epochs",
-		"MODE WORKERS EXAMPLES/S AGAINST ASYNC SPEED-UP",
+		"MODE WORKERS EXAMPLES/S VS ASYNC SPEED-UP",
 		"async 1 1.10 M (1.00 to 1.20) 1.00",
 		"async 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
 		"sync 1 1.10 M (1.05 to 1.15) undecided 1.00",
 		"sync 2 1.00 M (0.990 to 1.08) 0.51 (0.50 to 0.60) 0.94 (0.90 to 0.95)",
-		"MODE WORKERS TIME TO 0.42 AGAINST ASYNC EPOCHS TEST LOSS ACCURACY",
+		"MODE WORKERS TIME TO 0.42 VS ASYNC EPOCHS TEST LOSS ACCURACY",
 		"async 2 0.250 s (0.200 to 0.300) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
 		"sync 1 0.500 s (0.400 to 0.600) undecided 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
 		"sync 2 0.850 s, 2 of 3 3.40 (3.00 to 4.00) 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
@@ -143,7 +143,7 @@ func TestSummaryOfFailures(t *testing.T) {
 		c.TestLoss[i], c.TestAccuracy[i], c.SecondsToTarget[i], c.EpochsToTarget[i] = missing, missing, missing, missing
 	}
 	got := summary(t, e)
-	for _, want := range []string{"sync-2: 3 of 3 runs failed and count nowhere: the numbers diverged", "failed"} {
+	for _, want := range []string{"sync-2: 3 of 3 runs failed and are left out: the numbers diverged", "failed"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -162,7 +162,7 @@ func TestSummaryOfPart(t *testing.T) {
 	e.Cases[3].Failed[0], e.Cases[3].ExamplesPerSecond[0], e.Cases[3].SecondsToTarget[0] = notRun, missing, missing
 	got := summary(t, e)
 	for want, there := range map[string]bool{
-		"4 of 12 runs are missing": true, "\nsync   1 ": false, "0.800 s, 1 of 2": true, "failed": false,
+		"4 of 12 runs not run yet": true, "\nsync   1 ": false, "0.800 s, 1 of 2": true, "failed": false,
 	} {
 		if strings.Contains(got, want) != there {
 			t.Errorf("%q is there: %v, in\n%s", want, !there, got)

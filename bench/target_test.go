@@ -142,8 +142,8 @@ func TestReadExperimentErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"": "results.json is not there", "nowhere": "nowhere is not there", "cut.json": "cut.json: not the results",
-		"other.json": "it has no cases", "type.json": "not the results"} {
+	for name, want := range map[string]string{"": "results.json does not exist", "nowhere": "nowhere does not exist", "cut.json": "cut.json: not results of",
+		"other.json": "it has no cases", "type.json": "not results of"} {
 		_, err := ReadExperiment(filepath.Join(folder, name))
 		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", name, err, want)

@@ -22,7 +22,7 @@ type pinnedThreads struct {
 func newPinnedThreads() (*pinnedThreads, error) {
 	var allowed unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
-		return nil, fmt.Errorf("bench: which cores may be used: %w", err)
+		return nil, fmt.Errorf("bench: reading the CPU affinity: %w", err)
 	}
 	c := &pinnedThreads{}
 	for core := 0; len(c.cores) < min(allowed.Count(), runtime.GOMAXPROCS(0)); core++ {

@@ -129,7 +129,7 @@ func (t *trial) collect(folder string) {
 		t.Failed = err.Error()
 	}
 	if t.Failed == "" && t.Result == nil {
-		t.Failed = "it ended without a result"
+		t.Failed = "exited without a result"
 	}
 }
 

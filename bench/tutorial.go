@@ -26,8 +26,8 @@ func TutorialPlan(o TutorialOptions, flags Flags) (Plan, error) {
 	return p, err
 }
 
-const notMNIST = "The built-in digits are not MNIST: their accuracies say nothing about the tutorial's. " +
-	"hogwild reproduce tutorial --data mnist/ trains on the four files of MNIST in that folder."
+const notMNIST = "The built-in digits are not MNIST, so accuracies do not compare with the tutorial. " +
+	"Use hogwild reproduce tutorial --data mnist/, with the four MNIST files in that folder."
 
 // AccuracyByEpoch is the median test accuracy after each epoch, and its range.
 func (c *Measured) AccuracyByEpoch() (list []Spread) {
@@ -60,7 +60,7 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 			here = append(here, s.Median)
 		}
 		last := len(PublishedTutorial) - 1
-		f := Finding{"synchronous SGD", fmt.Sprintf("test accuracy after each epoch, the last within %g points", 100*samePoints),
+		f := Finding{"synchronous SGD", fmt.Sprintf("test accuracy after each epoch (last within %g points)", 100*samePoints),
 			accuracies(PublishedTutorial), accuracies(here), Differs}
 		switch {
 		case len(here) <= last:
@@ -90,7 +90,7 @@ var TutorialHeads = []string{"test accuracy", "workers", "epoch 1", "epoch 2", "
 // TutorialTable is the tutorial's accuracies and ours: medians and ranges.
 func (e *Experiment) TutorialTable() (rows [][]string) {
 	for _, c := range e.of(tutorialName) {
-		row := []string{c.Mode + " here", fmt.Sprint(c.Workers)}
+		row := []string{c.Mode + ", measured", fmt.Sprint(c.Workers)}
 		for _, s := range c.AccuracyByEpoch() {
 			row = append(row, s.Text(percentOf))
 		}

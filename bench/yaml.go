@@ -22,7 +22,7 @@ type Entry struct {
 // config.ErrUsage and begin with file, line and column.
 func Documents(path string, text []byte) (documents [][]Entry, err error) {
 	if !utf8.Valid(text) || bytes.ContainsRune(text, 0) { // parts of it would reach the terminal
-		return nil, usage("%s: it is not a text file", path)
+		return nil, usage("%s: not a text file", path)
 	}
 	f, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -38,7 +38,7 @@ func Documents(path string, text []byte) (documents [][]Entry, err error) {
 		}
 		entries, ok := Entries(d.Body)
 		if !ok {
-			return nil, usage("%s: want lines of `flag: value`, as in `workers: 4`", Place(path, d.Body.GetToken()))
+			return nil, usage("%s: want lines of `flag: value`, e.g. `workers: 4`", Place(path, d.Body.GetToken()))
 		}
 		documents = append(documents, entries)
 	}

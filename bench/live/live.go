@@ -80,7 +80,7 @@ func guard(at net.Addr, next http.Handler) http.Handler {
 	private := ok && tcp.IP.IsLoopback()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if private && !loopback(r.Host) {
-			http.Error(w, fmt.Sprintf("this dashboard is for this machine alone: ask http://%s/, not %q", at, r.Host), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("this dashboard only answers on this machine: open http://%s/, not %q", at, r.Host), http.StatusForbidden)
 			return
 		}
 		head := w.Header()

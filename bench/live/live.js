@@ -115,7 +115,7 @@
     ended = true;
     source.close(); // or it would ask again and again
     take(event);
-    say("ended: `hogwild report` shows this page again");
+    say("ended: `hogwild report` writes this page to a file");
   });
   source.addEventListener("error", () => { if (!ended) say("lost: reconnecting"); });
 })();

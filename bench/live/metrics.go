@@ -75,14 +75,14 @@ func (s *server) metrics() []byte {
 	age := func(who int) float64 { return s.now().Sub(s.steps[who].since).Seconds() }
 	var x exposition
 	x.single("examples_total", "counter", "Examples trained since the start of the run.", float64(s.tail.examples()))
-	x.single("last_step_age_seconds", "gauge", "Time since the number of examples last grew.", age(wholeRun))
-	x.single("run_ended", "gauge", "1 when the run is over.", one(s.ended))
+	x.single("last_step_age_seconds", "gauge", "Seconds since the run last trained an example.", age(wholeRun))
+	x.single("run_ended", "gauge", "1 after the run has ended.", one(s.ended))
 	if e := s.tail.epochs.last; e != nil {
 		x.scores(e)
 	}
 	if now := s.tail.seconds.last; now != nil {
 		x.moment(now)
-		x.workers("worker_last_step_age_seconds", "gauge", "Time since the number of examples of a worker last grew.", now.Workers,
+		x.workers("worker_last_step_age_seconds", "gauge", "Seconds since a worker last trained an example.", now.Workers,
 			func(w rundir.WorkerStatus) float64 { return age(w.Rank) })
 	}
 	return x.Bytes()
@@ -97,7 +97,7 @@ func one(yes bool) float64 {
 
 // scores is the last epoch that was evaluated.
 func (x *exposition) scores(e *rundir.EpochResult) {
-	x.family("loss", "gauge", "Mean loss of the last epoch that was evaluated.")
+	x.family("loss", "gauge", "Mean loss of the last evaluated epoch.")
 	x.sample("loss", `{set="train"}`, e.TrainLoss)
 	on := e.Judged()
 	x.sample("loss", fmt.Sprintf(`{set="%s"}`, on.Set), on.Loss)
@@ -106,21 +106,21 @@ func (x *exposition) scores(e *rundir.EpochResult) {
 			x.single(name, "gauge", help, *value)
 		}
 	}
-	optional("accuracy", "Share of the "+on.Set+" set that is predicted right.", on.Accuracy)
-	optional("rmse", "Root of the mean squared error on the "+on.Set+" set.", on.RMSE)
-	optional("r2", "Share of the "+on.Set+" set's variance that is explained.", on.R2)
+	optional("accuracy", "Accuracy on the "+on.Set+" set.", on.Accuracy)
+	optional("rmse", "Root mean squared error on the "+on.Set+" set.", on.RMSE)
+	optional("r2", "R squared on the "+on.Set+" set.", on.R2)
 }
 
 // moment is the last second.
 func (x *exposition) moment(s *rundir.Status) {
-	x.single("epoch", "gauge", "The epoch under way, from 1.", float64(s.Epoch))
-	x.single("epochs", "gauge", "Epochs that are to be trained.", float64(s.Epochs))
-	x.single("examples_per_second", "gauge", "Speed of all workers over the last moment.", s.Rate)
-	x.workers("worker_examples_total", "counter", "Examples that a worker has trained since the start of the run.", s.Workers,
+	x.single("epoch", "gauge", "Current epoch, from 1.", float64(s.Epoch))
+	x.single("epochs", "gauge", "Number of epochs of the run.", float64(s.Epochs))
+	x.single("examples_per_second", "gauge", "Throughput of all workers over the last second.", s.Rate)
+	x.workers("worker_examples_total", "counter", "Examples trained by a worker since the start of the run.", s.Workers,
 		func(w rundir.WorkerStatus) float64 { return float64(w.Examples) })
-	x.workers("worker_restarts_total", "counter", "Times that a worker died and was started again.", s.Workers,
+	x.workers("worker_restarts_total", "counter", "Restarts of a worker.", s.Workers,
 		func(w rundir.WorkerStatus) float64 { return float64(w.Restarts) })
-	x.workers("worker_up", "gauge", "1 while a worker trains or waits, 0 while it starts or is gone.", s.Workers,
+	x.workers("worker_up", "gauge", "1 while a worker trains or waits, 0 while it starts or is dead.", s.Workers,
 		func(w rundir.WorkerStatus) float64 { return one(w.State == "training" || w.State == "waiting") })
 	samples, staleness, lost := 0.0, 0.0, 0.0
 	for _, w := range s.Workers {
@@ -130,7 +130,7 @@ func (x *exposition) moment(s *rundir.Status) {
 		}
 	}
 	if samples > 0 {
-		x.single("staleness_mean", "gauge", "Updates by others between a step's read of the weights and its write, mean over the run.", staleness/samples)
-		x.single("lost_updates", "gauge", "Share of writes that overwrite the update of another worker, an estimate from samples.", lost/samples)
+		x.single("staleness_mean", "gauge", "Mean number of updates by other workers between a step's read of the weights and its write.", staleness/samples)
+		x.single("lost_updates", "gauge", "Estimated share of writes that overwrite another worker's update.", lost/samples)
 	}
 }

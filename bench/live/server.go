@@ -107,14 +107,14 @@ func (s *server) render() (html template.HTML) {
 		}
 	}()
 	if err := s.settings(); errors.Is(err, fs.ErrNotExist) {
-		return `<p>The run has not begun to train yet.</p>`
+		return `<p>The run has not started training yet.</p>`
 	} else if err != nil {
 		return sorry(err)
 	}
 	p := page.OfRuns([]*rundir.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
 		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}})
 	if !s.ended { // a report cannot know whether the run goes on; this page does
-		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run has not ended") })
+		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run is unfinished") })
 	}
 	html, err := p.Body()
 	if err != nil {

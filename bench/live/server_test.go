@@ -210,7 +210,7 @@ func TestAddresses(t *testing.T) {
 		{"GET", "/healthz", "localhost:8080", 200, "text/plain; charset=utf-8", ""}, // through a tunnel
 		{"GET", "/healthz", "[::1]:80", 200, "text/plain; charset=utf-8", ""},
 		{"GET", "/healthz", "[::1]", 200, "text/plain; charset=utf-8", ""},
-		{"GET", "/healthz", "rebound.example", 403, "text/plain; charset=utf-8", "for this machine alone"},
+		{"GET", "/healthz", "rebound.example", 403, "text/plain; charset=utf-8", "only answers on this machine"},
 		{"GET", "/events", "rebound.example:80", 403, "text/plain; charset=utf-8", ""},
 		{"GET", "/metrics", "127.0.0.1.example", 403, "text/plain; charset=utf-8", ""},
 		{"GET", "/", "192.0.2.1", 403, "text/plain; charset=utf-8", ""},
@@ -264,7 +264,7 @@ func TestServe(t *testing.T) {
 	folder := run.path + "/runs/later"
 	go func() { served <- Serve(ctx, l, folder) }()
 	s := openStream(t, url)
-	if text := s.want("body"); !strings.Contains(text, "not begun") {
+	if text := s.want("body"); !strings.Contains(text, "not started") {
 		t.Errorf("before the run: %q", text)
 	}
 	cancel()

@@ -56,10 +56,10 @@ func (g *group) table() *Table {
 	speeds := []caseColumn{
 		lists("examples/s", human.Rate, rate),
 		lists("speed-up", human.Factor, g.e.SpeedUp),
-		{"speed against " + rival, g.against(rate)},
-		{"s to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
-		{"time against " + rival, g.against(secondsToTarget)},
-		lists("epochs to it", human.Short, epochsToTarget),
+		{"speed vs " + rival, g.against(rate)},
+		{"time (s) to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
+		{"time vs " + rival, g.against(secondsToTarget)},
+		lists("epochs to target", human.Short, epochsToTarget),
 		lists("training, s", human.Short, seconds),
 	}
 	var qualities []caseColumn
@@ -73,11 +73,11 @@ func (g *group) table() *Table {
 	return table(g.cases, append(slices.Concat([]caseColumn{caseName, caseWorkers}, first, second),
 		lists("staleness, mean", human.Short, meanStaleness),
 		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
-		lists("in conflict", human.Share, conflicts),
+		lists("conflicts", human.Share, conflicts),
 		lists("lost updates", human.Share, lostUpdates),
-		lists("waiting, s", human.Short, waited),
+		lists("wait, s", human.Short, waited),
 		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
-		caseColumn{"of the machine's best", func(c *bench.Measured) string { return shareOf(g.e, c) }},
+		caseColumn{"of limit", func(c *bench.Measured) string { return shareOf(g.e, c) }},
 		caseColumn{"failed", failed},
 	)...)
 }
@@ -133,9 +133,9 @@ func failed(c *bench.Measured) string {
 
 // how says what the table's figures are.
 func (g *group) how() string {
-	text := "Medians of " + human.Plural(len(g.e.Seeds), "repeat") + "; the smallest and the largest in brackets."
+	text := "Medians of " + human.Plural(len(g.e.Seeds), "repeat") + ", with the range in brackets."
 	if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return g.e.Rival(c) != nil }) {
-		text += fmt.Sprintf(" Against %s: the factor to its figure with as many workers; undecided where the ranges overlap, and equal where all repeats of both are within 5%%.", g.cases[0].Mode)
+		text += fmt.Sprintf(" \"vs %[1]s\" is the ratio to %[1]s with as many workers. Undecided: the ranges overlap. Equal: all repeats of both lie within 5%%.", g.cases[0].Mode)
 	}
 	return text
 }

@@ -28,26 +28,26 @@ type axis struct {
 }
 
 var (
-	testLoss = score{"loss", "Test loss", "test loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TestLoss },
+	testLoss = score{"loss", "Test loss", "test loss, mean per example", func(e rundir.EpochResult) float64 { return e.TestLoss },
 		"test loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestLoss }}
-	trainLoss = score{"train-loss", "Training loss", "training loss, mean of an example", func(e rundir.EpochResult) float64 { return e.TrainLoss },
+	trainLoss = score{"train-loss", "Training loss", "training loss, mean per example", func(e rundir.EpochResult) float64 { return e.TrainLoss },
 		"train loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TrainLoss }}
-	accuracy = score{"accuracy", "Test accuracy", "test accuracy, % of the examples", func(e rundir.EpochResult) float64 { return 100 * value(e.TestAccuracy) },
+	accuracy = score{"accuracy", "Test accuracy", "test accuracy, %", func(e rundir.EpochResult) float64 { return 100 * value(e.TestAccuracy) },
 		"accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }}
 	rmse = score{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.TestRMSE) },
 		"RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }}
-	r2 = score{"r2", "Test R²", "test R², share of the variance", func(e rundir.EpochResult) float64 { return value(e.TestR2) },
+	r2 = score{"r2", "Test R²", "test R²", func(e rundir.EpochResult) float64 { return value(e.TestR2) },
 		"R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }}
 	scores = []score{testLoss, accuracy, rmse, r2} // on the test set
 
-	validationLoss = score{"validation-loss", "Validation loss", "validation loss, mean of an example",
+	validationLoss = score{"validation-loss", "Validation loss", "validation loss, mean per example",
 		func(e rundir.EpochResult) float64 { return value(e.ValidationLoss) }, "validation loss", human.Loss, none}
 	validationScores = []score{
-		{"validation-accuracy", "Validation accuracy", "validation accuracy, % of the examples",
+		{"validation-accuracy", "Validation accuracy", "validation accuracy, %",
 			func(e rundir.EpochResult) float64 { return 100 * value(e.ValidationAccuracy) }, "", human.Accuracy, none},
 		{"validation-rmse", "Validation RMSE", "validation RMSE, in units of the target",
 			func(e rundir.EpochResult) float64 { return value(e.ValidationRMSE) }, "", human.Loss, none},
-		{"validation-r2", "Validation R²", "validation R², share of the variance",
+		{"validation-r2", "Validation R²", "validation R²",
 			func(e rundir.EpochResult) float64 { return value(e.ValidationR2) }, "", human.Loss, none},
 	}
 

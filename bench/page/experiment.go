@@ -27,7 +27,7 @@ func OfExperiment(e *bench.Experiment) *Page {
 	p.limits(e)
 	p.caseSettings(e)
 	p.section(Section{
-		Title: "How to repeat it", Text: "The command below measures all of it again. One case alone is a run of hogwild train:",
+		Title: "Reproduce", Text: "The first command repeats the whole experiment. The others repeat one case each.",
 		Code: again(e),
 	})
 	return p
@@ -38,7 +38,7 @@ func (g *group) sections(p *Page) {
 	p.section(Section{Title: g.title("Results"), Text: g.how(), Table: g.table()})
 	learning := g.learning
 	if g.e.Kind == "sweep" {
-		p.section(Section{Title: g.title("What the settings do"), Figures: g.swept()})
+		p.section(Section{Title: g.title("Effect of the settings"), Figures: g.swept()})
 		learning = g.leading
 	}
 	few := len(g.variants) <= tellApart
@@ -47,7 +47,7 @@ func (g *group) sections(p *Page) {
 	}
 	p.section(Section{Title: g.title("Learning"), Figures: learning()})
 	if few {
-		p.section(Section{Title: g.title("Time to the target"), Figures: g.toTarget()})
+		p.section(Section{Title: g.title("Time to target"), Figures: g.toTarget()})
 		p.section(Section{Title: g.title("Asynchrony"), Figures: g.asynchrony()})
 	}
 }
@@ -58,7 +58,7 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 	}
 	p.machine(e.Machine)
 	p.version(e.Version, e.Commit)
-	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+" each, in turns")
+	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+" each, interleaved")
 	p.fact("command", e.Command)
 }
 
@@ -94,7 +94,7 @@ func (p *Page) failures(e *bench.Experiment) {
 		}
 	}
 	if len(t.Rows) > 0 {
-		p.section(Section{Title: "Runs that failed", Text: "They have no part in medians and ranges.", Table: t})
+		p.section(Section{Title: "Failed runs", Text: "Medians and ranges leave them out.", Table: t})
 	}
 }
 
@@ -104,14 +104,14 @@ func (p *Page) limits(e *bench.Experiment) {
 		return
 	}
 	type limit = column[bench.Limit]
-	p.section(Section{Title: "Limits of the machine", Text: "What it does at best, measured by plain loops.", Table: table(e.Limits.Limits,
+	p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.", Table: table(e.Limits.Limits,
 		limit{"limit", func(f bench.Limit) string { return f.Name }},
 		limit{"unit", func(f bench.Limit) string { return f.Unit }},
 		limit{"cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }},
 		limit{"median (range)", func(f bench.Limit) string {
 			return spreadText([]bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}, human.Short)
 		}},
-		limit{"what it bounds", func(f bench.Limit) string { return f.Means }})})
+		limit{"bounds", func(f bench.Limit) string { return f.Means }})})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.
@@ -119,7 +119,7 @@ func (p *Page) caseSettings(e *bench.Experiment) {
 	same, differ := compareSettings(pointers(e.Cases), caseName, func(c *bench.Measured) config.Config { return c.Config })
 	s := Section{Title: "Settings", Table: differ}
 	if len(same) > 0 {
-		s.Text, s.Code = "What differs between the cases, and below what is not the default in all of them.", lines(same)
+		s.Text, s.Code = "The table shows the settings that differ. Below are the non-default settings that all cases share.", lines(same)
 	}
 	p.section(s)
 }

@@ -123,9 +123,9 @@ func TestTableOfCases(t *testing.T) {
 		{"async-1", "examples/s", "110 k (100 k to 120 k)"},
 		{"async-2", "speed-up", "2.00"},
 		{"sync-4", "speed-up", "3.00"}, // over one worker of sync
-		{"sync-2", "speed against async", "0.50"},
-		{"async-2", "speed against async", absent},
-		{"async-2", "s to loss 0.5000", "0.409 (0.375 to 0.450)"},
+		{"sync-2", "speed vs async", "0.50"},
+		{"async-2", "speed vs async", absent},
+		{"async-2", "time (s) to loss 0.5000", "0.409 (0.375 to 0.450)"},
 		{"async-2", "test loss", "0.4000"},
 		{"async-2", "accuracy", "88.25%"},
 		{"async-2", "lost updates", "0.12%"},
@@ -135,7 +135,7 @@ func TestTableOfCases(t *testing.T) {
 			t.Errorf("%s of %s: %q, want %q", c.head, c.row, got, c.want)
 		}
 	}
-	for _, head := range []string{"RMSE", "R²", "failed", "in conflict"} { // none was measured
+	for _, head := range []string{"RMSE", "R²", "failed", "conflicts"} { // none was measured
 		for _, s := range p.Sections {
 			if s.Table != nil && slices.Contains(s.Table.Heads, head) {
 				t.Errorf("%s has a column %s", s.Title, head)
@@ -149,7 +149,7 @@ func TestRangesThatOverlapAreUndecided(t *testing.T) {
 	for i := range e.Cases[3].ExamplesPerSecond { // of sync with one worker: 95 to 114 thousand
 		e.Cases[3].ExamplesPerSecond[i] *= 1.9
 	}
-	if got := cell(t, OfExperiment(e), "Results", "sync-1", "speed against async"); got != "undecided" {
+	if got := cell(t, OfExperiment(e), "Results", "sync-1", "speed vs async"); got != "undecided" {
 		t.Errorf("%q, want undecided", got)
 	}
 }
@@ -158,11 +158,11 @@ func TestTargetNotReached(t *testing.T) {
 	e := handmade()
 	e.Cases[3].SecondsToTarget = []bench.Number{bench.Number(nan), bench.Number(nan), bench.Number(nan)}
 	p := OfExperiment(e)
-	if got := cell(t, p, "Results", "sync-1", "s to loss 0.5000"); got != "not reached" {
+	if got := cell(t, p, "Results", "sync-1", "time (s) to loss 0.5000"); got != "not reached" {
 		t.Errorf("%q, want not reached", got)
 	}
 	e.Cases[0].SecondsToTarget[1] = bench.Number(nan)
-	if got := cell(t, OfExperiment(e), "Results", "async-1", "s to loss 0.5000"); got != "0.825 (0.750 to 0.900), 2 of 3" {
+	if got := cell(t, OfExperiment(e), "Results", "async-1", "time (s) to loss 0.5000"); got != "0.825 (0.750 to 0.900), 2 of 3" {
 		t.Errorf("%q, want how many got there", got)
 	}
 	if got := len(drawing(t, p, "time-to-target").Series); got != 2 {
@@ -181,10 +181,10 @@ func TestShareOfLimits(t *testing.T) {
 		{Name: "multiply-add, AVX2", Unit: "GFLOP/s", Cores: 1, Min: 0.8, Median: 0.9, Max: 1, Means: "dense layers"},
 	}}
 	p := OfExperiment(e)
-	if got := cell(t, p, "Results", "async-1", "of the machine's best"); got != "11% of multiply-add, AVX2" {
+	if got := cell(t, p, "Results", "async-1", "of limit"); got != "11% of multiply-add, AVX2" {
 		t.Errorf("share of the limit: %q", got)
 	}
-	if got := cell(t, p, "Limits of the machine", "multiply-add, AVX2", "median (range)"); got != "0.900 (0.800 to 1.00)" {
+	if got := cell(t, p, "Machine limits", "multiply-add, AVX2", "median (range)"); got != "0.900 (0.800 to 1.00)" {
 		t.Errorf("limit: %q", got)
 	}
 	whole(t, p)
@@ -328,7 +328,7 @@ func TestSweepOverFields(t *testing.T) {
 	e.Cases[1].TestLoss = []bench.Number{4.5, 4.5, 1e9} // one repeat of lr 0.01, batch 64
 	f = drawing(t, OfExperiment(e), "loss-by-lr")
 	points := series(t, f, "batch 64").Points
-	if !math.IsNaN(points[2].Y) || points[0].Y != 4.5 || points[0].High != 375 || !f.Y.Log || !strings.Contains(f.Caption, "Left out: 1 case beyond 100 times") || !strings.HasSuffix(f.Caption, "Cut off at 100 times the median: 1 range.") {
+	if !math.IsNaN(points[2].Y) || points[0].Y != 4.5 || points[0].High != 375 || !f.Y.Log || !strings.Contains(f.Caption, "Not shown: 1 case beyond 100 times") || !strings.HasSuffix(f.Caption, "Clipped at 100 times the median: 1 range.") {
 		t.Errorf("with a case that diverged: %v, %q", points, f.Caption)
 	}
 }
@@ -387,7 +387,7 @@ func TestWhatIsMissing(t *testing.T) {
 	if got := cell(t, p, "Results", "async-4", "test loss"); got != absent {
 		t.Errorf("a loss that is not finite: %q", got)
 	}
-	if got := cell(t, p, "Runs that failed", "async-2", "why"); !strings.Contains(got, "diverged") {
+	if got := cell(t, p, "Failed runs", "async-2", "why"); !strings.Contains(got, "diverged") {
 		t.Errorf("why a run failed: %q", got)
 	}
 	whole(t, p)

@@ -90,18 +90,18 @@ func selfContained(t *testing.T, element, attribute, value string) {
 	}
 }
 
-// labelled checks that both axes say what they show: a unit after a comma, or what is
-// counted.
+// labelled checks that both axes say what they show: a unit after a comma, or a count or another
+// number without a unit.
 func labelled(t *testing.T, f figure.Figure) {
 	t.Helper()
-	counts := []string{"worker processes", "rank of the worker", "updates by others", "examples trained", "epoch", "epochs to the target", "case"}
+	counts := []string{"worker processes", "worker rank", "staleness, updates", "examples trained", "epoch", "epochs to the target", "learning rate", "test R²", "validation R²", "case"}
 	for _, label := range []string{f.X.Label, f.Y.Label} {
 		named := strings.Contains(label, ", ") || strings.HasPrefix(label, "--")
 		for _, c := range counts {
 			named = named || label == c
 		}
 		if !named {
-			t.Errorf("%s: %q has no unit, and names no count", f.Name, label)
+			t.Errorf("%s: %q names no unit", f.Name, label)
 		}
 	}
 	if f.Title == "" || f.Name == "" || f.Caption == "" {

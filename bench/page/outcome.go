@@ -74,7 +74,7 @@ var outcomes = []column[*run]{
 	{"staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })},
 	{"staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })},
 	{"staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })},
-	{"in conflict", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
+	{"conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
 	{"lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })},
 	{"weights", ofResult(func(r *rundir.Result) string {
 		if r.Parameters == 0 {

@@ -12,34 +12,34 @@ import (
 // reproduction adds what the publication says beside what was measured here, with a
 // verdict on each statement.
 func (p *Page) reproduction(e *bench.Experiment) {
-	p.Title = "The Hogwild! paper, repeated"
+	p.Title = "Reproducing the Hogwild! paper"
 	if rows := e.TutorialTable(); rows != nil {
-		p.Title = "A tutorial's synchronous SGD, repeated"
+		p.Title = "Reproducing a tutorial's synchronous SGD"
 		p.verdicts(e, "")
 		p.section(Section{Title: "Accuracy", Text: tutorialSource, Figures: shown(accuracies(e)), Table: &Table{Heads: bench.TutorialHeads, Rows: rows}})
 	} else {
 		p.fact("paper", bench.PaperSource)
 		p.verdicts(e, bench.AboutFindings)
-		p.section(Section{Title: "The paper's figure 2", Text: e.AboutTable(), Table: &Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
-		p.section(Section{Title: "Speed-up by workers", Text: aboutCurves, Figures: speedUps(e)})
-		p.section(Section{Title: "What if gradients are slow?", Text: aboutDelays, Figures: shown(delays(e))})
-		p.section(Section{Title: "Averages of models", Text: aboutAverages, Figures: averages(e)})
+		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(), Table: &Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
+		p.section(Section{Title: "Speed-up against workers", Text: aboutCurves, Figures: speedUps(e)})
+		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Figures: shown(delays(e))})
+		p.section(Section{Title: "Model averaging", Text: aboutAverages, Figures: averages(e)})
 	}
-	p.section(Section{Title: "All runs", Text: "Medians of " + human.Plural(len(e.Seeds), "repeat") + "; the smallest and the largest in brackets.", Table: allRuns(e)})
+	p.section(Section{Title: "All runs", Text: "Medians of " + human.Plural(len(e.Seeds), "repeat") + ", with the range in brackets.", Table: allRuns(e)})
 }
 
 const (
-	tutorialSource = "The tutorial's accuracies are 87, 92 and 93% after epochs 1, 2 and 3. Its first weights are not known."
-	aboutCurves    = "Speed-up over the serial version, Hogwild! with one worker, as in the paper's figures 3 and 4, whose curves were read off the paths of its drawings."
-	aboutDelays    = "As in the paper's figure 5c: each gradient takes longer by a delay; in the paper round robin catches up. The shorter the delay, the more examples a run has, so that all take about as long."
-	aboutAverages  = "As in the paper's figure 5b: 1, 3 and 10 workers train a model each, and the mean of the models is looked at. In the paper models meet at the end only; here they go on from their mean after each epoch, of which each worker has its share. " +
-		"The paper's error is that of the training set; ours is the training loss of each pass, every example's at the weights on which it was trained."
+	tutorialSource = "The tutorial reports 87, 92 and 93% after epochs 1, 2 and 3. It does not give its initial weights."
+	aboutCurves    = "Speed-up over the serial version (Hogwild! with one worker), as in figures 3 and 4 of the paper. The paper's curves were digitized from its vector figures."
+	aboutDelays    = "As in figure 5c of the paper, a fixed delay is added to each gradient. In the paper, round robin catches up at long delays. Runs with shorter delays train on more examples, so that all take about as long."
+	aboutAverages  = "As in figure 5b of the paper, 1, 3 and 10 workers each train a model, and the mean of the models is evaluated. The paper averages once, at the end. hogwild averages after each epoch, and each worker trains on its share of the data. " +
+		"The paper plots the error on the training set. hogwild plots the training loss of each pass, computed just before each update."
 )
 
 // verdicts is each statement of the publication with its figures and ours.
 func (p *Page) verdicts(e *bench.Experiment, about string) {
 	if rows := e.FindingRows(); len(rows) > 0 {
-		p.section(Section{Title: "What holds here", Text: about, Table: &Table{Heads: bench.FindingHeads, Rows: rows}})
+		p.section(Section{Title: "Claims and measurements", Text: about, Table: &Table{Heads: bench.FindingHeads, Rows: rows}})
 	}
 }
 
@@ -56,16 +56,16 @@ func speedUps(e *bench.Experiment) (all []figure.Figure) {
 			continue
 		}
 		f := chart("", "speed-up-"+s.Name, "Speed-up on "+s.Name,
-			"Marks are ours, medians of "+human.Plural(len(e.Seeds), "repeat")+" with their range, each against the serial run of the same turn; curves without marks are the paper's.",
-			"workers, here processes and there threads", "speed-up, times the serial version")
+			"Marks: measured, medians of "+human.Plural(len(e.Seeds), "repeat")+" with their range, relative to the serial run of the same round. Plain curves: the paper.",
+			"workers (paper: threads)", "speed-up, relative to serial")
 		f.Y.Zero = true
 		f.Series = []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: 10, Y: 10}}}}
 		for _, m := range methods {
 			f.Series = append(f.Series,
 				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode])},
-				figure.Series{Name: m.name + ", here", Color: color(m.mode), Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
+				figure.Series{Name: m.name + ", measured", Color: color(m.mode), Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
 		}
-		f.Series = append(f.Series, figure.Series{Name: "merged, here", Color: color("atomic"), Points: ours(r, r.Merged)})
+		f.Series = append(f.Series, figure.Series{Name: "merged, measured", Color: color("atomic"), Points: ours(r, r.Merged)})
 		all = append(all, f)
 	}
 	return shown(all...)
@@ -94,7 +94,7 @@ func indexed(list []float64) (points []figure.Point) {
 // delays is the speed-up by how long a gradient takes longer.
 func delays(e *bench.Experiment) figure.Figure {
 	groups, seconds := e.DelayGroups()
-	f := chart("", "slow-gradients", "Speed-up with slow gradients", "", "delay of a gradient, s", "speed-up, times the serial version")
+	f := chart("", "slow-gradients", "Speed-up with slow gradients", "", "delay per gradient, s", "speed-up, relative to serial")
 	f.X.Log, f.Y.Zero = true, true
 	most := 0
 	for _, m := range methods {
@@ -102,7 +102,7 @@ func delays(e *bench.Experiment) figure.Figure {
 		for i, x := range bench.PublishedDelays {
 			theirs.Points = append(theirs.Points, figure.Point{X: x, Y: bench.PublishedByDelay[m.mode][i]})
 		}
-		here := figure.Series{Name: m.name + ", here", Color: color(m.mode)}
+		here := figure.Series{Name: m.name + ", measured", Color: color(m.mode)}
 		for i, g := range groups {
 			if r := e.PaperRuns(g); r != nil {
 				most = r.Most
@@ -113,7 +113,7 @@ func delays(e *bench.Experiment) figure.Figure {
 			f.Series = append(f.Series, theirs, here)
 		}
 	}
-	f.Caption = fmt.Sprintf("Marks are ours, of %s; curves without marks are the paper's, of 10 threads.", human.Plural(most, "worker"))
+	f.Caption = fmt.Sprintf("Marks: measured with %s. Plain curves: the paper, 10 threads.", human.Plural(most, "worker"))
 	if len(groups) == 0 {
 		f.Series = nil
 	}
@@ -126,11 +126,11 @@ func averages(e *bench.Experiment) []figure.Figure {
 	if by[1] == nil {
 		return nil
 	}
-	here := chart("", "averages-here", "Averages of models, here",
-		fmt.Sprintf("The first repeat, %d passes of each worker; Hogwild!'s workers make a pass together.", passes),
-		"passes over the data, of each worker", trainLoss.label)
-	theirs := chart("", "averages-paper", "Averages of models, in the paper", "Figure 5b, read off the paths of its drawing.",
-		"passes over the data, of each thread", "training error")
+	here := chart("", "averages-here", "Model averaging, measured",
+		fmt.Sprintf("First repeat, %d passes per worker. The Hogwild! workers share each pass.", passes),
+		"passes over the data, per worker", trainLoss.label)
+	theirs := chart("", "averages-paper", "Model averaging, paper", "Figure 5b, digitized.",
+		"passes over the data, per thread", "training error")
 	here.X.Zero, theirs.X.Zero = true, true
 	for i, n := range []int{1, 3, 10} {
 		theirs.Series = append(theirs.Series, figure.Series{Name: human.Plural(n, "thread"), Kind: figure.Curve, Color: i, Points: indexed(bench.PublishedAverage[n])})
@@ -160,14 +160,14 @@ func byPass(c *bench.Measured, epochs int) (points []figure.Point) {
 // accuracies is the tutorial's test accuracy by epoch, and ours.
 func accuracies(e *bench.Experiment) figure.Figure {
 	f := chart("", "accuracy-by-epoch", "Test accuracy after each epoch",
-		"Medians of "+human.Plural(len(e.Seeds), "repeat")+" and their range.", "epoch", "test accuracy, % of the images")
+		"Medians of "+human.Plural(len(e.Seeds), "repeat")+" and their range.", "epoch", "test accuracy, %")
 	theirs := figure.Series{Name: "sync, tutorial", Kind: figure.Curve, Color: color("sync")}
 	for i, x := range bench.PublishedTutorial {
 		theirs.Points = append(theirs.Points, figure.Point{X: float64(i + 1), Y: 100 * x})
 	}
 	f.Series = append(f.Series, theirs)
 	for _, c := range e.Cases {
-		s := figure.Series{Name: c.Mode + ", here", Color: color(c.Mode)}
+		s := figure.Series{Name: c.Mode + ", measured", Color: color(c.Mode)}
 		for i, a := range c.AccuracyByEpoch() {
 			s.Points = append(s.Points, figure.Point{X: float64(i + 1), Y: 100 * a.Median, Low: 100 * a.Low, High: 100 * a.High})
 		}
@@ -190,6 +190,6 @@ func allRuns(e *bench.Experiment) *Table {
 			return spreadText(c.TestRMSE, human.Loss)
 		}},
 		lists("staleness, mean", human.Short, meanStaleness),
-		lists("in conflict", human.Share, conflicts),
+		lists("conflicts", human.Share, conflicts),
 		lists("lost updates", human.Share, lostUpdates))
 }

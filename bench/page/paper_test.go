@@ -54,7 +54,7 @@ func TestReproduction(t *testing.T) {
 			if fmt.Sprint(s.Points) != "[{1 1 1 1} {2 2 2 2} {4 4 4 4}]" {
 				t.Errorf("%s: %v", s.Name, s.Points)
 			}
-		case "merged, here":
+		case "merged, measured":
 			if len(s.Points) != 2 {
 				t.Errorf("%s: %v", s.Name, s.Points)
 			}
@@ -69,7 +69,7 @@ func TestReproduction(t *testing.T) {
 	if err := p.WriteHTML(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"arXiv:1106.5730", "What holds here", ">differs<", ">undecided<", "0.339"} {
+	for _, part := range []string{"arXiv:1106.5730", "Claims and measurements", ">differs<", ">undecided<", "0.339"} {
 		if !strings.Contains(b.String(), part) {
 			t.Errorf("the page lacks %q", part)
 		}

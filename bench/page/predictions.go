@@ -32,7 +32,7 @@ func (p *Page) predictions(all []*run) {
 			column[rundir.ClassFigures]{"test rows", func(c rundir.ClassFigures) string { return human.Count(int64(c.Rows)) }})})
 		if d.Confusion != nil {
 			p.section(Section{Title: "Confusion matrix" + of, Table: confusion(d),
-				Text: "Test rows of the class on the left that were taken for the class above. The stronger the colour, the larger the share of that class."})
+				Text: "Rows: true class. Columns: predicted class. Cells: number of test rows; shading: share of the true class."})
 		}
 	}
 }
@@ -59,7 +59,7 @@ func residualTable(r *rundir.Residuals) *Table {
 		name  string
 		value float64
 	}{{"mean", r.Mean}, {"standard deviation", r.SD}, {"mean absolute error", r.MAE}, {"RMSE", r.RMSE}, {"R²", value(r.R2)},
-		{"least", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95}, {"greatest", r.Max}} {
+		{"minimum", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95}, {"maximum", r.Max}} {
 		if finite(f.value) {
 			t.Rows = append(t.Rows, []string{f.name, fmt.Sprintf("%.4g", f.value)})
 		}
@@ -70,9 +70,9 @@ func residualTable(r *rundir.Residuals) *Table {
 // residuals is how far targets lie from predictions.
 func residuals(r *rundir.Residuals, color int, of string) figure.Figure {
 	f := chart("", "residuals"+of, "Residuals against predictions"+of,
-		"Test rows in groups of equal size, by their predictions: of each group the median residual, and the range of its middle 80%.",
-		"prediction, mean in units of the target", "target minus prediction, in units of the target")
-	line := figure.Series{Name: "median, and the middle 80%", Color: color, Kind: figure.Curve}
+		"Test rows in equal-sized bins by prediction. Line: median residual of the bin. Bars: 10th to 90th percentile.",
+		"prediction, in units of the target", "target minus prediction, in units of the target")
+	line := figure.Series{Name: "median, 10% to 90%", Color: color, Kind: figure.Curve}
 	for _, b := range r.Bands {
 		line.Points = append(line.Points, figure.Point{X: b.Prediction, Y: b.Median, Low: b.P10, High: b.P90})
 	}

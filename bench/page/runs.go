@@ -40,7 +40,7 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 	p.section(Section{Title: "Devices", Table: devicesOf(all)})
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
 	p.runSettings(all)
-	p.section(Section{Title: "How to repeat it", Text: "A run in a new folder, with the same settings:", Code: repeat(all)})
+	p.section(Section{Title: "Reproduce", Text: "Starts a new run with the same settings:", Code: repeat(all)})
 	return p
 }
 
@@ -85,7 +85,7 @@ func (r *run) title() string {
 
 func modelOf(r *run) string {
 	if r.Config.Model == "" {
-		return "a model"
+		return "model"
 	}
 	return r.Config.Model
 }
@@ -152,11 +152,11 @@ func (r *run) state() string {
 	at := fmt.Sprintf("epoch %d of %d", max(r.last().Epoch, r.now().Epoch), r.Config.Epochs)
 	switch {
 	case r.Result == nil:
-		return "not ended: " + at
+		return "unfinished: " + at
 	case r.Result.Stopped != "":
 		return "stopped early: " + r.Result.Stopped
 	}
-	return "ended"
+	return "finished"
 }
 
 func (p *Page) runFacts(r *run) {
@@ -194,12 +194,12 @@ func unsaid(said, facts [][2]string, name string) (kept [][2]string) {
 func (p *Page) runNotes(r *run) {
 	var notes []string
 	if r.Result == nil {
-		notes = append(notes, "The run has not ended, or was killed: this is how far it got, "+r.state()[len("not ended: "):]+".")
+		notes = append(notes, "The run is unfinished: it is still training or was killed. State: "+r.state()[len("unfinished: "):]+".")
 	} else {
 		notes = r.events()
 	}
 	if n := len(r.Epochs); n > 0 && !finite(r.Epochs[n-1].Judged().Loss) {
-		notes = append(notes, "The numbers diverged: the loss is not finite.")
+		notes = append(notes, "The run diverged: its loss is not finite.")
 	}
 	for _, line := range notes {
 		if r.legend != "" {
@@ -213,15 +213,15 @@ func (p *Page) runNotes(r *run) {
 func (r *run) events() (notes []string) {
 	notes = slices.Clone(r.Result.Notes)
 	if r.Result.LRCapped {
-		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g for the steps in flight.", r.Config.LR, r.Result.LRUsed))
+		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g, the stable limit for this many steps in flight.", r.Config.LR, r.Result.LRUsed))
 	}
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
-		notes = append(notes, fmt.Sprintf("%s of workers, %s examples lost.", human.Plural(r.Result.Restarts, "restart"), human.Count(r.Result.LostExamples)))
+		notes = append(notes, fmt.Sprintf("Worker restarts: %d. Examples lost: %s.", r.Result.Restarts, human.Count(r.Result.LostExamples)))
 	}
 	if r.Result.Error != "" {
-		notes = append(notes, "It failed: "+r.Result.Error+".")
+		notes = append(notes, "The run failed: "+r.Result.Error+".")
 	} else if r.Result.Stopped != "" {
-		notes = append(notes, "It ended early: "+r.Result.Stopped+".")
+		notes = append(notes, "The run stopped early: "+r.Result.Stopped+".")
 	}
 	return notes
 }
@@ -231,7 +231,7 @@ func (r *run) events() (notes []string) {
 func (p *Page) runSettings(all []*run) {
 	same, differ := compareSettings(all, runName, func(r *run) config.Config { return r.Config })
 	p.section(Section{Title: "Settings that differ", Table: differ})
-	title := "Settings that are not the defaults"
+	title := "Non-default settings"
 	if len(all) > 1 {
 		title += ", in all runs"
 	}

@@ -68,7 +68,7 @@ func TestRunOfOneFolder(t *testing.T) {
 		{"test loss", "0.3300"},
 		{"accuracy", "91.00%"},
 		{"staleness, mean", "1.50"},
-		{"in conflict", "25%"},
+		{"conflicts", "25%"},
 		{"lost updates", "0.1%"},
 	} {
 		if got := cell(t, p, "Results", c.row, ""); got != c.want {
@@ -77,7 +77,7 @@ func TestRunOfOneFolder(t *testing.T) {
 	}
 	text := whole(t, p)
 	for _, want := range []string{
-		"softmax on digits: 2 workers, async", "A Processor, 2 cores", "a note", "lowered from 0.05 to 0.04", "1 restart of workers, 2,048 examples lost",
+		"softmax on digits: 2 workers, async", "A Processor, 2 cores", "a note", "lowered from 0.05 to 0.04", "Worker restarts: 1. Examples lost: 2,048.",
 		"mine/config.yaml --run", "lr: 0.05",
 	} {
 		if !strings.Contains(text, want) {
@@ -103,14 +103,14 @@ func TestRunUnderWay(t *testing.T) {
 	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{
 		"config.yaml": runConfig, "metrics.jsonl": metrics() + `{"kind":"epo`,
 	})})
-	if got := cell(t, p, "Results", "state", ""); got != "not ended: epoch 2 of 3" {
+	if got := cell(t, p, "Results", "state", ""); got != "unfinished: epoch 2 of 3" {
 		t.Errorf("state: %q", got)
 	}
 	if got := cell(t, p, "Workers", "1", "state"); got != "training" {
 		t.Errorf("state of worker 1: %q", got)
 	}
-	if text := whole(t, p); !strings.Contains(text, "has not ended, or was killed") {
-		t.Error("the page does not say that the run has not ended")
+	if text := whole(t, p); !strings.Contains(text, "is unfinished: it is still training or was killed") {
+		t.Error("the page does not say that the run is unfinished")
 	}
 	whole(t, OfRuns([]*rundir.Recorded{folder(t, "new", map[string]string{"config.yaml": runConfig})}))
 	whole(t, OfRuns(nil))
@@ -120,8 +120,8 @@ func TestRunUnderWay(t *testing.T) {
 func TestRunThatDiverged(t *testing.T) {
 	lines := metrics() + `{"kind":"epoch","epoch":3,"seconds":4.5,"examples":180000,"lr":0.05,"train_loss":null,"test_loss":null}` + "\n"
 	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
-	if text := whole(t, p); !strings.Contains(text, "The numbers diverged") || strings.Contains(text, ">NaN<") {
-		t.Error("the page does not say that the numbers diverged, or shows NaN")
+	if text := whole(t, p); !strings.Contains(text, "The run diverged") || strings.Contains(text, ">NaN<") {
+		t.Error("the page does not say that the run diverged, or shows NaN")
 	}
 	if got := cell(t, p, "Results", "epochs", ""); got != "3" {
 		t.Errorf("epochs: %q, want 3", got)
@@ -145,8 +145,8 @@ func TestSeveralRuns(t *testing.T) {
 	if series(t, f, "one").Color == series(t, f, "two").Color {
 		t.Error("two runs have one colour")
 	}
-	if text := whole(t, p); !strings.Contains(text, "two: The run has not ended") {
-		t.Error("the page does not say which run has not ended")
+	if text := whole(t, p); !strings.Contains(text, "two: The run is unfinished") {
+		t.Error("the page does not say which run is unfinished")
 	}
 }
 

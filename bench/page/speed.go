@@ -18,11 +18,11 @@ func (g *group) learning() (all []figure.Figure) {
 	return all
 }
 
-const aboutMedians = "At the end of each epoch: the medians of the repeats' times and scores."
+const aboutMedians = "Medians of the repeats at the end of each epoch."
 
 // speed is how fast the cases are, and how much faster with more workers.
 func (g *group) speed() []figure.Figure {
-	return shown(g.speedUp(), g.bars("rate", "Examples a second", g.repeats(), "examples trained, 1/s", rate))
+	return shown(g.speedUp(), g.bars("rate", "Throughput", g.repeats(), "throughput, examples/s", rate))
 }
 
 // toTarget is the time and the epochs to the target.
@@ -31,7 +31,7 @@ func (g *group) toTarget() []figure.Figure {
 	if !finite(loss) {
 		return nil
 	}
-	to, caption := " to a test loss of "+human.Loss(loss), g.repeats()+" A case that did not get there has no bar."
+	to, caption := " to a test loss of "+human.Loss(loss), g.repeats()+" No bar: the case did not reach it."
 	return shown(
 		g.bars("time-to-target", "Training time"+to, caption, "training time to the target, s", secondsToTarget),
 		g.bars("epochs-to-target", "Epochs"+to, caption, "epochs to the target", epochsToTarget))
@@ -80,9 +80,9 @@ func point(x float64, list []bench.Number) figure.Point {
 // repeats says what the points and bars of a figure are.
 func (g *group) repeats() string {
 	if len(g.e.Seeds) < 2 {
-		return "One run each."
+		return "One run per case."
 	}
-	return "Median of " + human.Plural(len(g.e.Seeds), "repeat") + "; a thin line is the range."
+	return "Median of " + human.Plural(len(g.e.Seeds), "repeat") + ". Thin line: range."
 }
 
 // speedUp is nothing where one number of workers was measured: it is 1 then, or unknown.
@@ -91,12 +91,12 @@ func (g *group) speedUp() figure.Figure {
 		return figure.Figure{}
 	}
 	f := g.byWorkers("speed-up", "Speed-up over one worker",
-		g.repeats()+" Each repeat is compared with the run of one worker in the same turn.", "speed-up, times one worker", g.e.SpeedUp)
+		g.repeats()+" Each repeat is compared with the one-worker run of the same round.", "speed-up, relative to one worker", g.e.SpeedUp)
 	most := float64(g.workers[len(g.workers)-1])
 	top := most
 	if cores := g.e.Machine.Cores; cores >= 1 && float64(cores) < most && g.cases[0].Config.GPU == "" {
 		top = float64(cores)
-		f.Caption += fmt.Sprintf(" The ideal ends at %s: there are no more.", human.Plural(cores, "core"))
+		f.Caption += fmt.Sprintf(" The ideal line is flat beyond %s, all that the machine has.", human.Plural(cores, "core"))
 	}
 	ideal := figure.Series{Name: "ideal", Kind: figure.Ideal, Color: len(modes)}
 	for _, n := range slices.Compact([]float64{1, top, most}) {

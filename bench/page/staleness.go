@@ -13,18 +13,18 @@ func (g *group) asynchrony() []figure.Figure {
 	most := panels[len(panels)-1]
 	all := []figure.Figure{staleness(most)}
 	for _, f := range []figure.Figure{
-		g.bars("lost", "Lost updates", "Sampled: another wrote between a load and its store. "+g.repeats(),
-			"updates lost, % of coordinates written", percent(lostUpdates)),
-		g.bars("conflicts", "Conflicts", "Sampled: another changed them between a step's read and its write. "+g.repeats(),
-			"coordinates in conflict, %", percent(conflicts)),
-		g.bars("waiting", "Waiting for others", "At a barrier, and for the next epoch. "+g.repeats(),
-			"waiting of all workers together, s", waited),
+		g.bars("lost", "Lost updates", "Share of sampled writes that overwrote another worker's update. "+g.repeats(),
+			"lost updates, % of coordinates", percent(lostUpdates)),
+		g.bars("conflicts", "Conflicts", "Share of sampled coordinates that another worker changed between a step's read and its write. "+g.repeats(),
+			"conflicts, % of coordinates", percent(conflicts)),
+		g.bars("waiting", "Wait", "Time at barriers and at epoch boundaries. "+g.repeats(),
+			"wait, summed over workers, s", waited),
 	} {
 		if someAbove(f) {
 			all = append(all, f)
 		}
 	}
-	return shown(append(all, ranks(most, "Over the time that each trained; median and range of the repeats."))...)
+	return shown(append(all, ranks(most, "Over each worker's training time: median and range of the repeats."))...)
 }
 
 // someAbove says whether any value of a figure is above 0: else there is nothing to see.
@@ -41,9 +41,9 @@ func someAbove(f figure.Figure) bool {
 
 // staleness is the histograms of a panel's cases.
 func staleness(p panel) figure.Figure {
-	const about = "Updates by others between a step's read of the weights and its write, of all samples: " +
-		"0 (drawn at ½), 1, 2 to 3, 4 to 7 and so on."
-	f := chart(p.part, "staleness", "Staleness of updates", about, "updates by others", "share of the samples, %")
+	const about = "Updates by other workers between a step's read of the weights and its write. " +
+		"Buckets: 0 (drawn at ½), 1, 2 to 3, 4 to 7 and so on."
+	f := chart(p.part, "staleness", "Staleness of updates", about, "staleness, updates", "samples, %")
 	f.X.Log, f.Y.Zero = true, true
 	for _, c := range p.cases {
 		f.Series = append(f.Series, figure.Series{Name: c.name, Color: c.color, Kind: figure.Steps, Points: octaves(c.Staleness)})
@@ -80,7 +80,7 @@ func octaves(samples [][2]uint64) (steps []figure.Point) {
 
 // ranks is how fast each worker was.
 func ranks(p panel, caption string) figure.Figure {
-	f := chart(p.part, "workers", "Speed of each worker", caption, "rank of the worker", "examples trained, 1/s")
+	f := chart(p.part, "workers", "Throughput per worker", caption, "worker rank", "throughput, examples/s")
 	f.Y.Zero = true
 	for _, c := range p.cases {
 		s := figure.Series{Name: c.name, Color: c.color, Kind: figure.Bars}

@@ -29,7 +29,7 @@ func finals() (all []final) {
 		}
 		all = append(all, f)
 	}
-	return append(all, final{"rate", "Examples a second", "examples trained, 1/s", rate})
+	return append(all, final{"rate", "Throughput", "throughput, examples/s", rate})
 }
 
 // swept is the finals over each field of numbers that was swept, a series for each choice of
@@ -162,7 +162,7 @@ func over(cases []*bench.Measured, what final, field string, by []string, part, 
 	return f
 }
 
-const aboutPoints = "Median of the repeats; a thin line is the range."
+const aboutPoints = "Median of the repeats. Thin line: range."
 
 // axisOf is a field as the label of an axis.
 func axisOf(field string) string {
@@ -172,13 +172,13 @@ func axisOf(field string) string {
 	case "lr":
 		return "learning rate, --lr"
 	case "batch", "global-batch":
-		return "--" + field + ", examples a step"
+		return "--" + field + ", examples per step"
 	case "gradient-delay":
 		return "--gradient-delay, s"
 	case "limit":
 		return "--limit, rows"
 	case "epochs", "average-every", "in-flight", "merge-every":
-		return "--" + field + ", count"
+		return "--" + field
 	}
 	return "--" + field
 }
@@ -223,10 +223,10 @@ func (what final) calm(f *figure.Figure) {
 		}
 	}
 	if out > 0 {
-		f.Caption += fmt.Sprintf(" Left out: %s beyond %d times the median, as of runs that diverge.", human.Plural(out, "case"), wild)
+		f.Caption += fmt.Sprintf(" Not shown: %s beyond %d times the median (diverged runs).", human.Plural(out, "case"), wild)
 	}
 	if cut > 0 {
-		f.Caption += fmt.Sprintf(" Cut off at %d times the median: %s.", wild, human.Plural(cut, "range"))
+		f.Caption += fmt.Sprintf(" Clipped at %d times the median: %s.", wild, human.Plural(cut, "range"))
 	}
 }
 
@@ -244,7 +244,7 @@ func (g *group) leading() []figure.Figure {
 	}
 	caption := aboutMedians
 	if few, all := len(p.cases), len(cases); few < all {
-		caption += fmt.Sprintf(" The %d cases with the least test loss, of %d.", few, all)
+		caption += fmt.Sprintf(" Shows the %d cases with the lowest test loss, of %d.", few, all)
 	}
 	return curves(p, caption, scores)
 }

@@ -49,16 +49,16 @@ func losses(p panel, a axis) figure.Figure {
 	validation.Name, validation.Color = "validation", 0
 	train.Name, train.Color = "training", 1
 	f.Title = "Loss against " + a.title
-	f.Y.Label = "loss, mean of an example"
+	f.Y.Label = "loss, mean per example"
 	f.Series = append(f.Series, validation, train)
 	f.Y.Log = decades(f) >= 1.5
-	f.Caption = epochEnds + " An example's training loss is the one just before it was learned from."
+	f.Caption = epochEnds + " Training loss: mean over the epoch, computed just before each update."
 	return f
 }
 
 // learningRate is the learning rate at the end of each epoch.
 func learningRate(p panel) figure.Figure {
-	rate := score{title: "Learning rate", label: "learning rate, step on the mean gradient", of: func(e rundir.EpochResult) float64 { return e.LR }}
+	rate := score{title: "Learning rate", label: "learning rate", of: func(e rundir.EpochResult) float64 { return e.LR }}
 	f := curve(rate, axis{label: "epoch", of: func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}, p, epochEnds)
 	f.Name, f.Title = "learning-rate", rate.title
 	f.X.Log, f.X.Zero, f.Y.Zero = false, false, !f.Y.Log
@@ -68,8 +68,8 @@ func learningRate(p panel) figure.Figure {
 // rates is how fast runs went over time, of one run each worker too. A single moment says
 // nothing of that.
 func rates(all []*run, p panel) (figures []figure.Figure) {
-	const label = "examples trained, 1/s"
-	whole := overTime("rate", "Examples a second", "All workers together, over the second before.", label)
+	const label = "throughput, examples/s"
+	whole := overTime("rate", "Throughput", "All workers, over the previous second.", label)
 	for _, r := range all {
 		whole.Series = append(whole.Series, moments(r.legend, r.color, r.Seconds, func(at rundir.Status) float64 { return at.Rate }))
 	}
@@ -80,7 +80,7 @@ func rates(all []*run, p panel) (figures []figure.Figure) {
 		return shown(figures...)
 	}
 	if severalMoments(all) {
-		workers := overTime("workers", "Speed of the workers", "Over the second before.", label)
+		workers := overTime("workers", "Throughput per worker", "Over the previous second.", label)
 		workers.Series = eachWorker(all[0].Seconds)
 		figures = append(figures, workers)
 	}
@@ -156,7 +156,7 @@ func mean(list []float64) float64 {
 
 // asynchronyOf is how stale the updates of runs were, in all and over time.
 func asynchronyOf(all []*run, p panel) []figure.Figure {
-	f := overTime("staleness", "Staleness", "Mean of the samples so far.", "updates by others, mean")
+	f := overTime("staleness", "Staleness", "Mean of all samples so far.", "mean staleness, updates")
 	for _, r := range all {
 		f.Series = append(f.Series, moments(r.legend, r.color, r.Seconds, meanOfWorkers))
 	}

@@ -136,7 +136,7 @@ func experimentFolder(folder string) error {
 		return nil
 	}
 	if err != nil {
-		return usagef("the folder of the results: %v; name another one with --out", err)
+		return usagef("results folder: %v; choose another with --out", err)
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {

@@ -10,15 +10,17 @@ import (
 // element of a member that lists objects too: a case of an experiment, a worker of a run.
 // What those hold stays on their line.
 func WriteJSON(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // people read it too: > instead of \u003e
+	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err = w.Write(lines(text))
+	_, err := w.Write(lines(bytes.TrimSuffix(text.Bytes(), []byte("\n"))))
 	return err
 }
 
-// lines lays out the JSON that Marshal has written.
+// lines lays out the JSON of an encoder without indentation.
 func lines(text []byte) []byte {
 	const most = 2 // containers inside each other that have a line for each element
 	var b bytes.Buffer

@@ -27,7 +27,7 @@ func Path() (string, error) {
 	}
 	path, err := exec.LookPath(os.Args[0])
 	if err != nil {
-		return "", fmt.Errorf("this program cannot start itself again without /proc: %w; as root, mount -t proc proc /proc, or call the program by its path", err)
+		return "", fmt.Errorf("cannot find this program's own file without /proc: %w; run mount -t proc proc /proc as root, or start the program by its full path", err)
 	}
 	return path, nil
 }
