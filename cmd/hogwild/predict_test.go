@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/run"
 	"hogwild/internal/check"
 )
 
@@ -263,5 +266,35 @@ for name, n in ("train", 300), ("test", 90):
 	said := check.Python(t, "numpy, safetensors", filesScript, in("conv")+weights, in("proba.npy"), in("labels.npy"), in("X_test.npy"), in("factor")+weights, in("pairs.npy"))
 	if strings.TrimSpace(string(said)) != "same" {
 		t.Errorf("%s", said)
+	}
+}
+
+// TestPredictionsWithoutNumbers: a row without a prediction, or whose value overflowed, is a row to every
+// reader all the same.
+func TestPredictionsWithoutNumbers(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	written := func(format func(*predictions, io.Writer) predictionWriter, table predictions, p *run.Predictions) string {
+		var b bytes.Buffer
+		w := format(&table, &b)
+		if err := errors.Join(w.begin(), w.add(p), w.end()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	values := &run.Predictions{Values: []float32{1.5, nan, inf, 2}}
+	rows, err := csv.NewReader(strings.NewReader(written(newPredictionCSV, predictions{}, values))).ReadAll()
+	if err != nil || len(rows) != 5 || rows[2][0] != "" {
+		t.Errorf("CSV: %q, %v", rows, err)
+	}
+	chances := predictions{proba: true, classes: []string{"a", "b"}}
+	for _, text := range []string{
+		written(newPredictionJSON, predictions{}, values),
+		written(newPredictionJSON, chances, &run.Predictions{Values: []float32{0, nan}, Probabilities: []float32{nan, 1, nan, nan}}),
+	} {
+		for line := range strings.Lines(text) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("not JSON: %s", line)
+			}
+		}
 	}
 }

@@ -111,6 +111,9 @@ func csvLine(cells ...string) string {
 }
 
 func (t *predictionText) csv(p *run.Predictions, i int) []byte {
+	if v := p.Values[i]; v != v && !t.pairs && !t.proba {
+		return append(t.b, "\"\"\n"...) // readers of CSV skip a blank line
+	}
 	if t.pairs {
 		for _, id := range p.IDs[i] {
 			t.b = append(strconv.AppendUint(t.b, uint64(id), 10), ',')
@@ -162,7 +165,7 @@ func (t *predictionText) json(p *run.Predictions, i int) []byte {
 	}
 	t.b = append(t.b, `"prediction":`...)
 	v := p.Values[i]
-	if v != v {
+	if v-v != 0 { // JSON has no infinity either
 		return append(t.b, "null}\n"...)
 	}
 	t.value(v)
@@ -178,7 +181,11 @@ func (t *predictionText) json(p *run.Predictions, i int) []byte {
 				quote = `"`
 			}
 			t.b = append(append(append(append(t.b, quote...), name...), quote...), ':')
-			t.b = appendFloat(t.b, v)
+			if v-v != 0 {
+				t.b = append(t.b, "null"...)
+			} else {
+				t.b = appendFloat(t.b, v)
+			}
 		}
 		t.b = append(t.b, '}')
 	}

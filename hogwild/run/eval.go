@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -54,8 +55,19 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	sets.Test = nil
 	defer sets.Close()
 	if sets.Train.Checksum != s.meta.Checksum {
+		err = fmt.Errorf("%s has changed since the run that left %s: its test rows are others now; name data with --data", s.config.Data, path)
+	} else if !readAlike(&sets.Train.Meta, &s.meta) {
+		err = fmt.Errorf("an earlier version of hogwild, which left %s, read and scaled %s in another way; name data with --data", path, s.config.Data)
+	}
+	if err != nil {
 		_ = test.Close()
-		return nil, fmt.Errorf("%s has changed since the run that left %s: its test rows are others now; name data with --data", s.config.Data, path)
+		return nil, err
 	}
 	return test, nil
+}
+
+// readAlike tells whether two sets from one file have the same rows, features and classes, and one scaling.
+func readAlike(a, b *data.Meta) bool {
+	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) &&
+		slices.Equal(a.Mul, b.Mul) && slices.Equal(a.Add, b.Add)
 }

@@ -18,6 +18,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
 )
 
 // TestRunInMemory: a run on data in memory leaves the bits that one on a file of the same numbers
@@ -114,6 +115,53 @@ func mustOpen(t *testing.T, path string) *Saved {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestPiecesMayBeKept: what PredictFile hands over stays as it is, piece after piece.
+func TestPiecesMayBeKept(t *testing.T) {
+	m := &data.Memory{}
+	for i := range 600 { // of several pieces
+		m.Pairs, m.Y = append(m.Pairs, [2]uint32{uint32(i / 30), uint32(i % 30)}), append(m.Y, float32(i%7))
+	}
+	c := quick(t)
+	c.Model, c.Batch, c.Epochs, c.Run = "factor:2", 1, 1, t.TempDir()
+	if _, err := Run(t.Context(), c, Options{TrainData: m}); err != nil {
+		t.Fatal(err)
+	}
+	var kept []*Predictions
+	_, err := mustOpen(t, c.Run).PredictFile(data.Inputs{Memory: m}, false, func(p *Predictions) error {
+		kept = append(kept, p)
+		return nil
+	})
+	var ids [][2]uint32
+	for _, p := range kept {
+		ids = append(ids, p.IDs...)
+	}
+	if err != nil || len(kept) < 2 || !slices.Equal(ids, m.Pairs) {
+		t.Errorf("%d pieces, %v: the ids are others than those of the data", len(kept), err)
+	}
+}
+
+// TestEvalReadsAsTheRunDid: without data, weights of a version that scaled the file in another way are not
+// evaluated on rows that this one scales.
+func TestEvalReadsAsTheRunDid(t *testing.T) {
+	c := overfitted(t)
+	c.Epochs, c.Validation = 1, ""
+	train(t, c)
+	if _, err := Eval(c.Run, "", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(c.Run, rundir.WeightsFile)
+	text, tensors, err := rundir.ReadTensors(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text["hogwild.data"] = strings.NewReplacer(`"mul":`, `"was_mul":`, `"add":`, `"was_add":`).Replace(text["hogwild.data"])
+	if err := rundir.WriteTensors(path, text, tensors); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Eval(c.Run, "", "", "")
+	check.Error(t, err, "earlier version", "--data")
 }
 
 // TestTensors: the weights are those of the file, by name and shape; a custom model without

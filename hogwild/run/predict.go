@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -151,7 +152,7 @@ func (s *Saved) MayPredict(probabilities bool) error {
 
 // predict is the predictions of a piece; NaN fills its gaps.
 func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
-	out := &Predictions{Values: make([]float32, 0, len(p.Gaps)), IDs: p.IDs}
+	out := &Predictions{Values: make([]float32, 0, len(p.Gaps)), IDs: slices.Clone(p.IDs)}
 	var got, probable []float32
 	if len(p.Batch.Rows) > 0 {
 		got = s.model.(model.Predictor).Predict(s.w, &p.Batch, nil)

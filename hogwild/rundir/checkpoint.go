@@ -261,6 +261,7 @@ func ReadSaved(path string) (*saved, error) {
 	if text["hogwild.config"] == "" {
 		return nil, fmt.Errorf("%s: has no model and scaling with its weights: it was not written by hogwild", path)
 	}
+	f.Config.Config, f.Config.Data = config.Default(), "" // of settings that are newer than the file
 	err = errors.Join(json.Unmarshal([]byte(text["hogwild.config"]), &f.Config),
 		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
 	if p := text["hogwild.position"]; err == nil && p != "" {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"path/filepath"
 	"testing"
 
 	"hogwild/hogwild/data"
@@ -26,4 +27,21 @@ func TestScalingOfSnapshots(t *testing.T) {
 	now := was
 	now.Scale = "none"
 	check.Error(t, s.MayResume(&tuning.Job{}, now), "scale auto, this run none")
+}
+
+// TestSettingsOfOldSnapshots: a setting that a file is too old to have is at its default; the data
+// are those that it names, if any.
+func TestSettingsOfOldSnapshots(t *testing.T) {
+	path := filepath.Join(t.TempDir(), WeightsFile)
+	meta := map[string]string{"hogwild.config": `{"lr": 0.5, "bias": false}`, "hogwild.data": "{}"}
+	if err := WriteTensors(path, meta, []Tensor{FloatTensor("w", []int{1}, []float32{1})}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadSaved(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := f.Config.Config; c.Missing != "drop" || c.LR != 0.5 || c.Bias || c.Data != "" {
+		t.Errorf("%+v", c)
+	}
 }
