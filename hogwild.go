@@ -1,5 +1,5 @@
-// Package hogwild is the library: a run of Hogwild! stochastic gradient descent, in which
-// several worker processes update one set of weights in shared memory without locks.
+// Package hogwild trains models by Hogwild! stochastic gradient descent: several worker
+// processes update one set of weights in shared memory without locks.
 //
 //	func main() {
 //		if hogwild.IsWorker() { // the workers are processes of your own binary
@@ -15,12 +15,12 @@
 //		...
 //	}
 //
-// Data come from files, or from memory (Options.TrainData). Options.OnEpoch is called after each
-// epoch; cancel the context to stop early.
+// Training data are files, or arrays in memory (Options.TrainData). Options.OnEpoch is called
+// after each epoch. Cancel the context to stop early.
 //
-// The types are those of the packages below hogwild/: go doc hogwild/hogwild/config.Config
-// lists the settings, hogwild/hogwild/run.Options and hogwild/hogwild/rundir.Result likewise.
-// By themselves those packages make no promises to other programs.
+// The types are aliases of types in the packages below hogwild/. See their fields with
+// go doc hogwild/hogwild/config.Config, hogwild/hogwild/run.Options and
+// hogwild/hogwild/rundir.Result. Those packages have no stable API of their own.
 package hogwild
 
 import (
@@ -33,10 +33,10 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// Config is everything that decides a run; Default is what it does when nothing is said.
+// Config has all settings of a run. Default returns their default values.
 type Config = config.Config
 
-// Options are what belongs to one call of Run or Tune.
+// Options are the settings of one call of Run or Tune.
 type Options = run.Options
 
 // Mode is how workers update the weights: Config.Mode.
@@ -45,7 +45,7 @@ type Mode = config.Mode
 // ParseMode reads a Mode: async, sync, delayed:8 and so on.
 func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 
-// Result is what a run came to, and Epoch one epoch of it.
+// Result is the result of a run, and Epoch that of one epoch.
 type (
 	Result = rundir.Result
 	Epoch  = rundir.EpochResult
@@ -54,12 +54,12 @@ type (
 // Data is a data set in memory: for Options.TrainData and TestData, and for Saved.PredictData.
 type Data = data.Memory
 
-// EvalResult is what saved weights come to on a data set.
+// EvalResult is the loss and accuracy of saved weights on a data set.
 type EvalResult = run.EvalResult
 
-// A custom Model is registered under a name. Meta describes the data to it, and Param
-// describes its weights. It computes the Gradient, which consists of Parts, of a Batch of Rows,
-// and the Score. A Predictor has predictions too, and a Prober probabilities of classes.
+// Types for a custom Model. Meta describes the data, Param a tensor of weights. A Model computes
+// the Gradient, made of Parts, for a Batch of Rows, and the Score. A Predictor is a Model that can
+// also predict, a Prober one that also has class probabilities.
 type (
 	Model     = model.Model
 	Predictor = model.Predictor
@@ -73,49 +73,48 @@ type (
 	Row       = data.Row
 )
 
-// Why a run ended, for errors.Is.
+// Errors of Run, for errors.Is.
 var (
 	ErrUsage       = config.ErrUsage       // a wrong setting or file, before any process was started
-	ErrDiverged    = config.ErrDiverged    // a loss was not finite
-	ErrInterrupted = config.ErrInterrupted // by ctx or Ctrl-C; what was trained is saved
-	ErrTerminated  = config.ErrTerminated  // by SIGTERM; what was trained is saved
+	ErrDiverged    = config.ErrDiverged    // the loss was not finite or far too large
+	ErrInterrupted = config.ErrInterrupted // by ctx or Ctrl-C; the run is saved
+	ErrTerminated  = config.ErrTerminated  // by SIGTERM; the run is saved
 )
 
-// Default is a Config of the defaults.
+// Default returns a Config with the default values.
 func Default() Config { return config.Default() }
 
-// IsWorker tells whether this process was started by Run as a worker. A program asks it
-// first thing in main, after registering its models, and leaves the process to WorkerMain
-// if so.
+// IsWorker reports whether Run started this process as a worker. Call it first in main, after
+// registering models; if it is true, exit with WorkerMain().
 func IsWorker() bool { return run.IsWorker() }
 
-// WorkerMain is a worker process's main. It returns the exit status.
+// WorkerMain is the main function of a worker process. It returns the exit status.
 func WorkerMain() int { return run.WorkerMain() }
 
-// Run trains c.Model on c.Data with c.Workers processes. What was trained is saved when ctx
-// is cancelled. Errors match those above.
+// Run trains c.Model on c.Data with c.Workers processes. If ctx is cancelled, it saves the run and
+// returns ErrInterrupted.
 func Run(ctx context.Context, c Config, o Options) (Result, error) { return run.Run(ctx, c, o) }
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
-// runs. It returns c with them.
+// runs. It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
 	c, _, err := run.Tune(ctx, c, o)
 	return c, err
 }
 
-// Eval computes loss and accuracy of saved weights, a weights.safetensors or a run folder, on
-// data. format is auto or the data's format; target is the column of a CSV file. Without data
-// it takes the run's own test rows.
+// Eval evaluates saved weights, a weights.safetensors or a run folder, on data. format is auto or
+// the format of data; target is the target column of a CSV file. If data is "", Eval uses the run's
+// own test rows.
 func Eval(weights, data, format, target string) (EvalResult, error) {
 	return run.Eval(weights, data, format, target)
 }
 
-// Saved are the weights of a run with their model. They predict (Predict, PredictData, Probabilities,
-// and PredictFile for the rows of a file), and Tensors are the weights themselves.
+// Saved is the model and weights of a run. Predict, PredictData, Probabilities and PredictFile
+// predict rows; Tensors returns the weights.
 type Saved = run.Saved
 
-// Inputs name a file for Saved.PredictFile, Predictions are those of some of its rows, and a Tensor
-// is one array of the weights.
+// Inputs names a file for Saved.PredictFile, Predictions has the predictions for a block of its
+// rows, and Tensor is one weight array.
 type (
 	Inputs      = data.Inputs
 	Predictions = run.Predictions
@@ -125,7 +124,7 @@ type (
 // Open reads a weights.safetensors or a run folder, such as Result.Run.
 func Open(weights string) (*Saved, error) { return run.Open(weights) }
 
-// Register adds a model under a name that Config.Model then knows: f makes one for the data
-// that m describes. Workers need it too: call it before IsWorker. After a name that is empty or
-// taken, Run, Tune, Eval and Open return an error that says so.
+// Register adds a custom model under a name for Config.Model; f creates it for the data that m
+// describes. Workers need it too, so call Register before IsWorker. If the name is empty or taken,
+// Run, Tune, Eval and Open return an error.
 func Register(name string, f func(m Meta) (Model, error)) { model.Register(name, f) }

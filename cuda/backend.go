@@ -138,7 +138,7 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 	}
 	m := newMemory(s, h.GPUs[0].Piece)
 	if sum := m.layout.checksum(); sum != h.Checksum || m.layout.Size != h.Size || m.layout.Data.Size != h.DataSize {
-		return nil, fmt.Errorf("the GPU memory is laid out otherwise (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
+		return nil, fmt.Errorf("the GPU memory has another layout (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
 	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Config, &h)}

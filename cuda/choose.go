@@ -71,7 +71,7 @@ func usable(g GPU) (free int64, not string) {
 	case err != nil:
 		return 0, fmt.Sprintf("does not open (%v)", err)
 	case g.alone():
-		return 0, "is in exclusive mode, in which it takes one process"
+		return 0, "is in exclusive mode, which allows a single process"
 	}
 	return free, ""
 }

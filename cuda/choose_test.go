@@ -69,7 +69,7 @@ func TestChooseExclusive(t *testing.T) {
 		return
 	}
 	playNVML(t)
-	if got, _, err := choose("auto", 0); err == nil || !strings.Contains(err.Error(), "0 is in exclusive mode, in which it takes one process") {
+	if got, _, err := choose("auto", 0); err == nil || !strings.Contains(err.Error(), "0 is in exclusive mode, which allows a single process") {
 		t.Errorf("chose %v, %v", got, err)
 	}
 }

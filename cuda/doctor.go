@@ -62,7 +62,7 @@ func (c *checkup) nvml() Finding {
 
 func (c *checkup) capability(g *GPU) Finding {
 	if g.Major < oldestMajor {
-		return Found("compute", Fails, "%s has compute capability %d.%d: the kernels need %d.0 or later", g.Name, g.Major, g.Minor, oldestMajor)
+		return Found("compute", Fails, "%s has compute capability %d.%d: the kernels need %d.0 or higher", g.Name, g.Major, g.Minor, oldestMajor)
 	}
 	return Found("compute", Fine, "%s, compute capability %d.%d, %d SMs", g.Name, g.Major, g.Minor, g.SMs)
 }
@@ -102,7 +102,7 @@ func (c *checkup) kernels(g *GPU) Finding {
 	case err != nil:
 		return Found("kernels", Fails, "%v", err)
 	case found.refused != nil:
-		return Found("kernels", Advice, "%v: runs go well, and start later; a newer driver may take what was refused", found)
+		return Found("kernels", Advice, "%v: runs work, but start more slowly; a newer driver may accept the machine code", found)
 	}
 	return Found("kernels", Fine, "%v", found)
 }
@@ -110,7 +110,7 @@ func (c *checkup) kernels(g *GPU) Finding {
 func (c *checkup) service(g *GPU) Finding {
 	switch {
 	case g.MPS == nil:
-		return Found("mps", Fine, "unknown: this driver does not tell, nor does nvidia-cuda-mps-control; from CUDA 12.4 on drivers do")
+		return Found("mps", Fine, "unknown: neither this driver nor nvidia-cuda-mps-control says; drivers for CUDA 12.4 and later do")
 	case *g.MPS:
 		return Found("mps", Fine, "a Multi-Process Service is in use: workers run at the same time")
 	}
@@ -119,7 +119,7 @@ func (c *checkup) service(g *GPU) Finding {
 
 func (c *checkup) watchdog(g *GPU) Finding {
 	if g.Display {
-		return Found("display", Advice, "it drives a display, and a watchdog ends kernels that run for seconds: launches, of milliseconds, are below that; another GPU is better")
+		return Found("display", Advice, "it drives a display, so a watchdog ends kernels that run for seconds: hogwild's take milliseconds, but another GPU is better")
 	}
 	return Found("display", Fine, "no watchdog")
 }
@@ -133,7 +133,7 @@ func (c *checkup) memory(g *GPU) Finding {
 	case g.Free == nil:
 		return Found("memory", Advice, "%s, how much is free is unknown: the GPU does not open", gib(g.Total))
 	case *g.Free < roomy:
-		return Found("memory", Advice, "%s of %s are free%s: little, as each process takes some hundred MiB; wait, or see --gpu auto", gib(*g.Free), gib(g.Total), by(g.Processes))
+		return Found("memory", Advice, "%s of %s are free%s: little, as each process takes some hundred MiB; wait, or use --gpu auto", gib(*g.Free), gib(g.Total), by(g.Processes))
 	}
 	return Found("memory", Fine, "%s of %s are free%s", gib(*g.Free), gib(g.Total), by(g.Processes))
 }
@@ -154,10 +154,10 @@ func by(all []Process) string {
 // one opens it, reads what is there and writes something else.
 func (c *checkup) sharing(g *GPU) Finding {
 	if g.Mode == Prohibited || g.alone() {
-		return Found("ipc", Fails, "not tried, as a second process may not use the GPU")
+		return Found("ipc", Fails, "not tested: a second process may not use the GPU")
 	}
 	if err := share(g, c.child()); err != nil {
-		return Found("ipc", Fails, "a second process cannot share memory: %v; only runs of one worker train, in one process (--workers 1)", err)
+		return Found("ipc", Fails, "a second process cannot share memory: %v; only --workers 1 trains, in a single process", err)
 	}
 	return Found("ipc", Fine, "a second process reads and writes this one's memory")
 }
@@ -197,7 +197,7 @@ func (c *checkup) peers() Finding {
 	}
 	switch {
 	case apart != nil:
-		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; choose GPUs that nvidia-smi topo -p2p r joins", strings.Join(apart, ", "))
+		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; choose GPUs that nvidia-smi topo -p2p r shows as connected", strings.Join(apart, ", "))
 	case slow != nil:
 		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, which the owner adds; GPUs with NVLink have them", strings.Join(slow, ", "))
 	}

@@ -57,8 +57,8 @@ func awaitEpoch(t *testing.T, folder string) {
 // TestGPUFails: when the GPU fails in the middle, the weights in host memory are saved, and
 // the run can go on from there, or from what was saved before.
 func TestGPUFails(t *testing.T) {
-	const before = "resumes from the snapshot before"
-	for every, says := range map[string]string{"0": "resumes with them, at the beginning of epoch", "1": before} {
+	const before = "continues from the previous snapshot"
+	for every, says := range map[string]string{"0": "continues with them at the start of epoch", "1": before} {
 		c := digits(t, func(c *config.Config) {
 			c.SaveEvery, c.Model, c.Data, c.Epochs = every, "softmax", "digits:1000", 10000
 		})

@@ -69,7 +69,7 @@ func (i image) String() string {
 }
 
 // errStale is why machine code is not loaded: the kernels have changed since.
-var errStale = errors.New("made of other PTX than this program has (make cubin)")
+var errStale = errors.New("made from other PTX than this program's (make cubin)")
 
 // read is the PTX or the machine code, as the driver takes it.
 func (i image) read() (string, error) {

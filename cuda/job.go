@@ -81,7 +81,7 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 	}
 	m.point(&j)
 	if c.AveragesGradients() && (c.Optimizer.Adaptive() || c.L1 != 0) {
-		return j, nil, fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU such a step is of sgd or momentum, without l1; average weights, or leave --gpu out", c.Optimizer, c.L1)
+		return j, nil, fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU averaged gradients need sgd or momentum, without l1; use average weights, or leave --gpu out", c.Optimizer, c.L1)
 	}
 	f, err := familyOf(s)
 	if err == nil {

@@ -119,7 +119,7 @@ func (p *Microbench) WriteJSON(w io.Writer) error { return human.WriteJSON(w, p)
 func (p *Microbench) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s, %d multiprocessors, driver for CUDA %s, %s\n", p.Device, p.SMs, p.Driver, p.Time.Format("2006-01-02 15:04 MST"))
 	if p.StandIn {
-		fmt.Fprintln(out, "through the stand-in driver: these are no measurements")
+		fmt.Fprintln(out, "through the stand-in driver: not measurements")
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nFIGURE\tVALUE\tUNIT\tWHAT IT DECIDES\n")

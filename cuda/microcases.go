@@ -236,7 +236,7 @@ func (p *bench) stores() error {
 		return err
 	}
 	if looks[2] == 0 {
-		return fmt.Errorf("a running kernel did not see in %d looks what the host wrote", most)
+		return fmt.Errorf("a running kernel did not see a write of the host in %d reads", most)
 	}
 	return unpin(stop)
 }

@@ -33,7 +33,7 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	}
 	if c.Write == "racy" {
 		if j.Racy = 1; !short {
-			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only a step of plain sgd on one entry is stored; choose batch 1 and optimizer sgd, or write atomic", c.Optimizer, c.Tuning.Batch)
+			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only plain sgd on single entries can use stores; choose batch 1 and optimizer sgd, or write atomic", c.Optimizer, c.Tuning.Batch)
 		}
 	}
 	return nil
@@ -46,7 +46,7 @@ func fillCut(j *job, s *device.Setup, _ *memory) error {
 		j.Teams = threads / warp
 	}
 	if c.Write == "racy" {
-		return fmt.Errorf("gpu: write racy: the points of %s would leave the simplex with every update that is lost; choose write atomic", c.Model)
+		return fmt.Errorf("gpu: write racy: every lost update would take the points of %s off the simplex; use write atomic", c.Model)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ const (
 // enough refuses more GPUs than there are workers for them.
 func (b backend) enough(c *config.Config, gpus []int) error {
 	if on := c.Workers - c.CPUWorkers; len(gpus) > on+b.shift {
-		return fmt.Errorf("gpu %s: %s for %s on GPUs: each needs one at least; raise --workers", c.GPU, human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
+		return fmt.Errorf("gpu %s: %s for %s on GPUs: each GPU needs at least one; raise --workers", c.GPU, human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
 	}
 	return nil
 }
@@ -67,11 +67,11 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 	text := fmt.Sprintf("gpu %d: ", here)
 	switch {
 	case w == asPeer:
-		return text + fmt.Sprintf("updates go straight to gpu %d", owner)
+		return text + fmt.Sprintf("updates go directly to gpu %d", owner)
 	case c.Mode.Kind == config.Sync:
-		text += fmt.Sprintf("replicas go to gpu %d to be averaged", owner)
+		text += fmt.Sprintf("sends replicas to gpu %d for averaging", owner)
 	default:
-		text += fmt.Sprintf("by differences to gpu %d", owner)
+		text += fmt.Sprintf("sends differences to gpu %d", owner)
 	}
 	if w == byStaging {
 		return text + ", through host memory: no peer access"
@@ -86,7 +86,7 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 // share would have to be where all add to it.
 func refuseReplicas(c *config.Config, who string) error {
 	if c.OptimizerState == "shared" && c.Optimizer != config.SGD && c.Mode.Kind != config.Sync {
-		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights, and has a state of its own; use optimizer-state private", who)
+		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights with its own state; use optimizer-state private", who)
 	}
 	return nil
 }

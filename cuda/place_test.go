@@ -175,8 +175,8 @@ func TestWhereMemoryIs(t *testing.T) {
 		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
 			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
 		}
-		says := map[string]string{"on": "gpu 0: updates go straight to gpu 1", "no-atomics": "gpu 0: by differences to gpu 1: no atomics",
-			"off": "gpu 0: by differences to gpu 1, through host memory"}[p2p]
+		says := map[string]string{"on": "gpu 0: updates go directly to gpu 1", "no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
+			"off": "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
 		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {
 			t.Errorf("p2p %s: notes %q do not say %q", p2p, r.Notes, says)
 		}
@@ -281,11 +281,11 @@ func TestRefusesPlaces(t *testing.T) {
 		edit func(*config.Config)
 		says string
 	}{
-		{func(c *config.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is there twice"},
+		{func(c *config.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is listed twice"},
 		{func(c *config.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
-		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: there is no such GPU: this machine has 2 GPUs"},
+		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: no such GPU: this machine has 2 GPUs"},
 		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1: it is for runs on a GPU"},
-		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "none is left for the GPU"},
+		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "leaves none for the GPU"},
 		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, config.MustMode("locked") }, "mode locked"},
 		{func(c *config.Config) {
 			c.Workers, c.CPUWorkers, c.Optimizer, c.OptimizerState = 2, 1, "momentum", "shared"

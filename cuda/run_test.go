@@ -328,7 +328,7 @@ func TestRefuses(t *testing.T) {
 		edit func(*config.Config)
 		says string
 	}{
-		{func(c *config.Config) { c.GPU = "7" }, "gpu 7: there is no such GPU"},
+		{func(c *config.Config) { c.GPU = "7" }, "gpu 7: no such GPU"},
 		{func(c *config.Config) { c.GPU = "x" }, `gpu "x"`},
 		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", config.MustMode("sync"), "gradients" }, "averaged gradients with optimizer adam"},
 		{func(c *config.Config) { c.L1, c.Mode, c.Average = 1e-4, config.MustMode("sync"), "gradients" }, "l1 0.0001"},

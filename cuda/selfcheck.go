@@ -19,7 +19,7 @@ import (
 func (o *owner) selfCheck() error {
 	wrong, err := tried(o.disagrees)
 	if err == nil && wrong != "" {
-		err = fmt.Errorf("self-check of %s on %s: %s, and other weights fare no better: do not trust this GPU or driver",
+		err = fmt.Errorf("self-check of %s on %s: %s, also with other weights: do not trust this GPU or driver",
 			o.idle.step.name, o.Name(), wrong)
 	}
 	return err

@@ -112,9 +112,9 @@ func noLocalCopy(s *device.Setup, j *job) string {
 	case err != nil || n <= 1 || j.Locals > 0:
 		return ""
 	case mergeEvery(s) > 1:
-		return fmt.Sprintf("--merge-every %d has no effect: local copies need the training set in the GPU's memory, and this one streams", n)
+		return fmt.Sprintf("--merge-every %d has no effect: local copies need the whole training set in GPU memory, and this one streams", n)
 	}
-	return fmt.Sprintf("--merge-every %d has no effect: on a GPU there are local copies in mode async, of a linear model with one output on sparse rows, by plain sgd", n)
+	return fmt.Sprintf("--merge-every %d has no effect: on a GPU, workers have local copies only in mode async, with plain sgd, on sparse rows and a linear model with one output", n)
 }
 
 // localColumns are they: the most frequent columns, and the bias last.

@@ -141,7 +141,7 @@ func TestSparseRefuses(t *testing.T) {
 	}{
 		{func(c *config.Config) { c.Model = "mlp:8" }, "mlp:8 on sparse rows"},
 		{func(c *config.Config) { c.Mode, c.Average, c.L1 = config.MustMode("sync"), "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
-		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with the model mlp:8"},
+		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with model mlp:8"},
 	} {
 		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {

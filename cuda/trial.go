@@ -59,7 +59,7 @@ func converse(child *exec.Cmd, g *GPU, p cu.DevicePtr) error {
 	if out, err := child.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s (%w)", strings.Join(strings.Fields(string(out)), " "), err)
 	}
-	return expect(p, answered, "what the second process wrote does not arrive")
+	return expect(p, answered, "writes of the second process do not arrive")
 }
 
 // fill writes a word everywhere, and waits until it is there: a copy from ordinary host memory
@@ -86,14 +86,14 @@ func expect(p cu.DevicePtr, word uint32, otherwise string) error {
 func Echo(text []byte) error {
 	var e echo
 	if err := json.Unmarshal(text, &e); err != nil {
-		return fmt.Errorf("what to open: %w", err)
+		return fmt.Errorf("reading the handle: %w", err)
 	}
 	return withGPU(0, e.UUID, func(*gpu) error {
 		p, err := openMemory(e.Handle)
 		if err != nil {
 			return err
 		}
-		err = expect(p, asked, "what the first process wrote does not arrive")
+		err = expect(p, asked, "writes of the first process do not arrive")
 		if err == nil {
 			err = fill(p, answered)
 		}

@@ -97,7 +97,7 @@ func (b *Barrier) Meet(rank int, ticket uint64, check func(missing int) error) e
 			}
 		}
 		if b.Deadline > 0 && time.Since(start) >= b.Deadline {
-			return fmt.Errorf("%w: party %d did not come to meeting %d within %v", ErrDeadline, m, ticket, b.Deadline)
+			return fmt.Errorf("%w: party %d did not reach barrier %d within %v", ErrDeadline, m, ticket, b.Deadline)
 		}
 		if err := Wait(b.changed, seen, barrierPoll); err != nil {
 			return err

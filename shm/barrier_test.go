@@ -214,7 +214,7 @@ func TestMeetDeadline(t *testing.T) {
 	if took := time.Since(start); took < b.Deadline || took > b.Deadline+time.Second {
 		t.Errorf("a deadline of %v took %v", b.Deadline, took)
 	}
-	check.Error(t, err, "party 1 did not come to meeting 1 within 50ms")
+	check.Error(t, err, "party 1 did not reach barrier 1 within 50ms")
 	if !errors.Is(err, ErrDeadline) {
 		t.Errorf("%v is not ErrDeadline", err)
 	}

@@ -117,7 +117,7 @@ func (l *Layout) Add(name string, kind Kind, shape ...int) {
 	}
 	for _, e := range l.entries {
 		if e.Name == name {
-			l.err = fmt.Errorf("shm: array %q is there twice", name)
+			l.err = fmt.Errorf("shm: array %q is defined twice", name)
 			return
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Segment) readTable() (*table, error) {
 			return nil, fmt.Errorf("shm: %s: %w", name, err)
 		}
 		if _, twice := t.entries[e.Name]; twice {
-			return nil, fmt.Errorf("shm: %s: array %q is there twice", name, e.Name)
+			return nil, fmt.Errorf("shm: %s: array %q is defined twice", name, e.Name)
 		}
 		t.entries[e.Name] = e
 	}

@@ -100,7 +100,7 @@ func TestLayoutRefuses(t *testing.T) {
 		{func(l *Layout) { l.Add("w", F32, 1<<32, 1<<32) }, "too large"}, // the product is 0 in 64 bits
 		{func(l *Layout) { l.Add("w", F32, 1<<62, 3) }, "too large"},
 		{func(l *Layout) { l.Add("w", "f16", 1) }, `unknown kind "f16"`},
-		{func(l *Layout) { l.Add("w", F32, 1); l.Add("v", U8, 1); l.Add("w", U8, 1) }, `"w" is there twice`},
+		{func(l *Layout) { l.Add("w", F32, 1); l.Add("v", U8, 1); l.Add("w", U8, 1) }, `"w" is defined twice`},
 		{func(l *Layout) { l.Add(strings.Repeat("w", maxTable), F32, 1) }, "room"},
 		{func(l *Layout) {
 			for i := range 20 { // 160 TiB, beyond the addresses of a process

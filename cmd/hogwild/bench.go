@@ -16,40 +16,40 @@ const benchHelp = `Usage: hogwild bench [flags]
        hogwild bench --microbench --gpu N [--json] [--quick]
        hogwild bench --report FOLDER [--json]
 
-Compares modes and numbers of workers: each case is trained several times, in turns, each time
-by fresh processes. For every case it says how many examples a second are trained, how many
-times faster that is than one worker, how soon a test loss is reached, where it ends, and how
-stale updates were; with ranges, and what not to read into them. Without flags it compares on
-the built-in digits and on synthetic sparse rows, in about a minute on two cores.
+Compares modes and worker counts. Each case is trained several times with different seeds, by
+fresh processes, and the cases take turns. For each case the report gives examples/s, the speed-up
+over one worker, the time to a test loss, the final loss and the staleness of updates, all with
+ranges. Without flags it trains on the built-in digits and on synthetic sparse rows, in about a
+minute on two cores.
 
 The folder of --out holds all figures: results.json, results.csv, results.txt (for benchstat)
-and report.html. The same command with the same folder goes on where it was stopped.
+and report.html. Repeat the command with the same folder to continue a bench that was stopped.
 
-With --limits: first what this machine does at best, on one core and on all (multiply-adds,
-memory, random updates of shared weights, a word that all cores write, a cache line's way from
-core to core, waking a thread, starting a process), then the cases as shares of it. No training
-is faster than these. It takes 200 MB. Of GPUs it knows nothing: --microbench does.
+--limits measures what this machine can do at best, on one core and on all: multiply-adds, memory
+bandwidth, random updates of shared weights, a word that all cores write, core-to-core latency,
+waking a thread, starting a process. Speeds are then also given as shares of these limits. It
+needs 200 MB. It does not cover GPUs; --microbench does.
 
-With --microbench: what a GPU does at best: additions to few and many weights, loads, copies, launches,
-its clock. With --report: the page of a folder with what run.sh of make gpu-bundle has found.
+--microbench measures what a GPU can do at best: additions to few and many weights, loads, copies,
+launches, clock. --report makes a page of the results of run.sh from make gpu-bundle.
 
 FLAGS modes workers data model lr epochs repeat target-loss out limits
 
-Flags of train that are missing here stand in the file of --config, which is one of those that
-hogwild sweep reads. Each of its cases is trained in all modes and with all numbers of workers,
-but for what it says itself.
+For other flags of train, write a file as hogwild sweep reads it, and give it to --config. Each of
+its cases is trained in all modes and with all worker counts, except for settings that the case
+itself contains.
 
 Examples:
   hogwild bench
-      the modes, and 1, 2, 4 ... workers, up to the cores
+      all modes, with 1, 2, 4 ... workers up to the number of cores
   hogwild bench --data mnist/ --model mlp:128 --lr 0.1 --workers 1,2,4 --epochs 3
-      on images of your own
+      on your own images
   hogwild bench --modes async,sync --data a9a --test a9a.t --model logistic --target-loss 0.33
-      seconds to a test loss, without locks and in step
+      seconds to a test loss, lock-free and synchronous
   hogwild bench --config cases.yaml --repeat 10 --out runs/cases
-      settings from a file, ten times; stopped and called again it goes on
+      settings from a file, ten runs of each case
   hogwild bench --limits --repeat 0
-      what this machine does at best, alone
+      only the limits of this machine
 `
 
 // benchOptions is what the flags of bench set.
@@ -68,7 +68,7 @@ var benchTrains = []string{"data", "test", "model", "limit", "scale", "batch", "
 func benchCommand() *cli.Command {
 	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
 	return &cli.Command{
-		Name: "bench", Usage: "compare modes and numbers of workers; what this machine can do at best", Description: benchHelp, Flags: o.flags(),
+		Name: "bench", Usage: "compare modes and worker counts; measure this machine's limits", Description: benchHelp, Flags: o.flags(),
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; bench takes flags only", args[0])
@@ -81,14 +81,14 @@ func benchCommand() *cli.Command {
 // flags lists the flags of bench, some of which are those of train.
 func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
-	l.string(&o.modes, "modes", "`LIST` of modes, as async,sync (default: all five)")
-	l.string(&o.workers, "workers", "`LIST` of numbers of workers, as 1,2,4 (default: up to the cores; on GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
-	l.int(&o.repeat, "repeat", "`N` runs of each case, each with another seed")
-	l.float(&o.target, "target-loss", "`X` test loss to take times to (default: one that every case reaches)")
-	l.string(&o.out, "out", "`DIR` folder of the results (default: runs/bench-<time>-<name>)")
-	l.string(&o.config, "config", "`FILE` of settings, as hogwild sweep reads")
-	l.bool(&o.quick, "quick", "3 runs of each case; microbench: only see that they run")
-	l.bool(&o.asJSON, "json", "print the answer as one JSON object")
+	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five)")
+	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
+	l.int(&o.repeat, "repeat", "`N` runs of each case, with different seeds")
+	l.float(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: one that every case reaches)")
+	l.string(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")
+	l.string(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
+	l.bool(&o.quick, "quick", "3 runs of each case; with --microbench, only check that each runs")
+	l.bool(&o.asJSON, "json", "print the result as one JSON object")
 
 	for _, f := range o.train.flags() {
 		if slices.Contains(benchTrains, f.Names()[0]) {
@@ -97,10 +97,10 @@ func (o *benchOptions) flags() []cli.Flag {
 	}
 
 	l.category = "Limits of the machine"
-	l.bool(&o.limits, "limits", "measure what this machine does at best")
-	l.float(&o.seconds, "seconds", "`S` time to take for it, in seconds")
-	l.bool(&o.microbench, "microbench", "measure what a GPU does at best")
-	l.string(&o.folder, "report", "`FOLDER` of results of make gpu-bundle to make a page of")
+	l.bool(&o.limits, "limits", "measure what this machine can do at best")
+	l.float(&o.seconds, "seconds", "`S` seconds to spend on --limits")
+	l.bool(&o.microbench, "microbench", "measure what a GPU can do at best")
+	l.string(&o.folder, "report", "`FOLDER` with results of make gpu-bundle: write their page")
 	return l.flags
 }
 
@@ -158,7 +158,7 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 			return err
 		}
 		if o.train.GPU != "" {
-			fmt.Fprintln(stderr, "these are the limits of the cores; hogwild bench --microbench --gpu 0 measures what a GPU does at best")
+			fmt.Fprintln(stderr, "these are limits of the cores; hogwild bench --microbench --gpu 0 measures the limits of a GPU")
 		}
 		return report(stdout, f, o.asJSON)
 	}

@@ -50,7 +50,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	}
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return usagef("--repeat %d: want from 1 to %d; or 0 with --limits, for the limits alone", o.repeat, mostRepeats)
+		return usagef("--repeat %d: want 1 to %d; or 0 with --limits, to measure only the limits", o.repeat, mostRepeats)
 	case s.given["target-loss"] && !(o.target > 0 && o.target < 1e30):
 		return usagef("--target-loss %g: want a positive number", o.target)
 	}
@@ -186,7 +186,7 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 			continue
 		}
 		if n, err := strconv.Atoi(w); err == nil && n < 1 || w == "" {
-			return nil, usagef("--workers %q: want numbers from 1, as 1,2,4", o.workers)
+			return nil, usagef("--workers %q: want numbers from 1, e.g. 1,2,4", o.workers)
 		}
 		all = append(all, w)
 	}

@@ -69,7 +69,7 @@ func TestBenchPlan(t *testing.T) {
 	if _, err := planOf("--config", file, "--modes", "sync"); err == nil || !strings.Contains(err.Error(), "sets mode already") {
 		t.Errorf("a mode twice: %v", err)
 	}
-	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil || !strings.Contains(err.Error(), "choose --workers from 2 on") {
+	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil || !strings.Contains(err.Error(), "use --workers 2 or more") {
 		t.Errorf("two GPUs for a worker: %v", err)
 	}
 }

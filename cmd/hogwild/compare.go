@@ -19,9 +19,9 @@ import (
 
 const compareHelp = `Usage: hogwild compare RUN RUN... [--json]
 
-Sets runs side by side: the settings in which they differ, how they ended, and how long each
-trained until it first had a test loss (with --validation, a validation loss) that all of them
-reached. One run of each says little: hogwild bench repeats them in turns and gives ranges.
+Shows runs side by side: the settings that differ, the final results, and the training time to the
+lowest test loss (with --validation, validation loss) that all of them reached. A single run of
+each says little: hogwild bench repeats runs and gives ranges.
 
 FLAGS
 Examples:
@@ -34,10 +34,10 @@ func compareCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the comparison as one JSON object")
 	return &cli.Command{
-		Name: "compare", Usage: "settings and results of runs, side by side", ArgsUsage: "RUN", Description: compareHelp, Flags: l.flags,
+		Name: "compare", Usage: "compare settings and results of runs", ArgsUsage: "RUN", Description: compareHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) < 2 {
-				return usagef("compare takes two run folders or more: hogwild compare runs/async runs/sync (hogwild runs lists them)")
+				return usagef("compare takes two or more run folders: hogwild compare runs/async runs/sync (hogwild runs lists them)")
 			}
 			var runs []*rundir.Recorded
 			for _, folder := range args {
@@ -120,7 +120,7 @@ func (c *comparison) reached(runs []*rundir.Recorded) {
 		loss = max(loss, best)
 	}
 	if math.IsInf(loss, 0) {
-		c.Notes = append(c.Notes, "there is no loss that all runs reached")
+		c.Notes = append(c.Notes, "no loss was reached by all runs")
 		return
 	}
 	c.Loss = bench.Number(loss)

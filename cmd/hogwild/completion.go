@@ -14,7 +14,7 @@ import (
 
 const completionHelp = `Usage: hogwild completion bash|zsh|fish
 
-Prints a script with which a shell completes commands, flags, their choices and files. For good:
+Prints a script for shell completion of commands, flags, their values and files. To install it:
 
   bash   echo 'source <(hogwild completion bash)' >> ~/.bashrc
   zsh    echo 'source <(hogwild completion zsh)' >> ~/.zshrc       (after compinit)
@@ -23,7 +23,7 @@ Prints a script with which a shell completes commands, flags, their choices and 
 FLAGS
 Examples:
   source <(hogwild completion bash)
-      in this bash only
+      for this shell session only
 `
 
 //go:embed completion
@@ -31,9 +31,9 @@ var completionScripts embed.FS
 
 func completionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "completion", Usage: "a script that completes commands and flags in a shell", ArgsUsage: "bash|zsh|fish", Description: completionHelp,
+		Name: "completion", Usage: "print a script for shell completion", ArgsUsage: "bash|zsh|fish", Description: completionHelp,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			const want = "completion takes the name of a shell: bash, zsh or fish, e.g. source <(hogwild completion bash)"
+			const want = "completion takes a shell, bash, zsh or fish, e.g. source <(hogwild completion bash)"
 			if len(args) != 1 {
 				return usagef(want)
 			}
@@ -94,12 +94,12 @@ func completions(commands []*cli.Command, before []string, last string) (all []c
 			}
 		}
 		if c == nil && !help {
-			all = append(all, completed{"help", "the help of a command"}, completed{"--help", "the commands"}, completed{"--version", "version, commit, CPU loops, CUDA"})
+			all = append(all, completed{"help", "help for a command"}, completed{"--help", "list of commands"}, completed{"--version", "print version, commit, CPU loops and CUDA support"})
 		}
 		return all
 	}
 	if help {
-		return []completed{{"all", "all flags too"}}
+		return []completed{{"all", "show all flags"}}
 	}
 	s, err := newSettings(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *settings) completions(before []string, last string) (all []completed) {
 	if n := len(before) - 1; n >= 0 && strings.HasPrefix(before[n], "--") && !strings.Contains(before[n], "=") {
 		name := strings.TrimPrefix(before[n], "--")
 		if name == "help" {
-			return []completed{{"all", "all flags too"}}
+			return []completed{{"all", "show all flags"}}
 		}
 		if f := s.set.Lookup(name); f != nil && !isBool(f) {
 			return s.values(name, "", last)

@@ -26,7 +26,7 @@ func (s *settings) file(path string) error {
 		return err
 	}
 	if len(documents) > 1 {
-		return usagef("%s: a second document starts: a file of settings has one", bench.Place(path, documents[1][0].Key))
+		return usagef("%s: a second YAML document starts here: a settings file has only one", bench.Place(path, documents[1][0].Key))
 	}
 	entries := documents[0]
 	if err := twoChoices(path, entries); err != nil {
@@ -46,7 +46,7 @@ func (s *settings) entry(path string, e bench.Entry) error {
 	case "device_ids":
 		return s.deviceIDs(path, e)
 	case "config":
-		return usagef("%s: config: a file of settings cannot name another; write its settings here", bench.Place(path, e.Key))
+		return usagef("%s: config: a settings file cannot include another; write the settings here", bench.Place(path, e.Key))
 	}
 	_, _, err := s.put(path, e)
 	return err
@@ -59,7 +59,7 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	switch value.Type() {
 	case ast.StringType, ast.IntegerType, ast.FloatType, ast.BoolType:
 	default:
-		return "", "", usagef("%s: %s: want one plain value", bench.Place(path, key), flag)
+		return "", "", usagef("%s: %s: want a single value", bench.Place(path, key), flag)
 	}
 	text = value.GetToken().Value
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
@@ -86,7 +86,7 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 func (s *settings) deviceIDs(path string, e bench.Entry) error {
 	list, ok := e.Value.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		return usagef("%s: device_ids: want a list of GPUs, as [2, 3]", bench.Place(path, e.Value.GetToken()))
+		return usagef("%s: device_ids: want a list of GPUs, e.g. [2, 3]", bench.Place(path, e.Value.GetToken()))
 	}
 	var ids []string
 	for _, v := range list.Values {
@@ -94,7 +94,7 @@ func (s *settings) deviceIDs(path string, e bench.Entry) error {
 		if n, err := strconv.ParseUint(t.Value, 10, 8); err != nil || v.Type() != ast.IntegerType {
 			return usagef("%s: device_ids: %q: want the index of a GPU, counted from 0", bench.Place(path, t), t.Value)
 		} else if id := fmt.Sprint(n); slices.Contains(ids, id) {
-			return usagef("%s: device_ids: GPU %s is there twice", bench.Place(path, t), id)
+			return usagef("%s: device_ids: GPU %s is listed twice", bench.Place(path, t), id)
 		} else {
 			ids = append(ids, id)
 		}
@@ -115,7 +115,7 @@ func twoChoices(path string, entries []bench.Entry) error {
 			continue
 		}
 		if first != "" {
-			return usagef("%s: %s: %s has said already which GPUs; leave one of them out", bench.Place(path, key), key.Value, first)
+			return usagef("%s: %s: %s also selects GPUs; leave one of them out", bench.Place(path, key), key.Value, first)
 		}
 		first = key.Value
 	}

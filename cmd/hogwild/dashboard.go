@@ -20,7 +20,7 @@ import (
 func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	if o.dashboard == "" {
 		if o.public {
-			return nil, usagef("--dashboard-public says who may see the dashboard: give --dashboard ADDRESS too, as in --dashboard 0.0.0.0:8080")
+			return nil, usagef("--dashboard-public has no effect without --dashboard: add an address, e.g. --dashboard 0.0.0.0:8080")
 		}
 		return func() {}, nil
 	}
@@ -49,19 +49,19 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 func listen(address string, public bool) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
-		return nil, usagef("--dashboard %q: %s; want an address and a port, as in 127.0.0.1:8080 (port 0: any that is free)", address, refusal(err))
+		return nil, usagef("--dashboard %q: %s; want an address and a port, e.g. 127.0.0.1:8080 (port 0: any free port)", address, refusal(err))
 	}
 	if !public && !at.IP.IsLoopback() {
-		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add --dashboard-public if that is meant", address, at.Port)
+		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add --dashboard-public if you want that", address, at.Port)
 	}
 	l, err := net.ListenTCP("tcp", at)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, usagef("--dashboard %q: the port is in use: give another one, or 0 for any that is free", address)
+		return nil, usagef("--dashboard %q: the port is in use: give another one, or 0 for any free port", address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, usagef("--dashboard %q: this machine has no such address; `ip address` lists those it has", address)
 	case errors.Is(err, syscall.EACCES):
-		return nil, usagef("--dashboard %q: the port is for root alone: give one from 1024 on", address)
+		return nil, usagef("--dashboard %q: only root may use this port: give 1024 or higher", address)
 	case err != nil:
 		return nil, usagef("--dashboard %q: %s", address, refusal(err))
 	}

@@ -16,9 +16,9 @@ import (
 
 const dataInfoHelp = `Usage: hogwild data info PATH [--json]
 
-Reads a data file (a folder of IDX or .npy files; - for standard input) as train would, and says
-what it holds: rows, features, what the labels were taken for, how train would scale the inputs,
-non-zero values, format and checksum.
+Reads a data file (or a folder of IDX or .npy files; - for standard input) as train does, and
+reports rows, features, whether labels are classes or numbers, the input scaling that train would
+use, non-zero values, format and checksum.
 
 FLAGS
 
@@ -35,9 +35,9 @@ func dataInfoCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.bool(&asJSON, "json", "print the answer as one JSON object")
+	l.bool(&asJSON, "json", "print the result as one JSON object")
 	return &cli.Command{
-		Name: "info", Usage: "what a data file holds", ArgsUsage: "PATH", Description: dataInfoHelp, Flags: l.flags,
+		Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 {
 				return usagef("data info takes one file or folder: hogwild data info mnist/")
@@ -88,7 +88,7 @@ func writePairs(w io.Writer, m data.Meta) {
 		fmt.Fprintf(w, "graph\t%d nodes, %d edges\n", m.Features, m.Rows)
 	}
 	if t := m.Targets; t != (data.Spread{}) { // synthetic data is described before it is made
-		fmt.Fprintf(w, "values\t%g to %g, mean %.4g, deviation %.4g\n", t.Min, t.Max, t.Mean, t.Deviation)
+		fmt.Fprintf(w, "values\t%g to %g, mean %.4g, standard deviation %.4g\n", t.Min, t.Max, t.Mean, t.Deviation)
 	}
 }
 

@@ -12,19 +12,19 @@ import (
 
 const dataMakeHelp = `Usage: hogwild data make NAME FILE [--seed N] [--limit N]
 
-Writes synthetic data to a file, and its test rows, if it has any, to a second one beside it:
-those of rcv1.libsvm to rcv1.test.libsvm. Names are those of --data, with synth: before them or not:
+Writes synthetic data to FILE, and its test rows, if there are any, beside it: with rcv1.libsvm,
+to rcv1.test.libsvm. NAME is as in --data, with or without the prefix synth:
 
-  rcv1 netflix jumbo dblife abdomen    with the sizes of the Hogwild! paper; a fraction
-                                       may follow: rcv1:0.1
-  sparse:ROWSxCOLSxNNZ                 NNZ non-zero values a row, two classes
+  rcv1 netflix jumbo dblife abdomen    data with the sizes of the Hogwild! paper's sets,
+                                       or a fraction of them: rcv1:0.1
+  sparse:ROWSxCOLSxNNZ                 two classes, NNZ non-zero values per row
   dense:ROWSxCOLS                      two classes
-  linear:ROWSxCOLS                     a value, linear in the columns, under noise
-  lowrank:ROWSxCOLSxENTRIESxRANK       entries of a matrix
+  linear:ROWSxCOLS                     regression: linear in the columns, plus noise
+  lowrank:ROWSxCOLSxENTRIESxRANK       entries of a low-rank matrix
 
-The ending decides the format: .libsvm or .svm for rows with labels, .csv or .npy for
-dense ones (the label is the last column) and for matrices and graphs (user, item,
-rating; source, target, weight).
+The extension of FILE sets the format: .libsvm or .svm for rows with labels; .csv or .npy for
+dense rows (the label is the last column), matrices and graphs (user, item, rating; source,
+target, weight).
 
 FLAGS
 
@@ -37,10 +37,10 @@ Examples:
 func dataMakeCommand() *cli.Command {
 	seed, limit := uint64(1), 0
 	l := flagList{category: "Flags"}
-	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` all numbers follow from it"})
+	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` seed of the random numbers"})
 	l.int(&limit, "limit", "`N` the first N training rows only")
 	return &cli.Command{
-		Name: "make", Usage: "synthetic data, written to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,
+		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 2 {
 				return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")

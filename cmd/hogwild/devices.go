@@ -15,14 +15,14 @@ import (
 )
 
 const devicesHelp = `Usage: hogwild devices [--json]
-Lists what can train: the cores of this machine, and its GPUs with memory, processes that
-use them, and how they reach each other. A GPU's number is the one that --gpu takes: it
-counts those that CUDA_VISIBLE_DEVICES shows.
+Lists the CPU cores and GPUs of this machine: memory, processes on each GPU, and how GPUs access
+each other's memory. GPU numbers are those that --gpu takes; they count the GPUs that
+CUDA_VISIBLE_DEVICES shows.
 
 FLAGS
-What is unknown is left out: processes, for one, without NVIDIA's management library.
-How the GPUs reach each other: atomics, they add to each other's memory; access, they read
-and write it; none, what they exchange goes through host memory.
+Unknown values are left out, e.g. processes when NVIDIA's management library is missing.
+Access between GPUs: atomics, a GPU can add to the other's memory; access, it can read and write
+it; none, data goes through host memory.
 
 Examples:
   hogwild devices
@@ -37,7 +37,7 @@ type devices struct {
 }
 
 func devicesCommand() *cli.Command {
-	return listCommand("devices", "what can train: cores and GPUs", devicesHelp, "list", func() (answer, error) {
+	return listCommand("devices", "list CPU cores and GPUs", devicesHelp, "list", func() (answer, error) {
 		d := devices{CPU: thisHost().processor()}
 		if err := handOver(); err != nil {
 			d.NoGPU = err.Error()

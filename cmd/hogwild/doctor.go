@@ -18,13 +18,13 @@ import (
 )
 
 const doctorHelp = `Usage: hogwild doctor [--json]
-Looks for what would keep a run from working, or make it slow: shared memory, cores and limits of
-this process, and whether each loop in assembly is right on this processor; and with a GPU the
-driver, memory that two processes share, modes, MPS, containers. Each check says that all is fine,
-or what to do.
+Checks for problems that would break or slow down a run: shared memory, cores, limits of this
+process, and the results of each assembly loop on this processor; on GPUs also the driver, memory
+shared between processes, compute modes, MPS and containers. Each line is fine, advice, or FAILS
+with a remedy.
 
 FLAGS
-Exit status: 0 when all is fine, or when there is advice only; 1 when something will fail.
+Exit status: 0 if all checks are fine or advice, 1 if one fails.
 
 Examples:
   hogwild doctor
@@ -40,13 +40,13 @@ type examination struct {
 
 // errAbsent matches the reason why no GPU can be looked at when there is no driver for
 // one, or no hogwild-cuda.
-var errAbsent = errors.New("this is hogwild without CUDA")
+var errAbsent = errors.New("this build of hogwild has no CUDA")
 
 // errUnhealthy ends the program with status 1; the findings have said why.
-var errUnhealthy = errors.New("something will fail: see the lines that begin with FAILS")
+var errUnhealthy = errors.New("some checks failed: see the lines that begin with FAILS")
 
 func doctorCommand() *cli.Command {
-	return listCommand("doctor", "what would keep a run from working, and what to do", doctorHelp, "findings", func() (answer, error) {
+	return listCommand("doctor", "check this machine for problems", doctorHelp, "findings", func() (answer, error) {
 		e := examine()
 		if !e.Healthy {
 			return e, errUnhealthy

@@ -61,8 +61,8 @@ func TestHostChecks(t *testing.T) {
 		{"cores unknown", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": ""}, nil, cuda.Fine, "2, all"},
 		{"quota", host.quotaCheck, nil, nil, cuda.Fine, "none"},
 		{"quota unknown", host.quotaCheck, map[string]string{"proc/self/cgroup": ""}, nil, cuda.Fine, "unknown"},
-		{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil, cuda.Advice, "1.5 cores' time to 2 cores: with a worker a core they stand still in turns; take --workers 1"},
-		{"quota above the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/cpu.max": "50000 100000"}, nil, cuda.Advice, "0.5 cores"},
+		{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil, cuda.Advice, "limits 2 cores to the time of 1.5: with one worker per core, workers are throttled; use --workers 1"},
+		{"quota above the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/cpu.max": "50000 100000"}, nil, cuda.Advice, "the time of 0.5"},
 		{"quota of version 1", host.quotaCheck, map[string]string{"proc/self/cgroup": "3:cpu,cpuacct:/a\n",
 			"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "20000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, nil, cuda.Advice, "0.2 cores"},
 		{"quota enough", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "400000 100000"}, nil, cuda.Fine, "4 cores"},
@@ -75,7 +75,7 @@ func TestHostChecks(t *testing.T) {
 		{"memory unknown", host.memoryCheck, map[string]string{"proc/meminfo": ""}, nil, cuda.Fine, "unknown"},
 		{"memfd", host.memfdCheck, nil, nil, cuda.Fine, "sealed"},
 		{"memfd forbidden", host.memfdCheck, nil, func(h *host) { h.memfd = func() error { return errors.New("no seals") } }, cuda.Fails, "no seals"},
-		{"loops", host.loopsCheck, nil, nil, cuda.Fine, fmt.Sprintf("%d of %[1]d compute what plain Go does, on %v: dot, axpy", len(vec.Loops()), vec.BestSet())},
+		{"loops", host.loopsCheck, nil, nil, cuda.Fine, fmt.Sprintf("%d of %[1]d agree with plain Go, on %v: dot, axpy", len(vec.Loops()), vec.BestSet())},
 		{"loops of a lesser set", host.loopsCheck, nil, func(h *host) { h.getenv = func(string) string { return "avx2" } }, cuda.Fine, " (HOGWILD_CPU=avx2): dot, "},
 		{"loops wrong", host.loopsCheck, nil, func(h *host) {
 			h.loops = func() map[string]string {
@@ -92,13 +92,13 @@ func TestHostChecks(t *testing.T) {
 		{"wsl", host.wslCheck, map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"}, nil, cuda.Advice, "driver 510"},
 		{"wsl's GPU", host.wslCheck, map[string]string{"dev/dxg": "x"}, nil, cuda.Advice, "WSL 2"},
 		{"mps", host.mpsCheck, nil, nil, cuda.Fine, "none runs"},
-		{"mps there", host.mpsCheck, map[string]string{pipes + "control": "x"}, nil, cuda.Fine, "one listens in /tmp/nvidia-mps"},
+		{"mps there", host.mpsCheck, map[string]string{pipes + "control": "x"}, nil, cuda.Fine, "a service listens in /tmp/nvidia-mps"},
 		{"mps mine", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n", "proc/71/status": "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n"},
 			nil, cuda.Fine, "process 71 listens"},
 		{"mps another's", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n", "proc/71/status": "Uid:\t0\t0\t0\t0\n"},
-			nil, cuda.Advice, "user 0's, this is user 1000"},
+			nil, cuda.Advice, "user 0, you are user 1000"},
 		{"mps stale", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n"}, nil, cuda.Advice, "process 71, which has ended"},
-		{"mps nowhere", host.mpsCheck, nil, func(h *host) { h.getenv = func(string) string { return "/run/mps" } }, cuda.Advice, "is /run/mps, where there is none"},
+		{"mps nowhere", host.mpsCheck, nil, func(h *host) { h.getenv = func(string) string { return "/run/mps" } }, cuda.Advice, "is /run/mps, but no service listens there"},
 	} {
 		h := played(c.files)
 		if c.edit != nil {

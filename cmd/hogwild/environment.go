@@ -40,7 +40,7 @@ func unknownVariable(commands []*cli.Command) error {
 		if !made(prefix) || value == "" || slices.Contains(known, name) || slices.ContainsFunc(families, made) {
 			continue
 		}
-		return usagef("environment variable %s is no setting of any command%s (unset it, or give the flag)", name, human.Suggest("", name, known))
+		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name, human.Suggest("", name, known))
 	}
 	return nil
 }

@@ -8,18 +8,18 @@ import (
 
 const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
 
-Computes the loss and the accuracy (or error) of saved weights on a data set, and the figures of
-each class or of the residuals. WEIGHTS is a weights.safetensors or best.safetensors; of a run folder
-it takes the weights of the last epoch. Inputs are scaled as in training.
-Without --data it reads the data of the run again and takes the run's test rows: the loss is
-that of the run's report. With --data it takes all rows of the file (of a folder its test part).
+Evaluates saved weights on a data set: loss, accuracy or error, and figures per class or of the
+residuals. WEIGHTS is a weights.safetensors or best.safetensors; for a run folder, eval uses the
+weights of the last epoch. Inputs are scaled as in training.
+Without --data it evaluates the run's own test rows, which gives the loss in the run's report. With
+--data it evaluates all rows of the file (of a folder, its test set).
 
 FLAGS
 
 Examples:
   hogwild eval runs/digits
   hogwild eval runs/digits/best.safetensors
-      of a run with --validation: the weights of its best epoch
+      the best epoch of a run with --validation
   hogwild eval runs/digits --data digits:2000:7
   hogwild eval runs/a9a/weights.safetensors --data a9a.t --json
 `
@@ -31,16 +31,16 @@ func evalCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the run's test rows)")
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
-	l.string(&target, "target", "`COLUMN` column of a CSV file that was predicted, by name or number")
+	l.string(&target, "target", "`COLUMN` target column of a CSV file, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")
 	return &cli.Command{
-		Name: "eval", Usage: "loss and accuracy of saved weights", ArgsUsage: "WEIGHTS|RUN", Description: evalHelp, Flags: l.flags,
+		Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN", Description: evalHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 {
-				return usagef("eval takes one file of weights or run folder: hogwild eval runs/digits")
+				return usagef("eval takes one weights file or run folder: hogwild eval runs/digits")
 			}
 			if data == "" && (target != "" || format != "auto") {
-				return usagef("--format and --target describe the file of --data: without it eval reads the run's data as the run did")
+				return usagef("--format and --target have no effect without --data: eval then reads the run's data as the run did")
 			}
 			result, err := run.Eval(args[0], data, format, target)
 			if err != nil {

@@ -30,9 +30,9 @@ type experimentFlags struct {
 // addTo lists them; repeat and folder say what --repeat does and where results go by default.
 func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
 	l.int(&o.repeat, "repeat", repeat)
-	l.string(&o.out, "out", "`DIR` folder of the results (default: "+folder+")")
-	l.bool(&o.fresh, "fresh", "run again what is done")
-	l.bool(&o.dryRun, "dry-run", "list the cases, and run nothing")
+	l.string(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")
+	l.bool(&o.fresh, "fresh", "also repeat runs that are done")
+	l.bool(&o.dryRun, "dry-run", "list the cases without running them")
 	l.bool(&o.json, "json", "print the results as one JSON object")
 }
 
@@ -104,7 +104,7 @@ func undone(r *bench.Runner, p bench.Plan) error {
 	if left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d runs failed, and count nowhere; the same command tries them again: %s", left, total, p.Command)
+	return fmt.Errorf("%d of %d runs failed and are left out of the results; the same command tries them again: %s", left, total, p.Command)
 }
 
 // folderFor refuses a folder in which other things lie than this experiment: they would be
@@ -143,7 +143,7 @@ func experimentFolder(folder string) error {
 		case name == "results.json":
 			return nil
 		case name != "runs" && !strings.HasSuffix(name, ".tmp"): // which a run that was killed leaves behind
-			err = usagef("%s holds %s, and is not the folder of an experiment; name another one with --out", folder, name)
+			err = usagef("%s holds %s and is not the folder of an experiment; name another one with --out", folder, name)
 		}
 	}
 	return err

@@ -82,7 +82,7 @@ func findCUDA() (string, error) {
 	if path, err := exec.LookPath(cudaProgram); err == nil {
 		return path, nil
 	}
-	return "", absent(fmt.Sprintf("%s, the build for GPUs, is neither in %s nor on PATH: "+
+	return "", absent(fmt.Sprintf("cannot find %s, the GPU build, in %s or on PATH: "+
 		"build it with `make cuda`, or leave --gpu out to train on the CPU", cudaProgram, folder))
 }
 
@@ -94,7 +94,7 @@ func tryCUDA(path string) error {
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("the NVIDIA driver did not start within %v: see whether nvidia-smi answers", driverTime)
+		return fmt.Errorf("the NVIDIA driver did not start within %v: check that nvidia-smi answers", driverTime)
 	case err != nil:
 		return noDriver(path, string(out), err)
 	}
@@ -116,7 +116,7 @@ func fits(path, text string) error {
 	major, _ := strconv.Atoi(v[2]) // digits
 	minor, _ := strconv.Atoi(v[3])
 	if 1000*major+10*minor < cuda.OldestCUDA {
-		return fmt.Errorf("the NVIDIA driver is too old: it is for CUDA %d.%d, and %d.%d is needed; install driver 525 or newer",
+		return fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %d.%d, hogwild needs %d.%d; install driver 525 or newer",
 			major, minor, cuda.OldestCUDA/1000, cuda.OldestCUDA%1000/10)
 	}
 	return nil
@@ -125,17 +125,17 @@ func fits(path, text string) error {
 // causes are what hogwild-cuda says when it ends before its main, in the words of the
 // loader or in those of gorgonia.org/cu with the name of cuInit's error.
 var causes = []struct{ says, means string }{
-	{"libcuda.so.1: cannot open", "there is no NVIDIA driver on this machine (libcuda.so.1 is not found): " +
+	{"libcuda.so.1: cannot open", "this machine has no NVIDIA driver (libcuda.so.1 is not found): " +
 		"install one, or leave --gpu out to train on the CPU"},
-	{initFailed + "NoDevice", "the NVIDIA driver finds no GPU: see what nvidia-smi lists and whether " +
+	{initFailed + "NoDevice", "the NVIDIA driver finds no GPU: check what nvidia-smi lists and whether " +
 		"CUDA_VISIBLE_DEVICES hides it, or leave --gpu out to train on the CPU"},
-	{initFailed + "SystemDriverMismatch", "the NVIDIA driver's library and its kernel module are of different versions, " +
-		"as after an update: restart the machine"},
+	{initFailed + "SystemDriverMismatch", "the NVIDIA driver's library and its kernel module have different versions, " +
+		"e.g. after an update: restart the machine"},
 	{initFailed + "SystemNotReady", "the NVIDIA driver waits for a service: start nvidia-fabricmanager"},
-	{initFailed + "CompatNotSupportedOnDevice", "libcuda.so.1 is CUDA's compatibility package, which this GPU does not take: " +
-		"let LD_LIBRARY_PATH lead to the driver's own"},
-	{initFailed + "UnknownErrorCode:34", "libcuda.so.1 is the CUDA toolkit's stub for linking: take its folder out of LD_LIBRARY_PATH"},
-	{initFailed, "the NVIDIA driver does not start: see whether nvidia-smi answers and what dmesg says of it"},
+	{initFailed + "CompatNotSupportedOnDevice", "libcuda.so.1 is from CUDA's compatibility package, which this GPU does not support: " +
+		"point LD_LIBRARY_PATH to the driver's own"},
+	{initFailed + "UnknownErrorCode:34", "libcuda.so.1 is the CUDA toolkit's stub for linking: remove its folder from LD_LIBRARY_PATH"},
+	{initFailed, "the NVIDIA driver does not start: check that nvidia-smi answers, and look at dmesg"},
 }
 
 // initFailed stands before the name of the error in what gorgonia.org/cu prints.

@@ -38,7 +38,7 @@ var hostChecks = []struct {
 
 func (h host) procCheck() cuda.Finding {
 	if !h.there("proc/self") {
-		return cuda.Found("proc", cuda.Advice, "/proc is not mounted: limits on memory and cores go unseen, and GPUs are not found; as root: mount -t proc proc /proc")
+		return cuda.Found("proc", cuda.Advice, "/proc is not mounted: hogwild cannot see limits on memory and cores, nor GPUs; as root: mount -t proc proc /proc")
 	}
 	return cuda.Found("proc", cuda.Fine, "/proc is mounted")
 }
@@ -46,24 +46,24 @@ func (h host) procCheck() cuda.Finding {
 func (h host) coresCheck() cuda.Finding {
 	may, online := h.cores(), h.online()
 	if may < online {
-		return cuda.Found("cores", cuda.Advice, "this process may use %d of %d: taskset or a container's cpuset holds it to them", may, online)
+		return cuda.Found("cores", cuda.Advice, "this process may use %d of %d: taskset or a container's cpuset sets the limit", may, online)
 	}
 	return cuda.Found("cores", cuda.Fine, "%d, all that the machine has", may)
 }
 
 func (h host) quotaCheck() cuda.Finding {
 	if !h.there("proc/self/cgroup") {
-		return cuda.Found("cpu quota", cuda.Fine, "unknown: /proc does not tell")
+		return cuda.Found("cpu quota", cuda.Fine, "unknown: /proc does not say")
 	}
 	quota, cores := h.quota(), h.cores()
 	if quota < float64(cores) {
-		return cuda.Found("cpu quota", cuda.Advice, "a control group leaves %.3g cores' time to %d cores: with a worker a core they stand still in turns; take --workers %d",
-			quota, cores, max(1, int(quota)))
+		return cuda.Found("cpu quota", cuda.Advice, "a control group limits %d cores to the time of %.3g: with one worker per core, workers are throttled; use --workers %d",
+			cores, quota, max(1, int(quota)))
 	}
 	if math.IsInf(quota, 1) {
 		return cuda.Found("cpu quota", cuda.Fine, "none")
 	}
-	return cuda.Found("cpu quota", cuda.Fine, "%.3g cores' time, enough for all", quota)
+	return cuda.Found("cpu quota", cuda.Fine, "the time of %.3g cores, enough for all", quota)
 }
 
 // comfort is the memory, in bytes, below which a run of any size is at risk: the data
@@ -73,19 +73,19 @@ const comfort = 1 << 30
 func (h host) memoryCheck() cuda.Finding {
 	room, known := h.room()
 	if !known {
-		return cuda.Found("memory", cuda.Fine, "unknown: /proc does not tell")
+		return cuda.Found("memory", cuda.Fine, "unknown: /proc does not say")
 	}
 	if room < comfort {
-		return cuda.Found("memory", cuda.Advice, "%s can be had, the limits of control groups included: large data will not fit; --limit trains on part of it", gib(room))
+		return cuda.Found("memory", cuda.Advice, "%s available within control group limits: large data will not fit; --limit trains on part of it", gib(room))
 	}
-	return cuda.Found("memory", cuda.Fine, "%s can be had", gib(room))
+	return cuda.Found("memory", cuda.Fine, "%s available", gib(room))
 }
 
 func (h host) memfdCheck() cuda.Finding {
 	if err := h.memfd(); err != nil {
 		return cuda.Found("shared memory", cuda.Fails, "%v", err)
 	}
-	return cuda.Found("shared memory", cuda.Fine, "a segment can be made and sealed")
+	return cuda.Found("shared memory", cuda.Fine, "creating and sealing a segment works")
 }
 
 // loopsCheck runs each loop in assembly and compares it with plain Go.
@@ -110,12 +110,12 @@ func (h host) loopsCheck() cuda.Finding {
 			right = append(right, name)
 		}
 	}
-	text := fmt.Sprintf("%d of %d compute what plain Go does, on %v%s: %s", len(right), len(vec.Loops()), vec.BestSet(), by, strings.Join(right, ", "))
+	text := fmt.Sprintf("%d of %d agree with plain Go, on %v%s: %s", len(right), len(vec.Loops()), vec.BestSet(), by, strings.Join(right, ", "))
 	if off != nil {
 		text += fmt.Sprintf("; in plain Go by %s: %s", vec.OffVariable, strings.Join(off, ", "))
 	}
 	if wrong != nil {
-		return cuda.Found("loops", cuda.Advice, "wrong on this processor, so runs use plain Go for them, slower: %s; %s; please report it with the processor's name (%s=avx2 or go tries other loops)",
+		return cuda.Found("loops", cuda.Advice, "wrong on this processor, so runs replace them by plain Go, slower: %s; %s; please report it with the processor's name (%s=avx2 or go tries other loops)",
 			strings.Join(wrong, ", "), text, vec.CPUVariable)
 	}
 	return cuda.Found("loops", cuda.Fine, "%s", text)
@@ -146,13 +146,13 @@ func (h host) namespaceCheck() cuda.Finding {
 	mine, first := h.link("proc/self/ns/pid"), h.link("proc/1/ns/pid")
 	switch {
 	case mine != "" && first != "" && mine != first:
-		return cuda.Found("pid namespace", cuda.Advice, "process 1 is in another one, so /proc shows other processes than this one's: start the container with a /proc of its own (unshare --mount-proc)")
+		return cuda.Found("pid namespace", cuda.Advice, "process 1 is in another namespace, so /proc shows the wrong processes: start the container with its own /proc (unshare --mount-proc)")
 	case mine == hostNamespace:
 		return cuda.Found("pid namespace", cuda.Fine, "the machine's own")
 	case mine == "":
-		return cuda.Found("pid namespace", cuda.Fine, "unknown: /proc does not tell")
+		return cuda.Found("pid namespace", cuda.Fine, "unknown: /proc does not say")
 	}
-	return cuda.Found("pid namespace", cuda.Fine, "a container's: workers are in it as well; programs in other containers reach the memory only with --pid=host or --pid=container:NAME")
+	return cuda.Found("pid namespace", cuda.Fine, "a container's, shared with the workers; programs in other containers reach the memory only with --pid=host or --pid=container:NAME")
 }
 
 // link is what a symbolic link says; "" when it cannot be read.
@@ -170,9 +170,9 @@ func (h host) wsl() bool {
 
 func (h host) wslCheck() cuda.Finding {
 	if h.wsl() {
-		return cuda.Found("wsl", cuda.Advice, "this is WSL 2: memory between processes needs driver 510 or newer on Windows, and MPS is missing; the line of ipc says whether it works")
+		return cuda.Found("wsl", cuda.Advice, "this is WSL 2: memory between processes needs driver 510 or newer on Windows, and there is no MPS; the line ipc says whether shared memory works")
 	}
-	return cuda.Found("wsl", cuda.Fine, "no: Linux itself")
+	return cuda.Found("wsl", cuda.Fine, "no: native Linux")
 }
 
 // mpsCheck looks at the Multi-Process Service that processes of this environment
@@ -181,20 +181,20 @@ func (h host) mpsCheck() cuda.Finding {
 	folder := cmp.Or(h.getenv(mpsPipes), "/tmp/nvidia-mps")
 	if !h.there(path.Join(folder, "control")) {
 		if h.getenv(mpsPipes) != "" {
-			return cuda.Found("mps service", cuda.Advice, "%s is %s, where there is none: unset it, and use --mps", mpsPipes, folder)
+			return cuda.Found("mps service", cuda.Advice, "%s is %s, but no service listens there: unset it, and use --mps", mpsPipes, folder)
 		}
-		return cuda.Found("mps service", cuda.Fine, "none runs; --mps starts one for a run")
+		return cuda.Found("mps service", cuda.Fine, "not running; --mps starts one for a run")
 	}
 	pid := h.text(path.Join(folder, mpsControl+".pid"))
 	if pid == "" {
-		return cuda.Found("mps service", cuda.Fine, "one listens in %s", folder)
+		return cuda.Found("mps service", cuda.Fine, "a service listens in %s", folder)
 	}
 	owner := strings.Fields(rundir.ProcField(h.root, path.Join("proc", pid, "status"), "Uid"))
 	switch {
 	case !h.there(path.Join("proc", pid)):
-		return cuda.Found("mps service", cuda.Advice, "%s is of process %s, which has ended: remove the folder, or the driver may look for it in vain", folder, pid)
+		return cuda.Found("mps service", cuda.Advice, "%s is left from process %s, which has exited: remove the folder, or the driver may wait for the service", folder, pid)
 	case len(owner) > 0 && owner[0] != strconv.Itoa(h.uid):
-		return cuda.Found("mps service", cuda.Advice, "process %s in %s is user %s's, this is user %d: the service takes one user at a time, so a run waits until the other's programs end; or set %s to another folder",
+		return cuda.Found("mps service", cuda.Advice, "process %s in %s belongs to user %s, you are user %d: the service serves one user at a time, so a run waits until their programs exit; or set %s to another folder",
 			pid, folder, owner[0], h.uid, mpsPipes)
 	}
 	return cuda.Found("mps service", cuda.Fine, "process %s listens in %s", pid, folder)
@@ -204,7 +204,7 @@ func (h host) mpsCheck() cuda.Finding {
 // It is an obstacle where there is a GPU to be used, or a driver that does not start.
 func (h host) withoutGPU(why error) cuda.Finding {
 	if errors.Is(why, errAbsent) && !h.nvidia() {
-		return cuda.Found("gpu", cuda.Advice, "none that hogwild could use, so runs are on the CPU: %v", why)
+		return cuda.Found("gpu", cuda.Advice, "no usable GPU, so runs use the CPU: %v", why)
 	}
 	return cuda.Found("gpu", cuda.Fails, "%v", why)
 }

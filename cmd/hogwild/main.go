@@ -30,8 +30,8 @@ Try:
 const dataHelp = `Usage: hogwild data info PATH [--json]
        hogwild data make NAME FILE [--seed N] [--limit N]
 
-  info        rows, features, classes, format and checksum of a data file
-  make        synthetic data of any size, written to a file
+  info        report rows, features, classes, format and checksum of a data file
+  make        write synthetic data of any size to a file
 `
 
 func main() {
@@ -158,7 +158,7 @@ func unknownCommand(arg string, commands []*cli.Command) error {
 }
 
 func workerByHand(*cli.Context) error {
-	return usagef("a worker is started by `hogwild train`, with the memory that it shares; run that instead")
+	return usagef("workers are started by `hogwild train`, which shares its memory with them; run that instead")
 }
 
 // named is a command that the user can type, with its whole name: "data info".

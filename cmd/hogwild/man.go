@@ -13,7 +13,7 @@ import (
 
 const manHelp = `Usage: hogwild man
 
-Prints the manual page hogwild(1), made from the commands and their flags.
+Prints the manual page hogwild(1), generated from the commands and their flags.
 
 FLAGS
 Examples:
@@ -25,10 +25,10 @@ Examples:
 // Markdown when it starts.
 func manCommand() *cli.Command {
 	return &cli.Command{
-		Name: "man", Usage: "the manual page", Description: manHelp,
+		Name: "man", Usage: "print the manual page", Description: manHelp,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 0 {
-				return usagef("unexpected argument %q; man takes none", args[0])
+				return usagef("unexpected argument %q; man takes no arguments", args[0])
 			}
 			page, err := manual(c.App.Commands)
 			if err != nil {
@@ -43,7 +43,7 @@ func manCommand() *cli.Command {
 const manEnd = `Each flag of a command has an environment variable, e.g. HOGWILD_LR for --lr; --data has none.
 HOGWILD_CPU chooses the CPU loops: avx512, avx2, neon or go.
 
-Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 the numbers diverged; 130 and
+Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 training diverged; 130 and
 143 interrupted (Ctrl-C, SIGTERM) and saved.
 `
 

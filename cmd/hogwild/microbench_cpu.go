@@ -5,4 +5,4 @@ package main
 import "io"
 
 // microbenchHere is never reached: toGPU has failed, or hogwild-cuda runs.
-func microbenchHere(io.Writer, int, bool, bool) error { panic("a GPU is measured by hogwild-cuda") }
+func microbenchHere(io.Writer, int, bool, bool) error { panic("only hogwild-cuda can measure GPUs") }

@@ -58,9 +58,9 @@ func startMPS(c config.Config) (started bool, err error) {
 	case os.Getenv(mpsVariable) != "":
 		return false, nil // by the program whose place this one has taken
 	case os.Getenv(mpsPipes) != "":
-		return false, usagef("--mps: %s is set, so that a service is in use already: leave --mps out, or unset it", mpsPipes)
+		return false, usagef("--mps: %s is set, so a service is in use already: leave --mps out, or unset it", mpsPipes)
 	case clients > mpsClients:
-		return false, usagef("--mps: %d workers and the coordinator are more than the %d processes that the service takes", clients-1, mpsClients)
+		return false, usagef("--mps: %d workers and the coordinator exceed the %d processes that the service supports", clients-1, mpsClients)
 	}
 	if _, err := exec.LookPath(mpsControl); err != nil {
 		return false, usagef("--mps: %s is not on PATH: it comes with the NVIDIA driver (on Debian and Ubuntu in nvidia-compute-utils)", mpsControl)

@@ -69,7 +69,7 @@ func TestIdleSettings(t *testing.T) {
 			o := read(t, all[:len(all)-2], nil, settingsFile(t, file, append(helpful[name], setting)))
 			for _, line := range o.options.dropped {
 				drops++
-				if !strings.Contains(line, " has no effect with") || !strings.HasSuffix(line, ", and is left out") {
+				if !strings.Contains(line, " has no effect with") || !strings.HasSuffix(line, "; the setting is ignored") {
 					t.Errorf("%s in a file, %v: %s", setting, context, line)
 				}
 			}
@@ -192,7 +192,7 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%d names, %v", len(seen), err)
 	}
 	for name, says := range map[string]string{
-		prefix + "MOMENTM": "did you mean HOGWILD_MOMENTUM?", prefix + "WORKER": "did you mean HOGWILD_WORKERS?", prefix + "NO_SUCH_THING_AT_ALL": "no setting of any command (unset it",
+		prefix + "MOMENTM": "did you mean HOGWILD_MOMENTUM?", prefix + "WORKER": "did you mean HOGWILD_WORKERS?", prefix + "NO_SUCH_THING_AT_ALL": "not a setting of any command (unset it",
 	} {
 		t.Setenv(name, "1")
 		if err := unknownVariable(app(nil, nil).Commands); err == nil || !strings.Contains(err.Error(), says) || status(err) != 2 {

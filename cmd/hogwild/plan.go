@@ -24,14 +24,14 @@ func trainSettings() (*trainOptions, *settings, error) {
 
 // ours are the flags of train that are not a case's to set.
 var ours = map[string]string{
-	"seed":       "the seeds of all cases stand at the top: seeds: [1, 2, 3]",
-	"run":        "an experiment makes the run folders itself; leave it out",
-	"resume":     "each run of an experiment starts anew; leave it out",
+	"seed":       "seeds are the same for all cases; write them at the top: seeds: [1, 2, 3]",
+	"run":        "an experiment names its run folders itself; leave it out",
+	"resume":     "runs of an experiment start from scratch; leave it out",
 	"config":     "write the settings themselves here",
 	"save-every": "an experiment keeps no snapshots; leave it out",
 	"json":       "leave it out: `hogwild sweep --json` prints the results",
 	"quiet":      "leave it out: runs of an experiment are quiet",
-	"dashboard":  "nobody would be told its address; leave it out",
+	"dashboard":  "runs of an experiment have no dashboard; leave it out",
 	"cpuprofile": "all runs would write the same file; leave it out",
 	"trace":      "all runs would write the same file; leave it out",
 }
@@ -71,7 +71,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 		return "", err
 	}
 	if o.Workers-o.CPUWorkers < gpus {
-		return "", fmt.Errorf("gpu %s: each GPU needs a worker at least; choose --workers from %d on", o.GPU, gpus)
+		return "", fmt.Errorf("gpu %s: each GPU needs at least one worker; use --workers %d or more", o.GPU, gpus)
 	}
 	var all strings.Builder
 	s.set.VisitAll(func(f *flag.Flag) { fmt.Fprintf(&all, "%s=%s\n", f.Name, f.Value) })
@@ -93,10 +93,10 @@ func distinct(flag string, list []string) ([]string, error) {
 	for i, v := range list {
 		list[i] = strings.TrimSpace(v)
 		if list[i] == "" {
-			return nil, usagef("--%s: an entry is empty; write them as in a,b", flag)
+			return nil, usagef("--%s: an entry is empty; write a list like a,b", flag)
 		}
 		if slices.Contains(list[:i], list[i]) {
-			return nil, usagef("--%s: %s is there twice", flag, list[i])
+			return nil, usagef("--%s: %s is listed twice", flag, list[i])
 		}
 	}
 	return list, nil

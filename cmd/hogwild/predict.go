@@ -14,17 +14,17 @@ import (
 
 const predictHelp = `Usage: hogwild predict WEIGHTS|RUN --data PATH [--out FILE] [--proba]
 
-Predicts each row of a data set with saved weights: the class by its name, or the value; with a factor
-model the value of each (row, column) pair. WEIGHTS is a weights.safetensors; of a run folder it takes
-the last one. Inputs are scaled as in training, and columns of a CSV file are found by name. Labels are
-ignored: the file may have them or not.
+Predicts the class name or the value of each row of a data set with saved weights, or with a factor
+model the value of each (row, column) pair. WEIGHTS is a weights.safetensors; for a run folder,
+predict uses its last one. Inputs are scaled as in training, and columns of a CSV file are found by
+name. Labels in the file are ignored.
 
-There is one prediction per row, in the order of the file. It is empty where the row has a missing
-value. CSV goes to stdout as soon as a row has arrived. --out FILE replaces FILE once it is complete.
-The ending decides the format:
+There is one prediction per row, in the order of the file; it is empty if the row lacks a value. CSV
+is written to stdout as rows arrive. --out FILE replaces FILE once the predictions are complete. The
+extension sets the format:
 
   .csv      prediction, then p_CLASS for each class with --proba; row,column,prediction for pairs
-  .jsonl    one JSON object a line
+  .jsonl    one JSON object per line
   .npy      one array: predictions; with --proba rows x classes; for pairs row, column, prediction
 
 FLAGS
@@ -42,14 +42,14 @@ func predictCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
 	l.string(&in.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
-	l.string(&in.Target, "target", "`COLUMN` column of labels, ignored, by name or number; needed where columns have no names")
+	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have no names")
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
-	l.bool(&proba, "proba", "print the probability of each class too")
+	l.bool(&proba, "proba", "also print the probability of each class")
 	return &cli.Command{
-		Name: "predict", Usage: "the class or the value of each row, with saved weights", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
+		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 || in.Path == "" {
-				return usagef("predict takes one file of weights or run folder, and data: " +
+				return usagef("predict takes one weights file or run folder, and data: " +
 					"hogwild predict runs/digits --data digits")
 			}
 			return predict(args[0], in, out, proba, c.App.Writer, c.App.ErrWriter)

@@ -22,10 +22,10 @@ import (
 const reportHelp = `Usage: hogwild report RUN... [flags]
        hogwild report EXPERIMENT [flags]
 
-Writes one HTML file with figures, tables, settings and how to repeat it. It holds all it needs,
-and follows the reader's light or dark theme. RUN is a run folder, of a run that has ended
-or goes on; several are shown beside each other. EXPERIMENT is the folder, or the results.json,
-of hogwild bench, sweep or reproduce.
+Writes a self-contained HTML file with figures, tables, settings and the command to repeat the run.
+It follows the browser's light or dark theme. RUN is a run folder, finished or still training;
+several runs are compared. EXPERIMENT is the folder, or the results.json, of hogwild bench, sweep
+or reproduce.
 
 FLAGS
 
@@ -46,12 +46,12 @@ type reportOptions struct {
 func reportCommand() *cli.Command {
 	var o reportOptions
 	l := flagList{category: "Flags"}
-	l.string(&o.out, "out", "`FILE` to write (default: report.html in the folder; of several runs, here)")
-	l.bool(&o.png, "png", "write each figure beside it too, as FILE-NAME.png")
-	l.bool(&o.svg, "svg", "the same as SVG")
-	l.bool(&o.json, "json", "print the names of what was written as one JSON object")
+	l.string(&o.out, "out", "`FILE` to write (default: report.html in the run folder; for several runs, in the current folder)")
+	l.bool(&o.png, "png", "also write each figure beside it, as FILE-NAME.png")
+	l.bool(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
+	l.bool(&o.json, "json", "print the names of the written files as one JSON object")
 	return &cli.Command{
-		Name: "report", Usage: "figures and tables of runs, as one HTML file", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp, Flags: l.flags,
+		Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			p, folder, err := pageOf(args)
 			if err != nil {
@@ -84,7 +84,7 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 			}
 			runs = append(runs, r)
 		case len(paths) > 1:
-			return nil, "", usagef("%s is an experiment: it has a report of its own, hogwild report %s", path, path)
+			return nil, "", usagef("%s is an experiment and needs a separate report: hogwild report %s", path, path)
 		default:
 			e, err := bench.ReadExperiment(results)
 			if err != nil {
@@ -95,7 +95,7 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 	}
 	switch len(runs) {
 	case 0:
-		return nil, "", usagef("what is to be reported? hogwild report RUN, or the folder of a bench, a sweep or a reproduction")
+		return nil, "", usagef("report needs a run folder, or the folder of a bench, a sweep or a reproduction: hogwild report runs/digits")
 	case 1:
 		return page.OfRuns(runs), paths[0], nil
 	}
@@ -161,7 +161,7 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 
 func (o *reportOptions) failed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
-		return usagef("report %s: %v; --out names another place", o.out, cause(err))
+		return usagef("report %s: %v; choose another place with --out", o.out, cause(err))
 	}
 	return fmt.Errorf("writing the report: %w", err)
 }

@@ -17,42 +17,41 @@ import (
 const reproduceHelp = `Usage: hogwild reproduce paper [--quick] [flags]
        hogwild reproduce tutorial [--data mnist/] [flags]
 
-  paper       the experiments of the Hogwild! paper, at this machine's size
+  paper       the experiments of the Hogwild! paper, scaled to this machine
   tutorial    a published tutorial's synchronous SGD on MNIST
 `
 
 const reproducePaperHelp = `Usage: hogwild reproduce paper [--quick] [flags]
 
-Repeats the experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011) at this machine's
-size, on synthetic data with the shapes of the paper's sets: Hogwild! (--mode async), AIG (locked) and
-RR (ordered) on RCV1, Netflix, Jumbo, Abdomen and DBLife, by 1, 2, 4 ... workers up to the cores,
-ten at most; gradients that take longer and longer; averages of models. The report sets the
-paper's figures beside ours, and says of each of its statements whether ours agree, differ or
-are undecided.
+Repeats the experiments of the Hogwild! paper (Niu, Recht, Ré, Wright 2011), scaled to this machine,
+on synthetic data with the shapes of the paper's sets. It compares Hogwild! (--mode async), AIG
+(locked) and RR (ordered) on RCV1, Netflix, Jumbo, Abdomen and DBLife, with 1, 2, 4 ... workers up
+to the number of cores (at most ten); and it repeats the paper's experiments with gradient delays
+and averaged models. The report shows the paper's figures beside those measured here, and whether
+they agree, differ or are undecided for each of the paper's statements.
 
-It takes about half an hour on two cores, with --quick about four minutes; longer on more, since
-there are more numbers of workers to be run. What was stopped goes on when the same command is
-given again.
+It takes about half an hour on two cores, about four minutes with --quick, and longer on more cores
+because there are more worker counts. If it is interrupted, repeat the command to continue.
 
 FLAGS
 
-In the folder: report.html (the figures), results.csv, results.json, results.txt (for benchstat),
-runs/CASE.SEED (a run folder each).
+Files in the folder: report.html, results.csv, results.json, results.txt (for benchstat),
+runs/CASE.SEED (run folders).
 
 Examples:
   hogwild reproduce paper --quick
   hogwild reproduce paper --workers 1,2,4,8 --repeat 5
   hogwild reproduce paper --quick --size 0.01 --repeat 1
-      a minute, to see that it works: the figures mean nothing
+      a one-minute smoke test: its figures mean nothing
 `
 
 const reproduceTutorialHelp = `Usage: hogwild reproduce tutorial [--data mnist/] [flags]
 
-Repeats a published tutorial on one GPU: four workers, a quarter of MNIST each, a small
-convolutional network, momentum SGD, and the mean of all weights after each of three epochs, which
-gave test accuracies of 87, 92 and 93%. Here the workers are processes on cores. Beside it the
-same network is trained without locks. Without --data it learns the built-in digits, which
-are not MNIST.
+Repeats a published tutorial that trains on one GPU: four workers with a quarter of MNIST each, a
+small convolutional network, momentum SGD, and weights averaged after each of three epochs, for
+test accuracies of 87, 92 and 93%. Here the workers are processes on CPU cores. For comparison, the
+same network is also trained lock-free. Without --data it trains on the built-in digits, which are
+not MNIST.
 
 FLAGS
 
@@ -70,13 +69,13 @@ type reproduceOptions struct {
 
 func reproduceCommands() []*cli.Command {
 	return []*cli.Command{
-		reproduceCommand("paper", "the Hogwild! paper's experiments on this machine", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
+		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
 			o.Size = 1
-			l.bool(&o.Quick, "quick", "smaller sets and fewer passes: minutes, not half an hour")
+			l.bool(&o.Quick, "quick", "smaller sets and fewer epochs: minutes instead of half an hour")
 			l.float(&o.Size, "size", "`X` times as many examples")
-			l.string(&o.workers, "workers", "`N,M` numbers of workers (default: 1,2,4 ... to the cores, at most 10)")
+			l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, at most 10)")
 		}),
-		reproduceCommand("tutorial", "a published tutorial's synchronous SGD", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
+		reproduceCommand("tutorial", "repeat a published tutorial's synchronous SGD", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
 			l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 			l.int(&o.Limit, "limit", "`N` train on the first N images only")
 		}),
@@ -117,12 +116,12 @@ func (o *reproduceOptions) paper() (bench.Plan, error) {
 		}
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 1 || len(o.Workers) > 0 && n <= o.Workers[len(o.Workers)-1] || len(o.Workers) == 0 && n != 1 {
-			return bench.Plan{}, usagef("--workers %q: want growing numbers that begin with 1, the serial version, as 1,2,4", o.workers)
+			return bench.Plan{}, usagef("--workers %q: want increasing numbers that start with 1 (serial), e.g. 1,2,4", o.workers)
 		}
 		o.Workers = append(o.Workers, n)
 	}
 	if len(o.Workers) == 1 {
-		return bench.Plan{}, usagef("--workers %q: one number of workers has no speed-up; give some, as 1,2,4", o.workers)
+		return bench.Plan{}, usagef("--workers %q: a speed-up needs several worker counts, e.g. 1,2,4", o.workers)
 	}
 	return bench.PaperPlan(o.PaperOptions, caseFlags{})
 }
@@ -135,7 +134,7 @@ func (o *reproduceOptions) tutorial() (bench.Plan, error) {
 		}
 	}
 	if o.Limit < 0 {
-		return bench.Plan{}, usagef("--limit %d: want a number of images", o.Limit)
+		return bench.Plan{}, usagef("--limit %d: want a positive number of images", o.Limit)
 	}
 	return bench.TutorialPlan(o.TutorialOptions, caseFlags{})
 }

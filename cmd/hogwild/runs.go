@@ -19,15 +19,14 @@ import (
 
 const runsHelp = `Usage: hogwild runs [DIR] [--json]
 
-Lists the run folders in DIR (default: runs), oldest first: what was trained and how, how many of
-its epochs are done, how it ended, the final test loss and accuracy (or R2), and the seconds of
-training.
+Lists the run folders in DIR (default: runs), oldest first, with data, model, settings, finished
+epochs, state, final test loss and accuracy (or R2), and training time.
 
-  done          all epochs, or the target of --target-loss or --target-accuracy
+  done          finished all epochs, or reached --target-loss or --target-accuracy
   interrupted   stopped by Ctrl-C or SIGTERM, and saved
-  diverged      the loss became infinite or not a number
+  diverged      the loss became infinite, not a number or far too large
   failed        stopped by an error
-  unfinished    no result: it is still training, or was killed
+  unfinished    no result: still training, or killed
   resumable     hogwild train --resume RUN continues it
 
 FLAGS
@@ -41,10 +40,10 @@ func runsCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the list as one JSON object")
 	return &cli.Command{
-		Name: "runs", Usage: "the runs in a folder, and how they ended", ArgsUsage: "DIR", Description: runsHelp, Flags: l.flags,
+		Name: "runs", Usage: "list the runs in a folder", ArgsUsage: "DIR", Description: runsHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 1 {
-				return usagef("runs takes one folder of runs, and %d were given; hogwild compare sets runs side by side", len(args))
+				return usagef("runs takes one folder of runs, got %d; hogwild compare shows runs side by side", len(args))
 			}
 			list, err := listRuns(slices.Concat(args, []string{"runs"})[0], len(args) == 0)
 			if err != nil {

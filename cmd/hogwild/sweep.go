@@ -17,45 +17,45 @@ import (
 
 const sweepHelp = `Usage: hogwild sweep FILE.yaml [flags]
 
-Trains with many settings and compares them. The file says what is the same in all cases, what
-they differ in, and with which seeds each is repeated:
+Trains with many combinations of settings and compares them. The file gives the settings that all
+cases share, those that vary, and the seeds that each case is repeated with:
 
     name: lr-by-workers           # of the folder; default: the file's name
     about: How high a learning rate do two workers allow?
-    base:                         # flags of hogwild train, the same in all cases
+    base:                         # flags of hogwild train, shared by all cases
       data: digits
       model: softmax
       epochs: 3
-    grid:                         # each with each
+    grid:                         # all combinations
       lr: [0.01, 0.1]
       workers: [1, 2]
-    cases:                        # and each of these with each point of the grid
+    cases:                        # each at every point of the grid
       - {mode: async}
       - {name: averaged, mode: sync, average-every: 1}
-    seeds: [1, 2, 3]              # or how many: 3; default: seed 1 alone
-    target-loss: 0.5              # time to this test loss; default: one that all reach
+    seeds: [1, 2, 3]              # or their number: 3; default: seed 1
+    target-loss: 0.5              # for time to loss; default: one that all cases reach
 
-base, grid and cases may each be missing. Behind a line of --- stands another grid, with base, grid
-and cases of its own. names: $name-$mode-$workers names cases by their settings (with a hyphen in
-braces: ${lr-min}), and a group: in a case says with which others it is compared (default: those
-that learn the same from the same).
+base, grid and cases are all optional. After a line --- the file may have another grid, with its
+own base, grid and cases. names: $name-$mode-$workers builds case names from settings (write names
+with a hyphen in braces: ${lr-min}). group: in a case chooses the cases that it is compared with
+(default: those with the same data, model and loss).
 
-Every run is a process of its own, and the cases take turns, so that what else the machine does
-falls on all alike.
+Every run is a separate process. The cases take turns, so that other load on the machine affects
+all of them alike.
 
-A sweep that was stopped, by Ctrl-C or by the end of the machine, goes on when the same command is
-given again: only what is missing is run. So is a case whose settings were changed, and all when
-the program is another one. A run that diverged is a result; one that failed is tried again.
+If a sweep is interrupted, by Ctrl-C or a crash, repeat the command to continue: it runs only what
+is missing. It repeats a case whose settings changed, and all cases if the program changed. A run
+that diverged counts as a result; a run that failed is tried again.
 
 FLAGS
 
-In the folder: report.html (the figures), results.csv (a line for each case), results.json (all,
-with machine and commit), results.txt (for benchstat), runs/CASE.SEED (a run folder each, without
-weights; hogwild report reads it).
+Files in the folder: report.html, results.csv (a line per case), results.json (everything, with
+machine and commit), results.txt (for benchstat), runs/CASE.SEED (a run folder without weights, for
+hogwild report).
 
 Examples:
   hogwild sweep lr.yaml --dry-run
-      the cases, and how many of their runs are done
+      list the cases, and how many of their runs are done
   hogwild sweep lr.yaml --repeat 5
       with the seeds 1 to 5
 `
@@ -63,12 +63,12 @@ Examples:
 func sweepCommand() *cli.Command {
 	o := &experimentFlags{}
 	l := flagList{category: "Flags"}
-	o.addTo(&l, "`N` repeat each case with the seeds 1 to N, instead of those of the file", "runs/sweeps/NAME")
+	o.addTo(&l, "`N` repeat each case with the seeds 1 to N, instead of the file's seeds", "runs/sweeps/NAME")
 	return &cli.Command{
-		Name: "sweep", Usage: "train with many settings, and compare them", ArgsUsage: "FILE", Description: sweepHelp, Flags: l.flags,
+		Name: "sweep", Usage: "train with many settings and compare them", ArgsUsage: "FILE", Description: sweepHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) != 1 {
-				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help shows one)")
+				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help shows an example)")
 			}
 			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)

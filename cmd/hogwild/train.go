@@ -15,28 +15,28 @@ import (
 
 const trainHelp = `Usage: hogwild train [flags]
 
-Trains one model with several worker processes. They share one set of weights in memory
-and all update it: without waiting for each other (--mode async, Hogwild!), or by training
-apart and averaging (--mode sync). Weights, metrics and settings are saved in a run folder.
+Trains one model with several worker processes that share one set of weights in memory.
+With --mode async (Hogwild!) all workers update it without locks; with --mode sync they train
+replicas that are averaged. Weights, metrics and settings are saved in a run folder.
 
 FLAGS data target test model workers mode lr epochs gpu resume
 
 Modes:
 ` + config.ModeHelp + `
-A flag's value comes from the command line, else from the environment (HOGWILD_LR for --lr,
-HOGWILD_AVERAGE_EVERY for --average-every; --data has none), else from the file of --config,
-else from the run of --resume, else it is the default. A setting without an effect is an error;
-one of a file or of a resumed run that a flag leaves without an effect is dropped, with a message.
+Precedence of a flag's value: the command line; the environment (HOGWILD_LR for --lr,
+HOGWILD_AVERAGE_EVERY for --average-every; --data has none); the file of --config; the run of
+--resume; the default. A setting without an effect is an error. If a flag takes the effect from
+a setting of the file or the resumed run, that setting is dropped, with a message.
 
-Without --lr, --epochs and --batch the run chooses them by the data, and says what it chose:
-docs/defaults.md has the rules and what they reach.
+Without --lr, --epochs and --batch the run chooses them from the data and prints its choice.
+docs/defaults.md has the rules and their results.
 
-How many steps in flight a learning rate allows without loss is worked out from the data before
-the run. Far beyond that it is lowered (--lr-cap), and inputs are taken less their means where that
-helps (--center); --tune measures instead. docs/asynchrony.md says how.
+Before the run, hogwild estimates from the data how many steps in flight the learning rate allows
+without a loss of accuracy. If there are far more, it lowers the rate (--lr-cap); it also centres
+the inputs where that helps (--center). --tune measures instead. See docs/asynchrony.md.
 
-Exit status: 0 done, 2 a wrong flag or file, or no such GPU, 3 the numbers diverged, 130 and 143
-interrupted (Ctrl-C, SIGTERM) and saved, 1 anything else.
+Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 130 and 143
+interrupted (Ctrl-C, SIGTERM) and saved; 1 any other error.
 
 Examples:
   hogwild train --workers 8
@@ -44,23 +44,23 @@ Examples:
   hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
       a folder with the four IDX files of MNIST
   hogwild train --data mnist/ --validation 0.1 --patience 5 --epochs 100
-      stops when the loss on a tenth of the training rows has not improved for five epochs
+      early stopping: a tenth of the training rows are for validation, with a patience of five epochs
   hogwild train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4
-      sparse data in LIBSVM's format
+      sparse data in LIBSVM format
   hogwild train --data housing.csv --target median_house_value --model linear
       regression on a column of a CSV file
   hogwild train --mode sync --workers 4 --average-every 1 --lr 0.4
-      the mean of the replicas after each step
+      average the replicas after each step
   hogwild train --data a9a --model logistic --batch 1 --workers 8 --tune
-      with the learning rate that suits eight workers
+      find the best learning rate for eight workers first
   hogwild train --workers 4 --gpu 0
-      the weights in the memory of the first GPU, by hogwild-cuda (make cuda)
+      weights in the memory of the first GPU (needs hogwild-cuda: make cuda)
   hogwild train --workers 4 --gpu auto:2 --gpu-mem-free 4GiB
-      on the two GPUs with the most free memory (hogwild devices lists them)
+      the two GPUs with the most free memory (hogwild devices lists GPUs)
   hogwild train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0
-      shows its curves in a browser while it goes on, and to Prometheus under /metrics
+      live training curves in a browser, and metrics for Prometheus under /metrics
   hogwild train --resume runs/digits --epochs 20
-      goes on where a run stopped, with its settings, to epoch 20
+      continue a run with its settings, up to epoch 20
 `
 
 // trainOptions is what the flags of train set.
@@ -128,7 +128,7 @@ func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 		if !i.Changed || from.rank < inFile || from.rank == inFile && idle[i.Setting] {
 			continue
 		}
-		o.dropped = append(o.dropped, fmt.Sprintf("%s: %s, and is left out", from.place, i.Why))
+		o.dropped = append(o.dropped, fmt.Sprintf("%s: %s; the setting is ignored", from.place, i.Why))
 		if err := s.assign(i.Setting, s.set.Lookup(i.Setting).DefValue); err != nil {
 			return err
 		}

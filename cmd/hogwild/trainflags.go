@@ -15,24 +15,24 @@ func (o *trainOptions) flags() []cli.Flag {
 	var l flagList
 	l.category = "Workers and data"
 	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
-		Usage: "`N` worker processes; auto: one a core; with --gpu also gpu:4,cpu:2"})
+		Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2"})
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)")
-	l.string(&o.Test, "test", "`PATH` test data (default: the set's own, else a held-out sixth)")
-	l.string(&o.Validation, "validation", "`FILE` or share of the training rows, such as 0.1: judge epochs by it, and test only at the end")
+	l.string(&o.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
+	l.string(&o.Validation, "validation", "`FILE` validation data, or a share of the training rows, e.g. 0.1: the test set is then used only at the end")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.string(&o.Missing, "missing", "`HOW` rows of a CSV file that lack a value: drop or error")
+	l.string(&o.Missing, "missing", "`HOW` to treat rows of a CSV file with missing values: drop or error")
 	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
-	l.string(&o.Scale, "scale", "`HOW` scale inputs: auto (bytes by 255, columns of numbers to mean 0 and deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
+	l.string(&o.Scale, "scale", "`HOW` to scale inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 
 	l.category = "Model"
-	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: by data)")
-	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: the model's)")
-	l.bool(&o.noBias, "no-bias", "leave out the constant terms")
-	l.bool(&o.Biases, "biases", "factor: give each row and each column a bias (default: where --model is left out)")
-	l.string(&o.Center, "center", "`HOW` learn on inputs less their means: auto, on or off")
-	l.string(&o.BiasStep, "bias-step", "`X` step of the bias against that of the weights: auto or a factor")
-	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; by the data for ratings without --model)")
+	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: depends on the data)")
+	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: depends on the model)")
+	l.bool(&o.noBias, "no-bias", "train without bias terms")
+	l.bool(&o.Biases, "biases", "factor: add a bias for each row and column (default: if --model is left out)")
+	l.string(&o.Center, "center", "`HOW` to centre inputs (subtract their means): auto, on or off")
+	l.string(&o.BiasStep, "bias-step", "`X` step size of the bias relative to the weights': auto or a factor")
+	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data for ratings without --model)")
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
 	o.trainingFlags(&l)
@@ -43,57 +43,57 @@ func (o *trainOptions) flags() []cli.Flag {
 func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
 	l.value(&o.Mode, "mode", "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K")
-	l.string(&o.Average, "average", "`WHAT` in sync: weights after local steps, or gradients")
-	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between averages of weights, or epoch")
-	l.string(&o.AverageState, "average-state", "`HOW` what becomes of momentum: keep, average or reset")
-	l.value((*atLeastOne)(&o.Batch), "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 of sparse rows and pairs")
+	l.string(&o.Average, "average", "`WHAT` sync averages: weights after local steps, or gradients")
+	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between two averagings of the weights, or epoch")
+	l.string(&o.AverageState, "average-state", "`HOW` averaging treats optimizer state: keep, average or reset")
+	l.value((*atLeastOne)(&o.Batch), "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs")
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
-	l.string(&o.Partition, "partition", "`HOW` dynamic: to whoever is free; contiguous: fixed shares")
-	l.string(&o.MergeEvery, "merge-every", "`M` async: steps that a worker takes on a copy of the weights between two merges; auto; 1: in place")
+	l.string(&o.Partition, "partition", "`HOW` to assign examples to workers: dynamic (to the next free worker) or contiguous (fixed shares)")
+	l.string(&o.MergeEvery, "merge-every", "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place")
 
-	l.duration(&o.GradientDelay, "gradient-delay", "`TIME` by which computing each gradient takes longer, as 100ns: for experiments")
+	l.duration(&o.GradientDelay, "gradient-delay", "`TIME` to delay each gradient by, e.g. 100ns: for experiments")
 
 	l.category = "GPU"
-	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; 0,1 or auto or auto:2: workers on several (default: host memory)")
-	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` memory that a GPU must have free to be chosen by auto, as 4GiB")
-	l.int(&o.CPUWorkers, "cpu-workers", "`N` of the workers train on cores, beside those on GPUs: --workers gpu:4,cpu:2 says both")
-	l.int(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once (default: by model)")
-	l.string(&o.Write, "write", "`HOW` on a GPU: atomic additions, or racy stores, for sparse models and factor; auto")
-	l.bool(&o.MPS, "mps", "start a Multi-Process Service, so that workers on one GPU run at the same time")
+	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 (default: host memory)")
+	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB")
+	l.int(&o.CPUWorkers, "cpu-workers", "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both")
+	l.int(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once (default: depends on the model)")
+	l.string(&o.Write, "write", "`HOW` a GPU updates weights: atomic (additions), racy (stores; sparse models and factor only) or auto")
+	l.bool(&o.MPS, "mps", "start NVIDIA's Multi-Process Service, so that workers on one GPU run at the same time")
 
 	l.category = "Optimizer"
 	l.value((*atLeastOne)(&o.Epochs), "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
-	l.value((*rate)(&o.LR), "lr", "`X` learning rate; auto: by the curvature of the loss on the data")
-	l.bool(&o.tune, "tune", "find the learning rate, and the momentum, by short runs first")
-	l.string(&o.LRCap, "lr-cap", "`HOW` cap the learning rate by the steps in flight: auto, off, or the most that lr x lambda x steps may be")
+	l.value((*rate)(&o.LR), "lr", "`X` learning rate; auto: from the curvature of the loss on the data")
+	l.bool(&o.tune, "tune", "find the learning rate and momentum by short runs first")
+	l.string(&o.LRCap, "lr-cap", "`HOW` to cap the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps")
 	l.string((*string)(&o.Optimizer), "optimizer", "`NAME` sgd, momentum, adam or adagrad")
-	l.float(&o.Momentum, "momentum", "`X` share of the last step that the next keeps, for momentum")
-	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum as workers grow")
-	l.float(&o.Beta1, "beta1", "`X` decay of the mean gradient, for adam")
-	l.float(&o.Beta2, "beta2", "`X` decay of the mean squared gradient, for adam")
-	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` private to each worker, or shared by all")
-	l.string(&o.Schedule, "schedule", "`NAME` constant, cosine, step, exp or linear: course of the learning rate")
-	l.float(&o.LRMin, "lr-min", "`X` learning rate at which schedules end")
-	l.float(&o.Decay, "decay", "`X` factor of the learning rate an epoch, for step and exp")
+	l.float(&o.Momentum, "momentum", "`X` momentum coefficient, for momentum")
+	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum with more workers")
+	l.float(&o.Beta1, "beta1", "`X` decay of the first moment, for adam")
+	l.float(&o.Beta2, "beta2", "`X` decay of the second moment, for adam")
+	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` optimizer state: private to each worker, or shared")
+	l.string(&o.Schedule, "schedule", "`NAME` learning rate schedule: constant, cosine, step, exp or linear")
+	l.float(&o.LRMin, "lr-min", "`X` final learning rate of the schedule")
+	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
 
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
-		Usage: "`N` order of examples and first weights follow from it"})
+		Usage: "`N` seed of the order of examples and of the initial weights"})
 	l.float(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
 	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
 	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never")
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
 	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; 0: only at the end")
-	l.string(&o.Resume, "resume", "`DIR` run folder to go on from, with its settings")
-	l.int(&o.MaxRestarts, "max-restarts", "`N` times that a dead worker is started again")
-	l.string(&o.config, "config", "`FILE` settings in YAML; the keys are the names of these flags")
+	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
+	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts of each worker that dies")
+	l.string(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")
-	l.string(&o.dashboard, "dashboard", "`ADDRESS` show the run in a browser while it goes on, as 127.0.0.1:8080; port 0: any that is free")
-	l.bool(&o.public, "dashboard-public", "let others on the network see the dashboard: they need no password")
+	l.string(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: any free port")
+	l.bool(&o.public, "dashboard-public", "allow others on the network to see the dashboard, without a password")
 	l.bool(&o.Quiet, "quiet", "no progress on stderr")
 	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
 	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
-	l.bool(&o.Timing, "timing", "say where the time went")
+	l.bool(&o.Timing, "timing", "report where the time went")
 }
 
 // flagList builds a list of flags, each in the category set before it.
@@ -223,7 +223,7 @@ func (w *workers) Set(text string) error {
 	}
 	var gpu, cpu int
 	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 || fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
-		return fmt.Errorf("%w; or gpu:N,cpu:M with --gpu, N workers on GPUs and M on cores, each at least 1", err)
+		return fmt.Errorf("%w; or with --gpu gpu:N,cpu:M, for N workers on GPUs and M on CPU cores, each at least 1", err)
 	}
 	*w.all, *w.host = gpu+cpu, cpu
 	return nil

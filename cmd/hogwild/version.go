@@ -17,8 +17,8 @@ import (
 const versionHelp = `Usage: hogwild version [--json]
        hogwild --version
 
-Prints the version of hogwild, the commit and the Go release it was built from, the CPU loops
-that training uses on this processor, and whether it can train on GPUs.
+Prints the version, the commit and Go release of the build, the CPU loops that training uses on
+this processor, and whether this build can train on GPUs.
 
 FLAGS
 Examples:
@@ -39,7 +39,7 @@ type version struct {
 }
 
 func versionCommand() *cli.Command {
-	return listCommand("version", "version, commit, CPU loops, CUDA", versionHelp, "answer",
+	return listCommand("version", "print version, commit, CPU loops and CUDA support", versionHelp, "answer",
 		func() (answer, error) { return thisVersion(), nil })
 }
 

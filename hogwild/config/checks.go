@@ -10,20 +10,20 @@ import (
 func (c *Config) checkMode() error {
 	kind, mode := c.Mode.Kind, c.Mode
 	if kind < Async || kind > Delayed || kind == Delayed && (mode.Delay < 0 || mode.Delay > maxDelay) {
-		return Usage("mode of kind %d with a delay of %d: there is none; make it with ParseMode", kind, mode.Delay)
+		return Usage("no mode has kind %d and delay %d: create modes with ParseMode", kind, mode.Delay)
 	}
 	switch {
 	case c.GPU != "" && kind == Delayed:
-		return Usage("mode %s: it is simulated by one core; leave gpu out", mode)
+		return Usage("mode %s is simulated on one core; leave gpu out", mode)
 	case c.GPU != "" && (kind == Locked || kind == Ordered) && c.Workers > 1:
-		return Usage("mode %s with gpu: the kernel of one worker would wait on the GPU for that of another, which may not be running: choose workers 1, with as many steps in-flight as you like", mode)
+		return Usage("mode %s with gpu: kernels of several workers would wait for each other on the GPU and could deadlock; use workers 1, with any number of steps in-flight", mode)
 	case kind == Delayed && c.Workers > 1:
-		return Usage("workers %d with mode %s: one worker plays them all, or the run could not be repeated; leave workers out", c.Workers, mode)
+		return Usage("workers %d with mode %s: one worker simulates all of them, so that runs repeat exactly; leave workers out", c.Workers, mode)
 	case kind == Atomic && c.OptimizerState == "shared" && c.Optimizer.Slots() > 0:
-		return Usage("optimizer-state shared with mode atomic: only weights are added to by compare-and-swap; use a private state, or mode locked")
+		return Usage("optimizer-state shared with mode atomic: only updates of weights are atomic, not those of the optimizer's state; use optimizer-state private, or mode locked")
 	}
 	if _, every, _ := c.SavePeriod(); kind == Delayed && every > 0 {
-		return Usage("save-every %s with mode %s: saving within an epoch would land updates early; give a number of epochs", c.SaveEvery, mode)
+		return Usage("save-every %s with mode %s: a snapshot within an epoch would apply delayed updates early; give a number of epochs", c.SaveEvery, mode)
 	}
 	return nil
 }
@@ -47,9 +47,9 @@ func (c *Config) CheckFamily(f model.Family) error {
 	case f != model.Cut:
 		return nil
 	case c.AveragesGradients():
-		return Usage("average gradients: model %s projects after each step of a worker; average weights instead", c.Model)
+		return Usage("average gradients: model %s projects its weights after each local step; use average weights", c.Model)
 	case c.Optimizer != SGD:
-		return Usage("optimizer %s: model %s projects after each step of plain SGD; use sgd", c.Optimizer, c.Model)
+		return Usage("optimizer %s: model %s trains by projected SGD; use sgd", c.Optimizer, c.Model)
 	}
 	return nil
 }

@@ -27,24 +27,24 @@ import (
 // and its workers, who refuse another one.
 const Version = "0.1.0"
 
-// Config is everything that decides a run. The yaml names are those of the flags.
+// Config has all settings of a run. The yaml names are the names of the flags.
 type Config struct {
 	Workers int    `yaml:"workers" json:"workers"` // processes
 	Data    string `yaml:"data" json:"data"`       // digits, a file, a folder of IDX files, or synth:NAME
-	Test    string `yaml:"test" json:"test"`       // "" = the set's own test split, else a held-out sixth
+	Test    string `yaml:"test" json:"test"`       // "" = the data set's own test split, else a held-out sixth
 	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
-	Missing string `yaml:"missing" json:"missing"` // CSV: rows that lack a value: drop, error
-	Limit   int    `yaml:"limit" json:"limit"`     // first rows of the training set; 0 = all
+	Missing string `yaml:"missing" json:"missing"` // CSV rows with missing values: drop, error
+	Limit   int    `yaml:"limit" json:"limit"`     // train on the first rows only; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
-	// A share of the training rows, such as 0.1, or a path: epochs are judged by it, and test rows
-	// are used at the end only. "" = none.
+	// Validation data: a share of the training rows, e.g. 0.1, or a path. Epochs are compared on
+	// it, and the test set is used only at the end. "" = none.
 	Validation string `yaml:"validation" json:"validation"`
-	Patience   int    `yaml:"patience" json:"patience"` // epochs without a better validation loss until the run stops; 0 = no limit
+	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never
 
-	Model  string  `yaml:"model" json:"model"` // "" = by the labels
-	Loss   string  `yaml:"loss" json:"loss"`   // "" = by model and labels
+	Model  string  `yaml:"model" json:"model"` // "" = depends on the labels
+	Loss   string  `yaml:"loss" json:"loss"`   // "" = depends on model and labels
 	Bias   bool    `yaml:"bias" json:"bias"`
 	Biases bool    `yaml:"biases" json:"biases"` // factor: a bias for each row and each column
 	L2     float64 `yaml:"l2" json:"l2"`
@@ -54,26 +54,26 @@ type Config struct {
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
-	Batch        int    `yaml:"batch,omitempty" json:"batch"`       // examples per worker and step; 0 = by data and model
+	Batch        int    `yaml:"batch,omitempty" json:"batch"`       // examples per worker and step; 0 = depends on data and model
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
-	Center             string `yaml:"center" json:"center"`                           // auto, on, off: learn on inputs less their means
-	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // auto, or a factor of the learning rate
-	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the most that lr lambda C may be
-	MergeEvery         string `yaml:"merge-every" json:"merge_every"`                 // auto, or async: local steps of a worker on a copy of the weights between two merges; 1 = in place, without a copy
-	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // less momentum with more workers
+	Center             string `yaml:"center" json:"center"`                           // auto, on, off: subtract the means of the inputs
+	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // step size of the bias relative to the weights': auto, or a factor
+	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the maximum of lr lambda C (C: steps in flight)
+	MergeEvery         string `yaml:"merge-every" json:"merge_every"`                 // async: local steps on a copy of the weights between two merges, or auto; 1 = update in place
+	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // lower momentum with more workers
 
-	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // by which each gradient takes longer to compute: an experiment's; JSON: ns
+	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // delays each gradient, for experiments; JSON: ns
 
 	GPU        string `yaml:"gpu" json:"gpu"`                   // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
-	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // auto: a GPU must have so much memory free; "" = what the run needs
-	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // of the workers, those on cores while the others are on GPUs: the last ranks
-	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers in flight at once; 0 = by model
+	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // free memory that "auto" requires of a GPU; "" = what the run needs
+	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // workers on CPU cores, the last ranks; the others use the GPUs
+	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers in flight at once; 0 = depends on the model
 	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
-	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: workers run at the same time, by a Multi-Process Service of their own
+	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: start an NVIDIA Multi-Process Service, so that workers run at the same time
 
 	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
-	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: by the data
+	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: from the curvature of the loss on the data
 	Optimizer      Optimizer `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
 	Momentum       float64   `yaml:"momentum" json:"momentum"`
 	Beta1          float64   `yaml:"beta1" json:"beta1"`
@@ -81,7 +81,7 @@ type Config struct {
 	OptimizerState string    `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
 	Schedule       string    `yaml:"schedule" json:"schedule"`               // constant, cosine, step, exp, linear
 	LRMin          float64   `yaml:"lr-min" json:"lr_min"`
-	Decay          float64   `yaml:"decay" json:"decay"` // factor an epoch, for step and exp
+	Decay          float64   `yaml:"decay" json:"decay"` // factor per epoch, for step and exp
 	Partition      string    `yaml:"partition" json:"partition"`
 	Seed           uint64    `yaml:"seed" json:"seed"`
 	TargetLoss     float64   `yaml:"target-loss" json:"target_loss"`         // 0 = none
@@ -89,10 +89,10 @@ type Config struct {
 
 	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
 	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end
-	Resume      string `yaml:"resume" json:"resume"`             // a run folder to go on from
-	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker
+	Resume      string `yaml:"resume" json:"resume"`             // a run folder to continue
+	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker that dies
 
-	// Sample, when not 0, is how many examples an epoch of a short run has: see Tune.
+	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }
 
@@ -240,7 +240,7 @@ func (c *Config) CheckLRMin() error {
 // checkMerge refuses a MergeEvery that is no number of steps.
 func (c *Config) checkMerge() error {
 	if n, err := strconv.Atoi(c.MergeEvery); c.MergeEvery != "auto" && (err != nil || n < 1) {
-		return Usage("merge-every %q: give auto, or a number of local steps from 1, which is in place", c.MergeEvery)
+		return Usage("merge-every %q: give auto, or a number of local steps from 1 (1 updates the shared weights in place)", c.MergeEvery)
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (c *Config) checkTogether() error {
 		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
 	}
 	if c.CPUWorkers >= c.Workers {
-		return Usage("cpu-workers %d of %d workers: none is left for the GPU; leave gpu out to train on cores alone", c.CPUWorkers, c.Workers)
+		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only", c.CPUWorkers, c.Workers)
 	}
 	if err := c.CheckWrite(model.Own, ""); err != nil {
 		return err
@@ -271,10 +271,10 @@ func (c *Config) checkTogether() error {
 		return nil
 	}
 	if c.GPU != "" && c.InFlight > c.OnGPUs() {
-		return Usage("in-flight %d with mode sync: each of the %d workers has one step in flight, or the run could not be repeated", c.InFlight, c.OnGPUs())
+		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs repeat exactly; leave in-flight out", c.InFlight, c.OnGPUs())
 	}
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
-		return Usage("optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state")
+		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave optimizer-state out (see average-state)")
 	}
 	return nil
 }
@@ -292,13 +292,13 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor // weights of all in a step
 	switch {
 	case c.Mode.Kind == Atomic:
-		return Usage("write racy with mode atomic: the one loses updates, the other must not; leave one of them out")
+		return Usage("write racy with mode atomic: racy stores lose updates, mode atomic loses none; leave one of them out")
 	case c.Mode.Kind != Async:
-		return Usage("write racy with mode %s: nobody else writes meanwhile, or must lose nothing; leave write at auto", c.Mode)
+		return Usage("write racy with mode %s: this mode has a single writer at a time, or must not lose updates; leave write at auto", c.Mode)
 	case c.Optimizer != SGD:
-		return Usage("write racy with optimizer %s: it is for plain sgd; leave write at auto", c.Optimizer)
+		return Usage("write racy with optimizer %s: racy stores need plain sgd; leave write at auto", c.Optimizer)
 	case kind != "" && !few:
-		return Usage("write racy with the model %s on %s rows: each step would overwrite all others in flight (of 132 one is left); it is for linear models on sparse rows and for factor, leave write at auto", c.Model, kind)
+		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 would survive); it works for linear models on sparse rows and for factor; leave write at auto", c.Model, kind)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.SaveEvery = "0s" }, `save-every "0s": give`},
 		{func(c *Config) { c.SaveEvery = "1.5" }, `save-every "1.5": give`},
 		{func(c *Config) { c.Mode, c.Optimizer, c.OptimizerState = MustMode("sync"), "adam", "shared" },
-			"optimizer-state shared with mode sync: each replica trains with a state of its own; see average-state"},
+			"optimizer-state shared with mode sync: each replica has its own optimizer state; leave optimizer-state out (see average-state)"},
 	} {
 		config := defaults()
 		config.Workers = 4

@@ -14,7 +14,7 @@ import (
 // Why a run ended, for errors.Is.
 var (
 	ErrUsage       = errors.New("wrong flag or file")
-	ErrDiverged    = errors.New("the numbers diverged")
+	ErrDiverged    = errors.New("training diverged")
 	ErrInterrupted = errors.New("interrupted")
 	ErrTerminated  = errors.New("terminated")
 )

@@ -11,7 +11,7 @@ import (
 // how many are to be chosen among all, 1 as "auto" and 2 as "auto:2".
 func ReadGPUs(text string) (indices []int, choose int, err error) {
 	wrong := func() error {
-		return Usage("gpu %q: give the index of a GPU, counted from 0, or several as 0,1; or auto, or auto:2, to have them chosen", text)
+		return Usage("gpu %q: give GPU indices, counted from 0, e.g. 0 or 0,1; auto or auto:2 chooses the GPUs with the most free memory", text)
 	}
 	if rest, ok := strings.CutPrefix(text, "auto"); ok {
 		if rest == "" {
@@ -30,7 +30,7 @@ func ReadGPUs(text string) (indices []int, choose int, err error) {
 			return nil, 0, wrong()
 		}
 		if slices.Contains(indices, int(n)) {
-			return nil, 0, Usage("gpu %q: GPU %d is there twice", text, n)
+			return nil, 0, Usage("gpu %q: GPU %d is listed twice", text, n)
 		}
 		indices = append(indices, int(n))
 	}

@@ -24,14 +24,14 @@ const (
 var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
 
 // ModeHelp says what each mode is, a line each.
-const ModeHelp = `  async                   plain stores, no locks: an update may be lost; Hogwild! with --merge-every 1,
-                          else by default small models are trained on copies that are merged often
-  atomic                  adds by compare-and-swap: none is lost
-  locked                  each update under the locks of the blocks of weights that it writes
-  ordered                 gradients in parallel, updates in the order of their gradients: round robin
-  sync                    each trains a replica or a share of the batch, and all are averaged at a barrier
-  delayed:K               one worker, whose updates are stale by K: repeatable bit for bit
-  delayed:geometric:K     the same, stale by K on average
+const ModeHelp = `  async                   plain stores, no locks: updates may be lost. --merge-every 1 is Hogwild! in place;
+                          by default, small models train on local copies that are merged often
+  atomic                  adds by compare-and-swap: no update is lost
+  locked                  each update locks the blocks of weights that it writes (AIG)
+  ordered                 parallel gradients, updates in the order of the gradients (RR, round robin)
+  sync                    each worker trains a replica, or a share of the batch; averaged at a barrier
+  delayed:K               one worker that applies each update K steps late: repeatable bit for bit
+  delayed:geometric:K     the same with random delays, K steps on average
 `
 
 // Mode is how the workers of a run update the weights. Files and flags have its text.

@@ -17,9 +17,9 @@ func TestValidateModes(t *testing.T) {
 		edit func(c *Config)
 		says string
 	}{
-		{func(c *Config) { c.Mode = MustMode("delayed:4") }, "workers 4 with mode delayed:4: one worker plays them all"},
+		{func(c *Config) { c.Mode = MustMode("delayed:4") }, "workers 4 with mode delayed:4: one worker simulates all of them"},
 		{func(c *Config) { c.Mode, c.Workers, c.SaveEvery = MustMode("delayed:4"), 0, "30s" }, "save-every 30s with mode delayed:4"},
-		{func(c *Config) { c.Mode, c.GPU = MustMode("locked"), "0" }, "mode locked with gpu: the kernel of one worker"},
+		{func(c *Config) { c.Mode, c.GPU = MustMode("locked"), "0" }, "mode locked with gpu: kernels of several workers"},
 	} {
 		config := defaults()
 		config.Workers = 4

@@ -361,8 +361,8 @@ func TestOpenWorldRefuses(t *testing.T) {
 		t.Fatal("what shall be damaged is not in order:", err)
 	}
 	for says, s := range map[string]*shm.Segment{
-		"another shape":          segment(arrays(3, 2), header),
-		"shape than":             segment(arrays(2, 3), header),
+		"another layout":         segment(arrays(3, 2), header),
+		"layout than":            segment(arrays(2, 3), header),
 		"control block's header": segment(arrays(2, 2), "{"),
 		`no array "ranks"`:       segment(func(*shm.Layout) {}, header),
 		`no array "header"`:      weightsOnly(t),

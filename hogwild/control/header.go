@@ -81,7 +81,7 @@ func Open(seg *shm.Segment) (*Block, Header, error) {
 	}
 	if len(w.control) != wordCount || len(w.Futexes) != futexWords ||
 		len(w.ranks) != h.Job.Workers*RankWords || len(w.Chunks) != 2*w.Plan.Chunks() {
-		return nil, h, errors.New("the control block has another shape than this program gives it")
+		return nil, h, errors.New("the control block has another layout than this program expects")
 	}
 	return w, h, nil
 }

@@ -53,7 +53,7 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	}
 	seg, err := l.Create("weights")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %d weights with what belongs to them", err, p)
+		return nil, fmt.Errorf("%w: %d weights and the optimizer's state", err, p)
 	}
 	return OpenWeights(seg, c)
 }
@@ -75,7 +75,7 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	p, k := len(m.W), c.Optimizer.Slots()
 	if len(m.State) != c.Optimizers()*k*p || len(m.Steps) != c.Optimizers()*RankWords ||
 		(c.Mode.Kind == config.Sync && len(slots) != c.Workers*p) {
-		return nil, errors.New("the weights' segment has another shape than the configuration gives it")
+		return nil, errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
 	for r := 0; r < c.Workers && c.Mode.Kind == config.Sync; r++ {
 		m.Slots = append(m.Slots, slots[r*p:(r+1)*p])
@@ -107,7 +107,7 @@ func (m *Weights) openModes(c *tuning.Job) error {
 		return err
 	}
 	if len(m.Counts) != c.Workers*RankWords || len(records) != c.Workers*RecordWords {
-		return errors.New("the weights' segment has another shape than the configuration gives it")
+		return errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
 	for r := range c.Workers {
 		m.Records = append(m.Records, records[r*RecordWords:(r+1)*RecordWords])

@@ -150,14 +150,14 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 		case c.texts == 0:
 			features = append(features, feature{column: j})
 		case len(c.distinct) > maxTexts:
-			t.notef("left out column %s: more than %d different texts, such as %s in line %d", name, maxTexts, human.Quote(c.text), c.textLine)
+			t.notef("left out column %s: more than %d different texts, e.g. %s in line %d", name, maxTexts, human.Quote(c.text), c.textLine)
 		case c.isNames():
-			t.notef("left out column %s: its texts, such as %s in line %d, hardly occur twice", name, human.Quote(c.text), c.textLine)
+			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name, human.Quote(c.text), c.textLine)
 		default:
 			for _, text := range c.sorted() {
 				features = append(features, feature{j, text, true})
 			}
-			t.notef("column %s became %d features, one for each text in it", name, len(c.distinct))
+			t.notef("one-hot encoded column %s: %d features", name, len(c.distinct))
 		}
 	}
 	return features, nil
@@ -174,7 +174,7 @@ func (f *csvFile) stray(j int) error {
 	if c.texts > 1 {
 		what = fmt.Sprintf("the first of %s texts among %s numbers", count(c.texts), count(c.numbers))
 	}
-	return fmt.Errorf("data: %s:%d: column %s (number %d): %s is %s: correct it, or leave the cell empty where a value is missing (codes that are no numbers need a letter in front)",
+	return fmt.Errorf("data: %s:%d: column %s (number %d): %s is %s: correct it, or leave the cell empty if the value is missing (put a letter before the codes of a category)",
 		f.path, c.textLine, human.Quote(c.name), j+1, human.Quote(c.text), what)
 }
 
@@ -207,7 +207,7 @@ func (f *csvFile) featuresOf(like Meta) ([]feature, error) {
 			}
 		}
 		if x.column < 0 {
-			return nil, f.errorf("no column %s, from which the training data has a feature; the columns are %s", human.Quote(name), some(f.names()))
+			return nil, f.errorf("no column %s, which is a feature of the training data; the columns are %s", human.Quote(name), some(f.names()))
 		}
 		features = append(features, x)
 	}

@@ -33,7 +33,7 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 		return nil, err
 	}
 	if len(f.columns) == 1 && like == nil {
-		return nil, f.errorf("one column, which leaves nothing to predict it from: cells stand between commas, semicolons, tabs or |")
+		return nil, f.errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 	}
 	t := newTable(src, "csv", Floats)
 	if f.header && like == nil {
@@ -120,7 +120,7 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 			if errors.Is(err, csv.ErrFieldCount) {
 				return fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs quotes)", f.path, at.Line, human.Plural(len(cells), "cell"), r.FieldsPerRecord, f.comma)
 			}
-			return fmt.Errorf("data: %s:%d:%d: %w: quotes stand around a whole cell, and are doubled within", f.path, at.Line, at.Column, at.Err)
+			return fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", f.path, at.Line, at.Column, at.Err)
 		}
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (f *csvFile) profile() error {
 	f.header = f.isHeader(first)
 	f.nameColumns(first)
 	if f.header && lines == 1 {
-		return f.errorf("one line of names (%s), and no rows below it", some(f.names()))
+		return f.errorf("a header (%s) and no rows", some(f.names()))
 	}
 	if !f.header {
 		f.see(firstLine, first)

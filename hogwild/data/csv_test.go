@@ -33,7 +33,7 @@ func TestCSV(t *testing.T) {
 		"tabs, CRLF":       {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
 		"quotes":           {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
 		"text column": {"s,y\nred,1\nblue,2\nred,3\n", "", "s=blue s=red", []float32{0, 1, 1, 0, 0, 1}, []float64{1, 2, 3}, nil,
-			[]string{`"s" became 2 features`}},
+			[]string{`one-hot encoded column "s": 2 features`}},
 		"text labels":       {"1,cat\n2,dog\n", "", "1", []float32{1, 2}, nil, []string{"cat", "dog"}, nil},
 		"all texts, header": {"s,kind\nred,cat\nblue,dog\n", "", "s=blue s=red", []float32{0, 1, 1, 0}, nil, []string{"cat", "dog"}, []string{"first line"}},
 		"all texts, none":   {"red,cat\nred,dog\n", "", "1=red", []float32{1, 1}, nil, []string{"cat", "dog"}, nil},
@@ -186,7 +186,7 @@ func TestCSVNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(tab.Notes, "\n"); tab.Features != 2 || !strings.Contains(notes, `left out column "name": its texts, such as "row0" in line 2`) {
+	if notes := strings.Join(tab.Notes, "\n"); tab.Features != 2 || !strings.Contains(notes, `left out column "name": almost all its texts are unique, e.g. "row0" in line 2`) {
 		t.Errorf("features %q, notes %q", tab.Columns, notes)
 	}
 	other, err := decodeText("name,color,y\na,green,1\nb,red,2\nc,green,0\n", "", &tab.Meta)

@@ -43,10 +43,10 @@ func (f *csvFile) fill(t *table, y int, features []feature, like *Meta) error {
 	}
 	for _, j := range slices.Sorted(maps.Keys(unknown.rows)) {
 		n := unknown.rows[j]
-		t.notef("in %s of %s rows column %s has a text that the training data does not have: all its features are 0 there", count(n), count(t.Rows), human.Quote(f.columns[j].name))
+		t.notef("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there", count(n), count(t.Rows), human.Quote(f.columns[j].name))
 	}
 	if err == nil && like == nil && 0 < t.Rows && 2*t.Rows < all {
-		err = f.errorf("%s of %s rows lack a value, most of them in column %s: take that column out of the file, or fill in its values",
+		err = f.errorf("%s of %s rows lack a value, most of them in column %s: remove that column from the file, or fill in its values",
 			count(all-t.Rows), count(all), human.Quote(f.columns[most(missing)].name))
 	}
 	return err

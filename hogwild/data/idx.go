@@ -69,7 +69,7 @@ func (s *source) idx() (shape []int, elements []uint8, err error) {
 	for at := 4; at < head; at += 4 {
 		n := int(binary.BigEndian.Uint32(b[at:]))
 		if n > 0 && want > (1<<40)/n {
-			return nil, nil, s.errorf("byte %d: a dimension of %s, which cannot be", at, count(n))
+			return nil, nil, s.errorf("byte %d: a dimension of %s is too large; the file is damaged", at, count(n))
 		}
 		shape, want = append(shape, n), want*n
 	}

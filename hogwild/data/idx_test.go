@@ -45,7 +45,7 @@ func TestIDXErrors(t *testing.T) {
 		"floats":      {"\x00\x00\x0d\x03" + images3x2x2[4:], labels3, []string{"byte 2", "0x0d"}},
 		"header":      {images3x2x2[:9], labels3, []string{"byte 3", "9 bytes"}},
 		"magic":       {"\x01" + images3x2x2[1:], labels3, []string{"byte 0"}},
-		"huge":        {images3x2x2[:4] + strings.Repeat("\xff", 12), labels3, []string{"byte 8", "cannot be"}},
+		"huge":        {images3x2x2[:4] + strings.Repeat("\xff", 12), labels3, []string{"byte 8", "is too large"}},
 		"labels":      {labels3, labels3, []string{"labels", "name the file of the images"}},
 		"count":       {images3x2x2, "\x00\x00\x08\x01\x00\x00\x00\x02ab", []string{"train-labels-idx1-ubyte", "2 labels", "3 images"}},
 		"bad labels":  {images3x2x2, labels3[:9], []string{"train-labels-idx1-ubyte", "byte 8"}},

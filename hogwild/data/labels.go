@@ -59,7 +59,7 @@ func (t *table) numberedClasses(task string) error {
 	values := distinct(t.label)
 	k := len(values)
 	if task == "" && !t.areClasses(values) {
-		t.notef("%s: numbers, regression (%s different whole numbers in %s rows); --model softmax takes them for classes",
+		t.notef("%s: numbers, regression (%s different whole numbers in %s rows); --model softmax treats them as classes",
 			t.target, count(k), count(t.Rows))
 		return nil
 	}
@@ -67,7 +67,7 @@ func (t *table) numberedClasses(task string) error {
 		t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	if task == "" && k > 2 {
-		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear takes them for numbers",
+		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear treats them as numbers",
 			t.target, count(k), human.Short(float64(t.Rows)/float64(k)))
 	} else {
 		t.notef("%s: %s classes", t.target, count(k))

@@ -178,7 +178,7 @@ func (p *parser) index() (int, error) {
 	switch {
 	case p.pos == at || p.pos == len(p.text) || p.text[p.pos] != ':':
 		if bytes.HasPrefix(p.text[at:], []byte("qid:")) {
-			return 0, p.fail(at, "query groups (qid:) are for ranking, which is not done here: remove them")
+			return 0, p.fail(at, "query groups (qid:) are for ranking, which hogwild does not support: remove them")
 		}
 		return 0, p.fail(at, "%s: want INDEX:VALUE with a whole number as index", human.Quote(p.word(at)))
 	case v > maxIndex:
@@ -237,7 +237,7 @@ func (p *parser) sort(idx []uint32, val []float32) error {
 	sort.Sort(byIndex{idx, val})
 	for k := 1; k < len(idx); k++ {
 		if idx[k] == idx[k-1] {
-			return p.fail(p.start, "index %d is there twice in this row: remove one", idx[k])
+			return p.fail(p.start, "index %d occurs twice in this row: remove one", idx[k])
 		}
 	}
 	return nil

@@ -32,7 +32,7 @@ func decodeNPY(src *source, target string) (*table, error) {
 	names := labelNames(src.path)
 	path := existing(names...)
 	if path == "" || src.path == stdinTitle {
-		return nil, src.errorf("no labels: looked for %s beside it; or name a column of it with --target", baseNames(names))
+		return nil, src.errorf("no labels: there is no %s beside it; add it, or name a column with --target", baseNames(names))
 	}
 	return t, t.readLabels(path)
 }

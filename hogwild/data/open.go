@@ -134,7 +134,7 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 		return nil, nil, err
 	}
 	if len(t.Classes) == 1 {
-		return nil, nil, fmt.Errorf("data: %s: every label is %s: there is nothing to tell apart; name another column with --target, or another file", o.Path, human.Quote(t.Classes[0]))
+		return nil, nil, fmt.Errorf("data: %s: every label is %s, so there is nothing to learn; name another column with --target, or another file", o.Path, human.Quote(t.Classes[0]))
 	}
 	if t.Classes == nil && len(t.label) > 1 && slices.Min(t.label) == slices.Max(t.label) {
 		return nil, nil, fmt.Errorf("data: %s: every value of %s is %g: there is nothing to learn", o.Path, t.target, t.label[0])
@@ -323,7 +323,7 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 	case t.Features == 0:
 		return nil, src.errorf("rows without features (read as %s)%s", format, because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
 	case t.Rows > 1<<31-1:
-		return nil, src.errorf("%s rows: at most 2,147,483,647 can be numbered", count(t.Rows))
+		return nil, src.errorf("%s rows: the maximum is 2,147,483,647", count(t.Rows))
 	}
 	return t, nil
 }

@@ -85,7 +85,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.y)), count(len(held.y)+len(e.y)))
 	}
 	if len(e.y) == 0 {
-		return s, fmt.Errorf("data: %s has one entry: too few to hold some out for testing, name a test set with --test", o.Path)
+		return s, fmt.Errorf("data: %s has one entry: too few to hold out a test set; name one with --test", o.Path)
 	}
 	if o.Limit > 0 {
 		e.y = e.y[:min(o.Limit, len(e.y))]
@@ -100,7 +100,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		apart = e.holdOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share })
 	}
 	if p.Rows = len(e.y); p.Rows == 0 {
-		return s, fmt.Errorf("data: validation %s: of %s training entries none is left to train on; give a smaller share, or a file", o.Validation, count(all))
+		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller share, or a file", o.Validation, count(all))
 	}
 	if s.Train, err = p.store(true, o.Seed); err != nil {
 		return s, err

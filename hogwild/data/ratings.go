@@ -59,7 +59,7 @@ func readEntries(src *source) (*entries, error) {
 		err = src.errorf("no entries in the file (read as three numbers a line)")
 	}
 	if err == nil && len(e.y) > math.MaxInt32 {
-		err = src.errorf("%s entries: at most 2,147,483,647 can be numbered", count(len(e.y)))
+		err = src.errorf("%s entries: the maximum is 2,147,483,647", count(len(e.y)))
 	}
 	src.text = nil
 	return e, err

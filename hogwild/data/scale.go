@@ -68,11 +68,11 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 	case "standard":
 		t.standardise(rows)
 		if t.Kind == Sparse {
-			t.notef("standard: features are divided by their standard deviation, their means stay, so that zeros stay zero")
+			t.notef("scale standard on sparse rows: features are divided by their standard deviation, but not centred, so zeros stay zero")
 		}
 	default:
 		if t.Kind == Sparse {
-			return fmt.Errorf("data: %s: scale %s would move the zeros that sparse data leaves out; use unit or standard", t.Name, rule.name)
+			return fmt.Errorf("data: %s: scale %s would make the zeros of sparse data non-zero; use unit or standard", t.Name, rule.name)
 		}
 		t.setScaling(byte255/rule.std, -rule.mean/rule.std)
 	}

@@ -117,7 +117,7 @@ func contents(folder string) string {
 func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
 	n := t.Rows
 	if n < 2 {
-		return nil, nil, fmt.Errorf("data: %s has one row: too few to hold some out for testing, name a test set with --test", t.Name)
+		return nil, nil, fmt.Errorf("data: %s has one row: too few to hold out a test set; name one with --test", t.Name)
 	}
 	held := make([]bool, n)
 	k := max(1, (n+3)/6)

@@ -167,7 +167,7 @@ func (s *stream) decode(src *source, r *bufio.Reader) error {
 	}
 	switch {
 	case s.Target != "" && format != "csv" && format != "npy":
-		return src.errorf("read as %s, in which no column is a target; leave target out", format)
+		return src.errorf("read as %s, which has no target column; leave target out", format)
 	case s.Like.Kind == Pairs && (format == "idx" || format == "libsvm"):
 		return src.errorf("looks like %s: want two ids a line (row, column), or an .npy array of n x 2", format)
 	case format == "ratings" && s.Like.Kind != Pairs:
@@ -290,7 +290,7 @@ func (s *stream) notes() (notes []string) {
 		notes = append(notes, fmt.Sprintf("ignored %s values of features beyond %s, the last in the training data", count(s.dropped), count(s.Like.Features)))
 	}
 	for _, column := range slices.Sorted(maps.Keys(s.unseen)) {
-		notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that the training data does not have: all its features are 0 there",
+		notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there",
 			count(s.unseen[column]), count(s.rows), human.Quote(column)))
 	}
 	return notes

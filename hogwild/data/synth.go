@@ -47,7 +47,7 @@ const synthPrefix = "synth:"
 // isSynth says whether a path names synthetic data. A file of that name is ./synth:x.
 func isSynth(path string) bool { return strings.HasPrefix(path, synthPrefix) }
 
-var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, perhaps with a fraction behind it (synth:rcv1:0.1), " +
+var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction (synth:rcv1:0.1), " +
 	"or synth:sparse:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, synth:lowrank:ROWSxCOLSxENTRIESxRANK")
 
 // parseSynth reads the name of synthetic data.
@@ -141,7 +141,7 @@ func (o Options) loadSynth() (s Sets, err error) {
 	}
 	// A fifth is left for the weights, and for others.
 	if need, free := m.bytes(rows+k.tests()), 0.8*available(); need > free {
-		return s, fmt.Errorf("data: %s takes %.1f GB of memory, and %.1f GB can be had: make a fraction of it, or train on its first rows with --limit",
+		return s, fmt.Errorf("data: %s needs %.1f GB of memory, and %.1f GB are available: generate a fraction of it, or train on its first rows with --limit",
 			o.Path, need/1e9, free/1e9)
 	}
 	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
@@ -189,17 +189,17 @@ func (o Options) suits(m Meta) error {
 	want, ok := kind[o.Task]
 	switch {
 	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
-		return fmt.Errorf("data: scale %s: %s is made as it should be; leave --scale out", o.Scale, o.Path)
+		return fmt.Errorf("data: scale %s: %s is generated at its final scale; leave --scale out", o.Scale, o.Path)
 	case o.Task == "" || o.Task == is || !ok && is == "classes" || want == is:
 		return nil
 	case is == "values" && !ok:
-		return fmt.Errorf("data: %s has numbers to predict, not classes: learn them with --model linear or l1", o.Path)
+		return fmt.Errorf("data: %s has numbers to predict, not classes: use --model linear or l1", o.Path)
 	case is == "classes" || is == "values":
 		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: synth:netflix is a matrix, synth:dblife a graph", o.Path, want)
 	case is == "a graph":
-		return fmt.Errorf("data: %s is a graph: cut it with --model cut", o.Path)
+		return fmt.Errorf("data: %s is a graph: use --model cut", o.Path)
 	}
-	return fmt.Errorf("data: %s is a matrix with holes: fill them with --model factor:32", o.Path)
+	return fmt.Errorf("data: %s is a sparse matrix: use --model factor:32", o.Path)
 }
 
 // bytes is the memory that rows of m take in sets.

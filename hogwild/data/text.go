@@ -58,9 +58,9 @@ func (s *source) checkText() error {
 	case len(b) == 0:
 		return s.errorf("the file is empty")
 	case len(s.text) == 0:
-		return s.errorf("the file is empty but for a byte order mark")
+		return s.errorf("the file has nothing but a byte order mark")
 	case len(bytes.TrimSpace(s.text)) == 0:
-		return s.errorf("the file is empty but for blank lines")
+		return s.errorf("the file has only blank lines")
 	}
 	if bytes.IndexByte(s.text, '\n') < 0 && bytes.IndexByte(s.text, '\r') >= 0 {
 		s.text = bytes.ReplaceAll(s.text, []byte{'\r'}, []byte{'\n'})
@@ -79,7 +79,7 @@ var otherFormats = []struct{ begins, words string }{
 	{"\x80\x04", "a Python pickle: save its arrays as .npy"},
 	{"{", "JSON, not a table: save it as CSV"},
 	{"[", "JSON, not a table: save it as CSV"},
-	{"<", "HTML or XML, not a table: was it an error page that was downloaded?"},
+	{"<", "HTML or XML, not a table (perhaps the error page of a failed download)"},
 	{"@relation", "ARFF: save it as CSV"},
 	{"%PDF", "a PDF, not a table"},
 }

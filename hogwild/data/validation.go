@@ -47,7 +47,7 @@ func (s *Sets) disjoint(o Options) error {
 		set  *Set
 	}{{"training", s.Train}, {"test", s.Test}} {
 		if s.Validation.Checksum == other.set.Checksum {
-			return fmt.Errorf("data: validation %s: these are the %s rows: name another file, or give a share of the training rows, such as 0.1", o.Validation, other.what)
+			return fmt.Errorf("data: validation %s: the file holds the %s rows: name another one, or give a share of the training rows, such as 0.1", o.Validation, other.what)
 		}
 	}
 	return nil
@@ -76,13 +76,13 @@ func (o Options) apart(n int, graph bool) (int, error) {
 	case err != nil:
 		return 0, err
 	case graph:
-		return 0, fmt.Errorf("data: validation %s: %s is a graph, and all of its edges are cut; leave validation out", o.Validation, o.Path)
+		return 0, fmt.Errorf("data: validation %s: %s is a graph, and cut trains on all of its edges; leave validation out", o.Validation, o.Path)
 	case !is:
 		return 0, nil
 	}
 	k := max(1, int(math.Round(share*float64(n))))
 	if k >= n {
-		return 0, fmt.Errorf("data: validation %s: of %s training rows none would be left to train on; give a smaller share, or a file", o.Validation, count(n))
+		return 0, fmt.Errorf("data: validation %s leaves none of %s training rows to train on; give a smaller share, or a file", o.Validation, count(n))
 	}
 	return k, nil
 }

@@ -120,14 +120,14 @@ func TestValidationRefuses(t *testing.T) {
 		o    Options
 		says string
 	}{
-		{Options{Path: path, Validation: path}, "these are the training rows: name another file, or give a share of the training rows, such as 0.1"},
-		{Options{Path: path, Validation: test}, "these are the test rows: name another file"},
+		{Options{Path: path, Validation: path}, "the file holds the training rows: name another one, or give a share of the training rows, such as 0.1"},
+		{Options{Path: path, Validation: test}, "the file holds the test rows: name another one"},
 		{Options{Path: path, Validation: wide, Task: "classes"}, `class "3" does not occur in the training data`},
-		{Options{Path: path, Validation: "0.99"}, "of 4 training rows none would be left"},
+		{Options{Path: path, Validation: "0.99"}, "leaves none of 4 training rows"},
 		{Options{Path: path, Validation: "1"}, "want a share of the training rows above 0 and below 1"},
 		{Options{Path: path, Validation: "nowhere"}, "nowhere: no such file"},
-		{Options{Path: "digits:300", Validation: "digits:300", Seed: 1}, "these are the test rows"},
-		{Options{Path: "synth:dblife:0.001", Validation: "0.1", Task: "edges"}, "is a graph, and all of its edges are cut; leave validation out"},
+		{Options{Path: "digits:300", Validation: "digits:300", Seed: 1}, "the file holds the test rows"},
+		{Options{Path: "synth:dblife:0.001", Validation: "0.1", Task: "edges"}, "is a graph, and cut trains on all of its edges; leave validation out"},
 	} {
 		_, err := LoadSets(c.o)
 		check.Error(t, err, c.says)

@@ -40,7 +40,7 @@ func TestConvShapes(t *testing.T) {
 
 func TestConvRefusals(t *testing.T) {
 	for _, c := range []struct{ name, loss, want string }{
-		{"conv", "", `layer 1, "", is not CHANNELS@KERNEL[pPOOL][d[RATE]] or, behind those, WIDTH[d[RATE]]`},
+		{"conv", "", `layer 1, "", is not CHANNELS@KERNEL[pPOOL][d[RATE]] or, after the convolutions, WIDTH[d[RATE]]`},
 		{"conv:10@5q", "", `layer 1, "10@5q", is not`},
 		{"conv:10@5,20@x", "", `layer 2, "20@x", is not`},
 		{"conv:0@5", "", `layer 1, "0@5"`},
@@ -49,7 +49,7 @@ func TestConvRefusals(t *testing.T) {
 		{"conv:10@5p2d1", "", `layer 1, "10@5p2d1"`},
 		{"conv:10@5,50,20@5", "", `layer 3, "20@5", is not`},
 		{"conv:99999999@5", "", `with numbers from 1 to 1048576`},
-		{"conv:50", "", `"conv:50" has no convolution: begin with CHANNELS@KERNEL, as conv:10@5p2,20@5p2d,50d does`},
+		{"conv:50", "", `"conv:50" has no convolution: begin with CHANNELS@KERNEL, e.g. conv:10@5p2,20@5p2d,50d`},
 		{"convnet", "mse", `unknown loss "mse"`},
 	} {
 		if _, err := Task(c.name, c.loss); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -66,9 +66,9 @@ func TestConvRefusals(t *testing.T) {
 		want       string
 	}{
 		{"convnet", "", flat, `convnet needs images, but photos has 784 features without height and width`},
-		{"conv:3@5", "", images(28, 4), `images of photos are 28 x 4; at convolution 1 only 28 x 4 are left, less than its kernel of 5`},
-		{"convnet", "", images(13, 13), `at convolution 2 only 4 x 4 are left`},
-		{"conv:3@5p9", "", images(12, 12), `the pooling of convolution 1, 9 x 9, leaves nothing`},
+		{"conv:3@5", "", images(28, 4), `images of photos are 28 x 4; the input of convolution 1 is 28 x 4, smaller than its kernel of 5`},
+		{"convnet", "", images(13, 13), `the input of convolution 2 is 4 x 4`},
+		{"conv:3@5p9", "", images(12, 12), `the pooling of convolution 1, 9 x 9, leaves no pixels`},
 		{"convnet", "squared", images(28, 28), `predicts values, but photos has 10 classes`},
 		{"convnet", "cross-entropy", values, `needs classes`},
 	} {

@@ -43,7 +43,7 @@ var cuts = familyOf{
 		case err != nil:
 			return Spec{}, err
 		case m.Kind != data.Pairs || len(m.Shape) != 0:
-			return Spec{}, fmt.Errorf("model: %s takes the edges of a graph (node, node, weight), and %s is none", o.Name, m.Name)
+			return Spec{}, fmt.Errorf("model: %s needs a graph, as edges (node, node, weight), and %s is not one", o.Name, m.Name)
 		case d >= m.Features:
 			return Spec{}, fmt.Errorf("model: %s: %d terminals, but %s has only %d nodes", o.Name, d, m.Name, m.Features)
 		}

@@ -61,7 +61,7 @@ func resolveFactor(o Options, m data.Meta) (Spec, error) {
 		return Spec{}, err
 	}
 	if m.Kind != data.Pairs || len(m.Shape) != 2 {
-		return Spec{}, fmt.Errorf("model: %s takes the entries of a matrix (row, column, value), and %s is none; see --format ratings", o.Name, m.Name)
+		return Spec{}, fmt.Errorf("model: %s needs a matrix, as entries (row, column, value), and %s is not one; see --format ratings", o.Name, m.Name)
 	}
 	return Spec{Options: o, Name: fmt.Sprintf("factor:%d", k), Loss: Squared, Widths: []int{k}, Features: m.Features, Outputs: 1,
 		Shape: m.Shape, Mean: m.Targets.Mean, Deviation: m.Targets.Deviation}, nil

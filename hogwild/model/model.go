@@ -178,7 +178,7 @@ func Register(name string, f func(m data.Meta) (Model, error)) {
 	case FamilyOf(name) != Own:
 		badNames = append(badNames, fmt.Errorf("model: Register: %q is the name of a built-in model: choose another", name))
 	case registry[name] != nil:
-		badNames = append(badNames, fmt.Errorf("model: Register: %q is registered already: register each model once, under a name of its own", name))
+		badNames = append(badNames, fmt.Errorf("model: Register: %q is registered already: register each model once, under its own name", name))
 	default:
 		registry[name] = f
 	}
@@ -222,7 +222,7 @@ func New(o Options, m data.Meta) (Model, error) {
 // noOptions refuses options that a registered model would not hear of.
 func noOptions(name, loss string, bias bool) error {
 	if loss != "" || !bias {
-		return fmt.Errorf("model: %s is the program's own model: it takes neither a loss nor the absence of biases", name)
+		return fmt.Errorf("model: %s is a custom model: it has its own loss and biases; leave --loss and --no-bias out", name)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (s Spec) check(set string) error {
 	case !s.Loss.values() && s.Classes == 0:
 		return fmt.Errorf("model: the %s loss needs classes, but the labels of %s are values: use squared or l1", s.Loss, set)
 	case s.Classes == 1:
-		return fmt.Errorf("model: all labels of %s are the same: there is nothing to tell apart", set)
+		return fmt.Errorf("model: all labels of %s are the same, so there is nothing to learn", set)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func isChild() bool { return os.Getenv(rankVariable) != "" || os.Getenv(checkVar
 // mayStart refuses a run whose workers would begin a run each, and so on without end.
 func mayStart() error {
 	if !asked.Load() || isChild() {
-		return errors.New("workers are this program started again: ask hogwild.IsWorker first thing in main, and if it says so, exit with hogwild.WorkerMain")
+		return errors.New("workers are this program, started again: call hogwild.IsWorker first in main, and if it is true exit with hogwild.WorkerMain()")
 	}
 	return nil
 }

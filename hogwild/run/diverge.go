@@ -42,7 +42,7 @@ func (r *coordinator) overflown(e *rundir.EpochResult) error {
 	if begin, err := r.scoreFirst(); err != nil || on.Loss <= farAbove*begin {
 		return err
 	}
-	return fmt.Errorf("%w: %s loss %s after epoch %d, where predicting the same for every row has %s; learning rate %g; try a lower --lr, or --scale standard (%s)",
+	return fmt.Errorf("%w: %s loss %s after epoch %d, a constant prediction has %s; learning rate %g; try a lower --lr, or --scale standard (%s)",
 		config.ErrDiverged, on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(y.judged), r.job.Tuning.LR, r.lastGood())
 }
 

@@ -86,7 +86,7 @@ func TestFiniteDivergence(t *testing.T) {
 		before := state(t, c.Run)
 		c.LR, c.Epochs = 2.5, 2 // 60 steps that each make the weights about 1.5 times as large
 		result, err := try(t, resumed(c))
-		if !errors.Is(err, config.ErrDiverged) || !strings.Contains(err.Error(), "predicting the same for every row has") {
+		if !errors.Is(err, config.ErrDiverged) || !strings.Contains(err.Error(), "a constant prediction has") {
 			t.Fatalf("%s: error %v, test loss %v", mode, err, result.TestLoss)
 		}
 		after := state(t, c.Run)

@@ -45,7 +45,7 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 // testRows reads the data of the run again, and returns what it was tested on.
 func (s *Saved) testRows(path string) (*data.Set, error) {
 	if s.config.Data == "" {
-		return nil, fmt.Errorf("%s does not say which data it was tested on; name them with --data", path)
+		return nil, fmt.Errorf("%s does not say which data it was tested on; name it with --data", path)
 	}
 	sets, err := readData(&s.config, &Options{})
 	if err != nil {
@@ -55,9 +55,9 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	sets.Test = nil
 	defer sets.Close()
 	if sets.Train.Checksum != s.meta.Checksum {
-		err = fmt.Errorf("%s has changed since the run that left %s: its test rows are others now; name data with --data", s.config.Data, path)
+		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with --data", s.config.Data, path)
 	} else if !readAlike(&sets.Train.Meta, &s.meta) {
-		err = fmt.Errorf("an earlier version of hogwild, which left %s, read and scaled %s in another way; name data with --data", path, s.config.Data)
+		err = fmt.Errorf("an earlier version of hogwild saved %s and read or scaled %s differently; name a file with --data", path, s.config.Data)
 	}
 	if err != nil {
 		_ = test.Close()

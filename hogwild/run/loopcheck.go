@@ -195,7 +195,7 @@ func faultNotes(faulty map[string]string) []string {
 	if all == nil {
 		return nil
 	}
-	return []string{"on this processor these loops are wrong, and run in plain Go, slower: " + strings.Join(all, ", ")}
+	return []string{"these assembly loops give wrong results on this processor; plain Go replaces them, slower: " + strings.Join(all, ", ")}
 }
 
 // ready is what comes before anything that computes. It tells what would keep every run on

@@ -9,20 +9,22 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// Options are what belongs to one call, and not to the run: nothing of it is saved.
+// Options are the settings of one call. They are not saved with the run.
 type Options struct {
-	TrainData, TestData *data.Memory // data in memory, instead of the files Config.Data and Config.Test; without TestData a sixth of TrainData is held out
+	// TrainData and TestData are data in memory; they replace the files Config.Data and Config.Test.
+	// Without TestData a sixth of TrainData is held out.
+	TrainData, TestData *data.Memory
 
-	OnEpoch func(rundir.EpochResult) // is called after each epoch, once it is evaluated, and the run waits for it; nil: nobody is
-	Signals bool                     // Ctrl-C and SIGTERM stop the run and save it
+	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
+	Signals bool                     // Ctrl-C and SIGTERM stop and save the run
 
-	Progress  io.Writer // where progress goes; nil: nowhere
-	Quiet     bool      // warnings only
-	Dashboard string    // where the run can be watched, to be told before it starts
+	Progress  io.Writer // destination of progress output; nil: none
+	Quiet     bool      // only warnings go to Progress
+	Dashboard string    // address of the dashboard, printed before the run starts
 
-	Timing     bool   // the report says where the time went
-	CPUProfile string // a pprof file of worker 0
-	Trace      string // an execution trace of worker 0
+	Timing     bool   // report where the time went
+	CPUProfile string // file for a CPU profile (pprof) of worker 0
+	Trace      string // file for an execution trace of worker 0
 }
 
 // settle is c, resolved, on the data in memory if there are any.

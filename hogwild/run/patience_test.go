@@ -83,9 +83,9 @@ func TestHungDevice(t *testing.T) {
 		interrupt bool
 		says      []string
 	}{
-		{"Refresh", false, []string{"has not answered for 3s", "saved are those that host memory had"}},
-		{"Refresh", true, []string{"has not answered for 500ms", "saved are those that host memory had"}},
-		{"Download", true, []string{"has not answered for 500ms", "saved are those that host memory had"}},
+		{"Refresh", false, []string{"has not answered for 3s", "saved the copy in host memory"}},
+		{"Refresh", true, []string{"has not answered for 500ms", "saved the copy in host memory"}},
+		{"Download", true, []string{"has not answered for 500ms", "saved the copy in host memory"}},
 		{"Score", true, []string{"has not answered for 2.5s"}}, // the copy was whole
 	} {
 		t.Setenv(hangVariable, test.call)
@@ -210,7 +210,7 @@ func TestWorkerStays(t *testing.T) {
 	if err := sleep.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("the worker ended with %v, want that it was killed", err)
 	}
-	if said := strings.Join(r.report.events, "\n"); !strings.Contains(said, "was killed and does not end") {
+	if said := strings.Join(r.report.events, "\n"); !strings.Contains(said, "was killed but does not exit") {
 		t.Errorf("events %q", said)
 	}
 	r.stays = false // now it has ended: all is given back

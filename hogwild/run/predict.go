@@ -73,7 +73,7 @@ func (s *Saved) Predict(rows ...[]float32) ([]float32, error) {
 	d := &data.Memory{Rows: make([]data.Row, len(rows))}
 	for i, x := range rows {
 		if len(x) != s.meta.Features {
-			return nil, config.Usage("row %d has %d inputs, the model %d", i, len(x), s.meta.Features)
+			return nil, config.Usage("row %d has %d inputs, the model needs %d", i, len(x), s.meta.Features)
 		}
 		d.Rows[i].Val = x
 	}
@@ -136,7 +136,7 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predict
 // MayPredict is an error if the model has no predictions, or no probabilities.
 func (s *Saved) MayPredict(probabilities bool) error {
 	if _, ok := s.model.(model.Predictor); !ok {
-		return config.Usage("the model %s has no predictions: linear models, perceptrons, convolutional networks and factor models have, and custom models with a method Predict", s.name)
+		return config.Usage("the model %s cannot predict: linear models, perceptrons, convolutional networks and factor models can, and custom models with a Predict method", s.name)
 	}
 	_, ok := s.model.(model.Prober)
 	switch {
@@ -145,9 +145,9 @@ func (s *Saved) MayPredict(probabilities bool) error {
 	case len(s.meta.Classes) == 0:
 		return config.Usage("the model %s predicts values: there are no probabilities of classes", s.name)
 	case s.loss == "":
-		return config.Usage("the model %s has no probabilities: it lacks a method Probabilities", s.name)
+		return config.Usage("the model %s has no probabilities: add a Probabilities method to it", s.name)
 	}
-	return config.Usage("the outputs of the model %s under the %s loss are no probabilities: train with logistic or cross-entropy", s.name, s.loss)
+	return config.Usage("the outputs of the model %s with the %s loss are not probabilities: train with the loss logistic or cross-entropy", s.name, s.loss)
 }
 
 // predict is the predictions of a piece; NaN fills its gaps.

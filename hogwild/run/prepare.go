@@ -56,7 +56,7 @@ func (r *coordinator) prepare() error {
 		return err
 	}
 	if err := r.openFolder(); err != nil {
-		return config.Usage("run folder: %w; --run names another", err)
+		return config.Usage("run folder: %w; choose another with --run", err)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (r *task) load() error {
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
 	}
 	if r.train.Rows < c.Workers {
-		return config.Usage("workers %d: %s has %d training rows, fewer than workers", c.Workers, c.Data, r.train.Rows)
+		return config.Usage("workers %d: %s has only %d training rows; use fewer workers", c.Workers, c.Data, r.train.Rows)
 	}
 	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
@@ -176,11 +176,11 @@ func (r *coordinator) begin() error {
 		return err
 	}
 	if int(s.Pos.Epoch) > r.job.Epochs {
-		return config.Usage("resume %s: its %d epochs are done; give --epochs more than that to go on", r.job.Resume, s.Pos.Epoch-1)
+		return config.Usage("resume %s: its %d epochs are done; give a larger --epochs to continue", r.job.Resume, s.Pos.Epoch-1)
 	}
 	r.epochs.position, r.saver.copy.Best = s.Pos, s.Best
 	if why, epochs := impatient(s.Pos.History, r.job.Patience); why != "" {
-		return config.Usage("resume %s: %s; give --patience %d or more to go on, or 0 for no limit", r.job.Resume, why, epochs+1)
+		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", r.job.Resume, why, epochs+1)
 	}
 	if n := len(r.epochs.position.History); n > 0 {
 		r.epochs.last = &r.epochs.position.History[n-1]

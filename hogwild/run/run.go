@@ -232,9 +232,9 @@ func (r *task) diverged() error {
 // lastGood says what is left after the numbers diverged.
 func (r *task) lastGood() string {
 	if _, err := os.Stat(r.dir + "/" + rundir.SnapshotFile); err != nil {
-		return "nothing was saved before"
+		return "no snapshot was saved"
 	}
-	return "the last good snapshot is kept in " + r.dir
+	return "the last good snapshot is in " + r.dir
 }
 
 // complete tells whether the open epoch is: every chunk done or lost, and in

@@ -109,16 +109,16 @@ func (r *coordinator) saveHostCopy() error {
 	r.epochs.position.Within, r.epochs.position.Round = false, 0
 	r.capture()
 	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the copy in host memory is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
+		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
 	}
-	what, save := "the run resumes from the snapshot before", r.saver.copy.SaveWeights
+	what, save := "--resume continues from the previous snapshot", r.saver.copy.SaveWeights
 	if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err != nil {
-		what, save = fmt.Sprintf("the run resumes with them, at the beginning of epoch %d", r.epochs.position.Epoch), r.saver.copy.Save
+		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.epochs.position.Epoch), r.saver.copy.Save
 	}
 	if err := save(r.dir, r.params, r.trained); err != nil {
 		return err
 	}
-	r.report.event("the weights cannot be read back from the GPU: saved are those that host memory had %.1f s before the run ended; %s",
+	r.report.event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",
 		r.saver.age.Seconds(), what)
 	return nil
 }

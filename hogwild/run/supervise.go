@@ -39,11 +39,11 @@ func (r *coordinator) died(e exit) {
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
 	if path := e.keep(r.dir); path != "" {
-		who += " (all of it: " + path + ")"
+		who += " (full output: " + path + ")"
 	}
 	if r.block.Rank(e.rank, control.RankBegan) == 0 && !e.crash.signal {
 		if r.mayStartInside() {
-			r.report.event("%s: it goes on in the coordinator's process", who)
+			r.report.event("%s: it continues in the coordinator's process", who)
 			r.epochs.ended = r.spawnInside(e.rank)
 			return
 		}
@@ -51,7 +51,7 @@ func (r *coordinator) died(e exit) {
 		return
 	}
 	if r.workers.repeated.everywhere(e.rank, &e.crash, r.job.Workers, r.block.Get(control.WordEpoch)) {
-		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; what was trained until then is kept in %s", e.crash.place, who, r.dir)
+		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.crash.place, who, r.dir)
 		return
 	}
 	if r.workers.restarts[e.rank] < r.job.MaxRestarts {
@@ -62,12 +62,12 @@ func (r *coordinator) died(e exit) {
 	r.block.SetRank(e.rank, control.RankState, control.StateGone)
 	for _, gone := range r.workers.gone {
 		if !gone {
-			r.report.event("%s: not restarted, its limit of %d is reached; the others go on", who, r.job.MaxRestarts)
+			r.report.event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.MaxRestarts)
 			r.carry(e.rank)
 			return
 		}
 	}
-	r.epochs.ended = fmt.Errorf("%s, as all others did: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+	r.epochs.ended = fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
 }
 
 // restart starts a worker again, after a while.
@@ -118,7 +118,7 @@ func (r *coordinator) halt() {
 		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
 			r.stays = true
 			r.each(func(p *process) {
-				r.report.event("worker %d (pid %d) was killed and does not end: the driver does not let it go", p.rank, p.pid())
+				r.report.event("worker %d (pid %d) was killed but does not exit: the GPU driver still holds it", p.rank, p.pid())
 			})
 		}
 	}
@@ -145,7 +145,7 @@ func (r *coordinator) killAll() {
 	all.Wait()
 	r.each(func(p *process) {
 		if err := errs[p.rank]; err != nil {
-			r.report.event("worker %d (pid %d) is killed with what it has in flight: %v", p.rank, p.pid(), err)
+			r.report.event("worker %d (pid %d) is killed with its steps in flight: %v", p.rank, p.pid(), err)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 		return c, nil, err
 	}
 	if c.Resume != "" {
-		return c, nil, config.Usage("tune with resume %s: a run goes on with the learning rate it has; leave one of them out", c.Resume)
+		return c, nil, config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
 	}
 	if err := errors.Join(mayStart(), ready()); err != nil {
 		return c, nil, err
@@ -124,7 +124,7 @@ func (t *tuner) search() (Trial, error) {
 		}
 	}
 	if math.IsInf(t.best().Loss, 1) {
-		return Trial{}, fmt.Errorf("%w at every learning rate from %g on: look at the inputs (--scale standard)", config.ErrDiverged, t.trials[len(t.trials)-1].LR)
+		return Trial{}, fmt.Errorf("%w at every learning rate down to %g: check the inputs, or scale them with --scale standard", config.ErrDiverged, t.trials[len(t.trials)-1].LR)
 	}
 	if err := t.around(t.best().LR, t.c.Momentum, 0.2, 0.5, 2, 5); err != nil {
 		return Trial{}, err

@@ -117,7 +117,7 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 		return nil
 	}
 	if len(s.chunks) != len(w.Chunks) || (len(m.Slots) > 0 && len(s.slots) != len(m.Slots)*len(m.W)) {
-		return config.Usage("resume: the snapshot was made within an epoch, and this run cuts epochs in another way: keep workers, batch and average-every")
+		return config.Usage("resume: the snapshot was taken within an epoch, and this run splits epochs differently: keep workers, batch and average-every")
 	}
 	copy(w.Chunks, s.chunks) // each free, done or lost
 	for r := range m.Slots {
@@ -154,11 +154,11 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	}
 	for _, f := range fields {
 		if f.was != f.now {
-			return config.Usage("resume: the snapshot has %s %v, this run %v: leave it as it was", f.name, f.was, f.now)
+			return config.Usage("resume: the snapshot has %s %v, this run %v: keep it unchanged", f.name, f.was, f.now)
 		}
 	}
 	if !slices.Equal(s.Meta.Mul, meta.Mul) || !slices.Equal(s.Meta.Add, meta.Add) { // a version whose auto scaled otherwise
-		return config.Usage("resume: the inputs of the snapshot are scaled in another way than this run scales them: start a new run")
+		return config.Usage("resume: the snapshot was trained on inputs with another scaling than this run's: start a new run")
 	}
 	return nil
 }
@@ -259,7 +259,7 @@ func ReadSaved(path string) (*saved, error) {
 	}
 	f := &saved{path: path, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
 	if text["hogwild.config"] == "" {
-		return nil, fmt.Errorf("%s: has no model and scaling with its weights: it was not written by hogwild", path)
+		return nil, fmt.Errorf("%s: has weights without a model and scaling: hogwild did not write it", path)
 	}
 	f.Config.Config, f.Config.Data = config.Default(), "" // of settings that are newer than the file
 	err = errors.Join(json.Unmarshal([]byte(text["hogwild.config"]), &f.Config),
@@ -304,21 +304,21 @@ func ReadSnapshot(dir string) (*saved, error) {
 	path := filepath.Join(dir, SnapshotFile)
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, config.Usage("resume %s: there is no such folder; give the one that the run's report names (saved in)", dir)
+		return nil, config.Usage("resume %s: no such folder; give the one that the report shows at saved in", dir)
 	case err != nil:
 		return nil, config.Usage("resume: %w", err)
 	case !info.IsDir():
 		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s", dir, SnapshotFile)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start it anew", dir, SnapshotFile)
+		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start a new one", dir, SnapshotFile)
 	}
 	f, err := ReadSaved(path)
 	if err == nil && f.Pos == nil {
-		err = fmt.Errorf("%s: holds weights but no position to go on from", path)
+		err = fmt.Errorf("%s: holds weights, but no training state to resume from", path)
 	}
 	if err == nil && f.Config.Tuning.Batch == 0 { // "law" was the name of what a run decides for itself
-		err = fmt.Errorf("%s: was written by an earlier hogwild, in another form; eval reads its weights, but only that hogwild goes on", path)
+		err = fmt.Errorf("%s: was written by an older hogwild, in another format; eval reads its weights, but only that version can resume it", path)
 	}
 	if err != nil {
 		return nil, config.Usage("resume: %w", err)

@@ -58,22 +58,22 @@ func (d *Detail) table(matrix bool) string {
 		}
 		rows = append(rows, append(row, percent(c.Precision), percent(c.Recall), percent(c.F1), human.Count(int64(c.Rows))))
 	}
-	title := "Of each class:"
+	title := "Per class:"
 	if matrix {
-		title = "Of each class, how many were taken for which:"
+		title = "Per class, with the confusion matrix (a column for each predicted class):"
 	}
 	return title + "\n" + aligned(rows)
 }
 
-// worst names the classes with the least F1.
+// worst names the classes with the lowest F1.
 func (d *Detail) worst() string {
 	order := slices.Clone(d.Classes)
 	slices.SortStableFunc(order, func(a, b ClassFigures) int { return cmp.Compare(a.F1, b.F1) })
 	var words []string
 	for _, c := range order[:worst] {
-		words = append(words, fmt.Sprintf("%s %s of %s", cut(c.Class), percent(c.F1), human.Plural(c.Rows, "row")))
+		words = append(words, fmt.Sprintf("%s (%s)", cut(c.Class), percent(c.F1)))
 	}
-	return fmt.Sprintf("classes     least F1 of %d: %s\n", len(d.Classes), strings.Join(words, ", "))
+	return fmt.Sprintf("classes     %d, lowest F1: %s\n", len(d.Classes), strings.Join(words, ", "))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }

@@ -22,7 +22,7 @@ func OpenMetrics(run string, resume bool) (*MetricsFile, error) {
 	if resume {
 		old, err := os.ReadFile(path)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("metrics to go on with: %w", err)
+			return nil, fmt.Errorf("reading the metrics to continue: %w", err)
 		}
 		whole = int64(bytes.LastIndexByte(old, '\n') + 1)
 	}

@@ -250,9 +250,9 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	default:
 		row("best epoch", "%d, %s", r.BestEpoch, v.scores().Text(", "))
 		if math.IsNaN(r.TestLoss) {
-			row("test loss", "not evaluated: the run has not come to its end")
+			row("test loss", "not evaluated: the run did not finish")
 		} else {
-			row("test loss", "%s, with the weights of epoch %d; test rows were used for nothing else", human.Loss(r.TestLoss), r.BestEpoch)
+			row("test loss", "%s, with the weights of epoch %d; test rows had no other use", human.Loss(r.TestLoss), r.BestEpoch)
 		}
 	}
 	if r.TestAccuracy != nil {
@@ -268,7 +268,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 
 // stalenessText is what the instruments say, in a line.
 func (r Result) stalenessText() string {
-	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by others", r.StalenessMean, r.StalenessP99, r.StalenessMax)
+	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by other workers", r.StalenessMean, r.StalenessP99, r.StalenessMax)
 	if r.Conflicts > 0 || r.LostUpdates > 0 {
 		text += fmt.Sprintf("; %s in conflict, %s lost", human.Share(r.Conflicts), human.Share(r.LostUpdates))
 	}

@@ -22,7 +22,7 @@ func TestScalingOfSnapshots(t *testing.T) {
 		{Rows: 3, Scale: "auto", Mul: []float32{2, 3.5}, Add: was.Add},
 		{Rows: 3, Scale: "auto", Mul: was.Mul, Add: []float32{0, 0}},
 	} {
-		check.Error(t, s.MayResume(&tuning.Job{}, now), "scaled in another way", "start a new run")
+		check.Error(t, s.MayResume(&tuning.Job{}, now), "another scaling", "start a new run")
 	}
 	now := was
 	now.Scale = "none"

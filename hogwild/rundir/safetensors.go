@@ -140,7 +140,7 @@ func encodeTensors(meta map[string]string, ts []Tensor) ([][]byte, error) {
 			return nil, err
 		}
 		if header[t.Name] != nil {
-			return nil, fmt.Errorf("tensor name %q is there twice or reserved", t.Name)
+			return nil, fmt.Errorf("tensor name %q is used twice or reserved", t.Name)
 		}
 		header[t.Name] = tensorEntry{t.DType, append([]int{}, t.Shape...), []int{end, end + len(t.Data)}}
 		parts = append(parts, t.Data)
@@ -197,7 +197,7 @@ func decodeHeader(text []byte) (map[string]string, map[string]tensorEntry, error
 		return nil, nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, nil, errors.New("something follows its JSON")
+		return nil, nil, errors.New("there is data after its JSON")
 	}
 	return meta, entries, nil
 }
@@ -217,7 +217,7 @@ func decodeObject(d *json.Decoder, value func(key string) error) error {
 		}
 		key := t.(string)
 		if seen[key] {
-			return fmt.Errorf("%q is there twice", key)
+			return fmt.Errorf("%q occurs twice", key)
 		}
 		seen[key] = true
 		if err := value(key); err != nil {

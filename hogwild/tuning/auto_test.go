@@ -36,7 +36,7 @@ func TestSettle(t *testing.T) {
 		{"adam", few, func(c *config.Config) { linear(c); c.Optimizer = "adam" }, .01, 120, "lr 0.01"},
 		{"nothing known", noFacts, func(c *config.Config) { c.Model = "convnet" }, .01, 10, "lr 0.01, 10 epochs"},
 		// .25 (pi/2)/2, over 4e8 and 8; R2 allows .25 2 4/(2 (1e12 + 3 4e8))
-		{"raw inputs", long, linear, 1e-12, 120, "scale the inputs, --scale standard"},
+		{"raw inputs", long, linear, 1e-12, 120, "scale the inputs with --scale standard"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config.Default()
@@ -90,7 +90,7 @@ func TestTooSmall(t *testing.T) {
 		says bool
 	}{{.01, false}, {1e-3, false}, {9e-5, true}} {
 		j := Job{Config: configtest.Dense(), Tuning: Tuning{LR: c.used, InFlight: 8, Batch: 64, Capped: true}}
-		if says := strings.Contains(strings.Join(j.Changes(), ""), "scale the inputs, --scale standard"); says != c.says {
+		if says := strings.Contains(strings.Join(j.Changes(), ""), "scale the inputs with --scale standard"); says != c.says {
 			t.Errorf("lr 0.01 -> %g: %q", c.used, j.Changes())
 		}
 	}

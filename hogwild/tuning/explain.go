@@ -16,7 +16,7 @@ func (j *Job) Header() (lines []string) {
 		lines = append(lines, "auto: "+j.Auto)
 	}
 	if j.Tuning.Center {
-		lines = append(lines, fmt.Sprintf("inputs less their means: lambda %.2g -> %.2g", j.Raw, j.Lambda))
+		lines = append(lines, fmt.Sprintf("centred inputs: lambda %.2g -> %.2g", j.Raw, j.Lambda))
 	}
 	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
 		lines = append(lines, j.stable())
@@ -43,8 +43,8 @@ func (j *Job) lasts() (lines []string) {
 	if j.Optimizer != config.Momentum || (1-j.Tuning.Momentum)*each <= math.Pi/2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as it is stored and not added to, "+
-		"but it remembers some %s steps; less of either may be faster", j.Tuning.Momentum, each, rounded(each/(1-j.Tuning.Momentum)))}
+	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as each overwrites the velocity, "+
+		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Tuning.Momentum, each, rounded(each/(1-j.Tuning.Momentum)))}
 }
 
 // stable compares the limit with the steps in flight.
@@ -61,7 +61,7 @@ func (j *Job) stable() string {
 	if j.Tuning.InFlight == 1 && j.Workers == 1 {
 		are = "is"
 	} else if float64(j.Tuning.InFlight) > j.MaxInFlight {
-		they = "beyond it: an epoch may achieve less"
+		they = "beyond it: an epoch may reduce the loss less"
 		if j.LRCap == "off" {
 			they = "beyond it, and the cap is off"
 		}
@@ -74,7 +74,7 @@ func (j *Job) Changes() (lines []string) {
 	if j.Capped {
 		why := fmt.Sprintf("%d steps in flight", j.Tuning.InFlight)
 		if j.Tuning.LR == j.MaxLR {
-			why = fmt.Sprintf("a step of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
+			why = fmt.Sprintf("the limit for a batch of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
 		}
 		lines = append(lines, fmt.Sprintf("lr %.3g -> %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
 	}
@@ -98,7 +98,7 @@ func tooSmall(from, to float64) string {
 	if to*100 >= from {
 		return ""
 	}
-	return " (a small rate learns slowly: scale the inputs, --scale standard)"
+	return " (so small a rate learns slowly: scale the inputs with --scale standard)"
 }
 
 // about is a number of steps, rounded.

@@ -48,7 +48,7 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 	if told(c, 1) == 1 || !c.AsyncOnCores() || c.Workers == 1 || t.MergeEvery > 1 || t.BiasMergeEvery > 1 {
 		return nil
 	}
-	return config.Usage("merge-every %s has no effect with model %s on %s rows, batch %d and optimizer %s: these workers write in place; leave merge-every out",
+	return config.Usage("merge-every %s has no effect with model %s on %s rows, batch %d and optimizer %s: its workers always write in place; leave merge-every out",
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 

@@ -158,7 +158,7 @@ func TestChoose(t *testing.T) {
 		{"velocity of 15 steps", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30, "momentum", .001 },
 			func(l Tuning) bool {
 				return (&Job{config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}, l}).lasts() == nil
-			}, "30 steps are beyond it: an epoch may achieve less"},
+			}, "30 steps are beyond it: an epoch may reduce the loss less"},
 		{"l2", func(c *config.Config) { digits(c); c.L2 = 1e-4 }, func(l Tuning) bool { return !l.Center }, ""},
 		{"nothing known", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, ""},
 	} {
