@@ -15,6 +15,7 @@ const maxTexts = 100
 // column is what was found in the cells of one column of a CSV file.
 type column struct {
 	name           string // by the header, else its number
+	unnamed        bool   // in a header that names others
 	numbers, texts int
 	distinct       map[string]bool // cells that are not missing, at most maxTexts+1
 	textLine       int             // where the first text stands
@@ -147,6 +148,8 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 		case j == y:
 		case len(c.distinct) == 0:
 			t.notef("left out column %s: it is empty", name)
+		case j == 0 && c.unnamed && c.texts == 0:
+			t.notef("left out the first column: it has no name, and so is taken for row numbers")
 		case c.texts == 0:
 			features = append(features, feature{column: j})
 		case len(c.distinct) > maxTexts:

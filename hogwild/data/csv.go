@@ -18,7 +18,7 @@ import (
 // perhaps in quotes.
 //
 // The first line holds the names of the columns if a cell of it is a text above
-// more numbers than texts, or if there are no numbers at all and none of its texts
+// more numbers than texts, if it counts the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts
 // occurs again in its column. The target is the column asked for, else one named
 // target, label, y or class, else the last. A column of numbers becomes a feature;
 // one of texts becomes a feature for each text (1 where it stands, else 0), and is
@@ -165,6 +165,20 @@ func (f *csvFile) profile() error {
 	return nil
 }
 
+// countsColumns says whether the cells of a first line are 0, 1, 2 and so on: what pandas writes above columns
+// without names, perhaps after an empty cell above the numbers of the rows.
+func countsColumns(first []string) bool {
+	if first[0] == "" {
+		first = first[1:]
+	}
+	for j, cell := range first {
+		if cell != strconv.Itoa(j) {
+			return false
+		}
+	}
+	return len(first) >= 4 // fewer may well be values
+}
+
 // nameColumns gives each column its name in the header, or its number. Of columns with the
 // same name the second is called NAME.2.
 func (f *csvFile) nameColumns(header []string) {
@@ -177,7 +191,7 @@ func (f *csvFile) nameColumns(header []string) {
 		if seen[name]++; seen[name] > 1 {
 			name += "." + strconv.Itoa(seen[name])
 		}
-		f.columns[j].name = name
+		f.columns[j].name, f.columns[j].unnamed = name, f.header && header[j] == ""
 	}
 }
 
@@ -189,6 +203,9 @@ func (f *csvFile) see(line int, cells []string) {
 
 // isHeader judges the first line by the columns under it.
 func (f *csvFile) isHeader(first []string) bool {
+	if countsColumns(first) {
+		return true
+	}
 	onlyTexts := true
 	for j, cell := range first {
 		c := &f.columns[j]

@@ -96,6 +96,22 @@ func fallsShort(t *testing.T, c config.Config) string {
 	return ""
 }
 
+// A perceptron learns large values too: its rate follows from how far they spread. The targets are hardly
+// linear in the inputs, so a linear model does not get far.
+func TestDefaultsOfNetworks(t *testing.T) {
+	for _, deviation := range []float64{1, 100, 1e6} {
+		cfg := config.Default()
+		cfg.Workers, cfg.Run, cfg.Model = 2, t.TempDir(), "mlp:16"
+		values(1000, func(r *rand.Rand) ([]float64, float64) {
+			x := normals(r, 3)
+			return x, deviation * (5 + math.Abs(x[0]) + .5*x[1] - math.Abs(x[2]) + .1*r.NormFloat64())
+		})(t, &cfg)
+		if got := *train(t, cfg).TestR2; !(got > optimum(t, cfg)+.3) || got < .8 {
+			t.Errorf("deviation %g: R2 %.4f", deviation, got)
+		}
+	}
+}
+
 // Ratings of biases, a product of low rank, and noise: the defaults are better than the best biases
 // alone, which alternating least squares finds.
 func TestDefaultsOfRatings(t *testing.T) {

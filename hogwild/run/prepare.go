@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/human"
 )
 
 // prepare does all that can fail because of what the user gave, before any process
@@ -103,7 +104,7 @@ func (r *task) load() error {
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
 	}
 	if r.train.Rows < c.Workers {
-		return config.Usage("workers %d: %s has only %d training rows; use fewer workers", c.Workers, c.Data, r.train.Rows)
+		return config.Usage("workers %d: %s has only %s; give at most as many --workers", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"))
 	}
 	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)

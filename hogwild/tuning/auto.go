@@ -40,7 +40,11 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	batch := autoBatch(c, spec, f)
 	if c.LR == 0 {
 		c.LR = firstDigits(autoRate(c, spec, f, batch))
-		chosen = append(chosen, fmt.Sprintf("lr %.3g%s", c.LR, tooSmall(plainRate, c.LR)))
+		says := fmt.Sprintf("lr %.3g", c.LR)
+		if f.Kind != data.Floats || c.Scale == "none" { // else they are scaled
+			says += tooSmall(plainRate, c.LR)
+		}
+		chosen = append(chosen, says)
 	}
 	if c.Epochs == 0 {
 		least := leastSteps * batch
@@ -76,8 +80,19 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 	return chosen
 }
 
-// autoRate is the longest step that leaves room for steps in flight, and whose noise costs little.
+// autoRate is that of outputs of about 1, divided by how large the outputs of a network become: they are products of
+// weights of two or more layers, so that the gradient at one layer grows with the weights of the others. Adaptive
+// steps do not depend on the gradients' size.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
+	lr := unitRate(c, spec, f, batch)
+	if network := spec.Family() == model.Perceptron || spec.Family() == model.Convolutional; network && !c.Optimizer.Adaptive() {
+		lr /= max(1, f.Deviation)
+	}
+	return lr
+}
+
+// unitRate is the longest step that leaves room for steps in flight, and whose noise costs little.
+func unitRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	if spec.Family() == model.Factor && spec.Deviation > 0 {
 		return plainRate / float64(spec.Deviation) // products of factors are as large as the values
 	}

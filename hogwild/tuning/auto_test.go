@@ -17,6 +17,9 @@ func TestSettle(t *testing.T) {
 	few := Facts{Kind: data.Floats, Rows: 300, Features: 8, RawLambda: 4, RowNorm: 12, Trace: 9, Squares: 20, Curvature: 2}
 	long := few
 	long.RowNorm, long.RawLambda, long.Trace, long.Squares = 1e12, 4e8, 4e8, 1e17
+	wide := few
+	wide.Deviation = 61
+	network := func(c *config.Config) { linear(c); c.Model = "mlp:8" }
 	for _, c := range []struct {
 		name   string
 		facts  Facts
@@ -36,7 +39,13 @@ func TestSettle(t *testing.T) {
 		{"adam", few, func(c *config.Config) { linear(c); c.Optimizer = "adam" }, .01, 120, "lr 0.01"},
 		{"nothing known", noFacts, func(c *config.Config) { c.Model = "convnet" }, .01, 10, "lr 0.01, 10 epochs"},
 		// .25 (pi/2)/2, over 4e8 and 8; R2 allows .25 2 4/(2 (1e12 + 3 4e8))
-		{"raw inputs", long, linear, 1e-12, 120, "scale the inputs with --scale standard"},
+		{"raw inputs", long, func(c *config.Config) { linear(c); c.Scale = "none" }, 1e-12, 120, "scale the inputs with --scale standard"},
+		{"scaled inputs", long, linear, 1e-12, 120, "lr 1e-12, 120 epochs (a small set"},
+		// the rate of "small set" over the targets' deviation of 61; linear models do not depend on it
+		{"network, large targets", wide, network, 1e-4, 120, "lr 0.0001"},
+		{"network, small targets", few, network, .0061, 120, "lr 0.0061"},
+		{"network, large targets, adam", wide, func(c *config.Config) { network(c); c.Optimizer = "adam" }, .01, 120, "lr 0.01"},
+		{"linear, large targets", wide, linear, .0061, 120, "lr 0.0061"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config.Default()

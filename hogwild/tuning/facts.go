@@ -8,6 +8,8 @@ type Facts struct {
 	Features int
 	Shape    []int
 
+	Deviation float64 // standard, of the targets of a regression; 0 of classes
+
 	Weights int  // of the model without centring
 	Steps   bool // the model takes its steps on single rows by itself: see model.HalfStepper
 	Copied  bool // and a worker may do so on a copy
