@@ -284,7 +284,7 @@ func TestRefusesPlaces(t *testing.T) {
 		{func(c *config.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is listed twice"},
 		{func(c *config.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
 		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: no such GPU: this machine has 2 GPUs"},
-		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1: it is for runs on a GPU"},
+		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1 has no effect without gpu"},
 		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "leaves none for the GPU"},
 		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, config.MustMode("locked") }, "mode locked"},
 		{func(c *config.Config) {

@@ -103,7 +103,7 @@ numbers() { # of a run's weights, without the file's head, which names the run
 }
 repeats() {
 	for turn in 1 2; do
-		train repeats.sync-$turn --data digits:500 --model mlp:32 --batch 16 --epochs 1 --mode sync --workers 2 --gpu "$GPU" >&2 || return
+		train repeats.sync-$turn --data digits:500 --model mlp:32 --batch 16 --lr 0.01 --epochs 1 --mode sync --workers 2 --gpu "$GPU" >&2 || return
 	done
 	cmp <(numbers "$work/run/repeats.sync-1") <(numbers "$work/run/repeats.sync-2")
 }
@@ -114,7 +114,7 @@ begun() { for _ in $(seq 150); do sleep 0.1; test -f "$work/run/$1/snapshot.safe
 long() {
 	local name=$1
 	shift
-	hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --gpu "$GPU" --epochs 1000000 --save-every 1s \
+	hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --lr 0.01 --gpu "$GPU" --epochs 1000000 --save-every 1s \
 		--json --quiet --run "$work/run/$name" "$@" >"$found/trained/$name.json" 2>"$found/trained/$name.err" &
 	trap "kill -KILL $! 2>/dev/null" EXIT
 }
@@ -235,7 +235,7 @@ mps() {
 }
 
 tools() {
-	local small="hogwild-cuda train --gpu $GPU --workers 1 --epochs 1 --quiet" tool
+	local small="hogwild-cuda train --gpu $GPU --workers 1 --lr 0.01 --epochs 1 --quiet" tool
 	if has ncu; then
 		for of in linear_step:softmax:8 mlp_step:mlp:128:1 conv_step:convnet:4; do
 			timeout 9 ncu --target-processes all --kernel-name "regex:${of%%:*}" --launch-skip 2 --launch-count 1 --section LaunchStats --section Occupancy \

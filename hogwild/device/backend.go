@@ -110,7 +110,7 @@ type Owner interface {
 	Download() error                                       // device to host, all of it
 	Refresh() error                                        // device to host, the weights alone, while workers train
 	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
-	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them
+	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them; a GPU keeps the set, which is the same in each call
 	Close() error
 }
 

@@ -61,7 +61,7 @@ func NotFinite(step int64, loss, lr float64) error { return &NotFiniteError{step
 
 // Error says where.
 func (e *NotFiniteError) Error() string {
-	return fmt.Sprintf("the loss became %v at step %d with learning rate %g", e.Loss, e.Step, e.LR)
+	return fmt.Sprintf("the loss became %v at step %d with learning rate %.6g", e.Loss, e.Step, e.LR)
 }
 
 // Is matches ErrNotFinite.
