@@ -68,7 +68,8 @@ func TestManyInFlight(t *testing.T) {
 		{"factor racy", func(c *config.Config) {
 			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "synth:lowrank:5000x6000x120000x3", 3, "racy"
 		}},
-		{"cut", func(c *config.Config) { c.Model, c.Data, c.Epochs = "cut:10", "synth:dblife:0.05", 3 }},
+		// At higher rates its loss stays above the optimum by what the noise of steps adds, which varies from run to run.
+		{"cut", func(c *config.Config) { c.Model, c.Data, c.LR, c.Epochs = "cut:10", "synth:dblife:0.05", .02, 4 }},
 	} {
 		gpu := digits(t, func(k *config.Config) { k.Batch, k.InFlight, k.LRCap = 1, 2048, "auto"; c.edit(k) })
 		cpu := gpu
