@@ -29,11 +29,11 @@ const (
 )
 
 // FindingHeads are the heads of FindingRows.
-var FindingHeads = []string{"about", "statement", "published", "measured", "verdict"}
+var FindingHeads = []string{"experiment", "claim", "published", "measured", "verdict"}
 
 // AboutFindings says what the figures of FindingRows are, and when a statement holds.
 const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 threads, measured with the most workers. " +
-	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats. " +
+	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats, in the order of the claim. " +
 	"> requires that the ranges do not overlap; ≥ and ≈ allow 5%. If the ranges overlap, the verdict is never \"differs\"."
 
 // FindingRows is the table of verdicts.

@@ -11,8 +11,8 @@ import (
 )
 
 // PublishedHeads are the heads of PublishedTable: behind each figure of the paper is ours.
-var PublishedHeads = []string{"set", "method", "examples/s", "here", "speed-up", "here", "time", "here",
-	"train error", "loss here", "test error", "loss here"}
+var PublishedHeads = []string{"set", "method", "examples/s", "ours", "speed-up", "ours", "time", "ours",
+	"train error", "our loss", "test error", "our loss"}
 
 // PublishedTable is the paper's figure 2 and our figures beside it: medians of the runs with
 // the most workers, and the speed-up with as many threads as these.

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Makes dist/: an archive for linux on amd64 and one on arm64, each with the static program, its
-# manual page, the completions of shells, the licences of all that is linked; and SHA256SUMS.
-# The same commit and the same Go make the same bytes, wherever that is done. Called by make dist,
-# which sets TAGS.
+# Builds dist/: archives for linux amd64 and arm64, each with the static binary, its manual page,
+# shell completions and the licences of all linked code; and SHA256SUMS. Builds are reproducible:
+# the same commit and Go release give the same bytes. Called by make dist, which sets TAGS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${TAGS:?make dist sets it}"
+: "${TAGS:?run make dist, which sets it}"
 unset GOFLAGS
 export CGO_ENABLED=0 LC_ALL=C TZ=UTC
 
@@ -16,9 +15,9 @@ work=$(mktemp -d build/dist.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 umask 022
 
-# licences ARCH: of Go and of each module in the program, with the module's name above.
+# licences ARCH prints the licences of Go and of each linked module, under its name.
 licences() {
-	echo "hogwild itself is under LICENSE. The program also holds parts of these."
+	echo "hogwild is licensed under LICENSE. The binary also contains code from these projects."
 	{
 		echo "Go $(go env GOVERSION) $(go env GOROOT)"
 		GOOS=linux GOARCH=$1 go list -tags "$TAGS" -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/hogwild | sort -u

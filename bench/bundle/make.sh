@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts together build/gpu-bundle (make gpu-bundle): the programs, data, PyTorch's side of the
-# comparison and run.sh. It runs on a machine with a GPU and without Go or a network.
+# Builds build/gpu-bundle (make gpu-bundle): programs, data, the PyTorch side of the comparison
+# and run.sh. The bundle runs on a machine with a GPU and needs neither Go nor a network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -10,28 +10,28 @@ most=40 # MB
 rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/data"
 
-# Without the tables for debuggers: two thirds of the size.
+# Stripped of debug symbols: two thirds of the size.
 strip -o "$bundle/bin/hogwild" bin/hogwild
 strip -o "$bundle/bin/hogwild-cuda" bin/hogwild-cuda
 strip -o "$bundle/bin/cuda.test" bin/cuda.test
 python3 bench/bundle/glibc.py "$bundle/bin/hogwild-cuda" "$bundle/bin/cuda.test"
 for program in hogwild-cuda cuda.test; do
 	newest=$(readelf -V "$bundle/bin/$program" | grep -o 'Name: GLIBC_[0-9.]*' | cut -d _ -f 2 | sort -V | tail -n 1)
-	test "$(printf '%s\n' "$newest" 2.28 | sort -V | tail -n 1)" = 2.28 || { echo "$program needs glibc $newest; 2.28 is what RHEL 8 has"; exit 1; }
+	test "$(printf '%s\n' "$newest" 2.28 | sort -V | tail -n 1)" = 2.28 || { echo "$program needs glibc $newest; want 2.28, the version of RHEL 8"; exit 1; }
 	for library in libpthread.so.0 libdl.so.2; do
-		readelf -d "$bundle/bin/$program" | grep -q "NEEDED.*$library" || { echo "$program does not ask for $library: see glibc.py"; exit 1; }
+		readelf -d "$bundle/bin/$program" | grep -q "NEEDED.*$library" || { echo "$program does not link $library: see glibc.py"; exit 1; }
 	done
 done
 gzip "$bundle"/bin/*
 cp bench/bundle/run.sh bench/rivals/torch_gpu.py bench/rivals/mnist.py "$bundle/"
-{ git rev-parse HEAD; git diff --quiet HEAD || echo "with changes that are not committed"; } >"$bundle/COMMIT"
+{ git rev-parse HEAD; git diff --quiet HEAD || echo "with uncommitted changes"; } >"$bundle/COMMIT"
 
 if [ -d "$data/mnist" ]; then cp -r "$data/mnist" "$bundle/data/"; fi
 for file in "$data"/a9a/a9a "$data"/a9a/a9a.t; do
 	if [ -f "$file" ]; then gzip -9c "$file" >"$bundle/data/${file##*/}.gz"; fi
 done
-test -d "$bundle/data/mnist" || echo "no data in $data: the bundle makes do with digits and synthetic data"
+test -d "$bundle/data/mnist" || echo "no MNIST in $data: the bundle uses digits and synthetic data"
 
 size=$(du -sm "$bundle" | cut -f 1)
 echo "$bundle: $size MB"
-test "$size" -le "$most" || { echo "more than $most MB"; exit 1; }
+test "$size" -le "$most" || { echo "the bundle is larger than $most MB"; exit 1; }

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Checks and measures hogwild on the GPU of this machine, in about 8 minutes:
+# Checks and benchmarks hogwild on this machine's GPU, in about 8 minutes:
 #
-#   ./run.sh [FOLDER]      leaves report.md and results.tar.gz in the folder (default results)
+#   ./run.sh [FOLDER]      writes report.md and results.tar.gz to the folder (default results)
 #
-# Needs a driver; uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch
-# where they are. Each part has a limit of its own, and what fails or is missing is a line of the
-# page. Page and archive are written anew after each part: stopped at any moment, also by
-# kill -9, the script leaves what the parts that had ended found.
-# QUICK=1 does the least of everything: to see that it runs. GPU is the GPU's number (0), and
-# PARTS="machine:30 flight:300" runs some parts only, with other limits in seconds.
+# Needs a driver. Uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch if
+# they are installed. Each part has a time limit; failures and missing tools are listed in the
+# report. Report and archive are rewritten after each part, so if the script is stopped, even by
+# kill -9, the results of all finished parts remain.
+# QUICK=1 runs a minimal version, as a smoke test. GPU is the GPU's index (0), and
+# PARTS="machine:30 flight:300" runs selected parts with these limits in seconds.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --part ]; then export OUT=$(realpath -m "${1:-results}"); fi
@@ -32,7 +32,7 @@ check() {
 	shift
 	if text=$("$@" 2>"$work/stderr"); then note "$name" ok "$text"; else note "$name" FAIL "$text" "$(tail -n 3 "$work/stderr")"; false; fi
 }
-has() { command -v "$1" >/dev/null || { note "$1" skipped "it is not here"; false; }; }
+has() { command -v "$1" >/dev/null || { note "$1" skipped "not installed"; false; }; }
 
 # train GROUP.NAME FLAGS... trains, and keeps report and metrics under that name.
 train() {
@@ -96,7 +96,7 @@ agree() {
 		convnet --workers 1 --in-flight 1 --data digits:$(quick 1000 60) --model convnet --epochs 1 --lr 0.01 --batch 4
 		async-4 --workers 4 --in-flight 4 --data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.05 --batch 16
 	END
-	check "sync by two workers repeats its bits" repeats
+	check "sync with two workers is bitwise repeatable" repeats
 }
 numbers() { # of a run's weights, without the file's head, which names the run
 	tail -c +$(($(od -An -tu8 -N8 "$1/weights.safetensors") + 9)) "$1/weights.safetensors"
@@ -109,7 +109,7 @@ repeats() {
 }
 
 # begun RUN waits until a run in the background has saved a snapshot, after its first epoch.
-begun() { for _ in $(seq 150); do sleep 0.1; test -f "$work/run/$1/snapshot.safetensors" && return; done; echo "it did not begin"; false; }
+begun() { for _ in $(seq 150); do sleep 0.1; test -f "$work/run/$1/snapshot.safetensors" && return; done; echo "the run did not start"; false; }
 # long NAME FLAGS... is a run in the background, whose process is $!. It ends with the subshell that check is.
 long() {
 	local name=$1
@@ -140,7 +140,7 @@ coordinator() { # workers and memory go with it, and the run can be resumed
 	wait $pid 2>/dev/null
 	sleep 2
 	for worker in $workers; do test ! -e "/proc/$worker" || left=$((left + 1)); done
-	echo "of $(wc -w <<<"$workers") workers $left are left; $before MiB of GPU memory in use before, $(memory) after;"
+	echo "$left of $(wc -w <<<"$workers") workers left; GPU memory in use: $before MiB before, $(memory) after;"
 	timeout --preserve-status 4 hogwild-cuda train --resume "$run" --json --quiet >"$found/trained/kills.resumed.json"
 	test $? = 143 && echo "resumed, then at $(grep -m 1 '"epochs"' "$found/trained/kills.resumed.json")" || return
 	test -n "$workers" && test $left = 0 && test "$(memory)" -le $((before + 64))
@@ -259,8 +259,8 @@ rivals() { # to the same accuracy
 		model=${of%=*}
 		train "speed.${model/:/}.default" $on $(if [ -n "$QUICK" ]; then echo "--data digits:60"; else images; fi) --model $model --lr 0.02 --epochs $(quick 10 1) --target-accuracy ${of#*=}
 	done
-	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note PyTorch skipped "there is none that sees the GPU"; return; }
-	test -d "$data/mnist" || { note PyTorch skipped "there is no MNIST"; return; }
+	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note PyTorch skipped "no PyTorch with CUDA"; return; }
+	test -d "$data/mnist" || { note PyTorch skipped "no MNIST data"; return; }
 	for of in softmax=0.92 mlp:128=0.975 convnet=0.985; do
 		model=${of%=*}
 		timeout 20 python3 "$here/torch_gpu.py" --data "$data/mnist" --model $model --target ${of#*=} --seconds $(quick 3 1) \
@@ -299,7 +299,7 @@ part() {
 }
 
 if [ -e "$OUT" ] && [ -n "$(ls -A "$OUT")" ] && ! [ -e "$work" ] && ! [ -e "$OUT/results.tar.gz" ]; then
-	echo "$OUT is not empty, and has no results of this script: name another folder"
+	echo "$OUT is not empty and has no results of this script; use another folder"
 	exit 2
 fi
 rm -rf "$OUT" && mkdir -p "$found/trained" "$work/bin" || exit 1
@@ -316,5 +316,5 @@ done
 rm -rf "$work" # the archive has what was found
 failures=$(grep -c '| FAIL |' "$OUT/report.md")
 echo
-echo "$failures checks failed; the page is $OUT/report.md"
+echo "$failures checks failed; see $OUT/report.md"
 test "$failures" = 0

@@ -58,7 +58,10 @@ var outcomes = []column[*run]{
 		if r.Result != nil {
 			return fmt.Sprint(r.Result.Batch)
 		}
-		return fmt.Sprint(r.Config.AskedBatch())
+		if batch := r.Config.AskedBatch(); batch > 0 {
+			return fmt.Sprint(batch)
+		}
+		return "auto"
 	}},
 	{"learning rate", func(r *run) string {
 		if r.Result != nil {

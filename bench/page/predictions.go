@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
@@ -58,10 +59,14 @@ func residualTable(r *rundir.Residuals) *Table {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"mean", r.Mean}, {"standard deviation", r.SD}, {"mean absolute error", r.MAE}, {"RMSE", r.RMSE}, {"R²", value(r.R2)},
+	}{{"mean", r.Mean}, {"std. deviation", r.SD}, {"MAE", r.MAE}, {"RMSE", r.RMSE}, {"R²", value(r.R2)},
 		{"minimum", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95}, {"maximum", r.Max}} {
 		if finite(f.value) {
-			t.Rows = append(t.Rows, []string{f.name, fmt.Sprintf("%.4g", f.value)})
+			text := fmt.Sprintf("%.4g", f.value)
+			if size := math.Abs(f.value); size >= 1e4 && size < 1e9 {
+				text = fmt.Sprintf("%.0f", f.value) // no exponent for prices
+			}
+			t.Rows = append(t.Rows, []string{f.name, text})
 		}
 	}
 	return t
@@ -70,7 +75,7 @@ func residualTable(r *rundir.Residuals) *Table {
 // residuals is how far targets lie from predictions.
 func residuals(r *rundir.Residuals, color int, of string) figure.Figure {
 	f := chart("", "residuals"+of, "Residuals against predictions"+of,
-		"Test rows in equal-sized bins by prediction. Line: median residual of the bin. Bars: 10th to 90th percentile.",
+		"Test rows in equal-sized bins by prediction. Line: median residual of the bin. Band: 10th to 90th percentile.",
 		"prediction, in units of the target", "target minus prediction, in units of the target")
 	line := figure.Series{Name: "median, 10% to 90%", Color: color, Kind: figure.Curve}
 	for _, b := range r.Bands {

@@ -63,8 +63,8 @@ func TestResiduals(t *testing.T) {
 		y, predicted = append(y, float32(i)), append(predicted, float32(i-i%2))
 	}
 	p := OfRuns([]*rundir.Recorded{validated(t, "a", rundir.DetailOf(nil, y, predicted)), validated(t, "b", nil)})
-	if got := cell(t, p, "Residuals, a", "mean absolute error", ""); got != "0.5" {
-		t.Errorf("mean absolute error %q, want 0.5", got)
+	if got := cell(t, p, "Residuals, a", "MAE", ""); got != "0.5" {
+		t.Errorf("MAE %q, want 0.5", got)
 	}
 	if points := drawing(t, p, "residuals-a").Series[0].Points; len(points) != 4 || points[0].X != 4 || points[0].Y != .5 {
 		t.Errorf("%+v", points)

@@ -149,10 +149,10 @@ func (r *run) workers() []rundir.WorkerStatus {
 
 // state says whether the run has ended, and how.
 func (r *run) state() string {
-	at := fmt.Sprintf("epoch %d of %d", max(r.last().Epoch, r.now().Epoch), r.Config.Epochs)
+	at := fmt.Sprintf("at epoch %d of %d", max(r.last().Epoch, r.now().Epoch), r.Config.Epochs)
 	switch {
 	case r.Result == nil:
-		return "unfinished: " + at
+		return at
 	case r.Result.Stopped != "":
 		return "stopped early: " + r.Result.Stopped
 	}
@@ -194,7 +194,7 @@ func unsaid(said, facts [][2]string, name string) (kept [][2]string) {
 func (p *Page) runNotes(r *run) {
 	var notes []string
 	if r.Result == nil {
-		notes = append(notes, "The run is unfinished: it is still training or was killed. State: "+r.state()[len("unfinished: "):]+".")
+		notes = append(notes, "The run is unfinished: it is still training or was killed, "+r.state()+".")
 	} else {
 		notes = r.events()
 	}

@@ -103,7 +103,7 @@ func TestRunUnderWay(t *testing.T) {
 	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{
 		"config.yaml": runConfig, "metrics.jsonl": metrics() + `{"kind":"epo`,
 	})})
-	if got := cell(t, p, "Results", "state", ""); got != "unfinished: epoch 2 of 3" {
+	if got := cell(t, p, "Results", "state", ""); got != "at epoch 2 of 3" {
 		t.Errorf("state: %q", got)
 	}
 	if got := cell(t, p, "Workers", "1", "state"); got != "training" {

@@ -109,10 +109,10 @@ cases: [{name: b, group: both}]
 // TestPlanErrors: one line each, with its place.
 func TestPlanErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "plan.yaml: it is empty"},
+		{"", "plan.yaml: the file is empty"},
 		{"[1]", `plan.yaml:1:1: want lines of`},
 		{"base: {lr: 1}\nbasse: {}", `plan.yaml:2:1: unknown key "basse"; did you mean base?`},
-		{"lr: 0.1", `plan.yaml:1:1: unknown key "lr" (an experiment has name,`},
+		{"lr: 0.1", `plan.yaml:1:1: unknown key "lr" (keys: name,`},
 		{"base: {lr: 1}\nbase: {lr: 2}", `plan.yaml:2:1: `},
 		{"base: [1]", `plan.yaml:1:7: base: want flags`},
 		{"base:", `plan.yaml:1:7: base: want flags`},

@@ -188,7 +188,7 @@ cases: [{name: long, epochs: 1000000}, {name: short, epochs: 1}]
 		if _, err := os.Stat(filepath.Join(folder, "report.html")); err != nil || !strings.Contains(stdout.String(), "short") {
 			t.Errorf("%v: no report (%v); stdout: %s", signal, err, stdout)
 		}
-		if said := stderr.String(); !strings.Contains(said, "after 1 of 2 runs, which are kept in "+folder+": hogwild sweep ") {
+		if said := stderr.String(); !strings.Contains(said, "after 1 of 2 runs, kept in "+folder+"; run `hogwild sweep ") {
 			t.Errorf("%v: it does not say how to go on: %s", signal, said)
 		}
 	}
