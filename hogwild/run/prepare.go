@@ -210,7 +210,7 @@ func (r *coordinator) openFolder() error {
 	r.job.Run = r.dir
 	if r.job.Resume != r.dir {
 		if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err == nil {
-			return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, r.dir)
+			return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
 		}
 	}
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {
