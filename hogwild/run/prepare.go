@@ -67,9 +67,13 @@ func mayWrite(flag, path string) error {
 	if path == "" {
 		return nil
 	}
+	_, missing := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
 	if err == nil {
 		err = f.Close()
+	}
+	if err == nil && missing != nil {
+		err = os.Remove(path) // the run may not come so far
 	}
 	if err != nil {
 		return config.Usage("%s: %w; name a file in a folder that can be written", flag, err)
