@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -126,6 +128,7 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	}
 	defer os.Remove(f.Name()) // once it is renamed there is nothing to remove
 	defer f.Close()
+	defer onSignal(func() { os.Remove(f.Name()) })()
 	if err := write(f); err != nil {
 		return err
 	}
@@ -138,4 +141,23 @@ func replaceFile(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("--out %s: %w", path, err)
 	}
 	return nil
+}
+
+// onSignal calls f before SIGINT or SIGTERM ends the process, until stop is called.
+func onSignal(f func()) (stop func()) {
+	signals, over := make(chan os.Signal, 1), make(chan bool, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			f()
+			signal.Reset(s)
+			_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
+		case <-over:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		over <- true
+	}
 }

@@ -10,9 +10,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hogwild/hogwild/run"
@@ -296,5 +298,33 @@ func TestPredictionsWithoutNumbers(t *testing.T) {
 				t.Errorf("not JSON: %s", line)
 			}
 		}
+	}
+}
+
+// TestInterruptedPredict: a signal leaves no half of a file.
+func TestInterruptedPredict(t *testing.T) {
+	dir := t.TempDir()
+	train, _ := predictionData(t, dir, "value")
+	run, out := filepath.Join(dir, "run"), filepath.Join(dir, "out.csv")
+	call(t, "train", "--data", train, "--epochs", "1", "--workers", "1", "--run", run, "--quiet", "--json")
+	cmd := exec.Command("/proc/self/exe", "predict", run, "--data", "-", "--out", out)
+	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
+	rows, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	fmt.Fprint(rows, "size,colour,weight\n1,red,2\n")
+	waitForLine(t, out+".tmp")
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
+		t.Errorf("%v, want an end by SIGTERM", cmd.ProcessState)
+	}
+	if files, _ := filepath.Glob(out + "*"); len(files) > 0 {
+		t.Errorf("it has left %v", files)
 	}
 }

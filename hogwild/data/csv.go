@@ -180,17 +180,23 @@ func countsColumns(first []string) bool {
 }
 
 // nameColumns gives each column its name in the header, or its number. Of columns with the
-// same name the second is called NAME.2.
+// same name the second is called NAME.2, or by the next number that no column is called by.
 func (f *csvFile) nameColumns(header []string) {
-	seen := map[string]int{}
-	for j := range f.columns {
-		name := strconv.Itoa(j + 1)
+	given, wanted := make([]string, len(f.columns)), map[string]bool{}
+	for j := range given {
+		given[j] = strconv.Itoa(j + 1)
 		if f.header && header[j] != "" {
-			name = header[j]
+			given[j] = header[j]
 		}
-		if seen[name]++; seen[name] > 1 {
-			name += "." + strconv.Itoa(seen[name])
+		wanted[given[j]] = true
+	}
+	taken, last := map[string]bool{}, map[string]int{}
+	for j, name := range given {
+		for taken[name] || name != given[j] && wanted[name] {
+			last[given[j]]++
+			name = given[j] + "." + strconv.Itoa(1+last[given[j]])
 		}
+		taken[name] = true
 		f.columns[j].name, f.columns[j].unnamed = name, f.header && header[j] == ""
 	}
 }

@@ -30,6 +30,7 @@ func TestCSV(t *testing.T) {
 		"semicolons":       {"a;b\n1.5;2\n", "", "a", []float32{1.5}, []float64{2}, nil, nil},
 		"decimal commas":   {"a;b;c\n1.001,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1001.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
 		"same names":       {"a,a,a\n1,2,3\n", "", "a a.2", []float32{1, 2}, []float64{3}, nil, []string{`target "a.3"`}},
+		"a name of two":    {"a,a,a.2,y\n1,2,3,4\n", "y", "a a.3 a.2", []float32{1, 2, 3}, []float64{4}, nil, []string{`target "y"`}},
 		"tabs, CRLF":       {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
 		"quotes":           {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
 		"pandas' numbers":  {"0,1,2,3\n5,6,7,8\n", "", "0 1 2", []float32{5, 6, 7}, []float64{8}, nil, []string{"first line", `"3" (the last column`}},

@@ -68,6 +68,5 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 
 // readAlike tells whether two sets from one file have the same rows, features and classes, and one scaling.
 func readAlike(a, b *data.Meta) bool {
-	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) &&
-		slices.Equal(a.Mul, b.Mul) && slices.Equal(a.Add, b.Add)
+	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) && a.ScaledAlike(b)
 }

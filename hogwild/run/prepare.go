@@ -67,9 +67,13 @@ func mayWrite(flag, path string) error {
 	if path == "" {
 		return nil
 	}
+	_, missing := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)
 	if err == nil {
 		err = f.Close()
+	}
+	if err == nil && missing != nil {
+		err = os.Remove(path) // the run may not come so far
 	}
 	if err != nil {
 		return config.Usage("%s: %w; name a file in a folder that can be written", flag, err)
@@ -210,7 +214,7 @@ func (r *coordinator) openFolder() error {
 	r.job.Run = r.dir
 	if r.job.Resume != r.dir {
 		if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err == nil {
-			return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, r.dir)
+			return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
 		}
 	}
 	if err := os.MkdirAll(r.dir, 0o777); err != nil {

@@ -157,7 +157,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 			return config.Usage("resume: the snapshot has %s %v, this run %v: keep it unchanged", f.name, f.was, f.now)
 		}
 	}
-	if !slices.Equal(s.Meta.Mul, meta.Mul) || !slices.Equal(s.Meta.Add, meta.Add) { // a version whose auto scaled otherwise
+	if !s.Meta.ScaledAlike(&meta) { // a version whose auto scaled otherwise
 		return config.Usage("resume: the snapshot was trained on inputs with another scaling than this run's: start a new run")
 	}
 	return nil

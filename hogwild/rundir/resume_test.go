@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"math"
 	"path/filepath"
 	"testing"
 
@@ -16,6 +17,11 @@ func TestScalingOfSnapshots(t *testing.T) {
 	s := &Snapshot{Meta: was}
 	if err := s.MayResume(&tuning.Job{}, was); err != nil {
 		t.Errorf("the same scaling: %v", err)
+	}
+	rounded := was
+	rounded.Add = []float32{0, math.Nextafter32(1, 2)}
+	if err := s.MayResume(&tuning.Job{}, rounded); err != nil {
+		t.Errorf("rounded in another way: %v", err)
 	}
 	for _, now := range []data.Meta{
 		{Rows: 3, Scale: "auto"},
