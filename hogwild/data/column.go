@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,7 +154,7 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 		case c.texts == 0:
 			features = append(features, feature{column: j})
 		case len(c.distinct) > maxTexts:
-			t.notef("left out column %s: more than %d different texts, e.g. %s in line %d", name, maxTexts, human.Quote(c.text), c.textLine)
+			t.notef("left out column %s: more than %d different texts, e.g. %s in line %d%s", name, maxTexts, human.Quote(c.text), c.textLine, c.asNumbers())
 		case c.isNames():
 			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name, human.Quote(c.text), c.textLine)
 		default:
@@ -164,6 +165,14 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 		}
 	}
 	return features, nil
+}
+
+// asNumbers is what makes numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.
+func (c *column) asNumbers() string {
+	if number := regexp.MustCompile(`^[-+]?[$€£]? ?[-+]?\d[\d,]*(\.\d*)? ?[%$€£]?$`); !number.MatchString(c.text) {
+		return ""
+	}
+	return "; write its numbers without %, currency or thousands separators and they are used"
 }
 
 // stray is an error if column j has texts among more numbers than texts: as texts the

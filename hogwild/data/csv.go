@@ -55,6 +55,9 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(features) == 0 && like == nil {
+		return nil, f.errorf("no column to learn %s from%s; free text must become numbers first, such as word counts in a LIBSVM file", human.Quote(t.Target), because(t.Notes))
+	}
 	t.Features = len(features)
 	for _, x := range features {
 		t.Columns = append(t.Columns, f.name(x))

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,7 @@ func TestCSVStrayText(t *testing.T) {
 		"a text":         {"age,y\n1,2\n12o,3\n3,4\n4,5\n", `file:3: column "age" (number 1): "12o" is a text among 3 numbers`},
 		"of the target":  {"age,y\n1,2\n3,none\n3,4\n4,5\n", `file:3: column "y" (number 2): "none" is a text among 3 numbers`},
 		"two of many":    {"x,age,y\n1,1,2\n1,-,3\n1,--,4\n1,4,5\n1,4,5\n1,4,5\n", `file:3: column "age" (number 2): "-" is the first of 2 texts among 4 numbers`},
+		"only texts":     {"t,y\n" + texts("text %d"), `no column to learn "y" from; left out column "t": more than 100 different texts`},
 		"in no header":   {"1,2\n2,3\nx,4\n4,5\n", `file:3: column "1" (number 1): "x" is a text`},
 		"escape":         {"\"a\x1b[2J\",y\n1,2\n\x1b[31m,3\n3,4\n4,5\n", `column "a\x1b[2J" (number 1): "\x1b[31m" is`},
 		"long":           {"age,y\n1,2\n" + strings.Repeat("x", 1e5) + ",3\n3,4\n4,5\n", strings.Repeat("x", 300) + `"... is a text`},
@@ -146,6 +148,27 @@ func TestCSVStrayText(t *testing.T) {
 	tab, err := decodeText("code,y\n1,2\na,3\nb,4\n4,5\n", "", nil)
 	if err != nil || tab.Features != 4 {
 		t.Errorf("two texts among two numbers: %v, %v", tab, err)
+	}
+}
+
+// texts are lines of more different texts than may become features, and two classes.
+func texts(format string) string {
+	var lines strings.Builder
+	for i := range maxTexts + 1 {
+		fmt.Fprintf(&lines, format+",%d\n", i, i%2)
+	}
+	return lines.String()
+}
+
+// Numbers with signs around them are texts, and the note about them says what to do.
+func TestCSVNotQuiteNumbers(t *testing.T) {
+	for format, says := range map[string]bool{"%d.5%%": true, "$%d": true, "\"$1,%d.00\"": true, "-%d €": true,
+		"A%d": false, "2026-01-%d": false, "1.2.3.%d": false, "555-%d": false} {
+		_, err := decodeText("t,y\n"+texts(format), "", nil)
+		check.Error(t, err, "more than 100 different texts")
+		if err != nil && strings.Contains(err.Error(), "write its numbers without %") != says {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }
 
