@@ -121,7 +121,7 @@ func TestPlanErrors(t *testing.T) {
 		{"base: {epochs: [1, 2]}", `plan.yaml:1:8: epochs: want a single value`},
 		{"base: {epochs: -1}", `plan.yaml:1:7: case base: epochs -1: must be from 1 to 2147483647, or auto`},
 		{"base: {seed: 1}", `plan.yaml:1:8: seed: seeds are the same for all cases`},
-		{"base: {run: x}", `plan.yaml:1:8: run: an experiment makes`},
+		{"base: {run: x}", `plan.yaml:1:8: run: an experiment names its run folders`},
 		{"grid: 1", `plan.yaml:1:7: grid: want flags`},
 		{"grid: {lr: 1}", `plan.yaml:1:8: lr: want a list of values`},
 		{"grid: {lr: []}", `plan.yaml:1:8: lr: want a list of values`},

@@ -44,7 +44,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
 	l.value(&o.Mode, "mode", "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K")
 	l.string(&o.Average, "average", "`WHAT` sync averages: weights after local steps, or gradients")
-	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between two averagings of the weights, or epoch")
+	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between two averagings, or epoch")
 	l.string(&o.AverageState, "average-state", "`HOW` averaging treats optimizer state: keep, average or reset")
 	l.value((*atLeastOne)(&o.Batch), "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs")
 	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
