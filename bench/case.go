@@ -6,7 +6,7 @@
 //
 //	case.go                       what is to be measured: a Plan of Cases
 //	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
-//	runner.go process.go trial.go each case with each seed, in turns, by fresh processes
+//	runner.go process.go trial.go each case with each seed, interleaved, by new processes
 //	progress.go                   how far it is
 //	experiment.go assemble.go     what was measured: results.json
 //	spread.go speedup.go target.go shares.go fairness.go   what may be said of it
@@ -20,7 +20,7 @@
 // elsewhere: bundle.go, bundlechecks.go and bundlepage.go.
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
-// on, rivals has other programs for the same jobs and a script that runs them in turns.
+// on, rivals has other programs for the same jobs and a script that interleaves their runs.
 package bench
 
 import (

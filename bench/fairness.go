@@ -81,7 +81,7 @@ func (e *Experiment) failures() (notes []string) {
 	return notes
 }
 
-// crowds are more workers than cores.
+// crowds are cases with more workers than cores.
 func (e *Experiment) crowds() []string {
 	cores := e.Machine.Cores
 	return e.note(func(c *Measured) bool {

@@ -53,7 +53,7 @@ func (e *Experiment) WriteBenchmarks(w io.Writer) error {
 		}
 	}
 	names := e.benchmarks()
-	for turn := range e.Seeds { // in turns, as they were run
+	for turn := range e.Seeds { // interleaved, as they ran
 		for i := range e.Cases {
 			e.Cases[i].benchmark(b, names[i], turn)
 		}

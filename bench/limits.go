@@ -15,7 +15,7 @@ type Options struct {
 	Idle    []string // arguments with which this program ends at once: how long a process takes to start
 }
 
-// Limits is what a machine can do at best.
+// Limits is the peak rates of a machine.
 type Limits struct {
 	CPU    string    `json:"cpu"`
 	Cores  int       `json:"cores"` // that this program may use

@@ -155,7 +155,7 @@ func (w *work) turns(ctx context.Context) error {
 	return nil
 }
 
-// interrupted is the error of a plan that was stopped, and says how to go on.
+// interrupted is the error of a plan that was stopped, and says how to continue.
 func (w *work) interrupted(ctx context.Context) error {
 	kind := config.ErrInterrupted
 	if errors.Is(context.Cause(ctx), config.ErrTerminated) {

@@ -274,7 +274,7 @@ if [ "${1:-}" = --part ]; then
 	exit
 fi
 
-# publish writes the page and the archive anew. Each takes the place of the one before whole.
+# publish rewrites the report and the archive, replacing each atomically.
 publish() {
 	timeout 20 hogwild bench --report "$found" >"$found/report.md" 2>"$work/stderr" || cat "$work/stderr" "$found"/*.tsv >>"$found/report.md"
 	timeout 20 hogwild bench --report "$found" --json >"$found/report.json" 2>"$work/stderr"

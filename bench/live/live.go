@@ -1,4 +1,4 @@
-// Package live shows a run while it goes on: a page that a browser keeps up to date by
+// Package live shows a run in progress: a page that a browser keeps up to date by
 // server-sent events, and metrics for Prometheus. It reads the run's folder, as anybody
 // may, so that the run itself knows nothing of it.
 package live
@@ -48,7 +48,7 @@ func Serve(ctx context.Context, l net.Listener, run string) error {
 	}
 }
 
-// shut lets the answers under way end, and cuts off those that do not.
+// shut waits briefly for responses in progress, then closes the rest.
 func shut(h *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()

@@ -113,7 +113,7 @@ func (s *server) render() (html template.HTML) {
 	}
 	p := page.OfRuns([]*rundir.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
 		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}})
-	if !s.ended { // a report cannot know whether the run goes on; this page does
+	if !s.ended { // a report cannot know whether the run still trains; this page does
 		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run is unfinished") })
 	}
 	html, err := p.Body()

@@ -11,7 +11,7 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// tail follows the metrics.jsonl of a run that goes on. It reads on from where it was; a
+// tail follows the metrics.jsonl of a run in progress. It reads on from where it was; a
 // line that is not whole yet waits for its rest.
 type tail struct {
 	path    string
@@ -80,7 +80,7 @@ func (t *tail) epoch(e rundir.EpochResult) {
 }
 
 // second adds a moment; see epoch. Epochs come later than moments, since they are
-// evaluated first, but time does not go back in a run that goes on.
+// evaluated first, but time does not go back within a run.
 func (t *tail) second(s rundir.Status) {
 	if last := t.seconds.last; last != nil && s.Seconds < last.Seconds {
 		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > s.Seconds })
