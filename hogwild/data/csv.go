@@ -37,7 +37,7 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	}
 	t := newTable(src, "csv", Floats)
 	if f.header && like == nil {
-		t.notef("the first line names the columns")
+		t.notef(noteHeader)
 	}
 	if f.commas {
 		t.notef("numbers are written with decimal commas")
@@ -65,6 +65,9 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	}
 	return t, f.fill(t, y, features, like)
 }
+
+// noteHeader tells other data that the names of columns are names, though they may be numbers.
+const noteHeader = "the first line names the columns"
 
 // csvFile is a file whose columns are known after profile.
 type csvFile struct {
@@ -190,17 +193,18 @@ func (f *csvFile) nameColumns(header []string) {
 		given[j] = strconv.Itoa(j + 1)
 		if f.header && header[j] != "" {
 			given[j] = header[j]
+			wanted[given[j]] = true
 		}
-		wanted[given[j]] = true
 	}
 	taken, last := map[string]bool{}, map[string]int{}
 	for j, name := range given {
-		for taken[name] || name != given[j] && wanted[name] {
+		unnamed := f.header && header[j] == ""
+		for taken[name] || (unnamed || name != given[j]) && wanted[name] {
 			last[given[j]]++
 			name = given[j] + "." + strconv.Itoa(1+last[given[j]])
 		}
 		taken[name] = true
-		f.columns[j].name, f.columns[j].unnamed = name, f.header && header[j] == ""
+		f.columns[j].name, f.columns[j].unnamed = name, unnamed
 	}
 }
 

@@ -67,6 +67,8 @@ func TestStreamReadsAsEvalDoes(t *testing.T) {
 			"x.csv": "4,z,6\n3,x,2\n", "head.csv": "y,b,c,d\n1,4,z,6\n0,3,x,2\n"}, ""},
 		"numbers, the target last": {"5,2,0\n6,3,1\n7,1,1\n9,5,0\n", "t.csv", Options{}, "4,6,1\n3,2,0\n", map[string]string{
 			"x.csv": "4,6\n3,2\n", "head.csv": "b,c\n4,6\n3,2\n"}, ""},
+		"numbers that are names": {"2,1,y\n1,5,0\n6,3,1\n7,1,1\n9,5,0\n", "t.csv", Options{}, "2,1,y\n4,6,1\n3,2,0\n", map[string]string{
+			"x.csv": "2,1\n4,6\n3,2\n", "permuted.csv": "1,2\n6,4\n2,3\n"}, ""},
 		"pandas' numbers": {"0,1,2,3\n0,5,6,7\n1,4,3,3\n1,5,3,1\n0,2,2,5\n", "t.csv", Options{Target: "0"}, "0,1,2,3\n1,4,5,6\n0,3,2,1\n", map[string]string{
 			"x.csv": "1,2,3\n4,5,6\n3,2,1\n"}, ""},
 		"sparse": {"0 1:1 9:2\n1 2:3\n1 4:1 5:2\n0 1:4\n", "t.svm", Options{Scale: "unit"}, "1 9:1\n0\n0 2:2 4:5\n", map[string]string{

@@ -135,8 +135,8 @@ func isText(cell string) bool {
 // numbers are the columns that the training data has features of, if columns had no names: below zero
 // those of texts.
 func (s *stream) numbers() (columns []int, all bool) {
-	if s.Was == "0" {
-		return nil, false // a name: numbers start at 1
+	if slices.Contains(s.Like.Notes, noteHeader) {
+		return nil, false // numbers, if they are, are names
 	}
 	for _, name := range s.Like.Columns {
 		name, _, oneHot := strings.Cut(name, "=")
