@@ -44,7 +44,7 @@ Examples:
   hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
       a folder with the four IDX files of MNIST
   hogwild train --data mnist/ --validation 0.1 --patience 5 --epochs 100
-      early stopping: a tenth of the training rows are for validation, with a patience of five epochs
+      early stopping on a tenth of the training rows
   hogwild train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4
       sparse data in LIBSVM format
   hogwild train --data housing.csv --target median_house_value --model linear

@@ -24,8 +24,8 @@ const (
 var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
 
 // ModeHelp says what each mode is, a line each.
-const ModeHelp = `  async                   plain stores, no locks: updates may be lost. --merge-every 1 is Hogwild! in place;
-                          by default, small models train on local copies that are merged often
+const ModeHelp = `  async                   plain stores, no locks: updates may be lost. Small models train on local
+                          copies that are merged often; --merge-every 1 is Hogwild! in place
   atomic                  adds by compare-and-swap: no update is lost
   locked                  each update locks the blocks of weights that it writes (AIG)
   ordered                 parallel gradients, updates in the order of the gradients (RR, round robin)
