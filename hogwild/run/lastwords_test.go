@@ -69,7 +69,7 @@ func TestSameFaultEverywhere(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		for _, part := range []string{"every worker fails at the same place, lastwords_test.go:", "panic: runtime error: index out of range [", "kept in " + c.Run} {
+		for _, part := range []string{"every worker fails at the same place, lastwords_test.go:", "panic: runtime error: index out of range [", "saved in " + c.Run} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%q does not say %q", err, part)
 			}

@@ -177,7 +177,7 @@ func TestTrainsWithoutFaultyLoops(t *testing.T) {
 func TestRunWithoutAsking(t *testing.T) {
 	refuses := func() {
 		t.Helper()
-		if _, err := Run(t.Context(), quick(t), Options{}); err == nil || !strings.Contains(err.Error(), "ask hogwild.IsWorker first") {
+		if _, err := Run(t.Context(), quick(t), Options{}); err == nil || !strings.Contains(err.Error(), "call hogwild.IsWorker first") {
 			t.Errorf("%v", err)
 		}
 		if found := verifyLoops(true); found != nil {
