@@ -30,7 +30,7 @@ func TestMicrobenchRuns(t *testing.T) {
 		}
 	}
 	var text bytes.Buffer
-	if err := p.WriteText(&text); err != nil || p.StandIn != strings.Contains(text.String(), "no measurements") {
+	if err := p.WriteText(&text); err != nil || p.StandIn != strings.Contains(text.String(), "not measurements") {
 		t.Errorf("%v:\n%s", err, text.String())
 	}
 	t.Log("\n" + text.String())
