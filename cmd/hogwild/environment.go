@@ -21,8 +21,8 @@ var variables = []string{
 	"HOGWILD_DATA", "HOGWILD_PYTHON", "HOGWILD_BIN", "HOGWILD_PAGE_OF",
 }
 
-// families are the beginnings of names that tests make up.
-var families = []string{"HOGWILD_FAKE_", "HOGWILD_TEST_"}
+// madeUp are the beginnings of names that tests make up.
+var madeUp = []string{"HOGWILD_FAKE_", "HOGWILD_TEST_"}
 
 // unknownVariable refuses a HOGWILD_ variable that no command reads: it would have no effect. That of another
 // command's flag is fine.
@@ -37,7 +37,7 @@ func unknownVariable(commands []*cli.Command) error {
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
 		made := func(beginning string) bool { return strings.HasPrefix(name, beginning) }
-		if !made(prefix) || value == "" || slices.Contains(known, name) || slices.ContainsFunc(families, made) {
+		if !made(prefix) || value == "" || slices.Contains(known, name) || slices.ContainsFunc(madeUp, made) {
 			continue
 		}
 		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name, human.Suggest("", name, known))
