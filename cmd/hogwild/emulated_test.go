@@ -4,13 +4,17 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/cpu"
 
@@ -138,18 +142,45 @@ func (p platform) test(t *testing.T, args string) {
 func (p platform) train(t *testing.T, program, flags string) (r rundir.Result) {
 	t.Helper()
 	dir := t.TempDir()
-	line := append(strings.Fields(p.emulator), program, "train", "--json", "--quiet", "--run="+filepath.Join(dir, "run"))
+	line := append(strings.Fields(p.emulator), program, "train", "--json", "--quiet")
 	line = append(line, strings.Fields(flags)...)
-	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), self.Emulator+"="+p.emulator, "XDG_CACHE_HOME="+dir)
-	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil || said.String() != "" {
-		t.Fatalf("%q: %v: %s", line, err, &said)
+	for try := 1; ; try++ {
+		cmd := exec.Command(line[0], append(line[1:], fmt.Sprintf("--run=%s/run%d", dir, try))...)
+		cmd.Env = append(os.Environ(), self.Emulator+"="+p.emulator, "XDG_CACHE_HOME="+dir)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		var said strings.Builder
+		cmd.Stderr = &said
+		stuck := false
+		watch := time.AfterFunc(2*time.Minute, func() {
+			if stuck = unborn(cmd.Process.Pid); stuck {
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+			}
+		})
+		out, err := cmd.Output()
+		watch.Stop()
+		if stuck && try < 3 {
+			t.Logf("try %d: the emulator hangs between fork and exec", try)
+			continue
+		}
+		if err != nil || said.String() != "" {
+			t.Fatalf("%q: %v: %s", line, err, &said)
+		}
+		if err := json.Unmarshal(out, &r); err != nil {
+			t.Fatalf("%v in %s", err, out)
+		}
+		return r
 	}
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatalf("%v in %s", err, out)
+}
+
+// unborn tells whether a process has a child that has forked and not become a worker: qemu-user's child
+// can wait for ever for a lock that another thread of its parent held.
+func unborn(pid int) bool {
+	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
+	for _, child := range strings.Fields(string(out)) {
+		environ, err := os.ReadFile("/proc/" + child + "/environ")
+		if err == nil && !strings.Contains(string(environ), "HOGWILD_RANK=") {
+			return true
+		}
 	}
-	return r
+	return false
 }
