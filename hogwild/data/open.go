@@ -283,14 +283,6 @@ func Describe(path, format, target string) (Meta, error) {
 	return t.Meta, nil
 }
 
-func open(path string, o Options, like *Meta) (*table, error) {
-	src, err := read(path)
-	if err != nil {
-		return nil, err
-	}
-	return decode(src, o, like)
-}
-
 // decode turns a source into a table. like is nil for training data; other data
 // gets its features.
 func decode(src *source, o Options, like *Meta) (*table, error) {

@@ -200,3 +200,12 @@ func BenchmarkBatch(b *testing.B) {
 		})
 	}
 }
+
+// open reads a file into a table.
+func open(path string, o Options, like *Meta) (*table, error) {
+	src, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	return decode(src, o, like)
+}

@@ -187,9 +187,6 @@ func Register(name string, f func(m data.Meta) (Model, error)) {
 // RegisterError is the errors of all calls of Register.
 func RegisterError() error { return errors.Join(badNames...) }
 
-// Registered tells whether name is a user's own model.
-func Registered(name string) bool { return registry[name] != nil }
-
 // Options say which model is wanted.
 type Options struct {
 	Name     string    // "" = by the data
