@@ -91,6 +91,9 @@ var sharedWait = regexp.MustCompile(`futex\([^,]+, FUTEX_(WAIT|WAKE)(_BITSET)?[,
 // TestNoSystemCallsBetweenChunks: under strace, async workers make a few such calls when an
 // epoch begins and when it ends, however many chunks and merges lie between the two.
 func TestNoSystemCallsBetweenChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: make race, whose runtime gives up its core by itself")
+	}
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("strace is missing (Debian: strace)")
@@ -137,9 +140,14 @@ func TestNoSystemCallsBetweenChunks(t *testing.T) {
 		return n
 	}
 	// Ten epochs of 5,000 steps and 2,500 merges: each of three workers waits for each of the
-	// epochs and tells of its end, some 150 calls, and Go's own threads yield when they start.
+	// epochs and tells of its end, some 150 calls. Go's own threads yield too, the more the busier
+	// the machine is: that only adds, so the fewest of three runs count.
 	const few = 1000
-	if async := calls("async"); async > few {
+	async := calls("async")
+	for i := 1; i < 3 && async > few; i++ {
+		async = min(async, calls("async"))
+	}
+	if async > few {
 		t.Errorf("%d calls of async workers, more than %d", async, few)
 	}
 	if ordered := calls("ordered"); ordered < 3*few {
