@@ -15,8 +15,9 @@ RACE = ./shm ./hogwild/... ./bench/live
 # lazily, so an older driver or the stand-in may lack some.
 HEADERS = build/cuda/include/cuda.h
 STUB = build/cuda/stub/libcuda.so
-GO_CUDA = CGO_ENABLED=1 CGO_CFLAGS='-O2 -Wno-deprecated-declarations -I$(CURDIR)/build/cuda/include' \
-	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2' go
+CUDA_ENV = CGO_ENABLED=1 CGO_CFLAGS='-O2 -Wno-deprecated-declarations -I$(CURDIR)/build/cuda/include' \
+	CGO_LDFLAGS='-L$(CURDIR)/build/cuda/stub -lcuda -Wl,-z,lazy -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2'
+GO_CUDA = $(CUDA_ENV) go
 
 # The stand-in driver, and the environment to run with it, all its checks on.
 FAKE = -j$$(nproc) -C cuda/fake CUDA_INCLUDE=$(CURDIR)/build/cuda/include
@@ -27,6 +28,16 @@ WITH_FAKE = LD_LIBRARY_PATH=$(CURDIR)/bin/fake HOGWILD_FAKE_CHECKS=all
 where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -e $$thing || missing="$$missing $$thing"; done; \
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2) needs$$missing"; test "$$CI" != true; fi
+
+# $(call gotest,PACKAGES,FLAGS) runs tests. CI shares its machine with others, so there up to three
+# failing tests of a call run once more, alone. The log ends with their names: each is a bug.
+GOTESTSUM = $(CURDIR)/build/tools/gotestsum
+ifeq ($(CI),true)
+RERUN = $(GOTESTSUM)
+gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --packages='$(1)' -- $(2)
+else
+gotest = go test $(2) $(1)
+endif
 
 # Where the rivals, the programs compared with hogwild, are installed.
 RIVALS ?= build/rivals
@@ -75,9 +86,12 @@ $(HEADERS): # of CUDA 12: from CUDA_HOME, else from PyPI
 $(STUB): $(HEADERS)
 	cuda/stub.sh
 
-test: check ## run all tests that this machine has the tools for; names the missing tools
-	go test ./...
-	go test -tags noasm ./internal/vec ./hogwild/model
+$(GOTESTSUM):
+	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
+
+test: $(RERUN) check ## run all tests that this machine has the tools for; names the missing tools
+	$(call gotest,./...)
+	$(call gotest,./internal/vec ./hogwild/model,-tags noasm)
 	$(MAKE) vec-check
 	$(call where,qemu-x86_64 qemu-aarch64,emulated)
 	$(call where,gcc,race)
@@ -108,16 +122,16 @@ vec-arm64-check: # another version of clang may write other instructions
 emulated: ## run tests and training under qemu-user: AVX2 only, no AVX2, arm64
 	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep --line-buffered -v '^=== '; exit $${PIPESTATUS[0]}
 
-race: ## run the tests of shm, hogwild and the dashboard under the race detector
-	CGO_ENABLED=1 go test -race -short $(RACE)
+race: $(RERUN) ## run the tests of shm, hogwild and the dashboard under the race detector
+	CGO_ENABLED=1 $(call gotest,$(RACE),-race -short)
 
 # Fifty kills take half a minute: they are for CI, and for go test without -short.
-test-cuda: build fake cuda ## run the GPU tests on the stand-in driver
+test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
 	$(MAKE) $(FAKE) test
 	@rm -f build/calls.jsonl
-	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(GO_CUDA) test -count=1 -tags cuda $(if $(filter true,$(CI)),,-short) ./cuda
-	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(GO_CUDA) test -count=1 -tags cuda -run GPU ./cmd/hogwild
+	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI)),,-short))
+	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
 
 test-asan: cuda ## run the stand-in driver under AddressSanitizer; part of CI
 	$(MAKE) $(FAKE) test SANITIZE=address
