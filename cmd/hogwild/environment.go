@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/device"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
@@ -17,15 +19,15 @@ const prefix = "HOGWILD_" // of the names of all variables
 
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
-	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, mpsVariable, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS",
+	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS",
 	"HOGWILD_DATA", "HOGWILD_PYTHON", "HOGWILD_BIN", "HOGWILD_PAGE_OF",
 }
 
 // madeUp are the beginnings of names that tests make up.
 var madeUp = []string{"HOGWILD_FAKE_", "HOGWILD_TEST_"}
 
-// unknownVariable refuses a HOGWILD_ variable that no command reads: it would have no effect. That of another
-// command's flag is fine.
+// unknownVariable refuses a HOGWILD_ variable that no command reads, for it would have no effect, and faults that there
+// are not. The variable of another command's flag is fine.
 func unknownVariable(commands []*cli.Command) error {
 	known := slices.Clone(variables)
 	for _, name := range flagNames(commands) {
@@ -33,6 +35,9 @@ func unknownVariable(commands []*cli.Command) error {
 	}
 	for was := range renamed {
 		known = append(known, variable(was)) // which environment refuses where it matters
+	}
+	if err := fault.Wrong(); err != nil {
+		return usagef("environment variable %v", err)
 	}
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
@@ -54,4 +59,16 @@ func flagNames(commands []*cli.Command) (names []string) {
 		names = append(names, flagNames(c.Subcommands)...)
 	}
 	return names
+}
+
+// faultPointsCommand lists what HOGWILD_FAULT can name, for those who test this program.
+func faultPointsCommand() *cli.Command {
+	return &cli.Command{Name: "fault-points", Hidden: true, Action: func(c *cli.Context) error {
+		for _, p := range fault.Points {
+			if _, err := fmt.Fprintf(c.App.Writer, "%-18s %s\n", p.Name, p.What); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
 }

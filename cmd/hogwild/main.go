@@ -83,6 +83,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			versionCommand(),
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			guardCommand(),
+			faultPointsCommand(),
 			echoCommand(),
 			completeCommand(),
 		},

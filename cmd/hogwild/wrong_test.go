@@ -89,7 +89,7 @@ func faultOf(status int, out, said string, says []string) string {
 		return "the error is too long"
 	case !strings.HasPrefix(said, "hogwild: ") || !strings.HasSuffix(said, "\n"):
 		return "the error is not one of hogwild"
-	case strings.Contains(said, "panic") || strings.Contains(said, "goroutine") || strings.Contains(said, "%!"):
+	case strings.Contains(said, "panic:") || strings.Contains(said, "goroutine") || strings.Contains(said, "%!"):
 		return "the error is one of the program"
 	}
 	for _, r := range said {

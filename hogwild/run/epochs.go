@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
 )
 
 // brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
@@ -67,6 +68,7 @@ func (r *coordinator) endEpoch() {
 }
 
 func (r *coordinator) openNext() {
+	_ = fault.Point("epoch.open")
 	at := control.Monotonic() // before workers can be done with it
 	r.block.Open(r.epochs.position.Epoch)
 	for rank, gone := range r.workers.gone {

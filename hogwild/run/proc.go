@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"hogwild/internal/fault"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -39,10 +40,11 @@ type exit struct {
 type launcher struct {
 	jobs  chan func()
 	exits chan exit
+	lived map[int]bool // ranks of which a process was started
 }
 
 func newLauncher() *launcher {
-	l := &launcher{jobs: make(chan func()), exits: make(chan exit, 64)}
+	l := &launcher{jobs: make(chan func()), exits: make(chan exit, 64), lived: map[int]bool{}}
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		for job := range l.jobs {
@@ -58,10 +60,14 @@ func (l *launcher) close() { close(l.jobs) }
 // start runs this same binary again as the worker of a rank, and sends to exits
 // when it ends, however it ends.
 func (l *launcher) start(rank int, files []*os.File) (*process, error) {
+	if err := fault.Point("worker.start"); err != nil {
+		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
+	}
 	p := &process{rank: rank, stderr: &tail{}}
 	p.cmd = self.Command(context.Background(), "worker", fmt.Sprint(rank))
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1",
-		vec.OffVariable+"="+strings.Join(vec.Off(), ","))
+		vec.OffVariable+"="+strings.Join(vec.Off(), ","), fault.Variable+"="+fault.ForWorker(rank, l.lived[rank]))
+	l.lived[rank] = true
 	p.cmd.ExtraFiles = files
 	p.cmd.Stderr = p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -17,6 +17,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
+	"hogwild/internal/fault"
 	"hogwild/shm"
 )
 
@@ -59,6 +60,9 @@ func joinRun() (*worker, *control.Header, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s=%q: workers are started by hogwild train", rankVariable, os.Getenv(rankVariable))
 	}
+	if err := fault.Point("worker.join"); err != nil {
+		return nil, nil, err
+	}
 	seg, err := mapInherited(controlFD, "control", true)
 	if err != nil {
 		return nil, nil, err
@@ -86,6 +90,9 @@ func joinRun() (*worker, *control.Header, error) {
 	}
 	if set.Rows != header.Rows || set.Checksum != header.Data {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
+	}
+	if err := fault.Point("worker.joined"); err != nil {
+		return nil, nil, err
 	}
 	device, err := joinDevice(&header, rank, m, set)
 	return &worker{rank: rank, block: block, device: device, delayed: header.Job.Mode.Kind == config.Delayed}, &header, err
@@ -215,6 +222,9 @@ func (w *worker) fair() int {
 // train gives chunks to the device. A worker's first step is timed.
 func (w *worker) train(cs []plan.Chunk) error {
 	defer w.block.Spent(w.rank, control.RankTrained, control.Monotonic())
+	if err := fault.Point("chunk.taken"); err != nil {
+		return err
+	}
 	if w.block.Rank(w.rank, control.RankFirst) == 0 && cs[0].Count > 0 {
 		step, rest := cs[0].Split(1)
 		ys, err := device.Complete(w.device, []plan.Chunk{step})
@@ -240,6 +250,9 @@ func (w *worker) settle() error {
 // report tells what chunks came to: the first of those that the device has.
 func (w *worker) report(ys []plan.ChunkResult, err error) error {
 	if err != nil || len(ys) == 0 {
+		return err
+	}
+	if err := fault.Point("chunk.report"); err != nil {
 		return err
 	}
 	done := w.queued[:len(ys)]
@@ -303,7 +316,14 @@ func (w *worker) round(epoch uint64, round int) error {
 		return err
 	}
 	if w.block.Barrier.Arrived(w.rank) < averaged {
-		if err := w.device.Average(w.block.Round(epoch, round)); err != nil {
+		err := fault.Point("round.average")
+		if err == nil {
+			err = w.device.Average(w.block.Round(epoch, round))
+		}
+		if err == nil {
+			err = fault.Point("round.averaged")
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -346,6 +366,9 @@ func (w *worker) trainRound(epoch uint64, round int) error {
 
 // meet waits for all ranks; stopping ends the wait.
 func (w *worker) meet(ticket uint64) error {
+	if err := fault.Point("barrier.meet"); err != nil {
+		return err
+	}
 	defer w.block.Spent(w.rank, control.RankWaited, control.Monotonic())
 	w.block.SetRank(w.rank, control.RankState, control.StateWaiting)
 	err := w.block.Barrier.Meet(w.rank, ticket, func(int) error {
