@@ -1,0 +1,150 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/config"
+)
+
+// LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when
+// the coordinator dies, however it dies; one that is merely stopped keeps it. While it is locked,
+// the file holds the coordinator's process id and host.
+const LockFile = ".lock"
+
+// ErrNoLocks is the error of Lock on a file system without locks. Nothing keeps a second run out then.
+var ErrNoLocks = errors.New("its file system has no locks")
+
+// A lock that is held is tried again for 0.1 s, since Live takes it for some microseconds.
+const (
+	lockTries = 20
+	lockWait  = 5 * time.Millisecond
+)
+
+// FolderLock is the lock on a run folder. It belongs to this process: workers do not inherit it.
+type FolderLock struct{ f *os.File }
+
+// Lock locks a run folder that exists, until Release or the end of the process. If a run holds the
+// lock, the error matches config.ErrUsage and says which process it is.
+func Lock(dir string) (*FolderLock, error) {
+	path := filepath.Join(dir, LockFile)
+	for try := 1; ; try++ {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		err = flock(f, unix.LOCK_EX)
+		if err == nil && isAt(f, path) { // its last holder may have removed it since
+			l := &FolderLock{f}
+			l.sign()
+			return l, nil
+		}
+		owner := readOwner(f)
+		f.Close()
+		switch {
+		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries:
+			return nil, config.Usage("a run is going on in %s%s", dir, owner)
+		case err != nil && !errors.Is(err, unix.EWOULDBLOCK):
+			_ = os.Remove(path)
+			return nil, fmt.Errorf("%w: %w", ErrNoLocks, err)
+		}
+		time.Sleep(lockWait)
+	}
+}
+
+// sign writes who holds the lock. A full disk costs a message its pid, and nothing else.
+func (l *FolderLock) sign() {
+	host, _ := os.Hostname()
+	if l.f.Truncate(0) == nil {
+		_, _ = fmt.Fprintf(l.f, "%d %s\n", os.Getpid(), host)
+	}
+}
+
+// Release gives up the lock and removes its file. Of nil it does nothing.
+func (l *FolderLock) Release() {
+	if l == nil {
+		return
+	}
+	if isAt(l.f, l.f.Name()) { // and not one of another run, where this folder was moved away
+		_ = os.Remove(l.f.Name())
+	}
+	_ = l.f.Close()
+}
+
+// Live tells whether a run is going on in a folder, and in which process; 0 if that is not known.
+func Live(dir string) (pid int, live bool) {
+	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	if !errors.Is(flock(f, unix.LOCK_SH), unix.EWOULDBLOCK) {
+		return 0, false
+	}
+	return readOwner(f).pid, true
+}
+
+// flock locks a file, or fails at once with EWOULDBLOCK.
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// isAt tells whether the path still leads to the file.
+func isAt(f *os.File, path string) bool {
+	open, err1 := f.Stat()
+	there, err2 := os.Lstat(path)
+	return err1 == nil && err2 == nil && os.SameFile(open, there)
+}
+
+// owner is the process that holds a lock.
+type owner struct {
+	pid  int // 0: unknown
+	host string
+}
+
+func readOwner(f *os.File) (o owner) {
+	text := make([]byte, 100)
+	n, _ := f.ReadAt(text, 0)
+	pid, host, _ := strings.Cut(strings.TrimSpace(string(text[:n])), " ")
+	o.pid, _ = strconv.Atoi(pid)
+	o.host = host
+	return o
+}
+
+// String is the owner in brackets, and how to continue it if it is stopped.
+func (o owner) String() string {
+	host, _ := os.Hostname()
+	switch {
+	case o.pid <= 0:
+		return ""
+	case o.host != host:
+		return fmt.Sprintf(" (pid %d on %q)", o.pid, o.host)
+	case stopped(o.pid):
+		return fmt.Sprintf(" (pid %d, stopped: kill -CONT %[1]d continues it)", o.pid)
+	}
+	return fmt.Sprintf(" (pid %d)", o.pid)
+}
+
+// stopped tells whether a process is in state T, as after Ctrl-Z.
+func stopped(pid int) bool {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(f)
+	i := strings.LastIndex(string(text), ") ") // the name before it may have any bytes
+	return i >= 0 && strings.HasPrefix(string(text[i+2:]), "T")
+}
