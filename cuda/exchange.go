@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild/device"
+	"hogwild/internal/fault"
 )
 
 // What an exchange does on the owner's GPU is queued on one stream, and waited for once when the
@@ -173,6 +174,9 @@ func (r *remote) reduce(name string, steps int) error {
 // pull makes the replica a copy of the weights.
 func (r *remote) pull() error {
 	return r.owner.within(func() error {
+		if err := fault.Point("gpu.pull"); err != nil {
+			return err
+		}
 		if err := r.reduce("reduce_begin", 0); err != nil {
 			return err
 		}
@@ -190,6 +194,9 @@ func (r *remote) push(steps int) error {
 		return nil
 	}
 	return r.owner.within(func() error {
+		if err := fault.Point("gpu.push"); err != nil {
+			return err
+		}
 		to := r.sum.mine
 		if r.barrier() {
 			to = r.memory.slot(r.rank)

@@ -28,6 +28,8 @@ import (
 	"unsafe"
 
 	"gorgonia.org/cu"
+
+	"hogwild/internal/fault"
 )
 
 // handle is a CUipcMemHandle: what another process opens an allocation by.
@@ -55,6 +57,9 @@ func resultOf(r C.CUresult) error {
 // exportMemory is the handle of an allocation of this process: of the whole of it,
 // so p must be its beginning.
 func exportMemory(p cu.DevicePtr) (h handle, err error) {
+	if err := fault.Point("gpu.export"); err != nil {
+		return h, err
+	}
 	err = resultOf(C.get_handle((*C.uchar)(unsafe.Pointer(&h[0])), C.CUdeviceptr(p)))
 	return h, failed(err, "exporting GPU memory to the workers")
 }
@@ -62,6 +67,9 @@ func exportMemory(p cu.DevicePtr) (h handle, err error) {
 // openMemory maps an allocation of another process, at an address of this one's own.
 // Once a process and device; a context must be current.
 func openMemory(h handle) (cu.DevicePtr, error) {
+	if err := fault.Point("gpu.open"); err != nil {
+		return 0, err
+	}
 	var p C.CUdeviceptr
 	err := resultOf(C.open_handle(&p, (*C.uchar)(unsafe.Pointer(&h[0]))))
 	return cu.DevicePtr(p), failed(err, "opening the coordinator's GPU memory")

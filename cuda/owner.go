@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -200,7 +201,8 @@ func (o *owner) parts() []part {
 // Upload copies them to the GPU, and waits until they are there: a copy from memory that is not
 // pinned may return before, and other processes' work would not wait for it.
 func (o *owner) Upload() error {
-	return o.within(func() (err error) {
+	return o.within(func() error {
+		err := fault.Point("gpu.upload")
 		for _, p := range o.parts() {
 			err = keep(err, upload(p.at, p.host))
 		}
@@ -210,7 +212,8 @@ func (o *owner) Upload() error {
 
 // Download copies them back.
 func (o *owner) Download() error {
-	return o.within(func() (err error) {
+	return o.within(func() error {
+		err := fault.Point("gpu.download")
 		for _, p := range o.parts() {
 			err = keep(err, download(p.host, p.at))
 		}

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"gorgonia.org/cu"
+
+	"hogwild/internal/fault"
 )
 
 // pipeline is the launches of one kernel, one behind the other: while one runs, what the next
@@ -176,6 +178,9 @@ func room(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*ali
 // launch queues the copies and the kernels: first behind the copy to the GPU, while the launch
 // before runs, and the others behind that.
 func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
+	if err := fault.Point("gpu.launch"); err != nil {
+		return err
+	}
 	s.ctas, s.pending = others[0].ctas, true
 	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies), "copying %d bytes to the GPU", s.loaded)
 	if first.ctas > 0 {
@@ -203,6 +208,9 @@ func (l *pipeline) wait(s *stage) error {
 		return nil
 	}
 	s.pending = false
+	if err := fault.Point("gpu.wait"); err != nil {
+		return err
+	}
 	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas, threads); err != nil {
 		return err
 	}

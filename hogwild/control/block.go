@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/plan"
+	"hogwild/internal/fault"
 	"hogwild/shm"
 )
 
@@ -213,6 +214,7 @@ func (w *Block) Await(rank int, tick uint32) {
 	defer w.Spent(rank, RankWaited, Monotonic())
 	w.SetRank(rank, RankState, StateWaiting)
 	w.Call()
+	_ = fault.Point("worker.idle")
 	_ = shm.Wait(&w.Futexes[FutexTick], tick, time.Second) // the caller looks again in any case
 	w.SetRank(rank, RankState, StateTraining)
 }
@@ -230,6 +232,9 @@ func (w *Block) MayRun(rank int) error {
 		}
 		w.SetRank(rank, RankState, StatePaused)
 		w.Call()
+		if err := fault.Point("worker.paused"); err != nil {
+			return err
+		}
 		if err := shm.Wait(&w.Futexes[FutexTick], tick, time.Second); err != nil {
 			return err
 		}

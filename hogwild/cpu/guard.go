@@ -5,6 +5,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/fault"
 	"hogwild/internal/vec"
 )
 
@@ -65,8 +66,10 @@ func (d *cpu) write(rows []int32, lr float64) {
 		return
 	case d.turns != nil:
 		d.turns.Await()
+		_ = fault.Point("turn.held")
 	case d.locks != nil:
 		d.lock(rows)
+		_ = fault.Point("lock.held")
 	}
 	if d.local == nil {
 		d.sample.look(&d.sampled)

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"hogwild/hogwild/model"
+	"hogwild/internal/fault"
 	"hogwild/internal/vec"
 )
 
@@ -119,12 +120,14 @@ func (d *cpu) merge() {
 // merge adds to the shared weights what was learnt since the last merge, and takes over
 // what they have become.
 func (l *localCopy) merge() {
+	_ = fault.Point("merge.begin")
 	l.made = 0
 	if l.center == nil {
 		l.shared.merge(0, l.shared.len(), l.mine, l.base)
-		return
+	} else {
+		l.mergeCentered()
 	}
-	l.mergeCentered()
+	_ = fault.Point("merge.end")
 }
 
 // mergeCentered forms W and c of the copy, merges them, and goes on from V = W, s = 0 and
@@ -137,6 +140,7 @@ func (l *localCopy) mergeCentered() {
 	l.shared.mergeCentered(c.Bias, l.mine, l.base, c.mean, s, c.learned, c.merged)
 	clear(s)
 	vec.Axpy(1, c.learned, l.mine[c.Bias:c.S])
+	_ = fault.Point("merge.half")
 	for _, at := range [][2]int{{c.Bias, c.S}, {c.S + c.Width, len(l.mine)}} {
 		l.shared.merge(at[0], at[1], l.mine, l.base)
 	}

@@ -30,6 +30,7 @@ func (r *task) apart(seconds float64) bool {
 // one. The weights are copied and evaluated, the next epoch opens, and the copy is saved
 // while it trains. With cores to spare it is evaluated then too.
 func (r *coordinator) endEpoch() {
+	_ = fault.Point("epoch.end")
 	before := r.epochs.position.Seconds
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
 	if r.epochs.ended = r.download(); r.epochs.ended != nil {
@@ -77,6 +78,7 @@ func (r *coordinator) openNext() {
 		}
 	}
 	r.epochs.opened = at
+	_ = fault.Point("epoch.opened")
 }
 
 // lastDone is when the last chunk of the open epoch was done; in barrier mode an

@@ -9,6 +9,7 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
 )
 
 // copyRun copies weights and state into the snapshot.
@@ -39,6 +40,7 @@ func (r *coordinator) pause() {
 		return
 	}
 	r.saver.paused = true
+	_ = fault.Point("pause.ask")
 	r.block.Set(control.WordPause, 1)
 	r.block.Tick()
 	r.block.Call() // they may all be waiting already
@@ -73,6 +75,7 @@ func (r *coordinator) savePaused() {
 		r.saver.busy = true
 		go func() { r.saver.evaluated <- evaluation{err: r.saver.copy.Save(r.dir, r.params, r.trained)} }()
 	}
+	_ = fault.Point("pause.end")
 	r.saver.paused = false
 	r.block.Set(control.WordPause, 0)
 	r.block.Tick()

@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/internal/fault"
 )
 
 func (r *coordinator) spawn(rank int) error {
@@ -28,6 +29,7 @@ func (r *coordinator) spawn(rank int) error {
 // died answers the end of a worker: its chunk goes back, and it alone is started
 // again, while the others go on.
 func (r *coordinator) died(e exit) {
+	_ = fault.Point("worker.died")
 	r.workers.processes[e.rank] = nil
 	r.release(e.rank)
 	if r.epochs.ended = r.diverged(); r.epochs.ended != nil {
@@ -112,6 +114,7 @@ func (r *coordinator) carry(rank int) {
 // halt stops the workers kindly, and those that do not stop in time not. When it
 // returns nobody but the caller looks at the shared memory any more, if the GPU is not silent.
 func (r *coordinator) halt() {
+	_ = fault.Point("workers.halt")
 	r.block.Stop()
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
 		r.killAll()

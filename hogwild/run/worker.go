@@ -151,6 +151,9 @@ func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
 func (w *worker) live() error {
 	cpu.Pin(w.rank, w.block.Plan.Workers)
 	err := w.life()
+	if err == nil {
+		err = fault.Point("worker.end")
+	}
 	if e := w.device.Close(); err == nil { // of a device that failed the first error counts
 		err = e
 	}
@@ -378,5 +381,8 @@ func (w *worker) meet(ticket uint64) error {
 		return nil
 	})
 	w.block.SetRank(w.rank, control.RankState, control.StateTraining)
+	if err == nil {
+		err = fault.Point("barrier.met")
+	}
 	return err
 }

@@ -7,17 +7,45 @@ type Place struct {
 	What    string
 }
 
-// Points are all of them: a test compares them with the source. Processes come to them in about this order.
+// Points are all of them: a test compares them with the source.
 var Points = []Place{
+	// the coordinator
 	{"worker.start", false, "before a worker process is started"},
-	{"worker.join", false, "in a worker, before it maps the segments"},
-	{"worker.joined", false, "in a worker, after it has mapped them"},
-	{"epoch.open", true, "before an epoch is opened"},
+	{"worker.died", true, "when a worker has ended, before its chunks are given back"},
+	{"epoch.end", true, "when all chunks of an epoch are done"},
+	{"epoch.open", true, "before the next epoch is opened"},
+	{"epoch.opened", true, "after it was opened"},
+	{"pause.ask", true, "before the workers are asked to wait for a save within an epoch"},
+	{"pause.end", true, "when the run was copied, before they continue"},
+	{"workers.halt", true, "before the workers are asked to end"},
+
+	// a worker
+	{"worker.join", false, "before a worker maps the segments"},
+	{"worker.joined", false, "after it has mapped them"},
 	{"chunk.taken", false, "after a worker has taken chunks, before it trains them"},
 	{"chunk.report", false, "after it has trained them, before it reports"},
+	{"merge.begin", true, "before a worker's copy of the weights is merged"},
+	{"merge.half", true, "within the merge of centred weights"},
+	{"merge.end", true, "after the merge"},
+	{"lock.held", true, "in locked mode, while a worker has the locks of an update"},
+	{"turn.held", true, "in ordered mode, while it is a worker's turn to write"},
 	{"barrier.meet", false, "in sync mode, before a worker waits for the others"},
-	{"round.average", false, "in sync mode, before it averages its slice"},
-	{"round.averaged", false, "in sync mode, after it has averaged its slice"},
+	{"barrier.met", false, "after all have met"},
+	{"round.average", false, "before it averages its slice"},
+	{"round.averaged", false, "after it has averaged its slice"},
+	{"worker.paused", false, "when a worker waits for a save within an epoch"},
+	{"worker.idle", true, "when it waits for the next epoch"},
+	{"worker.end", false, "when it has finished"},
+
+	// on a GPU
+	{"gpu.export", false, "before the coordinator makes a handle of its GPU memory"},
+	{"gpu.upload", false, "before it copies the weights to the GPU"},
+	{"gpu.download", false, "before it copies them back"},
+	{"gpu.open", false, "before a worker opens the coordinator's GPU memory"},
+	{"gpu.launch", false, "before it launches kernels"},
+	{"gpu.wait", false, "before it waits for a launch"},
+	{"gpu.pull", false, "before a replica on a core or another GPU takes over the weights"},
+	{"gpu.push", false, "before what it has learnt is sent"},
 }
 
 func names() (all []string) {
