@@ -22,6 +22,9 @@ import (
 	"hogwild/shm"
 )
 
+// lookAgain bounds a worker's sleep: a coordinator that sees it wake up knows that it is not stuck.
+const lookAgain = 200 * time.Millisecond
+
 // ErrStopped ends a worker that was asked to stop.
 var ErrStopped = errors.New("stopped")
 
@@ -213,7 +216,7 @@ func (w *Block) Await(rank int, tick uint32) {
 	defer w.Spent(rank, RankWaited, Monotonic())
 	w.SetRank(rank, RankState, StateWaiting)
 	w.Call()
-	_ = shm.Wait(&w.Futexes[FutexTick], tick, time.Second) // the caller looks again in any case
+	_ = shm.Wait(&w.Futexes[FutexTick], tick, lookAgain) // the caller does in any case
 	w.SetRank(rank, RankState, StateTraining)
 }
 
@@ -230,7 +233,7 @@ func (w *Block) MayRun(rank int) error {
 		}
 		w.SetRank(rank, RankState, StatePaused)
 		w.Call()
-		if err := shm.Wait(&w.Futexes[FutexTick], tick, time.Second); err != nil {
+		if err := shm.Wait(&w.Futexes[FutexTick], tick, lookAgain); err != nil {
 			return err
 		}
 		w.SetRank(rank, RankState, StateTraining)
