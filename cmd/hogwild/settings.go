@@ -250,7 +250,7 @@ func wanted(f *flag.Flag, err error) string {
 	case bool:
 		return "want true or false"
 	case time.Duration:
-		return "want a time, e.g. 100ns or 2us"
+		return "want a time, e.g. 100ns, 2us or 30s"
 	}
 	return err.Error()
 }

@@ -28,6 +28,17 @@ func (c *Config) checkMode() error {
 	return nil
 }
 
+// leastHangTimeout leaves a worker that waits for others the time to wake up several times.
+const leastHangTimeout = time.Second
+
+// checkHangTimeout refuses times out of range.
+func (c *Config) checkHangTimeout() error {
+	if d := c.HangTimeout; d != 0 && d < leastHangTimeout {
+		return Usage("hang-timeout %v: must be at least %v, or 0 for no limit", d, leastHangTimeout)
+	}
+	return nil
+}
+
 // maxGradientDelay keeps a chunk of 1,024 such steps within what a run that is stopped
 // waits for.
 const maxGradientDelay = 5 * time.Millisecond

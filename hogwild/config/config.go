@@ -92,6 +92,8 @@ type Config struct {
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to continue
 	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker that dies
 
+	HangTimeout time.Duration `yaml:"hang-timeout" json:"hang_timeout"` // a worker that has not run for so long is replaced; 0 = never; JSON: ns
+
 	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }
@@ -105,7 +107,7 @@ func Default() Config {
 		Average: "weights", AverageState: "keep",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
-		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3,
+		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3, HangTimeout: time.Minute,
 	}
 }
 
@@ -161,6 +163,7 @@ func (c *Config) check() error {
 		c.checkValidation(),
 		c.checkGPU(),
 		c.checkGradientDelay(),
+		c.checkHangTimeout(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}

@@ -23,6 +23,9 @@ import (
 	"hogwild/shm"
 )
 
+// lookAgain bounds a worker's sleep: a coordinator that sees it wake up knows that it is not stuck.
+const lookAgain = 200 * time.Millisecond
+
 // ErrStopped ends a worker that was asked to stop.
 var ErrStopped = errors.New("stopped")
 
@@ -215,7 +218,7 @@ func (w *Block) Await(rank int, tick uint32) {
 	w.SetRank(rank, RankState, StateWaiting)
 	w.Call()
 	_ = fault.Point("worker.idle")
-	_ = shm.Wait(&w.Futexes[FutexTick], tick, time.Second) // the caller looks again in any case
+	_ = shm.Wait(&w.Futexes[FutexTick], tick, lookAgain) // the caller does in any case
 	w.SetRank(rank, RankState, StateTraining)
 }
 
@@ -235,7 +238,7 @@ func (w *Block) MayRun(rank int) error {
 		if err := fault.Point("worker.paused"); err != nil {
 			return err
 		}
-		if err := shm.Wait(&w.Futexes[FutexTick], tick, time.Second); err != nil {
+		if err := shm.Wait(&w.Futexes[FutexTick], tick, lookAgain); err != nil {
 			return err
 		}
 		w.SetRank(rank, RankState, StateTraining)

@@ -34,6 +34,7 @@ const (
 	RankFailStep // 1 or more: the loss was not finite in that step
 	RankFailLoss
 	RankFailRate
+	RankThread // the thread that trains; 0: it has not said yet
 )
 
 // What a worker is doing.

@@ -62,6 +62,7 @@ type supervisor struct {
 	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	started   uint64         // monotonic: the first worker's exec
 	watched   time.Time      // since when the workers are watched
+	looked    time.Time      // when it was last looked whether they run
 }
 
 // epochs is how far the run is, and why it ended.

@@ -162,7 +162,7 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		r.killAll()
+		r.kill(r.workers.running()...)
 	}()
 	await(t, "all to be asked for", func() bool { return ended(killed) })
 	for _, end := range ends {

@@ -22,6 +22,8 @@ type process struct {
 	cmd     *exec.Cmd
 	started time.Time
 	stderr  *tail
+	seen    sighting // see hang.go
+	hung    string   // how it ended, if it was killed because it hung
 }
 
 // exit is the end of a worker process.

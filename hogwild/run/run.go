@@ -9,6 +9,7 @@
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	saver.go        the copy of the weights, and what is saved within an epoch
+//	hang.go         workers that are stopped or stuck
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
@@ -148,6 +149,8 @@ func (r *coordinator) watch(ctx context.Context) {
 	defer refresh.Stop()
 	show := time.NewTicker(200 * time.Millisecond)
 	defer show.Stop()
+	hang := time.NewTicker(lookEvery(r.job.HangTimeout))
+	defer hang.Stop()
 	save := make(<-chan time.Time)
 	if _, every, _ := r.job.SavePeriod(); every > 0 {
 		t := time.NewTicker(every)
@@ -172,6 +175,8 @@ func (r *coordinator) watch(ctx context.Context) {
 			}
 		case <-show.C:
 			r.show()
+		case <-hang.C:
+			r.lookForHung()
 		case <-save:
 			r.pause()
 		case <-ctx.Done():

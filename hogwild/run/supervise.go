@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 func (r *coordinator) spawn(rank int) error {
 	r.block.SetRank(rank, control.RankState, control.StateStarting)
+	r.block.SetRank(rank, control.RankThread, 0)
 	if r.startsInside() {
 		return r.spawnInside(rank)
 	}
@@ -30,7 +30,9 @@ func (r *coordinator) spawn(rank int) error {
 // again, while the others go on.
 func (r *coordinator) died(e exit) {
 	_ = fault.Point("worker.died")
-	r.workers.processes[e.rank] = nil
+	if !r.workers.ended(&e) {
+		return
+	}
 	r.release(e.rank)
 	if r.epochs.ended = r.diverged(); r.epochs.ended != nil {
 		return // whoever noticed has stopped all
@@ -117,12 +119,16 @@ func (r *coordinator) halt() {
 	_ = fault.Point("workers.halt")
 	r.block.Stop()
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
-		r.killAll()
+		r.kill(r.workers.running()...)
 		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
 			r.stays = true
-			r.each(func(p *process) {
-				r.report.event("worker %d (pid %d) was killed but does not exit: the GPU driver still holds it", p.rank, p.pid())
-			})
+			holder := "GPU driver"
+			if r.job.GPU == "" {
+				holder = "kernel"
+			}
+			for _, p := range r.workers.running() {
+				r.report.event("worker %d (pid %d) was killed but does not exit: the %s still holds it", p.rank, p.pid(), holder)
+			}
 		}
 	}
 	if err := r.ask(r.patience, func() error { r.workers.aside.Wait(); return nil }); err != nil {
@@ -130,37 +136,38 @@ func (r *coordinator) halt() {
 	}
 }
 
-// killAll ends all workers at once. The owner may have to see to it first that others survive it, by
+// kill ends processes at once. The owner may have to see to it first that others survive it, by
 // a service that may take seconds for each: so it is asked for all of them at the same time.
-func (r *coordinator) killAll() {
+func (r *coordinator) kill(processes ...*process) {
 	abandon := func(int) error { return nil }
 	if o, ok := r.owner.(interface{ Abandon(pid int) error }); ok {
 		abandon = o.Abandon
 	}
 	var all sync.WaitGroup
-	errs := make([]error, len(r.workers.processes))
-	r.each(func(p *process) {
+	errs := make([]error, len(processes))
+	for i, p := range processes {
 		all.Go(func() {
-			errs[p.rank] = abandon(p.pid())
+			errs[i] = abandon(p.pid())
 			p.kill()
 		})
-	})
+	}
 	all.Wait()
-	r.each(func(p *process) {
-		if err := errs[p.rank]; err != nil {
-			r.report.event("worker %d (pid %d) is killed with its steps in flight: %v", p.rank, p.pid(), err)
+	for i, p := range processes {
+		if errs[i] != nil {
+			r.report.event("worker %d (pid %d) is killed with its steps in flight: %v", p.rank, p.pid(), errs[i])
 		}
-	})
+	}
 }
 
 // awaitEnd waits, so long at most, until all workers have ended, and tells whether they have.
 func (r *coordinator) awaitEnd(limit time.Duration) bool {
 	late := time.After(limit)
-	for slices.ContainsFunc(r.workers.processes, func(p *process) bool { return p != nil }) {
+	for len(r.workers.running()) > 0 {
 		select {
 		case e := <-r.workers.launcher.exits:
-			r.workers.processes[e.rank] = nil
-			r.release(e.rank)
+			if r.workers.ended(&e) {
+				r.release(e.rank)
+			}
 		case <-late:
 			return false
 		}
@@ -168,13 +175,30 @@ func (r *coordinator) awaitEnd(limit time.Duration) bool {
 	return true
 }
 
-// each calls do for the workers that there are.
-func (r *coordinator) each(do func(p *process)) {
-	for _, p := range r.workers.processes {
+// running are the worker processes that there are.
+func (s *supervisor) running() (all []*process) {
+	for _, p := range s.processes {
 		if p != nil {
-			do(p)
+			all = append(all, p)
 		}
 	}
+	return all
+}
+
+// ended takes in that a process has. It is false for one that hung and has been replaced since.
+func (s *supervisor) ended(e *exit) bool {
+	p := s.processes[e.rank]
+	if e.err != nil { // in this process
+		return true
+	}
+	if p == nil || p.pid() != e.pid {
+		return false
+	}
+	if p.hung != "" {
+		e.how = p.hung
+	}
+	s.processes[e.rank] = nil
+	return true
 }
 
 // release gives back what a dead worker had: its chunks, its locks, its turn.

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
 	"strconv"
 	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -74,6 +77,8 @@ func joinRun() (*worker, *control.Header, error) {
 	if rank < 0 || rank >= header.Job.Workers {
 		return nil, nil, fmt.Errorf("rank %d of %d workers", rank, header.Job.Workers)
 	}
+	runtime.LockOSThread()
+	block.SetRank(rank, control.RankThread, uint64(unix.Gettid()))
 	if seg, err = mapInherited(weightsFD, "weights", true); err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,160 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/internal/fault"
+)
+
+// hangTimeout is that of tests; healthy workers must live with it on any machine.
+const hangTimeout = time.Second
+
+// TestHungWorkerIsReplaced: one that is stopped for good is named, killed, and replaced; nothing is lost, in any mode.
+func TestHungWorkerIsReplaced(t *testing.T) {
+	for _, mode := range []string{"async", "atomic", "locked", "ordered", "sync", "delayed:3"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
+			c := quick(t)
+			c.Model, c.Workers, c.Mode, c.Batch, c.HangTimeout = "slow", 3, config.MustMode(mode), 16, hangTimeout
+			if strings.HasPrefix(mode, "delayed") {
+				c.Workers = 1
+			}
+			p := startCoordinator(t, c)
+			victim := c.Workers - 1
+			await(t, "a chunk", func() bool { return p.block.Rank(victim, control.RankSteps) > 0 })
+			pid := p.block.Rank(victim, control.RankPID)
+			if err := syscall.Kill(int(pid), syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.wait(); err != nil {
+				t.Fatalf("%v: %s", err, &p.stderr)
+			}
+			got := p.result()
+			if got.Examples != 3*2000 || got.LostExamples != 0 || got.Restarts != 1 {
+				t.Errorf("%d examples, %d lost, %d restarts", got.Examples, got.LostExamples, got.Restarts)
+			}
+			who := fmt.Sprintf("worker %d (pid %d) ", victim, pid)
+			p.wantEvents(who+"has not moved for 500ms, state T (stopped); it is replaced after 1s (--hang-timeout)",
+				who+"was killed: it had not moved for 1s, state T (stopped): restarted, 1 of 3")
+		})
+	}
+}
+
+// wantEvents fails the test unless the coordinator has told of nothing but these.
+func (p *coordination) wantEvents(want ...string) {
+	p.t.Helper()
+	told := 0
+	for line := range strings.Lines(p.stderr.String()) {
+		if strings.HasPrefix(line, "worker ") {
+			if line = strings.TrimSpace(line); told >= len(want) || line != want[told] {
+				p.t.Errorf("event %q", line)
+			}
+			told++
+		}
+	}
+	if told != len(want) {
+		p.t.Errorf("%d events, want %d", told, len(want))
+	}
+}
+
+// TestHungAtStart: a worker that is stopped before it trains is replaced too.
+func TestHungAtStart(t *testing.T) {
+	t.Setenv(fault.Variable, "worker.join:stop/1")
+	c := quick(t)
+	c.Workers, c.Mode, c.HangTimeout = 2, config.MustMode("sync"), hangTimeout
+	p := startCoordinator(t, c)
+	if err := p.wait(); err != nil {
+		t.Fatalf("%v: %s", err, &p.stderr)
+	}
+	if got := p.result(); got.Restarts != 1 || got.LostExamples != 0 || !strings.Contains(p.stderr.String(), "it had not moved for 1s, state T (stopped): restarted") {
+		t.Errorf("%d restarts, %d lost: %s", got.Restarts, got.LostExamples, &p.stderr)
+	}
+}
+
+// TestNeverHung: with a timeout of 0 a worker that is stopped is waited for.
+func TestNeverHung(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Workers, c.Batch, c.HangTimeout = "slow", 2, 16, 0
+	r := start(t, c)
+	r.reach(1, 100)
+	pid := r.pid(0)
+	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := syscall.Kill(pid, s); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+	}
+	if got, err := r.wait(); err != nil || got.Restarts != 0 || len(got.Events) != 0 {
+		t.Errorf("%d restarts, events %q, %v", got.Restarts, got.Events, err)
+	}
+}
+
+// TestNotHung: nobody is killed who waits for others or within a long step, nor because the whole run was stopped, as by Ctrl-Z,
+// for longer than the timeout.
+func TestNotHung(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		edit func(*config.Config)
+	}{
+		// Each step of one worker sleeps longer than all steps of the others take.
+		{"async", func(c *config.Config) {}},
+		{"sync", func(c *config.Config) { c.Mode = config.MustMode("sync") }},
+		{"ordered", func(c *config.Config) { c.Mode = config.MustMode("ordered") }},
+		{"locked", func(c *config.Config) { c.Mode = config.MustMode("locked") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := quick(t)
+			cfg.Model, cfg.Workers, cfg.Batch, cfg.HangTimeout, cfg.Epochs = "slowest", 3, 64, hangTimeout, 2
+			c.edit(&cfg)
+			p := startCoordinator(t, cfg)
+			await(t, "a step", func() bool { return p.block.Rank(0, control.RankFirst) > 0 })
+			all := append([]int{p.cmd.Process.Pid}, p.workers...)
+			for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+				for _, pid := range all {
+					if err := syscall.Kill(pid, s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(2 * hangTimeout)
+			}
+			if err := p.wait(); err != nil {
+				t.Fatalf("%v: %s", err, &p.stderr)
+			}
+			if got := p.result(); got.Restarts != 0 || got.Examples != 4000 {
+				t.Errorf("%d restarts, %d examples", got.Restarts, got.Examples)
+			}
+			p.wantEvents()
+		})
+	}
+}
+
+// TestReadThreads: what the kernel says of this process, which runs, and of one that is stopped.
+func TestReadThreads(t *testing.T) {
+	if all, err := readThreads(os.Getpid(), 0); err != nil || !all.running || all.switches == 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := readThreads(1<<30, 0); err == nil {
+		t.Error("of no process")
+	}
+	var a threads
+	if a.add("Name:\thogwild\nState:\tT (stopped)\n") == nil {
+		t.Error("no error without switches")
+	}
+	const tail = "voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t4\n"
+	for _, s := range []string{"State:\tT (stopped)\nTracerPid:\t0\n", "State:\tS (sleeping)\nTracerPid:\t4\n"} {
+		if err := a.add(s + tail); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := (threads{state: "T (stopped)", switches: 22, traced: true}); a != want || !a.stopped() {
+		t.Errorf("%+v", a)
+	}
+}
