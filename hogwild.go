@@ -79,6 +79,7 @@ var (
 	ErrDiverged    = config.ErrDiverged    // the loss was not finite or far too large
 	ErrInterrupted = config.ErrInterrupted // by ctx or Ctrl-C; the run is saved
 	ErrTerminated  = config.ErrTerminated  // by SIGTERM; the run is saved
+	ErrHangup      = config.ErrHangup      // by SIGHUP, as from a closed terminal; the run is saved
 )
 
 // Default returns a Config with the default values.

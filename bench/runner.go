@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type Runner struct {
 //
 // What was measured is returned with an error too, nil if that is nothing. Errors match
 // config.ErrUsage if a case asks for what cannot be (no such file): no other run is
-// started then; and config.ErrInterrupted, or ErrTerminated if that is the cause of ctx.
+// started then; and config.ErrInterrupted, or another interruption if that is the cause of ctx.
 func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -157,10 +158,7 @@ func (w *work) turns(ctx context.Context) error {
 
 // interrupted is the error of a plan that was stopped, and says how to continue.
 func (w *work) interrupted(ctx context.Context) error {
-	kind := config.ErrInterrupted
-	if errors.Is(context.Cause(ctx), config.ErrTerminated) {
-		kind = config.ErrTerminated
-	}
+	kind := cmp.Or(config.Interruption(context.Cause(ctx)), config.ErrInterrupted)
 	how := "run the same command to continue"
 	if w.plan.Command != "" {
 		how = "run `" + w.plan.Command + "` to continue"
@@ -182,5 +180,5 @@ func usage(format string, a ...any) error {
 	return &ending{config.ErrUsage, fmt.Sprintf(format, a...)}
 }
 
-// Unwrap is config.ErrUsage, ErrInterrupted or ErrTerminated.
+// Unwrap is config.ErrUsage or an interruption: see config.Interruption.
 func (e *ending) Unwrap() error { return e.kind }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 )
 
@@ -52,21 +55,27 @@ func dataMakeCommand() *cli.Command {
 			}
 			defer train.Close()
 			defer test.Close()
+			ctx, stop := untilSignal()
+			defer stop()
 			graph := train.Kind == data.Pairs && train.Shape == nil // its own test
-			if err := writeSet(c, args[1], train); err != nil || graph {
+			if err := writeSet(ctx, c.App.Writer, args[1], train); err != nil || graph {
 				return err
 			}
 			ending := filepath.Ext(args[1])
-			return writeSet(c, strings.TrimSuffix(args[1], ending)+".test"+ending, test)
+			return writeSet(ctx, c.App.Writer, strings.TrimSuffix(args[1], ending)+".test"+ending, test)
 		}),
 	}
 }
 
 // writeSet writes a set and says so.
-func writeSet(c *cli.Context, path string, s *data.Set) error {
-	if err := data.WriteFile(path, s); err != nil {
+func writeSet(ctx context.Context, stdout io.Writer, path string, s *data.Set) error {
+	err := data.WriteFile(ctx, path, s)
+	switch {
+	case config.Interruption(err) != nil:
+		return err
+	case err != nil:
 		return usagef("%v", err)
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s: %d rows\n", path, s.Rows)
+	_, err = fmt.Fprintf(stdout, "%s: %d rows\n", path, s.Rows)
 	return err
 }

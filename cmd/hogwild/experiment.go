@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"hogwild/bench"
 	"hogwild/bench/page"
@@ -168,20 +167,17 @@ func writeExperiment(folder string, e *bench.Experiment) error {
 	return nil
 }
 
-// untilSignal is a context that the first Ctrl-C or SIGTERM ends; the second one ends the
+// untilSignal is a context that the first Ctrl-C, SIGTERM or SIGHUP ends; the second one ends the
 // program.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, config.StopSignals()...)
 	go func() {
 		select {
 		case s := <-signals:
 			signal.Stop(signals)
-			if s == syscall.SIGTERM {
-				cancel(config.ErrTerminated)
-			}
-			cancel(config.ErrInterrupted)
+			cancel(config.SignalError(s))
 		case <-ctx.Done():
 		}
 	}()

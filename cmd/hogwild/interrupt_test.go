@@ -18,7 +18,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// TestInterrupt stops a run that would take hours by each of the two signals that
+// TestInterrupt stops a run that would take hours by each of the signals that
 // ask for it: it must save, report and say by its exit status which it was.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct {
@@ -28,6 +28,7 @@ func TestInterrupt(t *testing.T) {
 	}{
 		{syscall.SIGINT, 130, "interrupted"},
 		{syscall.SIGTERM, 143, "terminated"},
+		{syscall.SIGHUP, 129, "hung up"},
 	} {
 		t.Run(c.stopped, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "run")

@@ -38,7 +38,8 @@ func main() {
 	if run.IsWorker() { // first of all: a worker starts in milliseconds
 		os.Exit(run.WorkerMain())
 	}
-	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+	config.OutlivePipes()
+	os.Exit(execute(os.Args[1:], outputTo(os.Stdout), os.Stderr))
 }
 
 // execute is the whole program: it carries out the command in args, and returns the
@@ -115,6 +116,8 @@ func status(err error) int {
 		return 130
 	case errors.Is(err, config.ErrTerminated):
 		return 143
+	case errors.Is(err, config.ErrHangup):
+		return 129
 	}
 	return 1
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/run"
 	"hogwild/internal/human"
@@ -54,7 +56,7 @@ func predictCommand() *cli.Command {
 				return usagef("predict takes one weights file or run folder, and data: " +
 					"hogwild predict runs/digits --data digits")
 			}
-			return predict(args[0], in, out, proba, c.App.Writer, c.App.ErrWriter)
+			return predict(args[0], in, out, proba, directly(c.App.Writer), c.App.ErrWriter)
 		}),
 	}
 }
@@ -98,6 +100,9 @@ func predict(weights string, in data.Inputs, out string, proba bool, stdout, std
 	}
 	if out == "" || out == "-" {
 		err = write(stdout)
+		if errors.Is(err, syscall.EPIPE) { // whoever read them has enough, as head does
+			return nil
+		}
 	} else {
 		err = replaceFile(out, write)
 	}
@@ -143,10 +148,10 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// onSignal calls f before SIGINT or SIGTERM ends the process, until stop is called.
+// onSignal calls f before a signal such as Ctrl-C ends the process, until stop is called.
 func onSignal(f func()) (stop func()) {
 	signals, over := make(chan os.Signal, 1), make(chan bool, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, config.StopSignals()...)
 	go func() {
 		select {
 		case s := <-signals:

@@ -23,7 +23,7 @@ Lists the run folders in DIR (default: runs), oldest first, with data, model, se
 epochs, state, final test loss and accuracy (or R2), and training time.
 
   done          finished all epochs, or reached --target-loss or --target-accuracy
-  interrupted   stopped by Ctrl-C or SIGTERM, and saved
+  interrupted   stopped by Ctrl-C, SIGTERM or SIGHUP, and saved
   diverged      the loss became infinite, not a number or far too large
   failed        stopped by an error
   unfinished    no result: still training, or killed

@@ -161,7 +161,7 @@ func TestRunsThatFailed(t *testing.T) {
 
 // TestSweepInterrupted: what is done is reported, and kept; the run under way is not.
 func TestSweepInterrupted(t *testing.T) {
-	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for signal, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		folder := t.TempDir()
 		c, stdout, stderr := sweepOf(t, `
 base: {data: "digits:500", workers: 2}

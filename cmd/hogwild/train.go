@@ -35,8 +35,8 @@ Before the run, hogwild estimates from the data how many steps in flight the lea
 without a loss of accuracy. If there are far more, it lowers the rate (--lr-cap); it also centres
 the inputs where that helps (--center). --tune measures instead. See docs/asynchrony.md.
 
-Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 130 and 143
-interrupted (Ctrl-C, SIGTERM) and saved; 1 any other error.
+Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 130, 143
+and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved; 1 any other error.
 
 Examples:
   hogwild train --workers 8
@@ -154,7 +154,7 @@ func (o *trainOptions) saved(s *settings) error {
 	return s.inherit(was.flags(), o.Resume)
 }
 
-// train runs the training and reports. An interrupted run is reported too; its
+// train runs the training and reports. A run that was interrupted or diverged is reported too; its
 // error, which decides the exit status, is returned all the same.
 func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	o.Bias = !o.noBias
@@ -181,8 +181,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		}
 	}
 	result, err := run.Run(context.Background(), o.Config, o.Options)
-	saved := errors.Is(err, config.ErrInterrupted) || errors.Is(err, config.ErrTerminated)
-	if err != nil && !saved {
+	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) {
 		return err
 	}
 	return errors.Join(err, report(stdout, result, o.json))

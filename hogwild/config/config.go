@@ -7,6 +7,7 @@
 //	mode.go       the modes
 //	optimizer.go  the optimizers
 //	gpus.go       which GPUs
+//	signals.go    signals that end a run
 //	errors.go     errors that the user can mend
 package config
 

@@ -17,7 +17,19 @@ var (
 	ErrDiverged    = errors.New("training diverged")
 	ErrInterrupted = errors.New("interrupted")
 	ErrTerminated  = errors.New("terminated")
+	ErrHangup      = errors.New("hung up")
 )
+
+// Interruption is which of ErrInterrupted, ErrTerminated and ErrHangup an error matches: a signal or
+// the caller ended the run, which is saved. Nil: none of them.
+func Interruption(err error) error {
+	for _, kind := range []error{ErrInterrupted, ErrTerminated, ErrHangup} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return nil
+}
 
 // usageError is what the user can mend: a flag or a file.
 type usageError struct{ error }

@@ -131,7 +131,7 @@ func TestWriteWhole(t *testing.T) {
 		}
 		return names
 	}
-	err := writeWhole(path, func(w *bufio.Writer) error {
+	err := writeWhole(t.Context(), path, func(w *bufio.Writer) error {
 		w.WriteString(strings.Repeat("x", 1<<21))
 		return errors.New("the disk is full")
 	})
@@ -139,7 +139,7 @@ func TestWriteWhole(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "old" || !slices.Equal(left(), []string{"set.csv"}) {
 		t.Errorf("what was cut short leaves %q, %.9q in the file", left(), text)
 	}
-	if err := writeWhole(path, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil {
+	if err := writeWhole(t.Context(), path, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "new" || !slices.Equal(left(), []string{"set.csv"}) {
@@ -154,7 +154,7 @@ func TestWriteWhole(t *testing.T) {
 		text, _ := os.ReadFile(pipe)
 		read <- string(text)
 	}()
-	if err := writeWhole(pipe, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil || <-read != "new" {
+	if err := writeWhole(t.Context(), pipe, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil || <-read != "new" {
 		t.Errorf("a pipe is not written in place: %v", err)
 	}
 }
@@ -173,7 +173,7 @@ func TestFullDisk(t *testing.T) {
 	defer train.Close()
 	defer test.Close()
 	for _, ending := range []string{".csv", ".npy", ".libsvm"} {
-		check.Error(t, WriteFile(filepath.Join(dir, "set"+ending), train), "set"+ending, "no space left")
+		check.Error(t, WriteFile(t.Context(), filepath.Join(dir, "set"+ending), train), "set"+ending, "no space left")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("%v is left, %v", entries, err)

@@ -187,7 +187,7 @@ func TestWriteFile(t *testing.T) {
 	} {
 		s, _ := mustLoad(t, Options{Path: c.path, Seed: 1})
 		file := filepath.Join(t.TempDir(), "x"+c.ending)
-		if err := WriteFile(file, s); err != nil {
+		if err := WriteFile(t.Context(), file, s); err != nil {
 			t.Errorf("%s to %s: %v", c.path, c.ending, err)
 			continue
 		}
@@ -199,7 +199,7 @@ func TestWriteFile(t *testing.T) {
 		if !equal || s.Rows != back.Rows || !slices.Equal(s.Classes, back.Classes) {
 			t.Errorf("%s to %s: it loads to another set", c.path, c.ending)
 		}
-		if err := WriteFile(file+".xyz", s); err == nil {
+		if err := WriteFile(t.Context(), file+".xyz", s); err == nil {
 			t.Errorf("%s to .xyz: no error", c.path)
 		}
 	}

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,17 +17,18 @@ import (
 // from which they load to equal values: a dense or a sparse set to LIBSVM's (.libsvm,
 // .svm), a dense one to .csv or .npy, the label last in each row, and triples to .csv or
 // .npy (n x 3), with the ids that Meta has. What has been scaled is written as it is.
-func WriteFile(path string, s *Set) error {
+// The file is not made if ctx is done before all is written.
+func WriteFile(ctx context.Context, path string, s *Set) error {
 	write, err := s.writer(filepath.Ext(path))
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, write)
+	return writeWhole(ctx, path, write)
 }
 
-// writeWhole writes a file that has its name only when it is complete: what a full disk cuts
-// short is removed. What is not a plain file, such as a pipe, is written in place.
-func writeWhole(path string, write func(w *bufio.Writer) error) error {
+// writeWhole writes a file that has its name only when it is complete: what a full disk or a
+// ctx that is done cuts short is removed. What is not a plain file, such as a pipe, is written in place.
+func writeWhole(ctx context.Context, path string, write func(w *bufio.Writer) error) error {
 	part := path + ".tmp"
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		part = path
@@ -35,7 +37,7 @@ func writeWhole(path string, write func(w *bufio.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("data: %s: %w; name a file in a folder that can be written", path, errors.Unwrap(err))
 	}
-	w := bufio.NewWriterSize(f, 1<<20)
+	w := bufio.NewWriterSize(until{ctx, f}, 1<<20)
 	err = write(w)
 	for _, end := range []func() error{w.Flush, f.Close} {
 		if e := end(); err == nil {
@@ -52,6 +54,19 @@ func writeWhole(path string, write func(w *bufio.Writer) error) error {
 		return fmt.Errorf("data: writing %s: %w", path, err)
 	}
 	return nil
+}
+
+// until writes until its context is done.
+type until struct {
+	ctx context.Context
+	io.Writer
+}
+
+func (u until) Write(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
+	}
+	return u.Writer.Write(p)
 }
 
 // writer is how a set is written to files of an ending.

@@ -3,9 +3,7 @@ package run
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -128,12 +126,4 @@ type evaluation struct {
 	result  rundir.EpochResult
 	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
 	err     error
-}
-
-// interruption is the error of a run that a signal ended.
-func interruption(s os.Signal) error {
-	if s == syscall.SIGTERM {
-		return config.ErrTerminated
-	}
-	return config.ErrInterrupted
 }

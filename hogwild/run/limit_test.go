@@ -228,7 +228,7 @@ func makeFile(t *testing.T, name, path string) {
 	}
 	defer set.Close()
 	defer test.Close()
-	if err := data.WriteFile(path, set); err != nil {
+	if err := data.WriteFile(t.Context(), path, set); err != nil {
 		t.Fatal(err)
 	}
 }

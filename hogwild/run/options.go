@@ -16,7 +16,7 @@ type Options struct {
 	TrainData, TestData *data.Memory
 
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
-	Signals bool                     // Ctrl-C and SIGTERM stop and save the run
+	Signals bool                     // Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
 
 	Progress  io.Writer // destination of progress output; nil: none
 	Quiet     bool      // only warnings go to Progress

@@ -66,10 +66,8 @@ func tell(r *rundir.Result, c *tuning.Job) {
 // losses are not numbers.
 func (r *coordinator) scores(res *rundir.Result) {
 	switch ended := r.epochs.ended; {
-	case errors.Is(ended, config.ErrInterrupted):
-		res.Stopped = rundir.StoppedInterrupted
-	case errors.Is(ended, config.ErrTerminated):
-		res.Stopped = rundir.StoppedTerminated
+	case config.Interruption(ended) != nil:
+		res.Stopped = config.Interruption(ended).Error()
 	case errors.Is(ended, config.ErrDiverged):
 		res.Stopped, res.TrainLoss, res.TestLoss = rundir.StoppedDiverged, math.NaN(), math.NaN()
 		return

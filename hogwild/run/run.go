@@ -36,7 +36,6 @@ import (
 	"os/signal"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -48,9 +47,9 @@ import (
 
 // Run trains c.Model on c.Data with c.Workers processes, which are this program
 // started again: see IsWorker. It returns when all epochs are done, a target is
-// reached, ctx is cancelled or, with o.Signals, on Ctrl-C and SIGTERM; then what was
+// reached, ctx is cancelled or, with o.Signals, on Ctrl-C, SIGTERM and SIGHUP; then what was
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
-// (before any process was started), ErrDiverged, ErrInterrupted or ErrTerminated.
+// (before any process was started), ErrDiverged, ErrInterrupted, ErrTerminated or ErrHangup.
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
 	c, err := o.settle(c)
 	if err != nil {
@@ -58,6 +57,9 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	}
 	if err := errors.Join(mayStart(), ready()); err != nil {
 		return rundir.Result{}, err
+	}
+	if o.Signals {
+		defer config.OutlivePipes()()
 	}
 	return newCoordinator(c, o).run(ctx)
 }
@@ -96,13 +98,13 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 func (r *coordinator) heed(cancel context.CancelCauseFunc) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	if r.options.Signals {
-		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+		signal.Notify(signals, config.StopSignals()...)
 	}
 	over := make(chan struct{})
 	go func() {
 		select {
 		case s := <-signals:
-			cancel(interruption(s))
+			cancel(config.SignalError(s))
 			// OnEpoch may take its time: the next signal does what it does by default.
 			signal.Stop(signals)
 		case <-over:
@@ -181,7 +183,7 @@ func (r *coordinator) watch(ctx context.Context) {
 			r.pause()
 		case <-ctx.Done():
 			r.epochs.ended = context.Cause(ctx)
-			if !errors.Is(r.epochs.ended, config.ErrTerminated) && !errors.Is(r.epochs.ended, config.ErrInterrupted) { // the caller's
+			if config.Interruption(r.epochs.ended) == nil { // the caller's
 				r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, r.epochs.ended)
 			}
 		}

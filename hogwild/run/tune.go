@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -78,7 +77,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	}
 	defer os.RemoveAll(t.folder)
 	if o.Signals { // between two short runs; within one, it sees to them itself
-		signal.Notify(t.signals, syscall.SIGINT, syscall.SIGTERM)
+		signal.Notify(t.signals, config.StopSignals()...)
 		defer signal.Stop(t.signals)
 	}
 	t.shorten()
@@ -184,7 +183,7 @@ func (t *tuner) try(lr, momentum float64) error {
 	}
 	select {
 	case s := <-t.signals:
-		return interruption(s)
+		return config.SignalError(s)
 	default:
 	}
 	c := t.c

@@ -29,8 +29,8 @@ func WorkerMain() int {
 	if first := os.Getenv(checkVariable); first != "" {
 		return checkLoops(first)
 	}
-	// Ctrl-C on a terminal reaches the whole process group; the coordinator decides.
-	signal.Ignore(syscall.SIGINT)
+	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
 	w, header, err := joinRun()
 	if err == nil && w.rank == 0 {
 		err = profile(header, w.live)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ type Result struct {
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
 
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
-	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, diverged, failed, target loss, target accuracy
+	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy
 	Error   string        `json:"error,omitempty"`   // why it failed
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
@@ -80,6 +81,7 @@ type Result struct {
 const (
 	StoppedInterrupted = "interrupted"
 	StoppedTerminated  = "terminated"
+	StoppedHangup      = "hung up"
 	StoppedDiverged    = "diverged"
 	StoppedFailed      = "failed"
 )
@@ -233,7 +235,9 @@ func (r Result) WriteText(w io.Writer) error {
 		if table {
 			b.WriteString("\n" + detail)
 		}
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.next(), "\n"))
+		if r.Stopped != StoppedDiverged { // that may have left no weights
+			fmt.Fprintf(&b, "\n%s\n", strings.Join(r.next(), "\n"))
+		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -282,7 +286,7 @@ func (r Result) next() []string {
 		weights = filepath.Join(r.Run, BestFile)
 	}
 	next := []string{"hogwild eval " + human.ShellWord(weights)} // on the same test rows
-	if r.Stopped == StoppedInterrupted || r.Stopped == StoppedTerminated {
+	if slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped) {
 		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}
 	return next

@@ -16,7 +16,7 @@ type State string
 // The states of a run. One that was killed looks like one that is still training.
 const (
 	Done        State = "done"
-	Interrupted State = "interrupted" // by Ctrl-C or SIGTERM, and saved
+	Interrupted State = "interrupted" // by Ctrl-C, SIGTERM or SIGHUP, and saved
 	Diverged    State = "diverged"
 	Failed      State = "failed"
 	Unfinished  State = "unfinished" // no result: it is training, or was killed
@@ -28,7 +28,7 @@ func (r *Recorded) State() State {
 		return Unfinished
 	}
 	switch r.Result.Stopped {
-	case StoppedInterrupted, StoppedTerminated:
+	case StoppedInterrupted, StoppedTerminated, StoppedHangup:
 		return Interrupted
 	case StoppedDiverged:
 		return Diverged

@@ -1,0 +1,37 @@
+package config
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// StopSignals are the signals on which a run ends and is saved. SIGHUP is not one of them where it
+// is ignored when the program starts, as under nohup.
+func StopSignals() []os.Signal {
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// SignalError is the error of what a stop signal ended.
+func SignalError(s os.Signal) error {
+	switch s {
+	case syscall.SIGTERM:
+		return ErrTerminated
+	case syscall.SIGHUP:
+		return ErrHangup
+	}
+	return ErrInterrupted
+}
+
+// OutlivePipes lets this process outlive those who read its stdout and stderr: until stop is called,
+// a write that nobody will read is an error and no SIGPIPE. Unlike a signal that is ignored, this
+// is not inherited by other programs.
+func OutlivePipes() (stop func()) {
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	return func() { signal.Stop(pipes) }
+}
