@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc64"
+	"math"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -122,6 +123,18 @@ func (l *Layout) Add(name string, kind Kind, shape ...int) {
 		}
 	}
 	l.entries = append(l.entries, entry{Name: name, Kind: kind, Shape: shape})
+}
+
+// Size is how many bytes the arrays take, with what lies between them; math.MaxInt64 if there
+// is no memory of that size.
+func (l *Layout) Size() int64 {
+	total := int64(0)
+	for _, e := range l.entries {
+		if total += int64(roundUp(e.elements()*e.Kind.size(), align)); total < 0 {
+			return math.MaxInt64
+		}
+	}
+	return total
 }
 
 // Create makes a segment that holds the arrays, all zero, and writes the table

@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/machine"
 	"hogwild/internal/vec"
 	"hogwild/shm"
 )
@@ -55,19 +56,13 @@ func (h host) processor() processor {
 	m := rundir.MachineAt(h.root)
 	return processor{
 		Name: m.CPU, Cores: h.cores(), Online: h.online(), SIMD: vec.InstructionSet(),
-		Total: m.Memory, Free: rundir.ProcBytes(h.root, "MemAvailable"),
+		Total: m.Memory, Free: machine.Memory(h.root, "MemAvailable"),
 	}
 }
 
 // text is the content of a file, without the white space around it; "" when it cannot
 // be read.
-func (h host) text(name string) string {
-	b, err := fs.ReadFile(h.root, strings.TrimPrefix(name, "/"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
-}
+func (h host) text(name string) string { return machine.Text(h.root, name) }
 
 func (h host) there(name string) bool {
 	_, err := fs.Stat(h.root, strings.TrimPrefix(name, "/"))
@@ -96,7 +91,7 @@ func (h host) online() int {
 // they set no limit.
 func (h host) quota() float64 {
 	least := math.Inf(1)
-	for _, folder := range h.groups() {
+	for _, folder := range machine.Groups(h.root) {
 		fields := strings.Fields(h.text(path.Join(folder, "cpu.max"))) // "200000 100000" or "max 100000"
 		if len(fields) == 0 {
 			fields = []string{h.text(path.Join(folder, "cpu.cfs_quota_us")), h.text(path.Join(folder, "cpu.cfs_period_us"))}
@@ -117,47 +112,4 @@ func ratio(fields []string) float64 {
 		return math.Inf(1)
 	}
 	return a / b
-}
-
-// groups are the folders of the control groups that limit this process: its own, and
-// those above it, of version 2 and of version 1's cpu and memory.
-func (h host) groups() []string {
-	var all []string
-	for line := range strings.Lines(h.text("proc/self/cgroup")) { // "0::/user.slice" or "4:memory:/job"
-		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(fields) != 3 {
-			continue
-		}
-		base := "sys/fs/cgroup"
-		for _, name := range []string{"cpu", "memory"} {
-			if strings.Contains(","+fields[1]+",", ","+name+",") {
-				base = path.Join("sys/fs/cgroup", name)
-			}
-		}
-		for folder := path.Join(base, path.Clean("/"+fields[2])); ; folder = path.Dir(folder) {
-			all = append(all, folder)
-			if folder == base {
-				break
-			}
-		}
-	}
-	return all
-}
-
-// room is the memory in bytes that a run can have: what is free, but no more than the
-// control groups leave. It is not known without /proc.
-func (h host) room() (room int64, known bool) {
-	if room = rundir.ProcBytes(h.root, "MemAvailable"); room == 0 {
-		return 0, false
-	}
-	for _, folder := range h.groups() {
-		for _, files := range [][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
-			most, err := strconv.ParseInt(h.text(path.Join(folder, files[0])), 10, 64)
-			used, err2 := strconv.ParseInt(h.text(path.Join(folder, files[1])), 10, 64)
-			if err == nil && err2 == nil {
-				room = min(room, most-used)
-			}
-		}
-	}
-	return room, true
 }

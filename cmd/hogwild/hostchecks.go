@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/cuda"
-	"hogwild/hogwild/rundir"
+	"hogwild/internal/machine"
 	"hogwild/internal/vec"
 )
 
@@ -71,7 +71,7 @@ func (h host) quotaCheck() cuda.Finding {
 const comfort = 1 << 30
 
 func (h host) memoryCheck() cuda.Finding {
-	room, known := h.room()
+	room, known := machine.Room(h.root)
 	if !known {
 		return cuda.Found("memory", cuda.Fine, "unknown: /proc does not say")
 	}
@@ -189,7 +189,7 @@ func (h host) mpsCheck() cuda.Finding {
 	if pid == "" {
 		return cuda.Found("mps service", cuda.Fine, "a service listens in %s", folder)
 	}
-	owner := strings.Fields(rundir.ProcField(h.root, path.Join("proc", pid, "status"), "Uid"))
+	owner := strings.Fields(machine.Field(h.root, path.Join("proc", pid, "status"), "Uid"))
 	switch {
 	case !h.there(path.Join("proc", pid)):
 		return cuda.Found("mps service", cuda.Advice, "%s is left from process %s, which has exited: remove the folder, or the driver may wait for the service", folder, pid)

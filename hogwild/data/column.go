@@ -30,24 +30,29 @@ type feature struct {
 	oneHot bool
 }
 
-// see counts a cell.
-func (c *column) see(line int, cell string) {
+// see counts a cell, and returns how many bytes it keeps of it.
+func (c *column) see(line int, cell string) (kept int64) {
 	if isMissing(cell) {
-		return
+		return 0
 	}
 	if _, ok := cellNumber(cell); ok {
 		c.numbers++
 	} else if c.texts++; c.texts == 1 {
 		c.textLine, c.text = line, strings.Clone(cell)
+		kept = int64(len(cell))
 	}
 	if len(c.distinct) > maxTexts || c.distinct[cell] {
-		return
+		return kept
 	}
 	if c.distinct == nil {
 		c.distinct = map[string]bool{}
 	}
 	c.distinct[strings.Clone(cell)] = true
+	return kept + int64(len(cell)) + textBytes
 }
+
+// textBytes is about what a text takes in a map beside its bytes.
+const textBytes = 64
 
 // isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,
 // N/A, NaN or null.

@@ -77,7 +77,12 @@ type csvFile struct {
 	header  bool
 	missing string // what to do about values that are not there: drop the row ("" too), or error
 	columns []column
+	lines   int               // rows, the names of the columns too
+	labels  map[string]string // texts, each once
 }
+
+// columnBytes is about what a column takes beside its texts, with its name and its feature.
+const columnBytes = 300
 
 func newCSVFile(src *source) *csvFile {
 	first, _, _ := strings.Cut(string(src.text[:min(len(src.text), 1<<20)]), "\n")
@@ -115,8 +120,10 @@ func (f *csvFile) rows(do func(line int, cells []string) error) error {
 
 // rowsFrom is rows of a file that is read as it comes.
 func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) error) error {
-	r := csv.NewReader(from)
+	b := &bounded{Reader: from, left: mostRow}
+	r := csv.NewReader(b)
 	r.Comma, r.ReuseRecord = f.comma, true
+	last := 0
 	for {
 		cells, err := r.Read()
 		if err == io.EOF {
@@ -128,10 +135,14 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 			}
 			return fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", f.path, at.Line, at.Column, at.Err)
 		}
+		if errors.Is(err, errLongRow) {
+			return fmt.Errorf("data: %s:%d: a row of more than %s: is a quote before it never closed?", f.path, last+1, human.Bytes(mostRow))
+		}
 		if err != nil {
 			return err
 		}
 		line, _ := r.FieldPos(0)
+		last = line
 		for j := range cells {
 			cells[j] = strings.TrimSpace(cells[j])
 			if f.commas {
@@ -141,8 +152,31 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 		if err := do(line, cells); err != nil {
 			return err
 		}
+		b.left = mostRow
 	}
 }
+
+// mostRow is how many bytes a row may have: a million columns of 16. A quote that is never closed
+// makes one row of all that follows, which the CSV reader holds several times.
+const mostRow = 16 << 20
+
+// bounded is a Reader that hands out left bytes at most.
+type bounded struct {
+	io.Reader
+	left int
+}
+
+// Read fails when nothing is left.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errLongRow
+	}
+	n, err := b.Reader.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+var errLongRow = errors.New("long row")
 
 // profile reads all cells once to learn what the columns are.
 func (f *csvFile) profile() error {
@@ -152,10 +186,9 @@ func (f *csvFile) profile() error {
 		if lines++; first == nil {
 			first, firstLine = slices.Clone(cells), line
 			f.columns = make([]column, len(cells))
-			return nil
+			return f.room.take(f.path, int64(len(cells))*columnBytes, count(len(cells))+" columns")
 		}
-		f.see(line, cells)
-		return nil
+		return f.see(line, cells)
 	})
 	if err != nil {
 		return err
@@ -165,8 +198,9 @@ func (f *csvFile) profile() error {
 	if f.header && lines == 1 {
 		return f.errorf("a header (%s) and no rows", some(f.names()))
 	}
+	f.lines = lines
 	if !f.header {
-		f.see(firstLine, first)
+		return f.see(firstLine, first)
 	}
 	return nil
 }
@@ -208,10 +242,15 @@ func (f *csvFile) nameColumns(header []string) {
 	}
 }
 
-func (f *csvFile) see(line int, cells []string) {
+func (f *csvFile) see(line int, cells []string) error {
+	kept := int64(0)
 	for j, cell := range cells {
-		f.columns[j].see(line, cell)
+		kept += f.columns[j].see(line, cell)
 	}
+	if kept == 0 {
+		return nil
+	}
+	return f.room.take(f.path, kept, fmt.Sprintf("the texts of %s columns", count(len(cells))))
 }
 
 // isHeader judges the first line by the columns under it.

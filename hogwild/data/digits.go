@@ -26,8 +26,8 @@ func isDigits(path string) bool {
 // drawDigits makes images of handwritten digits, each pixel a byte (0 is paper): N
 // for training, or N/6 for testing. Every class is there equally often, in an order
 // drawn from the seed. An image depends on the seed and on its number alone.
-func drawDigits(path string, seed uint64, test bool) (*table, error) {
-	n, seed, err := parseDigits(path, seed)
+func drawDigits(src *source, seed uint64, test bool) (*table, error) {
+	n, seed, err := parseDigits(src.path, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,12 @@ func drawDigits(path string, seed uint64, test bool) (*table, error) {
 		n = max(1, n/digitsShare)
 	}
 	sum := sha256.Sum256([]byte(name))
-	t := newTable(&source{path: path, sum: hex.EncodeToString(sum[:])}, "digits", Bytes)
+	t := newTable(src, "digits", Bytes)
 	t.Rows, t.Features, t.Shape, t.Classes = n, digitsPixels, []int{digitsSide, digitsSide}, numbered(10)
-	t.Seed = seed
+	t.Seed, t.Checksum = seed, hex.EncodeToString(sum[:])
+	if err := t.takeRows(n, digitsPixels+12); err != nil {
+		return nil, err
+	}
 	t.x8, t.label = make([]uint8, n*digitsPixels), make([]float64, n)
 	order := make([]int32, n)
 	Order{Seed: seed, N: n}.Fill(order, first, 0)

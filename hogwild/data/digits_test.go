@@ -10,7 +10,7 @@ import (
 
 func digits(t *testing.T, path string, seed uint64, test bool) *table {
 	t.Helper()
-	tab, err := drawDigits(path, seed, test)
+	tab, err := drawDigits(&source{path: path}, seed, test)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func distance(x []uint8, to func(j int) float64) float64 {
 
 func BenchmarkDigits(b *testing.B) {
 	for b.Loop() {
-		if _, err := drawDigits("digits:2000", 1, false); err != nil {
+		if _, err := drawDigits(&source{path: "digits:2000"}, 1, false); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,9 @@
 package data
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // entries is a file of triples on the heap: two ids and a value each.
 type entries struct {
@@ -13,23 +16,35 @@ type entries struct {
 // that occurs, in order of value, and then one for each of a column; those of a graph
 // have one for each id. An edge has the smaller node first; loops, which no cut can
 // part, are left out.
-func (e *entries) number(src *source, graph bool) *pairs {
-	var rows, columns ids
-	second := &columns
+func (e *entries) number(src *source, graph bool) (*pairs, error) {
+	var most [2]uint32
+	for i, id := range e.idx {
+		most[i%2] = max(most[i%2], id)
+	}
 	if graph {
-		second = &rows
+		most[0] = max(most[0], most[1])
+	}
+	rows, err := newIDs(src, most[0])
+	if err != nil {
+		return nil, err
+	}
+	second := rows
+	if !graph {
+		if second, err = newIDs(src, most[1]); err != nil {
+			return nil, err
+		}
 	}
 	for i := range e.y {
 		rows.add(e.idx[2*i])
 		second.add(e.idx[2*i+1])
 	}
-	p := &pairs{Meta: Meta{Name: src.path, Format: e.format, Kind: Pairs, Scale: "none", Checksum: src.sum}}
+	p := &pairs{room: src.room, Meta: Meta{Name: src.path, Format: e.format, Kind: Pairs, Scale: "none", Checksum: src.sum}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
-		m := columns.count()
+		m := second.count()
 		p.Shape, p.Features, offset = []int{n, m}, n+m, n
-		p.IDs = append(p.IDs, columns.runs())
+		p.IDs = append(p.IDs, second.runs())
 	}
 	kept := 0
 	for i, y := range e.y {
@@ -49,15 +64,15 @@ func (e *entries) number(src *source, graph bool) *pairs {
 	}
 	e.y = e.y[:kept]
 	p.Rows, p.at = kept, e.at
-	return p
+	return p, nil
 }
 
 func (e *entries) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.y[i] }
 
 // with is the entries as a set that m describes.
-func (e *entries) with(m Meta) *pairs {
+func (e *entries) with(m Meta, room *budget) *pairs {
 	m.Rows = len(e.y)
-	return &pairs{Meta: m, at: e.at}
+	return &pairs{Meta: m, room: room, at: e.at}
 }
 
 // holdOut moves entries, at least one, to others: those whose number, drawn from the seed, is
@@ -85,10 +100,17 @@ type ids struct {
 	below []uint32 // ids before each word
 }
 
-func (s *ids) add(id uint32) {
-	for int(id/64) >= len(s.words) {
-		s.words = append(s.words, make([]uint64, max(64, len(s.words), int(id/64)+1-len(s.words)))...)
+// newIDs is an empty set of ids up to most. Beside the bits and the numbers it counts the runs,
+// which may be as many as the ids.
+func newIDs(src *source, most uint32) (*ids, error) {
+	n := int(most/64) + 1
+	if err := src.room.take(src.path, int64(n)*12, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
+		return nil, err
 	}
+	return &ids{words: make([]uint64, n)}, nil
+}
+
+func (s *ids) add(id uint32) {
 	s.words[id/64] |= 1 << (id % 64)
 }
 
@@ -132,8 +154,13 @@ func (s *ids) runs() (runs []uint32) {
 // idsOf is what runs came from.
 func idsOf(runs []uint32) *ids {
 	s := &ids{}
-	for _, id := range listed(runs) {
-		s.add(id)
+	if n := len(runs); n > 0 {
+		s.words = make([]uint64, (int(runs[n-2])+int(runs[n-1]))/64+1)
+	}
+	for i := 0; i < len(runs); i += 2 {
+		for id := range runs[i+1] {
+			s.add(runs[i] + id)
+		}
 	}
 	s.count()
 	return s

@@ -19,6 +19,12 @@ func (f *csvFile) fill(t *table, y int, features []feature, like *Meta) error {
 	needed = slices.Compact(needed) // the features of one column are neighbours
 	missing, all, header := make([]int, len(f.columns)), 0, f.header
 	unknown := newUnknown(features)
+	// The inputs, the label, which may be a text, and the line.
+	if err := t.takeRows(f.lines, 4*len(features)+28); err != nil {
+		return err
+	}
+	t.x, t.line = make([]float32, 0, f.lines*len(features)), make([]int32, 0, f.lines)
+	f.labels = map[string]string{}
 	err := f.rows(func(line int, cells []string) error {
 		if header {
 			header = false
@@ -109,7 +115,15 @@ func (f *csvFile) fillRow(t *table, line int, cells []string, y int, features []
 		t.x = append(t.x, float32(v))
 	}
 	if f.columns[y].texts > 0 {
-		t.text = append(t.text, strings.Clone(cells[y]))
+		label, ok := f.labels[cells[y]]
+		if !ok {
+			label = strings.Clone(cells[y])
+			f.labels[label] = label
+			if err := f.room.take(f.path, int64(len(label))+textBytes, "its labels, which are texts"); err != nil {
+				return err
+			}
+		}
+		t.text = append(t.text, label)
 		return nil
 	}
 	v, err := f.number(line, cells, y)

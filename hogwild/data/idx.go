@@ -27,6 +27,10 @@ func decodeIDX(src *source) (*table, error) {
 	if len(y) != t.Rows {
 		return nil, labels.errorf("byte 4: %s labels for the %s images in %s", count(len(y)), count(t.Rows), src.path)
 	}
+	if err := t.room.take(src.path, int64(len(y))*8, count(len(y))+" labels"); err != nil {
+		return nil, err
+	}
+	t.label = make([]float64, 0, len(y))
 	for _, v := range y {
 		t.label = append(t.label, float64(v))
 	}
@@ -90,7 +94,7 @@ func (s *source) labelsBeside() (*source, error) {
 	if path == "" || name == base {
 		return nil, s.errorf("no labels beside it: looked for %s and %s.gz", name, name)
 	}
-	return read(path)
+	return read(path, s.room)
 }
 
 // numbered is "0", "1", ... for k classes.

@@ -23,7 +23,11 @@ const (
 func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 	p := parser{source: src, line: 1}
 	t := newTable(src, "libsvm", Sparse)
-	values := bytes.Count(src.text, []byte(":"))
+	values, lines := bytes.Count(src.text, []byte(":")), bytes.Count(src.text, []byte("\n"))+1
+	if err := t.room.take(src.path, int64(values)*8+int64(lines)*20, fmt.Sprintf("%s values in %s rows", count(values), count(lines))); err != nil {
+		return nil, err
+	}
+	t.label, t.line, t.ptr = make([]float64, 0, lines), make([]int32, 0, lines), make([]int64, 0, lines+1)
 	t.idx, t.val = make([]uint32, 0, values), make([]float32, 0, values)
 	t.ptr = append(t.ptr, 0)
 	for p.pos < len(p.text) {
@@ -54,7 +58,7 @@ func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 	}
 	many := float64(len(t.val)) > 0.5*float64(t.Rows)*float64(t.Features)
 	if t.Features > 0 && (like == nil && many || like != nil && like.Kind != Sparse) {
-		t.dense()
+		return t, t.dense()
 	}
 	return t, nil
 }

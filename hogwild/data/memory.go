@@ -27,8 +27,8 @@ type Memory struct {
 }
 
 // source is the set in the place of a file.
-func (m *Memory) source() *source {
-	return &source{path: cmp.Or(m.Name, "memory"), memory: m, sum: m.checksum()}
+func (m *Memory) source(room *budget) *source {
+	return &source{path: cmp.Or(m.Name, "memory"), memory: m, room: room, sum: m.checksum()}
 }
 
 // checksum is that of all numbers and names, by which a resumed run knows its data again.
@@ -148,6 +148,9 @@ func (m *Memory) check(src *source, kind string, features *int) error {
 
 // entries is the pairs; edges without weights have 1.
 func (m *Memory) entries(src *source) (*entries, error) {
+	if err := src.room.take(src.path, int64(len(m.Pairs))*entryBytes, count(len(m.Pairs))+" pairs"); err != nil {
+		return nil, err
+	}
 	e := &entries{format: "memory", idx: make([]uint32, 0, 2*len(m.Pairs)), y: slices.Clone(m.Y)}
 	for i, p := range m.Pairs {
 		for _, id := range p {

@@ -60,6 +60,9 @@ func (a *array) inputs(t *table) error {
 		t.Kind, t.x8 = Bytes, a.raw
 		return nil
 	}
+	if err := t.takeRows(t.Rows, 4*t.Features); err != nil {
+		return err
+	}
 	t.x = make([]float32, t.Rows*t.Features)
 	for k := range t.x {
 		v := a.at(k)
@@ -71,7 +74,7 @@ func (a *array) inputs(t *table) error {
 }
 
 func (t *table) readLabels(path string) error {
-	src, err := read(path)
+	src, err := read(path, t.room)
 	if err != nil {
 		return err
 	}
@@ -83,6 +86,10 @@ func (t *table) readLabels(path string) error {
 	if n != t.Rows || y.shape[0] != n {
 		return src.errorf("labels of shape %s for the %s rows in %s: want one each", y.shapeText(), count(t.Rows), t.Name)
 	}
+	if err := t.takeRows(n, 8); err != nil {
+		return err
+	}
+	t.label = make([]float64, 0, n)
 	for i := range n {
 		v := y.at(i)
 		if !finite(float64(float32(v))) {

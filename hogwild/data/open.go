@@ -23,7 +23,11 @@ type Options struct {
 	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
 	Seed       uint64 // of the digits, of the rows held out, of the shuffling
 
+	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory
+
 	Memory, TestMemory *Memory // the training and the test set, instead of files
+
+	room *budget
 }
 
 // Load is LoadSets of a training and a test set.
@@ -48,6 +52,7 @@ func LoadSets(o Options) (Sets, error) {
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
+	o.room = newBudget(o.MaxMemory)
 	path, readTest, err := o.locate()
 	if err != nil {
 		return Sets{}, err
@@ -147,7 +152,7 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 // takes as long as all the rest. A nil reading means that there is none.
 func (o Options) locate() (train string, test func() (*source, error), err error) {
 	if o.TestMemory != nil {
-		return o.Path, func() (*source, error) { return o.TestMemory.source(), nil }, nil
+		return o.Path, func() (*source, error) { return o.TestMemory.source(o.room), nil }, nil
 	}
 	train, beside := o.Path, ""
 	if o.Memory == nil {
@@ -170,7 +175,7 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 	if beside == "" {
 		return train, nil, nil
 	}
-	test = sync.OnceValues(func() (*source, error) { return read(beside) })
+	test = sync.OnceValues(func() (*source, error) { return read(beside, o.room) })
 	go test()
 	return train, test, nil
 }
@@ -188,9 +193,9 @@ func evaluationPath(path string) (string, error) {
 // read reads the training set.
 func (o Options) read(path string) (*source, error) {
 	if o.Memory != nil {
-		return o.Memory.source(), nil
+		return o.Memory.source(o.room), nil
 	}
-	return read(path)
+	return read(path, o.room)
 }
 
 func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
@@ -219,7 +224,7 @@ func LoadLike(path, format, target string, like Meta) (*Set, error) {
 	if train != path && test != "" {
 		train = test
 	}
-	src, err := read(train)
+	src, err := read(train, newBudget(0))
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +262,7 @@ func Describe(path, format, target string) (Meta, error) {
 		return Meta{}, err
 	}
 	o := Options{Format: format, Target: target, Seed: 1}
-	src, err := read(cmp.Or(train, test))
+	src, err := read(cmp.Or(train, test), newBudget(0))
 	if err != nil {
 		return Meta{}, err
 	}
@@ -293,7 +298,7 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 	var t *table
 	switch format {
 	case "digits":
-		t, err = drawDigits(src.path, o.Seed, like != nil)
+		t, err = drawDigits(src, o.Seed, like != nil)
 	case "idx":
 		t, err = decodeIDX(src)
 	case "libsvm":
@@ -317,7 +322,11 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 	case t.Rows > 1<<31-1:
 		return nil, src.errorf("%s rows: the maximum is 2,147,483,647", count(t.Rows))
 	}
-	return t, nil
+	if t.Kind != Bytes { // bytes stay where they are
+		src.done()
+	}
+	// The rows in order, in the order that was drawn, and which of them are held out.
+	return t, t.room.take(t.path, int64(t.Rows)*16, count(t.Rows)+" rows")
 }
 
 // because is the last note, behind a semicolon.

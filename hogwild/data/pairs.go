@@ -14,14 +14,15 @@ import (
 // at a time, each where the set wants it.
 type pairs struct {
 	Meta
-	at func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+	room *budget
+	at   func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
 }
 
 // store puts the pairs into a sealed segment, in their own order or in one drawn from
 // the seed: position i then holds the pair that a permutation sends there, which takes
 // no memory.
 func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := create(p.Meta, 0)
+	s, err := create(p.Meta, 0, p.room)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,10 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		return s, err
 	}
 	graph := o.Task == "edges"
-	p := e.number(src, graph)
+	p, err := e.number(src, graph)
+	if err != nil {
+		return s, err
+	}
 	p.Name = o.Path
 	var held, apart *entries
 	if readTest == nil && !graph {
@@ -107,7 +111,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	p.Notes = nil // train has them
 	if k > 0 {
-		s.Validation, err = apart.with(p.Meta).store(false, 0)
+		s.Validation, err = apart.with(p.Meta, p.room).store(false, 0)
 		s.noteApart(all)
 	} else if o.Validation != "" {
 		s.Validation, err = loadValidation(o, &s.Train.Meta)
@@ -121,7 +125,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	case graph:
 		s.Test, err = s.Train.again()
 	default:
-		s.Test, err = held.with(p.Meta).store(false, 0)
+		s.Test, err = held.with(p.Meta, p.room).store(false, 0)
 	}
 	return s, err
 }
@@ -156,7 +160,7 @@ func loadPairsLike(src *source, m *Meta) (*Set, error) {
 		}
 	}
 	e.y = e.y[:kept]
-	return e.with(left).store(false, 0)
+	return e.with(left, src.room).store(false, 0)
 }
 
 // describePairs says what a file of triples holds.
@@ -165,7 +169,10 @@ func describePairs(src *source, graph bool) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	p := e.number(src, graph)
+	p, err := e.number(src, graph)
+	if err != nil {
+		return Meta{}, err
+	}
 	p.Targets, p.Nonzeros = spreadOf(e.y), 2*int64(len(e.y))
 	return p.Meta, nil
 }

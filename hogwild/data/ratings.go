@@ -61,9 +61,12 @@ func readEntries(src *source) (*entries, error) {
 	if err == nil && len(e.y) > math.MaxInt32 {
 		err = src.errorf("%s entries: the maximum is 2,147,483,647", count(len(e.y)))
 	}
-	src.text = nil
+	src.done()
 	return e, err
 }
+
+// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
+const entryBytes = 14
 
 // readNPY reads an array of n x 3.
 func (e *entries) readNPY(src *source) error {
@@ -75,6 +78,9 @@ func (e *entries) readNPY(src *source) error {
 		return src.errorf("an array of shape %s: want n x 3: row, column, value", a.shapeText())
 	}
 	n := a.shape[0]
+	if err := src.room.take(src.path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
+		return err
+	}
 	e.idx, e.y = make([]uint32, 2*n), make([]float32, n)
 	for i := range n {
 		for c := range 2 {
@@ -95,6 +101,9 @@ func (e *entries) readNPY(src *source) error {
 func (e *entries) readText(src *source) error {
 	text := src.text
 	n := bytes.Count(text, []byte("\n")) + 1
+	if err := src.room.take(src.path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
+		return err
+	}
 	e.idx, e.y = make([]uint32, 0, 2*n), make([]float32, 0, n)
 	p := parser{source: src, line: 1}
 	for ; p.pos < len(text); p.nextLine() {

@@ -145,7 +145,10 @@ func TestRatingsErrors(t *testing.T) {
 
 // TestIDs holds the numbering against a sorted list.
 func TestIDs(t *testing.T) {
-	var s ids
+	s, err := newIDs(&source{}, 1<<24)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, want := draws(7), []uint32{0, 63, 64, 65, 1 << 24}
 	for range 500 {
 		want = append(want, uint32(d.below(3000)))

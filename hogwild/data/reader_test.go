@@ -178,7 +178,7 @@ func TestFrequencies(t *testing.T) {
 
 // BenchmarkBatch forms batches of 64 images, a fifth of whose bytes are not zero.
 func BenchmarkBatch(b *testing.B) {
-	tab, err := drawDigits("digits:4096", 1, false)
+	tab, err := drawDigits(&source{path: "digits:4096"}, 1, false)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func BenchmarkBatch(b *testing.B) {
 
 // open reads a file into a table.
 func open(path string, o Options, like *Meta) (*table, error) {
-	src, err := read(path)
+	src, err := read(path, nil)
 	if err != nil {
 		return nil, err
 	}

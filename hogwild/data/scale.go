@@ -50,6 +50,11 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 	if t.Kind == Bytes {
 		byte255 = 1.0 / 255
 	}
+	if rule.name != "none" && (t.Kind == Floats || rule.name != "auto") {
+		if err := t.room.take(t.path, int64(t.Features)*spreadBytes, "the scaling of "+count(t.Features)+" features"); err != nil {
+			return err
+		}
+	}
 	switch rule.name {
 	case "none":
 	case "auto":
@@ -162,6 +167,10 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 		}
 	}
 }
+
+// spreadBytes is a spread and the scaling of a feature, as numbers and as the text that is stored
+// with the set.
+const spreadBytes = 80
 
 // spread is how the values of one feature lie.
 type spread struct {

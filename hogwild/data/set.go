@@ -134,7 +134,7 @@ const metaRoom = 160
 
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
-func create(m Meta, stored int) (*Set, error) {
+func create(m Meta, stored int, room *budget) (*Set, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("data: description of %s: %w", m.Name, err)
@@ -158,6 +158,10 @@ func create(m Meta, stored int) (*Set, error) {
 	if m.Kind != Pairs {
 		l.Add("mean", shm.F32, m.Features)
 		l.Add("m", shm.F32, m.Rows)
+	}
+	size := l.Size() + 12*int64(m.Features) // see count
+	if err := room.take(m.Name, size, fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
+		return nil, err
 	}
 	seg, err := l.Create("data")
 	if err != nil {

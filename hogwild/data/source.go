@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -19,6 +19,7 @@ type source struct {
 	path string
 	text []byte
 	sum  string // sha256 of the file as it lies on the disk, hex
+	room *budget
 
 	memory *Memory // instead of a file
 }
@@ -28,35 +29,48 @@ var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings"}
 
 // read reads a file, or standard input for "-", and unpacks it if it starts as gzip does, whatever its name.
 // The digits have no file, and so no text.
-func read(path string) (*source, error) {
+func read(path string, room *budget) (*source, error) {
 	if isDigits(path) {
-		return &source{path: path}, nil
+		return &source{path: path, room: room}, nil
 	}
-	text, path, err := readRaw(path)
+	text, path, err := readRaw(path, room)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	s := &source{path: path, text: text, sum: hex.EncodeToString(sum[:])}
+	s := &source{path: path, text: text, sum: hex.EncodeToString(sum[:]), room: room}
 	if bytes.HasPrefix(text, []byte{0x1f, 0x8b}) {
-		if s.text, err = gunzip(text); err != nil {
-			return nil, s.errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
+		if err := s.gunzip(); err != nil {
+			return nil, err
 		}
 	}
 	return s, s.checkText()
 }
 
-func gunzip(packed []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
+// mostPacked is how many bytes gzip can make one of.
+const mostPacked = 1032
+
+// gunzip unpacks the text.
+func (s *source) gunzip() error {
+	r, err := gzip.NewReader(bytes.NewReader(s.text))
+	if err == nil {
+		// The last four bytes are the unpacked size, modulo 2^32: a hint, not to be trusted.
+		hint := int64(binary.LittleEndian.Uint32(s.text[len(s.text)-4:]))
+		packed := int64(len(s.text))
+		if s.text, err = s.room.read(s.path+" (gzip)", r, min(hint, mostPacked*packed)); err == nil {
+			s.room.give(packed)
+		}
 	}
-	// The last four bytes are the unpacked size, modulo 2^32: a hint, not to be trusted.
-	hint := int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
-	var b bytes.Buffer
-	b.Grow(min(hint, 16*len(packed)) + bytes.MinRead)
-	_, err = io.Copy(&b, r)
-	return b.Bytes(), err
+	if full := (*MemoryError)(nil); err == nil || errors.As(err, &full) {
+		return err
+	}
+	return s.errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
+}
+
+// done gives back the text of a file whose rows have been decoded.
+func (s *source) done() {
+	s.room.give(int64(len(s.text)))
+	s.text = nil
 }
 
 // errorf is an error about the file as a whole.

@@ -21,8 +21,10 @@ import (
 type Inputs struct {
 	Path   string  // as Options.Path, or - for standard input
 	Memory *Memory // instead of a file; labels may be missing
-	Format string  // as Options.Format
-	Target string  // the column that holds labels, by name or 1-based number; "" = as in the training data, if it is there
+	// MaxMemory is how many bytes of the file may be held at once; 0 = DefaultMemory.
+	MaxMemory int64
+	Format    string // as Options.Format
+	Target    string // the column that holds labels, by name or 1-based number; "" = as in the training data, if it is there
 
 	Like   Meta
 	Was    string // its target column
@@ -43,7 +45,7 @@ const pieceRows = 256
 // the call. Text is read as it comes: do has all rows that have arrived before more
 // input is awaited. The notes say which rows have gaps, and why.
 func Stream(in Inputs, do func(*Piece) error) (notes []string, err error) {
-	s := &stream{Inputs: in, do: do}
+	s := &stream{Inputs: in, do: do, room: newBudget(in.MaxMemory)}
 	if err = s.read(); err == nil {
 		err = s.flush()
 	}
@@ -57,6 +59,7 @@ func Stream(in Inputs, do func(*Piece) error) (notes []string, err error) {
 type stream struct {
 	Inputs
 	do    func(*Piece) error
+	room  *budget
 	piece Piece
 	x     []float32 // dense rows of the piece, one behind the other
 	idx   []uint32  // sparse ones
@@ -93,7 +96,7 @@ func (s *stream) read() error {
 		}
 		return s.set(set)
 	}
-	src, file := &source{path: s.name()}, os.Stdin
+	src, file := &source{path: s.name(), room: s.room}, os.Stdin
 	if s.Path != stdinName {
 		train, test, err := locate(s.Path)
 		if err != nil {
@@ -102,8 +105,8 @@ func (s *stream) read() error {
 		if src.path = train; train != s.Path && test != "" {
 			src.path = test
 		}
-		if file, err = os.Open(src.path); err != nil {
-			return fmt.Errorf("data: %w", err)
+		if file, err = openFile(src.path); err != nil {
+			return err
 		}
 		defer file.Close()
 	}
@@ -152,7 +155,7 @@ func (s *stream) decode(src *source, r *bufio.Reader) error {
 		_, _ = r.Discard(3)
 	}
 	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 { // an old Macintosh's, as checkText says
-		all, err := io.ReadAll(r)
+		all, err := s.room.read(src.path, r, 0)
 		if err != nil {
 			return err
 		}
@@ -173,7 +176,7 @@ func (s *stream) decode(src *source, r *bufio.Reader) error {
 	case format == "ratings" && s.Like.Kind != Pairs:
 		return src.errorf("read as triples, but the training data has rows with labels")
 	case format == "npy" || format == "idx":
-		if src.text, err = io.ReadAll(r); err != nil {
+		if src.text, err = s.room.read(src.path, r, 0); err != nil {
 			return err
 		}
 		if s.Like.Kind == Pairs {

@@ -71,12 +71,17 @@ func (s *stream) array(src *source, format string) error {
 }
 
 // lines calls do with each line, valid during the call.
-func lines(r *bufio.Reader, do func(line []byte) error) error {
+func (s *source) lines(r *bufio.Reader, do func(line []byte) error) error {
 	var long []byte
 	for {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
+			had := cap(long)
 			long = append(long, line...)
+			// Its values take three times as much.
+			if err := s.room.take(s.path, 4*int64(cap(long)-had), "a long line"); err != nil {
+				return err
+			}
 			continue
 		}
 		if len(long) > 0 {
@@ -102,7 +107,7 @@ func (s *stream) libsvm(src *source, r *bufio.Reader) error {
 	p := parser{source: src, line: 1, inputs: true}
 	zeroBased := slices.Contains(s.Like.Notes, noteZeroBased)
 	t := &table{}
-	return lines(r, func(line []byte) error {
+	return src.lines(r, func(line []byte) error {
 		p.text, p.pos, p.start = line, 0, 0
 		t.idx, t.val, t.label, t.line, t.ptr = t.idx[:0], t.val[:0], t.label[:0], t.line[:0], t.ptr[:0]
 		if err := p.row(t); err != nil {
@@ -126,7 +131,7 @@ func (s *stream) libsvm(src *source, r *bufio.Reader) error {
 // pairs streams lines that begin with two ids.
 func (s *stream) pairs(src *source, r *bufio.Reader) error {
 	p, place := parser{source: src}, s.Places
-	return lines(r, func(line []byte) error {
+	return src.lines(r, func(line []byte) error {
 		p.line++
 		p.text, p.pos, p.start = line, 0, 0
 		c := line[0]

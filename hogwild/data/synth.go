@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,10 +138,8 @@ func (o Options) loadSynth() (s Sets, err error) {
 	if o.Limit > 0 {
 		rows = min(rows, o.Limit)
 	}
-	// A fifth is left for the weights, and for others.
-	if need, free := m.bytes(rows+k.tests()), 0.8*available(); need > free {
-		return s, fmt.Errorf("data: %s needs %.1f GB of memory, and %.1f GB are available: generate a fraction of it, or train on its first rows with --limit",
-			o.Path, need/1e9, free/1e9)
+	if err := o.room.takeSynth(k, m, rows+k.tests()); err != nil {
+		return s, err
 	}
 	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
 	if err != nil {
@@ -202,8 +199,8 @@ func (o Options) suits(m Meta) error {
 	return fmt.Errorf("data: %s is a sparse matrix: use --model factor:32", o.Path)
 }
 
-// bytes is the memory that rows of m take in sets.
-func (m *Meta) bytes(rows int) float64 {
+// takeSynth counts the memory of rows of synthetic data, and of what they are made from.
+func (b *budget) takeSynth(k maker, m Meta, rows int) error {
 	perRow := 8.0 // y and m
 	switch m.Kind {
 	case Pairs:
@@ -213,18 +210,12 @@ func (m *Meta) bytes(rows int) float64 {
 	case Sparse:
 		perRow += 8 + 8*float64(m.Nonzeros)/float64(m.Rows)
 	}
-	return float64(rows)*perRow + 8*float64(m.Features)
-}
-
-// available is the memory that can be had without swapping, as Linux reckons it.
-func available() float64 {
-	text, _ := os.ReadFile("/proc/meminfo")
-	_, rest, _ := strings.Cut(string(text), "MemAvailable:")
-	var kB float64
-	if _, err := fmt.Sscan(rest, &kB); err != nil {
-		return math.Inf(1)
+	perFeature := 28.0 // frequency and mean; to count; the truth and the rarity
+	if matrix, ok := k.(matrixMaker); ok {
+		perFeature += 4 * float64(matrix.rank+2)
 	}
-	return kB * 1024
+	need := float64(rows)*perRow + float64(m.Features)*perFeature
+	return b.take(m.Name, int64(min(need, math.MaxInt64/2)), fmt.Sprintf("%s rows (a fraction of it needs less)", count(rows)))
 }
 
 // makeTest makes the test rows of synthetic data, as the seed of like has them.
@@ -240,6 +231,9 @@ func makeTest(path string, like *Meta) (*Set, error) {
 	m.Classes = like.Classes
 	if k.tests() > 0 {
 		m.Rows = k.tests()
+	}
+	if err := newBudget(0).takeSynth(k, m, m.Rows); err != nil {
+		return nil, err
 	}
 	return k.make(m, forTest, seed)
 }

@@ -22,7 +22,7 @@ func (k sparseMaker) meta() Meta {
 func (k sparseMaker) tests() int { return k.test }
 
 func (k sparseMaker) make(m Meta, use, seed uint64) (*Set, error) {
-	s, err := create(m, m.Rows*k.nonzeros)
+	s, err := create(m, m.Rows*k.nonzeros, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (k denseMaker) meta() Meta {
 func (k denseMaker) tests() int { return sixth(k.rows) }
 
 func (k denseMaker) make(m Meta, use, seed uint64) (*Set, error) {
-	s, err := create(m, 0)
+	s, err := create(m, 0, nil)
 	if err != nil {
 		return nil, err
 	}

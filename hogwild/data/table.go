@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -23,13 +24,23 @@ type table struct {
 	rows  []Row     // of a set in memory, in the place of x, or of ptr, idx and val
 	path  string    // of the file, for messages
 	line  []int32   // the line of each row in the file; nil where rows are not lines
+	room  *budget
 
 	fromText []bool // of each feature: is it 1 where a text stands? nil if none is
 	target   string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
 func newTable(src *source, format, kind string) *table {
-	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, path: src.path, target: "labels"}
+	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, path: src.path, room: src.room, target: "labels"}
+}
+
+// takeRows counts the memory of n rows of so many bytes each.
+func (t *table) takeRows(n, bytes int) error {
+	total := int64(math.MaxInt64)
+	if bytes == 0 || int64(n) <= total/int64(bytes) {
+		total = int64(n) * int64(bytes)
+	}
+	return t.room.take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
 }
 
 func (m *Meta) notef(format string, args ...any) {
@@ -45,7 +56,10 @@ func (t *table) where(i int) string {
 }
 
 // dense turns sparse inputs into floats.
-func (t *table) dense() {
+func (t *table) dense() error {
+	if err := t.takeRows(t.Rows, 4*t.Features); err != nil {
+		return err
+	}
 	t.x = make([]float32, t.Rows*t.Features)
 	for i := range t.Rows {
 		row := t.x[i*t.Features:]
@@ -53,7 +67,9 @@ func (t *table) dense() {
 			row[t.idx[k]] = t.val[k]
 		}
 	}
+	t.room.give(int64(8 * cap(t.idx)))
 	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
+	return nil
 }
 
 // row is the inputs of row i, unless they are bytes.
@@ -102,7 +118,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 			stored += len(t.row(int(i)).Val)
 		}
 	}
-	s, err := create(m, stored)
+	s, err := create(m, stored, t.room)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,9 @@ package data
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -19,28 +20,62 @@ const (
 
 // stdin is what comes from standard input. It can be read once, and a run may ask for
 // its data twice (--tune).
-var stdin = sync.OnceValues(func() ([]byte, error) {
-	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
-		return nil, fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
-	}
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		err = fmt.Errorf("data: %s: %w", stdinTitle, err)
-	}
-	return text, err
-})
+var stdin struct {
+	once sync.Once
+	text []byte
+	err  error
+}
+
+func readStdin(room *budget) ([]byte, error) {
+	stdin.once.Do(func() {
+		if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
+			stdin.err = fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
+			return
+		}
+		stdin.text, stdin.err = readFile(os.Stdin, stdinTitle, room)
+	})
+	return stdin.text, stdin.err
+}
 
 // readRaw is the bytes of a file, or of standard input, and what messages call it.
-func readRaw(path string) ([]byte, string, error) {
+func readRaw(path string, room *budget) ([]byte, string, error) {
 	if path == stdinName {
-		text, err := stdin()
+		text, err := readStdin(room)
 		return text, stdinTitle, err
 	}
-	text, err := os.ReadFile(path)
+	f, err := openFile(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("data: %w", err)
+		return nil, "", err
 	}
-	return text, path, nil
+	defer f.Close()
+	text, err := readFile(f, path, room)
+	return text, path, err
+}
+
+// openFile opens a file or a pipe. A device such as /dev/zero may never end.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&fs.ModeDevice != 0 {
+		return nil, fmt.Errorf("data: %s: a device, not a file: name a file or a pipe", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	return f, nil
+}
+
+// readFile is all that is in a file; called is what messages call it.
+func readFile(f *os.File, called string, room *budget) ([]byte, error) {
+	info, err := f.Stat()
+	var text []byte
+	if err == nil {
+		text, err = room.read(called, f, info.Size())
+	}
+	if full := (*MemoryError)(nil); err != nil && !errors.As(err, &full) {
+		err = fmt.Errorf("data: %s: %w", called, err)
+	}
+	return text, err
 }
 
 // checkText refuses what no reader can read. It takes the byte order mark off a text, and

@@ -115,7 +115,7 @@ func loadValidation(o Options, like *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := read(path)
+	src, err := read(path, o.room)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/machine"
 )
 
 // Machine is where a run was made, for reports.
@@ -27,31 +27,12 @@ func ThisMachine() Machine { return MachineAt(os.DirFS("/")) }
 // MachineAt is the machine whose files are below root: proc/cpuinfo and proc/meminfo.
 // The rest is this process's.
 func MachineAt(root fs.FS) Machine {
-	m := Machine{CPU: ProcField(root, "proc/cpuinfo", "model name"), Cores: runtime.NumCPU(),
-		Memory: ProcBytes(root, "MemTotal"), Kernel: kernel(), Go: runtime.Version()}
+	m := Machine{CPU: machine.Field(root, "proc/cpuinfo", "model name"), Cores: runtime.NumCPU(),
+		Memory: machine.Memory(root, "MemTotal"), Kernel: kernel(), Go: runtime.Version()}
 	if m.CPU == "" {
 		m.CPU = runtime.GOARCH
 	}
 	return m
-}
-
-// ProcField is the value of the first "key: value" of a file below root; "" if there is
-// none.
-func ProcField(root fs.FS, file, key string) string {
-	text, _ := fs.ReadFile(root, file)
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
-
-// ProcBytes is one of the kernel's figures of memory, in bytes; 0 if it is not there.
-func ProcBytes(root fs.FS, key string) int64 {
-	number, _, _ := strings.Cut(ProcField(root, "proc/meminfo", key), " ") // in units of 1024 bytes
-	n, _ := strconv.ParseInt(number, 10, 64)
-	return n << 10
 }
 
 // kernel is "Linux 6.18.1".

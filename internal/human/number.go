@@ -84,3 +84,17 @@ func Clock(seconds float64) string {
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
+
+// Bytes is a size in powers of 1024: 512 bytes, 1.5 KiB, 17.6 GiB.
+func Bytes(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	x, unit := float64(n), ""
+	for _, next := range []string{" KiB", " MiB", " GiB", " TiB", " PiB"} {
+		if x >= 1023.5 || unit == "" {
+			x, unit = x/1024, next
+		}
+	}
+	return Short(x) + unit
+}

@@ -1,0 +1,119 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync"
+
+	"hogwild/internal/human"
+	"hogwild/internal/machine"
+)
+
+// budget is the memory that the readers of a run's files, and the sets they make, may hold. It
+// counts what they hold, not what a file says of itself: a file of a few bytes can promise, or
+// unpack to, more than any machine has. A nil budget has no limit.
+type budget struct {
+	mu          sync.Mutex // the test file is read by a goroutine of its own
+	limit, held int64
+	asked       bool // the user gave the limit
+}
+
+// newBudget has a limit in bytes; 0 is DefaultMemory.
+func newBudget(limit int64) *budget {
+	b := &budget{limit: limit, asked: limit > 0}
+	if !b.asked {
+		b.limit = DefaultMemory()
+	}
+	return b
+}
+
+// DefaultMemory is what a run may take where nobody says how much: three quarters of the free
+// memory, so that the machine has some left. Without /proc there is no limit.
+func DefaultMemory() int64 {
+	if room, known := machine.Room(os.DirFS("/")); known {
+		return room / 4 * 3
+	}
+	return math.MaxInt64
+}
+
+// take counts n bytes more, before they are allocated; what says what for.
+func (b *budget) take(path string, n int64, what string) error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n >= 0 && n <= b.limit-b.held {
+		b.held += n
+		return nil
+	}
+	return &MemoryError{Path: path, What: what, Need: n, Held: b.held, Limit: b.limit, Asked: b.asked}
+}
+
+// give counts n bytes less.
+func (b *budget) give(n int64) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= n
+}
+
+// MemoryError is the error that something would take more memory than it may.
+type MemoryError struct {
+	Path, What        string
+	Need, Held, Limit int64 // bytes
+	Asked             bool  // the limit is the user's own
+}
+
+// Error says what needs how much, what the limit is, and what to do.
+func (e *MemoryError) Error() string {
+	held, limit := "", human.Bytes(e.Limit)
+	if e.Held > 0 {
+		held = fmt.Sprintf(" beside the %s held already", human.Bytes(e.Held))
+	}
+	if e.Asked {
+		limit += " (--max-memory)"
+	} else {
+		limit += " (three quarters of the free memory)"
+	}
+	return fmt.Sprintf("data: %s: %s: needs %s%s, and the limit is %s: raise it with --max-memory, train on fewer rows (--limit), or convert sets larger than memory with hogwild data convert",
+		e.Path, e.What, human.Bytes(e.Need), held, limit)
+}
+
+// read is all that r has, counted as it comes. hint is its probable length.
+func (b *budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
+	size := max(hint, 0) + bytes.MinRead // room for the read that finds the end
+	if b.take(path, size, "") != nil {
+		size = bytes.MinRead // the hint may be wrong
+		if err := b.take(path, size, "reading the file"); err != nil {
+			return nil, err
+		}
+	}
+	text := make([]byte, 0, size)
+	for {
+		n, err := r.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if err == io.EOF {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(text) < cap(text) {
+			continue
+		}
+		// While it is copied, both are there.
+		more := int64(cap(text)) + max(int64(cap(text))/4, 1<<16)
+		if err := b.take(path, more, fmt.Sprintf("reading on after %s", human.Bytes(int64(len(text))))); err != nil {
+			return nil, err
+		}
+		text = append(make([]byte, 0, more), text...)
+		b.give(size)
+		size = more
+	}
+}

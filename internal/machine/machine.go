@@ -1,0 +1,100 @@
+// Package machine reads what Linux tells of the machine's memory, and of the control groups
+// that limit this process.
+package machine
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Text is the content of a file below root, without the white space around it; "" when it
+// cannot be read.
+func Text(root fs.FS, name string) string {
+	b, err := fs.ReadFile(root, strings.TrimPrefix(name, "/"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// Field is the value of the first "key: value" of a file below root; "" if there is none.
+func Field(root fs.FS, file, key string) string {
+	for line := range strings.Lines(Text(root, file)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// Memory is one of the kernel's figures of memory, in bytes; 0 if it is not there.
+func Memory(root fs.FS, key string) int64 {
+	number, _, _ := strings.Cut(Field(root, "proc/meminfo", key), " ") // in units of 1024 bytes
+	n, _ := strconv.ParseInt(number, 10, 64)
+	return n << 10
+}
+
+// Groups are the folders of the control groups that limit this process: its own, and
+// those above it, of version 2 and of version 1's cpu and memory.
+func Groups(root fs.FS) []string {
+	var all []string
+	for line := range strings.Lines(Text(root, "proc/self/cgroup")) { // "0::/user.slice" or "4:memory:/job"
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		base := "sys/fs/cgroup"
+		for _, name := range []string{"cpu", "memory"} {
+			if strings.Contains(","+fields[1]+",", ","+name+",") {
+				base = path.Join("sys/fs/cgroup", name)
+			}
+		}
+		for folder := path.Join(base, path.Clean("/"+fields[2])); ; folder = path.Dir(folder) {
+			all = append(all, folder)
+			if folder == base {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// Room is the memory in bytes that this process can still have: what is free, but no more
+// than the control groups leave. It is not known without /proc.
+func Room(root fs.FS) (room int64, known bool) {
+	if room = Memory(root, "MemAvailable"); room == 0 {
+		return 0, false
+	}
+	for _, folder := range Groups(root) {
+		for _, v := range versions {
+			most, err := strconv.ParseInt(Text(root, path.Join(folder, v.most)), 10, 64)
+			used, err2 := strconv.ParseInt(Text(root, path.Join(folder, v.used)), 10, 64)
+			if err == nil && err2 == nil {
+				room = min(room, max(0, most-used+cached(Text(root, path.Join(folder, "memory.stat")), v.prefix)))
+			}
+		}
+	}
+	return room, true
+}
+
+// versions are how the two versions of control groups call their limit and what counts
+// towards it.
+var versions = []struct{ most, used, prefix string }{
+	{"memory.max", "memory.current", ""},
+	{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_"},
+}
+
+// cached is the part of a group's memory that caches files. The kernel takes it back before
+// the group reaches its limit.
+func cached(stat, prefix string) (bytes int64) {
+	for line := range strings.Lines(stat) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if key == prefix+"inactive_file" || key == prefix+"active_file" {
+			n, _ := strconv.ParseInt(value, 10, 64)
+			bytes += n
+		}
+	}
+	return bytes
+}
