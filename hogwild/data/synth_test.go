@@ -167,7 +167,7 @@ func TestSynthErrors(t *testing.T) {
 		{"synth:rcv1:1.5", "", "fraction"}, {"synth:rcv1:x", "", "fraction"}, {"synth:sparse", "", "whole number"},
 		{"synth:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"synth:sparse:10x10x9", "", "half"}, {"synth:dense:10x10x9", "", "ROWSxCOLS"},
 		{"synth:dense:0x10", "", "whole number"}, {"synth:dense:1e99x10", "", "whole number"}, {"synth:lowrank:5x5x5", "", "RANK"},
-		{"synth:dense:2e9x2e9", "", "GB"}, {"synth:rcv1:0.001", "triples", "matrix"}, {"synth:netflix:0.001", "classes", "factor"},
+		{"synth:dense:2e9x2e9", "", "PiB"}, {"synth:rcv1:0.001", "triples", "matrix"}, {"synth:netflix:0.001", "classes", "factor"},
 		{"synth:dblife:0.1", "triples", "cut"}, {"synth:netflix:0.001", "edges", "factor"},
 		{"synth:linear:10x3", "classes", "linear or l1"}, {"synth:linear:10x3", "triples", "labels"}, {"synth:linear:10", "", "ROWSxCOLS"},
 	} {

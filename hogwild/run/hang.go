@@ -21,14 +21,6 @@ import (
 // thread that computes, or waits for a core, is seen on the run queue. A worker that waits for
 // others or is paused wakes up several times per second to look again, which the kernel counts.
 
-// sighting is what the last look has seen of a worker.
-type sighting struct {
-	switches uint64
-	still    time.Duration // for how long it has not run, in looks of the coordinator's
-	warned   bool
-	killed   bool
-}
-
 const (
 	looksPerTimeout = 16
 	longestLook     = time.Second

@@ -26,6 +26,14 @@ type process struct {
 	hung    string   // how it ended, if it was killed because it hung
 }
 
+// sighting is what the last look has seen of a worker.
+type sighting struct {
+	switches uint64
+	still    time.Duration // for how long it has not run, in looks of the coordinator's
+	warned   bool
+	killed   bool
+}
+
 // exit is the end of a worker process.
 type exit struct {
 	rank  int
