@@ -18,6 +18,8 @@ var Points = []Place{
 	{"barrier.meet", false, "in sync mode, before a worker waits for the others"},
 	{"round.average", false, "in sync mode, before it averages its slice"},
 	{"round.averaged", false, "in sync mode, after it has averaged its slice"},
+	{"download.write", false, "in data get, before bytes that came are written"},
+	{"download.rename", false, "in data get, before a file that is whole gets its name"},
 }
 
 func names() (all []string) {

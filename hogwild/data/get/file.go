@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/data/catalog"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -128,7 +129,11 @@ func (j *job) place(ctx context.Context, p *part, recorded map[string]string) er
 		return err
 	}
 	for name, at := range files {
-		if err := os.Rename(at, j.path(name)); err != nil {
+		err := fault.Point("download.rename")
+		if err == nil {
+			err = os.Rename(at, j.path(name))
+		}
+		if err != nil {
 			return localError{err}
 		}
 	}

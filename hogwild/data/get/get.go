@@ -18,6 +18,7 @@ package get
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,15 +132,18 @@ func (g *Getter) files(ctx context.Context, dir string, files []catalog.File) (r
 	return r, nil
 }
 
+// ErrAddress is an address of which no file can be downloaded.
+var ErrAddress = errors.New("no address of a file")
+
 // nameOf is the name of the file at an address.
 func nameOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return "", fmt.Errorf("%s is not an address of a file: want https://HOST/PATH/FILE", human.Quote(address))
+		return "", fmt.Errorf("%w: %s; want https://HOST/PATH/FILE", ErrAddress, human.Quote(address))
 	}
 	name := path.Base(u.Path)
 	if strings.HasSuffix(u.Path, "/") || name == "." || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") || human.Name(name) != name {
-		return "", fmt.Errorf("%s does not end with the name of a file", human.Quote(address))
+		return "", fmt.Errorf("%w: %s does not end with the name of a file", ErrAddress, human.Quote(address))
 	}
 	return name, nil
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"hogwild/internal/fault"
 )
 
 // part is NAME.part, the bytes that are there of a file. NAME.part.from says where they are from: the
@@ -54,7 +56,10 @@ func (p *part) restart(from, version string) error {
 
 // write appends bytes.
 func (p *part) write(b []byte) error {
-	n, err := p.f.WriteAt(b, p.have)
+	n, err := 0, fault.Point("download.write")
+	if err == nil {
+		n, err = p.f.WriteAt(b, p.have)
+	}
 	p.have += int64(n)
 	if err != nil {
 		return localError{fmt.Errorf("%w: make room", err)}
