@@ -28,9 +28,11 @@ Try:
 `
 
 const dataHelp = `Usage: hogwild data info PATH [--json]
+       hogwild data get NAME...
        hogwild data make NAME FILE [--seed N] [--limit N]
 
   info        report rows, features, classes, format and checksum of a data file
+  get         download public data sets: mnist, a9a, movielens-100k, ...
   make        write synthetic data of any size to a file
 `
 
@@ -76,7 +78,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			benchCommand(),
 			sweepCommand(),
 			{Name: "reproduce", Action: group(reproduceHelp), Subcommands: reproduceCommands()},
-			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataMakeCommand()}},
+			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataGetCommand(), dataMakeCommand()}},
 			devicesCommand(),
 			doctorCommand(),
 			completionCommand(),

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +19,8 @@ const (
 )
 
 // locate finds the files that a path means: the training inputs, and the test
-// inputs that belong to them, "" if there are none. A path is a file, a folder of
-// IDX or .npy files, or the name of the digits, which have both parts in one.
+// inputs that belong to them, "" if there are none. A path is a file, a folder (see
+// inFolder), or the name of the digits, which have both parts in one.
 func locate(path string) (train, test string, err error) {
 	if isDigits(path) {
 		return path, path, nil
@@ -31,24 +32,25 @@ func locate(path string) (train, test string, err error) {
 		return path, "", nil
 	}
 	if scheme, _, ok := strings.Cut(path, "://"); ok && regexp.MustCompile(`^[a-z0-9+]+$`).MatchString(scheme) {
-		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first (curl -LO %s) and name the file", path, human.ShellWord(path))
+		how := ""
+		if scheme == "https" || scheme == "http" {
+			how = fmt.Sprintf(" (hogwild data get %s)", human.ShellWord(path))
+		}
+		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first%s and name the file", path, how)
 	}
 	info, err := os.Stat(path)
 	if name, was := strings.CutPrefix(path, "made:"); was && err != nil { // until the redesign
 		return "", "", fmt.Errorf("data: %s: did you mean %s%s?", path, synthPrefix, name)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("data: %w%s", err, suggest(path))
+		return "", "", fmt.Errorf("data: %w%s", err, cmp.Or(download(path), suggest(path)))
 	}
 	if !info.IsDir() {
 		return path, testBeside(path), nil
 	}
-	in := func(name string) string { return filepath.Join(path, name) }
-	train = existing(in("train-images-idx3-ubyte"), in("X_train.npy"), in("x_train.npy"))
-	test = existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"), in("x_test.npy"))
-	if train == "" && test == "" {
-		return "", "", fmt.Errorf("data: %s is a folder without train-images-idx3-ubyte or X_train.npy; it holds %s: name a file",
-			path, contents(path))
+	if train, test = inFolder(path); train == "" && test == "" {
+		return "", "", fmt.Errorf("data: %s is a folder without train-images-idx3-ubyte or X_train.npy, or a single data file; it holds %s: name a file%s",
+			path, contents(path), download(path))
 	}
 	return train, test, nil
 }

@@ -46,6 +46,10 @@ var Points = []Place{
 	{"gpu.wait", false, "before it waits for a launch"},
 	{"gpu.pull", false, "before a replica on a core or another GPU takes over the weights"},
 	{"gpu.push", false, "before what it has learnt is sent"},
+
+	// data get
+	{"download.write", false, "before bytes that came are written"},
+	{"download.rename", false, "before a file that is whole gets its name"},
 }
 
 func names() (all []string) {

@@ -1,0 +1,97 @@
+package catalog_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/data/catalog"
+	"hogwild/internal/check"
+)
+
+// TestEntries: names stay in their folder, addresses are complete, and what comes without TLS has a checksum.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	sum := regexp.MustCompile(`^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|)$`)
+	word := regexp.MustCompile(`^[a-z0-9-]+$`)
+	names := map[string]bool{}
+	for _, s := range catalog.Sets {
+		if names[s.Name] || !word.MatchString(s.Name) || s.About == "" || len(s.Terms) == 0 || s.Cite == "" || s.Page == "" || len(s.Files) == 0 {
+			t.Errorf("%s: twice, or without a name, terms, citation, page or files", s.Name)
+		}
+		names[s.Name] = true
+		given := map[string]bool{}
+		for _, f := range s.Files {
+			at := s.Name + "/" + f.Name
+			if !sum.MatchString(f.Sum) || f.Sum == "" && f.Rows == 0 {
+				t.Errorf("%s: checksum %q and %d rows: nothing tells whether the file is right", at, f.Sum, f.Rows)
+			}
+			if (f.Pack != catalog.Plain) != (f.Most > 0) || (f.Pack == catalog.Zip) != (len(f.Take) > 0) {
+				t.Errorf("%s: pack %d, %d bytes at most, %d members", at, f.Pack, f.Most, len(f.Take))
+			}
+			for _, address := range f.URLs {
+				u, err := url.Parse(address)
+				if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !strings.HasPrefix(f.Sum, "sha256:")) {
+					t.Errorf("%s: address %s (%v)", at, address, err)
+				}
+			}
+			for _, name := range append(f.Gives(), f.Name) {
+				if filepath.Base(name) != name || !filepath.IsLocal(name) || strings.HasPrefix(name, ".") {
+					t.Errorf("%s: gives %q", at, name)
+				}
+			}
+			for _, name := range f.Gives() {
+				if given[name] {
+					t.Errorf("%s: %s is given twice", at, name)
+				}
+				given[name] = true
+			}
+		}
+	}
+}
+
+// TestOriginals: real files have the sizes and checksums of the table.
+func TestOriginals(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{
+		"a9a/a9a", "a9a/a9a.t", "california-housing/housing.csv",
+		"mnist/train-labels-idx1-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz", // the training images there are packed anew
+		"fashion-mnist/train-images-idx3-ubyte.gz", "fashion-mnist/train-labels-idx1-ubyte.gz", "fashion-mnist/t10k-images-idx3-ubyte.gz", "fashion-mnist/t10k-labels-idx1-ubyte.gz",
+		"w8a/w8a", // has a blank line more at the end
+	} {
+		text, err := os.ReadFile(check.Data(t, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder, name := filepath.Split(path)
+		if name == "w8a" {
+			text = text[:len(text)-1]
+		}
+		set, _ := catalog.Find(filepath.Clean(folder))
+		found := false
+		for _, f := range set.Files {
+			if f.Name == name {
+				found = true
+				sum := sha256.Sum256(text)
+				if got := "sha256:" + hex.EncodeToString(sum[:]); got != f.Sum || int64(len(text)) != f.Size {
+					t.Errorf("%s: %d bytes, %s; the table has %d, %s", path, len(text), got, f.Size, f.Sum)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("the table has no %s", path)
+		}
+	}
+}
+
+func ExampleSet_Size() {
+	set, _ := catalog.Find("rcv1")
+	fmt.Println(set.Size())
+	// Output: 13730096 false
+}

@@ -1,0 +1,58 @@
+package data
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hogwild/hogwild/data/catalog"
+	"hogwild/internal/human"
+)
+
+// inFolder finds the training and the test file of a folder: by the names of MNIST's images and of arrays, else the
+// only file that is no test file of another, and no text about the data.
+func inFolder(path string) (train, test string) {
+	in := func(name string) string { return filepath.Join(path, name) }
+	train = existing(in("train-images-idx3-ubyte"), in("X_train.npy"), in("x_train.npy"))
+	test = existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"), in("x_test.npy"))
+	if train != "" || test != "" {
+		return train, test
+	}
+	var files []string
+	entries, _ := os.ReadDir(path)
+	for _, e := range entries {
+		if e.Type().IsRegular() && !isAbout(e.Name()) {
+			files = append(files, in(e.Name()))
+		}
+	}
+	for _, f := range files {
+		if beside := testBeside(f); beside != "" {
+			files = slices.DeleteFunc(slices.Clone(files), func(other string) bool { return other == beside })
+		}
+	}
+	if len(files) != 1 {
+		return "", ""
+	}
+	return files[0], testBeside(files[0])
+}
+
+// isAbout tells by its name that a file is about the data beside it, or is a part of a download.
+func isAbout(name string) bool {
+	upper, ending := strings.ToUpper(name), filepath.Ext(name)
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(upper, "README") || strings.HasPrefix(upper, "LICENSE") ||
+		name == "SHA256SUMS" || slices.Contains([]string{".part", ".from", ".new", ".md"}, ending)
+}
+
+// download is what to do about a path where nothing is, or a part of a download, if it has the name of a known set.
+func download(path string) string {
+	dir, name := filepath.Split(filepath.Clean(path))
+	if _, known := catalog.Find(name); !known {
+		return ""
+	}
+	command := "hogwild data get " + name
+	if dir != "" {
+		command += " --dir " + human.ShellWord(filepath.Clean(dir))
+	}
+	return "; `" + command + "` downloads it"
+}

@@ -1,0 +1,389 @@
+package get
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/data/catalog"
+	"hogwild/internal/check"
+)
+
+// TestBadServers: what a server may do wrong is either made good by another request, or is one error.
+func TestBadServers(t *testing.T) {
+	t.Parallel()
+	whole := content(300<<10, 1)
+	half := whole[:150<<10]
+	tag := tagOf(whole)
+	rangeOf := func(from int, if_ string) string { return fmt.Sprintf("/file bytes=%d- %s", from, if_) }
+	cut := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tag)
+		sends(len(whole), half)(w, r)
+	}
+	wrong := bytes.Clone(whole)
+	wrong[12345]++
+	again := func(h http.HandlerFunc) []http.HandlerFunc { return []http.HandlerFunc{h, h, h, h, h, h} }
+	partial := func(from, to, total int, body []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, total))
+			w.WriteHeader(http.StatusPartialContent)
+			w.Write(body)
+		}
+	}
+	for name, c := range map[string]struct {
+		script []http.HandlerFunc
+		fails  string   // what the error says; "": none
+		seen   []string // requests; nil: any
+	}{
+		"as it should be":      {nil, "", []string{"/file"}},
+		"cut":                  {[]http.HandlerFunc{cut}, "", []string{"/file", rangeOf(len(half), tag)}},
+		"cut twice":            {[]http.HandlerFunc{cut, partial(len(half), len(whole)-1, len(whole), whole[len(half):200<<10])}, "", []string{"/file", rangeOf(len(half), tag), rangeOf(200<<10, tag)}},
+		"cut before the first": {[]http.HandlerFunc{sends(len(whole))}, "", []string{"/file", "/file"}},
+		"cut always":           {again(sends(len(whole))), "the connection was cut (3 tries)", []string{"/file", "/file", "/file"}},
+		"500 once":             {[]http.HandlerFunc{status(500)}, "", []string{"/file", "/file"}},
+		"503 always":           {again(status(503)), "answers 503 Service Unavailable (3 tries)", []string{"/file", "/file", "/file"}},
+		"429":                  {[]http.HandlerFunc{status(429)}, "", []string{"/file", "/file"}},
+		"404":                  {again(status(404)), "answers 404 Not Found", []string{"/file"}},
+		"403":                  {again(status(403)), "answers 403 Forbidden", []string{"/file"}},
+		"500 after a cut":      {[]http.HandlerFunc{cut, status(500)}, "", []string{"/file", rangeOf(len(half), tag), rangeOf(len(half), tag)}},
+		"416 after a cut":      {[]http.HandlerFunc{cut, status(416)}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
+		"ignores the range":    {[]http.HandlerFunc{cut, sends(len(whole), whole)}, "", []string{"/file", rangeOf(len(half), tag)}},
+		"another range":        {[]http.HandlerFunc{cut, partial(100<<10, len(whole)-1, len(whole), whole[100<<10:])}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
+		"a range of nothing":   {[]http.HandlerFunc{cut, partial(-5, 7, len(whole), whole)}, "", nil},
+		"another version": {[]http.HandlerFunc{cut, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"new"`)
+			partial(len(half), len(whole)-1, len(whole), whole[len(half):])(w, r)
+		}}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
+		"corrupt": {again(sends(len(whole), wrong)), "sent another file: its sha256 is " + sum256(wrong), []string{"/file"}},
+		"corrupt before a cut": {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", tag)
+			sends(len(whole), wrong[:len(half)])(w, r)
+		}}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
+		"longer than published": {again(sends(len(whole)+1, append(whole[:len(whole):len(whole)], 7))), "has a file of 307,201 bytes, the published one has 307,200", []string{"/file"}},
+		"shorter":               {again(sends(len(half), half)), "has a file of 153,600 bytes", []string{"/file"}},
+		"no length, too short":  {again(func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); w.Write(half) }), "(3 tries)", nil},
+		"no end": {again(func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(whole); err != nil {
+					return
+				}
+			}
+		}), "sends more than the 307,200 bytes of the file", []string{"/file"}},
+		"a loop": {again(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/file", http.StatusFound) }), "redirects more than 10 times", nil},
+		"redirects": {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/file", http.StatusMovedPermanently)
+		}}, "", []string{"/file", "/file"}},
+		"an empty file": {again(sends(0)), "has a file of 0 bytes", []string{"/file"}},
+		"not HTTP": {again(func(w http.ResponseWriter, r *http.Request) {
+			c, _, _ := w.(http.Hijacker).Hijack()
+			c.Write([]byte("SSH-2.0\r\n"))
+			c.Close()
+		}), "(3 tries)", nil},
+		"a broken range": {[]http.HandlerFunc{cut, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Range", "bytes x-y/z")
+			w.WriteHeader(206)
+		}}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, map[string][]byte{"/file": whole}, c.script...)
+			if name == "a loop" {
+				s.script = nil
+				s.Config.Handler = again(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/file", http.StatusFound) })[0]
+			}
+			g := getter(t)
+			r, err := g.Set(background(), one(whole, s.URL+"/file"))
+			if c.fails != "" {
+				check.Error(t, err, "one: file: ", c.fails)
+				if _, err := os.Stat(filepath.Join(g.Dir, "one", "file")); err == nil {
+					t.Error("a file that is not whole has its name")
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			} else {
+				holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
+				if !r.Fresh || r.Bytes != int64(len(whole)) {
+					t.Errorf("%+v", r)
+				}
+			}
+			if got := strings.Join(s.seen, "\n"); c.seen != nil && got != strings.Join(c.seen, "\n") {
+				t.Errorf("requests:\n%s\nwant:\n%s", got, strings.Join(c.seen, "\n"))
+			}
+		})
+	}
+}
+
+// A server that stops sending is given up, and the next request continues; one that is slow is not.
+func TestStalls(t *testing.T) {
+	t.Parallel()
+	whole := content(200<<10, 2)
+	var s *server
+	stall := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tagOf(whole))
+		sends(len(whole), whole[:50<<10])(w, r)
+		w.(http.Flusher).Flush()
+		for i := range 100 { // a byte now and then does not count
+			select {
+			case <-r.Context().Done():
+				return
+			case <-s.gone:
+				return
+			case <-time.After(20 * time.Millisecond):
+				w.Write(whole[50<<10:][i : i+1])
+				w.(http.Flusher).Flush()
+			}
+		}
+	}
+	t.Run("stalled", func(t *testing.T) {
+		t.Parallel()
+		s = newServer(t, map[string][]byte{"/file": whole}, stall, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		g := getter(t)
+		g.stall = 300 * time.Millisecond
+		notes := noting(g)
+		if _, err := g.Set(background(), one(whole, s.URL+"/file")); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
+		if len(s.seen) < 3 || !strings.HasPrefix(s.seen[1], "/file bytes=512") {
+			t.Errorf("requests: %q", s.seen)
+		}
+		if text := strings.Join(*notes, "\n"); !strings.Contains(text, "nothing came for 300ms") {
+			t.Errorf("notes: %s", text)
+		}
+	})
+	t.Run("slow", func(t *testing.T) {
+		t.Parallel()
+		slow := newServer(t, map[string][]byte{"/file": whole}, func(w http.ResponseWriter, r *http.Request) {
+			for b := whole; len(b) > 0; b = b[5<<10:] {
+				w.Write(b[:5<<10])
+				w.(http.Flusher).Flush()
+				time.Sleep(60 * time.Millisecond)
+			}
+		})
+		g := getter(t)
+		g.stall = 2 * time.Second
+		if _, err := g.Set(background(), one(whole, slow.URL+"/file")); err != nil || len(slow.seen) != 1 {
+			t.Errorf("%v; requests %q", err, slow.seen)
+		}
+	})
+}
+
+// Mirrors are tried in order, and one continues what another has begun.
+func TestMirrors(t *testing.T) {
+	t.Parallel()
+	whole := content(100<<10, 3)
+	first := newServer(t, nil, sends(len(whole), whole[:60<<10]), status(404))
+	second := newServer(t, nil)
+	third := newServer(t, map[string][]byte{"/file": whole})
+	g := getter(t)
+	notes := noting(g)
+	if _, err := g.Set(background(), one(whole, first.URL+"/file", second.URL+"/file", third.URL+"/file", "http://127.0.0.1:1/file")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
+	if want := fmt.Sprintf("/file bytes=%d-", 60<<10); len(third.seen) != 1 || third.seen[0] != want {
+		t.Errorf("the third was asked for %q, want %q", third.seen, want)
+	}
+	if text := strings.Join(*notes, "\n"); !strings.Contains(text, "answers 404 Not Found; trying "+host(third.URL)) {
+		t.Errorf("notes: %s", text)
+	}
+	g = getter(t)
+	_, err := g.Set(background(), one(whole, first.URL+"/file", second.URL+"/file", "http://127.0.0.1:1/file"))
+	check.Error(t, err, host(first.URL)+": answers 404", host(second.URL)+": answers 404", "127.0.0.1:1: dial tcp", "connection refused")
+}
+
+// An interrupted download continues, in another process too: the getters share nothing but the folder.
+func TestContinues(t *testing.T) {
+	t.Parallel()
+	whole := content(600<<10, 4)
+	changed := content(500<<10, 5)
+	stopped := errors.New("stopped")
+	interrupt := func(t *testing.T, g *Getter, set catalog.Set) (have int64) {
+		t.Helper()
+		ctx, cancel := context.WithCancelCause(background())
+		g.Watch = func(s Step) {
+			if have = s.Done; have >= 200<<10 {
+				cancel(stopped)
+			}
+		}
+		_, err := g.Set(ctx, set)
+		if !errors.Is(err, stopped) {
+			t.Fatalf("%v, want %v", err, stopped)
+		}
+		check.Error(t, err, "file.part, where the same command continues")
+		g.Watch = func(Step) {}
+		return have
+	}
+	slowly := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tagOf(whole))
+		w.Header().Set("Content-Length", fmt.Sprint(len(whole)))
+		for b := whole; len(b) > 0 && r.Context().Err() == nil; b = b[10<<10:] {
+			w.Write(b[:10<<10])
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for name, c := range map[string]struct {
+		sum    bool
+		change func(s *server, part string)
+		asks   bool // for the rest, if it is still the same file
+	}{
+		"with a checksum":         {true, func(*server, string) {}, true},
+		"by the version":          {false, func(*server, string) {}, true},
+		"version unknown":         {false, func(_ *server, part string) { os.Remove(part + ".from") }, false},
+		"version torn":            {false, func(_ *server, part string) { os.WriteFile(part+".from", []byte("http"), 0o666) }, false},
+		"changed on the server":   {false, func(s *server, _ string) { s.files["/file"] = changed }, true},
+		"the part has other data": {true, func(_ *server, part string) { os.WriteFile(part, content(100, 9), 0o666) }, false},
+		"the part is too long":    {true, func(_ *server, part string) { os.WriteFile(part, content(700<<10, 9), 0o666) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, map[string][]byte{"/file": whole}, slowly)
+			set := one(whole, s.URL+"/file")
+			if !c.sum {
+				set.Files[0].Sum, set.Files[0].Size = "", 0
+			}
+			g := getter(t)
+			have := interrupt(t, g, set)
+			c.change(s, filepath.Join(g.Dir, "one", "file.part"))
+			second := getter(t)
+			second.Dir = g.Dir
+			if _, err := second.Set(background(), set); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": s.files["/file"]})
+			last := s.seen[len(s.seen)-1]
+			if want := fmt.Sprintf("/file bytes=%d- %s", have, tagOf(whole)); c.asks != (last == want && len(s.seen) == 2) {
+				t.Errorf("requests: %q", s.seen)
+			}
+		})
+	}
+}
+
+// Two downloads of a set at once: one works, the other waits and finds it there.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	files := map[string][]byte{"/a": content(400<<10, 5), "/b": content(100<<10, 6)}
+	s := newServer(t, files)
+	set := catalog.Set{Name: "two"}
+	for _, name := range []string{"a", "b"} {
+		set.Files = append(set.Files, catalog.File{Name: name, URLs: []string{s.URL + "/" + name}, Sum: "sha256:" + sum256(files["/"+name])})
+	}
+	dir, fresh := t.TempDir(), make([]bool, 4)
+	var all sync.WaitGroup
+	for i := range fresh {
+		all.Go(func() {
+			g := getter(t)
+			g.Dir = dir
+			r, err := g.Set(background(), set)
+			if err != nil {
+				t.Error(err)
+			}
+			fresh[i] = r.Fresh
+		})
+	}
+	all.Wait()
+	n := 0
+	for _, f := range fresh {
+		if f {
+			n++
+		}
+	}
+	if n != 1 || len(s.seen) != 2 {
+		t.Errorf("%d of 4 downloaded, requests %q", n, s.seen)
+	}
+	holds(t, filepath.Join(dir, "two"), map[string][]byte{"a": files["/a"], "b": files["/b"]})
+}
+
+// What is there is checked, and not replaced.
+func TestThereAlready(t *testing.T) {
+	t.Parallel()
+	whole := content(5000, 7)
+	s := newServer(t, map[string][]byte{"/file": whole})
+	known := one(whole, s.URL+"/file")
+	unknown := one(whole, s.URL+"/file")
+	unknown.Files[0].Sum = ""
+	write := func(g *Getter, body []byte) {
+		os.MkdirAll(filepath.Join(g.Dir, "one"), 0o777)
+		if err := os.WriteFile(filepath.Join(g.Dir, "one", "file"), body, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := getter(t)
+	write(g, whole)
+	if r, err := g.Set(background(), known); err != nil || r.Fresh {
+		t.Errorf("the published file: %+v, %v", r, err)
+	}
+	_, err := g.Set(background(), unknown)
+	check.Error(t, err, "is there already, and no checksum tells what it is: move it away")
+	write(g, whole[1:])
+	_, err = g.Set(background(), known)
+	check.Error(t, err, "is there already, and is not the file that is published", "--dir")
+	if len(s.seen) > 0 {
+		t.Errorf("requests: %q", s.seen)
+	}
+
+	g = getter(t)
+	notes := noting(g)
+	if _, err := g.Set(background(), unknown); err != nil || !strings.Contains(strings.Join(*notes, ""), "no checksum is published for it; its sha256 is recorded") {
+		t.Errorf("%v, notes %q", err, *notes)
+	}
+	if r, err := g.Set(background(), unknown); err != nil || r.Fresh {
+		t.Errorf("recorded: %+v, %v", r, err)
+	}
+	os.Remove(filepath.Join(g.Dir, "one", "file"))
+	s.files["/file"] = content(5000, 8) // the size is the same
+	_, err = g.Set(background(), unknown)
+	check.Error(t, err, "file is not what was downloaded the first time", "SHA256SUMS")
+}
+
+// Links that lie in wait are not followed.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	whole := content(5000, 7)
+	s := newServer(t, map[string][]byte{"/file": whole})
+	for _, name := range []string{"file.part", "SHA256SUMS.new"} {
+		g := getter(t)
+		outside := filepath.Join(t.TempDir(), "outside")
+		os.MkdirAll(filepath.Join(g.Dir, "one"), 0o777)
+		if err := os.Symlink(outside, filepath.Join(g.Dir, "one", name)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := g.Set(background(), one(whole, s.URL+"/file"))
+		if _, there := os.Stat(outside); err == nil || there == nil {
+			t.Errorf("%s: a link was followed (%v)", name, err)
+		}
+	}
+}
+
+// A file by its address, with and without a checksum.
+func TestURL(t *testing.T) {
+	t.Parallel()
+	whole := content(5000, 7)
+	s := newServer(t, map[string][]byte{"/d/rows.csv": whole, "/page": []byte("<html>")}, nil)
+	g := getter(t)
+	if _, err := g.URL(background(), s.URL+"/d/rows.csv?x=1", strings.ToUpper(sum256(whole))); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, g.Dir, map[string][]byte{"rows.csv": whole})
+	if r, err := g.URL(background(), s.URL+"/d/rows.csv", sum256(whole)); err != nil || r.Fresh {
+		t.Errorf("%+v, %v", r, err)
+	}
+	g = getter(t)
+	_, err := g.URL(background(), s.URL+"/d/rows.csv", sum256(nil))
+	check.Error(t, err, "rows.csv: ", "sent another file")
+	_, err = g.URL(background(), s.URL+"/page", "")
+	check.Error(t, err, "sends a web page instead of the file")
+	for _, address := range []string{"rows.csv", "ftp://x.org/a", "https://", "https://x.org/", "https://x.org/a/..", "https://x.org/.bashrc", "https://x.org/a%00", "https://x.org/a%1b[2J", "http://[::1", "https://x.org"} {
+		if _, err := g.URL(background(), address, ""); !errors.Is(err, ErrAddress) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
