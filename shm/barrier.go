@@ -53,6 +53,13 @@ func OpenBarrier(s *Segment, name string) (*Barrier, error) {
 	return &Barrier{arrived: arrived, changed: &changed[0], n: len(arrived) / barrierLine}, nil
 }
 
+// First is the same barrier with the first n parties alone, at most as many as it was made for.
+func (b *Barrier) First(n int) *Barrier {
+	first := *b
+	first.n = n
+	return &first
+}
+
 // Arrived is the ticket of the last meeting that a party came to.
 func (b *Barrier) Arrived(rank int) uint64 { return atomic.LoadUint64(&b.arrived[rank*barrierLine]) }
 

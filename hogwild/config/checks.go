@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"hogwild/hogwild/model"
@@ -68,10 +69,46 @@ func (c *Config) CheckFamily(f model.Family) error {
 // Optimizers is the number of optimizer states: one a rank when they are private.
 // With averaged gradients all ranks take one step together, with one state.
 func (c *Config) Optimizers() int {
-	if c.OptimizerState == "shared" || c.AveragesGradients() {
-		return 1
+	if c.PrivateState() {
+		return c.Workers
 	}
-	return c.Workers
+	return 1
+}
+
+// PrivateState tells whether each worker has an optimizer's state for itself.
+func (c *Config) PrivateState() bool {
+	return c.Optimizer.Slots() > 0 && c.OptimizerState != "shared" && !c.AveragesGradients()
+}
+
+// Ranks is for how many workers there is room in shared memory: some may join while the run
+// goes on. Memory that nobody touches is not taken from the system.
+func (c *Config) Ranks() int {
+	if c.MayScale() != nil {
+		return c.Workers
+	}
+	return max(c.Workers, mostScaled)
+}
+
+const mostScaled = 64
+
+// MayScale says why the number of workers cannot change while the run goes on.
+func (c *Config) MayScale() error {
+	refuse := func(why string) error {
+		return Usage("%s; stop the run, and continue it with hogwild train --resume RUN --workers N", why)
+	}
+	switch {
+	case c.Mode.Kind == Delayed:
+		return Usage("mode %s is one process that simulates all workers: there is nothing to scale", c.Mode)
+	case c.GPU == "":
+		return nil
+	case c.Mode.Kind == Sync:
+		return refuse("with mode sync on a GPU the replicas of all workers are allocated when the run starts")
+	case c.CPUWorkers > 0 || strings.ContainsAny(c.GPU, ",:"):
+		return refuse("with several GPUs, or cpu-workers, each worker has its place when the run starts")
+	case c.PrivateState():
+		return refuse("with optimizer-state private on a GPU the state of each worker is allocated when the run starts")
+	}
+	return nil
 }
 
 // AveragesGradients tells whether gradients are averaged, and not weights.

@@ -26,8 +26,12 @@ import (
 // lookAgain bounds a worker's sleep: a coordinator that sees it wake up knows that it is not stuck.
 const lookAgain = 200 * time.Millisecond
 
-// ErrStopped ends a worker that was asked to stop.
-var ErrStopped = errors.New("stopped")
+// ErrStopped ends a worker that was asked to stop. ErrScaled tells a worker that the number of
+// workers has changed: it takes over the change by Renew, or ends if there is no place for it.
+var (
+	ErrStopped = errors.New("stopped")
+	ErrScaled  = errors.New("the number of workers has changed")
+)
 
 // Block is the control block: the segment through which the coordinator and the
 // workers of a run speak. Every word in it has one kind of writer, and every word
@@ -45,8 +49,16 @@ type Block struct {
 	ranks   []uint64 // each rank's record, a line each
 	Chunks  []uint64 // two words a chunk: state, loss
 	Barrier *shm.Barrier
-	Plan    plan.Plan
-	cursor  int // where this worker goes on looking among its own chunks
+	Plan    plan.Plan // of the open epoch
+	cursor  int       // where this worker goes on looking among its own chunks
+
+	// There is room for more workers than the run has, and for the chunks of any number.
+	header     []uint8
+	chunks     []uint64
+	parties    *shm.Barrier
+	whole      plan.Plan // of an epoch from its beginning
+	start      Start
+	generation uint64 // whose header this process goes by
 }
 
 // Get is a word of control.
@@ -58,8 +70,11 @@ func (w *Block) Set(word int, v uint64) { atomic.StoreUint64(&w.control[word], v
 // Stopped tells whether the run is to end.
 func (w *Block) Stopped() bool { return w.Get(wordStop) != 0 }
 
-// Running tells whether workers are told neither to stop nor to wait.
-func (w *Block) Running() bool { return !w.Stopped() && w.Get(WordPause) == 0 }
+// Running tells whether workers are told neither to stop, nor to wait, nor of another number of them.
+func (w *Block) Running() bool { return !w.Stopped() && w.Get(WordPause) == 0 && !w.Scaled() }
+
+// Scaled tells whether the number of workers has changed since this process took it over.
+func (w *Block) Scaled() bool { return w.Get(wordGeneration) != w.generation }
 
 // Rank is a word of a rank's record.
 func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.ranks[rank*RankWords+word]) }
@@ -82,16 +97,21 @@ func (w *Block) Call() { shm.Wake(&w.Futexes[FutexCall]) }
 
 // Open starts an epoch: every chunk is free. Only while no worker has a chunk.
 func (w *Block) Open(epoch uint64) {
+	w.Free(epoch)
+	w.Publish(epoch)
+}
+
+// Free makes every chunk of an epoch free. Only while no worker has a chunk.
+func (w *Block) Free(epoch uint64) {
+	w.Cut(epoch)
 	for i := range w.Plan.Chunks() {
 		w.setChunk(i, epoch, chunkFree)
 	}
-	w.Publish(epoch, 0)
 }
 
 // Publish tells the workers of an epoch whose table of chunks is ready.
-func (w *Block) Publish(epoch uint64, round int) {
+func (w *Block) Publish(epoch uint64) {
 	w.Set(wordNext, 0)
-	w.Set(WordRound, uint64(round))
 	w.Set(WordEpoch, epoch)
 	w.Tick()
 }
@@ -230,6 +250,9 @@ func (w *Block) MayRun(rank int) error {
 		if w.Stopped() {
 			return ErrStopped
 		}
+		if w.Scaled() {
+			return ErrScaled
+		}
 		if w.Get(WordPause) == 0 {
 			return nil
 		}
@@ -258,6 +281,18 @@ func (w *Block) Stop() {
 	w.Set(wordStop, 1)
 	w.Tick()
 	w.Call()
+}
+
+// InHand is for each of so many ranks the chunk that it has in hand, counted from 1 within its
+// epoch; 0: none.
+func (w *Block) InHand(ranks int) []int {
+	all := make([]int, ranks)
+	for i := range w.Plan.Chunks() {
+		if state, _ := w.Chunk(i); state > chunkFree && int(state) <= ranks {
+			all[state-1] = i + 1
+		}
+	}
+	return all
 }
 
 // Progress adds up the open epoch: chunks not done yet, examples, losses.

@@ -18,6 +18,7 @@ type Weights struct {
 	Optimizers []OptimizerState // one a rank, or one for all
 	State      []float32        // of all optimizers, as it lies in memory
 	Steps      []uint64         // taken with each optimizer's state, a line each
+	Ranks      int              // for so many workers there is room; the slices are of those that the run has
 
 	Counts   []uint64 // updates written by each rank, a line each
 	Records  []Record // of each rank's samples
@@ -33,23 +34,28 @@ type OptimizerState struct {
 	Steps *uint64     // taken with this state
 }
 
-// CreateWeights makes the segment for p weights, all zero.
+// CreateWeights makes the segment for p weights, all zero, with room for as many workers as
+// the run may come to have.
 func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	var l shm.Layout
+	ranks, states := c.Ranks(), 1
+	if c.PrivateState() {
+		states = ranks
+	}
 	l.Add("weights", shm.F32, p)
 	if c.Mode.Kind == config.Sync {
-		l.Add("slots", shm.F32, c.Workers, p)
+		l.Add("slots", shm.F32, ranks, p)
 	}
-	l.Add("state", shm.F32, c.Optimizers(), c.Optimizer.Slots(), p)
-	l.Add("steps", shm.U64, c.Optimizers(), RankWords)
-	l.Add("counts", shm.U64, c.Workers, RankWords)
-	l.Add("records", shm.U64, c.Workers, RecordWords)
+	l.Add("state", shm.F32, states, c.Optimizer.Slots(), p)
+	l.Add("steps", shm.U64, states, RankWords)
+	l.Add("counts", shm.U64, ranks, RankWords)
+	l.Add("records", shm.U64, ranks, RecordWords)
 	switch {
 	case c.Mode.Kind == config.Locked:
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
 	case c.Mode.Kind == config.Ordered:
-		l.Add("tickets", shm.U64, ticketLines(c.Workers), RankWords)
-		l.Add("sleeping", shm.U32, c.Workers, 2*RankWords)
+		l.Add("tickets", shm.U64, ticketLines(ranks), RankWords)
+		l.Add("sleeping", shm.U32, ranks, 2*RankWords)
 	}
 	seg, err := l.Create("weights")
 	if err != nil {
@@ -72,15 +78,16 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	p, k := len(m.W), c.Optimizer.Slots()
-	if len(m.State) != c.Optimizers()*k*p || len(m.Steps) != c.Optimizers()*RankWords ||
-		(c.Mode.Kind == config.Sync && len(slots) != c.Workers*p) {
+	p, k, states := len(m.W), c.Optimizer.Slots(), c.Optimizers()
+	if len(m.State)*RankWords != len(m.Steps)*k*p || len(m.Steps) < states*RankWords ||
+		(c.Mode.Kind == config.Sync && len(slots) < c.Workers*p) {
 		return nil, errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
+	m.State, m.Steps = m.State[:states*k*p], m.Steps[:states*RankWords]
 	for r := 0; r < c.Workers && c.Mode.Kind == config.Sync; r++ {
 		m.Slots = append(m.Slots, slots[r*p:(r+1)*p])
 	}
-	for i := range c.Optimizers() {
+	for i := range states {
 		o := OptimizerState{Steps: &m.Steps[i*RankWords]}
 		for j := range k {
 			o.Slots = append(o.Slots, m.State[(i*k+j)*p:(i*k+j+1)*p])
@@ -106,9 +113,11 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	if len(m.Counts) != c.Workers*RankWords || len(records) != c.Workers*RecordWords {
+	m.Ranks = len(m.Counts) / RankWords
+	if m.Ranks < c.Workers || len(records) != m.Ranks*RecordWords {
 		return errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
+	m.Counts = m.Counts[:c.Workers*RankWords]
 	for r := range c.Workers {
 		m.Records = append(m.Records, records[r*RecordWords:(r+1)*RecordWords])
 	}

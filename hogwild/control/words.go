@@ -4,11 +4,13 @@ const RankWords = 16 // 128 bytes: x86 fetches lines in pairs
 
 // The words of control, a line each.
 const (
-	WordEpoch = iota * RankWords // the open epoch, from 1; 0: none yet
-	wordNext                     // async mode: the next chunk that nobody has looked at
-	wordStop                     // 1: end after the chunk in hand
-	WordPause                    // 1: wait before the next chunk
-	WordRound                    // barrier mode: the first round of the epoch that is not complete (after a resume)
+	WordEpoch      = iota * RankWords // the open epoch, from 1; 0: none yet
+	wordNext                          // async mode: the next chunk that nobody has looked at
+	wordStop                          // 1: end after the chunk in hand
+	WordPause                         // 1: wait before the next chunk
+	wordGeneration                    // which header counts: see Announce
+	wordHold                          // barrier mode: 1: rank 0 is to hold all after a round
+	wordHeld                          // barrier mode: the number, in the run and from 1, of the round after which all wait
 	wordCount
 )
 
@@ -45,10 +47,11 @@ const (
 	StatePaused
 	StateRestarting
 	StateGone
+	StateLeft // there are fewer workers now
 )
 
 // StateNames are the names of the states.
-var StateNames = [...]string{"starting", "training", "waiting", "paused", "restarting", "gone"}
+var StateNames = [...]string{"starting", "training", "waiting", "paused", "restarting", "gone", "left"}
 
 // The state of a chunk: the epoch (from 1) in the upper half, in the lower half one
 // of these, or 1 + the rank that has it.

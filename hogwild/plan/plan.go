@@ -32,6 +32,9 @@ type Plan struct {
 	perStep  int // steps in a chunk of barrier mode
 	steps    int // steps of a rank in an epoch of barrier mode
 	every    int // steps of a rank in a round
+	asked    int // the same, as it was asked for; 0: all of an epoch
+
+	base int // barrier mode: examples of the epoch that were trained before it was cut like this
 }
 
 // A chunk is short enough that stopping waits a few milliseconds, and long enough
@@ -52,11 +55,22 @@ func New(c *config.Config, batch, n int) Plan {
 		}
 		return p
 	}
-	p.steps = CeilDiv(n, p.batch*p.Workers)
+	p.asked = c.Steps()
+	return p.After(0)
+}
+
+// After is the plan for the rest of an epoch of barrier mode, of which base examples are
+// trained: with other workers it is cut anew.
+func (p Plan) After(base int) Plan {
+	if !p.Barrier {
+		return p
+	}
+	p.base = base
+	p.steps = CeilDiv(p.N-base, p.batch*p.Workers)
 	if p.Shares {
 		p.steps = CeilDiv(p.Share(p.Workers-1).N, p.batch)
 	}
-	p.every = c.Steps()
+	p.every = p.asked
 	if p.every == 0 || p.every > p.steps {
 		p.every = p.steps
 	}
@@ -65,6 +79,11 @@ func New(c *config.Config, batch, n int) Plan {
 	p.perRound = CeilDiv(p.every, p.perStep)
 	p.PerRank = p.Rounds * p.perRound
 	return p
+}
+
+// Covered is how many examples of the epoch are trained after so many rounds, if none is lost.
+func (p *Plan) Covered(rounds int) int {
+	return min(p.N, p.base+rounds*p.every*p.batch*p.Workers)
 }
 
 // Chunks is the number of chunks in an epoch.
@@ -120,7 +139,7 @@ func (p *Plan) At(epoch, i int) Chunk {
 	from := round*p.every + k*p.perStep
 	to := min(from+p.perStep, (round+1)*p.every, p.steps)
 	c.Weight = p.Workers
-	c.Seen = int64(epoch)*int64(p.N) + int64(min(p.N, from*p.batch*p.Workers))
+	c.Seen = int64(epoch)*int64(p.N) + int64(min(p.N, p.base+from*p.batch*p.Workers))
 	if p.Shares {
 		c.Rank, c.First = rank, from*p.batch
 		c.Count = max(0, min(to*p.batch, p.Share(rank).N)-c.First)
@@ -129,7 +148,7 @@ func (p *Plan) At(epoch, i int) Chunk {
 	// One order for all: step s covers the positions from s*batch*workers, of which
 	// rank has the rank-th part; in the last step some have fewer, or none.
 	c.Stride = p.batch * p.Workers
-	c.First = from*c.Stride + rank*p.batch
+	c.First = p.base + from*c.Stride + rank*p.batch
 	if to > from {
 		tail := p.N - (c.First + (to-1-from)*c.Stride)
 		c.Count = (to-1-from)*p.batch + max(0, min(tail, p.batch))

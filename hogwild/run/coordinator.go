@@ -21,6 +21,9 @@ import (
 type coordinator struct {
 	task               // what is to be done, and with what
 	workers supervisor // the processes
+	scaling *scaling   // another number of them, still to come
+	halted  suspension // all of them wait, as a user asked
+	remote  remote     // requests from other processes
 	epochs  epochs     // how far the run is
 	saver   saver      // the copy of the weights, evaluated and saved
 	report  reporter   // what people are told
@@ -40,11 +43,14 @@ type task struct {
 	validation  *data.Set     // nil without one
 	lent        bool          // the sets are the caller's
 	owner       device.Owner  // of the device memory
+	setup       *device.Setup // what it sees of the rest
+	facts       tuning.Facts
 	first       model.Model   // makes the first weights
 	params      []model.Param // of the model that the run leaves behind
 	trained     []model.Param // of the model as it trains it: they differ by centring
 	spec        model.Spec
 	block       *control.Block
+	announced   control.Header // what workers are told
 	mem         *control.Weights
 	dir         string // the run's folder
 }
@@ -55,6 +61,10 @@ type supervisor struct {
 	processes []*process // nil: gone, or between two lives
 	restarts  []int
 	gone      []bool
+	due       []bool         // between two lives
+	leaving   []bool         // there are fewer workers now, and it has a chunk in hand
+	first     int            // workers that the run began with
+	most      int            // that it has had at once
 	repeated  repeated       // crashes at one place
 	respawn   chan int       // ranks whose back-off is over
 	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
@@ -99,18 +109,20 @@ type reporter struct {
 	metrics  *rundir.MetricsFile
 	board    *rundir.EventFile
 	events   []string
-	rates    []speed // of each worker
+	latest   rundir.Status // as it was shown
+	rates    []speed       // of each worker
 	looked   time.Time
 	second   time.Time // when the last second was written
 	loadTime time.Duration
 }
 
 func newCoordinator(c config.Config, o Options) *coordinator {
-	n := c.Workers
+	n := c.Ranks()
 	silenced, giveUp := context.WithCancelCause(context.Background())
 	return &coordinator{patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
-			gone: make([]bool, n), respawn: make(chan int, n)},
+			gone: make([]bool, n), due: make([]bool, n), leaving: make([]bool, n), respawn: make(chan int, n), first: c.Workers, most: c.Workers},
+		remote: newRemote(),
 		saver:  saver{evaluated: make(chan evaluation, 1)},
 		report: reporter{display: newDisplay(o.Progress, o.Quiet), rates: make([]speed, n)}}
 }

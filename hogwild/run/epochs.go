@@ -37,7 +37,7 @@ func (r *coordinator) endEpoch() {
 		return // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.epochs.opened = 0
-	_, done, lost, loss := r.block.Progress()
+	_, done, lost, loss := r.progress()
 	r.epochs.secondHalf = r.secondHalfLoss()
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
@@ -50,13 +50,14 @@ func (r *coordinator) endEpoch() {
 		LR: rate.At(int64(r.epochs.position.Epoch) * int64(r.block.Plan.N)), TrainLoss: loss / float64(max(done, 1))}
 	r.epochs.position.Epoch++
 	r.epochs.position.Round, r.epochs.position.Within = 0, false
+	r.epochs.position.Base, r.epochs.position.BaseDone, r.epochs.position.BaseLoss = 0, 0, 0
 	last := int(r.epochs.position.Epoch) > r.job.Epochs
 	r.capture()
 	every, _, _ := r.job.SavePeriod()
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
 	r.saver.due = false
-	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 {
-		r.awaitEvaluation() // whether to go on depends on it
+	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
+		r.awaitEvaluation() // whether to go on depends on it, or it reads the settings that are to change
 	} else if r.apart(r.epochs.position.Seconds - before) {
 		<-scored
 	}
@@ -70,6 +71,13 @@ func (r *coordinator) endEpoch() {
 
 func (r *coordinator) openNext() {
 	_ = fault.Point("epoch.open")
+	if r.scaling != nil {
+		epoch := r.epochs.position.Epoch
+		if err := r.rescale(control.Start{Epoch: epoch, Rounds: r.block.Before(epoch)}); err != nil {
+			r.epochs.ended = err
+			return
+		}
+	}
 	at := control.Monotonic() // before workers can be done with it
 	r.block.Open(r.epochs.position.Epoch)
 	for rank, gone := range r.workers.gone {
@@ -79,15 +87,16 @@ func (r *coordinator) openNext() {
 	}
 	r.epochs.opened = at
 	_ = fault.Point("epoch.opened")
+	r.halted.opened(at)
 }
 
 // lastDone is when the last chunk of the open epoch was done; in barrier mode an
 // average comes after it, and just now.
-func (r *task) lastDone() (at uint64) {
+func (r *coordinator) lastDone() (at uint64) {
 	if r.block.Plan.Barrier {
 		return control.Monotonic()
 	}
-	for rank := range r.job.Workers {
+	for rank := range r.workers.most {
 		at = max(at, r.block.Rank(rank, control.RankDone))
 	}
 	return at
@@ -105,7 +114,10 @@ func (r *coordinator) seconds(now uint64) float64 {
 			first = min(first, t)
 		}
 	}
-	from = max(from, first) // the first epoch begins when a worker does
+	from = max(from, first) + r.halted.lasted // the first epoch begins when a worker does
+	if since := r.halted.since; since != 0 {
+		now = min(now, max(since, from)) // nobody trains
+	}
 	if from > now {
 		return r.epochs.position.Seconds
 	}
@@ -225,7 +237,7 @@ func (r *coordinator) within() {
 // roundDone tells whether all chunks of a round are done, and it is averaged.
 func (r *task) roundDone(round int) bool {
 	_, averaged := r.block.Tickets(r.block.Get(control.WordEpoch), round)
-	if round < int(r.block.Get(control.WordRound)) {
+	if round < r.block.First(r.block.Get(control.WordEpoch)) {
 		return true // before this run resumed
 	}
 	for rank := range r.job.Workers {

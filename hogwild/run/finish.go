@@ -68,7 +68,7 @@ func (r *coordinator) drain() {
 
 // saveWithin saves a run that was stopped within an epoch, from the host copy if need be.
 func (r *coordinator) saveWithin() error {
-	_, done, lost, loss := r.block.Progress()
+	_, done, lost, loss := r.progress()
 	defer func() { // only then: a resumed run counts the epoch's chunks again
 		r.epochs.position.Examples += int64(done)
 		r.epochs.position.Lost += int64(lost)

@@ -31,7 +31,8 @@ func (r *coordinator) spawnInside(rank int) error {
 	if err != nil {
 		return onDevice(err)
 	}
-	w := &worker{rank: rank, block: r.block, device: d}
+	block := *r.block
+	w := &worker{rank: rank, block: &block, device: d}
 	profiles := &control.Header{CPUProfile: r.options.CPUProfile, Trace: r.options.Trace}
 	r.workers.aside.Go(func() {
 		if err := profile(profiles, w.life); err != nil {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
@@ -44,10 +42,10 @@ func (r *coordinator) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.block, err = control.Create(control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
-		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(),
-		CPUProfile: r.options.CPUProfile, Trace: r.options.Trace})
-	if err != nil {
+	r.announced = control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
+		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(), Start: control.Start{Epoch: 1},
+		CPUProfile: r.options.CPUProfile, Trace: r.options.Trace}
+	if r.block, err = control.Create(r.announced); err != nil {
 		return err
 	}
 	if err := r.begin(); err != nil {
@@ -87,11 +85,11 @@ func (r *task) own() error {
 	if err != nil {
 		return err
 	}
-	setup, err := device.NewSetup(&r.job, r.mem, r.train)
-	if err != nil {
+	job := r.job // as it is now: see renewSetup
+	if r.setup, err = device.NewSetup(&job, r.mem, r.train); err != nil {
 		return err
 	}
-	if r.owner, err = b.Own(setup); err != nil {
+	if r.owner, err = b.Own(r.setup); err != nil {
 		return config.Usage("%w", err)
 	}
 	return nil
@@ -128,12 +126,12 @@ func (r *task) load() error {
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	facts := tuning.Measure(&c.Config, spec, plain, r.train)
-	auto = append(auto, tuning.Settle(&c.Config, spec, facts)...)
+	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
+	auto = append(auto, tuning.Settle(&c.Config, spec, r.facts)...)
 	if err := c.CheckLRMin(); err != nil {
 		return err
 	}
-	if c.Tuning, err = tuning.Choose(&c.Config, spec, facts, tuning.Machine{Cores: runtime.NumCPU()}); err != nil {
+	if c.Tuning, err = tuning.Choose(&c.Config, spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()}); err != nil {
 		return err
 	}
 	c.Tuning.Auto = strings.Join(auto, ", ")
@@ -190,7 +188,23 @@ func (r *coordinator) begin() error {
 	if n := len(r.epochs.position.History); n > 0 {
 		r.epochs.last = &r.epochs.position.History[n-1]
 	}
+	r.announced.Start = r.startOf(&s.Pos)
+	if err := r.block.Announce(r.announced); err != nil {
+		return err
+	}
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
+}
+
+// startOf is where a run begins that continues at a position.
+func (r *task) startOf(p *rundir.Position) control.Start {
+	s := control.Start{Epoch: p.Epoch, Rounds: p.Rounds}
+	if p.Within {
+		s.Base, s.Round = p.Base, p.Round
+	}
+	if s.Rounds == 0 { // of a version whose number of workers did not change
+		s.Rounds = int(p.Epoch-1) * r.block.Plan.Rounds
+	}
+	return s
 }
 
 // firstWeights writes those of a new run.
@@ -225,13 +239,10 @@ func (r *coordinator) openFolder() error {
 	if err := os.Remove(filepath.Join(r.dir, rundir.ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	text, err := yaml.Marshal(r.job.Config)
-	if err != nil {
+	if err := r.writeConfig(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, rundir.ConfigFile), text, 0o666); err != nil {
-		return err
-	}
+	var err error
 	if r.report.metrics, err = rundir.OpenMetrics(r.dir, r.job.Resume == r.dir); err != nil {
 		return err
 	}
@@ -257,6 +268,7 @@ func freshFolder(name string) string {
 
 // close gives back whatever was made.
 func (r *coordinator) close() {
+	defer r.remote.close() // last of all: then the run has ended
 	r.workers.launcher.close()
 	if r.report.board != nil {
 		_ = r.report.board.Close()

@@ -41,6 +41,7 @@ type exit struct {
 	lived time.Duration
 	how   string // "was killed by SIGKILL", "exited with status 1: ..."
 	crash crash
+	clean bool  // with status 0
 	err   error // of one in the coordinator's process
 }
 
@@ -91,6 +92,7 @@ func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 		_ = p.cmd.Wait() // through a pidfd: returns the moment the process is gone
 		e := exit{rank: rank, pid: p.pid(), lived: time.Since(p.started), crash: readCrash(p.stderr.String())}
 		e.how = howEnded(p.cmd.ProcessState.Sys().(syscall.WaitStatus), &e.crash)
+		e.clean = p.cmd.ProcessState.Success()
 		l.exits <- e
 	}()
 	return p, nil

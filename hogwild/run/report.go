@@ -38,7 +38,7 @@ func (r *coordinator) result() rundir.Result {
 	tell(&res, c)
 	res.Warning = r.warning()
 	res.Instruments = r.instruments()
-	res.PerWorker = r.workerStatus()
+	res.PerWorker, res.Scales = r.workerStatus(), r.epochs.position.Scales
 	res.Shares = r.shares(res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]
@@ -91,7 +91,7 @@ func (r *coordinator) scores(res *rundir.Result) {
 // step; workers that came too late for any do not count.
 func (r *coordinator) startup() float64 {
 	last := uint64(0)
-	for rank := range r.job.Workers {
+	for rank := range r.workers.first {
 		last = max(last, r.block.Rank(rank, control.RankFirst))
 	}
 	return float64(max(last, r.workers.started)-r.workers.started) / 1e9
@@ -101,7 +101,7 @@ func (r *coordinator) startup() float64 {
 func (r *coordinator) timing() []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
 		r.report.loadTime.Seconds(), r.startup(), r.epochs.position.Seconds, time.Since(r.workers.watched).Seconds()-r.epochs.position.Seconds)}
-	for rank := range r.job.Workers {
+	for rank := range r.workers.most {
 		trained, waited := r.block.Rank(rank, control.RankTrained), r.block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
 			float64(trained)/1e9, float64(waited)/1e9, r.block.Rank(rank, control.RankSteps), r.block.Rank(rank, control.RankExamples)))
@@ -145,6 +145,7 @@ func (r *coordinator) header() []string {
 // show renews the display, and once a second the metrics.
 func (r *coordinator) show() {
 	s := r.status()
+	r.report.latest = s
 	r.report.display.status(s)
 	if time.Since(r.report.second) >= time.Second {
 		r.report.second = time.Now()
@@ -161,7 +162,7 @@ func (r *coordinator) status() rundir.Status {
 	epoch := int(r.block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
 		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last}
-	_, done, _, loss := r.block.Progress()
+	_, done, _, loss := r.progress()
 	s.Examples = r.epochs.position.Examples
 	if r.epochs.opened != 0 {
 		s.Examples += int64(done)
@@ -172,10 +173,12 @@ func (r *coordinator) status() rundir.Status {
 	}
 	passed := max(time.Since(r.report.looked).Seconds(), 1e-3)
 	r.report.looked = time.Now()
-	s.Workers = r.workerStatus()
-	for rank := range s.Workers {
-		w := &s.Workers[rank]
-		w.Rate = r.report.rates[rank].next(w.Examples, passed)
+	s.Workers = slices.DeleteFunc(r.workerStatus(), func(w rundir.WorkerStatus) bool {
+		return w.State == control.StateNames[control.StateLeft]
+	})
+	for i := range s.Workers {
+		w := &s.Workers[i]
+		w.Rate = r.report.rates[w.Rank].next(w.Examples, passed)
 		s.Rate += w.Rate
 	}
 	return s
@@ -184,12 +187,15 @@ func (r *coordinator) status() rundir.Status {
 // workers is each of them at this moment, but for its speed.
 func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
-	for rank := range r.job.Workers {
+	for rank := range r.workers.most {
 		w := rundir.WorkerStatus{Rank: rank, PID: int(r.block.Rank(rank, control.RankPID)),
 			State:    control.StateNames[r.block.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
 			Examples: int64(r.block.Rank(rank, control.RankExamples)), Restarts: r.workers.restarts[rank]}
-		if r.workers.gone[rank] {
+		switch {
+		case r.workers.gone[rank]:
 			w.State = control.StateNames[control.StateGone] // whatever its stand-in is doing
+		case r.workers.leaving[rank]:
+			w.State = "leaving"
 		}
 		w.Instruments = r.mem.Records[rank].Instruments(float64(r.block.Rank(rank, control.RankWaited)) / 1e9)
 		w.StalenessHistogram = nil // of each worker and each second it is too much
@@ -199,9 +205,9 @@ func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 }
 
 // instruments are those of all workers together.
-func (r *task) instruments() *control.Instruments {
+func (r *coordinator) instruments() *control.Instruments {
 	sum, waited := make(control.Record, control.RecordWords), uint64(0)
-	for rank, one := range r.mem.Records {
+	for rank, one := range r.mem.Records[:r.workers.most] {
 		sum.Plus(one)
 		waited += r.block.Rank(rank, control.RankWaited)
 	}

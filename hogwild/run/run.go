@@ -75,6 +75,10 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	r.interrupted = ctx.Done()
 	stop := r.heed(cancel)
 	defer stop()
+	r.remote.stop = func(why error) { cancel(why) }
+	if err := r.remote.open(r.dir); err != nil {
+		r.report.event("no hogwild scale, top, pause or stop for this run: %v", err)
+	}
 	if err := r.start(); err != nil {
 		r.halt()
 		return rundir.Result{}, err
@@ -130,7 +134,7 @@ func (r *coordinator) start() error {
 		r.report.display.event(line)
 	}
 	if r.epochs.position.Within {
-		r.block.Publish(r.epochs.position.Epoch, r.epochs.position.Round)
+		r.block.Publish(r.epochs.position.Epoch)
 	} else {
 		r.block.Open(r.epochs.position.Epoch)
 	}
@@ -146,6 +150,7 @@ func (r *coordinator) start() error {
 
 // watch is the coordinator's life: whatever happens first, until the run is over.
 func (r *coordinator) watch(ctx context.Context) {
+	defer close(r.remote.deaf)
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
 	defer refresh.Stop()
@@ -166,9 +171,11 @@ func (r *coordinator) watch(ctx context.Context) {
 		case e := <-r.workers.launcher.exits:
 			r.died(e)
 		case rank := <-r.workers.respawn:
-			if err := r.spawn(rank); err != nil {
+			if err := r.revive(rank); err != nil {
 				r.epochs.ended = err
 			}
+		case o := <-r.remote.orders:
+			o.answer <- r.obey(o.Request)
 		case e := <-r.saver.evaluated:
 			r.record(e)
 		case <-refresh.C:
@@ -222,11 +229,13 @@ func (r *coordinator) look() {
 	if r.epochs.opened != 0 && r.complete() {
 		r.endEpoch()
 	}
+	r.notePause()
+	r.mayRescale()
 }
 
 // diverged is the error of the first rank whose loss was not finite.
-func (r *task) diverged() error {
-	for rank := range r.job.Workers {
+func (r *coordinator) diverged() error {
+	for rank := range r.workers.most {
 		if step := r.block.Rank(rank, control.RankFailStep); step != 0 {
 			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.block.Rank(rank, control.RankFailLoss)),
 				LR: floatOf(r.block.Rank(rank, control.RankFailRate))}

@@ -24,6 +24,7 @@ func (r *coordinator) copyRun() error {
 // capture copies the host copy into the snapshot.
 func (r *coordinator) capture() {
 	r.saver.copy.Config, r.saver.copy.Meta, r.saver.copy.Mean, r.saver.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.epochs.position
+	r.saver.copy.Pos.Rounds = r.block.Before(r.epochs.position.Epoch)
 	r.saver.copy.Pos.Seconds = r.seconds(control.Monotonic())
 	r.saver.copy.Pos.History = slices.Clone(r.epochs.position.History)
 	r.saver.copy.Capture(r.mem, r.block)
@@ -48,13 +49,13 @@ func (r *coordinator) pause() {
 
 // quiet tells whether nobody is within a chunk. One who is paused keeps the others
 // from getting beyond their barrier, so waiting there is quiet too.
-func (r *task) quiet() bool {
+func (r *coordinator) quiet() bool {
 	paused := false
-	for rank := range r.job.Workers {
+	for rank := range r.workers.most {
 		switch r.block.Rank(rank, control.RankState) {
 		case control.StatePaused:
 			paused = true
-		case control.StateWaiting, control.StateGone:
+		case control.StateWaiting, control.StateGone, control.StateLeft:
 		default:
 			return false
 		}
@@ -77,8 +78,7 @@ func (r *coordinator) savePaused() {
 	}
 	_ = fault.Point("pause.end")
 	r.saver.paused = false
-	r.block.Set(control.WordPause, 0)
-	r.block.Tick()
+	r.letGo()
 }
 
 // Weights on a GPU have a copy in host memory. It is whole when the run begins, between

@@ -26,6 +26,15 @@ func (r *coordinator) spawn(rank int) error {
 	return err
 }
 
+// revive starts a worker again whose back-off is over, if it is still needed.
+func (r *coordinator) revive(rank int) error {
+	r.workers.due[rank] = false
+	if rank >= r.job.Workers {
+		return nil
+	}
+	return r.spawn(rank)
+}
+
 // died answers the end of a worker: its chunk goes back, and it alone is started
 // again, while the others go on.
 func (r *coordinator) died(e exit) {
@@ -39,6 +48,11 @@ func (r *coordinator) died(e exit) {
 	}
 	if e.err != nil {
 		r.epochs.ended = onDevice(e.err)
+		return
+	}
+	leaving := r.workers.leaving[e.rank]
+	if r.workers.leaving[e.rank] = false; e.rank >= r.job.Workers || leaving && e.clean {
+		r.left(e.rank)
 		return
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
@@ -64,7 +78,7 @@ func (r *coordinator) died(e exit) {
 	}
 	r.workers.gone[e.rank] = true
 	r.block.SetRank(e.rank, control.RankState, control.StateGone)
-	for _, gone := range r.workers.gone {
+	for _, gone := range r.workers.gone[:r.job.Workers] {
 		if !gone {
 			r.report.event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.MaxRestarts)
 			r.carry(e.rank)
@@ -80,6 +94,7 @@ func (r *coordinator) restart(e *exit, who string) {
 	r.epochs.position.Restarts++
 	r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
 	r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
+	r.workers.due[e.rank] = true
 	wait := backOff(r.workers.restarts[e.rank], e.lived)
 	time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
 }
@@ -105,9 +120,10 @@ func (r *coordinator) carry(rank int) {
 		r.epochs.ended = onDevice(err)
 		return
 	}
-	standIn := &worker{rank: rank, block: r.block, device: d, idle: true}
+	block := *r.block
+	standIn := &worker{rank: rank, block: &block, device: d, idle: true}
 	r.workers.aside.Go(func() {
-		if err := standIn.rounds(); !errors.Is(err, control.ErrStopped) {
+		if err := standIn.rounds(); !errors.Is(err, control.ErrStopped) && !errors.Is(err, control.ErrScaled) {
 			r.block.Stop() // without this rank the others would wait for ever
 		}
 	})

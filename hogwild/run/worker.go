@@ -55,6 +55,8 @@ type worker struct {
 	begun   plan.ChunkResult // the first step, which was timed by itself: of the first chunk
 	delayed bool             // updates are kept back
 	idle    bool             // meets and averages in the place of a rank that is gone; trains nothing
+
+	join func(*control.Header) (device.Device, error) // makes the device
 }
 
 // joinRun maps what the coordinator made and checks that both mean the same by it.
@@ -85,10 +87,6 @@ func joinRun() (*worker, *control.Header, error) {
 	if sum, err := seg.Checksum(); err != nil || sum != header.Weights {
 		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum, header.Weights, err)
 	}
-	m, err := control.OpenWeights(seg, &header.Job)
-	if err != nil {
-		return nil, nil, err
-	}
 	set, err := data.Map(os.NewFile(dataFD, "data"))
 	if err != nil {
 		return nil, nil, err
@@ -99,8 +97,16 @@ func joinRun() (*worker, *control.Header, error) {
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err
 	}
-	device, err := joinDevice(&header, rank, m, set)
-	return &worker{rank: rank, block: block, device: device, delayed: header.Job.Mode.Kind == config.Delayed}, &header, err
+	w := &worker{rank: rank, block: block, delayed: header.Job.Mode.Kind == config.Delayed}
+	w.join = func(h *control.Header) (device.Device, error) {
+		m, err := control.OpenWeights(seg, &h.Job)
+		if err != nil {
+			return nil, err
+		}
+		return joinDevice(h, rank, m, set)
+	}
+	w.device, err = w.join(&header)
+	return w, &header, err
 }
 
 // joinDevice makes the device of a rank, where the configuration says.
@@ -177,14 +183,40 @@ func (w *worker) life() error {
 		work = w.rounds
 	}
 	err := work()
+	for errors.Is(err, control.ErrScaled) && w.join != nil {
+		if err = w.rejoin(); err == nil {
+			err = work()
+		}
+	}
 	var nan *device.NotFiniteError
 	switch {
 	case errors.As(err, &nan):
 		w.block.Fail(w.rank, nan.Step, nan.Loss, nan.LR)
 		err = nil
-	case errors.Is(err, control.ErrStopped):
+	case errors.Is(err, control.ErrStopped), errors.Is(err, errLeft):
 		err = nil
 	}
+	return err
+}
+
+// errLeft ends a worker that the run no longer needs.
+var errLeft = errors.New("there are fewer workers now")
+
+// rejoin takes over another number of workers: with what follows from it, as the learning rate
+// and how often copies are merged, the device is made anew. The worker has no chunk.
+func (w *worker) rejoin() error {
+	h, err := w.block.Renew()
+	switch {
+	case err != nil:
+		return err
+	case w.rank >= h.Job.Workers:
+		return errLeft
+	}
+	if err := w.device.Close(); err != nil {
+		return err
+	}
+	cpu.Pin(w.rank, h.Job.Workers)
+	w.device, err = w.join(&h)
 	return err
 }
 
@@ -295,13 +327,17 @@ func (w *worker) rounds() error {
 			return err
 		}
 		epoch := w.block.Get(control.WordEpoch)
-		if epoch == done {
+		if epoch == done || epoch < w.block.Start().Epoch {
 			w.block.Await(w.rank, tick)
 			continue
 		}
-		for r := int(w.block.Get(control.WordRound)); r < w.block.Plan.Rounds; r++ {
+		w.block.Cut(epoch)
+		for r := w.block.First(epoch); r < w.block.Plan.Rounds; r++ {
 			if err := w.round(epoch, r); err != nil {
 				return err
+			}
+			if w.block.Held(epoch, r) {
+				break
 			}
 		}
 		done = epoch
@@ -333,6 +369,9 @@ func (w *worker) round(epoch uint64, round int) error {
 		}
 		if err != nil {
 			return err
+		}
+		if w.rank == 0 {
+			w.block.Decide(epoch, round)
 		}
 	}
 	return w.meet(averaged)

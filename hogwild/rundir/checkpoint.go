@@ -34,6 +34,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/human"
 )
 
 // The files of a run folder. The first three, and BestFile, are replaced atomically: whoever
@@ -68,7 +69,27 @@ type Position struct {
 	Examples int64         `json:"examples"`
 	Lost     int64         `json:"lost"`
 	Restarts int           `json:"restarts"`
+	Scales   []Scale       `json:"scales,omitempty"`
 	History  []EpochResult `json:"history"`
+
+	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes.
+	Rounds   int     `json:"rounds,omitempty"`    // of the run, before those of the epoch as it is cut now
+	Base     int     `json:"base,omitempty"`      // examples of the epoch before that
+	BaseDone int     `json:"base_done,omitempty"` // of them trained, not lost
+	BaseLoss float64 `json:"base_loss,omitempty"` // summed over them
+}
+
+// Scale is a change of the number of workers.
+type Scale struct {
+	Epoch   int     `json:"epoch"`   // from 1
+	Seconds float64 `json:"seconds"` // of training since the start of the run
+	From    int     `json:"from"`
+	To      int     `json:"to"`
+}
+
+// String says it in words.
+func (s Scale) String() string {
+	return fmt.Sprintf("from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To, s.Epoch, s.Seconds)
 }
 
 // Snapshot is a consistent copy of a run, made while no worker was within a chunk.

@@ -68,6 +68,7 @@ type Result struct {
 
 	*control.Instruments                // of all workers
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
+	Scales               []Scale        `json:"scales,omitempty"`     // how the number of workers has changed
 
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy
@@ -139,6 +140,7 @@ type WorkerStatus struct {
 	Examples int64   `json:"examples"`            // trained since the start of the run
 	Rate     float64 `json:"examples_per_second"` // smoothed over some two seconds
 	Restarts int     `json:"restarts"`
+	Chunk    int     `json:"chunk,omitempty"` // that it has in hand, from 1; hogwild top alone has it
 
 	*control.Instruments // since the start of the run
 }
@@ -153,7 +155,9 @@ type Status struct {
 	Total    int64          `json:"total_examples,omitempty"` // when all epochs are done
 	Rate     float64        `json:"examples_per_second"`      // smoothed over some two seconds
 	Workers  []WorkerStatus `json:"workers"`
-	Last     *EpochResult   `json:"-"` // the last epoch evaluated, nil before the first
+	Paused   bool           `json:"paused,omitempty"`
+	Scale    *Scale         `json:"scale,omitempty"` // the number of workers has just changed
+	Last     *EpochResult   `json:"-"`               // the last epoch evaluated, nil before the first
 
 	// TrainLoss is the mean over the examples of this epoch so far; nil before the first chunk is done.
 	TrainLoss *float64 `json:"train_loss,omitempty"`

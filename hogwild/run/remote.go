@@ -1,0 +1,192 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/rundir"
+)
+
+// remote takes requests from other processes, over the socket in the run folder, and hands them to
+// the coordinator, which answers between its other events. A client that is slow, silent or wrong
+// holds up nobody but itself.
+type remote struct {
+	listener *rundir.Listener
+	orders   chan order
+	deaf     chan struct{} // closed when the coordinator takes no more orders
+	over     chan struct{} // closed when the run has ended
+	stop     func(error) // ends the run
+}
+
+// order is a request that the coordinator is to answer.
+type order struct {
+	rundir.Request
+	answer chan<- rundir.Answer // with room for one
+}
+
+// mostClients are served at once; others are turned away.
+const mostClients = 16
+
+func newRemote() remote {
+	return remote{orders: make(chan order), deaf: make(chan struct{}), over: make(chan struct{})}
+}
+
+// open begins to listen in the run folder. A run that cannot has no such requests, and goes on.
+func (m *remote) open(dir string) error {
+	l, err := rundir.Listen(dir)
+	if err != nil {
+		return err
+	}
+	m.listener = l
+	go m.serve()
+	return nil
+}
+
+// serve accepts connections until the socket is closed.
+func (m *remote) serve() {
+	room := make(chan struct{}, mostClients)
+	for {
+		f, err := m.listener.Accept()
+		switch {
+		case errors.Is(err, os.ErrClosed):
+			return
+		case err != nil: // too many open files, say
+			select {
+			case <-m.over:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			continue
+		}
+		select {
+		case room <- struct{}{}:
+			go func() {
+				defer f.Close()
+				m.talk(f)
+				<-room
+			}()
+		default:
+			_ = f.Close()
+		}
+	}
+}
+
+// talk answers one request.
+func (m *remote) talk(f *os.File) {
+	q, err := rundir.ReadRequest(f)
+	if err != nil {
+		_ = rundir.WriteAnswer(f, rundir.Answer{Error: "not a request: one line of JSON is expected"})
+		return
+	}
+	answer := make(chan rundir.Answer, 1)
+	select {
+	case m.orders <- order{q, answer}:
+	case <-m.deaf:
+		_ = rundir.WriteAnswer(f, rundir.Answer{Error: "the run is ending"})
+		return
+	case <-m.over:
+		return
+	}
+	a := <-answer
+	if rundir.WriteAnswer(f, a) == nil && q.Do == rundir.DoStop && a.Error == "" {
+		<-m.over
+	}
+}
+
+// close removes the socket. Those who wait for the end of the run know then.
+func (m *remote) close() {
+	close(m.over)
+	if m.listener != nil {
+		_ = m.listener.Close()
+	}
+}
+
+// obey carries out a request.
+func (r *coordinator) obey(q rundir.Request) rundir.Answer {
+	says, err := "", error(nil)
+	switch q.Do {
+	case rundir.DoStatus:
+		s := r.report.latest
+		s.Workers = r.withChunks(s.Workers)
+		s.Paused = r.halted.asked
+		return rundir.Answer{Status: &s}
+	case rundir.DoScale:
+		says, err = r.scale(q.Workers)
+	case rundir.DoPause:
+		says, err = r.suspend()
+	case rundir.DoContinue:
+		says, err = r.resume()
+	case rundir.DoStop:
+		r.remote.stop(config.ErrTerminated)
+		says = "stopping: the run is saved"
+	default:
+		err = fmt.Errorf("%q is no request that this version knows", q.Do)
+	}
+	if err != nil {
+		return rundir.Answer{Error: err.Error()}
+	}
+	return rundir.Answer{Says: says}
+}
+
+// withChunks adds to each worker which chunk it has in hand.
+func (r *coordinator) withChunks(workers []rundir.WorkerStatus) []rundir.WorkerStatus {
+	chunks := r.block.InHand(r.mem.Ranks)
+	all := append([]rundir.WorkerStatus(nil), workers...)
+	for i := range all {
+		all[i].Chunk = chunks[all[i].Rank]
+	}
+	return all
+}
+
+// suspension is a pause that a user asked for: workers wait before their next chunk.
+type suspension struct {
+	asked  bool
+	since  uint64 // monotonic ns: all wait; 0: not yet
+	lasted uint64 // ns, of earlier pauses in the open epoch
+}
+
+// suspend has the workers wait.
+func (r *coordinator) suspend() (string, error) {
+	if r.halted.asked {
+		return "paused already", nil
+	}
+	r.halted.asked = true
+	r.block.Set(control.WordPause, 1)
+	r.block.Tick()
+	r.block.Call() // they may all be waiting already
+	r.report.event("paused: hogwild continue lets the workers train again")
+	return "paused: each worker finishes its chunk", nil
+}
+
+// notePause takes note of when all wait: the time from then on is none of training.
+func (r *coordinator) notePause() {
+	if r.halted.asked && r.halted.since == 0 && r.epochs.opened != 0 && r.quiet() {
+		r.halted.since = control.Monotonic()
+	}
+}
+
+// opened takes note that an epoch was opened.
+func (s *suspension) opened(at uint64) {
+	s.lasted = 0
+	if s.since != 0 {
+		s.since = at
+	}
+}
+
+// resume lets them train again.
+func (r *coordinator) resume() (string, error) {
+	if !r.halted.asked {
+		return "not paused", nil
+	}
+	if since := r.halted.since; since != 0 {
+		r.halted.lasted += control.Monotonic() - since
+	}
+	r.halted.asked, r.halted.since = false, 0
+	r.letGo()
+	r.report.event("continued")
+	return "continued", nil
+}

@@ -1,0 +1,320 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"github.com/goccy/go-yaml"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/human"
+)
+
+// The number of workers may change while a run goes on. The coordinator writes another header,
+// with the settings that a new run with so many workers would choose, and workers take it over
+// before their next chunk: nobody waits. New ranks are started into the same shared memory;
+// those that are too many end.
+//
+// Some changes need a moment at which no worker has a chunk: see occasion.
+
+// scaling is a change of the number of workers that is still to come.
+type scaling struct {
+	job tuning.Job
+	at  occasion
+}
+
+// occasion is when the number of workers may change.
+type occasion int
+
+const (
+	atOnce  occasion = iota // async: all workers take chunks of one list
+	paused                // async: the shared weights change their form, while workers wait before their next chunk
+	atRound               // sync: the rest of the epoch is cut anew, after a round
+	atEpoch               // the cut of the epoch belongs to the number of workers
+)
+
+// says tells when that is.
+func (at occasion) says() string {
+	switch at {
+	case atRound:
+		return "after this round"
+	case atEpoch:
+		return "when this epoch ends"
+	}
+	return "now"
+}
+
+// scale asks for another number of workers, and says what will be done.
+func (r *coordinator) scale(n int) (string, error) {
+	c, err := r.scaled(n)
+	if err != nil {
+		return "", fmt.Errorf("scale to %s: %w", human.Plural(n, "worker"), err)
+	}
+	if n == r.job.Workers && r.scaling == nil {
+		return fmt.Sprintf("the run has %s already", human.Plural(n, "worker")), nil
+	}
+	when := r.occasionFor(c)
+	if when == atRound && r.halted.asked {
+		return "", errors.New("the run is paused within a round: continue it first")
+	}
+	r.scaling = &scaling{*c, when}
+	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.job.Workers, "worker"), n, when.says())
+	if when == atRound {
+		r.block.Hold()
+	}
+	r.mayRescale()
+	return text, nil
+}
+
+// scaled is the job with n workers: with all that a run with so many would choose.
+func (r *coordinator) scaled(n int) (*tuning.Job, error) {
+	c := r.job
+	c.Workers = n
+	if err := c.MayScale(); err != nil {
+		return nil, err
+	}
+	if r.startsInside() {
+		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's process")
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if n > r.mem.Ranks {
+		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume %s --workers %d", r.mem.Ranks, human.ShellWord(r.dir), n)
+	}
+	if n > r.train.Rows {
+		return nil, config.Usage("%s has only %s", c.Data, human.Plural(r.train.Rows, "training row"))
+	}
+	t, err := tuning.Choose(&c.Config, r.spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()})
+	if err != nil {
+		return nil, err
+	}
+	if t.Center != r.job.Tuning.Center {
+		return nil, config.Usage("the run centres its inputs, which several workers cannot do with merge-every 1; leave merge-every at auto")
+	}
+	t.Auto = c.Tuning.Auto
+	c.Tuning = t
+	return &c, nil
+}
+
+// occasionFor is when this job may become the job c.
+func (r *coordinator) occasionFor(c *tuning.Job) occasion {
+	p := &r.block.Plan
+	switch {
+	case p.Shares:
+		return atEpoch
+	case p.Barrier && c.Steps() == 0: // a round is an epoch
+		return atEpoch
+	case p.Barrier:
+		return atRound
+	case c.Tuning.Batch != r.job.Tuning.Batch:
+		return atEpoch
+	case c.Tuning.MergesCentered() != r.job.Tuning.MergesCentered():
+		return paused
+	}
+	return atOnce
+}
+
+// mayRescale changes the number of workers if there is a change to come and it may be made now. An
+// evaluation reads the settings: it comes to its end first, while workers train.
+func (r *coordinator) mayRescale() {
+	if r.scaling == nil || r.saver.busy || r.epochs.opened == 0 || r.epochs.ended != nil {
+		return
+	}
+	epoch := r.block.Get(control.WordEpoch)
+	start := r.block.Start()
+	switch r.scaling.at {
+	case atEpoch:
+		return
+	case paused:
+		if r.block.Get(control.WordPause) == 0 {
+			r.block.Set(control.WordPause, 1)
+			r.block.Tick()
+			r.block.Call() // they may all be waiting already
+		}
+		if !r.quiet() {
+			return
+		}
+	case atRound:
+		round, named := r.block.HeldAfter(epoch)
+		if !named || !r.roundDone(round) || r.complete() {
+			return // at the end of an epoch the next one is cut anew: see openNext
+		}
+		r.cut(round + 1)
+		start = control.Start{Epoch: epoch, Base: r.epochs.position.Base, Rounds: r.block.Before(epoch) + round + 1}
+	}
+	if err := r.rescale(start); err != nil {
+		r.epochs.ended = err
+	}
+}
+
+// cut takes note of what the open epoch has come to after so many rounds, before the rest is cut
+// anew.
+func (r *coordinator) cut(rounds int) {
+	p := &r.epochs.position
+	_, done, _, loss := r.block.Progress()
+	p.Base, p.BaseDone, p.BaseLoss = r.block.Plan.Covered(rounds), p.BaseDone+done, p.BaseLoss+loss
+}
+
+// progress adds up the open epoch, with what was trained before it was cut anew.
+func (r *coordinator) progress() (left, done, lost int, loss float64) {
+	p := &r.epochs.position
+	left, done, lost, loss = r.block.Progress()
+	return left, done + p.BaseDone, lost + p.Base - p.BaseDone, loss + p.BaseLoss
+}
+
+// letGo lets workers continue, unless something else has them wait.
+func (r *coordinator) letGo() {
+	waits := r.scaling != nil && r.scaling.at == paused
+	if r.halted.asked || r.saver.paused || waits {
+		return
+	}
+	r.block.Set(control.WordPause, 0)
+	r.block.Tick()
+}
+
+// rescale carries out the change to come.
+func (r *coordinator) rescale(start control.Start) error {
+	from, was := r.job.Workers, r.job.Tuning
+	to := r.scaling.job
+	r.scaling = nil
+	if center, ok := model.CenteredOf(r.trained); ok && was.MergesCentered() != to.Tuning.MergesCentered() {
+		if was.MergesCentered() {
+			center.ToLocal(r.mem.W, r.train.Mean)
+		} else {
+			center.ToMerged(r.mem.W, r.train.Mean)
+		}
+	}
+	r.job = to
+	if err := r.renewSetup(); err != nil {
+		return err
+	}
+	r.startStates(from)
+	r.announced.Job, r.announced.Start = r.job, start
+	if err := r.block.Announce(r.announced); err != nil {
+		return err
+	}
+	r.letGo()
+	if err := r.fill(); err != nil {
+		return err
+	}
+	r.toldScaled(from, &was)
+	return r.writeConfig()
+}
+
+// renewSetup has the device's owner see the job and the shared memory as they are now.
+func (r *task) renewSetup() error {
+	m, err := control.OpenWeights(r.mem.Seg, &r.job)
+	if err != nil {
+		return err
+	}
+	job := r.job
+	setup, err := device.NewSetup(&job, m, r.train)
+	if err != nil {
+		return err
+	}
+	r.mem, *r.setup = m, *setup
+	return nil
+}
+
+// startStates gives each new worker an optimizer's state. In sync mode, where all are at rest,
+// it is worker 0's: it has seen as much as the weights have. In async it begins with none.
+func (r *task) startStates(from int) {
+	if !r.job.PrivateState() {
+		return
+	}
+	for rank := from; rank < r.job.Workers; rank++ {
+		o := r.mem.Optimizers[rank]
+		*o.Steps = 0
+		if r.block.Plan.Barrier {
+			*o.Steps = *r.mem.Optimizers[0].Steps
+		}
+		for i := range o.Slots {
+			clear(o.Slots[i])
+			if r.block.Plan.Barrier {
+				copy(o.Slots[i], r.mem.Optimizers[0].Slots[i])
+			}
+		}
+	}
+}
+
+// fill starts a worker for each rank that has none, and takes note of those that leave.
+func (r *coordinator) fill() error {
+	s := &r.workers
+	s.most = max(s.most, r.job.Workers)
+	for rank := range r.job.Workers {
+		s.gone[rank] = false
+		switch {
+		case s.processes[rank] != nil: // it may be leaving: then left starts another
+		case s.due[rank]:
+			r.block.SetRank(rank, control.RankState, control.StateRestarting)
+		default:
+			s.restarts[rank] = 0 // also of one that was gone
+			if err := r.spawn(rank); err != nil {
+				return err
+			}
+		}
+	}
+	for rank := r.job.Workers; rank < s.most; rank++ {
+		if s.leaving[rank] = s.processes[rank] != nil; !s.leaving[rank] {
+			r.block.SetRank(rank, control.RankState, control.StateLeft)
+		}
+	}
+	return nil
+}
+
+// left takes note of a worker that ended because there are fewer now. If there are more again
+// meanwhile, another one takes its place.
+func (r *coordinator) left(rank int) {
+	if rank < r.job.Workers {
+		r.epochs.ended = r.spawn(rank)
+		return
+	}
+	r.block.SetRank(rank, control.RankState, control.StateLeft)
+}
+
+// toldScaled tells people of a change, and of the settings that it has changed.
+func (r *coordinator) toldScaled(from int, was *tuning.Tuning) {
+	at := rundir.Scale{Epoch: int(r.epochs.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
+	r.epochs.position.Scales = append(r.epochs.position.Scales, at)
+	lines := []string{at.String()}
+	is := &r.job.Tuning
+	if text := r.job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery || is.BiasMergeEvery != was.BiasMergeEvery) {
+		lines = append(lines, text)
+	}
+	switch {
+	case is.LR == was.LR:
+	case is.Capped:
+		lines = append(lines, r.job.Changes()...)
+	default:
+		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
+	}
+	if is.InFlight != was.InFlight {
+		lines = append(lines, r.job.Header()...)
+	}
+	for _, line := range lines {
+		r.report.display.event(line)
+	}
+	r.report.events = append(r.report.events, lines[0])
+	s := r.status()
+	s.Scale = &at
+	if err := r.report.metrics.Second(s); err != nil && r.epochs.ended == nil {
+		r.epochs.ended = err
+	}
+}
+
+// writeConfig writes the settings, as they are now, into the run folder.
+func (r *task) writeConfig() error {
+	text, err := yaml.Marshal(r.job.Config)
+	if err != nil {
+		return err
+	}
+	return rundir.ReplaceFile(filepath.Join(r.dir, rundir.ConfigFile), [][]byte{text})
+}
