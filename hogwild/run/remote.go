@@ -19,7 +19,7 @@ type remote struct {
 	orders   chan order
 	deaf     chan struct{} // closed when the coordinator takes no more orders
 	over     chan struct{} // closed when the run has ended
-	stop     func(error) // ends the run
+	stop     func(error)   // ends the run
 }
 
 // order is a request that the coordinator is to answer.

@@ -35,9 +35,9 @@ type occasion int
 
 const (
 	atOnce  occasion = iota // async: all workers take chunks of one list
-	paused                // async: the shared weights change their form, while workers wait before their next chunk
-	atRound               // sync: the rest of the epoch is cut anew, after a round
-	atEpoch               // the cut of the epoch belongs to the number of workers
+	paused                  // async: the shared weights change their form, while workers wait before their next chunk
+	atRound                 // sync: the rest of the epoch is cut anew, after a round
+	atEpoch                 // the cut of the epoch belongs to the number of workers
 )
 
 // says tells when that is.
