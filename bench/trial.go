@@ -115,7 +115,7 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 // collect takes in what the run has left in its folder. Its weights are dropped: of
 // thousands of runs nobody looks at them, and the settings and the seed make them again.
 func (t *trial) collect(folder string) {
-	for _, name := range []string{"weights.safetensors", "snapshot.safetensors"} {
+	for _, name := range []string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile} {
 		_ = os.Remove(filepath.Join(folder, name)) // it is not there if the run failed
 	}
 	left, err := rundir.ReadRun(folder)

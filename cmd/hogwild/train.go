@@ -181,7 +181,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		}
 	}
 	result, err := run.Run(context.Background(), o.Config, o.Options)
-	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) {
+	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) && !errors.Is(err, config.ErrElsewhere) {
 		return err
 	}
 	return errors.Join(err, report(stdout, result, o.json))

@@ -18,6 +18,7 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	ErrTerminated  = errors.New("terminated")
 	ErrHangup      = errors.New("hung up")
+	ErrElsewhere   = errors.New("saved in another folder") // the run's own could not be written
 )
 
 // Interruption is which of ErrInterrupted, ErrTerminated and ErrHangup an error matches: a signal or

@@ -52,7 +52,8 @@ type task struct {
 	block       *control.Block
 	announced   control.Header // what workers are told
 	mem         *control.Weights
-	dir         string // the run's folder
+	dir         string         // the run's folder
+	folder      *rundir.Folder // the same, locked
 }
 
 // supervisor starts worker processes, and keeps account of their lives.
@@ -92,8 +93,11 @@ type saver struct {
 	yardsticks
 	evaluated chan evaluation // at most one evaluation is in flight
 	busy      bool
-	paused    bool // workers wait, or soon will, so that the run can be saved within an epoch
-	due       bool // a save that found the copy in use, and is left to the next epoch boundary
+	paused    bool  // workers wait, or soon will, so that the run can be saved within an epoch
+	due       bool  // a save that found the copy in use, or failed, and is left to the next epoch boundary
+	failing   bool  // the last save failed
+	good      bool  // the copy is of the run's end, and is to be kept
+	elsewhere error // where the run is saved, if the folder cannot be written
 }
 
 // yardsticks are losses of the constant predictor, computed when they are first needed.
@@ -103,11 +107,10 @@ type yardsticks struct {
 	accuracy      *float64 // on the rows that epochs are judged by
 }
 
-// reporter is what people are told: the display, and the files that grow during a run.
+// reporter is what people are told.
 type reporter struct {
 	display  *display
-	metrics  *rundir.MetricsFile
-	board    *rundir.EventFile
+	behind   bool // metrics could not be written
 	events   []string
 	latest   rundir.Status // as it was shown
 	rates    []speed       // of each worker
@@ -138,4 +141,6 @@ type evaluation struct {
 	result  rundir.EpochResult
 	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
 	err     error
+	saves   bool  // the copy was to be saved too
+	unsaved error // why it could not be
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -128,15 +129,16 @@ func (r *coordinator) seconds(now uint64) float64 {
 // the first is done.
 func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 	r.saver.busy = true
-	scored := make(chan struct{})
+	scored, saveCopy := make(chan struct{}), r.saving()
 	go func() {
 		err := r.score(&e)
 		close(scored)
 		if err != nil {
-			if !errors.Is(err, config.ErrDiverged) { // the copy is good
-				err = errors.Join(err, r.saver.copy.Save(r.dir, r.params, r.trained))
+			is := evaluation{result: e, err: err, saves: !errors.Is(err, config.ErrDiverged)}
+			if is.saves { // the copy is good
+				is.unsaved = saveCopy()
 			}
-			r.saver.evaluated <- evaluation{result: e, err: err}
+			r.saver.evaluated <- is
 			return
 		}
 		weights := rundir.WeightHistograms(r.params, r.saver.copy.Plain(r.trained))
@@ -144,10 +146,11 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 		if best := rundir.Best(r.saver.copy.Pos.History); best != nil && best.Epoch == e.Epoch {
 			r.saver.copy.Best = slices.Clone(r.saver.copy.Plain(r.trained))
 		}
-		if save || r.stops(r.saver.copy.Pos.History) != "" {
-			err = r.saver.copy.Save(r.dir, r.params, r.trained)
+		is := evaluation{result: e, weights: weights, saves: save || r.stops(r.saver.copy.Pos.History) != ""}
+		if is.saves {
+			is.unsaved = saveCopy()
 		}
-		r.saver.evaluated <- evaluation{e, weights, err}
+		r.saver.evaluated <- is
 	}()
 	return scored
 }
@@ -190,6 +193,9 @@ func (r *coordinator) awaitEvaluation() {
 // record takes an evaluation in: display, metrics, and whether a target is reached.
 func (r *coordinator) record(e evaluation) {
 	r.saver.busy = false
+	if e.saves {
+		r.saved(e.unsaved)
+	}
 	if e.err != nil {
 		r.epochs.ended = e.err
 		return
@@ -203,9 +209,8 @@ func (r *coordinator) record(e evaluation) {
 	if r.options.OnEpoch != nil {
 		r.options.OnEpoch(e.result)
 	}
-	if err := errors.Join(r.report.metrics.Epoch(e.result), r.report.board.Epoch(e.result, r.instruments(), e.weights)); err != nil {
-		r.epochs.ended = err
-	}
+	// The events come first: a resumed run notices by the metrics which epochs are missing from both.
+	r.report.wrote(cmp.Or(r.folder.Events.Epoch(e.result, r.instruments(), e.weights), r.folder.Metrics.Epoch(e.result)))
 	if why := r.stops(r.epochs.position.History); why != "" {
 		r.epochs.stopped, r.epochs.ended = why, errDone
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -130,14 +131,14 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e, err := rundir.OpenEvents(run, false, 0)
+	e, err := rundir.OpenEvents(run, nil, nil)
 	must(err)
 	workers := []rundir.WorkerStatus{{Rank: 0, Rate: 100}, {Rank: 12, Rate: 50}}
 	must(e.Second(rundir.Status{Examples: 150, Rate: 150, Workers: workers}, &control.Instruments{}, 0.5))
 	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in, []rundir.Histogram{rundir.WeightHistogram("weights/0.bias", []float32{-1, 0, 1.125})}))
 	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil)) // lost: there was no snapshot of it
 	must(e.Close())
-	e, err = rundir.OpenEvents(run, true, 100)
+	e, err = rundir.OpenEvents(run, &rundir.Past{Examples: 100}, nil)
 	must(err)
 	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1, TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2}, &control.Instruments{}, nil))
 	must(e.Second(rundir.Status{Examples: 1 << 40, Rate: 75, Workers: workers}, in, 0.25))
@@ -182,7 +183,7 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 func TestEventsOfARun(t *testing.T) {
 	c := quick(t)
 	stray := filepath.Join(c.Run, rundir.EventPrefix+"0000000001.gone")
-	if err := rundir.WriteFile(stray, nil); err != nil {
+	if err := os.WriteFile(stray, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	want := train(t, c)

@@ -29,24 +29,29 @@ func (r *coordinator) finish() (rundir.Result, error) {
 	}
 	if within && !errors.Is(r.epochs.ended, config.ErrDiverged) {
 		r.epochs.failed(r.saveWithin())
+	} else if r.saver.good = !errors.Is(r.epochs.ended, config.ErrDiverged); r.saver.good && r.saver.due {
+		r.epochs.failed(r.keep(r.saveCopy))
 	}
 	r.report.display.close()
 	result := r.result()
 	r.epochs.failed(r.testEnd(&result))
-	r.epochs.failed(r.saveResult(result))
-	return result, r.epochs.ended
+	r.epochs.failed(r.saveResult(&result))
+	return result, errors.Join(r.epochs.ended, r.saver.elsewhere)
 }
 
 // saveResult writes result.json.
-func (r *coordinator) saveResult(res rundir.Result) error {
-	var text bytes.Buffer
-	if err := res.WriteJSON(&text); err != nil {
-		return err
-	}
-	if err := rundir.ReplaceFile(filepath.Join(r.dir, rundir.ResultFile), [][]byte{text.Bytes()}); err != nil {
-		return fmt.Errorf("the result could not be saved: %w", err)
-	}
-	return nil
+func (r *coordinator) saveResult(res *rundir.Result) error {
+	return r.keep(func() error {
+		res.Run = r.dir
+		var text bytes.Buffer
+		if err := res.WriteJSON(&text); err != nil {
+			return err
+		}
+		if err := rundir.ReplaceFile(filepath.Join(r.dir, rundir.ResultFile), [][]byte{text.Bytes()}); err != nil {
+			return fmt.Errorf("the result could not be saved: %w", err)
+		}
+		return nil
+	})
 }
 
 // failed adds an error to why the run ended; the device's first one is enough.
@@ -90,7 +95,8 @@ func (r *coordinator) saveWithin() error {
 	if scored == nil {
 		r.epochs.last = &e
 	}
-	return r.saver.copy.Save(r.dir, r.params, r.trained)
+	r.saver.good = true
+	return r.keep(r.saveCopy)
 }
 
 // copyWithin copies the run within an epoch.

@@ -24,6 +24,9 @@ import (
 // is started: data, model, memory, what is resumed, the run folder.
 func (r *coordinator) prepare() error {
 	start := time.Now()
+	if err := r.claim(); err != nil {
+		return err
+	}
 	if err := errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace)); err != nil {
 		return err
 	}
@@ -54,10 +57,7 @@ func (r *coordinator) prepare() error {
 	if err := r.renewed(r.owner.Upload()); err != nil {
 		return err
 	}
-	if err := r.openFolder(); err != nil {
-		return config.Usage("run folder: %w; choose another with --run", err)
-	}
-	return nil
+	return inFolder(r.openFolder())
 }
 
 // mayWrite is an error if the file of a flag cannot be written: better now than by worker 0.
@@ -181,7 +181,10 @@ func (r *coordinator) begin() error {
 	if int(s.Pos.Epoch) > r.job.Epochs {
 		return config.Usage("resume %s: its %d epochs are done; give a larger --epochs to continue", r.job.Resume, s.Pos.Epoch-1)
 	}
-	r.epochs.position, r.saver.copy.Best = s.Pos, s.Best
+	r.epochs.position, r.saver.copy.Best, r.saver.copy.Damaged = s.Pos, s.Best, s.Damaged
+	if f.Damage != nil {
+		r.report.event("%v: the run continues from %s, of epoch %d", f.Damage, rundir.PreviousFile, s.Pos.Epoch)
+	}
 	if why, epochs := impatient(s.Pos.History, r.job.Patience); why != "" {
 		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", r.job.Resume, why, epochs+1)
 	}
@@ -191,6 +194,9 @@ func (r *coordinator) begin() error {
 	r.announced.Start = r.startOf(&s.Pos)
 	if err := r.block.Announce(r.announced); err != nil {
 		return err
+	}
+	if s.Pos.Within {
+		r.block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
 	}
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
 }
@@ -222,32 +228,74 @@ func FreshRun(c config.Config) string {
 	return freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&c)))
 }
 
-// openFolder makes the run folder: the one to resume, or a new one.
+// claim locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
+func (r *coordinator) claim() error {
+	dir := cmp.Or(r.job.Run, r.job.Resume)
+	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
+		return nil // it is made, or refused, later
+	}
+	return inFolder(r.lock(dir))
+}
+
+// lock locks a run folder that exists.
+func (r *coordinator) lock(dir string) (err error) {
+	r.folder, err = rundir.Claim(dir)
+	if errors.Is(err, rundir.ErrNoLocks) {
+		r.report.event("run folder %s: %v; do not start a second run in it", dir, err)
+		return nil
+	}
+	return err
+}
+
+// inFolder is an error of the run folder.
+func inFolder(err error) error {
+	if err == nil || errors.Is(err, config.ErrUsage) {
+		return err
+	}
+	return config.Usage("run folder: %w; choose another with --run", err)
+}
+
+// openFolder makes the run folder, unless it is there, and what belongs in it from the start.
 func (r *coordinator) openFolder() error {
-	r.dir = FreshRun(r.job.Config)
-	r.job.Run = r.dir
-	if r.job.Resume != r.dir {
-		if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err == nil {
-			return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
+	if err := r.makeFolder(); err != nil {
+		return err
+	}
+	r.dir, r.job.Run = r.folder.Path, r.folder.Path
+	if r.job.Resume != r.dir && rundir.HasSnapshot(r.dir) {
+		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
+	}
+	var past *rundir.Past
+	if r.job.Resume != "" {
+		past = r.past()
+	}
+	return r.folder.Open(r.job.Config, past)
+}
+
+// makeFolder makes and locks the folder of a new run. A name that the run has chosen for itself belongs to the
+// one that makes the folder first.
+func (r *coordinator) makeFolder() error {
+	for r.folder == nil {
+		dir := FreshRun(r.job.Config)
+		if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+			return err
+		}
+		err := os.Mkdir(dir, 0o777)
+		if errors.Is(err, os.ErrExist) {
+			if r.job.Run == "" {
+				continue
+			}
+			if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
+				err = nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.lock(dir); err != nil {
+			return err
 		}
 	}
-	if err := os.MkdirAll(r.dir, 0o777); err != nil {
-		return err
-	}
-	// That of a run which this one takes the place of, or goes on from: until it ends it
-	// has none.
-	if err := os.Remove(filepath.Join(r.dir, rundir.ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := r.writeConfig(); err != nil {
-		return err
-	}
-	var err error
-	if r.report.metrics, err = rundir.OpenMetrics(r.dir, r.job.Resume == r.dir); err != nil {
-		return err
-	}
-	r.report.board, err = rundir.OpenEvents(r.dir, r.job.Resume == r.dir, r.epochs.position.Examples)
-	return err
+	return nil
 }
 
 // runName is a folder's name from what is trained on what.
@@ -270,12 +318,7 @@ func freshFolder(name string) string {
 func (r *coordinator) close() {
 	defer r.remote.close() // last of all: then the run has ended
 	r.workers.launcher.close()
-	if r.report.board != nil {
-		_ = r.report.board.Close()
-	}
-	if r.report.metrics != nil {
-		_ = r.report.metrics.Close() // every line was written, and checked, by a call of its own
-	}
+	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -150,10 +151,7 @@ func (r *coordinator) show() {
 	if time.Since(r.report.second) >= time.Second {
 		r.report.second = time.Now()
 		lr := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows).At(s.Examples)
-		err := errors.Join(r.report.metrics.Second(s), r.report.board.Second(s, r.instruments(), lr))
-		if err != nil && r.epochs.ended == nil {
-			r.epochs.ended = err
-		}
+		r.report.wrote(cmp.Or(r.folder.Metrics.Second(s), r.folder.Events.Second(s, r.instruments(), lr)))
 	}
 }
 

@@ -8,6 +8,7 @@
 //	epochs.go       between two epochs
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
+//	keep.go         what is saved at the end
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	hang.go         workers that are stopped or stuck
 //	supervise.go    workers that start, die and are started again
@@ -247,7 +248,7 @@ func (r *coordinator) diverged() error {
 
 // lastGood says what is left after the numbers diverged.
 func (r *task) lastGood() string {
-	if _, err := os.Stat(r.dir + "/" + rundir.SnapshotFile); err != nil {
+	if !rundir.HasSnapshot(r.dir) {
 		return "no snapshot was saved"
 	}
 	return "the last good snapshot is in " + r.dir
@@ -260,6 +261,18 @@ func (r *task) complete() bool {
 		return false
 	}
 	return !r.block.Plan.Barrier || r.roundDone(r.block.Plan.Rounds-1)
+}
+
+// wrote takes in the outcome of a line of metrics or an event. A run does not end because one fails.
+func (r *reporter) wrote(err error) {
+	was := r.behind
+	r.behind = err != nil
+	switch {
+	case err != nil && !was:
+		r.event("%v; training continues, and the lines of epochs are written later", err)
+	case err == nil && was:
+		r.event("metrics are written again")
+	}
 }
 
 func (r *reporter) event(format string, args ...any) {

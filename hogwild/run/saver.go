@@ -2,8 +2,6 @@ package run
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -74,11 +72,58 @@ func (r *coordinator) savePaused() {
 			return
 		}
 		r.saver.busy = true
-		go func() { r.saver.evaluated <- evaluation{err: r.saver.copy.Save(r.dir, r.params, r.trained)} }()
+		saveCopy := r.saving()
+		go func() { r.saver.evaluated <- evaluation{saves: true, unsaved: saveCopy()} }()
 	}
 	_ = fault.Point("pause.end")
 	r.saver.paused = false
 	r.letGo()
+}
+
+// saving sees to it that the run folder is there, and returns a function that saves the copy to it. Another goroutine
+// may call that.
+func (r *coordinator) saving() func() error {
+	if err := r.mend(); err != nil {
+		return func() error { return err }
+	}
+	return r.saveCopy
+}
+
+func (r *coordinator) saveCopy() error { return r.saver.copy.Save(r.dir, r.params, r.trained) }
+
+// saved takes in the outcome of a save. A run does not end because one fails: the disk may have room again later.
+func (r *coordinator) saved(err error) {
+	was := r.saver.failing
+	if r.saver.failing = err != nil; r.saver.failing {
+		r.saver.due = true
+	}
+	switch {
+	case err != nil && !was:
+		r.report.event("the run could not be saved: %v; training continues, and the next epoch's end tries again", err)
+	case err == nil && was:
+		r.report.event("the run is saved again")
+	}
+}
+
+// mend makes the run folder again if it is gone. Only while no copy is being saved.
+func (r *coordinator) mend() error {
+	again, err := r.folder.Mend(r.job.Config, r.past())
+	if again {
+		r.saver.due = true
+		r.report.event("the run folder %s was removed or renamed: made again", r.dir)
+	}
+	return err
+}
+
+// past is the run up to now.
+func (r *coordinator) past() *rundir.Past {
+	p := &r.epochs.position
+	past := &rundir.Past{History: p.History, Examples: p.Examples}
+	if p.Within {
+		_, done, _, _ := r.block.Progress()
+		past.Examples += int64(done)
+	}
+	return past
 }
 
 // Weights on a GPU have a copy in host memory. It is whole when the run begins, between
@@ -114,11 +159,11 @@ func (r *coordinator) saveHostCopy() error {
 	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
 	}
-	what, save := "--resume continues from the previous snapshot", r.saver.copy.SaveWeights
-	if _, err := os.Stat(filepath.Join(r.dir, rundir.SnapshotFile)); err != nil {
-		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.epochs.position.Epoch), r.saver.copy.Save
+	what, save := "--resume continues from the previous snapshot", func() error { return r.saver.copy.SaveWeights(r.dir, r.params, r.trained) }
+	if !rundir.HasSnapshot(r.dir) {
+		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.epochs.position.Epoch), r.saveCopy
 	}
-	if err := save(r.dir, r.params, r.trained); err != nil {
+	if err := r.keep(save); err != nil {
 		return err
 	}
 	r.report.event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",

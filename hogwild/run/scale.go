@@ -3,10 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
-
-	"github.com/goccy/go-yaml"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -206,7 +203,10 @@ func (r *coordinator) rescale(start control.Start) error {
 		return err
 	}
 	r.toldScaled(from, &was)
-	return r.writeConfig()
+	if err := r.folder.WriteConfig(r.job.Config); err != nil { // snapshots hold the settings too
+		r.report.event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
+	}
+	return nil
 }
 
 // renewSetup has the device's owner see the job and the shared memory as they are now.
@@ -305,16 +305,5 @@ func (r *coordinator) toldScaled(from int, was *tuning.Tuning) {
 	r.report.events = append(r.report.events, lines[0])
 	s := r.status()
 	s.Scale = &at
-	if err := r.report.metrics.Second(s); err != nil && r.epochs.ended == nil {
-		r.epochs.ended = err
-	}
-}
-
-// writeConfig writes the settings, as they are now, into the run folder.
-func (r *task) writeConfig() error {
-	text, err := yaml.Marshal(r.job.Config)
-	if err != nil {
-		return err
-	}
-	return rundir.ReplaceFile(filepath.Join(r.dir, rundir.ConfigFile), [][]byte{text})
+	r.report.wrote(r.folder.Metrics.Second(s))
 }

@@ -14,10 +14,7 @@ import (
 // EventFile is a run as TensorBoard shows it: a file in the run folder, beside
 // metrics.jsonl and written when that is. Its steps are examples. A run that is resumed
 // begins another one, which takes back what those before it say of later steps.
-type EventFile struct{ f *os.File }
-
-// EventPrefix begins the names of TensorBoard's files.
-const EventPrefix = "events.out.tfevents."
+type EventFile struct{ growing }
 
 // The fields of an Event, its Summary and SessionLog, and a Summary's Value.
 const (
@@ -30,28 +27,44 @@ const (
 	histogramMin, histogramMax, histogramN, histogramSum, histogramSum2, histogramLimits, histogramCounts = 1, 2, 3, 4, 5, 6, 7
 )
 
-// OpenEvents begins a file in a run folder. What is there stays when resuming a run that
-// has trained so many examples, and else goes.
-func OpenEvents(run string, resume bool, examples int64) (*EventFile, error) {
-	e, err := &EventFile{}, error(nil)
-	if !resume {
+// OpenEvents begins a file in a run folder. The files that are there stay if the run has a past, else
+// they are removed. Of the epochs missing the losses and scores are added: see OpenMetrics.
+func OpenEvents(run string, past *Past, missing []EpochResult) (*EventFile, error) {
+	var err error
+	if past == nil {
 		err = removeEvents(run)
 	}
+	e := &EventFile{}
 	if err == nil {
-		host, _ := os.Hostname() // part of the name by custom
-		name := fmt.Sprintf("%s%010d.%s", EventPrefix, time.Now().Unix(), host)
-		e.f, err = os.OpenFile(filepath.Join(run, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+		e.f, err = createEvents(run)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("events for TensorBoard: %w", err)
 	}
-	err = e.write(0, EventVersion, []byte("brain.Event:2"))
-	if resume {
+	err = e.write(0, EventVersion, []byte("brain.Event:2"), true)
+	if past != nil {
 		var start Message
 		start.Integer(sessionStatus, sessionStart)
-		err = errors.Join(err, e.write(examples+1, eventSession, start))
+		err = errors.Join(err, e.write(past.Examples+1, eventSession, start, true))
+	}
+	for _, m := range missing {
+		err = errors.Join(err, e.Epoch(m, &control.Instruments{}, nil))
 	}
 	return e, err
+}
+
+// createEvents makes the file. Its name has the time and by custom the host, and a number if a run
+// began in the same second: that one's file may end within a record.
+func createEvents(run string) (*os.File, error) {
+	host, _ := os.Hostname()
+	name := fmt.Sprintf("%s%010d.%s", EventPrefix, time.Now().Unix(), host)
+	for i, try := 2, name; ; i++ {
+		f, err := os.OpenFile(filepath.Join(run, try), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o666)
+		if !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+		try = fmt.Sprintf("%s.%d", name, i)
+	}
 }
 
 // removeEvents removes the files of a run whose folder another one takes.
@@ -65,13 +78,13 @@ func removeEvents(run string) error {
 	return err
 }
 
-// write adds an event, of this moment, in one call.
-func (e *EventFile) write(step int64, field uint64, content []byte) error {
+// write adds an event of this moment. With owe, one that cannot be written is written before the next one.
+func (e *EventFile) write(step int64, field uint64, content []byte, owe bool) error {
 	var m Message
 	m.Double(EventTime, float64(time.Now().UnixMicro())/1e6)
 	m.Integer(EventStep, step)
 	m.Bytes(field, content)
-	if _, err := e.f.Write(AppendRecord(nil, m)); err != nil {
+	if err := e.add(AppendRecord(nil, m), owe); err != nil {
 		return fmt.Errorf("events for TensorBoard: %w", err)
 	}
 	return nil
@@ -94,7 +107,7 @@ func (e *EventFile) Epoch(r EpochResult, in *control.Instruments, weights []Hist
 	for _, h := range weights {
 		s.histogram(h)
 	}
-	return e.write(r.Examples, EventSummary, s.Message)
+	return e.write(r.Examples, EventSummary, s.Message, true)
 }
 
 // Second adds a moment, at which the learning rate is lr.
@@ -110,11 +123,8 @@ func (e *EventFile) Second(now Status, in *control.Instruments, lr float64) erro
 		s.number("conflicts", in.Conflicts)
 		s.number("lost_updates", in.LostUpdates)
 	}
-	return e.write(now.Examples, EventSummary, s.Message)
+	return e.write(now.Examples, EventSummary, s.Message, false)
 }
-
-// Close closes the file.
-func (e *EventFile) Close() error { return e.f.Close() }
 
 // summary is what an event says: numbers and histograms, each under a tag.
 type summary struct{ Message }

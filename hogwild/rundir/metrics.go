@@ -1,59 +1,125 @@
 package rundir
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// MetricsFile is metrics.jsonl in the run folder: one JSON object a line, of kind
-// "epoch" or "second". A run that is resumed from before its end repeats epochs: the
-// last line of an epoch is the one that counts.
-type MetricsFile struct{ f *os.File }
+// MetricsFile is metrics.jsonl in the run folder: one JSON object a line, of kind "epoch" or "second".
+type MetricsFile struct{ growing }
 
-// OpenMetrics begins the file of a run folder, or goes on with it when resuming. A
-// line that was cut off by the end of the process is then removed.
-func OpenMetrics(run string, resume bool) (*MetricsFile, error) {
-	path := filepath.Join(run, MetricsName)
-	whole := int64(0) // bytes to keep
-	if resume {
-		old, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("reading the metrics to continue: %w", err)
-		}
-		whole = int64(bytes.LastIndexByte(old, '\n') + 1)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	if err := f.Truncate(whole); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	return &MetricsFile{f}, nil
+// Past is the part of a run that is over when it is resumed.
+type Past struct {
+	History  []EpochResult
+	Examples int64 // trained
 }
 
-// Epoch adds the line of an epoch.
+// OpenMetrics begins the file of a run folder, or with a past continues it. Lines of what was trained
+// after the past, and lost, are then removed, and so is a line that was cut off by the end of a process.
+// Epochs whose lines are missing get them, and are returned: a process was killed before it wrote these.
+func OpenMetrics(run string, past *Past) (m *MetricsFile, missing []EpochResult, err error) {
+	path, mode := filepath.Join(run, MetricsName), os.O_TRUNC
+	if past != nil {
+		mode = 0
+		missing, err = past.mendMetrics(path)
+	}
+	m = &MetricsFile{}
+	if err == nil {
+		m.f, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND|mode, 0o666)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("metrics: %w", err)
+	}
+	return m, missing, nil
+}
+
+// mendMetrics replaces the file by one with the lines that belong to the past.
+func (p *Past) mendMetrics(path string) (missing []EpochResult, err error) {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("reading the file to continue: %w", err)
+	}
+	text, missing, err := p.mend(string(old))
+	if err == nil && text != string(old) {
+		err = ReplaceFile(path, [][]byte{[]byte(text)})
+	}
+	return missing, err
+}
+
+// metric is a line of metrics.jsonl. Of kinds that this version does not know only the text is.
+type metric struct {
+	text   string
+	epoch  *EpochResult
+	second *Status
+}
+
+// mend returns the lines of the past: those of the file, and in their places those that are missing.
+// Each epoch has one line then: an older version left a line for each time that it was trained.
+func (p *Past) mend(old string) (text string, missing []EpochResult, err error) {
+	var lines []metric
+	newest := map[int]int{} // an epoch's last line
+	for line := range strings.Lines(old) {
+		if !strings.HasSuffix(line, "\n") || !json.Valid([]byte(line)) {
+			continue
+		}
+		e, s, _ := ReadMetric([]byte(line))
+		if e != nil {
+			newest[e.Epoch] = len(lines)
+		}
+		lines = append(lines, metric{line, e, s})
+	}
+	known := map[int]bool{}
+	for _, e := range p.History {
+		known[e.Epoch] = true
+		if _, ok := newest[e.Epoch]; !ok {
+			missing = append(missing, e)
+		}
+	}
+	var b strings.Builder
+	left := missing
+	add := func(before func(EpochResult) bool) {
+		for err == nil && len(left) > 0 && before(left[0]) {
+			var line []byte
+			line, err = epochLine(left[0])
+			b.Write(line)
+			left = left[1:]
+		}
+	}
+	for i, l := range lines {
+		switch e, s := l.epoch, l.second; {
+		case e != nil && (!known[e.Epoch] || newest[e.Epoch] != i), s != nil && s.Examples > p.Examples:
+			continue
+		case e != nil:
+			add(func(m EpochResult) bool { return m.Epoch < e.Epoch })
+		case s != nil:
+			add(func(m EpochResult) bool { return m.Examples < s.Examples })
+		}
+		b.WriteString(l.text)
+	}
+	add(func(EpochResult) bool { return true })
+	return b.String(), missing, err
+}
+
+// Epoch adds the line of an epoch. If that fails it is tried again with the next line.
 func (m *MetricsFile) Epoch(e EpochResult) error {
-	e.Kind = "epoch"
-	return m.line(e)
+	line, err := epochLine(e)
+	return m.line(line, true, err)
 }
 
 // Second adds the line of a moment.
 func (m *MetricsFile) Second(s Status) error {
 	s.Kind = "second"
-	return m.line(s)
+	line, err := json.Marshal(s)
+	return m.line(append(line, '\n'), false, err)
 }
 
-// line writes in one call, so that another process that reads sees whole lines.
-func (m *MetricsFile) line(v any) error {
-	text, err := json.Marshal(v)
+func (m *MetricsFile) line(text []byte, owe bool, err error) error {
 	if err == nil {
-		_, err = m.f.Write(append(text, '\n'))
+		err = m.add(text, owe)
 	}
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -61,5 +127,9 @@ func (m *MetricsFile) line(v any) error {
 	return nil
 }
 
-// Close closes the file.
-func (m *MetricsFile) Close() error { return m.f.Close() }
+// epochLine is the line of an epoch.
+func epochLine(e EpochResult) ([]byte, error) {
+	e.Kind = "epoch"
+	text, err := json.Marshal(e)
+	return append(text, '\n'), err
+}

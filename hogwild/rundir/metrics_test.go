@@ -14,7 +14,7 @@ import (
 func TestMetricsLines(t *testing.T) {
 	run := t.TempDir()
 	accuracy, nan := 0.5, math.NaN()
-	m, err := OpenMetrics(run, false)
+	m, _, err := OpenMetrics(run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,8 @@ func TestMetricsLines(t *testing.T) {
 		}
 	}
 	must(m.Second(Status{Epoch: 1, Epochs: 2, Examples: 100, Total: 200, Rate: 50, Workers: []WorkerStatus{{Rank: 1, PID: 7, State: "training", Rate: math.Inf(1)}}}))
-	must(m.Epoch(EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5, TestAccuracy: &accuracy}))
+	first := EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5, TestAccuracy: &accuracy}
+	must(m.Epoch(first))
 	must(m.Close())
 	whole := readLines(t, run)
 
@@ -35,7 +36,7 @@ func TestMetricsLines(t *testing.T) {
 	must(err)
 	f.WriteString(`{"kind":"second","epo`)
 	f.Close()
-	m, err = OpenMetrics(run, true)
+	m, _, err = OpenMetrics(run, &Past{History: []EpochResult{first}, Examples: 100})
 	must(err)
 	must(m.Epoch(EpochResult{Epoch: 2, TrainLoss: nan, TestLoss: math.Inf(1), TestRMSE: &nan}))
 	must(m.Second(Status{Rate: nan}))
@@ -52,7 +53,7 @@ func TestMetricsLines(t *testing.T) {
 	}
 
 	// A new run in the same folder begins anew.
-	m, err = OpenMetrics(run, false)
+	m, _, err = OpenMetrics(run, nil)
 	must(err)
 	must(m.Close())
 	if lines := readLines(t, run); len(lines) > 0 {
@@ -79,10 +80,10 @@ func readLines(t *testing.T, run string) (lines []map[string]any) {
 
 func TestMetricsErrors(t *testing.T) {
 	run := t.TempDir()
-	if _, err := OpenMetrics(filepath.Join(run, "missing"), true); err == nil {
+	if _, _, err := OpenMetrics(filepath.Join(run, "missing"), &Past{}); err == nil {
 		t.Error("a folder that is missing was opened")
 	}
-	m, err := OpenMetrics(run, false)
+	m, _, err := OpenMetrics(run, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

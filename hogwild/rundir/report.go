@@ -118,9 +118,6 @@ type EpochResult struct {
 	Validation            // with a validation set the test set is not evaluated: TestLoss is NaN
 }
 
-// BestFile is the file of a run folder with the plain weights of the best epoch: see Best.
-const BestFile = "best.safetensors"
-
 // Best is the first epoch with the least validation loss; nil if there is none.
 func Best(history []EpochResult) (best *EpochResult) {
 	for i := range history {

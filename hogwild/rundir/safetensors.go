@@ -13,7 +13,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,14 +98,18 @@ func (t Tensor) check() error {
 // WriteTensors writes a safetensors file with a checksum, atomically and durably:
 // when it returns nil the file is on the disk, when it fails the old file is
 // untouched. Types with larger elements come first, so that each array is aligned
-// for those who map the file. The metadata's keys hogwild and checksum are its
-// own. One goroutine of one process at a time may write a path.
+// for those who map the file. The metadata's keys hogwild and checksum are its own.
 func WriteTensors(path string, meta map[string]string, ts []Tensor) error {
+	return writeTensors(path, meta, ts, nil)
+}
+
+// writeTensors is WriteTensors that calls ready, unless it is nil, before the new file takes the name.
+func writeTensors(path string, meta map[string]string, ts []Tensor, ready func() error) error {
 	parts, err := encodeTensors(meta, ts)
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	if err := ReplaceFile(path, parts); err != nil {
+	if err := replaceFile(path, parts, ready); err != nil {
 		return fmt.Errorf("%s could not be saved: %w", path, err)
 	}
 	return nil
@@ -282,44 +285,4 @@ func checksumOf(parts [][]byte) string {
 		h.Write(p) // never fails
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// ReplaceFile makes the parts, in order, the content of a file: it writes them to a
-// temporary file in the same folder, has the disk confirm it, and only then gives
-// it the name. The temporary's name is fixed, so that one left behind by a process
-// that was killed is used up by the next.
-func ReplaceFile(path string, parts [][]byte) error {
-	temporary := path + ".tmp"
-	err := WriteFile(temporary, parts)
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		os.Remove(temporary) // without it the old file is as it was
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return folder.Sync()
-}
-
-// WriteFile writes a new file and waits until it is on the disk.
-func WriteFile(path string, parts [][]byte) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for _, p := range parts {
-		if _, err := f.Write(p); err != nil {
-			return err
-		}
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	return f.Close()
 }

@@ -43,8 +43,7 @@ func (r *Recorded) Resumable() bool {
 	if state := r.State(); state == Done || state == Diverged {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(r.Folder, SnapshotFile))
-	return err == nil
+	return HasSnapshot(r.Folder)
 }
 
 // Last is the run's last epoch; nil before it has ended.

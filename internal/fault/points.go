@@ -19,6 +19,18 @@ var Points = []Place{
 	{"pause.end", true, "when the run was copied, before they continue"},
 	{"workers.halt", true, "before the workers are asked to end"},
 
+	// the run folder
+	{"snapshot.save", false, "before weights and snapshot are saved"},
+	{"file.create", false, "before a file is made that replaces another: weights, snapshot, result.json, config.yaml"},
+	{"file.write", false, "before a part of it is written"},
+	{"file.sync", false, "after all of it is written, before the disk has confirmed it"},
+	{"snapshot.link", false, "before the old snapshot becomes the previous one"},
+	{"snapshot.linked", false, "after that"},
+	{"file.rename", false, "before the new file takes the name"},
+	{"file.folder", false, "after that, before the disk has confirmed the name"},
+	{"snapshot.saved", false, "after weights and snapshot are saved, before the epoch's line is written"},
+	{"file.append", false, "before a line of metrics.jsonl or an event is written"},
+
 	// a worker
 	{"worker.join", false, "before a worker maps the segments"},
 	{"worker.joined", false, "after it has mapped them"},

@@ -1,12 +1,15 @@
 // Package rundir is what a run leaves behind: the files of its folder, and its report.
 //
 //	state.go        how it ended, and which runs there are
-//	recorded.go     a run read back
-//	metrics.go      metrics.jsonl
+//	folder.go       the folder of a run that is going on
 //	events.go       TensorBoard's events
+//	metrics.go      metrics.jsonl
+//	recorded.go     a run read back
 //	histogram.go    what they show of the weights
 //	json.go         numbers that are not finite
-//	checkpoint.go   weights and snapshots
+//	growing.go      files that grow by lines or records
+//	saved.go        weights and snapshots read back
+//	snapshot.go     weights and snapshots
 //	center.go       plain weights of a model that centres
 //	report.go       Result, EpochResult, Best, Status
 //	scores.go       Scores, Validation
@@ -15,18 +18,18 @@
 //	machine.go      where it ran
 //	lock.go         which run may write to a folder
 //	safetensors.go  the format of weights and snapshots
+//	files.go        names of the files
+//	replace.go      files that are replaced whole
 //	tfrecord.go     that of events
 package rundir
 
 import (
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"hogwild/hogwild/config"
@@ -34,17 +37,8 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
-)
-
-// The files of a run folder. The first three, and BestFile, are replaced atomically: whoever
-// reads one finds the old or the new, never half of either. Beside them are TensorBoard's: see events.go.
-const (
-	WeightsFile  = "weights.safetensors"  // the weights alone, as PyTorch names and shapes them
-	SnapshotFile = "snapshot.safetensors" // all that is needed to go on
-	ResultFile   = "result.json"          // what the run came to, when it has ended
-	ConfigFile   = "config.yaml"          // its settings
-	MetricsName  = "metrics.jsonl"        // a line for each epoch and each second
 )
 
 // Tensors of a snapshot beside the weights.
@@ -105,7 +99,8 @@ type Snapshot struct {
 	slots  []float32 // nil unless needed
 	chunks []uint64  // nil between epochs
 
-	bestSaved int // the epoch whose weights are in the BestFile
+	bestSaved int  // the epoch whose weights are in the BestFile
+	Damaged   bool // it was read from the PreviousFile: the newest is missing or damaged
 }
 
 // Capture copies the weights and what belongs to them. Only while no worker is
@@ -201,8 +196,11 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 
 // saveBest writes the weights of the best epoch, unless that was done before.
 func (s *Snapshot) saveBest(dir string, params []model.Param) error {
-	best := Best(s.Pos.History)
-	if s.Best == nil || best.Epoch == s.bestSaved {
+	best, path := Best(s.Pos.History), filepath.Join(dir, BestFile)
+	if s.Best == nil {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil && best.Epoch == s.bestSaved {
 		return nil
 	}
 	meta, err := s.metadata()
@@ -210,12 +208,19 @@ func (s *Snapshot) saveBest(dir string, params []model.Param) error {
 		return err
 	}
 	meta["hogwild.epoch"] = strconv.Itoa(best.Epoch)
+	if err := WriteTensors(path, meta, weightTensors(params, s.Best)); err != nil {
+		return err
+	}
 	s.bestSaved = best.Epoch
-	return WriteTensors(filepath.Join(dir, BestFile), meta, weightTensors(params, s.Best))
+	return nil
 }
 
-// Save writes them, those of the best epoch, and the snapshot.
+// Save writes them, those of the best epoch, and the snapshot. The snapshot that was the newest is then the previous
+// one, unless it is damaged.
 func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
+	if err := fault.Point("snapshot.save"); err != nil {
+		return err
+	}
 	if err := errors.Join(s.SaveWeights(dir, params, trained), s.saveBest(dir, params)); err != nil {
 		return err
 	}
@@ -240,7 +245,15 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if s.Pos.Within {
 		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
 	}
-	return WriteTensors(filepath.Join(dir, SnapshotFile), meta, tensors)
+	ready := func() error { return keepPrevious(dir) }
+	if s.Damaged {
+		ready = nil
+	}
+	if err := writeTensors(filepath.Join(dir, SnapshotFile), meta, tensors, ready); err != nil {
+		return err
+	}
+	s.Damaged = false
+	return fault.Point("snapshot.saved")
 }
 
 // metadata is what any file with weights says about where they come from.
@@ -263,153 +276,10 @@ func weightTensors(params []model.Param, w []float32) []Tensor {
 	return ts
 }
 
-// saved is a file with weights, read back.
-type saved struct {
-	path    string
-	Config  tuning.Job
-	Meta    data.Meta
-	Pos     *Position
-	form    string // of the exact weights of a run that centred
-	tensors map[string]Tensor
-}
-
-// ReadSaved reads a weights or snapshot file that this program wrote.
-func ReadSaved(path string) (*saved, error) {
-	text, tensors, err := ReadTensors(path)
-	if err != nil {
-		return nil, err
-	}
-	f := &saved{path: path, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
-	if text["hogwild.config"] == "" {
-		return nil, fmt.Errorf("%s: has weights without a model and scaling: hogwild did not write it", path)
-	}
-	f.Config.Config, f.Config.Data = config.Default(), "" // of settings that are newer than the file
-	err = errors.Join(json.Unmarshal([]byte(text["hogwild.config"]), &f.Config),
-		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
-	if p := text["hogwild.position"]; err == nil && p != "" {
-		f.Pos = &Position{}
-		err = json.Unmarshal([]byte(p), f.Pos)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: its metadata: %w", path, err)
-	}
-	for _, t := range tensors {
-		f.tensors[t.Name] = t
-	}
-	return f, nil
-}
-
-// Weights are the model's weights in memory order.
-func (f *saved) Weights(params []model.Param) ([]float32, error) {
-	values := make([][]float32, len(params))
-	for i, p := range params {
-		t, ok := f.tensors[p.Name]
-		if !ok {
-			return nil, fmt.Errorf("tensor %s is missing", p.Name)
-		}
-		if !slices.Equal(t.Shape, p.Shape) {
-			return nil, fmt.Errorf("tensor %s has shape %v, the model needs %v", p.Name, t.Shape, p.Shape)
-		}
-		v, err := t.Floats()
-		if err != nil {
-			return nil, err
-		}
-		values[i] = v
-	}
-	w := make([]float32, model.Size(params))
-	return w, model.Import(params, values, w)
-}
-
-// ReadSnapshot reads the snapshot of a run folder, all but the weights, which need
-// the model: see Load.
-func ReadSnapshot(dir string) (*saved, error) {
-	path := filepath.Join(dir, SnapshotFile)
-	switch info, err := os.Stat(dir); {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, config.Usage("resume %s: no such folder; give the one that the report shows at saved in", dir)
-	case err != nil:
-		return nil, config.Usage("resume: %w", err)
-	case !info.IsDir():
-		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s", dir, SnapshotFile)
-	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start a new one", dir, SnapshotFile)
-	}
-	f, err := ReadSaved(path)
-	if err == nil && f.Pos == nil {
-		err = fmt.Errorf("%s: holds weights, but no training state to resume from", path)
-	}
-	if err == nil && f.Config.Tuning.Batch == 0 { // "law" was the name of what a run decides for itself
-		err = fmt.Errorf("%s: was written by an older hogwild, in another format; eval reads its weights, but only that version can resume it", path)
-	}
-	if err != nil {
-		return nil, config.Usage("resume: %w", err)
-	}
-	return f, nil
-}
-
-// Load makes a snapshot of the file, with weights for the run c that trains the tensors
-// trained on inputs of these means. A run that centres goes on exactly where one that did so
-// stopped, if both keep their weights in one form, else from the same function; and from the
-// plain weights of any other.
-func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
-	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos}
-	var errs [6]error
-	s.W, errs[0] = f.Weights(params)
-	merged := c.Tuning.MergesCentered()
-	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
-		s.W, errs[0] = exact.Floats()
-		if errs[0] == nil {
-			changeForm(trained, s.W, mean, f.form == formMerged, merged)
-		}
-	} else if c.Tuning.Center && errs[0] == nil {
-		s.W = fromPlain(trained, s.W, mean, merged)
-	}
-	s.state, errs[1] = f.tensors[tensorState].Floats()
-	s.steps, errs[2] = uint64s(f.tensors[tensorSteps])
-	if s.Pos.Within {
-		s.slots, errs[3] = f.tensors[tensorSlots].Floats()
-		s.chunks, errs[4] = uint64s(f.tensors[tensorChunks])
-	}
-	if best, ok := f.tensors[tensorBest]; ok {
-		s.Best, errs[5] = best.Floats()
-	}
-	if err := errors.Join(errs[:]...); err != nil {
-		return nil, config.Usage("resume: %s: %w", f.path, err)
-	}
-	return s, nil
-}
-
-// SavedConfig is the configuration of the run whose snapshot is in dir: what
-// `--resume` starts from.
-func SavedConfig(dir string) (config.Config, error) {
-	f, err := ReadSnapshot(dir)
-	if err != nil {
-		return config.Config{}, err
-	}
-	c := f.Config.Config
-	c.Resume, c.Run = dir, dir
-	if c.Batch == 0 && c.GlobalBatch == 0 {
-		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one
-	}
-	return c, nil
-}
-
 func uint64Tensor(name string, v []uint64) Tensor {
 	b := make([]byte, 0, 8*len(v))
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint64(b, x)
 	}
 	return Tensor{Name: name, DType: "U64", Shape: []int{len(v)}, Data: b}
-}
-
-func uint64s(t Tensor) ([]uint64, error) {
-	if t.DType != "U64" {
-		return nil, fmt.Errorf("tensor %q is %q, not U64", t.Name, t.DType)
-	}
-	v := make([]uint64, len(t.Data)/8)
-	for i := range v {
-		v[i] = binary.LittleEndian.Uint64(t.Data[8*i:])
-	}
-	return v, nil
 }

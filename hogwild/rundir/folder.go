@@ -1,0 +1,120 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+
+	"hogwild/hogwild/config"
+)
+
+// Folder is the folder of a run that is going on in this process. It is locked, so no other run writes
+// to it.
+type Folder struct {
+	Path    string
+	Metrics *MetricsFile
+	Events  *EventFile
+	lock    *FolderLock // nil: the file system has no locks
+	made    os.FileInfo // the folder itself, whatever its name is now
+}
+
+// Claim locks a folder that exists, and nothing else. On a file system without locks it returns the
+// folder and ErrNoLocks.
+func Claim(path string) (*Folder, error) {
+	made, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := Lock(path)
+	if err != nil && !errors.Is(err, ErrNoLocks) {
+		return nil, err
+	}
+	return &Folder{Path: path, lock: lock, made: made}, err
+}
+
+// Open writes the settings and opens the files that grow: with a past it continues those that are there.
+func (f *Folder) Open(c config.Config, past *Past) error {
+	if f.lock != nil {
+		if err := removeLeftovers(f.Path); err != nil {
+			return err
+		}
+	}
+	// The result is that of a run which this one replaces or continues: until it ends it has none.
+	if err := os.Remove(filepath.Join(f.Path, ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := f.WriteConfig(c); err != nil {
+		return err
+	}
+	metrics, missing, err := OpenMetrics(f.Path, past)
+	if err != nil {
+		return err
+	}
+	f.Metrics = metrics
+	f.Events, err = OpenEvents(f.Path, past, missing)
+	return err
+}
+
+// WriteConfig writes the settings.
+func (f *Folder) WriteConfig(c config.Config) error {
+	c.Run = f.Path
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return ReplaceFile(filepath.Join(f.Path, ConfigFile), [][]byte{text})
+}
+
+// Mend makes the folder again if it was removed or renamed, and locks it again if the lock's file was
+// removed. It fails if another run has taken the place.
+func (f *Folder) Mend(c config.Config, past *Past) (again bool, err error) {
+	now, err := os.Stat(f.Path)
+	same := err == nil && os.SameFile(now, f.made)
+	if same && (f.lock == nil || isAt(f.lock.f, f.lock.f.Name())) {
+		return false, nil
+	}
+	if err := os.MkdirAll(f.Path, 0o777); err != nil {
+		return false, err
+	}
+	n, err := Claim(f.Path)
+	if err != nil && !errors.Is(err, ErrNoLocks) {
+		return false, err
+	}
+	if same {
+		f.lock.Release()
+		f.lock = n.lock
+		return false, nil
+	}
+	if HasSnapshot(f.Path) {
+		err = fmt.Errorf("%s is the folder of another run now", f.Path)
+	} else {
+		err = n.Open(c, past)
+	}
+	if err != nil {
+		n.Close()
+		return false, err
+	}
+	f.Close()
+	*f = *n
+	return true, nil
+}
+
+// Settle writes the lines of metrics and events that could not be written before.
+func (f *Folder) Settle() error { return errors.Join(f.Metrics.Settle(), f.Events.Settle()) }
+
+// Close closes the files and gives up the lock. Of nil it does nothing.
+func (f *Folder) Close() {
+	if f == nil {
+		return
+	}
+	if f.Events != nil {
+		_ = f.Events.Close() // every record was written, and checked, by its own call
+	}
+	if f.Metrics != nil {
+		_ = f.Metrics.Close()
+	}
+	f.lock.Release()
+}

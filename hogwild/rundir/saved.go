@@ -1,0 +1,171 @@
+package rundir
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/tuning"
+)
+
+// saved is a file with weights, read back.
+type saved struct {
+	path    string
+	Damage  error // of a snapshot: the newest cannot be read, and this is the previous one
+	Config  tuning.Job
+	Meta    data.Meta
+	Pos     *Position
+	form    string // of the exact weights of a run that centred
+	tensors map[string]Tensor
+}
+
+// ReadSaved reads a weights or snapshot file that this program wrote.
+func ReadSaved(path string) (*saved, error) {
+	text, tensors, err := ReadTensors(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &saved{path: path, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
+	if text["hogwild.config"] == "" {
+		return nil, fmt.Errorf("%s: has weights without a model and scaling: hogwild did not write it", path)
+	}
+	f.Config.Config, f.Config.Data = config.Default(), "" // of settings that are newer than the file
+	err = errors.Join(json.Unmarshal([]byte(text["hogwild.config"]), &f.Config),
+		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
+	if p := text["hogwild.position"]; err == nil && p != "" {
+		f.Pos = &Position{}
+		err = json.Unmarshal([]byte(p), f.Pos)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: its metadata: %w", path, err)
+	}
+	for _, t := range tensors {
+		f.tensors[t.Name] = t
+	}
+	return f, nil
+}
+
+// Weights are the model's weights in memory order.
+func (f *saved) Weights(params []model.Param) ([]float32, error) {
+	values := make([][]float32, len(params))
+	for i, p := range params {
+		t, ok := f.tensors[p.Name]
+		if !ok {
+			return nil, fmt.Errorf("tensor %s is missing", p.Name)
+		}
+		if !slices.Equal(t.Shape, p.Shape) {
+			return nil, fmt.Errorf("tensor %s has shape %v, the model needs %v", p.Name, t.Shape, p.Shape)
+		}
+		v, err := t.Floats()
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	w := make([]float32, model.Size(params))
+	return w, model.Import(params, values, w)
+}
+
+// ReadSnapshot reads the snapshot of a run folder, all but the weights, which need the model: see Load. If
+// the newest is missing or damaged, that is the previous one, and Damage says why.
+func ReadSnapshot(dir string) (*saved, error) {
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, config.Usage("resume %s: no such folder; give the one that the report shows at saved in", dir)
+	case err != nil:
+		return nil, config.Usage("resume: %w", err)
+	case !info.IsDir():
+		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s", dir, SnapshotFile)
+	case !HasSnapshot(dir):
+		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start a new one", dir, SnapshotFile)
+	}
+	f, damage := readPosition(filepath.Join(dir, SnapshotFile))
+	if damage == nil {
+		return f, nil
+	}
+	if f, err := readPosition(filepath.Join(dir, PreviousFile)); err == nil {
+		f.Damage = damage
+		return f, nil
+	}
+	return nil, config.Usage("resume: %w", damage)
+}
+
+// readPosition reads a snapshot.
+func readPosition(path string) (*saved, error) {
+	f, err := ReadSaved(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Pos == nil:
+		return nil, fmt.Errorf("%s: holds weights, but no training state to resume from", path)
+	case f.Config.Tuning.Batch == 0: // "law" was the name of what a run decides for itself
+		return nil, fmt.Errorf("%s: was written by an older hogwild, in another format; eval reads its weights, but only that version can resume it", path)
+	}
+	return f, nil
+}
+
+// Load makes a snapshot of the file, with weights for the run c that trains the tensors
+// trained on inputs of these means. A run that centres goes on exactly where one that did so
+// stopped, if both keep their weights in one form, else from the same function; and from the
+// plain weights of any other.
+func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
+	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
+	var errs [6]error
+	s.W, errs[0] = f.Weights(params)
+	merged := c.Tuning.MergesCentered()
+	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
+		s.W, errs[0] = exact.Floats()
+		if errs[0] == nil {
+			changeForm(trained, s.W, mean, f.form == formMerged, merged)
+		}
+	} else if c.Tuning.Center && errs[0] == nil {
+		s.W = fromPlain(trained, s.W, mean, merged)
+	}
+	s.state, errs[1] = f.tensors[tensorState].Floats()
+	s.steps, errs[2] = uint64s(f.tensors[tensorSteps])
+	if s.Pos.Within {
+		s.slots, errs[3] = f.tensors[tensorSlots].Floats()
+		s.chunks, errs[4] = uint64s(f.tensors[tensorChunks])
+	}
+	if best, ok := f.tensors[tensorBest]; ok {
+		s.Best, errs[5] = best.Floats()
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, config.Usage("resume: %s: %w", f.path, err)
+	}
+	return s, nil
+}
+
+// SavedConfig is the configuration of the run whose snapshot is in dir: what
+// `--resume` starts from.
+func SavedConfig(dir string) (config.Config, error) {
+	f, err := ReadSnapshot(dir)
+	if err != nil {
+		return config.Config{}, err
+	}
+	c := f.Config.Config
+	c.Resume, c.Run = dir, dir
+	if c.Batch == 0 && c.GlobalBatch == 0 {
+		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one
+	}
+	return c, nil
+}
+
+func uint64s(t Tensor) ([]uint64, error) {
+	if t.DType != "U64" {
+		return nil, fmt.Errorf("tensor %q is %q, not U64", t.Name, t.DType)
+	}
+	v := make([]uint64, len(t.Data)/8)
+	for i := range v {
+		v[i] = binary.LittleEndian.Uint64(t.Data[8*i:])
+	}
+	return v, nil
+}
