@@ -13,6 +13,7 @@
 //	detailtext.go   figures of classes and residuals, for people
 //	detail.go       those figures
 //	machine.go      where it ran
+//	text.go         bounds of texts, YAML
 //	safetensors.go  the format of weights and snapshots
 //	tfrecord.go     that of events
 package rundir
