@@ -19,6 +19,9 @@ import (
 // resultsFile is what an experiment's folder holds of it.
 const resultsFile = "results.json"
 
+// mostJSON is how many bytes the results of a run or of an experiment may have.
+const mostJSON = 256 << 20
+
 // notRun stands for the reason of a failure where a run is missing.
 const notRun = "not run"
 
@@ -28,7 +31,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 	if s, err := os.Stat(path); err == nil && s.IsDir() {
 		path = filepath.Join(path, resultsFile)
 	}
-	text, err := os.ReadFile(path)
+	text, err := rundir.ReadText(path, mostJSON)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usage("%s does not exist: name the folder of a bench or sweep that has results", path)
 	}

@@ -78,7 +78,7 @@ func SameSettings(a, b []Setting) bool {
 }
 
 func readTrial(folder string) (*trial, error) {
-	text, err := os.ReadFile(filepath.Join(folder, trialFile))
+	text, err := rundir.ReadText(filepath.Join(folder, trialFile), mostJSON)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"hogwild/hogwild/rundir"
 )
 
 // Entry is a line "key: value" of a YAML file, with their places.
@@ -23,6 +25,9 @@ type Entry struct {
 func Documents(path string, text []byte) (documents [][]Entry, err error) {
 	if !utf8.Valid(text) || bytes.ContainsRune(text, 0) { // parts of it would reach the terminal
 		return nil, usage("%s: not a text file", path)
+	}
+	if err := rundir.CheckYAML(text); err != nil {
+		return nil, usage("%s:%v", path, err)
 	}
 	f, err := parser.ParseBytes(text, 0)
 	if err != nil {

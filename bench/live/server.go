@@ -8,14 +8,11 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/goccy/go-yaml"
 
 	"hogwild/bench/page"
 	"hogwild/hogwild/config"
@@ -134,7 +131,7 @@ func sorry(err error) template.HTML {
 // (ReadRun would read all metrics again.)
 func (s *server) settings() error {
 	s.config = config.Default()
-	if err := readFile(filepath.Join(s.folder, "config.yaml"), yaml.Unmarshal, &s.config); err != nil {
+	if err := readFile(filepath.Join(s.folder, "config.yaml"), rundir.UnmarshalYAML, &s.config); err != nil {
 		return err
 	}
 	if !s.ended { // a result that is there is that of the run which is resumed
@@ -150,9 +147,12 @@ func (s *server) settings() error {
 	return nil
 }
 
+// mostText is how many bytes a file of settings or a result may have.
+const mostText = 64 << 20
+
 // readFile reads a file into a value by what parses it.
 func readFile(path string, parse func([]byte, any) error, into any) error {
-	text, err := os.ReadFile(path)
+	text, err := rundir.ReadText(path, mostText)
 	if err == nil {
 		err = parse(text, into)
 	}

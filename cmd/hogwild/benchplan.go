@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 const (
@@ -73,7 +73,7 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	}
 	switch {
 	case o.config != "":
-		text, err := os.ReadFile(o.config)
+		text, err := rundir.ReadText(o.config, rundir.MostYAML)
 		if err != nil {
 			return p, usagef("reading the cases: %v", err)
 		}

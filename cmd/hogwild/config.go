@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"hogwild/bench"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -17,7 +17,7 @@ import (
 // that have no value yet. Unknown keys, keys written twice and values of the wrong
 // kind are errors that name file, line and column.
 func (s *settings) file(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := rundir.ReadText(path, rundir.MostYAML)
 	if err != nil {
 		return usagef("reading the settings: %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -12,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -73,7 +73,7 @@ func sweepCommand() *cli.Command {
 			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			text, err := os.ReadFile(args[0])
+			text, err := rundir.ReadText(args[0], rundir.MostYAML)
 			if err != nil {
 				return usagef("reading the experiment: %v", err)
 			}

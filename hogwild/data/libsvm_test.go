@@ -122,26 +122,3 @@ func TestParseNumber(t *testing.T) {
 		check(t, rapid.StringMatching(`[+-]?[0-9]{0,12}(\.[0-9]{0,12})?`).Draw(t, "number"))
 	})
 }
-
-// Any bytes are a table or an error that names the file.
-func FuzzLIBSVM(f *testing.F) {
-	f.Add("1 1:1\n-1 2:.5 3:1e5 # x\n")
-	f.Add("1 0:1 0:2")
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 1000 || strings.Contains(text, "00000") { // widths that would take all memory
-			return
-		}
-		tab, err := libsvm(text, &Meta{Features: 10, Kind: Sparse})
-		if err != nil {
-			if !strings.Contains(err.Error(), "file:") {
-				t.Errorf("error %q does not name the file", err)
-			}
-			return
-		}
-		for _, i := range tab.idx {
-			if i >= 10 {
-				t.Errorf("feature %d of 10", i)
-			}
-		}
-	})
-}

@@ -13,7 +13,7 @@ import (
 )
 
 // npy is an array as numpy.save writes it.
-func npy(t *testing.T, descr, shape string, order string, elements any) string {
+func npy(t testing.TB, descr, shape string, order string, elements any) string {
 	t.Helper()
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, order, shape)
 	text := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))

@@ -30,7 +30,7 @@ func file(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-func packed(t *testing.T, text string) string {
+func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -64,6 +64,11 @@ func (s *source) gunzip() error {
 	if full := (*MemoryError)(nil); err == nil || errors.As(err, &full) {
 		return err
 	}
+	return s.damaged(err)
+}
+
+// damaged is an error of gzip.
+func (s *source) damaged(err error) error {
 	return s.errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -66,6 +65,8 @@ type stream struct {
 	val   []float32
 	ends  []int // where each sparse row ends in them
 
+	failed error // of do, while the file was read
+
 	rows, gaps, dropped int
 	first               string // the first gap
 	unseen              map[string]int
@@ -114,17 +115,27 @@ func (s *stream) read() error {
 	if head, _ := r.Peek(2); string(head) == "\x1f\x8b" {
 		z, err := gzip.NewReader(r)
 		if err != nil {
-			return src.errorf("unpacking gzip: %v", err)
+			return src.damaged(err)
 		}
-		r = bufio.NewReaderSize(z, 1<<16)
+		r = bufio.NewReaderSize(unpacking{z, s, src}, 1<<16)
 	}
-	err := s.decode(src, r)
-	for _, damage := range []error{gzip.ErrChecksum, gzip.ErrHeader, io.ErrUnexpectedEOF} {
-		if errors.Is(err, damage) {
-			return src.errorf("unpacking gzip: %v; the file is damaged or incomplete", damage)
-		}
+	return s.decode(src, r)
+}
+
+// unpacking is a packed file.
+type unpacking struct {
+	io.Reader
+	s   *stream
+	src *source
+}
+
+// Read says of an error, unless it is one of do, that the file is damaged.
+func (u unpacking) Read(b []byte) (int, error) {
+	n, err := u.Reader.Read(b)
+	if err != nil && err != io.EOF && u.s.failed == nil {
+		err = u.src.damaged(err)
 	}
-	return err
+	return n, err
 }
 
 // flushing is a file of which no more is read before what came is predicted.
@@ -135,8 +146,8 @@ type flushing struct {
 
 // Read flushes the stream first.
 func (f flushing) Read(b []byte) (int, error) {
-	if err := f.s.flush(); err != nil {
-		return 0, err
+	if f.s.failed = f.s.flush(); f.s.failed != nil {
+		return 0, f.s.failed
 	}
 	return f.Reader.Read(b)
 }

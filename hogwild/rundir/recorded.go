@@ -1,14 +1,12 @@
 package rundir
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"hogwild/hogwild/config"
 )
@@ -52,16 +50,15 @@ func Glance(folder string) (*Recorded, error) {
 
 func readSettings(folder string) (*Recorded, error) {
 	r := &Recorded{Folder: folder, Config: config.Default()}
-	text, err := os.ReadFile(filepath.Join(folder, ConfigFile))
+	text, err := ReadText(filepath.Join(folder, ConfigFile), MostYAML)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, config.Usage("%s is not a run folder: %w", folder, err)
 	case err != nil:
 		return nil, config.Usage("run folder %s: %w", folder, err)
 	}
-	if err := yaml.Unmarshal(text, &r.Config); err != nil {
-		what, _, _ := strings.Cut(yaml.FormatError(err, false, false), "\n")
-		return nil, config.Usage("%s: not the settings of a run: %s", filepath.Join(folder, ConfigFile), what)
+	if err := UnmarshalYAML(text, &r.Config); err != nil {
+		return nil, config.Usage("%s: not the settings of a run: %w", filepath.Join(folder, ConfigFile), err)
 	}
 	return r, nil
 }
@@ -69,7 +66,7 @@ func readSettings(folder string) (*Recorded, error) {
 // readResult reads result.json, if it is there.
 func (r *Recorded) readResult() error {
 	path := filepath.Join(r.Folder, ResultFile)
-	text, err := os.ReadFile(path)
+	text, err := ReadText(path, mostJSON)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -87,16 +84,16 @@ func (r *Recorded) readResult() error {
 // readMetrics reads metrics.jsonl.
 func (r *Recorded) readMetrics() error {
 	path := filepath.Join(r.Folder, MetricsName)
-	text, err := os.ReadFile(path)
+	text, err := ReadText(path, mostMetrics)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // a run that has just begun has none
 		return config.Usage("run folder %s: %w", r.Folder, err)
 	}
 	n := 0
-	for line := range strings.Lines(string(text)) {
-		if n++; !strings.HasSuffix(line, "\n") {
+	for line := range bytes.Lines(text) {
+		if n++; line[len(line)-1] != '\n' {
 			break
 		}
-		if err := r.add([]byte(line)); err != nil {
+		if err := r.add(line); err != nil {
 			return config.Usage("%s:%d: not a line of metrics: %w", path, n, err)
 		}
 	}

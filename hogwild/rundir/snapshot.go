@@ -17,6 +17,7 @@
 //	detail.go       those figures
 //	machine.go      where it ran
 //	lock.go         which run may write to a folder
+//	text.go         bounds of texts, YAML
 //	safetensors.go  the format of weights and snapshots
 //	files.go        names of the files
 //	replace.go      files that are replaced whole

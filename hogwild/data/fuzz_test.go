@@ -1,0 +1,376 @@
+package data
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hogwild/internal/check"
+)
+
+// Fuzz targets: any bytes are a set or an error that names the file; neither takes more memory than it
+// may, and a set is one that a run can train on. make fuzz runs them for long.
+
+const (
+	fuzzMemory = 16 << 20       // of a set and of reading it
+	fuzzAlloc  = 8 * fuzzMemory // garbage too, and fixed tables
+)
+
+// tree writes files into the target's folder, in place of those that are there.
+func tree(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// loadAny loads a training set, and checks it or the error.
+func loadAny(t *testing.T, o Options) *Set {
+	o.MaxMemory, o.Seed = fuzzMemory, 1
+	var s Sets
+	var err error
+	check.Bounded(t, fuzzAlloc, func() { s, err = LoadSets(o) })
+	if err != nil {
+		aboutFile(t, err, filepath.Dir(o.Path))
+		return nil
+	}
+	t.Cleanup(s.Close)
+	for _, set := range []*Set{s.Train, s.Test} {
+		if set != nil {
+			soundSet(t, set)
+		}
+	}
+	return s.Train
+}
+
+// aboutFile checks that an error of a user's file names it and has one line.
+func aboutFile(t *testing.T, err error, dir string) {
+	t.Helper()
+	says := err.Error()
+	if !strings.Contains(says, dir) && !strings.HasPrefix(says, "data: task") && !strings.HasPrefix(says, "data: validation") {
+		t.Errorf("the error %q does not name the file", says)
+	}
+	if strings.ContainsAny(says, "\n\x1b") {
+		t.Errorf("the error %q would move the cursor", says)
+	}
+	if full := (*MemoryError)(nil); errors.As(err, &full) && full.Need <= full.Limit-full.Held {
+		t.Errorf("%q: there is room for it", says)
+	}
+}
+
+// soundSet checks what a run takes for granted.
+func soundSet(t *testing.T, s *Set) {
+	t.Helper()
+	if err := s.check(); err != nil {
+		t.Error(err)
+	}
+	finite32 := func(v float32) bool { return finite(float64(v)) }
+	for _, v := range [][]float32{s.X, s.Val, s.Y, s.Mul, s.Add, s.Mean, s.M, s.Freq} {
+		if i := slices.IndexFunc(v, func(x float32) bool { return !finite32(x) }); i >= 0 && s.Scale != "unit" {
+			t.Errorf("number %d of %d is %g", i, len(v), v[i])
+		}
+	}
+	for _, j := range s.Idx {
+		if int(j) >= s.Features {
+			t.Errorf("feature %d of %d", j, s.Features)
+		}
+	}
+	for _, y := range s.Y {
+		if s.Classes != nil && (y < 0 || int(y) >= len(s.Classes) || y != float32(int(y))) {
+			t.Errorf("class %g of %d", y, len(s.Classes))
+		}
+	}
+	if s.Kind != Pairs {
+		for _, row := range s.NewReader().Batch(allRows(min(s.Rows, 1000))).Rows {
+			expand(t, row, s.Features)
+		}
+	}
+}
+
+// readsBack checks that a set of rows is the same once it was written and read again.
+func readsBack(t *testing.T, s *Set, dir string) {
+	t.Helper()
+	if s == nil || s.Features > 1000 || s.Kind == Bytes || slices.ContainsFunc(s.Classes, func(c string) bool { _, ok := cellNumber(c); return !ok }) {
+		return // what WriteFile is not for
+	}
+	name, format, target, like := "back.csv", "csv", "label", Meta{Kind: s.Kind, Features: s.Features, Classes: s.Classes, Scale: "none"}
+	if s.Kind == Sparse {
+		name, format, target = "back.libsvm", "libsvm", ""
+	}
+	for j := range s.Features {
+		like.Columns = append(like.Columns, "x"+decimal(float64(j+1)))
+	}
+	path := filepath.Join(dir, name)
+	if err := WriteFile(t.Context(), path, s); err != nil {
+		t.Fatal(err)
+	}
+	back, err := LoadLike(path, format, target, like)
+	if err != nil {
+		t.Errorf("%v: it cannot be read back: %v", s.Meta, err)
+		return
+	}
+	defer back.Close()
+	if !slices.Equal(s.X, back.X) || !slices.Equal(s.Idx, back.Idx) || !slices.Equal(s.Val, back.Val) || !slices.Equal(s.Y, back.Y) {
+		t.Errorf("%v: it is read back as another set", s.Meta)
+	}
+}
+
+func FuzzIDX(f *testing.F) {
+	f.Add([]byte(images3x2x2), []byte(labels3))
+	f.Add([]byte("\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x03abcdef"), []byte("\x00\x00\x08\x01\x00\x00\x00\x02\x01\x00"))
+	f.Add([]byte("\x00\x00\x08\x04\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x01"), []byte(labels3))
+	f.Add([]byte("\x00\x00\x08\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x02"), []byte("\x00\x00\x08\x01\x00\x00\x00\x00"))
+	f.Add([]byte("\x00\x00\x0d\x01\x00\x00\x00\x01abcd"), []byte{})
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, images, labels []byte) {
+		tree(t, dir, map[string]string{"train-images-idx3-ubyte": string(images), "train-labels-idx1-ubyte": string(labels)})
+		loadAny(t, Options{Path: filepath.Join(dir, "train-images-idx3-ubyte"), Format: "idx"})
+	})
+}
+
+func FuzzLIBSVM(f *testing.F) {
+	for _, text := range []string{"1 1:1\n-1 2:.5 3:1e5 # x\n", "1 0:1 0:2", "1 268435455:1\n2 1:1\n", "1 qid:3 1:1\n", "+1 3:1 2:2 1:-0\r\n-1 1:nan\n",
+		"0 1:1 2:2\n1 1:2 2:3\n1 2:2\n0 1:4 2:1\n", "1.5 1:1\n2.5 1:2\n3.5 2:1\n", "1\n2\n3 1:1\n", "# c\n\n1 1:1\n0 1:2"} {
+		f.Add([]byte(text), "classes")
+		f.Add([]byte(text), "")
+	}
+	dir := f.TempDir()
+	path := filepath.Join(dir, "x.libsvm")
+	f.Fuzz(func(t *testing.T, text []byte, task string) {
+		tree(t, dir, map[string]string{"x.libsvm": string(text)})
+		readsBack(t, loadAny(t, Options{Path: path, Format: "libsvm", Task: task, Scale: "none"}), dir)
+		loadAny(t, Options{Path: path, Format: "libsvm", Scale: "standard"})
+	})
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1;2,5;a\n2;3,5;b\n3;1,5;a\n", "x\ty\n1\t\"a \"\"b\"\"\"\n2\tNA\n3\tc\n", "a,a,a\nu,1,2\nv,2,3\nu,3,4\n",
+		",0,1,2,3\n0,1,2,3,4\n1,2,3,4,5\n2,1,1,1,1\n", "\ufeffa|b\n1|?\n2|3\n4|5\n", "a,b\n1,1e39\n2,1\n", "a,\"b\n1,2\n", "\n\n\n", "\ufeff", "\r1,2\r3,4\r5,6", "a=b,y\nu,0\nv,1\nu,1\n",
+		"1,2,3\n4,5\n", "a,b\n\x1b[31m,1\nx,2\n", "d,y\n74%,1\n60%,2\n", "1.000,5;1\n2.000,5;0\n1,5;1\n", "0,1\n1,0\n0,0\n"} {
+		f.Add([]byte(text), "", "none")
+		f.Add([]byte(text), "1", "standard")
+	}
+	f.Add([]byte("a,b,y\n1,2,0\n3,4,1\n5,6,0\n"), "y", "0.5,2")
+	dir := f.TempDir()
+	path := filepath.Join(dir, "x.csv")
+	f.Fuzz(func(t *testing.T, text []byte, target, scale string) {
+		if _, err := parseScale(scale); err != nil {
+			return
+		}
+		tree(t, dir, map[string]string{"x.csv": string(text)})
+		s := loadAny(t, Options{Path: path, Format: "csv", Target: target, Scale: scale})
+		if s == nil {
+			return
+		}
+		readsBack(t, s, dir)
+		// The same file as other data has the rows that the training set and its test set were made of.
+		all, err := LoadLike(path, "csv", target, s.Meta)
+		if err != nil {
+			t.Errorf("it was read as training data, but not as other data: %v", err)
+			return
+		}
+		defer all.Close()
+		soundSet(t, all)
+		if all.Rows <= s.Rows {
+			t.Errorf("%d rows as other data, %d to train on", all.Rows, s.Rows)
+		}
+	})
+}
+
+// FuzzNPY makes the files from header and elements: few changes of a whole file would keep the header's length.
+func FuzzNPY(f *testing.F) {
+	head := func(descr, shape string) string {
+		return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }\n"
+	}
+	floats := string(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1.5)), math.Float64bits(1e300)))
+	for _, x := range []struct{ head, raw string }{
+		{head("|u1", "3, 2"), "abcdef"}, {head("<i4", "3, 2"), strings.Repeat("abc\x00", 6)}, {head("<i8", "3, 2"), strings.Repeat("ab\x00\x00\x00\x00\x00\x00", 6)},
+		{head("<f4", "3, 2"), strings.Repeat("ab3C", 6)}, {head("<f8", "3, 2"), strings.Repeat("abcdef3C", 6)}, {head("<f8", "3, 2"), strings.Repeat(floats, 3)},
+		{head("|u1", "3, 2, 1"), "abcdef"}, {head("<f4", "3, 2, 2"), strings.Repeat("ab3C", 12)}, {head(">f8", "3, 2"), strings.Repeat("3Cabcdef", 6)},
+		{head("|O", "3, 2"), ""}, {head("|u1", "6,"), "abcdef"}, {head("|u1", ""), "a"}, {head("|u1", "3, 0"), ""}, {head("|u1", "0, 3"), ""},
+		{head("<f8", "99999999999, 99999999999"), ""}, {head("<f8", "1099511627776, 8"), ""}, {head("|u1", "18446744073709551616, 2"), ""}, {"{", ""},
+		{strings.Replace(head("|u1", "3, 2"), "False", "True", 1), "abcdef"},
+	} {
+		for _, target := range []string{"", "1"} {
+			f.Add(byte(1), x.head, []byte(x.raw), head("|u1", "3,"), []byte("\x00\x01\x00"), target)
+		}
+		f.Add(byte(2), x.head, []byte(x.raw), head("<f8", "3, 1"), []byte(strings.Repeat("abcdef3C", 3)), "")
+	}
+	f.Add(byte(1), head("|u1", "3, 2"), []byte("abcdef"), head("<f8", "2"), []byte(floats), "")
+	dir := f.TempDir()
+	path := filepath.Join(dir, "X_train.npy")
+	f.Fuzz(func(t *testing.T, version byte, head string, raw []byte, labelsHead string, labels []byte, target string) {
+		tree(t, dir, map[string]string{"X_train.npy": npyText(version, head, raw), "y_train.npy": npyText(1, labelsHead, labels)})
+		readsBack(t, loadAny(t, Options{Path: path, Format: "npy", Target: target, Scale: "none"}), dir)
+		loadAny(t, Options{Path: path, Format: "npy", Target: target})
+	})
+}
+
+// npyText is a .npy file of this header and these elements.
+func npyText(version byte, head string, raw []byte) string {
+	b := []byte("\x93NUMPY\x01\x00")
+	if b[6] = version; version > 1 {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
+	} else {
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
+	}
+	return string(append(append(b, head...), raw...))
+}
+
+func FuzzRatings(f *testing.F) {
+	for _, text := range []string{"userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n1,1029,3,1260759179\n2,31,4,1\n", "1::1193::5::978300760\n1::661::3::978302109\n",
+		"196\t242\t3\t881250949\n186\t302\t3\t891717742\n", "% a graph\n1 2\n2 3 .5\n3 3\n", "2147483647,0,1\n0,2147483647,1\n1,1,1\n", "-1,2,3\n", "1,2,inf\n",
+		npy(f, "<f8", "2, 3", "False", []float64{1, 2, 3, 4, 5, 6}), npy(f, "<f8", "2, 3", "False", []float64{1, .5, 3, 4, 5, 6}), "4294967296,1,1\n"} {
+		f.Add([]byte(text), "triples")
+		f.Add([]byte(text), "edges")
+	}
+	dir := f.TempDir()
+	path := filepath.Join(dir, "ratings")
+	f.Fuzz(func(t *testing.T, text []byte, task string) {
+		if task != "edges" {
+			task = "triples"
+		}
+		tree(t, dir, map[string]string{"ratings": string(text)})
+		s := loadAny(t, Options{Path: path, Task: task})
+		if s == nil {
+			return
+		}
+		all, err := LoadLike(path, "", "", s.Meta)
+		if err != nil {
+			t.Fatalf("it was read to train on, but not as other data: %v", err)
+		}
+		defer all.Close()
+		soundSet(t, all)
+		if err := WriteFile(context.Background(), filepath.Join(dir, "back.csv"), s); err != nil {
+			t.Fatal(err)
+		}
+		back, err := LoadLike(filepath.Join(dir, "back.csv"), "ratings", "", s.Meta)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		defer back.Close()
+		if !slices.Equal(back.Idx, s.Idx) || !slices.Equal(back.Y, s.Y) {
+			t.Error("it is read back as other triples")
+		}
+	})
+}
+
+// FuzzPacked: files of any format, most of them packed, as data info sees them.
+func FuzzPacked(f *testing.F) {
+	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1 1:1\n2 2:1\n", images3x2x2, npy(f, "<f8", "2, 3", "False", []float64{1, 2, 3, 4, 5, 6}), "", "\n\n", "\ufeff",
+		"196\t242\t3\t881250949\n186\t302\t3\t891717742\n", strings.Repeat("\x00", 1<<20), "PK\x03\x04", "a\x00,\x00b\x00\n\x00"} {
+		gz := packed(f, text)
+		f.Add([]byte(gz))
+		f.Add([]byte(gz[:len(gz)/2]))
+		f.Add([]byte(gz + gz))
+		f.Add([]byte(text))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, file []byte) {
+		tree(t, dir, map[string]string{"any.gz": string(file)})
+		path := filepath.Join(dir, "any.gz")
+		check.Bounded(t, fuzzAlloc, func() {
+			src, err := read(path, newBudget(fuzzMemory))
+			if err != nil {
+				aboutFile(t, err, dir)
+				return
+			}
+			if len(src.text) > fuzzMemory {
+				t.Errorf("%d bytes", len(src.text))
+			}
+		})
+		loadAny(t, Options{Path: path})
+	})
+}
+
+// fuzzModels are training sets, each with what predict would know of it.
+func fuzzModels(f *testing.F) (models []Inputs) {
+	dir := f.TempDir()
+	for i, m := range []struct {
+		text string
+		o    Options
+	}{
+		{"a,s,y,b\n1,red,0,2\n3,blue,1,7\n5,red,1,1.5\n2,green,0,4\n", Options{Target: "y"}},
+		{"0,5,x,2\n1,6,z,3\n1,7,x,1\n0,9,z,5\n", Options{Target: "1"}},
+		{"5,2,0\n6,3,1\n7,1,1\n9,5,0\n", Options{}},
+		{"0 1:1 9:2\n1 2:3\n1 4:1 5:2\n0 1:4\n", Options{}},
+		{"0 1:1 2:2\n1 1:2 2:3\n1 2:2\n0 1:4 2:1\n", Options{Scale: "standard"}},
+		{"0 0:1 9:2\n1 2:3\n1 4:1 5:2\n0 1:4\n", Options{Scale: "unit"}},
+		{npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), Options{Target: "1"}},
+		{"1 31 2.5\n1 1029 3\n2 31 4\n", Options{Task: "triples"}},
+		{"1 2 1\n2 3 .5\n3 1 1\n", Options{Task: "edges"}},
+	} {
+		m.o.Path, m.o.Seed = filepath.Join(dir, strconv.Itoa(i)), 1
+		tree(f, dir, map[string]string{strconv.Itoa(i): m.text})
+		m.o.Test = m.o.Path
+		s, err := LoadSets(m.o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		models = append(models, Inputs{Like: s.Train.Meta, Was: m.o.Target, Places: s.Train.Places()})
+		s.Close()
+	}
+	return models
+}
+
+// FuzzStream: what predict reads, for models of each kind of data.
+func FuzzStream(f *testing.F) {
+	models := fuzzModels(f)
+	for i, texts := range [][]string{
+		{"a,s,b\n7,green,-1\n2,red,9\n", "\ufeffb;more;s;a\r\n-1;?;green;7\r\n9;;red;2\r\n", "a,s,y,b\n7,green,,-1\n2,red,unknown,9", "a,s\n1,2\n"},
+		{"4,x,6\n3,z,2\n", "1,4,x,6\n", "y,b,c,d\n1,4,z,6\n"}, {"4,6\n3,2\n", "4,6,1\n", "b,c\n4,6\n", "4\r3\r", "4,NA\n", "4,\"6\n"},
+		{"9:1\n\n# nothing\n0\n2:2 4:5 10:7\n", "? 9:1\n0 \nunknown 2:2 4:5\n", "1 0:1\n"}, {"1:1\n2:2\n1:3 2:1\n", "u,v\n1,0\n", npyOf(2, 1, 0, 0, 2)},
+		{"0:1\n", "1 99999999999:1\n"}, {npyOf(2, 7, 6, 3, 2), npyOf(3, 1, 7, 6, 0, 3, 2), images3x2x2, "7,6\n"},
+		{"1,31\n1,1029,5\n9,9\n", "user,item\n2,31\n", npyOf(2, 1, 31), npyOf(3, 1, .5, 1)}, {"1 2\n2 3\n", "% c\n1 1\n"},
+	} {
+		for _, text := range texts {
+			f.Add(byte(i), []byte(text), "auto", "")
+			f.Add(byte(i), []byte(packed(f, text)), "auto", "")
+		}
+		f.Add(byte(i), []byte(texts[0]), "csv", "1")
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, which byte, text []byte, format, target string) {
+		in := models[int(which)%len(models)]
+		tree(t, dir, map[string]string{"rows": string(text)})
+		in.Path, in.Format, in.Target, in.MaxMemory = filepath.Join(dir, "rows"), format, target, fuzzMemory
+		rows, gaps := 0, 0
+		check.Bounded(t, fuzzAlloc, func() {
+			notes, err := Stream(in, func(p *Piece) error {
+				there := 0
+				for _, gap := range p.Gaps {
+					if !gap {
+						there++
+					}
+				}
+				rows, gaps = rows+len(p.Gaps), gaps+len(p.Gaps)-there
+				if len(p.Batch.Rows) != there || len(p.Batch.Y) != there || p.IDs != nil && len(p.IDs) != len(p.Gaps) {
+					t.Errorf("%d rows and %d labels, %d ids, of %d without a gap, %d in all", len(p.Batch.Rows), len(p.Batch.Y), len(p.IDs), there, len(p.Gaps))
+				}
+				for _, row := range p.Batch.Rows {
+					if in.Like.Kind != Pairs {
+						expand(t, row, in.Like.Features)
+					}
+				}
+				return nil
+			})
+			switch {
+			case err != nil && !strings.HasPrefix(err.Error(), "data: format"):
+				aboutFile(t, err, dir)
+			case err == nil && rows == 0:
+				t.Error("no rows, and no error")
+			case err == nil && gaps > 0 != slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "no prediction") }):
+				t.Errorf("%d gaps, and the notes %q", gaps, notes)
+			}
+		})
+	})
+}
