@@ -22,11 +22,12 @@ const runsHelp = `Usage: hogwild runs [DIR] [--json]
 Lists the run folders in DIR (default: runs), oldest first, with data, model, settings, finished
 epochs, state, final test loss and accuracy (or R2), and training time.
 
+  live          going on now: hogwild top RUN shows its workers
   done          finished all epochs, or reached --target-loss or --target-accuracy
   interrupted   stopped by Ctrl-C, SIGTERM or SIGHUP, and saved
   diverged      the loss became infinite, not a number or far too large
   failed        stopped by an error
-  unfinished    no result: still training, or killed
+  unfinished    killed before its result was written
   resumable     hogwild train --resume RUN continues it
 
 FLAGS

@@ -145,7 +145,7 @@ func (d *display) height() (rows int) {
 // column stay free, or the terminal would scroll or wrap.
 func block(s rundir.Status, size func() (columns, rows int)) []string {
 	columns, rows := size()
-	run := []string{progressLine(s, columns-1), resultLine(s)}
+	run := ProgressLines(s, columns-1)
 	if rows < 4 {
 		run = run[:1]
 	}
@@ -169,6 +169,11 @@ func block(s rundir.Status, size func() (columns, rows int)) []string {
 		lines[i] = line[:min(len(line), max(columns-1, 0))]
 	}
 	return lines
+}
+
+// ProgressLines are how far a run is, and how fast and how well it does.
+func ProgressLines(s rundir.Status, columns int) []string {
+	return []string{progressLine(s, columns), resultLine(s)}
 }
 
 // workerLine has a bar that compares the worker with the fastest one.

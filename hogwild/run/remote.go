@@ -113,7 +113,7 @@ func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 		s := r.report.latest
 		s.Workers = r.withChunks(s.Workers)
 		s.Paused = r.halted.asked
-		return rundir.Answer{Status: &s}
+		return rundir.Answer{Status: &s, Chunks: r.block.Plan.Chunks()}
 	case rundir.DoScale:
 		says, err = r.scale(q.Workers)
 	case rundir.DoPause:

@@ -32,6 +32,9 @@ func WorkerMain() int {
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
 	w, header, err := joinRun()
+	if errors.Is(err, errLeft) {
+		return 0
+	}
 	if err == nil && w.rank == 0 {
 		err = profile(header, w.live)
 	} else if err == nil {
@@ -77,7 +80,7 @@ func joinRun() (*worker, *control.Header, error) {
 		return nil, nil, err
 	}
 	if rank < 0 || rank >= header.Job.Workers {
-		return nil, nil, fmt.Errorf("rank %d of %d workers", rank, header.Job.Workers)
+		return nil, nil, errLeft
 	}
 	runtime.LockOSThread()
 	block.SetRank(rank, control.RankThread, uint64(unix.Gettid()))

@@ -133,7 +133,7 @@ func Best(history []EpochResult) (best *EpochResult) {
 type WorkerStatus struct {
 	Rank     int     `json:"rank"`
 	PID      int     `json:"pid"`
-	State    string  `json:"state"`               // starting, training, waiting, restarting, gone
+	State    string  `json:"state"`               // starting, training, waiting, paused, restarting, gone, leaving, left
 	Examples int64   `json:"examples"`            // trained since the start of the run
 	Rate     float64 `json:"examples_per_second"` // smoothed over some two seconds
 	Restarts int     `json:"restarts"`

@@ -36,9 +36,10 @@ const (
 
 // Answer is what a run says to it.
 type Answer struct {
-	Error  string  `json:"error,omitempty"` // why it was not done
-	Says   string  `json:"says,omitempty"`  // what was done
-	Status *Status `json:"status,omitempty"`
+	Error  string  `json:"error,omitempty"`  // why it was not done
+	Says   string  `json:"says,omitempty"`   // what was done
+	Status *Status `json:"status,omitempty"` // of DoStatus
+	Chunks int     `json:"chunks,omitempty"` // of DoStatus: in an epoch
 }
 
 // Requests are at most so long. A run waits so long for one, and for its answer to be read.

@@ -13,17 +13,21 @@ import (
 // State is how a run ended.
 type State string
 
-// The states of a run. One that was killed looks like one that is still training.
+// The states of a run.
 const (
+	Running     State = "live"
 	Done        State = "done"
 	Interrupted State = "interrupted" // by Ctrl-C, SIGTERM or SIGHUP, and saved
 	Diverged    State = "diverged"
 	Failed      State = "failed"
-	Unfinished  State = "unfinished" // no result: it is training, or was killed
+	Unfinished  State = "unfinished" // no result: it was killed
 )
 
-// State tells how the run ended.
+// State tells whether the run is going on, or how it ended.
 func (r *Recorded) State() State {
+	if _, live := Live(r.Folder); live {
+		return Running
+	}
 	if r.Result == nil {
 		return Unfinished
 	}
@@ -40,7 +44,7 @@ func (r *Recorded) State() State {
 
 // Resumable tells whether --resume can continue the run as it stands.
 func (r *Recorded) Resumable() bool {
-	if state := r.State(); state == Done || state == Diverged {
+	if state := r.State(); state == Running || state == Done || state == Diverged {
 		return false
 	}
 	return HasSnapshot(r.Folder)

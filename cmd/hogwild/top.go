@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+const topHelp = `Usage: hogwild top [RUN] [--once] [--json]
+
+Shows the workers of a live run, renewed each second until the run ends or Ctrl-C:
+
+  STATE        starting, training, waiting (for others, or for the next epoch), paused, restarting,
+               gone (no more restarts), leaving (after its chunk, as there are fewer workers now)
+  EXAMPLES/S   over the last two seconds
+  CHUNK        the piece of the epoch that it has in hand
+  STALENESS    updates of others between a step's read and its write: mean and 99th percentile
+
+FLAGS
+` + whichRun + `
+Examples:
+  hogwild top
+  hogwild top runs/digits --once
+  hogwild top runs/digits --json
+`
+
+func topCommand() *cli.Command {
+	var once, asJSON bool
+	l := flagList{category: "Flags"}
+	l.bool(&once, "once", "print it once; also what happens if the output is no terminal")
+	l.bool(&asJSON, "json", "print it once, as one JSON object")
+	return &cli.Command{
+		Name: "top", Usage: "show the workers of a live run", ArgsUsage: "RUN", Description: topHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			folder, err := liveRun("top", args)
+			if err != nil {
+				return err
+			}
+			v := &view{Run: folder}
+			if err := v.renew(); err != nil {
+				return err
+			}
+			f, size := terminal(c.App.Writer)
+			if once || asJSON || f == nil {
+				return report(c.App.Writer, v, asJSON)
+			}
+			return v.follow(f, size)
+		}),
+	}
+}
+
+// view is a live run as top shows it.
+type view struct {
+	Run    string `json:"run"`
+	Chunks int    `json:"chunks"` // of an epoch
+	rundir.Status
+	head string // what is trained on what
+}
+
+// renew asks the run how it is.
+func (v *view) renew() error {
+	a, err := rundir.Ask(v.Run, rundir.Request{Do: rundir.DoStatus})
+	if err != nil {
+		return err
+	}
+	v.Chunks, v.Status = a.Chunks, *a.Status
+	if v.head == "" {
+		r, err := rundir.Glance(v.Run)
+		if err != nil {
+			return err
+		}
+		v.head = fmt.Sprintf("%s: %s on %s, %s", v.Run, r.Config.Model, filepath.Base(r.Config.Data), r.Config.Mode)
+	}
+	return nil
+}
+
+// WriteJSON writes it as one JSON object.
+func (v *view) WriteJSON(w io.Writer) error { return human.WriteJSON(w, v) }
+
+// WriteText writes all of it.
+func (v *view) WriteText(w io.Writer) error {
+	_, err := io.WriteString(w, strings.Join(v.lines(79), "\n")+"\n")
+	return err
+}
+
+// follow renews it on a terminal until the run has ended.
+func (v *view) follow(f *os.File, size func() (columns, rows int)) error {
+	drawn := 0
+	for {
+		columns, rows := size()
+		lines := v.lines(columns - 1)
+		if most := max(rows-1, 1); len(lines) > most {
+			lines = append(lines[:most-1], fmt.Sprintf("... %d more lines", len(lines)-most+1))
+		}
+		var b bytes.Buffer
+		b.WriteString("\r" + strings.Repeat("\x1b[A\x1b[K", drawn)) // as run/display.go does
+		for _, line := range lines {
+			b.WriteString(human.Printable(line[:min(len(line), max(columns-1, 0))]) + "\n")
+		}
+		if _, err := f.Write(b.Bytes()); err != nil {
+			return err
+		}
+		drawn = len(lines)
+		time.Sleep(time.Second)
+		if err := v.renew(); err != nil {
+			if _, live := rundir.Live(v.Run); live {
+				return err
+			}
+			_, err := fmt.Fprintln(f, "the run has ended")
+			return err
+		}
+	}
+}
+
+// lines are the run's, and one for each worker.
+func (v *view) lines(columns int) []string {
+	head := v.head + ", " + human.Plural(len(v.Workers), "worker")
+	if v.Paused {
+		head += ", paused"
+	}
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "WORKER\tPID\tSTATE\tEXAMPLES/S\tCHUNK\tSTALENESS\tRESTARTS\t")
+	for _, k := range v.Workers {
+		chunk, stale := noNumber, noNumber
+		if k.Chunk > 0 {
+			chunk = fmt.Sprintf("%d/%d", k.Chunk, v.Chunks)
+		}
+		if in := k.Instruments; in != nil && in.StalenessSamples > 0 {
+			stale = fmt.Sprintf("%.3g, %d", in.StalenessMean, in.StalenessP99)
+		}
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%d\t\n", k.Rank, k.PID, k.State, human.Rate(k.Rate), chunk, stale, k.Restarts)
+	}
+	_ = w.Flush() // into memory
+	all := append([]string{head}, run.ProgressLines(v.Status, columns)...)
+	return append(append(all, ""), strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+}
+
+// terminal is w and its size, if it is a terminal; else nil.
+func terminal(w io.Writer) (*os.File, func() (columns, rows int)) {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return nil, nil
+	}
+	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
+		return nil, nil
+	}
+	return f, func() (int, int) {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 && size.Row > 0 {
+			return int(size.Col), int(size.Row)
+		}
+		return 80, 24
+	}
+}
