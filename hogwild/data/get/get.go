@@ -17,6 +17,7 @@
 package get
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,10 @@ const (
 	Whole       Doing = "done" // once: Done is the bytes that were downloaded
 )
 
-// New is a Getter that downloads to a folder, which need not be there.
+// New is a Getter that downloads to a folder, which need not be there; "": the current one.
 func New(dir, userAgent string) *Getter {
 	return &Getter{
-		Dir: dir, UserAgent: userAgent, Watch: func(Step) {}, Note: func(string) {},
+		Dir: cmp.Or(dir, "."), UserAgent: userAgent, Watch: func(Step) {}, Note: func(string) {},
 		client: newClient(), stall: 30 * time.Second, pause: backOff, tries: 5, sleep: sleep,
 	}
 }
