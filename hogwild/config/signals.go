@@ -28,10 +28,10 @@ func SignalError(s os.Signal) error {
 }
 
 // OutlivePipes lets this process outlive those who read its stdout and stderr: until stop is called,
-// a write that nobody will read is an error and no SIGPIPE. Unlike a signal that is ignored, this
-// is not inherited by other programs.
+// a write that nobody will read is an error and no SIGPIPE. Likewise a write beyond the largest size of files
+// (ulimit -f) is an error and no SIGXFSZ. Unlike signals that are ignored, this is not inherited by other programs.
 func OutlivePipes() (stop func()) {
 	pipes := make(chan os.Signal, 1)
-	signal.Notify(pipes, syscall.SIGPIPE)
+	signal.Notify(pipes, syscall.SIGPIPE, syscall.SIGXFSZ)
 	return func() { signal.Stop(pipes) }
 }

@@ -23,11 +23,12 @@ import (
 
 // coordination is a coordinator in a process of its own, which can be killed.
 type coordination struct {
-	t              *testing.T
-	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
-	block          *control.Block
-	workers        []int // their processes
+	t       *testing.T
+	cmd     *exec.Cmd
+	stdout  bytes.Buffer
+	stderr  said
+	block   *control.Block
+	workers []int // their processes
 }
 
 // startCoordinator starts one and returns when all its workers train. It is nil

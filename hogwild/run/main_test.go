@@ -18,6 +18,9 @@ import (
 // Config, as JSON.
 const configVariable = "HOGWILD_TEST_CONFIG"
 
+// hurryVariable has a coordinator try a failed save at the end once more, and not for seconds.
+const hurryVariable = "HOGWILD_TEST_HURRY"
+
 // A worker of a test is this test binary started again, and so is a coordinator
 // that a test wants to kill.
 func TestMain(m *testing.M) {
@@ -49,6 +52,10 @@ func coordinate(text string) int {
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
+	}
+	defer config.OutlivePipes()()
+	if os.Getenv(hurryVariable) != "" {
+		keepWaits = keepWaits[:1]
 	}
 	run := Run
 	if os.Getenv(hangVariable) != "" {

@@ -99,7 +99,7 @@ func (r *coordinator) saved(err error) {
 	}
 	switch {
 	case err != nil && !was:
-		r.report.event("the run could not be saved: %v; training continues, and the next epoch's end tries again", err)
+		r.report.event("a save failed: %v; training continues, and it is tried again after the next epoch", err)
 	case err == nil && was:
 		r.report.event("the run is saved again")
 	}

@@ -77,7 +77,7 @@ func (f *Folder) Mend(c config.Config, past *Past) (again bool, err error) {
 		return false, nil
 	}
 	if err := os.MkdirAll(f.Path, 0o777); err != nil {
-		return false, err
+		return false, fmt.Errorf("the run folder is gone: %w", err)
 	}
 	n, err := Claim(f.Path)
 	if err != nil && !errors.Is(err, ErrNoLocks) {

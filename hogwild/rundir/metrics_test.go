@@ -92,3 +92,52 @@ func TestMetricsErrors(t *testing.T) {
 		t.Error("a closed file was written")
 	}
 }
+
+// The lines of a run that is resumed: each epoch of its history has one, in order; nothing is left of what was
+// trained after the snapshot; lines of later versions stay.
+func TestMetricsOfAPast(t *testing.T) {
+	past := &Past{Examples: 350}
+	for i := 1; i <= 3; i++ {
+		past.History = append(past.History, EpochResult{Kind: "epoch", Epoch: i, Examples: int64(100 * i), TrainLoss: float64(i)})
+	}
+	epoch := func(n int, loss float64) string {
+		line, err := epochLine(EpochResult{Epoch: n, Examples: int64(100 * n), TrainLoss: loss})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	second := func(examples int) string {
+		line, err := json.Marshal(Status{Kind: "second", Examples: int64(examples)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line) + "\n"
+	}
+	const other = `{"kind":"scale","workers":8}` + "\n"
+	all := epoch(1, 1) + epoch(2, 2) + epoch(3, 3)
+	for _, c := range []struct {
+		name, old, want string
+		missing         int
+	}{
+		{"none", "", all, 3},
+		{"whole", all, all, 0},
+		{"killed before the last line", epoch(1, 1) + second(150) + epoch(2, 2), epoch(1, 1) + second(150) + epoch(2, 2) + epoch(3, 3), 1},
+		{"killed within it", epoch(1, 1) + epoch(2, 2) + epoch(3, 3)[:20], all, 1},
+		{"one within", second(50) + epoch(1, 1) + second(210) + second(220) + epoch(3, 3) + second(340),
+			second(50) + epoch(1, 1) + epoch(2, 2) + second(210) + second(220) + epoch(3, 3) + second(340), 1},
+		{"the first", epoch(2, 2) + epoch(3, 3), all, 1},
+		{"after the snapshot", all + second(350) + second(351) + epoch(4, 4) + second(420), all + second(350), 0},
+		{"trained twice", epoch(1, 1) + epoch(2, 9) + epoch(3, 9) + epoch(2, 2) + epoch(3, 3), all, 0},
+		{"torn within", epoch(1, 1) + `{"kind":"epo` + epoch(2, 2) + epoch(3, 3), epoch(1, 1) + epoch(2, 2) + epoch(3, 3), 1},
+		{"another kind", epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), 0},
+	} {
+		got, missing, err := past.mend(c.old)
+		if err != nil || got != c.want || len(missing) != c.missing {
+			t.Errorf("%s: %d missing, %v\n%swant %d\n%s", c.name, len(missing), err, got, c.missing, c.want)
+		}
+		if again, missing, err := past.mend(got); err != nil || again != got || len(missing) > 0 {
+			t.Errorf("%s: a second time: %d missing, %v\n%s", c.name, len(missing), err, again)
+		}
+	}
+}

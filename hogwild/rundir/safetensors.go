@@ -110,6 +110,11 @@ func writeTensors(path string, meta map[string]string, ts []Tensor, ready func()
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
 	if err := replaceFile(path, parts, ready); err != nil {
+		if p := (*os.PathError)(nil); errors.As(err, &p) { // it names a temporary file
+			err = p.Err
+		} else if l := (*os.LinkError)(nil); errors.As(err, &l) {
+			err = l.Err
+		}
 		return fmt.Errorf("%s could not be saved: %w", path, err)
 	}
 	return nil

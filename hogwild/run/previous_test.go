@@ -1,0 +1,92 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
+)
+
+// TestResumeFromThePreviousSnapshot, where the newest is torn or missing: the run says so and ends as one that was
+// left alone.
+func TestResumeFromThePreviousSnapshot(t *testing.T) {
+	c := quick(t)
+	c.Data, c.Epochs = "digits:500", 4
+	want := train(t, c)
+	for name, damage := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"empty":   func(path string) error { return os.Truncate(path, 0) },
+		"torn":    func(path string) error { return os.Truncate(path, 5000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			part := withRun(c, t.TempDir())
+			part.Epochs = 3
+			train(t, part)
+			newest, previous := filepath.Join(part.Run, rundir.SnapshotFile), filepath.Join(part.Run, rundir.PreviousFile)
+			if err := damage(newest); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := rundir.Glance(part.Run); err != nil || !rundir.HasSnapshot(part.Run) {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if _, err := Eval(part.Run, "", "auto", ""); err != nil {
+				t.Errorf("eval: %v", err)
+			}
+			part.Epochs = 4
+			got := train(t, resumed(part))
+			if text := strings.Join(got.Events, "\n"); !strings.Contains(text, newest) || !strings.Contains(text, "the run continues from the previous snapshot, after epoch 2") {
+				t.Errorf("it said %q", text)
+			}
+			sameEnd(t, want.Run, part.Run)
+			whole(t, part.Run, 4)
+			if f, err := rundir.ReadSaved(previous); err != nil || f.Pos.Epoch != 4 {
+				t.Errorf("the previous snapshot: %v", err)
+			}
+			if err := errors.Join(damage(newest), damage(previous)); err != nil {
+				t.Fatal(err)
+			}
+			part.Epochs = 5
+			if _, err := try(t, resumed(part)); !errors.Is(err, config.ErrUsage) || name != "missing" && !strings.Contains(err.Error(), newest) {
+				t.Errorf("both are damaged: %v", err)
+			}
+			if _, err := try(t, part); (err == nil) != (name == "missing") {
+				t.Errorf("a new run in the folder: %v", err)
+			}
+		})
+	}
+}
+
+// TestKilledWhileItSaves: the run resumes, ends as one that was left alone, and has a line for each epoch.
+func TestKilledWhileItSaves(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Data = "slow", "digits:300"
+	want := train(t, c)
+	for _, point := range []string{
+		"file.sync:crash@4", "snapshot.linked:crash@2", "file.rename:crash@5", "file.folder:crash@5", "snapshot.saved:crash@2",
+	} {
+		t.Run(point, func(t *testing.T) {
+			c := withRun(c, t.TempDir())
+			t.Setenv(fault.Variable, point)
+			p := startCoordinator(t, c)
+			_ = p.wait()
+			if p.cmd.ProcessState.Exited() {
+				t.Fatalf("it was not killed: %s", &p.stderr)
+			}
+			os.Unsetenv(fault.Variable)
+			if err := os.WriteFile(filepath.Join(c.Run, rundir.SnapshotFile+".0badcafe.tmp"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			got := train(t, resumed(c))
+			if len(got.Events) > 0 {
+				t.Errorf("it said %q", got.Events)
+			}
+			sameEnd(t, want.Run, got.Run)
+			whole(t, c.Run, 3)
+		})
+	}
+}
