@@ -3,8 +3,11 @@ package control
 import (
 	"math/bits"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/shm"
 )
 
 // LockLine is the distance of two locks.
@@ -17,10 +20,50 @@ func LockShift(p int) int { return max(10, bits.Len(uint(max(p-1, 0)))-12) }
 // lockBlocks is how many locks p weights have.
 func lockBlocks(p int) int { return (p-1)>>LockShift(p) + 1 }
 
+// Lock is one lock: a word that holds 1 + the rank that has it, or 0; and behind it a word that is
+// 1 while somebody sleeps until the lock is free. So a lock that nobody waits for is given back without a system call.
+type Lock []uint32
+
+// Lock is the lock of a block of weights.
+func (m *Weights) Lock(block int) Lock { return m.Locks[block*LockLine:][:LockLine] }
+
+// Acquire takes the lock for a rank: it looks, then gives way, and then sleeps until the lock is given
+// back. The one that has it may be stopped.
+func (l Lock) Acquire(rank int) {
+	for tries := 0; !atomic.CompareAndSwapUint32(&l[0], 0, uint32(rank+1)); tries++ {
+		if tries < lockTries {
+			Pause(tries)
+			continue
+		}
+		atomic.StoreUint32(&l[1], asleep)
+		if atomic.LoadUint32(&l[0]) != 0 {
+			_ = shm.Wait(&l[1], asleep, 10*time.Millisecond) // looks again in any case: see vec.Guard
+		}
+	}
+}
+
+// lockTries are the times that a worker looks before it sleeps.
+const lockTries = 1000
+
+// Release gives the lock back.
+func (l Lock) Release() {
+	atomic.StoreUint32(&l[0], 0)
+	l.Wake()
+}
+
+// Wake wakes those who sleep until the lock is free.
+func (l Lock) Wake() {
+	if atomic.LoadUint32(&l[1]) == asleep {
+		shm.Wake(&l[1])
+	}
+}
+
 // FreeLocks frees the locks of a worker that is dead.
 func (m *Weights) FreeLocks(rank int) {
-	for at := 0; at < len(m.Locks); at += LockLine {
-		atomic.CompareAndSwapUint32(&m.Locks[at], uint32(rank+1), 0)
+	for block := range len(m.Locks) / LockLine {
+		if l := m.Lock(block); atomic.CompareAndSwapUint32(&l[0], uint32(rank+1), 0) {
+			l.Wake()
+		}
 	}
 }
 

@@ -77,3 +77,10 @@ func Monotonic() uint64 {
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail for this clock
 	return uint64(t.Nano())
 }
+
+// threadTime is how long the calling thread has been on a core, in ns.
+func threadTime() uint64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+	return uint64(t.Nano())
+}

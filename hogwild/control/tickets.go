@@ -22,8 +22,10 @@ import (
 // while workers are paused.
 type Tickets struct {
 	words    []uint64 // shared with other processes: next, turn, then the ring; a line each
-	sleeping []uint32 // a line a rank: 1 while it sleeps until its turn
+	sleeping []uint32 // a line a rank: asleep, aside, or another number
 	rank     int
+	late     bool      // it has waited much longer than it has worked
+	worked   uint64    // its time on a core when it last waited, ns
 	hand     [3]uint64 // the ticket of the step at hand; the entries of the ring less one; 1 + rank
 }
 
@@ -32,8 +34,29 @@ const (
 	ticketNext = 0         // the next ticket to be taken, give or take one
 	TicketNow  = RankWords // the ticket whose update is written next
 	TicketRing = 2 * RankWords
+	sleepLine  = 2 * RankWords // words of 32 bits from one rank's word of sleeping to the next
 
 	TicketPassed = 1<<16 - 1 // instead of 1 + rank in an entry: its owner is dead
+)
+
+// What a worker's word of sleeping holds while it sleeps. Waking it changes the word.
+const (
+	asleep = 1 // until its turn comes
+	aside  = 3 // while others take steps: see stepAside
+)
+
+// On a busy machine a worker may lose its core to another program in the middle of a step. All
+// others wait for its ticket, and lose their cores too. From then on each step waits until the
+// scheduler gives the next worker a core again, which takes milliseconds: a convoy, which does not
+// dissolve by itself. So a worker that has waited much longer than it has worked steps aside before
+// it takes its next ticket, and lets the others take steps without it. The updates still land in
+// the order of the tickets.
+const (
+	looks     = 10_000           // before a worker sleeps: they take about as long as to wake it up
+	longWait  = time.Millisecond // a scheduler's time slice is longer
+	imbalance = 10               // times the workers: waiting relative to work, in a convoy
+	asideLook = 10 * time.Millisecond
+	asideTime = 10 * asideLook // at most
 )
 
 // ticketLines is how many lines of words the tickets of so many workers have. The ring has
@@ -58,8 +81,42 @@ func (t *Tickets) entry(ticket uint64) *uint64 {
 	return &t.words[TicketRing+ticket&t.hand[1]*RankWords]
 }
 
+// stepAside waits while others take steps.
+func (t *Tickets) stepAside() {
+	t.late = false
+	word := t.bed(t.rank)
+	for range asideTime / asideLook {
+		turn := atomic.LoadUint64(&t.words[TicketNow])
+		if atomic.LoadUint64(&t.words[ticketNext]) <= turn {
+			return // nobody is at a step
+		}
+		atomic.StoreUint32(word, aside)
+		_ = shm.Wait(word, aside, asideLook)
+		if atomic.LoadUint32(word) != aside || atomic.LoadUint64(&t.words[TicketNow]) == turn {
+			return // called back, or the others do not get on either
+		}
+	}
+}
+
+// CallBack ends the wait of those that stepped aside: this worker has no more steps to take.
+func (t *Tickets) CallBack() {
+	for rank := range t.workers() {
+		if word := t.bed(rank); atomic.LoadUint32(word) == aside {
+			shm.Wake(word)
+		}
+	}
+}
+
+func (t *Tickets) workers() int { return len(t.sleeping) / sleepLine }
+
+// bed is the word on which a rank sleeps.
+func (t *Tickets) bed(rank int) *uint32 { return &t.sleeping[rank*sleepLine] }
+
 // Take takes a ticket.
 func (t *Tickets) Take() {
+	if t.late {
+		t.stepAside()
+	}
 	room := t.hand[1] + 1
 	for tries := 0; ; tries++ {
 		ticket := atomic.LoadUint64(&t.words[ticketNext])
@@ -82,19 +139,24 @@ func (t *Tickets) Take() {
 	}
 }
 
-// Await waits until it is this worker's turn: looking, then giving way, then asleep.
+// Await waits until it is this worker's turn: looking, then asleep. It does not yield its core: on
+// a busy machine another program would keep that for milliseconds.
 func (t *Tickets) Await() {
-	word := &t.sleeping[t.rank*2*RankWords]
-	for tries := 0; !t.now(); tries++ {
-		if tries < 110 {
-			Pause(tries)
-			continue
-		}
-		atomic.StoreUint32(word, 1)
-		if !t.now() {
-			_ = shm.Wait(word, 1, 20*time.Millisecond) // looks again in any case
+	for range looks {
+		if t.now() {
+			return
 		}
 	}
+	word, began, worked := t.bed(t.rank), Monotonic(), threadTime()
+	for !t.now() {
+		atomic.StoreUint32(word, asleep)
+		if !t.now() {
+			_ = shm.Wait(word, asleep, 20*time.Millisecond) // looks again in any case
+		}
+	}
+	waited := Monotonic() - began
+	t.late = waited > uint64(longWait) && waited > imbalance*uint64(t.workers())*(worked-t.worked)
+	t.worked = threadTime()
 }
 
 func (t *Tickets) now() bool { return atomic.LoadUint64(&t.words[TicketNow]) == t.hand[0] }
@@ -123,7 +185,7 @@ func (t *Tickets) advance(ticket uint64) {
 		}
 		owner := e & TicketPassed
 		if owner != TicketPassed {
-			if word := &t.sleeping[(owner-1)*2*RankWords]; atomic.LoadUint32(word) == 1 {
+			if word := t.bed(int(owner - 1)); atomic.LoadUint32(word) == asleep {
 				shm.Wake(word)
 			}
 			return

@@ -1,9 +1,12 @@
 package control
 
 import (
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"hogwild/hogwild/config"
 )
@@ -47,5 +50,69 @@ func TestTurnsComeInOrder(t *testing.T) {
 		if ticket != uint64(i) {
 			t.Fatalf("ticket %d at place %d", ticket, i)
 		}
+	}
+}
+
+// A worker that has waited too long steps aside while another takes steps, and comes back when that one
+// calls, or does not get on; where nobody is at a step it does not step aside at all.
+func TestStepAside(t *testing.T) {
+	c := config.Config{Workers: 2, Mode: config.MustMode("ordered"), Optimizer: "sgd"}
+	m := newTestWeights(t, &c, 10)
+	a, b := m.NewTickets(0), m.NewTickets(1)
+	step := func(t *Tickets) {
+		t.Take()
+		t.Await()
+		t.Done()
+	}
+	b.late = true
+	step(b) // nobody is at a step
+	if word := atomic.LoadUint32(b.bed(1)); b.late || word != 0 {
+		t.Errorf("late %v, word %d", b.late, word)
+	}
+	for _, call := range []bool{false, true} {
+		a.Take()
+		b.late = true
+		before := atomic.LoadUint32(b.bed(1))
+		done := make(chan struct{})
+		go func() {
+			step(b)
+			close(done)
+		}()
+		for atomic.LoadUint32(b.bed(1)) == before {
+			time.Sleep(time.Millisecond)
+		}
+		if call {
+			a.CallBack()
+		}
+		time.Sleep(3 * asideLook) // it takes its ticket behind a's
+		a.Await()
+		a.Done()
+		<-done
+	}
+}
+
+// Whether a worker steps aside depends on its waiting relative to its work.
+func TestLate(t *testing.T) {
+	c := config.Config{Workers: 2, Mode: config.MustMode("ordered"), Optimizer: "sgd"}
+	m := newTestWeights(t, &c, 10)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	a, b := m.NewTickets(0), m.NewTickets(1)
+	for _, worked := range []time.Duration{0, 50 * time.Millisecond} {
+		a.Take()
+		b.Take()
+		b.worked = threadTime()
+		for threadTime() < b.worked+uint64(worked) {
+		}
+		time.AfterFunc(20*time.Millisecond, func() {
+			a.Await()
+			a.Done()
+		})
+		b.Await()
+		b.Done()
+		if late := worked == 0; b.late != late {
+			t.Errorf("after %v of work and 20 ms of waiting: late %v", worked, b.late)
+		}
+		b.late = false
 	}
 }

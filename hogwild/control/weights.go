@@ -55,7 +55,7 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
 	case c.Mode.Kind == config.Ordered:
 		l.Add("tickets", shm.U64, ticketLines(ranks), RankWords)
-		l.Add("sleeping", shm.U32, ranks, 2*RankWords)
+		l.Add("sleeping", shm.U32, ranks, sleepLine)
 	}
 	seg, err := l.Create("weights")
 	if err != nil {

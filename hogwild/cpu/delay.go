@@ -104,8 +104,12 @@ func (d *cpu) land(next int) {
 	d.sample.wrote(1)
 }
 
-// Drain lands all that is in flight.
+// Drain lands all that is in flight. It is called before this worker waits: in ordered mode those that
+// stepped aside for it come back.
 func (d *cpu) Drain() {
+	if d.turns != nil {
+		d.turns.CallBack()
+	}
 	if d.delay == nil {
 		return
 	}

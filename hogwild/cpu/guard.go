@@ -94,10 +94,15 @@ func (d *cpu) drop() {
 
 // lock takes the locks of the update at hand.
 func (d *cpu) lock(rows []int32) {
+	d.markLocks(rows)
+	d.locks.acquire()
+}
+
+// markLocks marks them.
+func (d *cpu) markLocks(rows []int32) {
 	l := d.locks
-	if len(l.words) == control.LockLine {
+	if len(l.m.Locks) == control.LockLine {
 		l.mark(0, 1) // one lock for all
-		l.acquire()
 		return
 	}
 	if d.opt.kind != config.SGD { // all weights, and the state with them
@@ -117,7 +122,6 @@ func (d *cpu) lock(rows []int32) {
 			l.markPart(p, d.cfg.L1+d.cfg.L2 != 0 && !d.isData(p))
 		}
 	}
-	l.acquire()
 }
 
 // isData tells whether a part's inputs are the rows of the batch, sparse ones.

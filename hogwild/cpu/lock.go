@@ -1,8 +1,8 @@
 package cpu
 
 import (
+	"iter"
 	"math/bits"
-	"sync/atomic"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/model"
@@ -17,7 +17,7 @@ import (
 // worker that died: the update that it was writing is then there in part, as that of
 // any worker that is killed.
 type blockLocks struct {
-	words []uint32 // shared with other processes: a line each
+	m     *control.Weights // has the locks
 	rank  int
 	shift int      // log2 of the weights in a block
 	want  []uint64 // of the update at hand: a bit a block
@@ -26,7 +26,7 @@ type blockLocks struct {
 
 func newLocks(m *control.Weights, rank int) *blockLocks {
 	n := len(m.Locks) / control.LockLine
-	return &blockLocks{words: m.Locks, rank: rank, shift: control.LockShift(len(m.W)), want: make([]uint64, (n+63)/64)}
+	return &blockLocks{m: m, rank: rank, shift: control.LockShift(len(m.W)), want: make([]uint64, (n+63)/64)}
 }
 
 // mark says that the update at hand writes the weights from:to.
@@ -64,24 +64,44 @@ func (l *blockLocks) markPart(p *model.Part, whole bool) {
 
 // acquire takes all locks that were marked.
 func (l *blockLocks) acquire() {
-	for some := l.some; some != 0; some &= some - 1 {
-		i := bits.TrailingZeros64(some)
-		for set := l.want[i]; set != 0; set &= set - 1 {
-			word := &l.words[(64*i+bits.TrailingZeros64(set))*control.LockLine]
-			for tries := 0; !atomic.CompareAndSwapUint32(word, 0, uint32(l.rank+1)); tries++ {
-				control.Pause(tries)
-			}
-		}
+	for block := range l.marked() {
+		l.m.Lock(block).Acquire(l.rank)
 	}
 }
 
 // release gives them back.
 func (l *blockLocks) release() {
-	for ; l.some != 0; l.some &= l.some - 1 {
-		i := bits.TrailingZeros64(l.some)
-		for set := l.want[i]; set != 0; set &= set - 1 {
-			atomic.StoreUint32(&l.words[(64*i+bits.TrailingZeros64(set))*control.LockLine], 0)
+	for block := range l.marked() {
+		l.m.Lock(block).Release()
+	}
+	l.unmark()
+}
+
+// wake wakes those who sleep until one of the marked locks is free, and leaves none marked.
+func (l *blockLocks) wake() {
+	for block := range l.marked() {
+		l.m.Lock(block).Wake()
+	}
+	l.unmark()
+}
+
+// marked are the marked blocks, in ascending order.
+func (l *blockLocks) marked() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for some := l.some; some != 0; some &= some - 1 {
+			i := bits.TrailingZeros64(some)
+			for set := l.want[i]; set != 0; set &= set - 1 {
+				if !yield(64*i + bits.TrailingZeros64(set)) {
+					return
+				}
+			}
 		}
-		l.want[i] = 0
+	}
+}
+
+// unmark leaves none marked.
+func (l *blockLocks) unmark() {
+	for ; l.some != 0; l.some &= l.some - 1 {
+		l.want[bits.TrailingZeros64(l.some)] = 0
 	}
 }

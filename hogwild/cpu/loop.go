@@ -131,6 +131,11 @@ func (d *cpu) read(rows []int32, lr float64) (loss float64, n int, rest []int32)
 	if d.turns != nil && d.turns.Over() {
 		return loss, n, nil
 	}
+	if guard.Slept() {
+		d.markLocks(rows[n-1 : n])
+		d.locks.wake()
+		return loss, n, nil
+	}
 	return loss, n, rows[n:min(n+1, len(rows))]
 }
 

@@ -3,6 +3,8 @@ package run
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -157,4 +159,83 @@ func TestReadThreads(t *testing.T) {
 	if want := (threads{state: "T (stopped)", switches: 22, traced: true}); a != want || !a.stopped() {
 		t.Errorf("%+v", a)
 	}
+}
+
+// TestWaitForLockSleeps: where the worker that has the lock is stopped, the others sleep: they use no core.
+func TestWaitForLockSleeps(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Workers, c.Mode, c.Batch, c.LR, c.Epochs, c.SaveEvery = "heavy", 3, config.MustMode("locked"), 10, 1, 1000, "0"
+	r := start(t, c)
+	m := sharedWeights(t, c)
+	r.reach(1, 100)
+	pid, signal := r.pid(0), syscall.SIGSTOP
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	await(t, "a stop with a lock", func() bool {
+		if err := syscall.Kill(pid, signal); err != nil {
+			t.Fatal(err)
+		}
+		if signal == syscall.SIGCONT {
+			signal = syscall.SIGSTOP
+			return false
+		}
+		await(t, "the stop", func() bool { return stopped(pid) })
+		signal = syscall.SIGCONT
+		return holds(m, 0)
+	})
+	for _, rank := range []int{1, 2} {
+		asleep := 0
+		await(t, "the sleep of another", func() bool {
+			is, err := readThreads(r.pid(rank), int(r.block.Rank(rank, control.RankThread)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if asleep++; is.running {
+				asleep = 0
+			}
+			return asleep == 20
+		})
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	r.reach(r.block.Get(control.WordEpoch)+1, 100)
+	if err := m.Seg.Close(); err != nil {
+		t.Error(err)
+	}
+	r.stop()
+	if got, err := r.wait(); err == nil || got.Restarts != 0 {
+		t.Errorf("%d restarts, %v", got.Restarts, err)
+	}
+}
+
+// TestNoConvoy: on a machine that is busy with something else, two workers that take turns are not much slower than one.
+func TestNoConvoy(t *testing.T) {
+	for range 2 * runtime.NumCPU() {
+		busy := exec.Command("sh", "-c", "while :; do :; done")
+		busy.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if err := busy.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer busy.Wait()
+		defer busy.Process.Kill()
+	}
+	speed := func(workers int) float64 {
+		c := quick(t)
+		c.Mode, c.Workers, c.Batch, c.Epochs, c.SaveEvery = config.MustMode("ordered"), workers, 16, 10_000, "0"
+		r := start(t, c)
+		r.reach(1, 1000)
+		from := time.Now()
+		time.Sleep(time.Second)
+		r.stop()
+		got, _ := r.wait()
+		return float64(got.Examples) / time.Since(from).Seconds()
+	}
+	ratio := 0.0
+	for range 3 { // once is enough: the machine may have paused
+		one := speed(1)
+		if ratio = max(ratio, speed(2)/one); ratio > 0.2 {
+			return
+		}
+	}
+	t.Errorf("two workers reach %.3f of the speed of one; in a convoy it is about 0.02", ratio)
 }

@@ -55,7 +55,7 @@ const (
 	bySignal  = `(?m)^SIG[A-Z]+[0-9]*: |^unexpected fault address |^\[signal SIG`
 	faultLine = `(?m)^\[signal (SIG[A-Z]+: [a-z ]+) code=`
 	// Another process sent the signal: SI_USER, or SI_TKILL (-6) without its sign.
-	sentLine = `(?m) sigcode=(0|18446744073709551610)\b`
+	sentLine = `(?m) sigcode=(0|18446744073709551610)\b|^\[signal SIG.* code=0x(0|fffffffffffffffa) `
 	// A frame is two lines: the function, then "\t/path/file.go:93 +0x1d".
 	frameLines = `(?m)^([^\s:]+)\(.*\)\n\t(\S+\.(?:go|s|c)):(\d+)`
 	ofRuntime  = `^(panic$|runtime[./]|internal/runtime/)`
@@ -72,7 +72,7 @@ func readCrash(said string) crash {
 	c := crash{all: said[at[0]:]}
 	c.first, _, _ = strings.Cut(c.all, "\n")
 	c.first = regexp.MustCompile(rankPrefix).ReplaceAllString(c.first, "")
-	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && strings.HasPrefix(c.first, "unexpected fault address") {
+	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && !strings.HasPrefix(c.first, "panic: ") {
 		c.first = m[1] + ", " + c.first
 	}
 	c.signal = regexp.MustCompile(bySignal).MatchString(c.all)

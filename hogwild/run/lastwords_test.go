@@ -1,16 +1,21 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -35,11 +40,11 @@ func registerCrashing() {
 }
 
 // startVariable has workers of a test die while they start: "fault FILE" by a page that is gone, once, of
-// which FILE is the sign; "SIGSEGV" by that signal, always.
+// which FILE is the sign; "SIGSEGV" and others by that signal, always.
 const startVariable = "HOGWILD_TEST_START"
 
 func dieAtStart(how string) {
-	if s := map[string]syscall.Signal{"SIGSEGV": syscall.SIGSEGV, "SIGKILL": syscall.SIGKILL}[how]; s != 0 {
+	if s := map[string]syscall.Signal{"SIGSEGV": syscall.SIGSEGV, "SIGILL": syscall.SIGILL, "SIGKILL": syscall.SIGKILL}[how]; s != 0 {
 		_ = syscall.Kill(os.Getpid(), s)
 		select {}
 	}
@@ -107,16 +112,51 @@ func TestDeathAtStart(t *testing.T) {
 
 // TestAlwaysDiesAtStart: within the limit; then the last words are the error's.
 func TestAlwaysDiesAtStart(t *testing.T) {
-	for signal, says := range map[string]string{"SIGSEGV": "SIGSEGV: segmentation violation", "SIGKILL": "was killed by SIGKILL"} {
+	for signal, says := range map[string]string{"SIGSEGV": "SIGSEGV: segmentation violation", "SIGILL": "SIGILL: illegal instruction", "SIGKILL": "was killed by SIGKILL"} {
 		c := quick(t)
 		c.Workers, c.MaxRestarts = 2, 1
 		t.Setenv(startVariable, signal)
 		got, err := try(t, c)
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "no worker is left") {
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasSuffix(err.Error(), "no worker is left; this one has died in each of its 2 starts") ||
+			len(err.Error()) > 300 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v", err)
 		}
 		if got.Restarts != 2 {
 			t.Errorf("%d restarts, want 1 of each worker", got.Restarts)
+		}
+	}
+}
+
+// TestSignalWhileStarting: signals from outside meet workers at any moment of their start. Each time one line
+// names the signal, and the worker is started again.
+func TestSignalWhileStarting(t *testing.T) {
+	const most = 6
+	c := quick(t)
+	c.Workers, c.Mode, c.MaxRestarts, c.Epochs = 2, config.MustMode("sync"), 2*most, 1_000_000
+	r := start(t, c)
+	hit := map[int]bool{}
+	await(t, "signals", func() bool {
+		for _, pid := range children(os.Getpid()) {
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			if hit[pid] || !strings.Contains(string(text), "\x00worker\x00") {
+				continue
+			}
+			time.Sleep(within(4 * time.Millisecond))
+			if syscall.Kill(pid, []syscall.Signal{syscall.SIGSEGV, syscall.SIGILL, syscall.SIGBUS}[len(hit)%3]) == nil {
+				hit[pid] = true
+			}
+		}
+		return len(hit) >= most || ended(r.done)
+	})
+	r.reach(r.block.Get(control.WordEpoch)+5, 1)
+	r.stop()
+	got, err := r.wait()
+	if !errors.Is(err, config.ErrInterrupted) || got.Restarts != len(hit) || got.LostExamples != 0 {
+		t.Errorf("%d restarts after %d signals, %d lost: %v", got.Restarts, len(hit), got.LostExamples, err)
+	}
+	for _, e := range got.Events {
+		if !regexp.MustCompile(`SIG(SEGV|ILL|BUS)[ :].*: restarted, `).MatchString(e) || len(e) > 300 || strings.Contains(e, "\n") {
+			t.Errorf("event %q", e)
 		}
 	}
 }
@@ -142,6 +182,10 @@ main.main()
 			"panic: runtime error: invalid memory address or nil pointer dereference", "dense_amd64.s:41", true},
 		{"file cut off", "unexpected fault address 0x7f1\nfatal error: fault\n[signal SIGBUS: bus error code=0x2 addr=0x7f1 pc=0x4]\n" + below,
 			"SIGBUS: bus error, unexpected fault address 0x7f1", "dense_amd64.s:41", true},
+		{"runtime", "fatal error: unexpected signal during runtime execution\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x4]\n" + below,
+			"SIGSEGV: segmentation violation, fatal error: unexpected signal during runtime execution", "dense_amd64.s:41", true},
+		{"runtime, sent", "fatal error: unexpected signal during runtime execution\n[signal SIGILL: illegal instruction code=0x0 addr=0x0 pc=0x4]\n" + below,
+			"SIGILL: illegal instruction, fatal error: unexpected signal during runtime execution", "", true},
 		{"memory", "fatal error: runtime: out of memory\n", "fatal error: runtime: out of memory", "", false},
 		{"error", "hogwild worker 3: no such device", "no such device", "", false},
 		{"own words", "one\ntwo", "two", "", false},

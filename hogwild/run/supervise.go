@@ -85,6 +85,10 @@ func (r *coordinator) died(e exit) {
 			return
 		}
 	}
+	if r.block.Rank(e.rank, control.RankBegan) == 0 {
+		r.epochs.ended = fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.job.MaxRestarts+1)
+		return
+	}
 	r.epochs.ended = fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
 }
 

@@ -311,7 +311,7 @@ func (w *worker) report(ys []plan.ChunkResult, err error) error {
 	return nil
 }
 
-// drainer is a device that keeps updates back: delayed mode.
+// drainer is a device that keeps updates back, or whose workers wait for each other's steps: delayed and ordered mode.
 type drainer interface{ Drain() }
 
 // drain has all updates written that the device keeps back: before this worker waits,

@@ -180,9 +180,21 @@ lockedUnbiased:
 	VMOVUPS      Z8, K1, (R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
-	JEQ          add
+	JEQ          released
 	MOVL         $0x00000000, (R12)
-	JMP          add
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
 
 not_locked:
 	CMPQ   half+96(FP), $0x04
@@ -603,9 +615,21 @@ lockedUnbiased:
 	VMOVUPS      Z10, K1, 64(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
-	JEQ          add
+	JEQ          released
 	MOVL         $0x00000000, (R12)
-	JMP          add
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
 
 not_locked:
 	CMPQ   half+96(FP), $0x04
@@ -1073,9 +1097,21 @@ lockedUnbiased:
 	VMOVUPS      Z12, K1, 128(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
-	JEQ          add
+	JEQ          released
 	MOVL         $0x00000000, (R12)
-	JMP          add
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
 
 not_locked:
 	CMPQ   half+96(FP), $0x04
@@ -1590,9 +1626,21 @@ lockedUnbiased:
 	VMOVUPS      Z14, K1, 192(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
-	JEQ          add
+	JEQ          released
 	MOVL         $0x00000000, (R12)
-	JMP          add
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
 
 not_locked:
 	CMPQ   half+96(FP), $0x04

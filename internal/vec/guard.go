@@ -13,9 +13,23 @@ type Guard struct {
 }
 
 // LockGuard is that of locked steps: block b of 1<<shift numbers has the lock
-// words[b*line], which holds mine while this worker has it, and 0 while nobody does.
+// words[b*line], which holds mine while this worker has it, and 0 while nobody does. The word
+// behind it is 1 while somebody sleeps until it is free: the loop ends after a step that gave such
+// a lock back, as waking takes a system call. See Slept.
 func LockGuard(count *uint64, words []uint32, line, shift int, mine uint32) *Guard {
-	return &Guard{kind: locked, count: count, locks: words, words: []uint64{uint64(mine), uint64(4 * line), uint64(shift + 2)}}
+	return &Guard{kind: locked, count: count, locks: words, words: []uint64{uint64(mine), uint64(4 * line), uint64(shift + 2), 0}}
+}
+
+// Slept tells, once, whether a loop has ended because somebody sleeps who waits for a lock of its last
+// step. It has taken that step, and has not begun the next one. (The processor may look for sleepers
+// before others see that the lock is free. One that goes to sleep just then is missed, so nobody may
+// sleep without end.)
+func (g *Guard) Slept() bool {
+	if g == nil || g.kind != locked || g.words[3] == 0 {
+		return false
+	}
+	g.words[3] = 0
+	return true
 }
 
 // TicketGuard is that of ordered steps. tickets holds the next ticket, the one whose turn it is,

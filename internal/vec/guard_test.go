@@ -137,12 +137,17 @@ func TestGuardStopsTheLoop(t *testing.T) {
 			done  int
 		}{
 			"locked":  {func(g *Guard) { g.locks[2*2] = 9 }, 1},
+			"sleeper": {func(g *Guard) { g.locks[2*1+1] = 1 }, 1},
+			"other":   {func(g *Guard) { g.locks[2*0+1], g.locks[2*2+1] = 2, 1 }, 2},
 			"ordered": {func(g *Guard) { g.words[0] = 1 }, 0},
 			"taken":   {func(g *Guard) { g.tickets[16*(2+1)] = 2<<16 | 9 }, 1},
 		} {
 			kind := name
-			if kind == "taken" {
+			switch name {
+			case "taken":
 				kind = "ordered"
+			case "sleeper", "other":
+				kind = "locked"
 			}
 			g := testGuards(6*k, 4, &count)[kind]
 			c.close(g)
@@ -155,9 +160,34 @@ func TestGuardStopsTheLoop(t *testing.T) {
 			if done != c.done || !sameBits(f.W, like.W) || !slices.Equal(g.locks, locks) {
 				t.Errorf("%s: %d steps, want %d; locks %v, were %v; weights %v, want %v", name, done, c.done, g.locks, locks, f.W, like.W)
 			}
-			if name != "taken" && !sameBits(coef, want) { // there the next row has no ticket
+			slept := name == "sleeper" || name == "other"
+			if g.Slept() != slept || g.Slept() {
+				t.Errorf("%s: it does not say once whether somebody sleeps", name)
+			}
+			if name != "taken" && !slept && !sameBits(coef, want) { // there the next row has no ticket, or is not read
 				t.Errorf("%s: coefficients %v, want %v", name, coef, want)
 			}
+		}
+	})
+}
+
+// The loop of linear models ends after a step whose lock somebody sleeps for, and has not read the next row.
+func TestSleeperStopsLinear(t *testing.T) {
+	atLevels(t, func(t *testing.T) {
+		if use[LoopLinear] != AVX2 {
+			return
+		}
+		const d = 9
+		l := randomLinear(t, LinearSquared, 5, d, 4)
+		w, order := fresh(t, d+1), []int32{3, 1, 4}
+		want := slices.Clone(w)
+		l.Steps(want[:d], &want[d], order[:1], 0.1)
+		var count uint64
+		coef, untouched := float32(7), float32(7)
+		g := LockGuard(&count, []uint32{0, 1}, 2, 20, 3)
+		done, _, _ := l.Guarded(w[:d], &w[d], order, 0.1, &coef, g)
+		if done != 1 || count != 1 || !g.Slept() || g.Slept() || g.locks[0] != 0 || coef != untouched || !sameBits(w, want) {
+			t.Errorf("%d steps, %d counted, lock %d, coefficient %v, weights %v, want %v", done, count, g.locks[0], coef, w, want)
 		}
 	})
 }

@@ -387,7 +387,14 @@ lockedaxpyTest:
 
 lockedWritten:
 	MOVL $0x00000000, (R12)
+	CMPL 4(R12), $0x01
+	JEQ  slept
 	JMP  next
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
 
 swap:
 	MOVQ     count+136(FP), AX
@@ -949,7 +956,14 @@ lockedaxpyTest:
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
 	MOVL        $0x00000000, (R12)
+	CMPL        4(R12), $0x01
+	JEQ         slept
 	JMP         next
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
 
 swap:
 	MOVQ   count+136(FP), AX

@@ -14,8 +14,9 @@ const (
 	guardMine = 8 * iota
 	guardLine
 	guardShift
+	guardSlept
 
-	guardTicket = 8 * (iota - 3)
+	guardTicket = 8 * (iota - 4)
 	guardMask
 	guardOwner
 
@@ -24,6 +25,8 @@ const (
 	ticketNow   = 1 << ticketShift
 	ticketRing  = 2 << ticketShift
 	ticketShift = 7 // log2 of the bytes from one to the next
+
+	lockSleeper = 4 // bytes behind a lock: 1 while somebody sleeps until it is free
 )
 
 // guards are the steps under each guard. write is the half that writes; keep stores from room on,
@@ -95,12 +98,31 @@ func (l *factorLoop) lock() {
 }
 
 // release gives them back, each once: from then on another may have it. Others see stores of
-// x86 in their order.
+// x86 in their order. The loop ends where somebody sleeps.
 func (l *factorLoop) release() {
 	MOVL(U32(0), Mem{Base: l.v})
 	CMPQ(l.u, l.v)
-	JEQ(LabelRef("add"))
+	JEQ(LabelRef("released"))
 	MOVL(U32(0), Mem{Base: l.u})
+	asleep(l.u, "slept")
+	Label("released")
+	asleep(l.v, "slept")
+	JMP(LabelRef("add"))
+	Label("slept")
+	slept()
+	JMP(LabelRef("stop"))
+}
+
+// asleep goes somewhere if somebody sleeps until a lock is free.
+func asleep(lock Register, where string) {
+	CMPL(Mem{Base: lock, Disp: lockSleeper}, Imm(1))
+	JEQ(LabelRef(where))
+}
+
+// slept says that the loop ends for that.
+func slept() {
+	guard := arg("guard")
+	MOVQ(I32(1), Mem{Base: guard, Disp: guardSlept})
 }
 
 // nextTurn ends the turn, and leaves the loop if it cannot take the next one.
