@@ -96,6 +96,7 @@ func TestMetrics(t *testing.T) {
 		"hogwild_examples_per_second":                      250.5,
 		"hogwild_worker_examples_total{rank=\"0\"}":        90,
 		"hogwild_worker_examples_total{rank=\"1\"}":        50,
+		"hogwild_rollbacks_total":                          0,
 		"hogwild_worker_restarts_total{rank=\"0\"}":        0,
 		"hogwild_worker_restarts_total{rank=\"1\"}":        3,
 		"hogwild_worker_up{rank=\"0\"}":                    1,

@@ -80,11 +80,12 @@ func (t *tail) epoch(e rundir.EpochResult) {
 }
 
 // second adds a moment; see epoch. Epochs come later than moments, since they are
-// evaluated first, but time does not go back within a run.
+// evaluated first, but neither time nor examples go back within a run, except that a rollback takes
+// back examples.
 func (t *tail) second(s rundir.Status) {
-	if last := t.seconds.last; last != nil && s.Seconds < last.Seconds {
-		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > s.Seconds })
-		t.epochs.cut(func(was rundir.EpochResult) bool { return was.Seconds > s.Seconds })
+	if last := t.seconds.last; last != nil && (s.Seconds < last.Seconds || s.Examples < last.Examples) {
+		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > s.Seconds || was.Examples > s.Examples })
+		t.epochs.cut(func(was rundir.EpochResult) bool { return was.Seconds > s.Seconds || was.Examples > s.Examples })
 	}
 	t.seconds.add(s)
 }

@@ -218,6 +218,9 @@ func (r *run) events() (notes []string) {
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
 		notes = append(notes, fmt.Sprintf("Worker restarts: %d. Examples lost: %s.", r.Result.Restarts, human.Count(r.Result.LostExamples)))
 	}
+	if r.Result.Rollbacks > 0 {
+		notes = append(notes, fmt.Sprintf("Rollbacks after divergence: %d, the last to learning rate %g. Examples discarded: %s.", r.Result.Rollbacks, r.Result.LRUsed, human.Count(r.Result.DiscardedExamples)))
+	}
 	if r.Result.Error != "" {
 		notes = append(notes, "The run failed: "+r.Result.Error+".")
 	} else if r.Result.Stopped != "" {

@@ -87,6 +87,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
 	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts of each worker that dies or hangs")
 	l.duration(&o.HangTimeout, "hang-timeout", "`TIME` after which a worker that is stopped or stuck is replaced; 0: never")
+	l.string(&o.OnDivergence, "on-divergence", "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning rate, at most 3 times)")
 	l.string(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")
 	l.string(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: any free port")

@@ -95,6 +95,8 @@ type Config struct {
 
 	HangTimeout time.Duration `yaml:"hang-timeout" json:"hang_timeout"` // a worker that has not run for so long is replaced; 0 = never; JSON: ns
 
+	OnDivergence string `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
+
 	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }
@@ -109,8 +111,15 @@ func Default() Config {
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3, HangTimeout: time.Minute,
+		OnDivergence: Stop,
 	}
 }
+
+// Values of OnDivergence.
+const (
+	Stop     = "stop"     // the run ends, with its last good snapshot
+	Rollback = "rollback" // it continues from there with half the learning rate, three times at most
+)
 
 const (
 	maxWorkers = 1024     // more processes of one program are a mistake
@@ -190,6 +199,7 @@ func (c *Config) choices() []choice {
 		{"center", c.Center, "auto on off"},
 		{"missing", c.Missing, "drop error"},
 		{"write", c.Write, "auto atomic racy"},
+		{"on-divergence", c.OnDivergence, Stop + " " + Rollback},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 	}
 }

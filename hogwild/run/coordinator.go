@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -27,6 +28,11 @@ type coordinator struct {
 	epochs  epochs     // how far the run is
 	saver   saver      // the copy of the weights, evaluated and saved
 	report  reporter   // what people are told
+
+	back   *rollback    // what it carries on from; nil: it is the first
+	next   *coordinator // carries on after divergence
+	cancel context.CancelCauseFunc
+	unheed func() // see heed
 
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
@@ -122,7 +128,7 @@ type reporter struct {
 func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Ranks()
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	return &coordinator{patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
+	return &coordinator{unheed: func() {}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
 			gone: make([]bool, n), due: make([]bool, n), leaving: make([]bool, n), respawn: make(chan int, n), first: c.Workers, most: c.Workers},
 		remote: newRemote(),
@@ -143,4 +149,37 @@ type evaluation struct {
 	err     error
 	saves   bool  // the copy was to be saved too
 	unsaved error // why it could not be
+}
+
+// divergence is the error of numbers that diverged: what did, and what to do.
+type divergence struct {
+	what error
+	cure string
+}
+
+func (d divergence) Error() string {
+	return fmt.Sprintf("%v: %v; %s", config.ErrDiverged, d.what, d.cure)
+}
+func (d divergence) Is(target error) bool { return target == config.ErrDiverged }
+func (d divergence) Unwrap() error        { return d.what }
+
+// lowerRate is what to do after the numbers diverged.
+func (r *task) lowerRate() string { return "try a lower --lr (" + r.lastGood() + ")" }
+
+// lastGood says what is left after the numbers diverged.
+func (r *task) lastGood() string {
+	if !rundir.HasSnapshot(r.dir) {
+		return "no snapshot was saved"
+	}
+	return "the last good snapshot is in " + r.dir
+}
+
+// rollback is what a coordinator knows of the one before it, which diverged.
+type rollback struct {
+	n        int    // of this call of Run: 1 is the first
+	why      error  // what diverged
+	from     string // the folder whose snapshot it continues from; "": the first weights
+	auto     string // what was chosen where the user left it to the program
+	examples int64  // trained until then
+	position rundir.Position
 }

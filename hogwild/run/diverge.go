@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -42,8 +41,8 @@ func (r *coordinator) overflown(e *rundir.EpochResult) error {
 	if begin, err := r.scoreFirst(); err != nil || on.Loss <= farAbove*begin {
 		return err
 	}
-	return fmt.Errorf("%w: %s loss %s after epoch %d, a constant prediction has %s; learning rate %g; try a lower --lr, or --scale standard (%s)",
-		config.ErrDiverged, on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(y.judged), r.job.Tuning.LR, r.lastGood())
+	return divergence{fmt.Errorf("%s loss %s after epoch %d, a constant prediction has %s; learning rate %g",
+		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(y.judged), r.job.Tuning.LR), "try a lower --lr, or --scale standard (" + r.lastGood() + ")"}
 }
 
 // useful tells whether a classifier makes clearly fewer mistakes than the constant predictor.

@@ -159,9 +159,8 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 // diverged is not good, and not to be saved.
 func (r *coordinator) score(e *rundir.EpochResult) error {
 	w := r.saver.copy.Plain(r.trained)
-	if i := notFiniteAt(w); i >= 0 {
-		return fmt.Errorf("%w: weight %d is %v after epoch %d, learning rate %g; try a lower --lr (%s)",
-			config.ErrDiverged, i, w[i], e.Epoch, e.LR, r.lastGood())
+	if err := r.finite(w, e); err != nil {
+		return err
 	}
 	if r.job.Sample > 0 {
 		return nil // a short run is not tested
@@ -173,6 +172,14 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	}
 	e.Judge(scoresOf(name, sum, len(set.Classes) > 0))
 	return r.overflown(e)
+}
+
+// finite is the error of weights that are not.
+func (r *coordinator) finite(w []float32, e *rundir.EpochResult) error {
+	if i := notFiniteAt(w); i >= 0 {
+		return divergence{fmt.Errorf("weight %d is %v after epoch %d, learning rate %g", i, w[i], e.Epoch, e.LR), r.lowerRate()}
+	}
+	return nil
 }
 
 // judges is the set by which epochs are judged, and its name.

@@ -11,6 +11,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // finish ends a run: the workers, a round that was under way, the last snapshot,
@@ -33,6 +34,18 @@ func (r *coordinator) finish() (rundir.Result, error) {
 		r.epochs.failed(r.keep(r.saveCopy))
 	}
 	r.report.display.close()
+	if r.goesBack() {
+		trained := r.epochs.position.Examples
+		if within {
+			_, done, _, _ := r.progress()
+			trained += int64(done)
+		}
+		r.next = r.followed(trained)
+		return rundir.Result{}, r.epochs.ended
+	}
+	if n := r.rollbacks(); n > 0 && errors.Is(r.epochs.ended, config.ErrDiverged) {
+		r.epochs.ended = fmt.Errorf("%w; it has been rolled back %s", r.epochs.ended, human.Plural(n, "time"))
+	}
 	result := r.result()
 	r.epochs.failed(r.testEnd(&result))
 	r.epochs.failed(r.saveResult(&result))

@@ -96,7 +96,7 @@ func (r *task) own() error {
 }
 
 // load reads the data and makes the model that fits them.
-func (r *task) load() error {
+func (r *coordinator) load() error {
 	c := &r.job
 	if r.train == nil {
 		s, err := readData(&c.Config, &r.options)
@@ -135,6 +135,9 @@ func (r *task) load() error {
 		return err
 	}
 	c.Tuning.Auto = strings.Join(auto, ", ")
+	if r.back != nil {
+		c.Tuning.Auto = r.back.auto
+	}
 	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
 		return config.Usage("%w", err)
 	}
@@ -160,14 +163,18 @@ func readData(c *config.Config, o *Options) (data.Sets, error) {
 // begin writes the first weights: the model's own, or those of the run to resume.
 func (r *coordinator) begin() error {
 	r.epochs.position = rundir.Position{Epoch: 1}
-	if r.job.Resume == "" {
+	from := r.job.Resume
+	if r.back != nil {
+		from = r.back.from
+	}
+	if from == "" {
 		r.firstWeights(r.first, r.mem.W)
 		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}
 		return nil
 	}
-	f, err := rundir.ReadSnapshot(r.job.Resume)
+	f, err := rundir.ReadSnapshot(from)
 	if err != nil {
 		return err
 	}
@@ -261,11 +268,11 @@ func (r *coordinator) openFolder() error {
 		return err
 	}
 	r.dir, r.job.Run = r.folder.Path, r.folder.Path
-	if r.job.Resume != r.dir && rundir.HasSnapshot(r.dir) {
+	if r.job.Resume != r.dir && r.back == nil && rundir.HasSnapshot(r.dir) {
 		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
 	}
 	var past *rundir.Past
-	if r.job.Resume != "" {
+	if r.job.Resume != "" || r.back != nil {
 		past = r.past()
 	}
 	return r.folder.Open(r.job.Config, past)

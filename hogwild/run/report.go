@@ -23,7 +23,8 @@ func (r *coordinator) result() rundir.Result {
 	c := &r.job
 	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Tuning.Batch,
 		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
-		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost, Seed: c.Seed,
+		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost,
+		Rollbacks: r.epochs.position.Rollbacks, DiscardedExamples: r.epochs.position.Discarded, Seed: c.Seed,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
 		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.epochs.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.epochs.position.History, Events: r.report.events}
 	if res.Seconds > 0 {
@@ -159,7 +160,7 @@ func (r *coordinator) show() {
 func (r *coordinator) status() rundir.Status {
 	epoch := int(r.block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
-		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last}
+		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last, Rollbacks: r.epochs.position.Rollbacks}
 	_, done, _, loss := r.progress()
 	s.Examples = r.epochs.position.Examples
 	if r.epochs.opened != 0 {

@@ -9,6 +9,7 @@
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	keep.go         what is saved at the end
+//	rollback.go     back to the last good snapshot after divergence
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	hang.go         workers that are stopped or stuck
 //	supervise.go    workers that start, die and are started again
@@ -67,16 +68,33 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 
 // run is Run of a resolved configuration.
 func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
-	defer r.close()
-	if err := r.prepare(); err != nil {
-		return rundir.Result{}, err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	r.cancel = cancel
+	for {
+		result, err := r.attempt(ctx)
+		if r.next == nil {
+			return result, err
+		}
+		r = r.next
+	}
+}
+
+// attempt is a coordinator's life. If the numbers diverge and may be rolled back, next carries on.
+func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
+	defer r.close()
+	defer func() { r.unheed() }()
+	if err := r.prepare(); err != nil {
+		if r.back != nil {
+			err = fmt.Errorf("%w; no rollback: %v", r.back.why, err)
+		}
+		return rundir.Result{}, err
+	}
 	r.interrupted = ctx.Done()
-	stop := r.heed(cancel)
-	defer stop()
-	r.remote.stop = func(why error) { cancel(why) }
+	if r.back == nil { // else it does already
+		r.heed()
+	}
+	r.remote.stop = func(why error) { r.cancel(why) }
 	if err := r.remote.open(r.dir); err != nil {
 		r.report.event("no hogwild scale, top, pause or stop for this run: %v", err)
 	}
@@ -95,12 +113,19 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	watched = true
 	// From here on, as after a first one, a signal does what it does by default: it ends this
 	// process at once, and the kernel the workers.
-	stop()
-	return r.finish()
+	if !r.goesBack() {
+		r.unheed()
+	}
+	result, err := r.finish()
+	if r.next != nil {
+		r.next.cancel = r.cancel
+		r.next.heed()
+	}
+	return result, err
 }
 
-// heed has a signal cancel the run, until stop is called.
-func (r *coordinator) heed(cancel context.CancelCauseFunc) (stop func()) {
+// heed has a signal cancel the run, until unheed is called.
+func (r *coordinator) heed() {
 	signals := make(chan os.Signal, 1)
 	if r.options.Signals {
 		signal.Notify(signals, config.StopSignals()...)
@@ -109,13 +134,13 @@ func (r *coordinator) heed(cancel context.CancelCauseFunc) (stop func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			cancel(config.SignalError(s))
+			r.cancel(config.SignalError(s))
 			// OnEpoch may take its time: the next signal does what it does by default.
 			signal.Stop(signals)
 		case <-over:
 		}
 	}()
-	return sync.OnceFunc(func() {
+	r.unheed = sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(over)
 	})
@@ -138,6 +163,9 @@ func (r *coordinator) start() error {
 		r.block.Publish(r.epochs.position.Epoch)
 	} else {
 		r.block.Open(r.epochs.position.Epoch)
+	}
+	if r.back != nil {
+		r.wentBack()
 	}
 	r.workers.started = control.Monotonic()
 	r.epochs.opened = r.workers.started
@@ -240,18 +268,10 @@ func (r *coordinator) diverged() error {
 		if step := r.block.Rank(rank, control.RankFailStep); step != 0 {
 			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.block.Rank(rank, control.RankFailLoss)),
 				LR: floatOf(r.block.Rank(rank, control.RankFailRate))}
-			return fmt.Errorf("%w: worker %d: %w; try a lower --lr (%s)", config.ErrDiverged, rank, e, r.lastGood())
+			return divergence{fmt.Errorf("worker %d: %w", rank, e), r.lowerRate()}
 		}
 	}
 	return nil
-}
-
-// lastGood says what is left after the numbers diverged.
-func (r *task) lastGood() string {
-	if !rundir.HasSnapshot(r.dir) {
-		return "no snapshot was saved"
-	}
-	return "the last good snapshot is in " + r.dir
 }
 
 // complete tells whether the open epoch is: every chunk done or lost, and in

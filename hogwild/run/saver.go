@@ -1,10 +1,12 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
@@ -73,7 +75,17 @@ func (r *coordinator) savePaused() {
 		}
 		r.saver.busy = true
 		saveCopy := r.saving()
-		go func() { r.saver.evaluated <- evaluation{saves: true, unsaved: saveCopy()} }()
+		e := rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), LR: r.job.Tuning.LR}
+		if _, done, _, loss := r.progress(); done > 0 {
+			e.TrainLoss = loss / float64(done)
+		}
+		go func() {
+			is := evaluation{err: r.stillGood(e)}
+			if is.saves = !errors.Is(is.err, config.ErrDiverged); is.saves {
+				is.unsaved = saveCopy()
+			}
+			r.saver.evaluated <- is
+		}()
 	}
 	_ = fault.Point("pause.end")
 	r.saver.paused = false
@@ -124,6 +136,15 @@ func (r *coordinator) past() *rundir.Past {
 		past.Examples += int64(done)
 	}
 	return past
+}
+
+// stillGood is the error of a copy, taken within an epoch, whose numbers have diverged. Whether finite ones
+// have takes an evaluation to see, which is worth its time where a rollback would continue from them.
+func (r *coordinator) stillGood(e rundir.EpochResult) error {
+	if r.job.OnDivergence == config.Rollback {
+		return r.score(&e)
+	}
+	return r.finite(r.saver.copy.W, &e)
 }
 
 // Weights on a GPU have a copy in host memory. It is whole when the run begins, between

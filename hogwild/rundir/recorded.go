@@ -108,6 +108,7 @@ func (r *Recorded) add(line []byte) error {
 	case e != nil:
 		r.Epochs = append(before(r.Epochs, func(o EpochResult) bool { return o.Epoch < e.Epoch }), *e)
 	case s != nil:
+		r.Epochs = before(r.Epochs, func(o EpochResult) bool { return o.Examples <= s.Examples })
 		r.Seconds = append(before(r.Seconds, func(o Status) bool { return o.Examples <= s.Examples }), *s)
 	}
 	return err

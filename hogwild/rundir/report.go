@@ -40,7 +40,9 @@ type Result struct {
 	*Detail                    // of the predictions for the test set; nil for a run that was interrupted
 	Restarts          int      `json:"restarts"`
 	LostExamples      int64    `json:"lost_examples"`
-	Shares            []Share  `json:"shares,omitempty"` // of each device, when there are several
+	Rollbacks         int      `json:"rollbacks,omitempty"`          // after divergence
+	DiscardedExamples int64    `json:"discarded_examples,omitempty"` // trained in vain before them, and not among Examples
+	Shares            []Share  `json:"shares,omitempty"`             // of each device, when there are several
 	Seed              uint64   `json:"seed"`
 
 	Parameters       int64   `json:"parameters"`         // weights in all
@@ -156,6 +158,8 @@ type Status struct {
 	Scale    *Scale         `json:"scale,omitempty"` // the number of workers has just changed
 	Last     *EpochResult   `json:"-"`               // the last epoch evaluated, nil before the first
 
+	Rollbacks int `json:"rollbacks,omitempty"` // after divergence, so far
+
 	// TrainLoss is the mean over the examples of this epoch so far; nil before the first chunk is done.
 	TrainLoss *float64 `json:"train_loss,omitempty"`
 }
@@ -217,6 +221,9 @@ func (r Result) WriteText(w io.Writer) error {
 	known("rate", r.Rate)
 	if r.Restarts > 0 || r.LostExamples > 0 {
 		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
+	}
+	if r.Rollbacks > 0 {
+		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks, human.Count(r.DiscardedExamples), r.LRUsed)
 	}
 	for _, list := range []struct {
 		label string

@@ -67,6 +67,9 @@ type Position struct {
 	Scales   []Scale       `json:"scales,omitempty"`
 	History  []EpochResult `json:"history"`
 
+	Rollbacks int   `json:"rollbacks,omitempty"` // after divergence
+	Discarded int64 `json:"discarded,omitempty"` // examples that they made be trained in vain
+
 	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes.
 	Rounds   int     `json:"rounds,omitempty"`    // of the run, before those of the epoch as it is cut now
 	Base     int     `json:"base,omitempty"`      // examples of the epoch before that

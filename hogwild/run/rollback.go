@@ -1,0 +1,85 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// With --on-divergence rollback a run that diverges goes back to its last good snapshot, or to the
+// first weights while there is none, and continues with half the learning rate. Another coordinator
+// does that, in the same folder and on the same data, as it would resume a run that was killed: on
+// every device all that processes share is made anew, the states of optimizers included.
+
+// mostRollbacks is how often one call of Run goes back.
+const mostRollbacks = 3
+
+// goesBack tells whether the run diverged and may go back.
+func (r *coordinator) goesBack() bool {
+	select {
+	case <-r.interrupted: // nobody wants more of it
+		return false
+	default:
+	}
+	return errors.Is(r.epochs.ended, config.ErrDiverged) && r.job.OnDivergence == config.Rollback &&
+		r.rollbacks() < mostRollbacks && !r.stays && r.silenced.Err() == nil
+}
+
+// rollbacks is how often this call of Run has gone back.
+func (r *coordinator) rollbacks() int {
+	if r.back == nil {
+		return 0
+	}
+	return r.back.n
+}
+
+// followed is the coordinator that carries on from the last good snapshot. It takes over the data.
+func (r *coordinator) followed(examples int64) *coordinator {
+	c, o := r.job.Config, r.options
+	lr := r.job.Tuning.LR / 2
+	c.LR, c.LRMin = lr, c.LRMin*lr/c.LR
+	if c.Batch == 0 && c.GlobalBatch == 0 {
+		c.Batch = r.job.Tuning.Batch
+	}
+	o.Dashboard = "" // its address has been shown
+	next := newCoordinator(c, o)
+	next.train, next.validation, next.test, next.lent = r.train, r.validation, r.test, r.lent
+	r.lent = true
+	next.report.events = r.report.events
+	next.back = &rollback{n: r.rollbacks() + 1, why: r.epochs.ended, from: c.Resume, auto: r.job.Tuning.Auto,
+		examples: examples, position: r.epochs.position}
+	if rundir.HasSnapshot(r.dir) {
+		next.back.from = r.dir
+	}
+	return next
+}
+
+// wentBack counts what was trained in vain, says that the run has gone back, and saves it with its new
+// learning rate: should it be killed now, it is resumed with that.
+func (r *coordinator) wentBack() {
+	p, was := &r.epochs.position, &r.back.position
+	now := p.Examples
+	if p.Within {
+		_, done, _, _ := r.progress()
+		now += int64(done)
+	}
+	vain := r.back.examples - now
+	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
+	what, where := r.back.why, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)
+	if d := (divergence{}); errors.As(what, &d) {
+		what = d.what
+	}
+	switch {
+	case p.Within:
+		where = fmt.Sprintf("the snapshot within epoch %d", p.Epoch)
+	case p.Epoch == 1:
+		where = "the first weights"
+	}
+	r.report.event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
+		what, r.back.n, mostRollbacks, where, r.job.Tuning.LR, human.Plural(int(vain), "example"))
+	r.capture()
+	r.saved(r.saving()())
+}
