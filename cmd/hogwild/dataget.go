@@ -48,7 +48,7 @@ func dataGetCommand() *cli.Command {
 	l.string(&sum, "sha256", "`HEX` checksum that the file at URL must have")
 	l.bool(&quiet, "quiet", "no progress")
 	return &cli.Command{
-		Name: "get", Usage: "download public data sets", ArgsUsage: "NAME...", Description: dataGetHelp, Flags: l.flags,
+		Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(catalog.Names(), "|"), Description: dataGetHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if list {
 				if err := s.only("list", "list"); err != nil || len(args) > 0 {

@@ -301,7 +301,7 @@ func TestDownloads(t *testing.T) {
 	d := newDownloads(&b, false)
 	d.columns = func() int { return 60 }
 	d.step(get.Step{File: "f", Doing: get.Downloading, Done: 25e5, Total: 1e7})
-	if got, want := b.String(), "\r\x1b[K[######...................]  f  2.50 MB of 10.0 MB   25%"; got != want || len(want) != len("\r\x1b[K")+59 {
+	if got, want := b.String(), "\r\x1b[K[#######.....................]  f  2.50 MB of 10.0 MB   25%"; got != want || len(want) != len("\r\x1b[K")+59 {
 		t.Errorf("the live line is %q, want %q", got, want)
 	}
 	b.Reset()

@@ -28,6 +28,8 @@ var notRun = map[string]string{
 	"CGO_ENABLED=0 GOARC": "make emulated",
 	"go mod edit ":        "TestReadmeSnippet",
 	"go run ./examples/":  "the test of the example",
+	"hogwild data get mnist": "TestDataGet: tests have no internet",
+	"hogwild data get https": "TestDataGetEnds",
 	"hogwild reproduce ":  "TestReproduce",
 	"hogwild bench   ":    "TestBenchPlan and the script bench.txt: without flags it takes a minute",
 	"hogwild sweep examp": "TestSweep",

@@ -3,14 +3,11 @@
 //
 // Top down:
 //
-//	catalog.go  what an entry says
 //	sets.go     the table
+//	catalog.go  what an entry says
 package catalog
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Set is a public data set.
 type Set struct {
@@ -76,21 +73,4 @@ func (s Set) Size() (bytes int64, known bool) {
 		known = known && f.Size > 0
 	}
 	return bytes, known
-}
-
-// Find is the set of a name.
-func Find(name string) (Set, bool) {
-	i := slices.IndexFunc(Sets, func(s Set) bool { return s.Name == name })
-	if i < 0 {
-		return Set{}, false
-	}
-	return Sets[i], true
-}
-
-// Names are the names of all sets.
-func Names() (names []string) {
-	for _, s := range Sets {
-		names = append(names, s.Name)
-	}
-	return names
 }

@@ -179,6 +179,23 @@ var Sets = []Set{{ // sha256: TFDS. The second mirror: torchvision/datasets/mnis
 	}},
 }}
 
+// Find is the set of a name.
+func Find(name string) (Set, bool) {
+	i := slices.IndexFunc(Sets, func(s Set) bool { return s.Name == name })
+	if i < 0 {
+		return Set{}, false
+	}
+	return Sets[i], true
+}
+
+// Names are the names of all sets.
+func Names() (names []string) {
+	for _, s := range Sets {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // from is the addresses of a file in folders.
 func from(name string, folders ...string) []string {
 	urls := slices.Clone(folders)

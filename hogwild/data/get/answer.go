@@ -10,22 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"hogwild/internal/human"
 )
-
-// finalError is one that another try of the same server would meet again.
-type finalError struct{ error }
-
-func (e finalError) Unwrap() error { return e.error }
-
-// statusError is an answer that is not the file.
-type statusError struct {
-	text  string
-	after time.Duration // the server asks to wait so long
-}
-
-func (e statusError) Error() string { return "answers " + e.text }
 
 // certain makes an error final that is no matter of time.
 func certain(err error) error {
@@ -113,5 +98,3 @@ func contentRange(text string) (from, total int64, ok bool) {
 	}
 	return from, total, errs[0] == nil && errs[1] == nil
 }
-
-func count(n int64) string { return human.Count(n) }

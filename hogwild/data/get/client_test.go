@@ -3,6 +3,8 @@ package get
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,8 +18,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	whole := content(5000, 7)
 	open := newServer(t, map[string][]byte{"/file": whole})
-	var secure *httptest.Server
-	secure = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/out":
 			http.Redirect(w, r, open.URL+"/file", http.StatusFound)
@@ -27,9 +28,9 @@ func TestTLS(t *testing.T) {
 			w.Write(whole)
 		}
 	}))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
 	defer secure.Close()
-	secure.Config.ErrorLog = nil
-	open.script = nil
 
 	g := getter(t)
 	_, err := g.Set(background(), one(whole, secure.URL+"/file"))
@@ -42,8 +43,8 @@ func TestTLS(t *testing.T) {
 		_, err = g.Set(background(), one(whole, secure.URL+path))
 		check.Error(t, err, "redirects from https to http")
 	}
-	if len(open.seen) > 0 {
-		t.Errorf("requests without TLS: %q", open.seen)
+	if len(open.requests()) > 0 {
+		t.Errorf("requests without TLS: %q", open.requests())
 	}
 	open.script = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, secure.URL+"/file", http.StatusFound)

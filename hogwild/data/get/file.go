@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -14,20 +13,6 @@ import (
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
-
-// job is the work on one file.
-type job struct {
-	*Getter
-	catalog.File
-	dir string
-}
-
-// localError is an error of this machine, such as a full disk: no other server would help.
-type localError struct{ error }
-
-func (e localError) Unwrap() error { return e.error }
-
-func (j *job) path(name string) string { return filepath.Join(j.dir, name) }
 
 // run downloads the file unless it is there, and says whether it did.
 func (j *job) run(ctx context.Context) (fresh bool, err error) {
@@ -141,12 +126,4 @@ func (j *job) place(ctx context.Context, p *part, recorded map[string]string) er
 		return localError{err}
 	}
 	return p.remove()
-}
-
-// Bytes is a size for people: 9.91 MB.
-func Bytes(n int64) string {
-	if n < 1000 {
-		return human.Plural(int(n), "byte")
-	}
-	return human.Rate(float64(n)) + "B"
 }

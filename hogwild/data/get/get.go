@@ -10,10 +10,11 @@
 //	answer.go    what a server's answer means
 //	unpack.go    bzip2 and zip
 //	cifar.go     CIFAR-10 to .npy
-//	part.go      NAME.part, and where its bytes are from
 //	sums.go      checksums, and SHA256SUMS
-//	folder.go    one download at a time in a folder
+//	part.go      NAME.part, and where its bytes are from
+//	folder.go    one download at a time in a folder, and new files in it
 //	client.go    the HTTP client
+//	getter.go    what all of these know: the Getter, the job on one file, kinds of errors
 package get
 
 import (
@@ -21,7 +22,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -31,38 +31,6 @@ import (
 
 	"hogwild/hogwild/data/catalog"
 	"hogwild/internal/human"
-)
-
-// Getter downloads to a folder.
-type Getter struct {
-	Dir       string
-	UserAgent string
-	Watch     func(Step)        // called often; nil: nobody watches
-	Note      func(line string) // something worth a line: a try that failed, a mirror that is left; nil: nobody reads
-
-	client *http.Client
-	stall  time.Duration                  // without hasBytes new bytes the connection is given up
-	pause  func(failed int) time.Duration // before the next try, after so many that failed
-	tries  int                            // of a mirror, without progress
-	sleep  func(context.Context, time.Duration)
-}
-
-// Step is how far the work on a file is.
-type Step struct {
-	File  string
-	Doing Doing
-	Done  int64 // bytes
-	Total int64 // 0: not known
-}
-
-// Doing is what is done with a file.
-type Doing string
-
-// What is done with a file, in this order.
-const (
-	Downloading Doing = "downloading"
-	Unpacking   Doing = "unpacking"
-	Whole       Doing = "done" // once: Done is the bytes that were downloaded
 )
 
 // New is a Getter that downloads to a folder, which need not be there; "": the current one.

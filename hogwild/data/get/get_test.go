@@ -1,7 +1,6 @@
 package get
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,110 +15,6 @@ import (
 	"hogwild/hogwild/data/catalog"
 	"hogwild/internal/check"
 )
-
-// TestBadServers: what a server may do wrong is either made good by another request, or is one error.
-func TestBadServers(t *testing.T) {
-	t.Parallel()
-	whole := content(300<<10, 1)
-	half := whole[:150<<10]
-	tag := tagOf(whole)
-	rangeOf := func(from int, if_ string) string { return fmt.Sprintf("/file bytes=%d- %s", from, if_) }
-	cut := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("ETag", tag)
-		sends(len(whole), half)(w, r)
-	}
-	wrong := bytes.Clone(whole)
-	wrong[12345]++
-	again := func(h http.HandlerFunc) []http.HandlerFunc { return []http.HandlerFunc{h, h, h, h, h, h} }
-	partial := func(from, to, total int, body []byte) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, total))
-			w.WriteHeader(http.StatusPartialContent)
-			w.Write(body)
-		}
-	}
-	for name, c := range map[string]struct {
-		script []http.HandlerFunc
-		fails  string   // what the error says; "": none
-		seen   []string // requests; nil: any
-	}{
-		"as it should be":      {nil, "", []string{"/file"}},
-		"cut":                  {[]http.HandlerFunc{cut}, "", []string{"/file", rangeOf(len(half), tag)}},
-		"cut twice":            {[]http.HandlerFunc{cut, partial(len(half), len(whole)-1, len(whole), whole[len(half):200<<10])}, "", []string{"/file", rangeOf(len(half), tag), rangeOf(200<<10, tag)}},
-		"cut before the first": {[]http.HandlerFunc{sends(len(whole))}, "", []string{"/file", "/file"}},
-		"cut always":           {again(sends(len(whole))), "the connection was cut (3 tries)", []string{"/file", "/file", "/file"}},
-		"500 once":             {[]http.HandlerFunc{status(500)}, "", []string{"/file", "/file"}},
-		"503 always":           {again(status(503)), "answers 503 Service Unavailable (3 tries)", []string{"/file", "/file", "/file"}},
-		"429":                  {[]http.HandlerFunc{status(429)}, "", []string{"/file", "/file"}},
-		"404":                  {again(status(404)), "answers 404 Not Found", []string{"/file"}},
-		"403":                  {again(status(403)), "answers 403 Forbidden", []string{"/file"}},
-		"500 after a cut":      {[]http.HandlerFunc{cut, status(500)}, "", []string{"/file", rangeOf(len(half), tag), rangeOf(len(half), tag)}},
-		"416 after a cut":      {[]http.HandlerFunc{cut, status(416)}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
-		"ignores the range":    {[]http.HandlerFunc{cut, sends(len(whole), whole)}, "", []string{"/file", rangeOf(len(half), tag)}},
-		"another range":        {[]http.HandlerFunc{cut, partial(100<<10, len(whole)-1, len(whole), whole[100<<10:])}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
-		"a range of nothing":   {[]http.HandlerFunc{cut, partial(-5, 7, len(whole), whole)}, "", nil},
-		"another version": {[]http.HandlerFunc{cut, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("ETag", `"new"`)
-			partial(len(half), len(whole)-1, len(whole), whole[len(half):])(w, r)
-		}}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
-		"corrupt": {again(sends(len(whole), wrong)), "sent another file: its sha256 is " + sum256(wrong), []string{"/file"}},
-		"corrupt before a cut": {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("ETag", tag)
-			sends(len(whole), wrong[:len(half)])(w, r)
-		}}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
-		"longer than published": {again(sends(len(whole)+1, append(whole[:len(whole):len(whole)], 7))), "has a file of 307,201 bytes, the published one has 307,200", []string{"/file"}},
-		"shorter":               {again(sends(len(half), half)), "has a file of 153,600 bytes", []string{"/file"}},
-		"no length, too short":  {again(func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); w.Write(half) }), "(3 tries)", nil},
-		"no end": {again(func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				if _, err := w.Write(whole); err != nil {
-					return
-				}
-			}
-		}), "sends more than the 307,200 bytes of the file", []string{"/file"}},
-		"a loop": {again(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/file", http.StatusFound) }), "redirects more than 10 times", nil},
-		"redirects": {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/file", http.StatusMovedPermanently)
-		}}, "", []string{"/file", "/file"}},
-		"an empty file": {again(sends(0)), "has a file of 0 bytes", []string{"/file"}},
-		"not HTTP": {again(func(w http.ResponseWriter, r *http.Request) {
-			c, _, _ := w.(http.Hijacker).Hijack()
-			c.Write([]byte("SSH-2.0\r\n"))
-			c.Close()
-		}), "(3 tries)", nil},
-		"a broken range": {[]http.HandlerFunc{cut, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Range", "bytes x-y/z")
-			w.WriteHeader(206)
-		}}, "", []string{"/file", rangeOf(len(half), tag), "/file"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, map[string][]byte{"/file": whole}, c.script...)
-			if name == "a loop" {
-				s.script = nil
-				s.Config.Handler = again(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/file", http.StatusFound) })[0]
-			}
-			g := getter(t)
-			r, err := g.Set(background(), one(whole, s.URL+"/file"))
-			if c.fails != "" {
-				check.Error(t, err, "one: file: ", c.fails)
-				if _, err := os.Stat(filepath.Join(g.Dir, "one", "file")); err == nil {
-					t.Error("a file that is not whole has its name")
-				}
-			} else if err != nil {
-				t.Fatal(err)
-			} else {
-				holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
-				if !r.Fresh || r.Bytes != int64(len(whole)) {
-					t.Errorf("%+v", r)
-				}
-			}
-			if got := strings.Join(s.seen, "\n"); c.seen != nil && got != strings.Join(c.seen, "\n") {
-				t.Errorf("requests:\n%s\nwant:\n%s", got, strings.Join(c.seen, "\n"))
-			}
-		})
-	}
-}
 
 // A server that stops sending is given up, and the next request continues; one that is slow is not.
 func TestStalls(t *testing.T) {
@@ -152,8 +47,8 @@ func TestStalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
-		if len(s.seen) < 3 || !strings.HasPrefix(s.seen[1], "/file bytes=512") {
-			t.Errorf("requests: %q", s.seen)
+		if len(s.requests()) < 3 || !strings.HasPrefix(s.requests()[1], "/file bytes=512") {
+			t.Errorf("requests: %q", s.requests())
 		}
 		if text := strings.Join(*notes, "\n"); !strings.Contains(text, "nothing came for 300ms") {
 			t.Errorf("notes: %s", text)
@@ -170,8 +65,8 @@ func TestStalls(t *testing.T) {
 		})
 		g := getter(t)
 		g.stall = 2 * time.Second
-		if _, err := g.Set(background(), one(whole, slow.URL+"/file")); err != nil || len(slow.seen) != 1 {
-			t.Errorf("%v; requests %q", err, slow.seen)
+		if _, err := g.Set(background(), one(whole, slow.URL+"/file")); err != nil || len(slow.requests()) != 1 {
+			t.Errorf("%v; requests %q", err, slow.requests())
 		}
 	})
 }
@@ -189,8 +84,8 @@ func TestMirrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
-	if want := fmt.Sprintf("/file bytes=%d-", 60<<10); len(third.seen) != 1 || third.seen[0] != want {
-		t.Errorf("the third was asked for %q, want %q", third.seen, want)
+	if want := fmt.Sprintf("/file bytes=%d-", 60<<10); len(third.requests()) != 1 || third.requests()[0] != want {
+		t.Errorf("the third was asked for %q, want %q", third.requests(), want)
 	}
 	if text := strings.Join(*notes, "\n"); !strings.Contains(text, "answers 404 Not Found; trying "+host(third.URL)) {
 		t.Errorf("notes: %s", text)
@@ -259,9 +154,9 @@ func TestContinues(t *testing.T) {
 				t.Fatal(err)
 			}
 			holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": s.files["/file"]})
-			last := s.seen[len(s.seen)-1]
-			if want := fmt.Sprintf("/file bytes=%d- %s", have, tagOf(whole)); c.asks != (last == want && len(s.seen) == 2) {
-				t.Errorf("requests: %q", s.seen)
+			last := s.requests()[len(s.requests())-1]
+			if want := fmt.Sprintf("/file bytes=%d- %s", have, tagOf(whole)); c.asks != (last == want && len(s.requests()) == 2) {
+				t.Errorf("requests: %q", s.requests())
 			}
 		})
 	}
@@ -296,8 +191,8 @@ func TestTwoAtOnce(t *testing.T) {
 			n++
 		}
 	}
-	if n != 1 || len(s.seen) != 2 {
-		t.Errorf("%d of 4 downloaded, requests %q", n, s.seen)
+	if n != 1 || len(s.requests()) != 2 {
+		t.Errorf("%d of 4 downloaded, requests %q", n, s.requests())
 	}
 	holds(t, filepath.Join(dir, "two"), map[string][]byte{"a": files["/a"], "b": files["/b"]})
 }
@@ -326,8 +221,8 @@ func TestThereAlready(t *testing.T) {
 	write(g, whole[1:])
 	_, err = g.Set(background(), known)
 	check.Error(t, err, "is there already, and is not the file that is published", "--dir")
-	if len(s.seen) > 0 {
-		t.Errorf("requests: %q", s.seen)
+	if len(s.requests()) > 0 {
+		t.Errorf("requests: %q", s.requests())
 	}
 
 	g = getter(t)

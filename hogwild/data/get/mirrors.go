@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"strings"
 	"time"
 )
@@ -36,14 +35,6 @@ func (j *job) fetch(ctx context.Context, p *part) error {
 		}
 	}
 	return fmt.Errorf("%s: %s", j.Name, strings.Join(failed, "; "))
-}
-
-func host(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	return u.Host
 }
 
 // enough is the progress after which a cut connection is no failed try.

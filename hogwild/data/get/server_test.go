@@ -28,7 +28,7 @@ type server struct {
 	files  map[string][]byte // by path
 	tags   map[string]string // ETags; the default is made from the bytes
 	script []http.HandlerFunc
-	seen   []string // "PATH RANGE IF-RANGE" of each request
+	seen   []string
 	gone   chan struct{}
 }
 
@@ -63,6 +63,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(body))
 	}
+}
+
+// requests are "PATH RANGE IF-RANGE" of each.
+func (s *server) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
 }
 
 func tagOf(b []byte) string { return `"` + sum256(b)[:8] + `"` }

@@ -1,0 +1,66 @@
+package data
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hogwild/internal/check"
+)
+
+// A folder with one data file is that file, whatever texts lie beside it, with the test file that belongs to it.
+func TestFolders(t *testing.T) {
+	for name, c := range map[string]struct {
+		files       []string
+		train, test string
+	}{
+		"LIBSVM":              {[]string{"a9a", "a9a.t", "SHA256SUMS"}, "a9a", "a9a.t"},
+		"train and test":      {[]string{"rcv1_train.binary", "rcv1_test.binary", "README"}, "rcv1_train.binary", "rcv1_test.binary"},
+		"packed":              {[]string{"imdb_ltc_train.gz", "imdb_ltc_test.gz"}, "imdb_ltc_train.gz", "imdb_ltc_test.gz"},
+		"one file":            {[]string{"housing.csv", "README.md", "LICENSE", ".hidden"}, "housing.csv", ""},
+		"under way":           {[]string{"u.data", "README", "other.zip.part", "other.zip.part.from", "SHA256SUMS.new"}, "u.data", ""},
+		"MNIST":               {[]string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}, "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz"},
+		"arrays":              {[]string{"X_train.npy", "y_train.npy", "X_test.npy", "y_test.npy"}, "X_train.npy", "X_test.npy"},
+		"two files":           {[]string{"a.csv", "b.csv"}, "", ""},
+		"two with their test": {[]string{"a", "a.t", "b", "b.t"}, "", ""},
+		"only texts":          {[]string{"README", "SHA256SUMS"}, "", ""},
+		"nothing":             {nil, "", ""},
+	} {
+		dir := t.TempDir()
+		for _, f := range c.files {
+			file(t, dir, f, "1 1:1\n")
+		}
+		if err := os.Mkdir(filepath.Join(dir, "folder"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		in := func(name string) string {
+			if name == "" {
+				return ""
+			}
+			return filepath.Join(dir, name)
+		}
+		if train, test := inFolder(dir); train != in(c.train) || test != in(c.test) {
+			t.Errorf("%s: %q and %q, want %q and %q", name, train, test, c.train, c.test)
+		}
+	}
+	_, _, err := locate(t.TempDir())
+	check.Error(t, err, "or a single data file; it holds nothing: name a file")
+}
+
+// Where a set of the catalogue is not, or only a part of it, the error says how to get it.
+func TestDownloadAdvice(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for path, advice := range map[string]string{
+		"mnist": "no such file or directory; `hogwild data get mnist` downloads it", "./cifar10/": "`hogwild data get cifar10` downloads it",
+		"/nowhere/my sets/a9a": "`hogwild data get a9a --dir '/nowhere/my sets'` downloads it",
+	} {
+		_, _, err := locate(path)
+		check.Error(t, err, advice)
+	}
+	if err := os.Mkdir("w8a", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file(t, "w8a", "w8a.part", "+1")
+	_, _, err := locate("w8a")
+	check.Error(t, err, "it holds w8a.part", "`hogwild data get w8a` downloads it")
+}
