@@ -29,8 +29,10 @@ type Converted struct {
 // The file has its name only when it is complete. Tell is called now and then: so much of what is
 // to be done is done.
 //
+// Accept may refuse what the training rows turn out to be.
+//
 // Convert returns when ctx is done; what it was doing ends with it, or soon after.
-func Convert(ctx context.Context, o Options, out string, tell func(what string, done, total int)) (Converted, error) {
+func Convert(ctx context.Context, o Options, out string, accept func(train *Meta) error, tell func(what string, done, total int)) (Converted, error) {
 	if isCache(o.Path) {
 		return Converted{}, fmt.Errorf("data: %s is a data cache already: train on it, or name the file that it was converted from", o.Path)
 	}
@@ -42,7 +44,7 @@ func Convert(ctx context.Context, o Options, out string, tell func(what string, 
 		return Converted{}, err
 	}
 	defer f.Close()
-	c := &conversion{o: o, out: out}
+	c := &conversion{o: o, out: out, accept: accept}
 	c.o.files = &space{ctx: ctx, out: f, dir: filepath.Dir(out), tell: tell}
 	done := make(chan error, 1)
 	go func() { done <- c.run() }()
@@ -86,6 +88,7 @@ func claim(path string) (*os.File, error) {
 type conversion struct {
 	o      Options
 	out    string
+	accept func(train *Meta) error
 	result Converted
 }
 
@@ -108,6 +111,9 @@ func (c *conversion) run() (err error) {
 		return err
 	}
 	defer sets.Close()
+	if err := c.accept(&sets.Train.Meta); err != nil {
+		return err
+	}
 	head := cacheHead{Made: recipe{Path: c.o.Path, Test: c.o.Test, Validation: c.o.Validation, Format: c.o.Format, Target: c.o.Target,
 		Scale: c.o.Scale, Missing: c.o.Missing, Limit: c.o.Limit, Task: c.o.Task, Seed: c.o.Seed}}
 	if head.Parts, err = sp.parts(&sets); err != nil {

@@ -66,14 +66,14 @@ func (o Order) stretch(i, full int, key uint64) (first, n int) {
 	return whole * n, full - whole*n
 }
 
-// stretches are the rows of the stretches in which n positions lie, from the one at position on, as
-// far as the epoch has them: the first row, and how many.
+// stretches are the rows of the stretches that begin at one of n positions, from the one at position on,
+// as far as the epoch has them: the first row, and how many.
 func (o Order) stretches(epoch, position, n int) iter.Seq2[int, int] {
 	return func(yield func(first, rows int) bool) {
 		key := mix(mix(o.Seed) + uint64(epoch))
 		full, step := o.N/BlockRows, max(o.Stretch, 1)
 		end := min(position+n, o.N)
-		for i := position / BlockRows / step * step; i*BlockRows < end; i += step {
+		for i := (position + step*BlockRows - 1) / (step * BlockRows) * step; i*BlockRows < end; i += step {
 			first, blocks := o.stretch(i, full, key)
 			last := min(first+blocks, full) * BlockRows
 			if i+step > full {

@@ -36,7 +36,7 @@ func (s *Set) scatter() error {
 func (s *Set) Streams() bool { return s.was != nil && s.streams() }
 
 // Fetch has the kernel read the rows at n positions of the epoch's order, from the one at position
-// on, and does not wait for them. It names the rows of whole stretches. Where they begin among the
+// on, and does not wait for them: those of the stretches that begin there. Where they begin among the
 // values of a sparse set must be there: it has that read for as many rows as are to come next.
 func (s *Set) Fetch(o Order, epoch, position, n int) {
 	d := s.Features
