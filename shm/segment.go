@@ -15,13 +15,15 @@ import (
 // ErrClosed is what a closed segment answers.
 var ErrClosed = errors.New("shm: segment is closed")
 
-// Segment is one memfd, mapped whole. It has no name in any file system: when the
-// last process that holds it ends, however it ends, the memory is gone.
+// Segment is one memfd, mapped whole, or a part of a file. A memfd has no name in any file
+// system: when the last process that holds it ends, however it ends, the memory is gone.
 type Segment struct {
-	mu    sync.Mutex
-	file  *os.File
-	mem   []byte
-	table *table // nil until a layout was written or read
+	mu     sync.Mutex
+	file   *os.File
+	mem    []byte
+	inFile bool   // not a memfd
+	offset int64  // of the part in its file, a multiple of PartAlign
+	table  *table // nil until a layout was written or read
 }
 
 // Create makes a zeroed segment of size bytes and maps it for reading and writing.
@@ -43,7 +45,7 @@ func Create(name string, size int) (*Segment, error) {
 		f.Close()
 		return nil, fmt.Errorf("shm: sealing the size of segment %q: %w", name, err)
 	}
-	return mapFile(f, unix.PROT_READ|unix.PROT_WRITE, 0)
+	return mapMemfd(f, unix.PROT_READ|unix.PROT_WRITE, 0)
 }
 
 // Map maps a segment that another process created, and owns f from then on, also
@@ -58,32 +60,37 @@ func Map(f *os.File, write bool) (*Segment, error) {
 		return nil, fmt.Errorf("shm: %s is not a segment: it was not made by Create", name)
 	}
 	if write {
-		return mapFile(f, unix.PROT_READ|unix.PROT_WRITE, 0)
+		return mapMemfd(f, unix.PROT_READ|unix.PROT_WRITE, 0)
 	}
-	return mapFile(f, unix.PROT_READ, unix.MAP_POPULATE)
+	return mapMemfd(f, unix.PROT_READ, unix.MAP_POPULATE)
 }
 
-func mapFile(f *os.File, prot, flags int) (*Segment, error) {
+func mapMemfd(f *os.File, prot, flags int) (*Segment, error) {
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("shm: %w", err)
 	}
-	if info.Size() == 0 || info.Size() != int64(int(info.Size())) {
-		f.Close()
-		return nil, fmt.Errorf("shm: %s holds %d bytes: not a segment", f.Name(), info.Size())
-	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED|flags)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("shm: mapping %d bytes of %s: %w", info.Size(), f.Name(), err)
-	}
-	return &Segment{file: f, mem: mem}, nil
+	return mapPart(f, 0, info.Size(), prot, flags)
 }
 
-// Seal makes the segment read-only for every process, for good. The caller's
-// mapping is replaced, also when Seal fails: views taken before are invalid, and new
-// ones cannot be written.
+// mapPart maps a part of a file, which it owns from then on, also when it fails.
+func mapPart(f *os.File, offset, size int64, prot, flags int) (*Segment, error) {
+	if size <= 0 || size != int64(int(size)) {
+		f.Close()
+		return nil, fmt.Errorf("shm: %s holds %d bytes: not a segment", f.Name(), size)
+	}
+	mem, err := unix.Mmap(int(f.Fd()), offset, int(size), prot, unix.MAP_SHARED|flags)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("shm: mapping %d bytes of %s: %w", size, f.Name(), err)
+	}
+	return &Segment{file: f, mem: mem, offset: offset}, nil
+}
+
+// Seal makes the segment read-only for every process, for good; a part of a file, which has no
+// seals, only for this one. The caller's mapping is replaced, also when Seal fails: views taken
+// before are invalid, and new ones cannot be written.
 func (s *Segment) Seal() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,11 +101,14 @@ func (s *Segment) Seal() error {
 	if err := unix.Munmap(s.mem); err != nil {
 		return fmt.Errorf("shm: unmapping %s: %w", s.file.Name(), err)
 	}
-	_, sealed := unix.FcntlInt(s.file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+	var sealed error
+	if !s.inFile {
+		_, sealed = unix.FcntlInt(s.file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+	}
 	if sealed != nil {
 		sealed = fmt.Errorf("shm: sealing %s: %w (does another process hold it writable, or is it sealed already?)", s.file.Name(), sealed)
 	}
-	mem, err := unix.Mmap(int(s.file.Fd()), 0, len(s.mem), unix.PROT_READ, unix.MAP_SHARED)
+	mem, err := unix.Mmap(int(s.file.Fd()), s.offset, len(s.mem), unix.PROT_READ, unix.MAP_SHARED)
 	s.mem = mem
 	if err != nil {
 		err = fmt.Errorf("shm: mapping %s again after sealing: %w", s.file.Name(), err)
@@ -114,7 +124,8 @@ func (s *Segment) Bytes() []byte {
 	return s.mem
 }
 
-// File is the memfd, to be handed to a child process; it stays the segment's.
+// File is the memfd, or the file of which the segment is a part, to be handed to a child process;
+// it stays the segment's.
 func (s *Segment) File() *os.File { return s.file }
 
 // Close unmaps the segment: every view of it is invalid from then on. A second

@@ -140,34 +140,46 @@ func (l *Layout) Size() int64 {
 // Create makes a segment that holds the arrays, all zero, and writes the table
 // into its head.
 func (l *Layout) Create(name string) (*Segment, error) {
+	text, end, err := l.place(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Create(name, end)
+	if err != nil {
+		return nil, err
+	}
+	s.writeHead(text)
+	return s, nil
+}
+
+// place gives each array its offset, and returns the table and the size of the segment.
+func (l *Layout) place(name string) (table []byte, end int, err error) {
 	if l.err != nil {
-		return nil, l.err
+		return nil, 0, l.err
 	}
 	// The offsets are part of the table, whose length they depend on: leave room.
 	text, _ := json.Marshal(l.entries)
 	room := roundUp(headBytes+len(text)+20*len(l.entries), align)
-	end := room
+	end = room
 	for i := range l.entries {
 		l.entries[i].Offset = end
 		end = roundUp(end+l.entries[i].elements()*l.entries[i].Kind.size(), align)
 	}
-	text, err := json.Marshal(l.entries)
-	if err != nil {
-		return nil, fmt.Errorf("shm: layout of %q: %w", name, err)
+	if text, err = json.Marshal(l.entries); err != nil {
+		return nil, 0, fmt.Errorf("shm: layout of %q: %w", name, err)
 	}
 	if headBytes+len(text) > room || len(text) > maxTable {
-		return nil, fmt.Errorf("shm: layout of %q takes %d bytes, more than the %d there is room for", name, len(text), room)
+		return nil, 0, fmt.Errorf("shm: layout of %q takes %d bytes, more than the %d there is room for", name, len(text), room)
 	}
-	s, err := Create(name, max(end, align))
-	if err != nil {
-		return nil, err
-	}
+	return text, max(end, align), nil
+}
+
+func (s *Segment) writeHead(text []byte) {
 	copy(s.mem, magic)
 	binary.LittleEndian.PutUint32(s.mem[8:], version)
 	binary.LittleEndian.PutUint32(s.mem[12:], uint32(len(text)))
 	binary.LittleEndian.PutUint64(s.mem[16:], checksum(text))
 	copy(s.mem[headBytes:], text)
-	return s, nil
 }
 
 // Checksum reads and checks the head of the segment, and returns the checksum of
@@ -258,6 +270,18 @@ func View[T Element](s *Segment, name string) ([]T, error) {
 		return []T{}, nil
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.mem[e.Offset])), n), nil
+}
+
+// advise tells the kernel what is to happen to the pages of an array of a mapping: those at
+// its ends, which others may share, are among them.
+func advise[T Element](v []T, advice func(pages []byte) error) error {
+	if len(v) == 0 {
+		return nil
+	}
+	page := uintptr(unix.Getpagesize())
+	start := unsafe.Pointer(unsafe.SliceData(v))
+	before := uintptr(start) % page
+	return advice(unsafe.Slice((*byte)(unsafe.Add(start, -int(before))), before+uintptr(len(v))*unsafe.Sizeof(v[0])))
 }
 
 // Bits is the same numbers as the words that hold them: what a compare-and-swap needs.

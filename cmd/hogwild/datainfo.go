@@ -14,11 +14,12 @@ import (
 	"hogwild/internal/human"
 )
 
-const dataInfoHelp = `Usage: hogwild data info PATH [--json]
+const dataInfoHelp = `Usage: hogwild data info PATH [--json] [--check]
 
 Reads a data file (or a folder of IDX or .npy files; - for standard input) as train does, and
 reports rows, features, whether labels are classes or numbers, the input scaling that train would
-use, non-zero values, format and checksum.
+use, non-zero values, format and checksum. --check reads every byte of a data cache (see data
+convert) and reports damage.
 
 FLAGS
 
@@ -30,11 +31,12 @@ Examples:
 
 func dataInfoCommand() *cli.Command {
 	var target string
-	var asJSON bool
+	var asJSON, check bool
 	format := "auto"
 	l := flagList{category: "Flags"}
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.bool(&check, "check", "check every byte of a data cache")
 	l.bool(&asJSON, "json", "print the result as one JSON object")
 	return &cli.Command{
 		Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp, Flags: l.flags,
@@ -48,6 +50,14 @@ func dataInfoCommand() *cli.Command {
 			}
 			if err := config.CheckData(args[0], format, target, &meta); err != nil {
 				return err
+			}
+			if check {
+				tell := newTeller(c.App.ErrWriter)
+				err := data.CheckCache(args[0], tell.tell)
+				if tell.end(); err != nil {
+					return usagef("%v", err)
+				}
+				meta.Notes = append(meta.Notes, "checked: every byte is as it was written")
 			}
 			if asJSON {
 				return json.NewEncoder(c.App.Writer).Encode(meta)

@@ -29,10 +29,12 @@ Try:
 
 const dataHelp = `Usage: hogwild data info PATH [--json]
        hogwild data get NAME...
+       hogwild data convert PATH --out FILE
        hogwild data make NAME FILE [--seed N] [--limit N]
 
   info        report rows, features, classes, format and checksum of a data file
   get         download public data sets: mnist, a9a, movielens-100k, ...
+  convert     write data to a file that a run maps: opened in milliseconds, larger than memory
   make        write synthetic data of any size to a file
 `
 
@@ -83,7 +85,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			benchCommand(),
 			sweepCommand(),
 			{Name: "reproduce", Action: group(reproduceHelp), Subcommands: reproduceCommands()},
-			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataGetCommand(), dataMakeCommand()}},
+			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataGetCommand(), dataConvertCommand(), dataMakeCommand()}},
 			devicesCommand(),
 			doctorCommand(),
 			completionCommand(),

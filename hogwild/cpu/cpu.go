@@ -44,6 +44,7 @@ type cpu struct {
 	decay    []span    // the weights that l1 and l2 act on
 	orders   []data.Order
 	rows     []int32
+	lead     int         // rows.go: how many positions before their turn rows are fetched from a file; 0: never
 	span     []int32     // rows.go: a stretch of the order
 	queued   []int32     // rows.go: the rows of the chunks in hand
 	queue    []int32     // those of them whose steps are still to be taken
@@ -121,6 +122,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.delay = newDelay(c)
 	}
 	d.stepBy(s.Model)
+	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
 	if d.biasCopy != nil {

@@ -45,6 +45,9 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		d.lineUp(cs)
 	}
 	for _, c := range cs {
+		if d.lead > 0 {
+			d.fetch(c)
+		}
 		if d.delay != nil {
 			d.delay.epoch = c.Epoch
 		}

@@ -8,6 +8,32 @@ import (
 // stride is how many steps are taken at once: the learning rate is that of the first.
 const stride = 64
 
+// leadOf is how many positions of the order lie between a chunk and the rows that its worker asks the
+// disk for: what all workers take until it comes again, and some stretches at least.
+func (d *cpu) leadOf(shares bool) int {
+	if !d.set.Streams() {
+		return 0
+	}
+	n := d.PreferredChunks() * d.plan.Chunk
+	if !shares {
+		n *= d.plan.Workers
+	}
+	return max(n, leadStretches*d.set.Stretch()*data.BlockRows)
+}
+
+// leadStretches keep a disk busy: 8 MB.
+const leadStretches = 8
+
+// fetch asks for the rows that follow a chunk at the distance of lead. At the beginning of an epoch
+// nobody has asked for the first ones.
+func (d *cpu) fetch(c plan.Chunk) {
+	order, n := d.orders[max(c.Rank, 0)], plan.CeilDiv(c.Count, c.Batch)*c.Stride
+	if c.First < d.lead {
+		d.set.Fetch(order, c.Epoch, c.First, n)
+	}
+	d.set.Fetch(order, c.Epoch, c.First+d.lead, n)
+}
+
 // next are the rows that are trained next of a chunk of which y is trained: a batch; of a
 // model that takes its steps by itself one, or where nothing stands between the halves
 // of a step as many as fit before the next merge. Behind those stand the ones to come.

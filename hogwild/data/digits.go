@@ -43,7 +43,11 @@ func drawDigits(src *source, seed uint64, test bool) (*table, error) {
 	if err := t.takeRows(n, digitsPixels+12); err != nil {
 		return nil, err
 	}
-	t.x8, t.label = make([]uint8, n*digitsPixels), make([]float64, n)
+	t.x8, t.label = arrayOf[uint8](t.room, n*digitsPixels, &err), arrayOf[float64](t.room, n, &err)
+	if err != nil {
+		return nil, err
+	}
+	t.x8, t.label = t.x8[:n*digitsPixels], t.label[:n]
 	order := make([]int32, n)
 	Order{Seed: seed, N: n}.Fill(order, first, 0)
 	for i, v := range order {

@@ -8,6 +8,7 @@ import (
 // entries is a file of triples on the heap: two ids and a value each.
 type entries struct {
 	format string
+	room   *budget
 	idx    []uint32 // 2 n: ids as the file has them; nodes after number
 	y      []float32
 }
@@ -63,7 +64,7 @@ func (e *entries) number(src *source, graph bool) (*pairs, error) {
 		p.Notes = append(p.Notes, count(len(e.y)-kept)+" edges from a node to itself are left out")
 	}
 	e.y = e.y[:kept]
-	p.Rows, p.at = kept, e.at
+	p.Rows, p.at, p.read = kept, e.at, true
 	return p, nil
 }
 
@@ -72,13 +73,24 @@ func (e *entries) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[
 // with is the entries as a set that m describes.
 func (e *entries) with(m Meta, room *budget) *pairs {
 	m.Rows = len(e.y)
-	return &pairs{Meta: m, room: room, at: e.at}
+	return &pairs{Meta: m, room: room, at: e.at, read: true}
 }
 
 // holdOut moves entries, at least one, to others: those whose number, drawn from the seed, is
 // among the ones to be held out.
-func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) *entries {
-	held, kept, key := &entries{format: e.format}, 0, mix(mix(seed)+draw)
+func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) (*entries, error) {
+	held, kept, key := &entries{format: e.format, room: e.room}, 0, mix(mix(seed)+draw)
+	n := 1
+	for i := range e.y {
+		if among(mix(key + uint64(i))) {
+			n++
+		}
+	}
+	var err error
+	held.idx, held.y = arrayOf[uint32](e.room, 2*n, &err), arrayOf[float32](e.room, n, &err)
+	if err != nil {
+		return nil, err
+	}
 	for i, y := range e.y {
 		if among(mix(key+uint64(i))) || i == len(e.y)-1 && len(held.y) == 0 {
 			held.idx, held.y = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.y, y)
@@ -88,7 +100,7 @@ func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) *entries
 		kept++
 	}
 	e.y = e.y[:kept]
-	return held
+	return held, nil
 }
 
 // maxID is the largest id: one bit for each takes a quarter of a gigabyte.

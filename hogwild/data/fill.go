@@ -23,9 +23,16 @@ func (f *csvFile) fill(t *table, y int, features []feature, like *Meta) error {
 	if err := t.takeRows(f.lines, 4*len(features)+28); err != nil {
 		return err
 	}
-	t.x, t.line = make([]float32, 0, f.lines*len(features)), make([]int32, 0, f.lines)
+	var err error
+	t.x, t.line = arrayOf[float32](t.room, f.lines*len(features), &err), make([]int32, 0, f.lines)
+	if t.room.space() != nil {
+		t.label = arrayOf[float64](t.room, f.lines, &err)
+	}
+	if err != nil {
+		return err
+	}
 	f.labels = map[string]string{}
-	err := f.rows(func(line int, cells []string) error {
+	err = f.rows(func(line int, cells []string) error {
 		if header {
 			header = false
 			return nil

@@ -27,8 +27,13 @@ func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 	if err := t.room.take(src.path, int64(values)*8+int64(lines)*20, fmt.Sprintf("%s values in %s rows", count(values), count(lines))); err != nil {
 		return nil, err
 	}
-	t.label, t.line, t.ptr = make([]float64, 0, lines), make([]int32, 0, lines), make([]int64, 0, lines+1)
-	t.idx, t.val = make([]uint32, 0, values), make([]float32, 0, values)
+	var err error
+	t.line = make([]int32, 0, lines)
+	t.label, t.ptr = arrayOf[float64](t.room, lines, &err), arrayOf[int64](t.room, lines+1, &err)
+	t.idx, t.val = arrayOf[uint32](t.room, values, &err), arrayOf[float32](t.room, values, &err)
+	if err != nil {
+		return nil, err
+	}
 	t.ptr = append(t.ptr, 0)
 	for p.pos < len(p.text) {
 		if err := p.row(t); err != nil {
@@ -60,7 +65,7 @@ func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 	if t.Features > 0 && (like == nil && many || like != nil && like.Kind != Sparse) {
 		return t, t.dense()
 	}
-	return t, nil
+	return t, err
 }
 
 // cut gives a sparse table d features, and drops the values of those beyond.

@@ -63,7 +63,11 @@ func (a *array) inputs(t *table) error {
 	if err := t.takeRows(t.Rows, 4*t.Features); err != nil {
 		return err
 	}
-	t.x = make([]float32, t.Rows*t.Features)
+	x, err := newArray[float32](t.room, t.Rows*t.Features)
+	if err != nil {
+		return err
+	}
+	t.x = x[:t.Rows*t.Features]
 	for k := range t.x {
 		v := a.at(k)
 		if t.x[k] = float32(v); !finite(float64(t.x[k])) {
@@ -112,14 +116,18 @@ func (t *table) takeLabels(target string) error {
 			t.label = append(t.label, v)
 		}
 	})
-	t.x8, t.x = withoutColumn(t.x8, c-1, d), withoutColumn(t.x, c-1, d)
+	x8, err := newArray[uint8](t.room, len(t.x8))
+	if err != nil {
+		return err
+	}
+	t.x8, t.x = withoutColumn(x8, t.x8, c-1, d), withoutColumn(t.x[:0], t.x, c-1, d)
 	t.Features--
 	t.target = "target column " + target
 	return nil
 }
 
-func withoutColumn[T any](x []T, c, d int) []T {
-	kept := x[:0:0]
+// withoutColumn appends x without a column to kept.
+func withoutColumn[T any](kept, x []T, c, d int) []T {
 	for i := 0; i < len(x); i += d {
 		kept = append(append(kept, x[i:i+c]...), x[i+c+1:i+d]...)
 	}

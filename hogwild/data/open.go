@@ -27,7 +27,8 @@ type Options struct {
 
 	Memory, TestMemory *Memory // the training and the test set, instead of files
 
-	room *budget
+	room  *budget
+	files *space // of a conversion
 }
 
 // Load is LoadSets of a training and a test set.
@@ -52,7 +53,9 @@ func LoadSets(o Options) (Sets, error) {
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
-	o.room = newBudget(o.MaxMemory)
+	if o.room = newBudget(o.MaxMemory); o.files != nil {
+		o.room = &budget{files: o.files}
+	}
 	path, readTest, err := o.locate()
 	if err != nil {
 		return Sets{}, err
@@ -69,6 +72,9 @@ func LoadSets(o Options) (Sets, error) {
 func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (Sets, error) {
 	if o.Memory == nil && isSynth(path) {
 		return o.loadSynth()
+	}
+	if o.Memory == nil && isCache(path) {
+		return o.loadCache()
 	}
 	src, err := o.read(path)
 	if err != nil {
@@ -176,7 +182,9 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 		return train, nil, nil
 	}
 	test = sync.OnceValues(func() (*source, error) { return read(beside, o.room) })
-	go test()
+	if o.files == nil {
+		go test()
+	}
 	return train, test, nil
 }
 
@@ -214,8 +222,13 @@ func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error)
 // and scaling. Of a folder and of the digits it reads the test part, if there is
 // one. Digits are those of seed 1 unless the path says another: digits:60000:7.
 func LoadLike(path, format, target string, like Meta) (*Set, error) {
+	return Options{Format: format, Target: target}.likewise(path, &like)
+}
+
+// likewise is LoadLike of a path, in the format, and with the target, of o.
+func (o Options) likewise(path string, like *Meta) (*Set, error) {
 	if isSynth(path) {
-		return makeTest(path, &like)
+		return makeTest(o.room, path, like)
 	}
 	train, test, err := locate(path)
 	if err != nil {
@@ -224,14 +237,21 @@ func LoadLike(path, format, target string, like Meta) (*Set, error) {
 	if train != path && test != "" {
 		train = test
 	}
-	src, err := read(train, newBudget(0))
+	if o.room == nil {
+		o.room = newBudget(0)
+	}
+	src, err := read(train, o.room)
 	if err != nil {
 		return nil, err
 	}
-	return loadLike(src, Options{Format: format, Target: target, Seed: cmp.Or(like.Seed, 1)}, &like)
+	o.Seed = cmp.Or(like.Seed, 1)
+	return loadLike(src, o, like)
 }
 
 func loadLike(src *source, o Options, like *Meta) (*Set, error) {
+	if src.cached {
+		return cachedLike(src.path, like)
+	}
 	if like.Kind == Pairs {
 		return loadPairsLike(src, like)
 	}
@@ -260,6 +280,9 @@ func Describe(path, format, target string) (Meta, error) {
 	train, test, err := locate(path)
 	if err != nil {
 		return Meta{}, err
+	}
+	if isCache(path) {
+		return describeCache(path)
 	}
 	o := Options{Format: format, Target: target, Seed: 1}
 	src, err := read(cmp.Or(train, test), newBudget(0))

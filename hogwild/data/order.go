@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 )
 
@@ -11,10 +12,12 @@ import (
 //
 // Blocks of 64 neighbouring rows are permuted, and the rows inside each block: near
 // rows are near in memory, and Load has shuffled them once already. A last block of
-// fewer rows stays last.
+// fewer rows stays last. With a Stretch above 1 that many neighbouring blocks stay together: stretches
+// are permuted, and the blocks inside each; those behind the last whole stretch stay behind it.
 type Order struct {
 	Seed     uint64
 	First, N int
+	Stretch  int // blocks; 0 is 1
 }
 
 // BlockRows is how many rows a block has.
@@ -33,7 +36,7 @@ func (o Order) Fill(dst []int32, epoch, position int) {
 	for len(dst) > 0 {
 		block, size := position/BlockRows, BlockRows
 		if block < full {
-			block = permute(block, full, key)
+			block = o.block(block, full, key)
 			stir(&rows, o.First+block*BlockRows, key^mix(uint64(block)))
 		} else {
 			size = o.N % BlockRows
@@ -41,6 +44,45 @@ func (o Order) Fill(dst []int32, epoch, position int) {
 		}
 		n := copy(dst, rows[position%BlockRows:size])
 		dst, position = dst[n:], position+n
+	}
+}
+
+// block is the one that the i-th place has, of so many whole ones.
+func (o Order) block(i, full int, key uint64) int {
+	first, n := o.stretch(i, full, key)
+	if o.Stretch <= 1 {
+		return first
+	}
+	return first + permute(i%o.Stretch, n, key^mix(uint64(first)+1<<32))
+}
+
+// stretch is the first block of the stretch that has the i-th place, and how many there are.
+func (o Order) stretch(i, full int, key uint64) (first, n int) {
+	n = max(o.Stretch, 1)
+	whole := full / n
+	if i < whole*n {
+		return permute(i/n, whole, key) * n, n
+	}
+	return whole * n, full - whole*n
+}
+
+// stretches are the rows of the stretches that begin at one of n positions, from the one at position on,
+// as far as the epoch has them: the first row, and how many.
+func (o Order) stretches(epoch, position, n int) iter.Seq2[int, int] {
+	return func(yield func(first, rows int) bool) {
+		key := mix(mix(o.Seed) + uint64(epoch))
+		full, step := o.N/BlockRows, max(o.Stretch, 1)
+		end := min(position+n, o.N)
+		for i := (position + step*BlockRows - 1) / (step * BlockRows) * step; i*BlockRows < end; i += step {
+			first, blocks := o.stretch(i, full, key)
+			last := min(first+blocks, full) * BlockRows
+			if i+step > full {
+				last = o.N
+			}
+			if !yield(o.First+first*BlockRows, last-first*BlockRows) {
+				return
+			}
+		}
 	}
 }
 

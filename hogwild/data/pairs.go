@@ -3,9 +3,6 @@ package data
 import (
 	"fmt"
 	"math"
-	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // pairs is the entries of a matrix, or the edges of a graph, on their way into a set:
@@ -16,6 +13,7 @@ type pairs struct {
 	Meta
 	room *budget
 	at   func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+	read bool                                 // it looks them up
 }
 
 // store puts the pairs into a sealed segment, in their own order or in one drawn from
@@ -26,16 +24,29 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := mix(mix(seed) + drawRows)
-	parallel(p.Rows, func(from, to int) {
-		for i := from; i < to; i++ {
-			j := i
-			if shuffle && p.Rows > 1 {
-				j = permute(i, p.Rows, key)
-			}
-			s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j)
+	sp, key := p.room.space(), mix(mix(seed)+drawRows)
+	row := func(i int) int {
+		if shuffle && p.Rows > 1 {
+			return permute(i, p.Rows, key)
 		}
+		return i
+	}
+	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
+	err = sp.windows(s, p.Rows, func(from, to int) {
+		if p.read && sp != nil {
+			sp.inOrder(from, to, row, put)
+			return
+		}
+		parallel(to-from, func(a, b int) {
+			for i := from + a; i < from+b; i++ {
+				put(i, row(i))
+			}
+		})
 	})
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
 	s.Targets = spreadOf(s.Y)
 	return sealed(s)
 }
@@ -58,11 +69,11 @@ func spreadOf(y []float32) Spread {
 // again is the same segment once more, which takes no memory. A graph is cut, not
 // learnt: what is trained on is what is evaluated.
 func (s *Set) again() (*Set, error) {
-	fd, err := unix.FcntlInt(s.File().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	seg, err := s.seg.Again()
 	if err != nil {
-		return nil, fmt.Errorf("data: a second descriptor of %s: %w", s.Name, err)
+		return nil, fmt.Errorf("data: %s: %w", s.Name, err)
 	}
-	t, err := Map(os.NewFile(uintptr(fd), s.File().Name()))
+	t, err := attached(seg)
 	if err == nil {
 		t.Notes = nil
 	}
@@ -85,7 +96,9 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	p.Name = o.Path
 	var held, apart *entries
 	if readTest == nil && !graph {
-		held = e.holdOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 })
+		if held, err = e.holdOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {
+			return s, err
+		}
 		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.y)), count(len(held.y)+len(e.y)))
 	}
 	if len(e.y) == 0 {
@@ -101,7 +114,9 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	if k > 0 {
 		share := float64(k) / float64(all)
-		apart = e.holdOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share })
+		if apart, err = e.holdOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share }); err != nil {
+			return s, err
+		}
 	}
 	if p.Rows = len(e.y); p.Rows == 0 {
 		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller share, or a file", o.Validation, count(all))

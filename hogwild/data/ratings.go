@@ -43,7 +43,7 @@ func readEntries(src *source) (*entries, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entries{format: "ratings"}
+	e := &entries{format: "ratings", room: src.room}
 	switch format {
 	case "memory":
 		e, err = src.memory.entries(src)
@@ -81,7 +81,11 @@ func (e *entries) readNPY(src *source) error {
 	if err := src.room.take(src.path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
 		return err
 	}
-	e.idx, e.y = make([]uint32, 2*n), make([]float32, n)
+	e.idx, e.y = arrayOf[uint32](e.room, 2*n, &err), arrayOf[float32](e.room, n, &err)
+	if err != nil {
+		return err
+	}
+	e.idx, e.y = e.idx[:2*n], e.y[:n]
 	for i := range n {
 		for c := range 2 {
 			v := a.at(3*i + c)
@@ -104,7 +108,11 @@ func (e *entries) readText(src *source) error {
 	if err := src.room.take(src.path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
 		return err
 	}
-	e.idx, e.y = make([]uint32, 0, 2*n), make([]float32, 0, n)
+	var err error
+	e.idx, e.y = arrayOf[uint32](e.room, 2*n, &err), arrayOf[float32](e.room, n, &err)
+	if err != nil {
+		return err
+	}
 	p := parser{source: src, line: 1}
 	for ; p.pos < len(text); p.nextLine() {
 		if p.atEnd() || text[p.pos] == '%' {

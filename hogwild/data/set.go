@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -96,11 +97,21 @@ type Set struct {
 	Freq []float32
 
 	seg *shm.Segment
+	was os.FileInfo // of the cache of which it is a part; nil in memory
 }
 
-// Map maps a set that another process has loaded, and owns f from then on. A
-// segment that is not sealed, or whose arrays disagree with its Meta, is an error.
+// Map maps a set that another process has loaded, or the training set of a cache that another
+// process has opened, and owns f from then on. A segment that is not sealed, or whose arrays
+// disagree with its Meta, is an error.
 func Map(f *os.File) (*Set, error) {
+	if hasCacheHead(f) {
+		defer f.Close()
+		c, err := readCache(f)
+		if err != nil {
+			return nil, err
+		}
+		return c.part(trainPart)
+	}
 	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
 	if err != nil || seals&unix.F_SEAL_WRITE == 0 {
 		f.Close()
@@ -110,6 +121,11 @@ func Map(f *os.File) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	return attached(seg)
+}
+
+// attached is the set in a segment, which it owns, also when it fails.
+func attached(seg *shm.Segment) (*Set, error) {
 	s := &Set{seg: seg}
 	if err := s.attach(); err != nil {
 		seg.Close()
@@ -118,7 +134,7 @@ func Map(f *os.File) (*Set, error) {
 	return s, nil
 }
 
-// File is the memfd, to be handed to a worker, which calls Map; it stays the set's.
+// File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
 func (s *Set) File() *os.File { return s.seg.File() }
 
 // Close unmaps the set: its slices and all batches of it are invalid from then on.
@@ -163,7 +179,7 @@ func create(m Meta, stored int, room *budget) (*Set, error) {
 	if err := room.take(m.Name, size, fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
 		return nil, err
 	}
-	seg, err := l.Create("data")
+	seg, err := room.space().make(&l)
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
 	}
@@ -309,8 +325,20 @@ func viewOf[T shm.Element](s *Set, name string, err *error) []T {
 	return v
 }
 
+// size is the bytes of all rows.
+func (s *Set) size() int {
+	return len(s.X8) + 4*(len(s.X)+len(s.Idx)+len(s.Val)+len(s.Y)+len(s.M)) + 8*len(s.Ptr)
+}
+
+// InRange tells whether all indices of a sparse set lie below Features: it looks at each, but for those of
+// a cache, which was verified when it was opened.
+func (s *Set) InRange() bool {
+	return s.was != nil || len(s.Idx) == 0 || int(slices.Max(s.Idx)) < s.Features
+}
+
 // check holds the arrays against the Meta. Feature indices are not checked one by
-// one: the segment is sealed, and its writer has checked them.
+// one: the segment is sealed, and its writer has checked them; those of a file are checked when it
+// is opened for the first time (see verify), and so are its offsets.
 func (s *Set) check() error {
 	n, d := s.Rows, s.Features
 	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }
@@ -323,7 +351,7 @@ func (s *Set) check() error {
 	case Sparse:
 		ok = ok && len(s.Ptr) == n+1 && len(s.Idx) == len(s.Val) &&
 			s.Ptr[0] == 0 && s.Ptr[n] == int64(len(s.Idx))
-		for i := 0; ok && i < n; i++ {
+		for i := 0; ok && i < n && !s.seg.InFile(); i++ {
 			ok = s.Ptr[i] <= s.Ptr[i+1]
 		}
 	case Pairs:

@@ -22,6 +22,7 @@ type source struct {
 	room *budget
 
 	memory *Memory // instead of a file
+	cached bool    // a cache, of which nothing is read here
 }
 
 // formats are the values of Options.Format.
@@ -32,6 +33,12 @@ var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings"}
 func read(path string, room *budget) (*source, error) {
 	if isDigits(path) {
 		return &source{path: path, room: room}, nil
+	}
+	if isCache(path) {
+		return &source{path: path, room: room, cached: true}, nil
+	}
+	if room.space() != nil {
+		return room.files.read(path, room)
 	}
 	text, path, err := readRaw(path, room)
 	if err != nil {
@@ -87,6 +94,9 @@ func (s *source) errorf(format string, args ...any) error {
 func (s *source) format(asked string) (string, error) {
 	if s.memory != nil {
 		return "memory", nil
+	}
+	if s.cached {
+		return "", s.errorf("a data cache, where a file of rows is wanted")
 	}
 	if s.text == nil {
 		return "digits", nil

@@ -87,7 +87,7 @@ func (s *stream) read() error {
 	if s.Memory != nil {
 		return s.Memory.stream(s)
 	}
-	if isDigits(s.Path) || isSynth(s.Path) {
+	if isDigits(s.Path) || isSynth(s.Path) || isCache(s.Path) {
 		if s.Target != "" || s.Format != "" && s.Format != "auto" {
 			return fmt.Errorf("data: %s is generated: format and target have no effect with it; leave them out", s.Path)
 		}

@@ -38,7 +38,7 @@ import (
 type maker interface {
 	meta() Meta // Rows, Features, Nonzeros, Kind, Shape, Classes
 	tests() int // rows for testing; 0: the training rows are tested on
-	make(m Meta, use, seed uint64) (*Set, error)
+	make(room *budget, m Meta, use, seed uint64) (*Set, error)
 }
 
 const synthPrefix = "synth:"
@@ -146,27 +146,27 @@ func (o Options) loadSynth() (s Sets, err error) {
 		return s, err
 	}
 	m.Rows = rows - apart
-	if s.Train, err = k.make(m, forRows, o.Seed); err != nil {
+	if s.Train, err = k.make(o.room.uncounted(), m, forRows, o.Seed); err != nil {
 		return s, err
 	}
 	if apart > 0 {
 		m.Rows = apart
-		s.Validation, err = k.make(m, forValidation, o.Seed)
+		s.Validation, err = k.make(o.room.uncounted(), m, forValidation, o.Seed)
 		s.noteApart(rows)
 	} else if o.Validation != "" {
-		s.Validation, err = LoadLike(o.Validation, o.Format, o.Target, s.Train.Meta)
+		s.Validation, err = o.likewise(o.Validation, &s.Train.Meta)
 	}
 	if err != nil {
 		return s, err
 	}
 	switch {
 	case o.Test != "":
-		s.Test, err = LoadLike(o.Test, o.Format, o.Target, s.Train.Meta)
+		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
 	case k.tests() == 0:
 		s.Test, err = s.Train.again()
 	default:
 		m.Rows = k.tests()
-		s.Test, err = k.make(m, forTest, o.Seed)
+		s.Test, err = k.make(o.room.uncounted(), m, forTest, o.Seed)
 	}
 	return s, err
 }
@@ -219,7 +219,7 @@ func (b *budget) takeSynth(k maker, m Meta, rows int) error {
 }
 
 // makeTest makes the test rows of synthetic data, as the seed of like has them.
-func makeTest(path string, like *Meta) (*Set, error) {
+func makeTest(room *budget, path string, like *Meta) (*Set, error) {
 	seed := max(like.Seed, 1)
 	k, m, err := describeSynth(path, seed)
 	if err != nil {
@@ -232,8 +232,11 @@ func makeTest(path string, like *Meta) (*Set, error) {
 	if k.tests() > 0 {
 		m.Rows = k.tests()
 	}
-	if err := newBudget(0).takeSynth(k, m, m.Rows); err != nil {
+	if room == nil {
+		room = newBudget(0)
+	}
+	if err := room.takeSynth(k, m, m.Rows); err != nil {
 		return nil, err
 	}
-	return k.make(m, forTest, seed)
+	return k.make(room.uncounted(), m, forTest, seed)
 }

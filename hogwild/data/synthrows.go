@@ -21,8 +21,8 @@ func (k sparseMaker) meta() Meta {
 
 func (k sparseMaker) tests() int { return k.test }
 
-func (k sparseMaker) make(m Meta, use, seed uint64) (*Set, error) {
-	s, err := create(m, m.Rows*k.nonzeros, nil)
+func (k sparseMaker) make(room *budget, m Meta, use, seed uint64) (*Set, error) {
+	s, err := create(m, m.Rows*k.nonzeros, room)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (k sparseMaker) make(m Meta, use, seed uint64) (*Set, error) {
 	for j := range rarity {
 		rarity[j] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
 	}
-	parallel(m.Rows, func(from, to int) {
+	return filled(s, room, func(from, to int) {
 		for i := from; i < to; i++ {
 			d := drawsOf(seed, use, i)
 			at, end := i*k.nonzeros, (i+1)*k.nonzeros
@@ -41,7 +41,6 @@ func (k sparseMaker) make(m Meta, use, seed uint64) (*Set, error) {
 			s.Y[i] = label(margin+noise*d.normal(), m)
 		}
 	})
-	return sealed(s)
 }
 
 // planted is the true weights of n features.
@@ -125,13 +124,13 @@ func (k denseMaker) meta() Meta {
 
 func (k denseMaker) tests() int { return sixth(k.rows) }
 
-func (k denseMaker) make(m Meta, use, seed uint64) (*Set, error) {
-	s, err := create(m, 0, nil)
+func (k denseMaker) make(room *budget, m Meta, use, seed uint64) (*Set, error) {
+	s, err := create(m, 0, room)
 	if err != nil {
 		return nil, err
 	}
 	truth, root := planted(seed, k.columns), float32(math.Sqrt(float64(k.columns)))
-	parallel(m.Rows, func(from, to int) {
+	return filled(s, room, func(from, to int) {
 		for i := from; i < to; i++ {
 			d, margin := drawsOf(seed, use, i), float32(0)
 			row := s.X[i*k.columns : (i+1)*k.columns]
@@ -144,5 +143,4 @@ func (k denseMaker) make(m Meta, use, seed uint64) (*Set, error) {
 			}
 		}
 	})
-	return sealed(s)
 }

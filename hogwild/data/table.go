@@ -60,7 +60,11 @@ func (t *table) dense() error {
 	if err := t.takeRows(t.Rows, 4*t.Features); err != nil {
 		return err
 	}
-	t.x = make([]float32, t.Rows*t.Features)
+	x, err := newArray[float32](t.room, t.Rows*t.Features)
+	if err != nil {
+		return err
+	}
+	t.x = x[:t.Rows*t.Features]
 	for i := range t.Rows {
 		row := t.x[i*t.Features:]
 		for k := t.ptr[i]; k < t.ptr[i+1]; k++ {
@@ -122,9 +126,21 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	for to, i := range rows {
-		s.Y[to] = y[i]
-		t.storeRow(s, to, int(i))
+	if t.Kind == Sparse {
+		for to, i := range rows {
+			s.Ptr[to+1] = s.Ptr[to] + int64(len(t.row(int(i)).Val))
+		}
+	}
+	sp := t.room.space()
+	err = sp.windows(s, len(rows), func(from, to int) {
+		sp.inOrder(from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
+			s.Y[at] = y[i]
+			t.storeRow(s, at, i)
+		})
+	})
+	if err != nil {
+		s.Close()
+		return nil, err
 	}
 	return sealed(s)
 }
@@ -146,7 +162,6 @@ func (t *table) storeRow(s *Set, to, i int) {
 			s.Idx[k], s.Val[k] = j, t.scaled(int(j), row.Val[from])
 			k++
 		}
-		s.Ptr[to+1] = k
 	}
 }
 

@@ -105,6 +105,7 @@ func (s *source) checkText() error {
 
 // otherFormats are the beginnings of files that are not read, with what to do about them.
 var otherFormats = []struct{ begins, words string }{
+	{cacheMark, "a data cache, which must be a plain file: not standard input, and not packed"},
 	{"PK\x03\x04", "a zip archive (.zip, .npz, .xlsx): unpack it and name the file inside, or save the sheet as CSV"},
 	{"PAR1", "a Parquet file: save it as CSV, with pandas: read_parquet(...).to_csv(..., index=False)"},
 	{"\x89HDF", "an HDF5 file: save its arrays as .npy"},

@@ -58,8 +58,15 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	return s, nil
 }
 
-// Order is the order in which a rank visits its rows: see Chunk.
-func (s *Setup) Order(rank int) data.Order { return s.Plan.Share(max(rank, 0)) }
+// Order is the order in which a rank visits its rows: see Chunk. A GPU, which computes it too, knows
+// no stretches: it holds the rows, or is given them one by one.
+func (s *Setup) Order(rank int) data.Order {
+	o := s.Plan.Share(max(rank, 0))
+	if s.Job.GPU == "" {
+		o.Stretch = s.Set.Stretch()
+	}
+	return o
+}
 
 // Rate is the learning rate after seen examples of the run.
 func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }

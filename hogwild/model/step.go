@@ -1,8 +1,6 @@
 package model
 
 import (
-	"slices"
-
 	"hogwild/hogwild/data"
 	"hogwild/internal/vec"
 )
@@ -16,12 +14,12 @@ var linearLoss = map[Loss]vec.LinearLoss{
 }
 
 // Suits is true for linear models with one output on sparse sets, all of whose indices
-// lie below Features. It looks at each: the loop does not.
+// lie below Features: the loop does not look.
 func (m *mlp) Suits(set *data.Set) (steps, copied bool) {
 	_, known := linearLoss[m.loss]
 	s := &m.stages[0]
 	steps = known && len(m.stages) == 1 && s.out == 1 && m.center == nil && set.Kind == data.Sparse &&
-		s.in == set.Features && len(set.Idx) > 0 && int(slices.Max(set.Idx)) < s.in
+		s.in == set.Features && len(set.Idx) > 0 && set.InRange()
 	return steps, steps
 }
 

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+)
+
+const dataConvertHelp = `Usage: hogwild data convert PATH --out FILE [--test PATH] [--validation SHARE] [--scale HOW] ...
+
+Reads data as train does and writes the decoded rows to FILE, a data cache: training rows, test rows
+and, with --validation, validation rows. train --data FILE maps it instead of decoding the source,
+which takes milliseconds, and gives the same results. A cache may be larger than memory: rows are
+read from the disk while workers train.
+
+What is decided here holds for every run on FILE: format, target, missing, scale, limit, the split
+and the order in which rows lie, by --seed. train refuses settings that contradict it.
+
+Neither the source nor FILE has to fit in memory. The folder of FILE needs room for twice its size
+while it is written, and for the unpacked source if that is packed. At its first use by another
+user, or on another machine, FILE is checked as a whole; so it is when it was written to.
+
+FLAGS
+
+Examples:
+  hogwild data convert mnist/ --out mnist.hog
+  hogwild data convert synth:rcv1:0.01 --out rcv1.hog --validation 0.1
+  hogwild train --data mnist.hog
+`
+
+func dataConvertCommand() *cli.Command {
+	c := config.Default()
+	var out, task string
+	l := flagList{category: "Flags"}
+	l.string(&out, "out", "`FILE` the data cache to write, such as mnist.hog")
+	l.string(&c.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
+	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
+	l.string(&c.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
+	l.string(&c.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.string(&c.Missing, "missing", "`HOW` rows with missing values in a CSV file: drop or error")
+	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
+	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided by the data if left out")
+	l.int(&c.Limit, "limit", "`N` the first N training rows only")
+	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &c.Seed, Value: c.Seed, Usage: "`N` seed of the split, of the order of rows, and of synthetic data"})
+	return &cli.Command{
+		Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH", Description: dataConvertHelp, Flags: l.flags,
+		Action: action(func(a *cli.Context, _ *settings, args []string) error {
+			if len(args) != 1 || out == "" {
+				return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out mnist.hog")
+			}
+			for _, in := range []string{args[0], c.Test, c.Validation} {
+				if sameFile(out, in) {
+					return usagef("--out %s: it is an input too; name another file", out)
+				}
+			}
+			c.Data = args[0]
+			return convert(&c, task, out, a.App.Writer, a.App.ErrWriter)
+		}),
+	}
+}
+
+// convert writes the data of c to a cache, and says what is in it.
+func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error {
+	ctx, stop := untilSignal()
+	defer stop()
+	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target,
+		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
+	begun, tell := time.Now(), newTeller(stderr)
+	r, err := data.Convert(ctx, o, out, c.CheckIdle, tell.tell)
+	tell.end()
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return fmt.Errorf("%w: %s is not written", err, out)
+	case err != nil:
+		return config.Usage("%w", err)
+	}
+	fmt.Fprintf(stdout, "%s: %d training rows, ", out, r.Train.Rows)
+	if r.Validation != nil {
+		fmt.Fprintf(stdout, "%d validation rows, ", r.Validation.Rows)
+	}
+	fmt.Fprintf(stdout, "%d test rows; %.1f MB in %.1f s\n", r.Test.Rows, float64(r.Bytes)/1e6, time.Since(begun).Seconds())
+	for _, note := range r.Train.Notes {
+		fmt.Fprintf(stdout, "note: %s\n", note)
+	}
+	return nil
+}
+
+// teller shows on a terminal how far a long reading or writing is: a line, renewed twice a second.
+type teller struct {
+	w    io.Writer // nil: not a terminal
+	last time.Time
+}
+
+func newTeller(w io.Writer) *teller {
+	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
+		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
+			return &teller{w: w}
+		}
+	}
+	return &teller{}
+}
+
+func (t *teller) tell(what string, done, total int) {
+	if t.w == nil || time.Since(t.last) < time.Second/2 {
+		return
+	}
+	t.last = time.Now()
+	fmt.Fprintf(t.w, "\r\x1b[K%3.0f%% of %s", 100*float64(done)/float64(max(total, 1)), what)
+}
+
+// end leaves an empty line behind.
+func (t *teller) end() {
+	if t.w != nil && !t.last.IsZero() {
+		fmt.Fprint(t.w, "\r\x1b[K")
+	}
+}

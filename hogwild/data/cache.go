@@ -1,0 +1,375 @@
+package data
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"hogwild/internal/human"
+	"hogwild/shm"
+)
+
+// A cache is the sets of a run in one file, as they lie in memory: Convert writes it, and a run
+// maps it instead of reading and decoding the source. In bytes:
+//
+//	0       "hogwild data 1\n\0", the length of the description (uint32), its CRC-32C (uint32)
+//	24      the description, as JSON: see cacheHead
+//	65536   the first part, the next one at the next multiple of 65,536, and so on
+//
+// Each part is a segment (see shm.Layout) with the arrays of a Set. Numbers are little-endian.
+const cacheMagic = "hogwild data 1\n\x00"
+
+// cacheMark begins the caches of all versions.
+const cacheMark = "hogwild data "
+
+const cacheHeadBytes = len(cacheMagic) + 8
+
+// The names of parts. A cache has a training set and a test set.
+const (
+	trainPart      = "train"
+	testPart       = "test"
+	validationPart = "validation"
+)
+
+// cacheHead describes a cache.
+type cacheHead struct {
+	Made  recipe      `json:"made"`
+	Parts []cachePart `json:"parts"`
+}
+
+// recipe is what a cache was made of, and how: those settings of Options, and Path.
+type recipe struct {
+	Path       string `json:"path"`
+	Test       string `json:"test,omitempty"`
+	Validation string `json:"validation,omitempty"`
+	Format     string `json:"format,omitempty"`
+	Target     string `json:"target,omitempty"`
+	Scale      string `json:"scale,omitempty"`
+	Missing    string `json:"missing,omitempty"`
+	Limit      int    `json:"limit,omitempty"`
+	Task       string `json:"task,omitempty"`
+	Seed       uint64 `json:"seed"`
+}
+
+// cachePart is where a set lies in the file.
+type cachePart struct {
+	Name   string `json:"name"`
+	Offset int64  `json:"offset"`
+	Size   int64  `json:"size"`
+	CRC32C uint32 `json:"crc32c"` // of all its bytes
+}
+
+// crc32c is the polynomial for which processors have an instruction.
+var crc32c = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+
+// isCache tells whether a path names a cache. What cannot be opened is none.
+func isCache(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe is read once
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return hasCacheHead(f)
+}
+
+func hasCacheHead(f *os.File) bool {
+	var b [len(cacheMark)]byte
+	_, err := f.ReadAt(b[:], 0)
+	return err == nil && string(b[:]) == cacheMark
+}
+
+// cache is a cache that is open.
+type cache struct {
+	cacheHead
+	file *os.File
+	sum  uint32 // of the description
+}
+
+// readCache reads the head of a cache. f stays the caller's.
+func readCache(f *os.File) (*cache, error) {
+	fail := func(format string, a ...any) error {
+		return fmt.Errorf("data: %s: %s; convert the data again", f.Name(), fmt.Sprintf(format, a...))
+	}
+	head := make([]byte, shm.PartAlign)
+	if n, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("data: %w", err)
+	} else if n < len(head) {
+		return nil, fail("the file ends after %d bytes: it is incomplete", n)
+	}
+	if string(head[:len(cacheMagic)]) != cacheMagic {
+		return nil, fail("a data cache of another version of hogwild")
+	}
+	n := int(binary.LittleEndian.Uint32(head[len(cacheMagic):]))
+	if n > len(head)-cacheHeadBytes {
+		return nil, fail("a description of %d bytes: the file is damaged", n)
+	}
+	text := head[cacheHeadBytes : cacheHeadBytes+n]
+	c := &cache{file: f, sum: crc32.Checksum(text, crc32c())}
+	if c.sum != binary.LittleEndian.Uint32(head[len(cacheMagic)+4:]) {
+		return nil, fail("the description does not have its checksum: the file is damaged")
+	}
+	if err := json.Unmarshal(text, &c.cacheHead); err != nil {
+		return nil, fail("description: %v", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	for _, p := range c.Parts {
+		if p.Offset < 0 || p.Size <= 0 || p.Size > info.Size() || p.Offset > info.Size()-p.Size {
+			return nil, fail("the %s rows are the bytes from %d to %d, and the file has %d: it is incomplete", p.Name, p.Offset, p.Offset+p.Size, info.Size())
+		}
+	}
+	if c.find(trainPart) == nil || c.find(testPart) == nil {
+		return nil, fail("it lacks training or test rows")
+	}
+	return c, nil
+}
+
+// find is the part of a name, nil if there is none.
+func (c *cache) find(name string) *cachePart {
+	for i := range c.Parts {
+		if c.Parts[i].Name == name {
+			return &c.Parts[i]
+		}
+	}
+	return nil
+}
+
+// part maps the set of a part.
+func (c *cache) part(name string) (*Set, error) {
+	p := c.find(name)
+	seg, err := shm.MapPart(c.file, p.Offset, p.Size)
+	if err != nil {
+		return nil, err
+	}
+	s, err := attached(seg)
+	if err != nil {
+		return nil, fmt.Errorf("%w; convert the data again", err)
+	}
+	if s.was, err = c.file.Stat(); err == nil && s.streams() {
+		err = s.scatter()
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	if name == testPart && p.Offset == c.find(trainPart).Offset {
+		s.Notes = nil // as of a graph that is in memory
+	}
+	return s, nil
+}
+
+// refuse is an error for a setting that contradicts the way in which the cache was made.
+func (c *cache) refuse(o *Options) error {
+	limit := func(n int) string { return strconv.Itoa(n) }
+	for _, s := range []struct{ name, asked, neutral, made string }{
+		{"format", o.Format, "auto", c.Made.Format},
+		{"target", o.Target, "", c.Made.Target},
+		{"scale", o.Scale, "auto", c.Made.Scale},
+		{"missing", o.Missing, "drop", c.Made.Missing},
+		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
+	} {
+		if s.asked == "" || s.asked == s.neutral || s.asked == s.made {
+			continue
+		}
+		how := fmt.Sprintf("with --%s %s", s.name, s.made)
+		if s.made == "" || s.made == s.neutral {
+			how = "without --" + s.name
+		}
+		return fmt.Errorf("data: %s %s: %s was converted %s, and holds the result: leave --%s out, or convert %s again",
+			s.name, s.asked, o.Path, how, s.name, c.Made.Path)
+	}
+	_, share, err := ValidationShare(o.Validation)
+	if err == nil && share && o.Validation != c.Made.Validation {
+		err = fmt.Errorf("data: validation %s: %s has no such rows apart: convert %s again with --validation %s, or name a file",
+			o.Validation, o.Path, c.Made.Path, o.Validation)
+	}
+	return err
+}
+
+// loadCache opens the sets of a cache, and reads others in their place that were asked for.
+func (o Options) loadCache() (s Sets, err error) {
+	defer s.closeOn(&err)
+	c, done, err := openCache(o.Path)
+	if err != nil {
+		return s, err
+	}
+	defer done()
+	if err = c.refuse(&o); err != nil {
+		return s, err
+	}
+	if s.Train, err = c.part(trainPart); err != nil {
+		return s, err
+	}
+	if err = s.Train.serves(o.Task, o.Path); err != nil {
+		return s, err
+	}
+	s.Train.Name = o.Path
+	switch apart := c.find(validationPart); {
+	case o.Validation == "" && apart != nil:
+		s.Train.notef("the validation rows of %s are not used; --validation %s uses them", o.Path, c.Made.Validation)
+	case o.Validation != "" && o.Validation == c.Made.Validation:
+		s.Validation, err = c.part(validationPart)
+	case o.Validation != "":
+		s.Validation, err = loadValidation(o, &s.Train.Meta)
+	}
+	if err != nil {
+		return s, err
+	}
+	if o.Test == "" || o.Test == c.Made.Test {
+		s.Test, err = c.part(testPart)
+	} else {
+		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
+	}
+	return s, err
+}
+
+// serves refuses a task that the rows of a cache are not for.
+func (s *Set) serves(task, path string) error {
+	is := "values"
+	switch {
+	case s.Kind == Pairs && len(s.Shape) == 2:
+		is = "triples"
+	case s.Kind == Pairs:
+		is = "edges"
+	case s.Classes != nil:
+		is = "classes"
+	}
+	if task == "" || task == is {
+		return nil
+	}
+	return fmt.Errorf("data: %s holds %s, and the model takes %s: choose another model, or convert the data again with --task %s", path, is, task, task)
+}
+
+// openCache opens a cache whose bytes are known to be good, or checks them now.
+func openCache(path string) (c *cache, done func(), err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("data: %w", err)
+	}
+	if c, err = readCache(f); err == nil {
+		err = c.trust()
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return c, func() { f.Close() }, nil
+}
+
+// cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
+// not yet.
+func cachedLike(path string, like *Meta) (*Set, error) {
+	c, done, err := openCache(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s, err := c.part(testPart)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.resembles(like, path); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.Name = path
+	return s, nil
+}
+
+// resembles is an error unless the rows are inputs of a model that was trained on rows like those of
+// m. Bytes are scaled when they are read: as m says from then on.
+func (s *Set) resembles(m *Meta, path string) error {
+	switch {
+	case s.Kind != m.Kind || s.Features != m.Features:
+		return fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(s.Features), s.Kind, count(m.Features), m.Kind)
+	case !slices.Equal(s.Classes, m.Classes):
+		return fmt.Errorf("data: %s: its classes are not those of the training data: name the file that it was converted from", path)
+	case !slices.Equal(s.Columns, m.Columns):
+		return fmt.Errorf("data: %s: its columns are not those of the training data: name the file that it was converted from", path)
+	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
+		return fmt.Errorf("data: %s: its ids are not those of the training data: name the file that it was converted from", path)
+	case s.Kind == Bytes:
+		s.Scale, s.Mul, s.Add = m.Scale, m.Mul, m.Add
+	case !s.ScaledAlike(m):
+		return fmt.Errorf("data: %s: its rows are scaled in another way than the training data: name the file that it was converted from", path)
+	}
+	return nil
+}
+
+// Changed is an error if the cache of which the set is a part is not what it was when the set was
+// mapped. Sets in memory do not change.
+func (s *Set) Changed() error {
+	if s.was == nil {
+		return nil
+	}
+	now, err := s.File().Stat()
+	if err != nil || now.Size() == s.was.Size() && now.ModTime().Equal(s.was.ModTime()) {
+		return err
+	}
+	return fmt.Errorf("data: %s changed during the run: it had %s bytes of %s, and has %s of %s; convert the data again",
+		s.was.Name(), count(int(s.was.Size())), s.was.ModTime().Format(time.DateTime), count(int(now.Size())), now.ModTime().Format(time.DateTime))
+}
+
+// describeCache is the Meta of the training rows, with a note about where they come from.
+func describeCache(path string) (Meta, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Meta{}, fmt.Errorf("data: %w", err)
+	}
+	defer f.Close()
+	c, err := readCache(f)
+	if err != nil {
+		return Meta{}, err
+	}
+	s, err := c.part(trainPart)
+	if err != nil {
+		return Meta{}, err
+	}
+	defer s.Close()
+	s.Name = path
+	s.notef("a data cache of %s, split and shuffled by seed %d", human.Name(c.Made.Path), c.Made.Seed)
+	for _, name := range []string{validationPart, testPart} {
+		if c.find(name) == nil {
+			continue
+		}
+		t, err := c.part(name)
+		if err != nil {
+			return Meta{}, err
+		}
+		s.notef("%s rows: %s", name, count(t.Rows))
+		t.Close()
+	}
+	return s.Meta, nil
+}
+
+// CheckCache looks at every byte of a cache.
+func CheckCache(path string, tell func(what string, done, total int)) error {
+	if !isCache(path) {
+		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data convert makes one", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	defer f.Close()
+	c, err := readCache(f)
+	if err == nil {
+		err = c.verify(tell)
+	}
+	if err == nil {
+		c.remember()
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// The loops of training look at no index twice: what they read must be checked before. Of a file
+// that is read and decoded each reader does it. A cache is mapped, and to look at every byte of it
+// would take as long as to read it: so that is done once, when a file is first opened (by this
+// user, on this machine), and remembered by what the file system knows of the file. A file
+// that was written to since, by whatever means, has another time of change.
+
+// trust verifies the cache, unless that was done and the file is what it was then.
+func (c *cache) trust() error {
+	mark := c.mark()
+	if _, err := os.Stat(mark); mark != "" && err == nil {
+		return nil
+	}
+	if err := c.verify(nil); err != nil {
+		return err
+	}
+	c.remember()
+	return nil
+}
+
+// mark is the name of an empty file that says that the cache was verified; "" if there is no place
+// for it.
+func (c *cache) mark() string {
+	dir, err := os.UserCacheDir()
+	var s unix.Stat_t
+	if err != nil || unix.Fstat(int(c.file.Fd()), &s) != nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "1 %d %d %d %v %v %08x", s.Dev, s.Ino, s.Size, s.Mtim, s.Ctim, c.sum))
+	return filepath.Join(dir, "hogwild", "checked", hex.EncodeToString(sum[:16]))
+}
+
+// remember notes that the cache was verified. Without such a note it is verified again.
+func (c *cache) remember() {
+	mark := c.mark()
+	if mark == "" || os.MkdirAll(filepath.Dir(mark), 0o700) != nil {
+		return
+	}
+	if f, err := os.OpenFile(mark, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+	}
+}
+
+// verify looks at every byte of the cache.
+func (c *cache) verify(tell func(what string, done, total int)) error {
+	total, done := 0, 0
+	for _, p := range c.Parts {
+		total += int(p.Size)
+	}
+	for _, p := range c.Parts {
+		s, err := c.part(p.Name)
+		if err != nil {
+			return err
+		}
+		sum := checksum(s.seg.Bytes(), func(n int) {
+			if done += n; tell != nil {
+				tell("bytes checked", done, total)
+			}
+		})
+		bad := s.bad()
+		if sum != p.CRC32C {
+			bad = fmt.Sprintf("its bytes have the checksum %08x, not %08x", sum, p.CRC32C)
+		}
+		s.Close()
+		if bad != "" {
+			return fmt.Errorf("data: %s is damaged: in the %s rows %s; convert the data again, or copy the file again", c.file.Name(), p.Name, bad)
+		}
+	}
+	return nil
+}
+
+// checksum is the CRC-32C of b. It calls did with the bytes that it has looked at since the last call.
+func checksum(b []byte, did func(n int)) (sum uint32) {
+	const piece = 64 << 20
+	for len(b) > 0 {
+		n := min(piece, len(b))
+		sum = crc32.Update(sum, crc32c(), b[:n])
+		did(n)
+		b = b[n:]
+	}
+	return sum
+}
+
+// bad says what is wrong with a set that somebody else may have made: whatever could make a loop
+// read or write outside of an array, and numbers that are none. "": nothing.
+func (s *Set) bad() string {
+	n, d := s.Rows, s.Features
+	if n > math.MaxInt32 || d > math.MaxInt32 || s.Nonzeros < 0 {
+		return "the numbers of rows and features are too large"
+	}
+	if s.Kind == Pairs {
+		if why := s.badIDs(); why != "" {
+			return why
+		}
+	} else if !s.shapeFits() {
+		return "the shape or the names of the columns are not those of the features"
+	}
+	allFinite := func(v []float32) bool { return every(len(v), func(i int) bool { return v[i]-v[i] == 0 }) }
+	for _, v := range [][]float32{s.X, s.Val, s.Y, s.M, s.Mean, s.Freq, s.Mul, s.Add} {
+		if !allFinite(v) {
+			return "a number is not finite"
+		}
+	}
+	k := float32(len(s.Classes))
+	switch {
+	case !every(d, func(j int) bool { return s.Freq[j] >= 0 && s.Freq[j] <= 1 }):
+		return "a frequency is not between 0 and 1"
+	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):
+		return "a label is no class"
+	case !every(len(s.Idx), func(i int) bool { return int(s.Idx[i]) < d }):
+		return "an index is beyond the features"
+	case s.Kind == Sparse && !every(n, s.rowAscends):
+		return "the indices of a row do not ascend"
+	}
+	return ""
+}
+
+// every tells whether ok is true of 0 to n-1. All processors ask.
+func every(n int, ok func(i int) bool) bool {
+	var not atomic.Bool
+	parallel(n, func(from, to int) {
+		for i := from; i < to; i++ {
+			if !ok(i) {
+				not.Store(true)
+				return
+			}
+		}
+	})
+	return !not.Load()
+}
+
+// rowAscends tells whether a sparse row begins where it should, and has rising indices.
+func (s *Set) rowAscends(i int) bool {
+	from, to := s.Ptr[i], s.Ptr[i+1]
+	if from < 0 || from > to || to > int64(len(s.Idx)) {
+		return false
+	}
+	for k := from + 1; k < to; k++ {
+		if s.Idx[k] <= s.Idx[k-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// shapeFits tells whether the shape and the columns of a set are as many as the features.
+func (m *Meta) shapeFits() bool {
+	left := m.Features
+	for _, n := range m.Shape {
+		if n <= 0 || left%n != 0 {
+			return false
+		}
+		left /= n
+	}
+	return (len(m.Shape) == 0 || left == 1) && (len(m.Columns) == 0 || len(m.Columns) == m.Features)
+}
+
+// badIDs says what is wrong with the ids of pairs, and with the nodes that they are numbered as.
+func (s *Set) badIDs() string {
+	want := []int{s.Features}
+	if len(s.Shape) == 2 {
+		if want = s.Shape; want[0] <= 0 || want[1] <= 0 || want[0] > s.Features || want[0]+want[1] != s.Features {
+			return "the matrix is not one of its features"
+		}
+		rows := uint32(want[0])
+		if !every(s.Rows, func(i int) bool { return s.Idx[2*i] < rows && s.Idx[2*i+1] >= rows }) {
+			return "an entry is outside of the matrix"
+		}
+	} else if s.Shape != nil {
+		return "the shape is neither a matrix nor a graph"
+	}
+	if len(s.IDs) != len(want) {
+		return "the ids are not those of a matrix or a graph"
+	}
+	for i, runs := range s.IDs {
+		if !runsOf(runs, want[i]) {
+			return "the ids are not as many as rows and columns"
+		}
+	}
+	return ""
+}
+
+// runsOf tells whether runs are those of n ids, in rising order.
+func runsOf(runs []uint32, n int) bool {
+	total, next := 0, uint64(0)
+	for k := 0; k+1 < len(runs); k += 2 {
+		first, many := uint64(runs[k]), uint64(runs[k+1])
+		if first < next || many == 0 || first+many > maxID+1 {
+			return false
+		}
+		next = first + many
+		total += int(many)
+	}
+	return len(runs)%2 == 0 && total == n
+}
