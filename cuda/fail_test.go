@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
+	"hogwild/internal/fault"
 )
 
 // poisonVariable makes a run apart fail as poison does.
@@ -55,18 +56,25 @@ func awaitEpoch(t *testing.T, folder string) {
 }
 
 // TestGPUFails: when the GPU fails in the middle, the weights in host memory are saved, and
-// the run can go on from there, or from what was saved before.
+// the run can go on from there, or from what was saved before. If that save fails it is tried again.
 func TestGPUFails(t *testing.T) {
-	const before = "continues from the previous snapshot"
-	for every, says := range map[string]string{"0": "continues with them at the start of epoch", "1": before} {
+	const before, begins = "continues from the previous snapshot", "continues with them at the start of epoch"
+	for _, x := range []struct{ every, says, faults string }{
+		{"0", begins, ""}, {"1", before, ""},
+		{"0", begins, "file.sync:error=ENOSPC@2"}, // the first time is that of config.yaml
+	} {
+		every, says := x.every, x.says
 		c := digits(t, func(c *config.Config) {
 			c.SaveEvery, c.Model, c.Data, c.Epochs = every, "softmax", "digits:1000", 10000
 		})
-		r, err := apart(t, c, poisonVariable+"=1").result(t)
+		r, err := apart(t, c, poisonVariable+"=1", fault.Variable+"="+x.faults).result(t)
 		if err == nil || strings.Count(err.Error(), "CUDA error") != 1 || !strings.Contains(err.Error(), "CUDA error 700") {
 			t.Errorf("the run ended with %v, want the driver's error 700, once", err)
 		}
 		said := strings.Join(r.Events, "\n")
+		if (x.faults != "") != strings.Contains(said, "no space left on device") {
+			t.Errorf("events %q with the faults %q", said, x.faults)
+		}
 		if every == "0" && strings.Contains(said, before) {
 			says = before // it failed while an epoch was evaluated, whose copy of the weights was saved then
 		}

@@ -31,16 +31,23 @@ type coordination struct {
 	workers []int // their processes
 }
 
-// startCoordinator starts one and returns when all its workers train. It is nil
-// when the run was over before.
-func startCoordinator(t *testing.T, c config.Config) *coordination {
+// command is a coordinator to be started.
+func command(t *testing.T, c config.Config) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &coordination{t: t, cmd: self.Command(context.Background())}
-	p.cmd.Env = append(os.Environ(), configVariable+"="+string(text))
+	cmd := self.Command(context.Background())
+	cmd.Env = append(os.Environ(), configVariable+"="+string(text))
+	return cmd
+}
+
+// startCoordinator starts one and returns when all its workers train. It is nil
+// when the run was over before.
+func startCoordinator(t *testing.T, c config.Config) *coordination {
+	t.Helper()
+	p := &coordination{t: t, cmd: command(t, c)}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -122,6 +122,11 @@ func TestFolderGone(t *testing.T) {
 			_, err := disturb(t, c, func(out *said) {
 				for do(c.Run) != nil { // a save may put a file into it meanwhile
 				}
+				out.await(t, "was removed or renamed: made again")
+				await(t, "an answer over the socket in the new folder", func() bool {
+					_, err := rundir.Ask(c.Run, rundir.Request{Do: rundir.DoStatus})
+					return err == nil
+				})
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -72,10 +72,9 @@ func TestKilledWhileItSaves(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			c := withRun(c, t.TempDir())
 			t.Setenv(fault.Variable, point)
-			p := startCoordinator(t, c)
-			_ = p.wait()
-			if p.cmd.ProcessState.Exited() {
-				t.Fatalf("it was not killed: %s", &p.stderr)
+			cmd := command(t, c)
+			if out, _ := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.Exited() {
+				t.Fatalf("it was not killed: %s", out)
 			}
 			os.Unsetenv(fault.Variable)
 			if err := os.WriteFile(filepath.Join(c.Run, rundir.SnapshotFile+".0badcafe.tmp"), nil, 0o666); err != nil {

@@ -35,22 +35,34 @@ func newRemote() remote {
 	return remote{orders: make(chan order), deaf: make(chan struct{}), over: make(chan struct{})}
 }
 
-// open begins to listen in the run folder. A run that cannot has no such requests, and goes on.
+// takeRequests opens the socket in the run folder.
+func (r *coordinator) takeRequests() {
+	if err := r.remote.open(r.dir); err != nil {
+		r.report.event("no hogwild scale, top, pause or stop for this run: %v", err)
+	}
+}
+
+// open begins to listen in the run folder, and no longer in the one before, if that is gone. A run that cannot has no
+// such requests, and goes on.
 func (m *remote) open(dir string) error {
+	if m.listener != nil {
+		_ = m.listener.Close()
+		m.listener = nil
+	}
 	l, err := rundir.Listen(dir)
 	if err != nil {
 		return err
 	}
 	m.listener = l
-	go m.serve()
+	go m.serve(l)
 	return nil
 }
 
 // serve accepts connections until the socket is closed.
-func (m *remote) serve() {
+func (m *remote) serve(l *rundir.Listener) {
 	room := make(chan struct{}, mostClients)
 	for {
-		f, err := m.listener.Accept()
+		f, err := l.Accept()
 		switch {
 		case errors.Is(err, os.ErrClosed):
 			return

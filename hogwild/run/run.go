@@ -95,9 +95,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		r.heed()
 	}
 	r.remote.stop = func(why error) { r.cancel(why) }
-	if err := r.remote.open(r.dir); err != nil {
-		r.report.event("no hogwild scale, top, pause or stop for this run: %v", err)
-	}
+	r.takeRequests()
 	if err := r.start(); err != nil {
 		r.halt()
 		return rundir.Result{}, err

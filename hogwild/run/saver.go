@@ -123,6 +123,7 @@ func (r *coordinator) mend() error {
 	if again {
 		r.saver.due = true
 		r.report.event("the run folder %s was removed or renamed: made again", r.dir)
+		r.takeRequests()
 	}
 	return err
 }
