@@ -10,6 +10,7 @@
 //	locks.go    the words of locked mode
 //	record.go   what workers have sampled
 //	words.go    the words of the control block
+//	clock.go    clocks
 package control
 
 import (

@@ -42,6 +42,9 @@ func (l Lock) Acquire(rank int) {
 	}
 }
 
+// asleep is what a word holds on which somebody sleeps until a lock is free, or a turn comes. Waking changes the word.
+const asleep = 1
+
 // lockTries are the times that a worker looks before it sleeps.
 const lockTries = 1000
 

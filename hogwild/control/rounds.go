@@ -1,10 +1,6 @@
 package control
 
-import (
-	"golang.org/x/sys/unix"
-
-	"hogwild/hogwild/plan"
-)
+import "hogwild/hogwild/plan"
 
 // First is the first round of an epoch that was not complete when these workers began.
 func (w *Block) First(epoch uint64) int {
@@ -69,18 +65,4 @@ func (w *Block) Round(epoch uint64, round int) plan.Round {
 	from, _ := w.Plan.Round(0, round)
 	r.Seen = w.Plan.At(int(epoch-1), from).Seen
 	return r
-}
-
-// Monotonic is a clock that all processes of a machine share, in ns.
-func Monotonic() uint64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail for this clock
-	return uint64(t.Nano())
-}
-
-// threadTime is how long the calling thread has been on a core, in ns.
-func threadTime() uint64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
-	return uint64(t.Nano())
 }

@@ -39,11 +39,8 @@ const (
 	TicketPassed = 1<<16 - 1 // instead of 1 + rank in an entry: its owner is dead
 )
 
-// What a worker's word of sleeping holds while it sleeps. Waking it changes the word.
-const (
-	asleep = 1 // until its turn comes
-	aside  = 3 // while others take steps: see stepAside
-)
+// aside is what a worker's word of sleeping holds while it lets others take steps.
+const aside = 3
 
 // On a busy machine a worker may lose its core to another program in the middle of a step. All
 // others wait for its ticket, and lose their cores too. From then on each step waits until the
@@ -54,7 +51,7 @@ const (
 const (
 	looks     = 10_000           // before a worker sleeps: they take about as long as to wake it up
 	longWait  = time.Millisecond // a scheduler's time slice is longer
-	imbalance = 10               // times the workers: waiting relative to work, in a convoy
+	imbalance = 20               // waiting for a step of another, relative to work, in a convoy
 	asideLook = 10 * time.Millisecond
 	asideTime = 10 * asideLook // at most
 )
@@ -100,14 +97,12 @@ func (t *Tickets) stepAside() {
 
 // CallBack ends the wait of those that stepped aside: this worker has no more steps to take.
 func (t *Tickets) CallBack() {
-	for rank := range t.workers() {
+	for rank := range len(t.sleeping) / sleepLine {
 		if word := t.bed(rank); atomic.LoadUint32(word) == aside {
 			shm.Wake(word)
 		}
 	}
 }
-
-func (t *Tickets) workers() int { return len(t.sleeping) / sleepLine }
 
 // bed is the word on which a rank sleeps.
 func (t *Tickets) bed(rank int) *uint32 { return &t.sleeping[rank*sleepLine] }
@@ -148,6 +143,7 @@ func (t *Tickets) Await() {
 		}
 	}
 	word, began, worked := t.bed(t.rank), Monotonic(), threadTime()
+	before := t.hand[0] - atomic.LoadUint64(&t.words[TicketNow]) // steps
 	for !t.now() {
 		atomic.StoreUint32(word, asleep)
 		if !t.now() {
@@ -155,7 +151,7 @@ func (t *Tickets) Await() {
 		}
 	}
 	waited := Monotonic() - began
-	t.late = waited > uint64(longWait) && waited > imbalance*uint64(t.workers())*(worked-t.worked)
+	t.late = waited > uint64(longWait) && waited > imbalance*before*(worked-t.worked)
 	t.worked = threadTime()
 }
 

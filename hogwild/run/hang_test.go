@@ -24,9 +24,9 @@ func TestHungWorkerIsReplaced(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel() // they wait most of the time
 			c := quick(t)
-			c.Model, c.Workers, c.Mode, c.Batch, c.HangTimeout = "slow", 3, config.MustMode(mode), 16, hangTimeout
+			c.Model, c.Workers, c.Mode, c.Batch, c.Epochs, c.HangTimeout = "slower", 3, config.MustMode(mode), 16, 5, hangTimeout
 			if strings.HasPrefix(mode, "delayed") {
-				c.Workers = 1
+				c.Workers, c.Batch = 1, 64
 			}
 			p := startCoordinator(t, c)
 			victim := c.Workers - 1
@@ -39,7 +39,7 @@ func TestHungWorkerIsReplaced(t *testing.T) {
 				t.Fatalf("%v: %s", err, &p.stderr)
 			}
 			got := p.result()
-			if got.Examples != 3*2000 || got.LostExamples != 0 || got.Restarts != 1 {
+			if got.Examples != 5*2000 || got.LostExamples != 0 || got.Restarts != 1 {
 				t.Errorf("%d examples, %d lost, %d restarts", got.Examples, got.LostExamples, got.Restarts)
 			}
 			who := fmt.Sprintf("worker %d (pid %d) ", victim, pid)
@@ -91,7 +91,9 @@ func TestNeverHung(t *testing.T) {
 		if err := syscall.Kill(pid, s); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(1500 * time.Millisecond)
+		if s == syscall.SIGSTOP {
+			time.Sleep(hangTimeout + longestLook/2)
+		}
 	}
 	if got, err := r.wait(); err != nil || got.Restarts != 0 || len(got.Events) != 0 {
 		t.Errorf("%d restarts, events %q, %v", got.Restarts, got.Events, err)
