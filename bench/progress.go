@@ -145,7 +145,7 @@ func (p *progress) line(n int, what, figures string, left float64, end string) {
 	if left > 0 {
 		parts = append(parts, human.Clock(left)+" left")
 	}
-	text := strings.Join(parts, "   ")
+	text := human.Visible(strings.Join(parts, "   "))
 	if p.columns != nil {
 		if end == "" {
 			text = text[:min(len(text), max(p.columns()-1, 0))]

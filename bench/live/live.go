@@ -19,9 +19,11 @@ import (
 const (
 	every     = time.Second      // between looks into the folder, and at least between two renderings
 	heartbeat = 15 * time.Second // of silence, after which a comment tells that the connection stands
-	patience  = 10 * time.Second // with a browser that does not read
 	goodbye   = time.Second      // for the last event to arrive
 )
+
+// patience is with a client that does not read its answer, or does not finish its request. (Tests have less.)
+var patience = 10 * time.Second
 
 // Serve answers requests on the listener about the run in a folder until ctx is done:
 // / is the page, /events the server-sent events, /metrics what Prometheus reads. It then
@@ -29,7 +31,8 @@ const (
 // answers only those who know it as one.
 func Serve(ctx context.Context, l net.Listener, run string) error {
 	s := newServer(run, time.Now)
-	h := &http.Server{Handler: s.handler(l.Addr()), ReadHeaderTimeout: patience, IdleTimeout: time.Minute,
+	l = limit(l, connections())
+	h := &http.Server{Handler: s.handler(l.Addr()), ReadHeaderTimeout: patience, WriteTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: mostHeader,
 		ErrorLog: log.New(io.Discard, "", 0)} // of a browser that went away nobody needs to hear
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
@@ -81,6 +84,11 @@ func guard(at net.Addr, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if private && !loopback(r.Host) {
 			http.Error(w, fmt.Sprintf("this dashboard only answers on this machine: open http://%s/, not %q", at, r.Host), http.StatusForbidden)
+			return
+		}
+		if r.ContentLength != 0 { // nothing here takes one, and the server would wait for it
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+			http.Error(w, "requests have no body here", http.StatusRequestEntityTooLarge)
 			return
 		}
 		head := w.Header()

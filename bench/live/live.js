@@ -117,5 +117,5 @@
     take(event);
     say("ended: `hogwild report` writes this page to a file");
   });
-  source.addEventListener("error", () => { if (!ended) say("lost: reconnecting"); });
+  source.addEventListener("error", () => { if (!ended) say(source.readyState === EventSource.CLOSED ? "refused: too many windows, reload later" : "lost: reconnecting"); });
 })();

@@ -171,8 +171,12 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	s.listen(1)
-	defer s.listen(-1)
+	if !s.listen() {
+		w.Header().Set("Connection", "close")
+		http.Error(w, fmt.Sprintf("%d windows show this run already: close one, then reload", mostStreams), http.StatusServiceUnavailable)
+		return
+	}
+	defer s.leave()
 	out := http.NewResponseController(w)
 	send := func(text []byte) error {
 		// Writes to a browser that has stopped reading would wait for ever. Where no deadline
@@ -204,10 +208,21 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *server) listen(change int) {
+// listen counts one more who listens, if there is room for that.
+func (s *server) listen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listeners += change
+	if s.listeners == mostStreams {
+		return false
+	}
+	s.listeners++
+	return true
+}
+
+func (s *server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners--
 }
 
 // seen is the view as it is, and what tells when it is another.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"hogwild/internal/human"
 )
 
 // answer is what a command comes to.
@@ -23,6 +25,7 @@ func report(stdout io.Writer, a answer, asJSON bool) error {
 
 // output is stdout for commands that do not end when nobody reads it any more: behind head, or on a
 // terminal that was closed. What they write then is dropped. Other errors, as of a full disk, remain.
+// It is for text and JSON, in which names from files must not be escape sequences.
 type output struct {
 	io.Writer
 	terminal, gone bool
@@ -33,23 +36,34 @@ func outputTo(f *os.File) *output {
 	return &output{Writer: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-// Write writes to stdout, as long as somebody reads.
+// Write writes whole lines to stdout, as long as somebody reads.
 func (o *output) Write(p []byte) (int, error) {
 	if o.gone {
 		return len(p), nil
 	}
-	n, err := o.Writer.Write(p)
+	_, err := io.WriteString(o.Writer, human.Visible(string(p)))
 	if errors.Is(err, syscall.EPIPE) || o.terminal && errors.Is(err, syscall.EIO) {
-		o.gone = true
-		return len(p), nil
+		o.gone, err = true, nil
 	}
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
-// directly is the writer itself, for a command that would otherwise write for ever to nobody.
+// directly is stdout itself.
 func directly(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.Writer
 	}
 	return w
+}
+
+// forPrograms is stdout for data: to the byte, unless it is a terminal, and with an error once nobody
+// reads it, or a command might write for ever.
+func forPrograms(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok && o.terminal {
+		return o
+	}
+	return directly(w)
 }

@@ -65,6 +65,9 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
 		flag, text = "no-bias", opposite(text)
 	}
+	if flag == "batch" && text == "0" { // as config.yaml once had it for auto
+		text = "auto"
+	}
 	if now := renamed[flag]; now != "" {
 		return "", "", usagef("%s: %s is now %s", bench.Place(path, key), flag, now)
 	}

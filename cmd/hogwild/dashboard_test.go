@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestDashboard watches a run that would take hours, and stops it: its URL comes before
@@ -93,5 +95,61 @@ func TestDashboardPortInUse(t *testing.T) {
 	}
 	if found, _ := filepath.Glob(folder); found != nil {
 		t.Error("a run folder was made")
+	}
+}
+
+// TestDashboardLeavesRoomToSave: however many open the dashboard and read nothing of it, the run has the
+// file descriptors that it needs to save.
+func TestDashboardLeavesRoomToSave(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command("sh", "-c", `ulimit -n 200; exec "$@"`, "sh", hogwildLink(t), "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
+		"--save-every", "10ms", "--run", folder, "--json", "--quiet", "--dashboard", "127.0.0.1:0")
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	said := bufio.NewReader(stderr)
+	line, err := said.ReadString('\n')
+	address, found := strings.CutPrefix(strings.TrimSuffix(line, "/\n"), "dashboard http://")
+	if !found {
+		t.Fatalf("the first line is %q (%v), want the URL of the dashboard", line, err)
+	}
+	for range 400 {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_, err = io.WriteString(c, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	saves(t, filepath.Join(folder, "snapshot.safetensors"))
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(said)
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 || string(rest) != "hogwild: interrupted\n" {
+		t.Errorf("ended with %v, want exit status 130; stderr: %s", err, rest)
+	}
+}
+
+// saves returns when a file has been replaced three times.
+func saves(t *testing.T, path string) {
+	t.Helper()
+	var was os.FileInfo
+	for n, end := 0, time.Now().Add(20*time.Second); n < 4; time.Sleep(5 * time.Millisecond) {
+		now, err := os.Stat(path)
+		if err == nil && (was == nil || !os.SameFile(was, now)) {
+			was = now
+			n++
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is not saved any more", path)
+		}
 	}
 }

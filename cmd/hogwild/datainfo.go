@@ -70,7 +70,7 @@ func dataInfoCommand() *cli.Command {
 // writeMeta writes one fact a line.
 func writeMeta(out io.Writer, m data.Meta) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "data\t%s\n", m.Name)
+	fmt.Fprintf(w, "data\t%s\n", human.Name(m.Name))
 	fmt.Fprintf(w, "format\t%s\n", m.Format)
 	if m.Kind == data.Pairs {
 		writePairs(w, m)

@@ -56,7 +56,7 @@ func predictCommand() *cli.Command {
 				return usagef("predict takes one weights file or run folder, and data: " +
 					"hogwild predict runs/digits --data digits")
 			}
-			return predict(args[0], in, out, proba, directly(c.App.Writer), c.App.ErrWriter)
+			return predict(args[0], in, out, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
 		}),
 	}
 }
@@ -110,10 +110,10 @@ func predict(weights string, in data.Inputs, out string, proba bool, stdout, std
 		return err
 	}
 	for _, note := range notes {
-		fmt.Fprintf(stderr, "hogwild: %s\n", note)
+		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))
 	}
 	if out != "" && out != "-" {
-		fmt.Fprintf(stderr, "%s: %s predictions\n", out, human.Count(int64(table.rows)))
+		fmt.Fprintf(stderr, "%s: %s predictions\n", human.Visible(out), human.Count(int64(table.rows)))
 	}
 	return nil
 }

@@ -147,11 +147,11 @@ func (l *runList) WriteText(out io.Writer) error {
 	fmt.Fprintln(w, "RUN\tENDED\tDATA\tMODEL\tMODE\tWORKERS\tEPOCHS\tTIME\tTEST LOSS\tACCURACY\tSTATE")
 	for _, r := range l.Runs {
 		if r.State == unreadable {
-			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s: %s\n", filepath.Base(r.Run), r.State, r.Error)
+			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s: %s\n", human.Name(filepath.Base(r.Run)), r.State, r.Error)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d/%d\t%s\t%s\t%s\t%s\n", filepath.Base(r.Run), r.Time.Local().Format("2006-01-02 15:04"),
-			filepath.Base(r.Data), r.Model, r.Mode, r.Workers, r.Epochs, r.EpochsAsked,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d/%d\t%s\t%s\t%s\t%s\n", human.Name(filepath.Base(r.Run)), r.Time.Local().Format("2006-01-02 15:04"),
+			human.Name(filepath.Base(r.Data)), r.Model, r.Mode, r.Workers, r.Epochs, r.EpochsAsked,
 			seconds(r.Seconds), shown(r.TestLoss, human.Loss), r.score(), r.stateText())
 	}
 	return w.Flush()

@@ -52,7 +52,7 @@ func topCommand() *cli.Command {
 			if err := v.renew(); err != nil {
 				return err
 			}
-			f, size := terminal(c.App.Writer)
+			f, size := terminal(directly(c.App.Writer))
 			if once || asJSON || f == nil {
 				return report(c.App.Writer, v, asJSON)
 			}

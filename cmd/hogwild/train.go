@@ -11,6 +11,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 const trainHelp = `Usage: hogwild train [flags]
@@ -167,7 +168,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		return err
 	}
 	for _, line := range o.dropped {
-		fmt.Fprintf(stderr, "hogwild: %s\n", line)
+		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(line))
 	}
 	end, err := o.watched(stderr)
 	if err != nil {

@@ -120,7 +120,7 @@ func (d *display) print(lines ...string) {
 		live = block(*d.now, d.size)
 	}
 	for _, line := range append(lines, live...) {
-		b.WriteString(line + "\n")
+		b.WriteString(human.Visible(line) + "\n")
 	}
 	d.drawn = live
 	if b.Len() > 0 {

@@ -78,8 +78,9 @@ func (d *Detail) worst() string {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// cut is a name, without its end if it is long.
+// cut is a name, in one line and without its end if it is long.
 func cut(name string) string {
+	name = human.Name(name)
 	if r := []rune(name); len(r) > longestName {
 		return string(r[:longestName-3]) + "..."
 	}

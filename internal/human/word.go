@@ -100,6 +100,24 @@ func BriefMessage(message string) string {
 	return strings.Join(lines, "\n")
 }
 
+// Visible is a text whose lines a terminal only shows: control characters but line ends and tabs are
+// written as JSON does, \u001b.
+func Visible(text string) string {
+	obeyed := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+	if strings.IndexFunc(text, obeyed) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if obeyed(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
 // mostLines is how many lines a message may have: more come from a name with line ends.
 const mostLines = 4
 
