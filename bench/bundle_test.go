@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,9 +11,8 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/check"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestPage holds the page to testdata/results.md, which -update writes.
 func TestPage(t *testing.T) {
@@ -26,16 +24,7 @@ func TestPage(t *testing.T) {
 	if err := r.WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "testdata/results.md"
-	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || got.String() != string(want) {
-		t.Errorf("the page is not %s (%v); go test ./bench -run Page -update writes it anew:\n%s", golden, err, got.String())
-	}
+	check.Golden(t, "results.md", got.String())
 	var raw bytes.Buffer
 	back := Results{}
 	if err := r.WriteJSON(&raw); err != nil {

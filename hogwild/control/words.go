@@ -60,3 +60,10 @@ const (
 	ChunkDone = 1<<32 - 1
 	ChunkLost = 1<<32 - 2
 )
+
+// SavedChunk tells whether the state of a chunk is one that a snapshot within an epoch has: no
+// worker had it.
+func SavedChunk(state, epoch uint64) bool {
+	s := state & (1<<32 - 1)
+	return state>>32 == epoch && (s == chunkFree || s == ChunkDone || s == ChunkLost)
+}

@@ -39,7 +39,7 @@ func TestScalingOfSnapshots(t *testing.T) {
 // are those that it names, if any.
 func TestSettingsOfOldSnapshots(t *testing.T) {
 	path := filepath.Join(t.TempDir(), WeightsFile)
-	meta := map[string]string{"hogwild.config": `{"lr": 0.5, "bias": false}`, "hogwild.data": "{}"}
+	meta := map[string]string{"hogwild.config": `{"lr": 0.5, "bias": false}`, "hogwild.data": `{"rows": 1, "features": 1, "kind": "floats"}`}
 	if err := WriteTensors(path, meta, []Tensor{FloatTensor("w", []int{1}, []float32{1})}); err != nil {
 		t.Fatal(err)
 	}

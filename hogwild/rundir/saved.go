@@ -44,6 +44,9 @@ func ReadSaved(path string) (*saved, error) {
 		f.Pos = &Position{}
 		err = json.Unmarshal([]byte(p), f.Pos)
 	}
+	if err == nil {
+		err = f.Meta.Check()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: its metadata: %w", path, err)
 	}
@@ -123,7 +126,7 @@ func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	merged := c.Tuning.MergesCentered()
 	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
 		s.W, errs[0] = exact.Floats()
-		if errs[0] == nil {
+		if errs[0] == nil && len(s.W) == model.Size(trained) {
 			changeForm(trained, s.W, mean, f.form == formMerged, merged)
 		}
 	} else if c.Tuning.Center && errs[0] == nil {
@@ -138,7 +141,11 @@ func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	if best, ok := f.tensors[tensorBest]; ok {
 		s.Best, errs[5] = best.Floats()
 	}
-	if err := errors.Join(errs[:]...); err != nil {
+	err := errors.Join(errs[:]...)
+	if err == nil {
+		err = s.sound(params, trained)
+	}
+	if err != nil {
 		return nil, config.Usage("resume: %s: %w", f.path, err)
 	}
 	return s, nil

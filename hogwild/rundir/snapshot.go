@@ -10,6 +10,7 @@
 //	growing.go      files that grow by lines or records
 //	saved.go        weights and snapshots read back
 //	snapshot.go     weights and snapshots
+//	sound.go        snapshots that no run has written
 //	center.go       plain weights of a model that centres
 //	report.go       Result, EpochResult, Best, Status
 //	scores.go       Scores, Validation
