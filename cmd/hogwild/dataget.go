@@ -152,7 +152,7 @@ func tell(out io.Writer, what string, r get.Result, next string) error {
 func listSets(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tDOWNLOAD\tWHAT")
-	for _, s := range catalog.Sets {
+	for _, s := range catalog.Sets() {
 		bytes, known := s.Size()
 		size := get.Bytes(bytes)
 		if !known {
