@@ -48,6 +48,7 @@ type job struct {
 	*Getter
 	catalog.File
 	dir string
+	own bool // the folder has nothing but the files of one set
 }
 
 // localError is an error of this machine, such as a full disk: no other server would help.
