@@ -33,11 +33,12 @@ import (
 	"hogwild/internal/human"
 )
 
-// New is a Getter that downloads to a folder, which need not be there; "": the current one.
+// New is a Getter that downloads to a folder, which need not be there; "": the current one. Nobody watches it
+// until Watch and Note are set.
 func New(dir, userAgent string) *Getter {
 	return &Getter{
 		Dir: cmp.Or(dir, "."), UserAgent: userAgent, Watch: func(Step) {}, Note: func(string) {},
-		client: newClient(), stall: 30 * time.Second, pause: backOff, tries: 5, sleep: sleep,
+		client: newClient(), stall: 30 * time.Second, pause: backOff, tries: 5,
 	}
 }
 

@@ -72,6 +72,24 @@ func TestStalls(t *testing.T) {
 	})
 }
 
+// A busy server says how long to wait.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	whole := content(5000, 7)
+	s := newServer(t, map[string][]byte{"/file": whole}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	})
+	g, begin := getter(t), time.Now()
+	notes := noting(g)
+	if _, err := g.Set(background(), one(whole, s.URL+"/file")); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took < time.Second || !strings.Contains(strings.Join(*notes, ""), "answers 503 Service Unavailable; trying again in 1s") {
+		t.Errorf("tried again after %s, notes %q", took, *notes)
+	}
+}
+
 // Mirrors are tried in order, and one continues what another has begun.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
