@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -111,7 +110,7 @@ func getAll(out io.Writer, g *get.Getter, d *downloads, sets []catalog.Set, args
 		r, err := g.URL(ctx, args[0], sum)
 		d.close()
 		if err != nil {
-			return endOf(ctx, err)
+			return endOf(err)
 		}
 		return tell(out, filepath.Join(r.Folder, r.Files[0]), r, commandLine("hogwild", "data", "info", filepath.Join(r.Folder, r.Files[0])))
 	}
@@ -120,7 +119,7 @@ func getAll(out io.Writer, g *get.Getter, d *downloads, sets []catalog.Set, args
 		r, err := g.Set(ctx, set)
 		d.close()
 		if err != nil {
-			return endOf(ctx, err)
+			return endOf(err)
 		}
 		next := strings.TrimSpace(commandLine("hogwild", "train", "--data", r.Folder) + " " + set.Train)
 		if err := tell(out, human.Plural(len(r.Files), "file")+" in "+r.Folder, r, next); err != nil {
@@ -131,7 +130,7 @@ func getAll(out io.Writer, g *get.Getter, d *downloads, sets []catalog.Set, args
 }
 
 // endOf is an error of a download. One of the address itself is a mistake of the user.
-func endOf(ctx context.Context, err error) error {
+func endOf(err error) error {
 	if errors.Is(err, get.ErrAddress) {
 		return usagef("%v", err)
 	}
@@ -152,7 +151,7 @@ func tell(out io.Writer, what string, r get.Result, next string) error {
 func listSets(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tDOWNLOAD\tWHAT")
-	for _, s := range catalog.Sets {
+	for _, s := range catalog.Sets() {
 		bytes, known := s.Size()
 		size := get.Bytes(bytes)
 		if !known {

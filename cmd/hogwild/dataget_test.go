@@ -52,7 +52,7 @@ func downloader(folder string, environment []string, args ...string) (cmd *exec.
 func internet(t *testing.T, have func(host, name string) string) (environment []string, asked func() []string) {
 	t.Helper()
 	var hosts []string
-	for _, s := range catalog.Sets {
+	for _, s := range catalog.Sets() {
 		for _, f := range s.Files {
 			for _, address := range f.URLs {
 				hosts = append(hosts, strings.Split(address, "/")[2])

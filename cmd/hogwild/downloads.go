@@ -47,7 +47,7 @@ func newDownloads(w io.Writer, quiet bool) *downloads {
 func (d *downloads) terms(s catalog.Set) {
 	text := s.Name + ": " + s.About + "\n"
 	for _, about := range []struct{ what, words string }{{"terms", strings.Join(s.Terms, " ")}, {"cite", s.Cite}, {"see", s.Page}} {
-		for i, line := range human.Wrap(about.words, 88) {
+		for i, line := range human.Wrap(about.words, 70) {
 			if i > 0 {
 				about.what = ""
 			}

@@ -31,6 +31,9 @@ func inFolder(path string) (train, test string) {
 			files = slices.DeleteFunc(slices.Clone(files), func(other string) bool { return other == beside })
 		}
 	}
+	if len(files) > 1 { // a cache of the data may lie beside them
+		files = slices.DeleteFunc(files, func(f string) bool { return filepath.Ext(f) == ".hog" })
+	}
 	if len(files) != 1 {
 		return "", ""
 	}

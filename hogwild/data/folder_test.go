@@ -21,6 +21,8 @@ func TestFolders(t *testing.T) {
 		"under way":           {[]string{"u.data", "README", "other.zip.part", "other.zip.part.from", "SHA256SUMS.new"}, "u.data", ""},
 		"MNIST":               {[]string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}, "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz"},
 		"arrays":              {[]string{"X_train.npy", "y_train.npy", "X_test.npy", "y_test.npy"}, "X_train.npy", "X_test.npy"},
+		"a cache":             {[]string{"a9a.hog"}, "a9a.hog", ""},
+		"a cache beside it":   {[]string{"a9a", "a9a.hog", "a9a.t"}, "a9a", "a9a.t"},
 		"two files":           {[]string{"a.csv", "b.csv"}, "", ""},
 		"two with their test": {[]string{"a", "a.t", "b", "b.t"}, "", ""},
 		"only texts":          {[]string{"README", "SHA256SUMS"}, "", ""},

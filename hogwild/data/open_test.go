@@ -288,7 +288,7 @@ func TestLoadErrors(t *testing.T) {
 		"limit":        {Options{Path: good, Limit: -1}, []string{"-1"}},
 		"one class":    {Options{Path: file(t, "", "o", "1 1:1\n1 2:2\n")}, []string{`every label is "1"`}},
 		"one row":      {Options{Path: file(t, "", "r", "1.5 1:1\n")}, []string{"one row"}},
-		"folder":       {Options{Path: filepath.Dir(good)}, []string{"it holds good", "name a file"}},
+		"folder":       {Options{Path: filepath.Dir(filepath.Dir(good))}, []string{"it holds 001", "name a file"}},
 		"zip":          {Options{Path: file(t, "", "z", "PK\x03\x04...")}, []string{"zip", "unpack"}},
 		"binary":       {Options{Path: file(t, "", "b", "ab\x00c")}, []string{"binary"}},
 		"test class": {Options{Path: good, Task: "classes", Test: file(t, "", "t", "1 1:1\n\n3 1:1\n")},

@@ -21,7 +21,7 @@ func TestEntries(t *testing.T) {
 	sum := regexp.MustCompile(`^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|)$`)
 	word := regexp.MustCompile(`^[a-z0-9-]+$`)
 	names := map[string]bool{}
-	for _, s := range catalog.Sets {
+	for _, s := range catalog.Sets() {
 		if names[s.Name] || !word.MatchString(s.Name) || s.About == "" || len(s.Terms) == 0 || s.Cite == "" || s.Page == "" || len(s.Files) == 0 {
 			t.Errorf("%s: twice, or without a name, terms, citation, page or files", s.Name)
 		}

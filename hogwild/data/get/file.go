@@ -16,9 +16,11 @@ import (
 
 // run downloads the file unless it is there, and says whether it did.
 func (j *job) run(ctx context.Context) (fresh bool, err error) {
-	recorded, err := readSums(j.dir)
-	if err != nil {
-		return false, err
+	recorded := map[string]string{}
+	if j.own {
+		if recorded, err = readSums(j.dir); err != nil {
+			return false, err
+		}
 	}
 	if there, err := j.there(recorded); there || err != nil {
 		return false, err
@@ -90,27 +92,13 @@ func (j *job) keeps(ctx context.Context, p *part, err error) error {
 	return fmt.Errorf("%w (%s of %s are kept in %s, where the same command continues)", err, Bytes(p.have), j.Name, p.path)
 }
 
-// place gives the files that j gives their names, and records their checksums before that: a file
-// with its name and without a checksum would be taken for one of the user's.
+// place gives the files that j gives their names.
 func (j *job) place(ctx context.Context, p *part, recorded map[string]string) error {
 	files, err := j.unpack(ctx, p)
+	if err == nil {
+		err = j.record(files, recorded)
+	}
 	if err != nil {
-		return err
-	}
-	for name, at := range files {
-		got, err := sumsOf(at)
-		if err != nil {
-			return localError{err}
-		}
-		if first := recorded[name]; first != "" && first != got.sha256 {
-			return localError{fmt.Errorf("%s is not what was downloaded the first time: sha256 %s, %s has %s; delete its line there to accept the new file", name, got.sha256, j.path(sumsName), first)}
-		}
-		recorded[name] = got.sha256
-		if j.Sum == "" {
-			j.Note(fmt.Sprintf("%s: no checksum is published for it; its sha256 is recorded in %s", name, j.path(sumsName)))
-		}
-	}
-	if err := writeSums(j.dir, recorded); err != nil {
 		return err
 	}
 	for name, at := range files {
@@ -126,4 +114,30 @@ func (j *job) place(ctx context.Context, p *part, recorded map[string]string) er
 		return localError{err}
 	}
 	return p.remove()
+}
+
+// record writes down the checksums of files before they have their names: a file with its name and without a
+// checksum would be taken for one of the user's.
+func (j *job) record(files, recorded map[string]string) error {
+	for name, at := range files {
+		got, err := sumsOf(at)
+		if err != nil {
+			return localError{err}
+		}
+		if first := recorded[name]; first != "" && first != got.sha256 {
+			return localError{fmt.Errorf("%s is not what was downloaded the first time: sha256 %s, %s has %s; delete its line there to accept the new file", name, got.sha256, j.path(sumsName), first)}
+		}
+		recorded[name] = got.sha256
+		switch {
+		case j.Sum != "":
+		case j.own:
+			j.Note(fmt.Sprintf("%s: no checksum is published for it; its sha256 is recorded in %s", name, j.path(sumsName)))
+		default:
+			j.Note(fmt.Sprintf("%s: not compared with a checksum; its sha256 is %s", name, got.sha256))
+		}
+	}
+	if !j.own {
+		return nil
+	}
+	return writeSums(j.dir, recorded)
 }

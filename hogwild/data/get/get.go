@@ -33,11 +33,12 @@ import (
 	"hogwild/internal/human"
 )
 
-// New is a Getter that downloads to a folder, which need not be there; "": the current one.
+// New is a Getter that downloads to a folder, which need not be there; "": the current one. Nobody watches it
+// until Watch and Note are set.
 func New(dir, userAgent string) *Getter {
 	return &Getter{
 		Dir: cmp.Or(dir, "."), UserAgent: userAgent, Watch: func(Step) {}, Note: func(string) {},
-		client: newClient(), stall: 30 * time.Second, pause: backOff, tries: 5, sleep: sleep,
+		client: newClient(), stall: 30 * time.Second, pause: backOff, tries: 5,
 	}
 }
 
@@ -51,7 +52,7 @@ type Result struct {
 
 // Set downloads what is missing of a set to Dir/NAME.
 func (g *Getter) Set(ctx context.Context, s catalog.Set) (Result, error) {
-	r, err := g.files(ctx, filepath.Join(g.Dir, s.Name), s.Files)
+	r, err := g.files(ctx, filepath.Join(g.Dir, s.Name), s.Files, true)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -69,11 +70,11 @@ func (g *Getter) URL(ctx context.Context, address, sha256 string) (Result, error
 	if sha256 != "" {
 		f.Sum = "sha256:" + strings.ToLower(sha256)
 	}
-	return g.files(ctx, g.Dir, []catalog.File{f})
+	return g.files(ctx, g.Dir, []catalog.File{f}, false)
 }
 
-// files downloads files to a folder.
-func (g *Getter) files(ctx context.Context, dir string, files []catalog.File) (r Result, err error) {
+// files downloads files to a folder. Only in a folder of its own are their checksums recorded.
+func (g *Getter) files(ctx context.Context, dir string, files []catalog.File, own bool) (r Result, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return r, localError{fmt.Errorf("making the folder: %w: name another one with --dir", err)}
 	}
@@ -84,7 +85,7 @@ func (g *Getter) files(ctx context.Context, dir string, files []catalog.File) (r
 	defer unlock()
 	r.Folder = dir
 	for _, f := range files {
-		j := &job{Getter: g, File: f, dir: dir}
+		j := &job{Getter: g, File: f, dir: dir, own: own}
 		fresh, err := j.run(ctx)
 		if err != nil {
 			return r, err

@@ -1,6 +1,7 @@
 package get
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,24 @@ func TestStalls(t *testing.T) {
 			t.Errorf("%v; requests %q", err, slow.requests())
 		}
 	})
+}
+
+// A busy server says how long to wait.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	whole := content(5000, 7)
+	s := newServer(t, map[string][]byte{"/file": whole}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "busy", http.StatusServiceUnavailable)
+	})
+	g, begin := getter(t), time.Now()
+	notes := noting(g)
+	if _, err := g.Set(background(), one(whole, s.URL+"/file")); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took < time.Second || !strings.Contains(strings.Join(*notes, ""), "answers 503 Service Unavailable; trying again in 1s") {
+		t.Errorf("tried again after %s, notes %q", took, *notes)
+	}
 }
 
 // Mirrors are tried in order, and one continues what another has begun.
@@ -267,13 +286,21 @@ func TestURL(t *testing.T) {
 	if _, err := g.URL(background(), s.URL+"/d/rows.csv?x=1", strings.ToUpper(sum256(whole))); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, g.Dir, map[string][]byte{"rows.csv": whole})
+	if got, err := os.ReadFile(filepath.Join(g.Dir, "rows.csv")); err != nil || !bytes.Equal(got, whole) || len(listing(t, g.Dir)) != 1 {
+		t.Errorf("%d bytes (%v), want %d; the folder has %q", len(got), err, len(whole), listing(t, g.Dir))
+	}
 	if r, err := g.URL(background(), s.URL+"/d/rows.csv", sum256(whole)); err != nil || r.Fresh {
 		t.Errorf("%+v, %v", r, err)
 	}
 	g = getter(t)
 	_, err := g.URL(background(), s.URL+"/d/rows.csv", sum256(nil))
 	check.Error(t, err, "rows.csv: ", "sent another file")
+	notes := noting(g)
+	if _, err := g.URL(background(), s.URL+"/d/rows.csv", ""); err != nil || len(*notes) != 1 || !strings.Contains((*notes)[0], sum256(whole)) {
+		t.Errorf("%v, notes %q", err, *notes)
+	}
+	_, err = g.URL(background(), s.URL+"/d/rows.csv", "")
+	check.Error(t, err, "is there already, and no checksum tells what it is")
 	_, err = g.URL(background(), s.URL+"/page", "")
 	check.Error(t, err, "sends a web page instead of the file")
 	for _, address := range []string{"rows.csv", "ftp://x.org/a", "https://", "https://x.org/", "https://x.org/a/..", "https://x.org/.bashrc", "https://x.org/a%00", "https://x.org/a%1b[2J", "http://[::1", "https://x.org"} {

@@ -1,7 +1,6 @@
 package get
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -15,14 +14,13 @@ import (
 type Getter struct {
 	Dir       string
 	UserAgent string
-	Watch     func(Step)        // called often; nil: nobody watches
-	Note      func(line string) // something worth a line: a try that failed, a mirror that is left; nil: nobody reads
+	Watch     func(Step)        // called often
+	Note      func(line string) // something worth a line: a try that failed, another mirror
 
 	client *http.Client
 	stall  time.Duration                  // without hasBytes new bytes the connection is given up
 	pause  func(failed int) time.Duration // before the next try, after so many that failed
 	tries  int                            // of a mirror, without progress
-	sleep  func(context.Context, time.Duration)
 }
 
 // Step is how far the work on a file is.
@@ -48,6 +46,7 @@ type job struct {
 	*Getter
 	catalog.File
 	dir string
+	own bool // the folder has nothing but the files of one set
 }
 
 // localError is an error of this machine, such as a full disk: no other server would help.

@@ -76,7 +76,7 @@ func (j *job) mirror(ctx context.Context, address string, p *part) error {
 			wait = max(wait, status.after)
 		}
 		j.Note(fmt.Sprintf("%s: %s: %v; trying again in %s", j.Name, host(address), err, wait.Round(100*time.Millisecond)))
-		j.sleep(ctx, wait)
+		sleep(ctx, wait)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
