@@ -97,9 +97,8 @@ func (m *remote) talk(f *os.File) {
 	}
 }
 
-// close removes the socket. Those who wait for the end of the run know then.
+// close removes the socket.
 func (m *remote) close() {
-	close(m.over)
 	if m.listener != nil {
 		_ = m.listener.Close()
 	}
