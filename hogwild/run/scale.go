@@ -73,7 +73,9 @@ func (r *coordinator) scale(n int) (string, error) {
 // scaled is the job with n workers: with all that a run with so many would choose.
 func (r *coordinator) scaled(n int) (*tuning.Job, error) {
 	c := r.job
-	c.Workers = n
+	if c.Workers = n; n < 1 {
+		return nil, config.Usage("give 1 or more")
+	}
 	if err := c.MayScale(); err != nil {
 		return nil, err
 	}
