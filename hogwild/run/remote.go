@@ -11,29 +11,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// remote takes requests from other processes, over the socket in the run folder, and hands them to
-// the coordinator, which answers between its other events. A client that is slow, silent or wrong
-// holds up nobody but itself.
-type remote struct {
-	listener *rundir.Listener
-	orders   chan order
-	deaf     chan struct{} // closed when the coordinator takes no more orders
-	over     chan struct{} // closed when the run has ended
-	stop     func(error)   // ends the run
-}
-
-// order is a request that the coordinator is to answer.
-type order struct {
-	rundir.Request
-	answer chan<- rundir.Answer // with room for one
-}
-
 // mostClients are served at once; others are turned away.
 const mostClients = 16
-
-func newRemote() remote {
-	return remote{orders: make(chan order), deaf: make(chan struct{}), over: make(chan struct{})}
-}
 
 // open begins to listen in the run folder. A run that cannot has no such requests, and goes on.
 func (m *remote) open(dir string) error {
@@ -42,15 +21,15 @@ func (m *remote) open(dir string) error {
 		return err
 	}
 	m.listener = l
-	go m.serve()
+	go m.serve(l)
 	return nil
 }
 
 // serve accepts connections until the socket is closed.
-func (m *remote) serve() {
+func (m *remote) serve(l *rundir.Listener) {
 	room := make(chan struct{}, mostClients)
 	for {
-		f, err := m.listener.Accept()
+		f, err := l.Accept()
 		switch {
 		case errors.Is(err, os.ErrClosed):
 			return
@@ -120,7 +99,7 @@ func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 	case rundir.DoContinue:
 		says, err = r.resume()
 	case rundir.DoStop:
-		r.remote.stop(config.ErrTerminated)
+		r.cancel(config.ErrTerminated)
 		says = "stopping: the run is saved"
 	default:
 		err = fmt.Errorf("%q is no request that this version knows", q.Do)
@@ -139,13 +118,6 @@ func (r *coordinator) withChunks(workers []rundir.WorkerStatus) []rundir.WorkerS
 		all[i].Chunk = chunks[all[i].Rank]
 	}
 	return all
-}
-
-// suspension is a pause that a user asked for: workers wait before their next chunk.
-type suspension struct {
-	asked  bool
-	since  uint64 // monotonic ns: all wait; 0: not yet
-	lasted uint64 // ns, of earlier pauses in the open epoch
 }
 
 // suspend has the workers wait.

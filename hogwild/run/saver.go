@@ -122,6 +122,8 @@ func (r *coordinator) mend() error {
 	again, err := r.folder.Mend(r.job.Config, r.past())
 	if again {
 		r.saver.due = true
+		r.remote.close()
+		_ = r.remote.open(r.dir) // without it the run goes on all the same
 		r.report.event("the run folder %s was removed or renamed: made again", r.dir)
 	}
 	return err
