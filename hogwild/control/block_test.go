@@ -337,7 +337,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 	segment := func(edit func(l *shm.Layout), header string) *shm.Segment {
 		var l shm.Layout
 		edit(&l)
-		l.Add("header", shm.U8, len(header))
+		l.Add("header", shm.U8, headers, len(header))
 		s, err := l.Create("control")
 		if err != nil {
 			t.Fatal(err)
@@ -361,8 +361,8 @@ func TestOpenWorldRefuses(t *testing.T) {
 		t.Fatal("what shall be damaged is not in order:", err)
 	}
 	for says, s := range map[string]*shm.Segment{
-		"another layout":         segment(arrays(3, 2), header),
-		"layout than":            segment(arrays(2, 3), header),
+		"another layout":         segment(arrays(1, 2), header),
+		"layout than":            segment(arrays(2, 1), header),
 		"control block's header": segment(arrays(2, 2), "{"),
 		`no array "ranks"`:       segment(func(*shm.Layout) {}, header),
 		`no array "header"`:      weightsOnly(t),

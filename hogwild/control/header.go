@@ -27,14 +27,6 @@ type Header struct {
 	Trace      string `json:"trace"`
 }
 
-// Start is where a run, or with another number of workers the rest of it, begins.
-type Start struct {
-	Epoch  uint64 `json:"epoch"`  // from 1
-	Base   int    `json:"base"`   // barrier mode: examples of that epoch that were trained before it was cut anew
-	Round  int    `json:"round"`  // barrier mode: its first round, as it is cut now, that is not complete
-	Rounds int    `json:"rounds"` // barrier mode: rounds of the run before those of the epoch as it is cut now
-}
-
 // The header is written twice, so that workers can read one while the coordinator writes the
 // other: a generation of workers reads that of its parity. A change needs a few more bytes.
 const (

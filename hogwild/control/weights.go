@@ -118,7 +118,7 @@ func (m *Weights) openModes(c *tuning.Job) error {
 		return errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
 	m.Counts = m.Counts[:c.Workers*RankWords]
-	for r := range c.Workers {
+	for r := range m.Ranks { // also of those that have left
 		m.Records = append(m.Records, records[r*RecordWords:(r+1)*RecordWords])
 	}
 	return nil

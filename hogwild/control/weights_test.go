@@ -37,10 +37,11 @@ func TestAsyncHasNoLocks(t *testing.T) {
 	}
 	var l shm.Layout
 	l.Add("weights", shm.F32, p)
-	l.Add("state", shm.F32, workers, 0, p)
-	l.Add("steps", shm.U64, workers, RankWords)
-	l.Add("counts", shm.U64, workers, RankWords)
-	l.Add("records", shm.U64, workers, RecordWords)
+	ranks := job("async").Ranks()
+	l.Add("state", shm.F32, 1, 0, p)
+	l.Add("steps", shm.U64, 1, RankWords)
+	l.Add("counts", shm.U64, ranks, RankWords)
+	l.Add("records", shm.U64, ranks, RecordWords)
 	seg, err := l.Create("weights")
 	if err != nil {
 		t.Fatal(err)

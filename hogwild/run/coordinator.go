@@ -125,6 +125,60 @@ type reporter struct {
 	loadTime time.Duration
 }
 
+// scaling is a change of the number of workers that is still to come.
+type scaling struct {
+	job tuning.Job
+	at  occasion
+}
+
+// occasion is when the number of workers may change.
+type occasion int
+
+const (
+	atOnce  occasion = iota // async: all workers take chunks of one list
+	paused                  // async: the shared weights change their form, while workers wait before their next chunk
+	atRound                 // sync: the rest of the epoch is cut anew, after a round
+	atEpoch                 // the cut of the epoch belongs to the number of workers
+)
+
+// says tells when that is.
+func (at occasion) says() string {
+	switch at {
+	case atRound:
+		return "after this round"
+	case atEpoch:
+		return "when this epoch ends"
+	}
+	return "now"
+}
+
+// suspension is a pause that a user asked for: workers wait before their next chunk.
+type suspension struct {
+	asked  bool
+	since  uint64 // monotonic ns: all wait; 0: not yet
+	lasted uint64 // ns, of earlier pauses in the open epoch
+}
+
+// remote takes requests from other processes, over the socket in the run folder, and hands them to
+// the coordinator, which answers between its other events. A client that is slow, silent or wrong
+// holds up nobody but itself.
+type remote struct {
+	listener *rundir.Listener
+	orders   chan order
+	deaf     chan struct{} // closed when the coordinator takes no more orders
+	over     chan struct{} // closed when the run has ended
+}
+
+// order is a request that the coordinator is to answer.
+type order struct {
+	rundir.Request
+	answer chan<- rundir.Answer // with room for one
+}
+
+func newRemote() remote {
+	return remote{orders: make(chan order), deaf: make(chan struct{}), over: make(chan struct{})}
+}
+
 func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Ranks()
 	silenced, giveUp := context.WithCancelCause(context.Background())

@@ -323,7 +323,8 @@ func freshFolder(name string) string {
 
 // close gives back whatever was made.
 func (r *coordinator) close() {
-	defer r.remote.close() // last of all: then the run has ended
+	defer close(r.remote.over) // last of all: then the run has ended
+	r.remote.close()           // while the folder is locked
 	r.workers.launcher.close()
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry

@@ -11,29 +11,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// remote takes requests from other processes, over the socket in the run folder, and hands them to
-// the coordinator, which answers between its other events. A client that is slow, silent or wrong
-// holds up nobody but itself.
-type remote struct {
-	listener *rundir.Listener
-	orders   chan order
-	deaf     chan struct{} // closed when the coordinator takes no more orders
-	over     chan struct{} // closed when the run has ended
-	stop     func(error)   // ends the run
-}
-
-// order is a request that the coordinator is to answer.
-type order struct {
-	rundir.Request
-	answer chan<- rundir.Answer // with room for one
-}
-
 // mostClients are served at once; others are turned away.
 const mostClients = 16
-
-func newRemote() remote {
-	return remote{orders: make(chan order), deaf: make(chan struct{}), over: make(chan struct{})}
-}
 
 // takeRequests opens the socket in the run folder.
 func (r *coordinator) takeRequests() {
@@ -109,9 +88,8 @@ func (m *remote) talk(f *os.File) {
 	}
 }
 
-// close removes the socket. Those who wait for the end of the run know then.
+// close removes the socket.
 func (m *remote) close() {
-	close(m.over)
 	if m.listener != nil {
 		_ = m.listener.Close()
 	}
@@ -133,7 +111,7 @@ func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 	case rundir.DoContinue:
 		says, err = r.resume()
 	case rundir.DoStop:
-		r.remote.stop(config.ErrTerminated)
+		r.cancel(config.ErrTerminated)
 		says = "stopping: the run is saved"
 	default:
 		err = fmt.Errorf("%q is no request that this version knows", q.Do)
@@ -152,13 +130,6 @@ func (r *coordinator) withChunks(workers []rundir.WorkerStatus) []rundir.WorkerS
 		all[i].Chunk = chunks[all[i].Rank]
 	}
 	return all
-}
-
-// suspension is a pause that a user asked for: workers wait before their next chunk.
-type suspension struct {
-	asked  bool
-	since  uint64 // monotonic ns: all wait; 0: not yet
-	lasted uint64 // ns, of earlier pauses in the open epoch
 }
 
 // suspend has the workers wait.

@@ -12,6 +12,8 @@
 //	rollback.go     back to the last good snapshot after divergence
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	hang.go         workers that are stopped or stuck
+//	remote.go       what other processes ask of a run
+//	scale.go        another number of workers
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
@@ -23,6 +25,7 @@
 //	proc.go         a worker process
 //	lastwords.go    how it ended
 //	display.go      progress
+//	rounds.go       barrier mode
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor
 //	options.go      Options
@@ -94,7 +97,6 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	if r.back == nil { // else it does already
 		r.heed()
 	}
-	r.remote.stop = func(why error) { r.cancel(why) }
 	r.takeRequests()
 	if err := r.start(); err != nil {
 		r.halt()

@@ -21,33 +21,6 @@ import (
 //
 // Some changes need a moment at which no worker has a chunk: see occasion.
 
-// scaling is a change of the number of workers that is still to come.
-type scaling struct {
-	job tuning.Job
-	at  occasion
-}
-
-// occasion is when the number of workers may change.
-type occasion int
-
-const (
-	atOnce  occasion = iota // async: all workers take chunks of one list
-	paused                  // async: the shared weights change their form, while workers wait before their next chunk
-	atRound                 // sync: the rest of the epoch is cut anew, after a round
-	atEpoch                 // the cut of the epoch belongs to the number of workers
-)
-
-// says tells when that is.
-func (at occasion) says() string {
-	switch at {
-	case atRound:
-		return "after this round"
-	case atEpoch:
-		return "when this epoch ends"
-	}
-	return "now"
-}
-
 // scale asks for another number of workers, and says what will be done.
 func (r *coordinator) scale(n int) (string, error) {
 	c, err := r.scaled(n)
@@ -73,7 +46,9 @@ func (r *coordinator) scale(n int) (string, error) {
 // scaled is the job with n workers: with all that a run with so many would choose.
 func (r *coordinator) scaled(n int) (*tuning.Job, error) {
 	c := r.job
-	c.Workers = n
+	if c.Workers = n; n < 1 {
+		return nil, config.Usage("give 1 or more")
+	}
 	if err := c.MayScale(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,9 @@
 //	snapshot.go     weights and snapshots
 //	sound.go        snapshots that no run has written
 //	center.go       plain weights of a model that centres
+//	socket.go       requests to a live run
 //	report.go       Result, EpochResult, Best, Status
+//	scale.go        a change of the number of workers
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
 //	detail.go       those figures
@@ -29,7 +31,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,7 +41,6 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/fault"
-	"hogwild/internal/human"
 )
 
 // Tensors of a snapshot beside the weights.
@@ -76,19 +76,6 @@ type Position struct {
 	Base     int     `json:"base,omitempty"`      // examples of the epoch before that
 	BaseDone int     `json:"base_done,omitempty"` // of them trained, not lost
 	BaseLoss float64 `json:"base_loss,omitempty"` // summed over them
-}
-
-// Scale is a change of the number of workers.
-type Scale struct {
-	Epoch   int     `json:"epoch"`   // from 1
-	Seconds float64 `json:"seconds"` // of training since the start of the run
-	From    int     `json:"from"`
-	To      int     `json:"to"`
-}
-
-// String says it in words.
-func (s Scale) String() string {
-	return fmt.Sprintf("from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To, s.Epoch, s.Seconds)
 }
 
 // Snapshot is a consistent copy of a run, made while no worker was within a chunk.

@@ -209,9 +209,14 @@ func dial(dir string) (*os.File, error) {
 	}
 	defer d.Close()
 	f := os.NewFile(uintptr(s), SocketFile)
-	if err := unix.Connect(s, addressIn(d)); err != nil { // at once: a full queue is an error
-		f.Close()
-		return nil, err
+	for end := time.Now().Add(requestTime); ; time.Sleep(10 * time.Millisecond) {
+		err := unix.Connect(s, addressIn(d))
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, unix.EAGAIN) || time.Now().After(end) { // EAGAIN: many others wait to be accepted
+			f.Close()
+			return nil, err
+		}
 	}
-	return f, nil
 }
