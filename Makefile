@@ -44,7 +44,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda dist dist-check man fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals clean help
+.PHONY: build cuda dist dist-check man fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -132,6 +132,7 @@ test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
 	@rm -f build/calls.jsonl
 	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI)),,-short))
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
+	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./internal/chaos,-count=1 -run GPU)
 
 test-asan: cuda ## run the stand-in driver under AddressSanitizer; part of CI
 	$(MAKE) $(FAKE) test SANITIZE=address
@@ -162,6 +163,9 @@ gpu-check: gpu-bundle ## run the bundle here: on the GPU, or a quick version on 
 
 bench-go: ## run the Go benchmarks of loops, models and barriers
 	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...
+
+chaos: ## hurt runs at every fault point, and at random: CHAOS=1000 events; CHAOS_SEED=N repeats their order
+	CHAOS=$(or $(CHAOS),1000) go test -count=1 -v -timeout 4h -run 'TestFaultPoints|TestChaos' ./internal/chaos
 
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh

@@ -23,7 +23,7 @@ import (
 var order = []string{
 	"internal/check", "internal/vec", "internal/figure", "internal/human", "internal/machine", "internal/self", "internal/fault", "shm", "hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/rundir", "hogwild/run",
-	".", "cuda", "bench", "cmd/hogwild",
+	".", "cuda", "bench", "internal/chaos", "cmd/hogwild",
 }
 
 // forTests are packages that only tests import.

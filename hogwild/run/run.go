@@ -200,9 +200,7 @@ func (r *coordinator) watch(ctx context.Context) {
 		case e := <-r.workers.launcher.exits:
 			r.died(e)
 		case rank := <-r.workers.respawn:
-			if err := r.revive(rank); err != nil {
-				r.epochs.ended = err
-			}
+			r.revive(rank)
 		case o := <-r.remote.orders:
 			o.answer <- r.obey(o.Request)
 		case e := <-r.saver.evaluated:

@@ -11,6 +11,7 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -169,14 +170,16 @@ func (r *coordinator) rescale(start control.Start) error {
 		return err
 	}
 	r.startStates(from)
+	_ = fault.Point("scale.announce")
 	r.announced.Job, r.announced.Start = r.job, start
 	if err := r.block.Announce(r.announced); err != nil {
 		return err
 	}
 	r.letGo()
-	if err := r.fill(); err != nil {
+	if err := fault.Point("scale.announced"); err != nil {
 		return err
 	}
+	r.fill()
 	r.toldScaled(from, &was)
 	if err := r.folder.WriteConfig(r.job.Config); err != nil { // snapshots hold the settings too
 		r.report.event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
@@ -221,7 +224,7 @@ func (r *task) startStates(from int) {
 }
 
 // fill starts a worker for each rank that has none, and takes note of those that leave.
-func (r *coordinator) fill() error {
+func (r *coordinator) fill() {
 	s := &r.workers
 	s.most = max(s.most, r.job.Workers)
 	for rank := range r.job.Workers {
@@ -232,9 +235,7 @@ func (r *coordinator) fill() error {
 			r.block.SetRank(rank, control.RankState, control.StateRestarting)
 		default:
 			s.restarts[rank] = 0 // also of one that was gone
-			if err := r.spawn(rank); err != nil {
-				return err
-			}
+			r.add(rank)
 		}
 	}
 	for rank := r.job.Workers; rank < s.most; rank++ {
@@ -242,14 +243,13 @@ func (r *coordinator) fill() error {
 			r.block.SetRank(rank, control.RankState, control.StateLeft)
 		}
 	}
-	return nil
 }
 
 // left takes note of a worker that ended because there are fewer now. If there are more again
 // meanwhile, another one takes its place.
 func (r *coordinator) left(rank int) {
 	if rank < r.job.Workers {
-		r.epochs.ended = r.spawn(rank)
+		r.add(rank)
 		return
 	}
 	r.block.SetRank(rank, control.RankState, control.StateLeft)

@@ -26,13 +26,23 @@ func (r *coordinator) spawn(rank int) error {
 	return err
 }
 
-// revive starts a worker again whose back-off is over, if it is still needed.
-func (r *coordinator) revive(rank int) error {
-	r.workers.due[rank] = false
-	if rank >= r.job.Workers {
-		return nil
+// add starts a worker of a run that is under way. If that fails, perhaps for a moment (too many open files or
+// processes), it is tried again, as if the worker had died.
+func (r *coordinator) add(rank int) {
+	err := r.spawn(rank)
+	if err != nil && r.startsInside() {
+		r.epochs.ended = err
+	} else if err != nil {
+		r.replace(&exit{rank: rank}, err.Error())
 	}
-	return r.spawn(rank)
+}
+
+// revive starts a worker again whose back-off is over, if it is still needed.
+func (r *coordinator) revive(rank int) {
+	r.workers.due[rank] = false
+	if rank < r.job.Workers {
+		r.add(rank)
+	}
 }
 
 // died answers the end of a worker: its chunk goes back, and it alone is started
@@ -72,8 +82,13 @@ func (r *coordinator) died(e exit) {
 		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.crash.place, who, r.dir)
 		return
 	}
+	r.replace(&e, who)
+}
+
+// replace starts a worker again that has died, within the limit.
+func (r *coordinator) replace(e *exit, who string) {
 	if r.workers.restarts[e.rank] < r.job.MaxRestarts {
-		r.restart(&e, who)
+		r.restart(e, who)
 		return
 	}
 	r.workers.gone[e.rank] = true
@@ -99,7 +114,11 @@ func (r *coordinator) restart(e *exit, who string) {
 	r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
 	r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
 	r.workers.due[e.rank] = true
-	wait := backOff(r.workers.restarts[e.rank], e.lived)
+	n := r.workers.restarts[e.rank]
+	if e.pid == 0 { // it could not be started
+		n++
+	}
+	wait := backOff(n, e.lived)
 	time.AfterFunc(wait, func() { r.workers.respawn <- e.rank })
 }
 

@@ -17,6 +17,8 @@ var Points = []Place{
 	{"epoch.opened", true, "after it was opened"},
 	{"pause.ask", true, "before the workers are asked to wait for a save within an epoch"},
 	{"pause.end", true, "when the run was copied, before they continue"},
+	{"scale.announce", true, "before workers are told that there will be more or fewer of them"},
+	{"scale.announced", false, "after that, before the new ones are started"},
 	{"workers.halt", true, "before the workers are asked to end"},
 
 	// the run folder

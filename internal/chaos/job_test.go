@@ -1,0 +1,99 @@
+package chaos
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/rundir"
+)
+
+// rows of the set that counts: workers and steps of a round divide it.
+const rows = 3840
+
+// rate is the learning rate on it.
+const rate = 0.01
+
+// job is a run's settings.
+type job struct {
+	flags   []string
+	mode    string
+	workers int
+	epochs  int
+	delay   string  // of each call that trains: "5ms"
+	counts  bool    // it trains on the set that counts
+	every   bool    // each epoch is saved
+	want    float64 // accuracy that an undisturbed run reaches
+}
+
+// countingJob trains a logistic model of a weight for each row: see count.
+func countingJob(mode string, workers, epochs int, flags ...string) job {
+	j := job{mode: mode, workers: workers, epochs: epochs, counts: true, every: true, want: 1}
+	j.flags = append([]string{"--model", "logistic", "--no-bias", "--center", "off", "--scale", "none",
+		"--lr", fmt.Sprint(rate), "--lr-cap", "off", "--batch", "1"}, flags...)
+	if mode == "async" && !slices.Contains(flags, "--gpu") {
+		j.flags = append(j.flags, "--merge-every", "1") // a merge of the weights of others may overwrite one of theirs
+	}
+	return j
+}
+
+// digitsJob trains on digits, in merged copies where the mode has them.
+func digitsJob(mode string, workers, epochs int, flags ...string) job {
+	return job{mode: mode, workers: workers, epochs: epochs, every: true, flags: append([]string{"--data", "digits:3000", "--lr", "0.1", "--batch", "4"}, flags...)}
+}
+
+func (j *job) String() string {
+	return fmt.Sprintf("%s, %d workers, %d epochs, %s", j.mode, j.workers, j.epochs, strings.Join(j.flags, " "))
+}
+
+// examples are those of an epoch.
+func (j *job) examples() int {
+	if j.counts {
+		return rows
+	}
+	return 3000
+}
+
+// arguments are the command line of a new run; data is the set that counts.
+func (j *job) arguments(folder, data string) []string {
+	all := append([]string{"train", "--run", folder, "--mode", j.mode, "--workers", strconv.Itoa(j.workers), "--epochs", strconv.Itoa(j.epochs),
+		"--max-restarts", "1000"}, j.flags...)
+	if j.counts {
+		all = append(all, "--data", data, "--test", data)
+	}
+	return all
+}
+
+// writeCounts writes a set whose i-th row has the i-th feature alone.
+func writeCounts(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	for i := range rows {
+		fmt.Fprintf(&b, "%+d %d:1\n", 1-2*(i%3/2), i+1)
+	}
+	path := filepath.Join(t.TempDir(), "counts.svm")
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// undisturbed trains the job without faults, and notes the accuracy.
+func (j *job) undisturbed(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "run")
+	if out, err := exec.Command(program, append(j.arguments(folder, ""), "--quiet")...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", j, err, out)
+	}
+	r, err := rundir.ReadRun(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.want = *r.Result.TestAccuracy
+}
