@@ -220,7 +220,12 @@ func (o Options) loadCache() (s Sets, err error) {
 	case o.Validation == "" && apart != nil:
 		s.Train.notef("the validation rows of %s are not used; --validation %s uses them", o.Path, c.Made.Validation)
 	case o.Validation != "" && o.Validation == c.Made.Validation:
-		s.Validation, err = c.part(validationPart)
+		if s.Validation, err = c.part(validationPart); err != nil {
+			return s, err
+		}
+		if _, share, _ := ValidationShare(o.Validation); share {
+			s.noteApart(s.Train.Rows + s.Validation.Rows)
+		}
 	case o.Validation != "":
 		s.Validation, err = loadValidation(o, &s.Train.Meta)
 	}
