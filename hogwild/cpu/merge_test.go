@@ -204,7 +204,8 @@ func TestDroppedUpdates(t *testing.T) {
 			t.Fatal(err)
 		}
 		w = append(w[:form.S], w[form.S+form.Width:]...)
-		return Evaluate([]model.Model{plain}, w, test).Loss / float64(test.Rows)
+		sum, _ := Evaluate([]model.Model{plain}, w, test)
+		return sum.Loss / float64(test.Rows)
 	}
 	whole, dropped, local := loss(0, true), loss(.2, true), loss(.2, false)
 	t.Logf("loss %.4f; with a fifth of the updates lost %.4f, merged as V, s and k %.4f", whole, dropped, local)

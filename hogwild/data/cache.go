@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"hogwild/internal/human"
 	"hogwild/shm"
@@ -164,6 +163,7 @@ func (c *cache) part(name string) (*Set, error) {
 		s.Close()
 		return nil, fmt.Errorf("data: %w", err)
 	}
+	s.Mean, s.Freq = slices.Clone(s.Mean), slices.Clone(s.Freq) // everybody reads them, at any time
 	if name == testPart && p.Offset == c.find(trainPart).Offset {
 		s.Notes = nil // as of a graph that is in memory
 	}
@@ -220,7 +220,12 @@ func (o Options) loadCache() (s Sets, err error) {
 	case o.Validation == "" && apart != nil:
 		s.Train.notef("the validation rows of %s are not used; --validation %s uses them", o.Path, c.Made.Validation)
 	case o.Validation != "" && o.Validation == c.Made.Validation:
-		s.Validation, err = c.part(validationPart)
+		if s.Validation, err = c.part(validationPart); err != nil {
+			return s, err
+		}
+		if _, share, _ := ValidationShare(o.Validation); share {
+			s.noteApart(s.Train.Rows + s.Validation.Rows)
+		}
 	case o.Validation != "":
 		s.Validation, err = loadValidation(o, &s.Train.Meta)
 	}
@@ -306,20 +311,6 @@ func (s *Set) resembles(m *Meta, path string) error {
 		return fmt.Errorf("data: %s: its rows are scaled in another way than the training data: name the file that it was converted from", path)
 	}
 	return nil
-}
-
-// Changed is an error if the cache of which the set is a part is not what it was when the set was
-// mapped. Sets in memory do not change.
-func (s *Set) Changed() error {
-	if s.was == nil {
-		return nil
-	}
-	now, err := s.File().Stat()
-	if err != nil || now.Size() == s.was.Size() && now.ModTime().Equal(s.was.ModTime()) {
-		return err
-	}
-	return fmt.Errorf("data: %s changed during the run: it had %s bytes of %s, and has %s of %s; convert the data again",
-		s.was.Name(), count(int(s.was.Size())), s.was.ModTime().Format(time.DateTime), count(int(now.Size())), now.ModTime().Format(time.DateTime))
 }
 
 // describeCache is the Meta of the training rows, with a note about where they come from.

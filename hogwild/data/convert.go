@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 
@@ -92,17 +91,18 @@ type conversion struct {
 	result Converted
 }
 
-// run loads the sets into the file, and completes it.
+// run is load; what is read is mapped, and may become shorter, or its disk fail.
 func (c *conversion) run() (err error) {
+	fault := Guard(func() { err = c.load() }, func() error {
+		return fmt.Errorf("data: %s could not be read as a whole: a file became shorter, or the disk failed", c.o.Path)
+	})
+	return errors.Join(err, fault)
+}
+
+// load loads the sets into the file, and completes it.
+func (c *conversion) load() error {
 	sp := c.o.files
 	defer sp.letGo()
-	// What is read is mapped, and may become shorter, or its disk fail.
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if fault, ok := recover().(interface{ Addr() uintptr }); ok {
-			err = fmt.Errorf("data: %s could not be read, or %s not be written: a file became shorter, or the disk failed (at address %#x)", c.o.Path, c.out, fault.Addr())
-		}
-	}()
 	if err := sp.out.Truncate(shm.PartAlign); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}

@@ -30,7 +30,7 @@ type space struct {
 }
 
 // windowBytes is how much of a set is in memory at a time while its rows are put in their places.
-const windowBytes = 128 << 20
+var windowBytes = 128 << 20 // tests need less
 
 // newArray is an array of no elements with room for n, in memory or in a file without a name.
 func newArray[T shm.Element](b *budget, n int) ([]T, error) {

@@ -34,6 +34,9 @@ func (r *coordinator) endEpoch() {
 	_ = fault.Point("epoch.end")
 	before := r.epochs.position.Seconds
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
+	if r.epochs.ended = r.train.Changed(); r.epochs.ended != nil {
+		return
+	}
 	if r.epochs.ended = r.download(); r.epochs.ended != nil {
 		return // the epoch stays open, to be saved as one within which the run ended
 	}
@@ -131,7 +134,9 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 	r.saver.busy = true
 	scored, saveCopy := make(chan struct{}), r.saving()
 	go func() {
-		err := r.score(&e)
+		var err error
+		fault := r.train.Guard(func() { err = r.score(&e) })
+		err = errors.Join(err, fault)
 		close(scored)
 		if err != nil {
 			is := evaluation{result: e, err: err, saves: !errors.Is(err, config.ErrDiverged)}

@@ -35,11 +35,14 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		return r, config.Usage("%w", err)
 	}
 	defer set.Close()
-	score := evaluated(s, set)
+	score, err := evaluated(s, set)
+	if err != nil {
+		return r, err
+	}
 	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
 	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.Loss, score.Accuracy, score.RMSE, score.R2
-	r.Detail = detail([]model.Model{s.model}, s.w, set)
-	return r, nil
+	r.Detail, err = detail([]model.Model{s.model}, s.w, set)
+	return r, err
 }
 
 // testRows reads the data of the run again, and returns what it was tested on.

@@ -103,8 +103,9 @@ func orNull(x *float64) any {
 }
 
 // evaluated is how well saved weights predict a set.
-func evaluated(s *Saved, set *data.Set) rundir.Scores {
-	return scoresOf("test", cpu.Evaluate([]model.Model{s.model}, s.w, set), len(set.Classes) > 0)
+func evaluated(s *Saved, set *data.Set) (rundir.Scores, error) {
+	sum, err := cpu.Evaluate([]model.Model{s.model}, s.w, set)
+	return scoresOf("test", sum, len(set.Classes) > 0), err
 }
 
 // testEnd evaluates the weights of a run that has come to its end in detail: with a validation
@@ -124,21 +125,26 @@ func (r *coordinator) testEnd(res *rundir.Result) error {
 	w := r.saver.copy.Plain(r.trained)
 	if r.saver.copy.Best != nil {
 		w = r.saver.copy.Best
-		s := scoresOf("test", cpu.Evaluate(models, w, r.test), len(r.test.Classes) > 0)
+		sum, err := cpu.Evaluate(models, w, r.test)
+		if err != nil {
+			return err
+		}
+		s := scoresOf("test", sum, len(r.test.Classes) > 0)
 		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
 	}
-	res.Detail = detail(models, w, r.test)
-	return nil
+	var err error
+	res.Detail, err = detail(models, w, r.test)
+	return err
 }
 
 // detail is what is known of the predictions for a set beside loss and accuracy; nil for a model
 // that makes none.
-func detail(models []model.Model, w []float32, set *data.Set) *rundir.Detail {
-	predicted := cpu.Predict(models, w, set)
-	if predicted == nil {
-		return nil
+func detail(models []model.Model, w []float32, set *data.Set) (*rundir.Detail, error) {
+	predicted, err := cpu.Predict(models, w, set)
+	if predicted == nil || err != nil {
+		return nil, err
 	}
-	return rundir.DetailOf(set.Classes, set.Y, predicted)
+	return rundir.DetailOf(set.Classes, set.Y, predicted), nil
 }
 
 // WriteJSON writes the result as one JSON object.

@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -28,9 +29,10 @@ func (r *coordinator) finish() (rundir.Result, error) {
 	} else if errors.Is(r.epochs.ended, errDone) {
 		r.epochs.ended = nil
 	}
-	if within && !errors.Is(r.epochs.ended, config.ErrDiverged) {
+	good := !errors.Is(r.epochs.ended, config.ErrDiverged)
+	if within && good && !errors.Is(r.epochs.ended, data.ErrUnreadable) { // who knows what was trained on
 		r.epochs.failed(r.saveWithin())
-	} else if r.saver.good = !errors.Is(r.epochs.ended, config.ErrDiverged); r.saver.good && r.saver.due {
+	} else if r.saver.good = good; r.saver.good && r.saver.due {
 		r.epochs.failed(r.keep(r.saveCopy))
 	}
 	r.report.display.close()

@@ -45,6 +45,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
 	"hogwild/shm"
@@ -66,7 +67,18 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	if o.Signals {
 		defer config.OutlivePipes()()
 	}
-	return newCoordinator(c, o).run(ctx)
+	return newCoordinator(c, o).guarded(ctx)
+}
+
+// guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
+func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error) {
+	fault := data.Guard(func() { res, err = r.run(ctx) }, func() error {
+		if r.train == nil {
+			return nil
+		}
+		return r.train.Unread()
+	})
+	return res, errors.Join(err, fault)
 }
 
 // run is Run of a resolved configuration.

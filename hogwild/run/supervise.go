@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,9 @@ func (r *coordinator) died(e exit) {
 	if r.epochs.ended = r.diverged(); r.epochs.ended != nil {
 		return // whoever noticed has stopped all
 	}
+	if r.epochs.ended = r.unread(&e); r.epochs.ended != nil {
+		return
+	}
 	if e.err != nil {
 		r.epochs.ended = onDevice(e.err)
 		return
@@ -105,6 +109,19 @@ func (r *coordinator) replace(e *exit, who string) {
 		return
 	}
 	r.epochs.ended = fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+}
+
+// unread is an error if a worker ended because the data, which a run maps from a file, can no longer
+// be read: it would again.
+func (r *coordinator) unread(e *exit) error {
+	err := r.train.Changed()
+	if strings.Contains(e.how, "SIGBUS") {
+		err = r.train.Unread()
+	}
+	if err != nil {
+		err = fmt.Errorf("%w (%s)", err, r.lastGood())
+	}
+	return err
 }
 
 // restart starts a worker again, after a while.

@@ -107,10 +107,10 @@ func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := evaluated(s, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
+	if v, _ := evaluated(s, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
 		t.Errorf("the best weights have the validation loss %v, the run says %v", v.Loss, *r.ValidationLoss)
 	}
-	if v := evaluated(s, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
+	if v, _ := evaluated(s, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
 		t.Errorf("the best weights have the test loss %v, the run says %v, and %+v", v.Loss, r.TestLoss, r.Residuals)
 	}
 	for _, e := range r.History {
