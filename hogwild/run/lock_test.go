@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
 )
 
 // stopAll sends a signal to a coordinator and its workers, as Ctrl-Z and fg do.
@@ -92,4 +93,16 @@ func TestRunsThatBeginAtOnce(t *testing.T) {
 		seen[dir] = true
 		noHalves(t, dir)
 	}
+}
+
+// TestFolderWithoutLocks: the file system has none. The run says so and trains.
+func TestFolderWithoutLocks(t *testing.T) {
+	c := quick(t)
+	c.Data, c.Epochs = "digits:500", 1
+	t.Setenv(fault.Variable, "folder.lock:error=ENOLCK@every")
+	out, err := command(t, c).CombinedOutput()
+	if err != nil || strings.Count(string(out), "its file system has no locks") != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+	whole(t, c.Run, 1)
 }

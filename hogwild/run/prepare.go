@@ -254,7 +254,7 @@ func (r *coordinator) lock(dir string) (err error) {
 	return err
 }
 
-// inFolder is an error of the run folder.
+// inFolder says of an error that it is one of the run folder.
 func inFolder(err error) error {
 	if err == nil || errors.Is(err, config.ErrUsage) {
 		return err

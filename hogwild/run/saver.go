@@ -133,7 +133,7 @@ func (r *coordinator) past() *rundir.Past {
 	p := &r.epochs.position
 	past := &rundir.Past{History: p.History, Examples: p.Examples}
 	if p.Within {
-		_, done, _, _ := r.block.Progress()
+		_, done, _, _ := r.progress()
 		past.Examples += int64(done)
 	}
 	return past

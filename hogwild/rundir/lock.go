@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/fault"
 )
 
 // LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when
@@ -41,7 +42,9 @@ func Lock(dir string) (*FolderLock, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = flock(f, unix.LOCK_EX)
+		if err = fault.Point("folder.lock"); err == nil {
+			err = flock(f, unix.LOCK_EX)
+		}
 		if err == nil && isAt(f, path) { // its last holder may have removed it since
 			l := &FolderLock{f}
 			l.sign()

@@ -22,6 +22,7 @@ var Points = []Place{
 	{"workers.halt", true, "before the workers are asked to end"},
 
 	// the run folder
+	{"folder.lock", false, "before the coordinator locks it"},
 	{"snapshot.save", false, "before weights and snapshot are saved"},
 	{"file.create", false, "before a file is made that replaces another: weights, snapshot, result.json, config.yaml"},
 	{"file.write", false, "before a part of it is written"},
