@@ -112,7 +112,7 @@ func (l layout) replica(s *device.Setup) layout {
 // withCounts has the counts behind everything else.
 func (l layout) withCounts(s *device.Setup) layout {
 	l.Steps = place(&l.Size, countLine*max(1, len(s.States)))
-	l.Counts = place(&l.Size, countLine*s.Job.Workers)
+	l.Counts = place(&l.Size, countLine*s.Mem.Ranks) // more workers may join
 	l.Size = roundUp(l.Size, block)
 	return l
 }

@@ -215,6 +215,9 @@ func (r *run) events() (notes []string) {
 	if r.Result.LRCapped {
 		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g, the stable limit for this many steps in flight.", r.Config.LR, r.Result.LRUsed))
 	}
+	for _, s := range r.Result.Scales {
+		notes = append(notes, "The run was "+s.String()+".")
+	}
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
 		notes = append(notes, fmt.Sprintf("Worker restarts: %d. Examples lost: %s.", r.Result.Restarts, human.Count(r.Result.LostExamples)))
 	}

@@ -111,17 +111,21 @@ func moments(name string, color int, all []rundir.Status, of func(rundir.Status)
 func eachWorker(seconds []rundir.Status) (all []figure.Series) {
 	most := 0
 	for _, at := range seconds {
-		most = max(most, len(at.Workers))
+		for _, w := range at.Workers {
+			most = max(most, w.Rank+1)
+		}
 	}
 	if most > tellApart {
 		return extremes(seconds)
 	}
 	for rank := range most {
 		all = append(all, moments(fmt.Sprintf("worker %d", rank), rank, seconds, func(at rundir.Status) float64 {
-			if rank >= len(at.Workers) {
-				return nan
+			for _, w := range at.Workers {
+				if w.Rank == rank {
+					return w.Rate
+				}
 			}
-			return at.Workers[rank].Rate
+			return nan // it has not joined yet, or has left
 		}))
 	}
 	return all

@@ -63,10 +63,10 @@ func topCommand() *cli.Command {
 
 // view is a live run as top shows it.
 type view struct {
-	Run    string `json:"run"`
-	Chunks int    `json:"chunks"` // of an epoch
-	rundir.Status
-	head string // what is trained on what
+	Run    string        `json:"run"`
+	Chunks int           `json:"chunks"` // of an epoch
+	Status rundir.Status `json:"status"`
+	head   string        // what is trained on what
 }
 
 // renew asks the run how it is.
@@ -126,14 +126,14 @@ func (v *view) follow(f *os.File, size func() (columns, rows int)) error {
 
 // lines are the run's, and one for each worker.
 func (v *view) lines(columns int) []string {
-	head := v.head + ", " + human.Plural(len(v.Workers), "worker")
-	if v.Paused {
+	head := v.head + ", " + human.Plural(len(v.Status.Workers), "worker")
+	if v.Status.Paused {
 		head += ", paused"
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "WORKER\tPID\tSTATE\tEXAMPLES/S\tCHUNK\tSTALENESS\tRESTARTS\t")
-	for _, k := range v.Workers {
+	for _, k := range v.Status.Workers {
 		chunk, stale := noNumber, noNumber
 		if k.Chunk > 0 {
 			chunk = fmt.Sprintf("%d/%d", k.Chunk, v.Chunks)

@@ -156,7 +156,7 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	want := numbers{
 		"train/loss": {{100, 2}, {200, 1}}, "test/loss": {{100, 4}, {200, -1}}, "test/accuracy": {{100, 0.5}},
 		"test/rmse": {{200, 0.5}}, "test/r2": {{200, -0.25}},
-		"rate/examples_per_second": {{far, 75}}, "worker/0/examples_per_second": {{far, 100}}, "worker/12/examples_per_second": {{far, 50}}, "lr": {{far, 0.25}},
+		"rate/examples_per_second": {{far, 75}}, "workers": {{far, 2}}, "worker/0/examples_per_second": {{far, 100}}, "worker/12/examples_per_second": {{far, 50}}, "lr": {{far, 0.25}},
 		"staleness/mean": {{far, 52}}, "lost_updates": {{far, 0.125}}, "conflicts": {{far, 0.5}},
 	}
 	if d := cmp.Diff(want, got.Scalars); d != "" {

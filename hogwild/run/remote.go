@@ -101,6 +101,9 @@ func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 	switch q.Do {
 	case rundir.DoStatus:
 		s := r.report.latest
+		if s.Kind == "" { // nothing was shown yet
+			s = r.status()
+		}
 		s.Workers = r.withChunks(s.Workers)
 		s.Paused = r.halted.asked
 		return rundir.Answer{Status: &s, Chunks: r.block.Plan.Chunks()}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -155,7 +156,7 @@ func (r *coordinator) letGo() {
 
 // rescale carries out the change to come.
 func (r *coordinator) rescale(start control.Start) error {
-	from, was := r.job.Workers, r.job.Tuning
+	from, was, changes := r.job.Workers, r.job.Tuning, r.job.Changes()
 	to := r.scaling.job
 	r.scaling = nil
 	if center, ok := model.CenteredOf(r.trained); ok && was.MergesCentered() != to.Tuning.MergesCentered() {
@@ -180,7 +181,7 @@ func (r *coordinator) rescale(start control.Start) error {
 		return err
 	}
 	r.fill()
-	r.toldScaled(from, &was)
+	r.toldScaled(from, &was, changes)
 	if err := r.folder.WriteConfig(r.job.Config); err != nil { // snapshots hold the settings too
 		r.report.event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
 	}
@@ -256,7 +257,7 @@ func (r *coordinator) left(rank int) {
 }
 
 // toldScaled tells people of a change, and of the settings that it has changed.
-func (r *coordinator) toldScaled(from int, was *tuning.Tuning) {
+func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string) {
 	at := rundir.Scale{Epoch: int(r.epochs.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
 	r.epochs.position.Scales = append(r.epochs.position.Scales, at)
 	lines := []string{at.String()}
@@ -264,15 +265,13 @@ func (r *coordinator) toldScaled(from int, was *tuning.Tuning) {
 	if text := r.job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery || is.BiasMergeEvery != was.BiasMergeEvery) {
 		lines = append(lines, text)
 	}
-	switch {
-	case is.LR == was.LR:
-	case is.Capped:
-		lines = append(lines, r.job.Changes()...)
-	default:
-		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
+	for _, line := range r.job.Changes() {
+		if !slices.Contains(changes, line) {
+			lines = append(lines, line)
+		}
 	}
-	if is.InFlight != was.InFlight {
-		lines = append(lines, r.job.Header()...)
+	if was.Capped && !is.Capped {
+		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
 	}
 	for _, line := range lines {
 		r.report.display.event(line)

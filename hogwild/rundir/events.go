@@ -114,6 +114,7 @@ func (e *EventFile) Epoch(r EpochResult, in *control.Instruments, weights []Hist
 func (e *EventFile) Second(now Status, in *control.Instruments, lr float64) error {
 	var s summary
 	s.number("rate/examples_per_second", now.Rate)
+	s.number("workers", float64(len(now.Workers)))
 	for _, w := range now.Workers {
 		s.number(fmt.Sprintf("worker/%d/examples_per_second", w.Rank), w.Rate)
 	}

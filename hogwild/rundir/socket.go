@@ -97,7 +97,8 @@ func addressIn(dir *os.File) unix.Sockaddr {
 	return &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), SocketFile)}
 }
 
-// Accept waits for a connection of this user or root; others are closed. ErrClosed ends it.
+// Accept waits for a connection of this user or root; others are closed. After Close it returns
+// os.ErrClosed.
 func (l *Listener) Accept() (*os.File, error) {
 	raw, err := l.socket.SyscallConn()
 	if err != nil {
@@ -112,7 +113,7 @@ func (l *Listener) Accept() (*os.File, error) {
 		})
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, os.ErrClosed
 		case errors.Is(failed, unix.EINTR), errors.Is(failed, unix.ECONNABORTED):
 			continue
 		case failed != nil:
@@ -186,7 +187,7 @@ func Ask(dir string, q Request) (a Answer, err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return a, fmt.Errorf("%s: the run does not answer within %v: is it suspended (Ctrl-Z), or in a long evaluation?", dir, answerTime)
 	case err != nil:
-		return a, fmt.Errorf("%s: the run ended without an answer", dir)
+		return a, fmt.Errorf("%s: the run has ended, or too many others ask it at once", dir)
 	}
 	if err := json.Unmarshal(line, &a); err != nil {
 		return a, fmt.Errorf("%s: the run's answer: %w", dir, err)
