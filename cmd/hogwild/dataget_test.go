@@ -140,7 +140,7 @@ func TestDataGet(t *testing.T) {
 		t.Errorf("the proxy was asked for %q", got)
 	}
 
-	train := exec.Command("/proc/self/exe", append(strings.Fields(line)[1:], "--json", "--quiet")...)
+	train := exec.Command("/proc/self/exe", append(strings.Fields(line)[1:], "--json", "--quiet", "--workers", "1")...) // with one worker it is repeatable
 	train.Args[0], train.Dir = "hogwild", folder
 	out, err := train.Output()
 	var result struct {
