@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hogwild/hogwild/run"
+	"hogwild/internal/check"
 )
 
 // TestMain makes the test binary do for the program: the scripts run it as
@@ -24,6 +25,9 @@ import (
 func TestMain(m *testing.M) {
 	if run.IsWorker() {
 		os.Exit(run.WorkerMain())
+	}
+	if filepath.Base(os.Args[0]) != "hogwild" { // these are the tests
+		check.HeedHangups()
 	}
 	testscript.Main(m, map[string]func(){"hogwild": main, "sandbox": sandbox})
 }

@@ -18,6 +18,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"hogwild/internal/check"
 )
 
 // program is the hogwild that is tested: that of HOGWILD_BIN, or one built now.
@@ -26,6 +28,7 @@ var program string
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
+	check.HeedHangups()
 	if bin := os.Getenv("HOGWILD_BIN"); bin != "" {
 		program = filepath.Join(bin, "hogwild")
 		return m.Run()

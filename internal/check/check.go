@@ -7,12 +7,22 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// HeedHangups lets processes that tests start receive SIGHUP, also where the tests themselves were
+// started with SIGHUP ignored, as under nohup: a child inherits that.
+func HeedHangups() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+}
 
 // Error fails the test unless there is an error that says each of the words.
 func Error(t testing.TB, err error, words ...string) {
