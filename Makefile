@@ -34,7 +34,7 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 GOTESTSUM = $(CURDIR)/build/tools/gotestsum
 ifeq ($(CI),true)
 RERUN = $(GOTESTSUM)
-gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --packages='$(1)' -- $(2)
+gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --packages='$(1)' -- -timeout 20m $(2)
 else
 gotest = go test $(2) $(1)
 endif
