@@ -103,7 +103,7 @@ func TestNoSystemCallsBetweenChunks(t *testing.T) {
 		c := crowded(t)
 		c.Epochs, c.Run, c.Mode, c.Data = epochs, t.TempDir(), config.MustMode(mode), "digits:6000"
 		if mode != "async" {
-			c.MergeEvery, c.Center = "auto", "off"
+			c.MergeEvery, c.Center, c.AverageEvery, c.Data = "auto", "off", 1, "digits:600"
 		}
 		text, err := json.Marshal(c)
 		if err != nil {
@@ -150,7 +150,7 @@ func TestNoSystemCallsBetweenChunks(t *testing.T) {
 	if async > few {
 		t.Errorf("%d calls of async workers, more than %d", async, few)
 	}
-	if ordered := calls("ordered"); ordered < 3*few {
-		t.Errorf("%d calls of ordered workers, which wait for each other: the test does not see them", ordered)
+	if sync := calls("sync"); sync < 3*few {
+		t.Errorf("%d calls of workers that meet at every step: the test does not see them", sync)
 	}
 }
