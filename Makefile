@@ -44,7 +44,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda dist dist-check man fake vec vec-arm64 ptx cubin test check vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
+.PHONY: build cuda dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -100,6 +100,7 @@ test: $(RERUN) check ## run all tests that this machine has the tools for; names
 	$(call where,clang-19 pip3,ptx-check)
 	$(if $(filter true,$(CI)),$(call where,gcc g++ python3 $(HEADERS),test-asan))
 	$(if $(filter true,$(CI)),$(call where,qemu-aarch64,dist-check))
+	$(if $(filter true,$(CI)),$(MAKE) fuzz FUZZTIME=10s)
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }
@@ -121,6 +122,9 @@ vec-arm64-check: # another version of clang may write other instructions
 
 emulated: ## run tests and training under qemu-user: AVX2 only, no AVX2, arm64
 	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep --line-buffered -v '^=== '; exit $${PIPESTATUS[0]}
+
+fuzz: ## run each fuzz target for FUZZTIME=10m, JOBS at once; TARGETS=REGEXP limits them
+	@FUZZTIME=$(FUZZTIME) JOBS=$(JOBS) TARGETS='$(TARGETS)' internal/check/fuzz.sh
 
 race: $(RERUN) ## run the tests of shm, hogwild and the dashboard under the race detector
 	CGO_ENABLED=1 $(call gotest,$(RACE),-race -short)

@@ -1,26 +1,34 @@
 package check
 
 import (
+	"flag"
 	"runtime/metrics"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// mostTime is how long an input of a fuzz target may be worked on, in time of the processor.
-const mostTime = 5 * time.Second
+// Limits of a fuzz target.
+const (
+	mostTime     = 5 * time.Second // of the processor, for one input
+	mostResident = 512 << 20       // bytes of the process that tries inputs
+)
 
-// Bounded fails the test if do allocates more than so many bytes, or computes for more than
-// mostTime. What one input may cost is far below what a whole file may.
+// Bounded fails the test if do allocates more than so many bytes or computes for more than
+// mostTime, or if this process, started by go test -fuzz, has ever held more than mostResident.
 func Bounded(t testing.TB, bytes uint64, do func()) {
 	t.Helper()
-	had, began := allocated(), computed()
+	had, began := allocated(), used()
 	do()
 	if n := allocated() - had; n > bytes {
 		t.Errorf("%d MB were allocated, want %d at most", n>>20, bytes>>20)
 	}
-	if took := computed() - began; took > mostTime {
+	now := used()
+	if took := computed(now) - computed(began); took > mostTime {
 		t.Errorf("it took %v of processor time, want %v at most", took, mostTime)
+	}
+	if f := flag.Lookup("test.fuzzworker"); f != nil && f.Value.String() == "true" && now.Maxrss<<10 > mostResident {
+		t.Errorf("%d MB were held at once, want %d at most", now.Maxrss>>10, mostResident>>20)
 	}
 }
 
@@ -31,11 +39,10 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// computed is the processor time of this process.
-func computed() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+// used is what this process has used so far.
+func used() (u syscall.Rusage) {
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for a bad address
+	return u
 }
+
+func computed(u syscall.Rusage) time.Duration { return time.Duration(u.Utime.Nano() + u.Stime.Nano()) }
