@@ -58,7 +58,6 @@ func TestCompletionInShells(t *testing.T) {
 			for _, c := range []struct{ line, want string }{
 				{"hogwild tr", "train"},
 				{"hogwild data ", "convert get info make"},
-				{"hogwild data get mnist movielens-1", "movielens-100k movielens-1m"},
 				{"hogwild help comp", "compare completion"},
 				{"hogwild train --average-", "--average-every --average-state"},
 				{"hogwild train --mode lo", "locked"},

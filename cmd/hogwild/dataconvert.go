@@ -31,8 +31,9 @@ FLAGS
 
 Examples:
   hogwild data convert mnist/ --out mnist.hog
-  hogwild data convert synth:rcv1:0.01 --out rcv1.hog --validation 0.1
-  hogwild train --data mnist.hog
+  hogwild data convert housing.csv --out housing.hog --target median_house_value --validation 0.1
+  hogwild data convert digits --out digits.hog
+  hogwild train --data digits.hog --workers 8
 `
 
 func dataConvertCommand() *cli.Command {

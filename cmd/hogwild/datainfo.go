@@ -44,6 +44,13 @@ func dataInfoCommand() *cli.Command {
 			if len(args) != 1 {
 				return usagef("data info takes one file or folder: hogwild data info mnist/")
 			}
+			if check {
+				tell := newTeller(c.App.ErrWriter)
+				err := data.CheckCache(args[0], tell.tell)
+				if tell.end(); err != nil {
+					return usagef("%v", err)
+				}
+			}
 			meta, err := data.Describe(args[0], format, target)
 			if err != nil {
 				return usagef("%v", err)
@@ -52,11 +59,6 @@ func dataInfoCommand() *cli.Command {
 				return err
 			}
 			if check {
-				tell := newTeller(c.App.ErrWriter)
-				err := data.CheckCache(args[0], tell.tell)
-				if tell.end(); err != nil {
-					return usagef("%v", err)
-				}
 				meta.Notes = append(meta.Notes, "checked: every byte is as it was written")
 			}
 			if asJSON {

@@ -21,7 +21,8 @@ var reached = map[string]struct {
 	least float64
 	data  map[string]string
 }{
-	"train --workers 8": {"test_accuracy", 0.87, nil},
+	"train --workers 8":                                                                      {"test_accuracy", 0.87, nil},
+	"train --data digits.hog --workers 8":                                                    {"test_accuracy", 0.87, nil},
 	"train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5":                                {"test_accuracy", 0.96, map[string]string{"mnist": "mnist"}},
 	"train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4":                     {"test_accuracy", 0.84, map[string]string{"a9a": "a9a/a9a", "a9a.t": "a9a/a9a.t"}},
 	"train --data housing.csv --target median_house_value --model linear":                    {"test_r2", 0.6, map[string]string{"housing.csv": "california-housing/housing.csv"}},
@@ -36,6 +37,7 @@ var reached = map[string]struct {
 // needs is the commands that make what an example reads.
 var needs = map[string]string{
 	" runs/digits ": "train --run runs/digits --epochs 10 --quiet",
+	" digits.hog ":  "data convert digits --out digits.hog",
 	" matrix.csv ":  "data make lowrank:1000x1000x50000x10 matrix.csv",
 }
 

@@ -29,7 +29,7 @@ func converted(t testing.TB, o Options) string {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	defer func(n int) { windowBytes = n }(windowBytes)
-	windowBytes = 1000
+	windowBytes = 5000
 	path := filepath.Join(t.TempDir(), "set.hog")
 	if _, err := Convert(context.Background(), o, path, anyRows, silent); err != nil {
 		t.Fatal(err)

@@ -15,11 +15,14 @@ const (
 )
 
 // Stretch is how many blocks an Order of this set is to keep together: 1 unless the set is large.
-func (s *Set) Stretch() int {
-	if s.size() <= largeSet {
+func (s *Set) Stretch() int { return stretchOf(s.size(), s.Rows) }
+
+// stretchOf is the Stretch of a set of so many bytes.
+func stretchOf(size, rows int) int {
+	if size <= largeSet {
 		return 1
 	}
-	block := BlockRows * s.size() / s.Rows
+	block := BlockRows * size / rows
 	return max(1, (stretchBytes+block-1)/block)
 }
 
