@@ -318,7 +318,9 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 }
 
 // OnHost tells whether a rank of a run on GPUs computes on a core.
-func (c *Config) OnHost(rank int) bool { return c.GPU == "" || c.CPUWorkers > 0 && rank >= c.Workers-c.CPUWorkers }
+func (c *Config) OnHost(rank int) bool {
+	return c.GPU == "" || c.CPUWorkers > 0 && rank >= c.Workers-c.CPUWorkers
+}
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {
