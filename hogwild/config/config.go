@@ -93,6 +93,7 @@ type Config struct {
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to continue
 	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker that dies
 
+	MaxMemory   string        `yaml:"max-memory" json:"max_memory"`     // bytes that reading the data and the run may take, e.g. 4GiB; auto = three quarters of the free memory
 	HangTimeout time.Duration `yaml:"hang-timeout" json:"hang_timeout"` // a worker that has not run for so long is replaced; 0 = never; JSON: ns
 
 	OnDivergence string `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
@@ -110,7 +111,7 @@ func Default() Config {
 		Average: "weights", AverageState: "keep",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
-		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3, HangTimeout: time.Minute,
+		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
 		OnDivergence: Stop,
 	}
 }
@@ -174,6 +175,7 @@ func (c *Config) check() error {
 		c.checkGPU(),
 		c.checkGradientDelay(),
 		c.checkHangTimeout(),
+		c.checkMemory(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}

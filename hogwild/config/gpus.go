@@ -56,6 +56,20 @@ func (c *Config) LeastFree() int64 {
 	return n
 }
 
+// checkMemory refuses a MaxMemory that is no size.
+func (c *Config) checkMemory() error {
+	if n, ok := size(c.MaxMemory); c.MaxMemory != "auto" && (!ok || n == 0) {
+		return Usage("max-memory %q: give a size with its unit, e.g. 4GiB or 512MiB, or auto", c.MaxMemory)
+	}
+	return nil
+}
+
+// MemoryLimit is MaxMemory in bytes, 0 when it is auto.
+func (c *Config) MemoryLimit() int64 {
+	n, _ := size(c.MaxMemory) // Resolve has read it
+	return n
+}
+
 // units of a size.
 var units = []struct {
 	name  string

@@ -19,6 +19,7 @@ type budget struct {
 	mu          sync.Mutex // the test file is read by a goroutine of its own
 	limit, held int64
 	asked       bool // the user gave the limit
+	trains      bool // the limit is a setting: of a run
 
 	files *space // where large arrays go instead, uncounted; nil: nowhere
 }
@@ -63,7 +64,25 @@ func (b *budget) take(path string, n int64, what string) error {
 		b.held += n
 		return nil
 	}
-	return &MemoryError{Path: path, What: what, Need: n, Held: b.held, Limit: b.limit, Asked: b.asked}
+	return &MemoryError{Of: "data: " + path, What: what, Need: n, Held: b.held, Limit: b.limit, Asked: b.asked, Trains: b.trains}
+}
+
+// MayTake is a MemoryError if a run that holds the sets may not have need bytes more, of its limit
+// in bytes; 0 is DefaultMemory.
+func (s *Sets) MayTake(limit, need int64, of, what string) error {
+	b := newBudget(limit)
+	b.trains = true
+	if b.asked { // else they are no longer free
+		for _, set := range []*Set{s.Train, s.Validation, s.Test} {
+			if set != nil && set.seg != nil && !set.seg.InFile() {
+				b.held += int64(set.size())
+			}
+		}
+	}
+	if need <= b.limit-b.held {
+		return nil
+	}
+	return &MemoryError{Of: of, What: what, Need: need, Held: b.held, Limit: b.limit, Asked: b.asked, Trains: true}
 }
 
 // give counts n bytes less.
@@ -78,9 +97,10 @@ func (b *budget) give(n int64) {
 
 // MemoryError is the error that something would take more memory than it may.
 type MemoryError struct {
-	Path, What        string
+	Of, What          string
 	Need, Held, Limit int64 // bytes
 	Asked             bool  // the limit is the user's own
+	Trains            bool  // a run's, which has --max-memory
 }
 
 // Error says what needs how much, what the limit is, and what to do.
@@ -94,8 +114,11 @@ func (e *MemoryError) Error() string {
 	} else {
 		limit += " (three quarters of the free memory)"
 	}
-	return fmt.Sprintf("data: %s: %s: needs %s%s, and the limit is %s: raise it with --max-memory, train on fewer rows (--limit), or convert sets larger than memory with hogwild data convert",
-		e.Path, e.What, human.Bytes(e.Need), held, limit)
+	cure := "split the file, or convert it: hogwild data convert"
+	if e.Trains {
+		cure = "raise it with --max-memory, or convert data larger than memory: hogwild data convert"
+	}
+	return fmt.Sprintf("%s: %s: needs %s%s, and the limit is %s: %s", e.Of, e.What, human.Bytes(e.Need), held, limit, cure)
 }
 
 // read is all that r has, counted as it comes. hint is its probable length.

@@ -53,7 +53,8 @@ func LoadSets(o Options) (Sets, error) {
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
-	if o.room = newBudget(o.MaxMemory); o.files != nil {
+	o.room = newBudget(o.MaxMemory)
+	if o.room.trains = true; o.files != nil {
 		o.room = &budget{files: o.files}
 	}
 	path, readTest, err := o.locate()

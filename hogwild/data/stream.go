@@ -244,6 +244,9 @@ func (s *stream) sparse(idx []uint32, val []float32) error {
 		}
 		return s.dense(x)
 	}
+	if s.idx == nil { // a row without indices would be a dense one
+		s.idx = []uint32{}
+	}
 	for k, j := range idx {
 		if j < d {
 			s.idx, s.val = append(s.idx, j), append(s.val, s.Like.scaled(int(j), val[k]))

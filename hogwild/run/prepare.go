@@ -34,7 +34,10 @@ func (r *coordinator) prepare() error {
 		return err
 	}
 	r.report.loadTime = time.Since(start)
-	var err error
+	err := r.mayTake()
+	if err != nil {
+		return err
+	}
 	if r.mem, err = control.CreateWeights(&r.job, model.Size(r.trained)); err != nil {
 		return err
 	}
@@ -145,6 +148,23 @@ func (r *coordinator) load() error {
 	return nil
 }
 
+// mayTake refuses weights that memory has no room for: with the optimizers' state, shared and in
+// the copy that is saved, and what each worker has of its own or between two merges.
+func (r *task) mayTake() error {
+	c, p := &r.job, model.Size(r.trained)
+	copies := 2 * (1 + c.Optimizers()*c.Optimizer.Slots())
+	if c.Mode.Kind == config.Sync {
+		copies += c.Workers
+	} else if c.Tuning.MergeEvery > 1 {
+		copies += 2 * c.Workers
+	}
+	sets := data.Sets{Train: r.train, Validation: r.validation, Test: r.test}
+	if err := sets.MayTake(c.MemoryLimit(), 4*int64(p)*int64(copies), "model "+c.Model, human.Count(int64(p))+" weights"); err != nil {
+		return config.Usage("%w", err)
+	}
+	return nil
+}
+
 // readData reads the training, validation and test sets.
 func readData(c *config.Config, o *Options) (data.Sets, error) {
 	task, err := model.Task(c.Model, c.Loss)
@@ -153,7 +173,7 @@ func readData(c *config.Config, o *Options) (data.Sets, error) {
 	}
 	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
 		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
-		Memory: o.TrainData, TestMemory: o.TestData})
+		MaxMemory: c.MemoryLimit(), Memory: o.TrainData, TestMemory: o.TestData})
 	if err != nil {
 		return data.Sets{}, config.Usage("%w", err)
 	}
