@@ -140,7 +140,10 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 		close(scored)
 		if err != nil {
 			is := evaluation{result: e, err: err, saves: !errors.Is(err, config.ErrDiverged)}
-			if is.saves { // the copy is good
+			if is.saves { // the copy is good: the epoch was trained, only not evaluated
+				name, _ := r.judges()
+				is.result.Judge(rundir.Scores{Set: name, Loss: math.NaN()})
+				r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, is.result)
 				is.unsaved = saveCopy()
 			}
 			r.saver.evaluated <- is
@@ -210,9 +213,8 @@ func (r *coordinator) record(e evaluation) {
 	}
 	if e.err != nil {
 		r.epochs.ended = e.err
-		return
 	}
-	if e.result.Kind == "" { // a save within an epoch
+	if e.result.Kind == "" || !e.saves && e.err != nil { // a save within an epoch, or it diverged
 		return
 	}
 	r.epochs.last = &e.result
@@ -223,7 +225,7 @@ func (r *coordinator) record(e evaluation) {
 	}
 	// The events come first: a resumed run notices by the metrics which epochs are missing from both.
 	r.report.wrote(cmp.Or(r.folder.Events.Epoch(e.result, r.instruments(), e.weights), r.folder.Metrics.Epoch(e.result)))
-	if why := r.stops(r.epochs.position.History); why != "" {
+	if why := r.stops(r.epochs.position.History); why != "" && e.err == nil {
 		r.epochs.stopped, r.epochs.ended = why, errDone
 	}
 }

@@ -2,12 +2,16 @@ package chaos
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"testing"
 	"time"
 
 	"hogwild/hogwild/rundir"
@@ -157,4 +161,46 @@ func descriptors(pid int) (least []string) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	return least
+}
+
+// TestDamageIsSeen: what the table counts would be noticed.
+func TestDamageIsSeen(t *testing.T) {
+	for kind, damage := range map[string]func(r *trial) error{
+		"torn": func(r *trial) error {
+			path := filepath.Join(r.folder, rundir.SnapshotFile)
+			text, err := os.ReadFile(path)
+			if err == nil {
+				text[len(text)/2] ^= 1
+				err = os.WriteFile(path, text, 0o666)
+			}
+			return err
+		},
+		"leaked": func(r *trial) error { return os.WriteFile(filepath.Join(r.folder, "weights.tmp"), nil, 0o666) },
+		"lost": func(r *trial) error {
+			path := filepath.Join(r.folder, rundir.MetricsName)
+			text, err := os.ReadFile(path)
+			_, after, _ := bytes.Cut(text, []byte("\n"))
+			return errors.Join(err, os.WriteFile(path, after, 0o666))
+		},
+	} {
+		r := newTrial(t, countingJob("async", 2, 3))
+		r.play("")
+		r.report(t)
+		if err := damage(r); err != nil {
+			t.Fatal(err)
+		}
+		if r.examine(); len(r.wrong) == 0 || r.wrong[0].kind != kind {
+			t.Errorf("%s: seen was %v", kind, r.wrong)
+		}
+		left := exec.Command("sleep", "60")
+		left.Env = []string{mark + "=" + r.where}
+		if err := left.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if pids := r.processes(); !slices.Equal(pids, []int{left.Process.Pid}) {
+			t.Errorf("processes %v, want %d", pids, left.Process.Pid)
+		}
+		_ = left.Process.Kill()
+		_ = left.Wait() // killed
+	}
 }
