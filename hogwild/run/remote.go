@@ -144,7 +144,7 @@ func (r *coordinator) suspend() (string, error) {
 	r.block.Set(control.WordPause, 1)
 	r.block.Tick()
 	r.block.Call() // they may all be waiting already
-	r.report.event("paused: hogwild continue lets the workers train again")
+	r.noteEvent("paused: hogwild continue lets the workers train again")
 	return "paused: each worker finishes its chunk", nil
 }
 
@@ -173,6 +173,12 @@ func (r *coordinator) resume() (string, error) {
 	}
 	r.halted.asked, r.halted.since = false, 0
 	r.letGo()
-	r.report.event("continued")
+	r.noteEvent("continued")
 	return "continued", nil
+}
+
+// noteEvent tells people of something that a user asked for.
+func (r *coordinator) noteEvent(line string) {
+	r.report.events = append(r.report.events, line)
+	r.report.display.event(line)
 }

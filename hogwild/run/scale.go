@@ -274,9 +274,8 @@ func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string)
 		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
 	}
 	for _, line := range lines {
-		r.report.display.event(line)
+		r.noteEvent(line)
 	}
-	r.report.events = append(r.report.events, lines[0])
 	s := r.status()
 	s.Scale = &at
 	r.report.wrote(r.folder.Metrics.Second(s))
