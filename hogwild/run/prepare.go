@@ -210,7 +210,7 @@ func (r *coordinator) begin() error {
 	}
 	r.epochs.position, r.saver.copy.Best, r.saver.copy.Damaged = s.Pos, s.Best, s.Damaged
 	if f.Damage != nil {
-		r.report.event("%v: the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
+		r.report.event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}
 	if why, epochs := impatient(s.Pos.History, r.job.Patience); why != "" {
 		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", r.job.Resume, why, epochs+1)
