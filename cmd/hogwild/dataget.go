@@ -35,7 +35,7 @@ FLAGS
 Examples:
   hogwild data get --list
   hogwild data get mnist a9a
-  hogwild train --data mnist --model mlp:128 --lr 0.1 --epochs 5
+  hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
 `
 
 func dataGetCommand() *cli.Command {
