@@ -313,6 +313,8 @@ func (r *coordinator) makeFolder() error {
 			}
 			if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
 				err = nil
+			} else if statErr == nil {
+				err = fmt.Errorf("%s: not a directory", dir)
 			}
 		}
 		if err != nil {
