@@ -150,11 +150,11 @@ func (c *cache) part(name string) (*Set, error) {
 	p := c.find(name)
 	seg, err := shm.MapPart(c.file, p.Offset, p.Size)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data: %w; convert the data again", err)
 	}
 	s, err := attached(seg)
 	if err != nil {
-		return nil, fmt.Errorf("%w; convert the data again", err)
+		return nil, fmt.Errorf("data: %s: the %s rows: %w; convert the data again", c.file.Name(), name, err)
 	}
 	if s.was, err = c.file.Stat(); err == nil && s.streams() {
 		err = s.scatter()

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/fault"
 	"hogwild/shm"
 )
 
@@ -160,6 +161,9 @@ func (c *conversion) complete(head *cacheHead) error {
 		_, err = f.WriteAt(append(b, text...), 0)
 	}
 	if err == nil {
+		err = fault.Point("convert.sync")
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	var info os.FileInfo
@@ -172,6 +176,9 @@ func (c *conversion) complete(head *cacheHead) error {
 	}
 	if err == nil {
 		err = c.o.files.ctx.Err()
+	}
+	if err == nil {
+		err = fault.Point("convert.rename")
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), c.out)

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/fault"
 	"hogwild/shm"
 )
 
@@ -94,7 +95,7 @@ func (sp *space) windows(s *Set, n int, do func(from, to int)) error {
 		}
 		to := min(n, from+step)
 		do(from, to)
-		if err := s.flush(from, to); err != nil {
+		if err := errors.Join(fault.Point("convert.window"), s.flush(from, to)); err != nil {
 			return fmt.Errorf("data: writing %s: %w", sp.out.Name(), err)
 		}
 		sp.tell("rows written", to, n)

@@ -42,7 +42,7 @@ var visitors = map[string][]visit{
 
 // elsewhere tells whether a point is not one of a run on cores.
 func elsewhere(name string) bool {
-	return strings.HasPrefix(name, "gpu.") || strings.HasPrefix(name, "download.")
+	return strings.HasPrefix(name, "gpu.") || strings.HasPrefix(name, "download.") || strings.HasPrefix(name, "convert.")
 }
 
 // onGPU are the kinds of runs for points on a GPU.

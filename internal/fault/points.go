@@ -62,6 +62,11 @@ var Points = []Place{
 	{"gpu.pull", false, "before a replica on a core or another GPU takes over the weights"},
 	{"gpu.push", false, "before what it has learnt is sent"},
 
+	// data convert
+	{"convert.window", false, "before a window of rows is written"},
+	{"convert.sync", false, "after all of the cache is written, before the disk has confirmed it"},
+	{"convert.rename", false, "before the cache gets its name"},
+
 	// data get
 	{"download.write", false, "before bytes that came are written"},
 	{"download.rename", false, "before a file that is whole gets its name"},
