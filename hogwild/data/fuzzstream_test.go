@@ -1,7 +1,6 @@
 package data
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,35 +91,5 @@ func FuzzStream(f *testing.F) {
 				t.Errorf("%d gaps, and the notes %q", gaps, notes)
 			}
 		})
-	})
-}
-
-// FuzzCache: a cache whose bytes changed, with checksums that fit, is refused or is a sound set.
-func FuzzCache(f *testing.F) {
-	f.Setenv("XDG_CACHE_HOME", f.TempDir())
-	var paths []string
-	for i, from := range []string{"synth:sparse:30x50x5", "synth:dense:30x5", "synth:lowrank:20x30x200x3", "digits:6"} {
-		path := filepath.Join(f.TempDir(), "set.hog")
-		if _, err := Convert(context.Background(), Options{Path: from, Seed: 1}, path, anyRows, silent); err != nil {
-			f.Fatal(err)
-		}
-		paths = append(paths, path)
-		f.Add(byte(i), uint32(0), []byte{})
-		for _, at := range []uint32{30, 60, 100, 200, 1000, 2000} {
-			f.Add(byte(i), at, []byte{0xff, 0xff, 0xff, 0x7f})
-		}
-	}
-	f.Fuzz(func(t *testing.T, which byte, at uint32, bytes []byte) {
-		text, err := os.ReadFile(paths[int(which)%len(paths)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "set.hog")
-		tree(t, filepath.Dir(path), map[string]string{"set.hog": string(text)})
-		damage(t, path, func(s *Set, all func(any) []byte) {
-			body := all(s.seg.Bytes())
-			copy(body[int(at)%len(body):], bytes)
-		})
-		loadAny(t, Options{Path: path})
 	})
 }
