@@ -1,7 +1,6 @@
 package data
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
