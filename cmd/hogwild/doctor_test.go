@@ -69,6 +69,8 @@ func TestHostChecks(t *testing.T) {
 		{"memory", host.memoryCheck, nil, nil, cuda.Fine, "4.0 GiB"},
 		{"memory of the group", host.memoryCheck, map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824",
 			"sys/fs/cgroup/job/memory.current": "536870912"}, nil, cuda.Advice, "0.5 GiB"},
+		{"files in the memory of the group", host.memoryCheck, map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824", "sys/fs/cgroup/job/memory.current": "1073741824",
+			"sys/fs/cgroup/job/memory.stat": "anon 268435456\nfile 805306368\ninactive_file 536870912\nactive_file 134217728\n"}, nil, cuda.Advice, "0.6 GiB"},
 		{"memory of version 1", host.memoryCheck, map[string]string{"proc/self/cgroup": "4:memory:/job\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824", "sys/fs/cgroup/memory/memory.usage_in_bytes": "0",
 			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "3", "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "1"}, nil, cuda.Advice, "0.0 GiB"},

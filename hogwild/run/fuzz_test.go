@@ -118,6 +118,9 @@ func resumes(dir string, center bool) error {
 		panic(err)
 	}
 	s, err := f.Load(job, plain.Params(), trained.Params(), set.Mean)
+	if err == nil {
+		err = s.Check(plain.Params(), trained.Params())
+	}
 	if err != nil {
 		return err
 	}

@@ -205,6 +205,9 @@ func (r *coordinator) begin() error {
 	if err := s.MayResume(&r.job, r.train.Meta); err != nil {
 		return err
 	}
+	if err := s.Check(r.params, r.trained); err != nil {
+		return err
+	}
 	if int(s.Pos.Epoch) > r.job.Epochs {
 		return config.Usage("resume %s: its %d epochs are done; give a larger --epochs to continue", r.job.Resume, s.Pos.Epoch-1)
 	}

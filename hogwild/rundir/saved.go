@@ -141,11 +141,7 @@ func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	if best, ok := f.tensors[tensorBest]; ok {
 		s.Best, errs[5] = best.Floats()
 	}
-	err := errors.Join(errs[:]...)
-	if err == nil {
-		err = s.sound(params, trained)
-	}
-	if err != nil {
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, config.Usage("resume: %s: %w", f.path, err)
 	}
 	return s, nil

@@ -4,13 +4,21 @@ import (
 	"errors"
 	"fmt"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/model"
 )
 
-// sound refuses a snapshot that no run has written: a run that continued from it would read
+// Check refuses a snapshot that no run of these tensors has written: one that continued from it would read
 // beyond its weights, or wait for ever for a chunk that no worker has.
-func (s *Snapshot) sound(params, trained []model.Param) error {
+func (s *Snapshot) Check(params, trained []model.Param) error {
+	if err := s.check(params, trained); err != nil {
+		return config.Usage("resume: the snapshot has %w: it is damaged, start a new run", err)
+	}
+	return nil
+}
+
+func (s *Snapshot) check(params, trained []model.Param) error {
 	if n := model.Size(trained); len(s.W) != n {
 		return fmt.Errorf("%d weights, the run has %d", len(s.W), n)
 	}
