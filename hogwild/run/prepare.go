@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -317,7 +318,7 @@ func (r *coordinator) makeFolder() error {
 			if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
 				err = nil
 			} else if statErr == nil {
-				err = fmt.Errorf("%s: not a directory", dir)
+				err = &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
 			}
 		}
 		if err != nil {
