@@ -44,13 +44,19 @@ func stepsOf(c Chunk) (steps [][2]int) {
 // chunks.
 func visit(p *Plan, epoch int) (rows []int32) {
 	for i := range p.Chunks() {
-		c := p.At(epoch, i)
-		order := p.Share(max(c.Rank, 0))
-		for _, s := range stepsOf(c) {
-			part := make([]int32, s[1])
-			order.Fill(part, epoch, s[0])
-			rows = append(rows, part...)
-		}
+		rows = append(rows, rowsOf(p, epoch, i)...)
+	}
+	return rows
+}
+
+// rowsOf are the rows of a chunk.
+func rowsOf(p *Plan, epoch, i int) (rows []int32) {
+	c := p.At(epoch, i)
+	order := p.Share(max(c.Rank, 0))
+	for _, s := range stepsOf(c) {
+		part := make([]int32, s[1])
+		order.Fill(part, epoch, s[0])
+		rows = append(rows, part...)
 	}
 	return rows
 }
@@ -264,4 +270,43 @@ func TestPlanByHand(t *testing.T) {
 	if got := p.At(2, p.Chunks()-1); got.First != 64 || got.Count != 4 || got.Seen != 3*548 {
 		t.Errorf("the last chunk is %+v; the others have %d examples", got, 8*60)
 	}
+}
+
+// TestEpochCutAnew: an epoch of barrier mode that other workers continue after some rounds has every row
+// once, and the examples before each chunk are those that were trained by then.
+func TestEpochCutAnew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := anyPlan(t, []string{"sync"}, []string{"dynamic"})
+		rounds := rapid.IntRange(0, p.Rounds-1).Draw(t, "rounds")
+		var rows []int32
+		for rank := range p.Workers {
+			for round := range rounds {
+				from, to := p.Round(rank, round)
+				for i := from; i < to; i++ {
+					rows = append(rows, rowsOf(&p, 2, i)...)
+				}
+			}
+		}
+		if len(rows) != p.Covered(rounds) {
+			t.Fatalf("%d rows in %d rounds, not %d", len(rows), rounds, p.Covered(rounds))
+		}
+		q := p
+		q.Workers = rapid.IntRange(1, 9).Draw(t, "workers then")
+		q = q.After(p.Covered(rounds))
+		for i := range q.Chunks() {
+			rows = append(rows, rowsOf(&q, 2, i)...)
+			if c := q.At(2, i); c.Count > 0 && c.Seen < int64(2*q.N+p.Covered(rounds)) {
+				t.Fatalf("chunk %+v begins before %d examples of the epoch", c, p.Covered(rounds))
+			}
+		}
+		slices.Sort(rows)
+		for i, row := range rows {
+			if int(row) != i {
+				t.Fatalf("row %d is missing, or there twice", i)
+			}
+		}
+		if len(rows) != p.N {
+			t.Fatalf("%d rows of %d", len(rows), p.N)
+		}
+	})
 }
