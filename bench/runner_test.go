@@ -102,7 +102,7 @@ func TestWaysToEnd(t *testing.T) {
 	got["nothing"] = strings.ReplaceAll(got["nothing"], r.Folder, "DIR")
 	want := map[string]string{"good": "", "diverge": "the numbers diverged: worker 0", "fail": "the disk is full",
 		"silent": "exit status 4", "crash": "panic: no such luck", "killed": "killed by SIGKILL",
-		"nothing": "DIR/runs/nothing.2 is not a run folder: stat DIR/runs/nothing.2/config.yaml: no such file or directory"}
+		"nothing": "DIR/runs/nothing.2 is not a run folder: open DIR/runs/nothing.2/config.yaml: no such file or directory"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("why they failed:\n%s", diff)
 	}

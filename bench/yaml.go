@@ -45,7 +45,9 @@ func Documents(path string, text []byte) (documents [][]Entry, err error) {
 		if !ok {
 			return nil, usage("%s: want lines of `flag: value`, e.g. `workers: 4`", Place(path, d.Body.GetToken()))
 		}
-		documents = append(documents, entries)
+		if len(entries) > 0 { // {} is a mapping without any
+			documents = append(documents, entries)
+		}
 	}
 	return documents, nil
 }
