@@ -47,11 +47,10 @@ const (
 	StatePaused
 	StateRestarting
 	StateGone
-	StateLeft // there are fewer workers now
 )
 
 // StateNames are the names of the states.
-var StateNames = [...]string{"starting", "training", "waiting", "paused", "restarting", "gone", "left"}
+var StateNames = [...]string{"starting", "training", "waiting", "paused", "restarting", "gone"}
 
 // The state of a chunk: the epoch (from 1) in the upper half, in the lower half one
 // of these, or 1 + the rank that has it.

@@ -173,7 +173,7 @@ func (r *coordinator) status() rundir.Status {
 	passed := max(time.Since(r.report.looked).Seconds(), 1e-3)
 	r.report.looked = time.Now()
 	s.Workers = slices.DeleteFunc(r.workerStatus(), func(w rundir.WorkerStatus) bool {
-		return w.State == control.StateNames[control.StateLeft]
+		return w.State == stateLeft
 	})
 	for i := range s.Workers {
 		w := &s.Workers[i]
@@ -183,7 +183,10 @@ func (r *coordinator) status() rundir.Status {
 	return s
 }
 
-// workers is each of them at this moment, but for its speed.
+// stateLeft is that of a worker that has ended because there are fewer now.
+const stateLeft = "left"
+
+// workerStatus is each of them at this moment, but for its speed.
 func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
 	for rank := range r.workers.most {
@@ -193,7 +196,9 @@ func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 		switch {
 		case r.workers.gone[rank]:
 			w.State = control.StateNames[control.StateGone] // whatever its stand-in is doing
-		case r.workers.leaving[rank]:
+		case r.hasLeft(rank):
+			w.State = stateLeft
+		case r.workers.leaving[rank] && rank >= r.job.Workers: // there may be more again, and it stays
 			w.State = "leaving"
 		}
 		w.Instruments = r.mem.Records[rank].Instruments(float64(r.block.Rank(rank, control.RankWaited)) / 1e9)

@@ -52,10 +52,13 @@ func (r *coordinator) pause() {
 func (r *coordinator) quiet() bool {
 	paused := false
 	for rank := range r.workers.most {
+		if r.hasLeft(rank) {
+			continue
+		}
 		switch r.block.Rank(rank, control.RankState) {
 		case control.StatePaused:
 			paused = true
-		case control.StateWaiting, control.StateGone, control.StateLeft:
+		case control.StateWaiting, control.StateGone:
 		default:
 			return false
 		}

@@ -231,7 +231,7 @@ func (r *coordinator) fill() {
 	for rank := range r.job.Workers {
 		s.gone[rank] = false
 		switch {
-		case s.processes[rank] != nil: // it may be leaving: then left starts another
+		case s.processes[rank] != nil: // it may be leaving: then died starts another
 		case s.due[rank]:
 			r.block.SetRank(rank, control.RankState, control.StateRestarting)
 		default:
@@ -240,20 +240,14 @@ func (r *coordinator) fill() {
 		}
 	}
 	for rank := r.job.Workers; rank < s.most; rank++ {
-		if s.leaving[rank] = s.processes[rank] != nil; !s.leaving[rank] {
-			r.block.SetRank(rank, control.RankState, control.StateLeft)
-		}
+		s.gone[rank], s.leaving[rank] = false, s.processes[rank] != nil
 	}
 }
 
-// left takes note of a worker that ended because there are fewer now. If there are more again
-// meanwhile, another one takes its place.
-func (r *coordinator) left(rank int) {
-	if rank < r.job.Workers {
-		r.add(rank)
-		return
-	}
-	r.block.SetRank(rank, control.RankState, control.StateLeft)
+// hasLeft tells whether a rank is one of those that are too many, and its worker has ended. What its record says
+// of its state does not count: one that was gone had a stand-in, which may write to it as it ends.
+func (r *coordinator) hasLeft(rank int) bool {
+	return rank >= r.job.Workers && r.workers.processes[rank] == nil
 }
 
 // toldScaled tells people of a change, and of the settings that it has changed.

@@ -201,6 +201,27 @@ func TestKilledWhileScaled(t *testing.T) {
 	}
 }
 
+// TestScaleWithoutGone: a worker that is gone is one of those that are too many. The epochs that follow
+// are cut without it.
+func TestScaleWithoutGone(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Mode, c.AverageEvery, c.Epochs, c.Batch, c.Workers, c.MaxRestarts = "slow", config.MustMode("sync"), 2, 8, 8, 3, 0
+	r := start(t, c)
+	r.reach(1, 100)
+	kill(t, r.pid(2))
+	await(t, "a worker that is gone", func() bool {
+		return r.ask(rundir.Request{Do: rundir.DoStatus}).Status.Workers[2].State == "gone"
+	})
+	r.scale(2)
+	got, err := r.wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Epochs != c.Epochs || got.PerWorker[2].State != "left" {
+		t.Errorf("%d epochs, want %d; worker 2 is %q", got.Epochs, c.Epochs, got.PerWorker[2].State)
+	}
+}
+
 // TestScaleRefused in words, before anything has changed.
 func TestScaleRefused(t *testing.T) {
 	c := quick(t)

@@ -66,7 +66,9 @@ func (r *coordinator) died(e exit) {
 	}
 	leaving := r.workers.leaving[e.rank]
 	if r.workers.leaving[e.rank] = false; e.rank >= r.job.Workers || leaving && e.clean {
-		r.left(e.rank)
+		if e.rank < r.job.Workers { // there are more again: another one takes its place
+			r.add(e.rank)
+		}
 		return
 	}
 	who := fmt.Sprintf("worker %d (pid %d) %s", e.rank, e.pid, e.how)
