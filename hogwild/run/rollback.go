@@ -44,8 +44,8 @@ func (r *coordinator) followed(examples int64) *coordinator {
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.job.Tuning.Batch
 	}
-	if saved, err := rundir.SavedConfig(r.dir); err == nil && (r.block.Plan.Barrier || r.block.Plan.Shares) {
-		c.Workers = saved.Workers // the number may have changed since, and an epoch belongs to one
+	if saved, err := rundir.SavedConfig(r.dir); err == nil && (r.block.Plan.Barrier || r.block.Plan.Shares || c.PrivateState()) {
+		c.Workers = saved.Workers // the number may have changed since, and an epoch and the optimizers' states belong to one
 	}
 	o.Dashboard = "" // its address has been shown
 	next := newCoordinator(c, o)
