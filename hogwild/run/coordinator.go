@@ -235,5 +235,6 @@ type rollback struct {
 	from     string // the folder whose snapshot it continues from; "": the first weights
 	auto     string // what was chosen where the user left it to the program
 	examples int64  // trained until then
+	workers  int    // that it had
 	position rundir.Position
 }

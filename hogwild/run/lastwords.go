@@ -134,5 +134,10 @@ func (p *repeated) everywhere(rank int, c *crash, workers int, epoch uint64) boo
 	}
 	p.ranks[rank] = true
 	p.times++
-	return len(p.ranks) == workers && p.times > 1
+	for other := range workers { // there may have been more
+		if !p.ranks[other] {
+			return false
+		}
+	}
+	return p.times > 1
 }

@@ -44,8 +44,8 @@ func (r *coordinator) followed(examples int64) *coordinator {
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.job.Tuning.Batch
 	}
-	if saved, err := rundir.SavedConfig(r.dir); err == nil && (r.block.Plan.Barrier || r.block.Plan.Shares) {
-		c.Workers = saved.Workers // the number may have changed since, and an epoch belongs to one
+	if saved, err := rundir.SavedConfig(r.dir); err == nil && (r.block.Plan.Barrier || r.block.Plan.Shares || c.PrivateState()) {
+		c.Workers = saved.Workers // the number may have changed since, and an epoch and the optimizers' states belong to one
 	}
 	o.Dashboard = "" // its address has been shown
 	next := newCoordinator(c, o)
@@ -53,7 +53,7 @@ func (r *coordinator) followed(examples int64) *coordinator {
 	r.lent = true
 	next.report.events = r.report.events
 	next.back = &rollback{n: r.rollbacks() + 1, why: r.epochs.ended, from: c.Resume, auto: r.job.Tuning.Auto,
-		examples: examples, position: r.epochs.position}
+		examples: examples, workers: r.job.Workers, position: r.epochs.position}
 	if rundir.HasSnapshot(r.dir) {
 		next.back.from = r.dir
 	}
@@ -71,6 +71,9 @@ func (r *coordinator) wentBack() {
 	}
 	vain := r.back.examples - now
 	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
+	if r.back.workers == r.job.Workers { // else their number is that of the snapshot again
+		p.Scales = was.Scales
+	}
 	what, where := r.back.why, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)
 	if d := (divergence{}); errors.As(what, &d) {
 		what = d.what

@@ -202,3 +202,23 @@ func TestRollbackToGoodWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestRollbackAfterScale: a run whose workers have a state of an optimizer each goes back to a snapshot of
+// another number of workers.
+func TestRollbackAfterScale(t *testing.T) {
+	cfg, _ := divergent(t)
+	cfg.Optimizer, cfg.Momentum, cfg.OnDivergence, cfg.Workers = "momentum", 0.5, config.Rollback, 3
+	train(t, cfg)
+	r := newCoordinator(resumed(cfg), Options{})
+	defer r.close()
+	r.job.Epochs = 12
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	r.job.Workers = 2
+	next := r.followed(0)
+	if next.job.Workers != 3 {
+		t.Errorf("%d workers, the snapshot has the states of 3", next.job.Workers)
+	}
+	next.close() // it has the data
+}

@@ -131,7 +131,9 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	result, err := r.finish()
 	if r.next != nil {
 		r.next.cancel = r.cancel
-		r.next.heed()
+		if ctx.Err() == nil { // else a signal has come already, and the next one ends this process
+			r.next.heed()
+		}
 	}
 	return result, err
 }

@@ -41,6 +41,7 @@ func (r *coordinator) scale(n int) (string, error) {
 	if when == atRound {
 		r.block.Hold()
 	}
+	r.letGo() // a change that this one replaces may have them wait
 	r.mayRescale()
 	return text, nil
 }

@@ -167,6 +167,9 @@ func (w *worker) live() error {
 	if err == nil {
 		err = fault.Point("worker.end")
 	}
+	if w.device == nil { // it could not be made anew: see rejoin
+		return err
+	}
 	if e := w.device.Close(); err == nil { // of a device that failed the first error counts
 		err = e
 	}
@@ -217,8 +220,12 @@ func (w *worker) rejoin() error {
 	if err := w.device.Close(); err != nil {
 		return err
 	}
+	w.device = nil
 	cpu.Pin(w.rank, h.Job.Workers)
-	w.device, err = w.join(&h)
+	d, err := w.join(&h)
+	if err == nil {
+		w.device = d
+	}
 	return err
 }
 
