@@ -168,7 +168,7 @@ func (c *cache) part(name string) (*Set, error) {
 	}
 	s.Mean, s.Freq = slices.Clone(s.Mean), slices.Clone(s.Freq) // everybody reads them, at any time
 	if name == testPart && p.Offset == c.find(trainPart).Offset {
-		s.Notes = nil // as of a graph that is in memory
+		s.Notes, s.shared = nil, true // as of a graph that is in memory
 	}
 	return s, nil
 }
