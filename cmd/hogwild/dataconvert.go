@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -100,10 +98,8 @@ type teller struct {
 }
 
 func newTeller(w io.Writer) *teller {
-	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
-			return &teller{w: w}
-		}
+	if f, _ := terminal(w); f != nil {
+		return &teller{w: f}
 	}
 	return &teller{}
 }

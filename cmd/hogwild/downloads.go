@@ -3,11 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/data/catalog"
 	"hogwild/hogwild/data/get"
@@ -30,14 +27,10 @@ type downloads struct {
 
 func newDownloads(w io.Writer, quiet bool) *downloads {
 	d := &downloads{w: w, quiet: quiet}
-	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
-			d.columns = func() int {
-				if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
-					return int(size.Col)
-				}
-				return 80
-			}
+	if _, size := terminal(w); size != nil {
+		d.columns = func() int {
+			columns, _ := size()
+			return columns
 		}
 	}
 	return d

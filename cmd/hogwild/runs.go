@@ -22,7 +22,7 @@ const runsHelp = `Usage: hogwild runs [DIR] [--json]
 Lists the run folders in DIR (default: runs), oldest first, with data, model, settings, finished
 epochs, state, final test loss and accuracy (or R2), and training time.
 
-  live          going on now: hogwild top RUN shows its workers
+  live          running now: hogwild top RUN shows its workers
   done          finished all epochs, or reached --target-loss or --target-accuracy
   interrupted   stopped by Ctrl-C, SIGTERM or SIGHUP, and saved
   diverged      the loss became infinite, not a number or far too large

@@ -74,7 +74,7 @@ func (s *Sets) MayTake(limit, need int64, of, what string) error {
 	b.trains = true
 	if b.asked { // else they are no longer free
 		for _, set := range []*Set{s.Train, s.Validation, s.Test} {
-			if set != nil && set.seg != nil && !set.seg.InFile() {
+			if set != nil && set.seg != nil && !set.seg.InFile() && !set.shared {
 				b.held += int64(set.size())
 			}
 		}

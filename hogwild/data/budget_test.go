@@ -87,3 +87,19 @@ func TestLongCell(t *testing.T) {
 		check.Error(t, err, path+":3: a row of more than 16.0 MiB: is a quote before it never closed?")
 	})
 }
+
+// TestGraphCountsOnce: a graph is its own test set, and takes its memory once.
+func TestGraphCountsOnce(t *testing.T) {
+	sets, err := LoadSets(Options{Path: "synth:dblife:0.001", Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sets.Close()
+	limit := int64(4*(len(sets.Train.Idx)+len(sets.Train.Y))) + 100
+	if err := sets.MayTake(limit, 100, "model", "weights"); err != nil {
+		t.Error(err)
+	}
+	if err := sets.MayTake(limit, 101, "model", "weights"); err == nil {
+		t.Error("a byte more than the limit is no error")
+	}
+}

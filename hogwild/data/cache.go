@@ -148,6 +148,9 @@ func (c *cache) find(name string) *cachePart {
 // part maps the set of a part.
 func (c *cache) part(name string) (*Set, error) {
 	p := c.find(name)
+	if p == nil { // the settings may promise validation rows that are not there
+		return nil, fmt.Errorf("data: %s: it lacks %s rows: the file is damaged; convert the data again", c.file.Name(), name)
+	}
 	seg, err := shm.MapPart(c.file, p.Offset, p.Size)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w; convert the data again", err)
@@ -165,7 +168,7 @@ func (c *cache) part(name string) (*Set, error) {
 	}
 	s.Mean, s.Freq = slices.Clone(s.Mean), slices.Clone(s.Freq) // everybody reads them, at any time
 	if name == testPart && p.Offset == c.find(trainPart).Offset {
-		s.Notes = nil // as of a graph that is in memory
+		s.Notes, s.shared = nil, true // as of a graph that is in memory
 	}
 	return s, nil
 }

@@ -389,3 +389,27 @@ func duplicate(t *testing.T, f *os.File) *os.File {
 	}
 	return os.NewFile(uintptr(fd), f.Name())
 }
+
+// TestCachePromisesMore: a head that names validation rows, in a file without them, is an error.
+func TestCachePromisesMore(t *testing.T) {
+	path := converted(t, Options{Path: "digits:12", Seed: 1})
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int(binary.LittleEndian.Uint32(text[len(cacheMagic):]))
+	var h cacheHead
+	if err := json.Unmarshal(text[cacheHeadBytes:cacheHeadBytes+n], &h); err != nil {
+		t.Fatal(err)
+	}
+	h.Made.Validation = "0.1"
+	head, _ := json.Marshal(h)
+	binary.LittleEndian.PutUint32(text[len(cacheMagic):], uint32(copy(text[cacheHeadBytes:], head)))
+	path = filepath.Join(t.TempDir(), "set.hog")
+	if err := os.WriteFile(path, forged(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = LoadSets(Options{Path: path, Validation: "0.1"}); err == nil || !strings.Contains(err.Error(), "lacks validation rows") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -172,9 +172,6 @@ func (c *conversion) complete(head *cacheHead) error {
 	}
 	if err == nil {
 		c.result.Bytes = info.Size()
-		err = f.Chmod(info.Mode() &^ 0o222) // runs map it: nobody shall write to it by mistake
-	}
-	if err == nil {
 		err = c.o.files.ctx.Err()
 	}
 	if err == nil {
@@ -186,6 +183,9 @@ func (c *conversion) complete(head *cacheHead) error {
 	if err != nil {
 		return fmt.Errorf("data: writing %s: %w", c.out, err)
 	}
+	// Runs map it: nobody shall write to it by mistake. Not earlier: the next conversion could not take
+	// over a part that is read-only.
+	_ = f.Chmod(info.Mode() &^ 0o222)
 	if dir, err := os.Open(filepath.Dir(c.out)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()

@@ -75,7 +75,7 @@ func (s *Set) again() (*Set, error) {
 	}
 	t, err := attached(seg)
 	if err == nil {
-		t.Notes = nil
+		t.Notes, t.shared = nil, true
 	}
 	return t, err
 }

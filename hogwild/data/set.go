@@ -98,6 +98,8 @@ type Set struct {
 
 	seg *shm.Segment
 	was os.FileInfo // of the cache of which it is a part; nil in memory
+
+	shared bool // the memory is another set's, which counts it
 }
 
 // Map maps a set that another process has loaded, or the training set of a cache that another

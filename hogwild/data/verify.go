@@ -110,7 +110,7 @@ func (s *Set) bad() string {
 		return "the shape or the names of the columns are not those of the features"
 	}
 	allFinite := func(v []float32) bool { return every(len(v), func(i int) bool { return v[i]-v[i] == 0 }) }
-	for _, v := range [][]float32{s.X, s.Val, s.Y, s.Freq, s.Mul, s.Add} {
+	for _, v := range [][]float32{s.X, s.Val, s.Y, s.Freq, s.Mean, s.Mul, s.Add} {
 		if !allFinite(v) {
 			return "a number is not finite"
 		}
