@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"sync"
 
 	"hogwild/internal/human"
@@ -150,6 +151,8 @@ func (b *budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 		}
 		text = append(make([]byte, 0, more), text...)
 		b.give(size)
-		size = more
+		if size = more; size >= 16<<20 {
+			runtime.GC() // now, and not when as much again is garbage
+		}
 	}
 }

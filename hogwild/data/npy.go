@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // array is the content of a NumPy .npy file: its shape, and its elements in C order
@@ -189,17 +190,17 @@ func (s *source) npy() (*array, error) {
 	case a.size() == 0:
 		return nil, s.errorf("elements of type %s%s: want u1, i4, i8, f4 or f8; save it again with x.astype('<f4')", order, a.dtype)
 	}
-	want := a.size()
-	for _, field := range strings.FieldsFunc(string(m[4]), func(r rune) bool { return r == ',' || r == ' ' }) {
+	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for _, field := range fields {
 		n, err := strconv.Atoi(field)
 		if err != nil || n > 0 && want > (1<<48)/n {
-			return nil, s.errorf("shape (%s) is too large", m[4])
+			return nil, s.errorf("shape (%s) is too large", strings.Join(fields, ", "))
 		}
 		a.shape, want = append(a.shape, n), want*n
 	}
 	if len(a.raw) != want || len(a.shape) == 0 {
 		return nil, s.errorf("%s bytes of elements, but shape (%s) of %s makes %s; the file is damaged or incomplete",
-			count(len(a.raw)), m[4], a.dtype, count(want))
+			count(len(a.raw)), strings.Join(fields, ", "), a.dtype, count(want))
 	}
 	return a, nil
 }
