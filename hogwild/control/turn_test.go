@@ -104,12 +104,15 @@ func TestLate(t *testing.T) {
 		b.worked = threadTime()
 		for threadTime() < b.worked+uint64(worked) {
 		}
+		written := make(chan struct{})
 		time.AfterFunc(20*time.Millisecond, func() {
 			a.Await()
 			a.Done()
+			close(written)
 		})
 		b.Await()
 		b.Done()
+		<-written
 		if late := worked == 0; b.late != late {
 			t.Errorf("after %v of work and 20 ms of waiting: late %v", worked, b.late)
 		}
