@@ -14,26 +14,26 @@ func TestLockHasOneOwner(t *testing.T) {
 	const workers, times = 8, 50
 	c := config.Config{Workers: workers, Mode: config.MustMode("locked"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 10)
-	l, n := m.Lock(0), 0
-	var slept atomic.Int64
+	l := m.Lock(0)
+	var n, slept atomic.Int64 // atomic for the race detector, which does not see locks in mapped memory
 	var all sync.WaitGroup
 	for rank := range workers {
 		all.Go(func() {
 			for range times {
 				l.Acquire(rank)
-				was := n
+				was := n.Load()
 				time.Sleep(50 * time.Microsecond)
 				if atomic.LoadUint32(&l[1]) == asleep {
 					slept.Add(1)
 				}
-				n = was + 1
+				n.Store(was + 1)
 				l.Release()
 			}
 		})
 	}
 	all.Wait()
-	if n != workers*times || l[0] != 0 || slept.Load() == 0 {
-		t.Errorf("%d of %d turns, lock %d, others slept in %d", n, workers*times, l[0], slept.Load())
+	if n.Load() != workers*times || l[0] != 0 || slept.Load() == 0 {
+		t.Errorf("%d of %d turns, lock %d, others slept in %d", n.Load(), workers*times, l[0], slept.Load())
 	}
 }
 
