@@ -8,6 +8,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/tuning"
 )
@@ -38,7 +39,7 @@ func TestContextsNeedRoom(t *testing.T) {
 			}
 			before := nvmlFree(g.UUID)
 			err = withGPU(0, "", func(c *gpu) (err error) {
-				o := owner{gpu: c, setup: &device.Setup{Job: &tuning.Job{Config: config.Config{Workers: 4}}}}
+				o := owner{gpu: c, setup: &device.Setup{Mem: &control.Weights{Ranks: 4}, Job: &tuning.Job{Config: config.Config{Workers: 4}}}}
 				if o.context, err = contextCost(c.UUID, before); err != nil {
 					return err
 				}

@@ -85,7 +85,7 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 		c.Workers, c.Batch, c.Seed, c.Epochs = 1+r.IntN(5), []int{1, 1, 3, 8, 64, 200}[i%6], r.Uint64(), 3
 		c.LR, c.LRMin, c.Decay = .1, .001, .7
 		n := 70 + r.IntN(5000)
-		s := &device.Setup{Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
+		s := &device.Setup{Job: &tuning.Job{Config: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
 		var chunks []plan.Chunk
 		for range 5 {
 			chunks = append(chunks, s.Plan.At(2, r.IntN(s.Plan.Chunks())))

@@ -103,6 +103,9 @@ func TestNeverHung(t *testing.T) {
 // TestNotHung: nobody is killed who waits for others or within a long step, nor because the whole run was stopped, as by Ctrl-Z,
 // for longer than the timeout.
 func TestNotHung(t *testing.T) {
+	if testing.Short() {
+		t.Skip("only without -short")
+	}
 	for _, c := range []struct {
 		name string
 		edit func(*config.Config)
@@ -212,6 +215,9 @@ func TestWaitForLockSleeps(t *testing.T) {
 
 // TestNoConvoy: on a machine that is busy with something else, two workers that take turns are not much slower than one.
 func TestNoConvoy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("only without -short")
+	}
 	for range 2 * runtime.NumCPU() {
 		busy := exec.Command("sh", "-c", "while :; do :; done")
 		busy.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -41,6 +41,9 @@ func (r *trial) scale(n int) {
 // TestScale: while workers come and go every example is trained once in each epoch, and the run
 // learns as much as one with a fixed number of them.
 func TestScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("only without -short: TestKilledWhileScaled scales too")
+	}
 	for _, c := range []struct {
 		name string
 		edit func(*config.Config)
