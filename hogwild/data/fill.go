@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -163,7 +162,7 @@ func (f *csvFile) list(missing []int) string {
 
 func (f *csvFile) number(line int, cells []string, j int) (float64, error) {
 	v, ok := cellNumber(cells[j])
-	if !ok || math.Abs(v) > math.MaxFloat32 {
+	if !ok || !finite(float64(float32(v))) { // the largest float32 is written as a little more
 		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", f.path, line, human.Quote(f.columns[j].name), human.Quote(cells[j]))
 	}
 	return v, nil

@@ -226,7 +226,7 @@ func (p *parser) number(what string) (float64, error) {
 		return 0, p.fail(at, "label %s: want one number (is it another format? name it with --format)", human.Quote(word))
 	case err != nil && !math.IsInf(v, 0):
 		return 0, p.fail(at, "%s %s: want a number", what, human.Quote(word))
-	case math.IsNaN(v) || math.Abs(v) > math.MaxFloat32:
+	case !finite(float64(float32(v))):
 		return 0, p.fail(at, "%s %s: want a finite number, at most 3.4e38", what, human.Name(word))
 	}
 	return v, nil
