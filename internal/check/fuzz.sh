@@ -20,6 +20,8 @@ one() {
 		echo "$2: $(grep -o 'execs: [0-9]*' "$log" | tail -n 1)"
 	else
 		cat "$log"
+		input=$(sed -n 's/.*Failing input written to //p' "$log") # a CI machine forgets it
+		test -z "$input" || cat "$input"
 		return 1
 	fi
 }
