@@ -16,12 +16,10 @@ import (
 	"time"
 )
 
-// TestDashboard watches a run that would take hours, and stops it: its URL comes before
-// anything else, with --quiet too, and the last event says that it has ended.
-func TestDashboard(t *testing.T) {
-	cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
-		"--save-every", "0", "--run", filepath.Join(t.TempDir(), "run"), "--json", "--quiet", "--dashboard", "127.0.0.1:0")
-	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
+// startDashboard starts a run that serves a dashboard. It returns the URL, which is the first line on
+// standard error, and what follows there.
+func startDashboard(t *testing.T, cmd *exec.Cmd) (url string, said *bufio.Reader) {
+	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -29,14 +27,23 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill()
-	said := bufio.NewReader(stderr)
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	said = bufio.NewReader(stderr)
 	line, err := said.ReadString('\n')
 	m := regexp.MustCompile(`^dashboard (http://127\.0\.0\.1:\d+/)\n$`).FindStringSubmatch(line)
 	if m == nil {
 		t.Fatalf("the first line is %q (%v), want the URL of the dashboard", line, err)
 	}
-	url := m[1]
+	return m[1], said
+}
+
+// TestDashboard watches a run that would take hours, and stops it: its URL comes before
+// anything else, with --quiet too, and the last event says that it has ended.
+func TestDashboard(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
+		"--save-every", "0", "--run", filepath.Join(t.TempDir(), "run"), "--json", "--quiet", "--dashboard", "127.0.0.1:0")
+	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
+	url, said := startDashboard(t, cmd)
 	if text := fetch(t, url+"metrics"); !strings.Contains(text, "\nhogwild_examples_total ") {
 		t.Errorf("metrics are %q", text)
 	}
@@ -104,20 +111,8 @@ func TestDashboardLeavesRoomToSave(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	cmd := exec.Command("sh", "-c", `ulimit -n 200; exec "$@"`, "sh", hogwildLink(t), "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
 		"--save-every", "10ms", "--run", folder, "--json", "--quiet", "--dashboard", "127.0.0.1:0")
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Process.Kill()
-	said := bufio.NewReader(stderr)
-	line, err := said.ReadString('\n')
-	address, found := strings.CutPrefix(strings.TrimSuffix(line, "/\n"), "dashboard http://")
-	if !found {
-		t.Fatalf("the first line is %q (%v), want the URL of the dashboard", line, err)
-	}
+	url, said := startDashboard(t, cmd)
+	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
 	for range 400 {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
