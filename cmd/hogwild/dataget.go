@@ -23,9 +23,9 @@ const dataGetHelp = `Usage: hogwild data get NAME... [--dir DIR] [--quiet]
 
 Downloads public data sets, each to a folder with its name in the current folder (or in DIR),
 where --data NAME finds it; or one file by its address. Licence or terms of use, and what to cite,
-are shown first. Files are checked against their published checksum and size, and have their name
-only when they are whole; SHA256SUMS in the folder records them. Archives are unpacked. What is
-there already is checked, and not downloaded again.
+are shown first. Files are checked against their published checksum (rcv1 and news20 have none:
+their rows are counted), and have their name only when they are whole; SHA256SUMS in the folder
+records them. Archives are unpacked. What is there already is checked, and not downloaded again.
 
 An interrupted download (Ctrl-C, a cut connection) leaves NAME.part; the same command continues it.
 Proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY, certificates from SSL_CERT_FILE or
