@@ -98,6 +98,19 @@ type Config struct {
 
 	OnDivergence string `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
 
+	// Between nodes: runs on several machines that train one set of weights, started by an MPI launcher.
+	MPI           string        `yaml:"mpi" json:"mpi"`                       // auto: be one node of the job that the launcher has started; off: a run of its own
+	Rounds        string        `yaml:"rounds" json:"rounds"`                 // rounds of averaging in an epoch: auto, or a number
+	NodeLR        string        `yaml:"node-lr" json:"node_lr"`               // auto, scaled (lr x nodes, within the run's limit), same
+	Outer         string        `yaml:"outer" json:"outer"`                   // what a round does with the mean of the nodes' differences: mean, nesterov
+	OuterLR       float64       `yaml:"outer-lr" json:"outer_lr"`             // of nesterov
+	OuterMomentum float64       `yaml:"outer-momentum" json:"outer_momentum"` // of nesterov
+	NodeTimeout   time.Duration `yaml:"node-timeout" json:"node_timeout"`     // the job ends if a node has not answered for so long; JSON: ns
+
+	// Which node of how many this run is. 0 nodes: it is alone.
+	Node  int `yaml:"-" json:"node,omitempty"`
+	Nodes int `yaml:"-" json:"nodes,omitempty"`
+
 	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }
@@ -113,6 +126,7 @@ func Default() Config {
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
 		OnDivergence: Stop,
+		MPI:          "auto", Rounds: "auto", NodeLR: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9, NodeTimeout: 2 * time.Minute,
 	}
 }
 
@@ -203,6 +217,9 @@ func (c *Config) choices() []choice {
 		{"write", c.Write, "auto atomic racy"},
 		{"on-divergence", c.OnDivergence, Stop + " " + Rollback},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
+		{"mpi", c.MPI, "auto off"},
+		{"node-lr", c.NodeLR, "auto scaled same"},
+		{"outer", c.Outer, "mean nesterov"},
 	}
 }
 
