@@ -226,6 +226,11 @@ func (o *owner) Refresh() error {
 	return o.within(func() error { return download(o.setup.Weights, o.memory.weights) })
 }
 
+// Add is device.Owner's.
+func (o *owner) Add([]float32) error {
+	return errors.New("gpu: corrections of the weights are not implemented")
+}
+
 // Device is the device of a rank that is gone, in this process.
 func (o *owner) Device(rank int) (t device.Device, err error) {
 	err = o.within(func() error {

@@ -20,12 +20,14 @@ package cpu
 
 import (
 	"runtime"
+	"sync"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
 )
 
 // Replica is a device in host memory that trains w, as long as the weights, in a rank's
@@ -64,7 +66,7 @@ type Backend struct{}
 // hostOwner is a run in host memory, as the coordinator holds it.
 type hostOwner struct {
 	s       *device.Setup
-	scorers []model.Model // for Score: one for each core that it may take
+	scorers []model.Model // one for each core that Score and Add may take
 }
 
 // Own is device.Backend's.
@@ -102,6 +104,19 @@ func (hostOwner) Upload() error { return nil }
 func (hostOwner) Download() error { return nil }
 
 func (hostOwner) Refresh() error { return nil }
+
+// Add is device.Owner's, by compare-and-swap. A worker's plain store that overtakes it loses the
+// number that it added to this one weight; a worker's update is never lost to it.
+func (o hostOwner) Add(delta []float32) error {
+	w := newShared(o.s.Mem.W, true)
+	var parts sync.WaitGroup
+	for i := range o.scorers {
+		from, to := plan.SliceOf(len(delta), i, len(o.scorers))
+		parts.Go(func() { w.add(from, 1, delta[from:to]) })
+	}
+	parts.Wait()
+	return nil
+}
 
 func (hostOwner) Close() error { return nil }
 
