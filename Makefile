@@ -39,12 +39,16 @@ else
 gotest = go test $(2) $(1)
 endif
 
+# The compiler wrapper of the cluster's MPI.
+MPICC ?= mpicc
+MPI_FLAGS = -std=c11 -O2 -Wall -Wextra
+
 # Where the rivals, the programs compared with hogwild, are installed.
 RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -52,6 +56,11 @@ build: ## build bin/hogwild: static, CPU only
 cuda: $(STUB) ## build bin/hogwild-cuda, which hogwild --gpu runs, and its tests, bin/cuda.test
 	$(GO_CUDA) build -trimpath -tags cuda,$(TAGS) -o bin/hogwild-cuda ./cmd/hogwild
 	$(GO_CUDA) test -c -tags cuda -o bin/cuda.test ./cuda
+
+mpi: ## build bin/hogwild-mpi, for training on several nodes, with the cluster's MPI: make mpi MPICC=mpicc
+	@command -v $(MPICC) >/dev/null || { echo "make mpi needs $(MPICC), the C compiler wrapper of the cluster's MPI: load its module, or install one (Debian: libopenmpi-dev or libmpich-dev), or name it: make mpi MPICC=PATH"; exit 1; }
+	@mkdir -p bin
+	$(MPICC) $(MPI_FLAGS) -o bin/hogwild-mpi hogwild/nodes/mpi/hogwild-mpi.c
 
 dist: ## build release archives for linux amd64 and arm64, with SHA256SUMS, in dist
 	TAGS=$(TAGS) packaging/dist.sh

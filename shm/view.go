@@ -284,6 +284,12 @@ func advise[T Element](v []T, advice func(pages []byte) error) error {
 	return advice(unsafe.Slice((*byte)(unsafe.Add(start, -int(before))), before+uintptr(len(v))*unsafe.Sizeof(v[0])))
 }
 
+// Numbers is memory as numbers, as many as fit. It must be aligned for them: a mapping is.
+func Numbers[T Element](mem []byte) []T {
+	var v T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/int(unsafe.Sizeof(v)))
+}
+
 // Bits is the same numbers as the words that hold them: what a compare-and-swap needs.
 func Bits(f []float32) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(f))), len(f))

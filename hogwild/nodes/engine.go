@@ -2,8 +2,11 @@
 // weights: local SGD between nodes. It moves numbers between them and takes the outer step. What a
 // model, a worker or an epoch is, it does not know.
 //
-//	engine.go     Engine: how nodes speak with each other
+//	mpi.go        an Engine over MPI
+//	helper.go     the process that speaks MPI (mpi/hogwild-mpi.c), and calls to it
+//	launcher.go   what an MPI launcher says in the environment
 //	inprocess.go  an Engine between goroutines of one process
+//	engine.go     Engine: how nodes speak with each other
 package nodes
 
 import (
@@ -46,6 +49,7 @@ type Place struct {
 	Library     string // what moves the numbers: "Open MPI 4.1.4", "in process"
 }
 
+// String is "node 0 of 4 on host".
 func (p Place) String() string { return fmt.Sprintf("node %d of %d on %s", p.Node, p.Nodes, p.Host) }
 
 // Errors of an Engine.

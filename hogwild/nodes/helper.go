@@ -1,0 +1,224 @@
+package nodes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// HelperVariable is the environment variable with the path of hogwild-mpi. Without it, the
+// program lies beside this one.
+const HelperVariable = "HOGWILD_MPI"
+
+// helper is the process hogwild-mpi (mpi/hogwild-mpi.c), which speaks MPI.
+type helper struct {
+	cmd    *exec.Cmd
+	socket *os.File
+	said   said
+	ended  chan struct{} // closed when the process has ended
+}
+
+// What is exchanged with the helper, as in hogwild-mpi.c.
+const helperProtocol = 1
+
+const (
+	callJoin = iota
+	callSumFloats
+	callSumDoubles
+	callShare
+	callSend
+	callReceive
+	callLeave
+)
+
+type request struct {
+	Call, From            uint32
+	Memory, Offset, Count uint64
+}
+
+type reply struct {
+	Failed, Protocol uint32
+	Node, Nodes      int32
+	Local, OnHost    int32
+	Text             [488]byte
+}
+
+func (r *reply) text() string {
+	text, _, _ := bytes.Cut(r.Text[:], []byte{0})
+	return strings.TrimSpace(string(text))
+}
+
+// findHelper is the path of hogwild-mpi.
+func findHelper() (string, error) {
+	path := os.Getenv(HelperVariable)
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(filepath.Dir(self), "hogwild-mpi")
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		return "", fmt.Errorf("training on several nodes needs the program hogwild-mpi: %w\n"+
+			"build it on the cluster, with its mpicc (make mpi), and put it beside hogwild, or set %s to its path; with --mpi off each rank is a run of its own",
+			err, HelperVariable)
+	}
+	return path, nil
+}
+
+// startHelper starts hogwild-mpi with one end of a socket and the memory.
+func startHelper(path string, memory *os.File) (*helper, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("a socket for hogwild-mpi: %w", err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "socket")
+	defer theirs.Close()
+	h := &helper{cmd: exec.Command(path), socket: os.NewFile(uintptr(pair[0]), "socket"), ended: make(chan struct{})}
+	_ = unix.SetNonblock(pair[1], false) // only this side has deadlines; fails for a bad descriptor only
+	h.cmd.ExtraFiles = []*os.File{theirs, memory}
+	h.cmd.Stdout, h.cmd.Stderr = &h.said, &h.said
+	h.cmd.WaitDelay = time.Second // an MPI library may leave a process behind that holds stderr
+	h.cmd.Env = os.Environ()
+	if pmi := h.passOn("PMI_FD"); pmi != nil {
+		defer pmi.Close() // the launcher watches for the end of the helper: no other process may hold it
+	}
+	started := make(chan error)
+	go h.live(started)
+	if err := <-started; err != nil {
+		h.socket.Close()
+		return nil, fmt.Errorf("starting hogwild-mpi: %w", err)
+	}
+	return h, nil
+}
+
+// passOn hands a descriptor to the helper whose number is in a variable. MPICH's launcher, and
+// Slurm's pmi2, connect a rank in this way.
+func (h *helper) passOn(variable string) *os.File {
+	fd, err := strconv.Atoi(os.Getenv(variable))
+	if err != nil {
+		return nil
+	}
+	unix.CloseOnExec(fd)
+	f := os.NewFile(uintptr(fd), variable)
+	h.cmd.ExtraFiles = append(h.cmd.ExtraFiles, f)
+	h.cmd.Env = slices.DeleteFunc(h.cmd.Env, func(s string) bool { return strings.HasPrefix(s, variable+"=") })
+	h.cmd.Env = append(h.cmd.Env, fmt.Sprintf("%s=%d", variable, 2+len(h.cmd.ExtraFiles)))
+	return f
+}
+
+// live starts the process and waits for its end, on one thread: the kernel kills the helper when the
+// thread that started it ends.
+func (h *helper) live(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := h.cmd.Start()
+	started <- err
+	if err == nil {
+		_ = h.cmd.Wait() // ProcessState says how it ended
+		close(h.ended)
+	}
+}
+
+// call makes one request and waits for the reply, for no longer than timeout; 0: for ever.
+func (h *helper) call(r request, timeout time.Duration) (*reply, error) {
+	packet, err := binary.Append(nil, binary.NativeEndian, r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.socket.Write(packet); err != nil {
+		return nil, h.lost()
+	}
+	var a reply
+	b := make([]byte, binary.Size(a))
+	switch n, err := h.read(b, timeout); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fmt.Errorf("%w (%v)", ErrSilent, timeout)
+	case err != nil:
+		return nil, h.lost()
+	case n != len(b) || binary.NativeEndian.Uint32(b[4:]) != helperProtocol:
+		return nil, fmt.Errorf("%s is of another version of hogwild: build it again (make mpi)", h.cmd.Path)
+	}
+	if _, err := binary.Decode(b, binary.NativeEndian, &a); err != nil {
+		return nil, err
+	}
+	if a.Failed != 0 {
+		return nil, fmt.Errorf("%w: %s", ErrLost, a.text())
+	}
+	return &a, nil
+}
+
+// read waits for a packet. Time is counted in looks: while this process was stopped (Ctrl-Z), only one passes.
+func (h *helper) read(b []byte, timeout time.Duration) (n int, err error) {
+	look := min(timeout, time.Second)
+	for waited := time.Duration(0); ; {
+		if timeout > 0 {
+			if err := h.socket.SetReadDeadline(time.Now().Add(look)); err != nil {
+				return 0, err
+			}
+		}
+		n, err = h.socket.Read(b)
+		if waited += look; !errors.Is(err, os.ErrDeadlineExceeded) || waited >= timeout {
+			return n, err
+		}
+	}
+}
+
+// lost says how the helper ended. It is called when the socket has closed.
+func (h *helper) lost() error {
+	select {
+	case <-h.ended:
+	case <-time.After(5 * time.Second): // it is stuck in its end
+		h.kill()
+	}
+	err := fmt.Errorf("%w: hogwild-mpi ended (%v)", ErrLost, h.cmd.ProcessState)
+	if last := h.said.last(); last != "" {
+		err = fmt.Errorf("%w: %s", err, last)
+	}
+	return err
+}
+
+// kill ends the process at once.
+func (h *helper) kill() {
+	_ = h.cmd.Process.Kill() // an error means that it has ended
+	<-h.ended
+}
+
+// said keeps the end of what the helper writes to its standard output and error.
+type said struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, b...)
+	const most = 16 << 10
+	s.text = s.text[max(0, len(s.text)-most):]
+	return len(b), nil
+}
+
+// last is the last line with words in it.
+func (s *said) last() (line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range strings.Lines(string(s.text)) {
+		if strings.ContainsAny(l, "abcdefghijklmnopqrstuvwxyz") {
+			line = strings.TrimSpace(l)
+		}
+	}
+	return line
+}

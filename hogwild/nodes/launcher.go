@@ -1,0 +1,83 @@
+package nodes
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Launch is what the launcher of an MPI job tells each of its ranks in the environment.
+// It is zero if there is no launcher, or only one rank.
+type Launch struct {
+	Launcher    string // "mpirun of Open MPI", "srun"
+	Rank, Ranks int
+	LocalRanks  int    // ranks on this host, 0 if it does not say
+	says        string // the variable with the number of ranks: "PMI_SIZE=4"
+}
+
+// Launched reads the environment of this process.
+func Launched() Launch { return launched(os.Getenv) }
+
+// launchers in the order in which they are looked for. A launcher may use another one to reach the
+// hosts, whose variables are then there too: mpirun within Slurm starts its daemons with srun.
+var launchers = []struct{ name, ranks, rank, local, only string }{
+	{"mpirun of Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
+	{"mpiexec of MPICH (hydra)", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", ""},
+	// SLURM_NTASKS is there in a batch script too, which is no rank.
+	{"srun --mpi=pmix", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "", "PMIX_RANK"},
+	{"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "", "SLURM_STEP_ID"},
+}
+
+func launched(env func(string) string) Launch {
+	for _, l := range launchers {
+		ranks, err := strconv.Atoi(env(l.ranks))
+		if err != nil || l.only != "" && env(l.only) == "" {
+			continue
+		}
+		rank, err := strconv.Atoi(env(l.rank))
+		if err != nil || ranks < 2 {
+			return Launch{}
+		}
+		local, _ := strconv.Atoi(env(l.local)) // not all say it
+		if l.ranks == "PMI_SIZE" && env("SLURM_STEP_ID") != "" && env("MPI_LOCALNRANKS") == "" {
+			l.name = "srun --mpi=pmi2"
+		}
+		return Launch{Launcher: l.name, Rank: rank, Ranks: ranks, LocalRanks: local, says: l.ranks + "=" + env(l.ranks)}
+	}
+	return Launch{}
+}
+
+// agrees refuses a job of another size than the launcher's. MPI libraries have no common way to
+// find their launcher: a rank that does not find it is a job of one rank, without an error.
+func (l Launch) agrees(p Place) error {
+	if l.Ranks == 0 || l.Ranks == p.Nodes {
+		return nil
+	}
+	return fmt.Errorf("%s started %d ranks (%s), but hogwild-mpi, built with %s, finds a job of %d: they are of different MPI libraries\n"+
+		"start the job with the launcher of %s, or build hogwild-mpi with the mpicc of this one (make mpi MPICC=...); under Slurm: srun --mpi=pmix",
+		l.Launcher, l.Ranks, l.says, p.Library, p.Nodes, p.Library)
+}
+
+// Bound is a line for a rank whose launcher gives it fewer cores than its share of the host; "" if
+// it does not. Launchers bind ranks to single cores, for programs with one thread.
+func (l Launch) Bound(p Place) string {
+	var mine, all unix.CPUSet
+	if unix.SchedGetaffinity(0, &mine) != nil || unix.SchedGetaffinity(1, &all) != nil { // of the first process: all cores of the host, or container
+		return ""
+	}
+	cores := all.Count()
+	if n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_ON_NODE")); err == nil {
+		cores = min(cores, n)
+	}
+	return l.bound(mine.Count(), cores, p.OnHost)
+}
+
+func (l Launch) bound(mine, cores, onHost int) string {
+	if l.Ranks == 0 || mine*onHost >= cores {
+		return ""
+	}
+	cure := map[bool]string{true: "srun -c CORES gives it more", false: "--bind-to none gives it all"}[l.Launcher[:4] == "srun"]
+	return fmt.Sprintf("%s lets this rank use %d of %d cores: %s", l.Launcher, mine, cores, cure)
+}
