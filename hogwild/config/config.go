@@ -169,7 +169,7 @@ func (c *Config) check() error {
 		between("limit", float64(c.Limit), 0, math.MaxInt32),
 		fromOne("epochs", c.Epochs, math.MaxInt32),
 		fromOne("batch", c.Batch, maxBatch),
-		between("global-batch", float64(c.GlobalBatch), 0, float64(c.Workers)*maxBatch),
+		between("global-batch", float64(c.GlobalBatch), 0, float64(c.AllWorkers())*maxBatch),
 		between("in-flight", float64(c.InFlight), 0, 1<<16),
 		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
 		positive("lr", cmp.Or(c.LR, 1)), // 0 is auto
@@ -291,8 +291,8 @@ func (c *Config) checkTogether() error {
 	if err := c.CheckIdle(nil); err != nil {
 		return err
 	}
-	if c.GlobalBatch%c.Workers != 0 {
-		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, c.Workers, c.Workers)
+	if n := c.AllWorkers(); c.GlobalBatch%n != 0 {
+		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, n, n)
 	}
 	if c.CPUWorkers >= c.Workers {
 		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only", c.CPUWorkers, c.Workers)
@@ -311,6 +311,9 @@ func (c *Config) checkTogether() error {
 	}
 	return nil
 }
+
+// AllWorkers is the number of workers of all nodes, if each has as many as this one.
+func (c *Config) AllWorkers() int { return c.Workers * max(1, c.Nodes) }
 
 // OnGPUs is how many workers of a run on GPUs compute there.
 func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
@@ -350,7 +353,7 @@ func (c *Config) ModelOptions() model.Options {
 // GlobalBatch; 0: by data and model.
 func (c *Config) AskedBatch() int {
 	if c.GlobalBatch > 0 {
-		return c.GlobalBatch / max(1, c.Workers)
+		return c.GlobalBatch / max(1, c.AllWorkers())
 	}
 	return c.Batch
 }

@@ -45,7 +45,7 @@ func Create(h Header) (*Block, error) {
 	l.Add("control", shm.U64, wordCount)
 	l.Add("futexes", shm.U32, futexWords)
 	l.Add("ranks", shm.U64, ranks, RankWords)
-	l.Add("chunks", shm.U64, mostChunks(&h, ranks), 2)
+	l.Add("chunks", shm.U64, max(1, mostChunks(&h, ranks)), 2)
 	l.AddBarrier("barrier", ranks)
 	l.Add("header", shm.U8, headers, len(text)+headerSpare)
 	seg, err := l.Create("control")

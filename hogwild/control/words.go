@@ -11,6 +11,7 @@ const (
 	wordGeneration                    // which header counts: see Announce
 	wordHold                          // barrier mode: 1: rank 0 is to hold all after a round
 	wordHeld                          // barrier mode: the number, in the run and from 1, of the round after which all wait
+	wordMerged                        // barrier mode, several nodes: the number of the last round whose weights are averaged over them
 	wordCount
 )
 

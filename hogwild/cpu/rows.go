@@ -16,7 +16,7 @@ func (d *cpu) leadOf(shares bool) int {
 	}
 	n := d.PreferredChunks() * d.plan.Chunk
 	if !shares {
-		n *= d.plan.Workers
+		n *= d.plan.Ranks()
 	}
 	return max(n, leadStretches*d.set.Stretch()*data.BlockRows)
 }

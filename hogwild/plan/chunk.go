@@ -4,15 +4,15 @@ package plan
 // positions First, First+Stride, ... of the epoch's order, Count examples in all.
 // The last step has what is left over.
 type Chunk struct {
-	Index  int // into the epoch's table of chunks
+	Index  int // into this node's table of the epoch's chunks
 	Epoch  int // from 0
-	Rank   int // whose share of the data this is; -1 when all share one order
+	Rank   int // of this node, whose share of the data this is; -1 when all share one order
 	First  int
 	Count  int
 	Batch  int
 	Stride int
-	Seen   int64 // examples of the whole run before this chunk, trained by all workers
-	Weight int   // examples of all workers that go by while this chunk trains one
+	Seen   int64 // examples of the whole run before this chunk, trained by all workers of all nodes
+	Weight int   // examples of all workers of all nodes that go by while this chunk trains one
 }
 
 // Split cuts off the first steps: so many, or all that there are.

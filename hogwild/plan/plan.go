@@ -8,6 +8,8 @@
 package plan
 
 import (
+	"strconv"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 )
@@ -19,20 +21,27 @@ import (
 // In async mode any worker takes any chunk (dynamic), or a worker walks the chunks
 // of its own share (contiguous). In barrier mode an epoch is a sequence of rounds,
 // in each of which every rank trains its own chunks, then all meet and average.
+//
+// Several nodes train one epoch together, and the plan of each has the chunks that its own workers
+// train. Dynamic in async mode they are dealt out in turn: chunk g of the epoch is chunk g/nodes of node
+// g mod nodes. Otherwise the epoch is cut as that of one node with all workers, of whom
+// those of a node are neighbours.
 type Plan struct {
-	N, Workers, batch int
+	N, Workers, batch int // Workers: of this node
 	Barrier           bool
 	Shares            bool // contiguous: each rank has its own share of the rows
 	seed              uint64
+	node, nodes       int // which of how many, 1 or more
 
 	Chunk    int // examples a chunk holds (of one rank)
-	PerRank  int // chunks a rank has in an epoch; dynamic in async mode: all chunks
+	PerRank  int // chunks a rank has in an epoch; dynamic in async mode: all chunks of this node
 	Rounds   int // barrier mode
 	perRound int // chunks a rank has in a round
 	perStep  int // steps in a chunk of barrier mode
 	steps    int // steps of a rank in an epoch of barrier mode
 	every    int // steps of a rank in a round
 	asked    int // the same, as it was asked for; 0: all of an epoch
+	apart    int // several nodes: rounds between two averages of their weights
 
 	base int // barrier mode: examples of the epoch that were trained before it was cut like this
 }
@@ -45,19 +54,30 @@ const chunkExamples = 1024
 // New is the plan for n training rows, with so many examples a step.
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
-	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed,
+	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous"}
 	p.Chunk = roundUp(roundUp(min(chunkExamples, n/128+1), data.BlockRows), p.batch)
 	if !p.Barrier {
-		p.PerRank = CeilDiv(n, p.Chunk)
+		p.PerRank = CeilDiv(CeilDiv(n, p.Chunk)-p.node, p.nodes)
 		if p.Shares {
-			p.PerRank = CeilDiv(p.Share(p.Workers-1).N, p.Chunk)
+			p.PerRank = CeilDiv(p.largestShare(), p.Chunk)
 		}
 		return p
 	}
 	p.asked = c.Steps()
-	return p.After(0)
+	p = p.After(0)
+	p.apart = 1
+	if r, err := strconv.Atoi(c.Rounds); err == nil && r > 0 {
+		p.apart = CeilDiv(p.Rounds, r)
+	}
+	return p
 }
+
+// Ranks is the number of workers of all nodes.
+func (p *Plan) Ranks() int { return p.Workers * p.nodes }
+
+// rankOf is the place of a worker of this node among those of all nodes.
+func (p *Plan) rankOf(rank int) int { return p.node*p.Workers + rank }
 
 // After is the plan for the rest of an epoch of barrier mode, of which base examples are
 // trained: with other workers it is cut anew.
@@ -66,9 +86,9 @@ func (p Plan) After(base int) Plan {
 		return p
 	}
 	p.base = base
-	p.steps = CeilDiv(p.N-base, p.batch*p.Workers)
+	p.steps = CeilDiv(p.N-base, p.batch*p.Ranks())
 	if p.Shares {
-		p.steps = CeilDiv(p.Share(p.Workers-1).N, p.batch)
+		p.steps = CeilDiv(p.largestShare(), p.batch)
 	}
 	p.every = p.asked
 	if p.every == 0 || p.every > p.steps {
@@ -83,20 +103,55 @@ func (p Plan) After(base int) Plan {
 
 // Covered is how many examples of the epoch are trained after so many rounds, if none is lost.
 func (p *Plan) Covered(rounds int) int {
-	return min(p.N, p.base+rounds*p.every*p.batch*p.Workers)
+	return min(p.N, p.base+rounds*p.every*p.batch*p.Ranks())
 }
 
-// Chunks is the number of chunks in an epoch.
+// NodesMeet tells whether after a round of barrier mode workers wait until the weights of all nodes
+// are averaged. After the last one that belongs to the epoch's end.
+func (p *Plan) NodesMeet(round int) bool {
+	return p.nodes > 1 && p.Barrier && (round+1)%p.apart == 0 && round+1 < p.Rounds
+}
+
+// dealt tells whether any worker takes any chunk.
+func (p *Plan) dealt() bool { return !p.Barrier && !p.Shares }
+
+// Chunks is the number of chunks that this node has in an epoch. It may be 0.
 func (p *Plan) Chunks() int {
-	if !p.Barrier && !p.Shares {
+	if p.dealt() {
 		return p.PerRank
 	}
 	return p.PerRank * p.Workers
 }
 
+// AllChunks is the number of chunks that all nodes have in an epoch.
+func (p *Plan) AllChunks() int {
+	if p.dealt() {
+		return CeilDiv(p.N, p.Chunk)
+	}
+	return p.PerRank * p.Ranks()
+}
+
+// Global is the place of this node's chunk i among those of all nodes.
+func (p *Plan) Global(i int) int {
+	if p.dealt() {
+		return i*p.nodes + p.node
+	}
+	return p.node*p.Chunks() + i
+}
+
+// Local is the chunk of this node that has the place g among those of all nodes; false: it is another
+// node's.
+func (p *Plan) Local(g int) (i int, own bool) {
+	if p.dealt() {
+		return g / p.nodes, g%p.nodes == p.node
+	}
+	i = g - p.node*p.Chunks()
+	return i, i >= 0 && i < p.Chunks()
+}
+
 // Owned are the indices of the chunks that only rank may train: [from, to).
 func (p *Plan) Owned(rank int) (from, to int) {
-	if !p.Barrier && !p.Shares {
+	if p.dealt() {
 		return 0, p.PerRank
 	}
 	return rank * p.PerRank, (rank + 1) * p.PerRank
@@ -112,24 +167,28 @@ func (p *Plan) Round(rank, round int) (from, to int) {
 func (p *Plan) Share(rank int) data.Order {
 	o := data.Order{Seed: p.seed, N: p.N}
 	if p.Shares {
-		q := p.N / p.Workers
-		o.First, o.N = rank*q, q
-		if rank == p.Workers-1 {
-			o.N = p.N - o.First
+		q := p.N / p.Ranks()
+		o.First, o.N = p.rankOf(rank)*q, q
+		if p.rankOf(rank) == p.Ranks()-1 {
+			o.N = p.largestShare()
 		}
 	}
 	return o
 }
 
-// At is chunk i of an epoch. Its Count may be 0.
+// largestShare is the number of rows of the last rank, which has what is left over.
+func (p *Plan) largestShare() int { return p.N - (p.Ranks()-1)*(p.N/p.Ranks()) }
+
+// At is this node's chunk i of an epoch. Its Count may be 0.
 func (p *Plan) At(epoch, i int) Chunk {
 	c := Chunk{Index: i, Epoch: epoch, Rank: -1, Batch: p.batch, Stride: p.batch, Weight: 1}
 	rank, j := i/p.PerRank, i%p.PerRank
 	if !p.Barrier {
-		c.First = j * p.Chunk
+		c.First = p.Global(j) * p.Chunk
 		n := p.N
 		if p.Shares {
-			c.Rank, c.Weight, n = rank, p.Workers, p.Share(rank).N
+			c.First = j * p.Chunk
+			c.Rank, c.Weight, n = rank, p.Ranks(), p.Share(rank).N
 		}
 		c.Count = max(0, min(p.Chunk, n-c.First))
 		c.Seen = int64(epoch)*int64(p.N) + int64(min(p.N, c.First*c.Weight))
@@ -138,17 +197,17 @@ func (p *Plan) At(epoch, i int) Chunk {
 	round, k := j/p.perRound, j%p.perRound
 	from := round*p.every + k*p.perStep
 	to := min(from+p.perStep, (round+1)*p.every, p.steps)
-	c.Weight = p.Workers
-	c.Seen = int64(epoch)*int64(p.N) + int64(min(p.N, p.base+from*p.batch*p.Workers))
+	c.Weight = p.Ranks()
+	c.Seen = int64(epoch)*int64(p.N) + int64(min(p.N, p.base+from*p.batch*p.Ranks()))
 	if p.Shares {
 		c.Rank, c.First = rank, from*p.batch
 		c.Count = max(0, min(to*p.batch, p.Share(rank).N)-c.First)
 		return c
 	}
-	// One order for all: step s covers the positions from s*batch*workers, of which
+	// One order for all: step s covers the positions from s*batch*ranks, of which
 	// rank has the rank-th part; in the last step some have fewer, or none.
-	c.Stride = p.batch * p.Workers
-	c.First = p.base + from*c.Stride + rank*p.batch
+	c.Stride = p.batch * p.Ranks()
+	c.First = p.base + from*c.Stride + p.rankOf(rank)*p.batch
 	if to > from {
 		tail := p.N - (c.First + (to-1-from)*c.Stride)
 		c.Count = (to-1-from)*p.batch + max(0, min(tail, p.batch))

@@ -21,7 +21,11 @@ func (w *worker) rounds() error {
 		}
 		w.block.Cut(epoch)
 		for r := w.block.First(epoch); r < w.block.Plan.Rounds; r++ {
-			if err := w.round(epoch, r); err != nil {
+			err := w.round(epoch, r)
+			if err == nil {
+				err = w.block.AwaitNodes(w.rank, epoch, r)
+			}
+			if err != nil {
 				return err
 			}
 			if w.block.Held(epoch, r) {
