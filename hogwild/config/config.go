@@ -111,6 +111,9 @@ type Config struct {
 	Node  int `yaml:"-" json:"node,omitempty"`
 	Nodes int `yaml:"-" json:"nodes,omitempty"`
 
+	HostNode  int `yaml:"-" json:"host_node,omitempty"`  // which of the nodes on this host, from 0
+	HostNodes int `yaml:"-" json:"host_nodes,omitempty"` // how many share its cores
+
 	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }
@@ -347,6 +350,12 @@ func (c *Config) OnHost(rank int) bool {
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
+}
+
+// NodeRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.
+func (c *Config) NodeRounds() int {
+	n, _ := strconv.Atoi(c.Rounds) // auto is 0
+	return n
 }
 
 // AskedBatch is the examples of a step that were asked for, Batch or a worker's part of

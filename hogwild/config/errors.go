@@ -19,6 +19,7 @@ var (
 	ErrTerminated  = errors.New("terminated")
 	ErrHangup      = errors.New("hung up")
 	ErrElsewhere   = errors.New("saved in another folder") // the run's own could not be written
+	ErrReported    = errors.New("reported by another node")
 )
 
 // Interruption is which of ErrInterrupted, ErrTerminated and ErrHangup an error matches: a signal or

@@ -131,6 +131,14 @@ func (p *Plan) AllChunks() int {
 	return p.PerRank * p.Ranks()
 }
 
+// Examples is how many of an epoch's examples this node trains.
+func (p *Plan) Examples() (n int) {
+	for i := range p.Chunks() {
+		n += p.At(0, i).Count
+	}
+	return n
+}
+
 // Global is the place of this node's chunk i among those of all nodes.
 func (p *Plan) Global(i int) int {
 	if p.dealt() {

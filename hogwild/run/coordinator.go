@@ -28,6 +28,9 @@ type coordinator struct {
 	epochs  epochs     // how far the run is
 	saver   saver      // the copy of the weights, evaluated and saved
 	report  reporter   // what people are told
+	peers   *peers     // the other nodes of the job; nil: the run is alone
+
+	velocity []float32 // of the outer step, of a run to resume; nil: none
 
 	back   *rollback    // what it carries on from; nil: it is the first
 	next   *coordinator // carries on after divergence
@@ -222,6 +225,9 @@ func (r *task) lowerRate() string { return "try a lower --lr (" + r.lastGood() +
 
 // lastGood says what is left after the numbers diverged.
 func (r *task) lastGood() string {
+	if r.folder == nil {
+		return "the last good snapshot is node 0's"
+	}
 	if !rundir.HasSnapshot(r.dir) {
 		return "no snapshot was saved"
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -41,11 +40,11 @@ func (r *coordinator) endEpoch() {
 		return // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.epochs.opened = 0
-	_, done, lost, loss := r.progress()
+	_, done, lost, loss := r.progressOfAll()
 	r.epochs.secondHalf = r.secondHalfLoss()
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
-	r.awaitEvaluation() // the copy is still in use until the last evaluation is done
+	r.awaitCopy()
 	if r.epochs.ended != nil {
 		return
 	}
@@ -62,7 +61,7 @@ func (r *coordinator) endEpoch() {
 	r.saver.due = false
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
 		r.awaitEvaluation() // whether to go on depends on it, or it reads the settings that are to change
-	} else if r.apart(r.epochs.position.Seconds - before) {
+	} else if r.peers != nil || r.apart(r.epochs.position.Seconds-before) {
 		<-scored
 	}
 	if last && r.epochs.ended == nil {
@@ -90,6 +89,7 @@ func (r *coordinator) openNext() {
 		}
 	}
 	r.epochs.opened = at
+	r.openMeetings(r.epochs.position.Epoch)
 	_ = fault.Point("epoch.opened")
 	r.halted.opened(at)
 }
@@ -198,6 +198,22 @@ func (r *task) judges() (string, *data.Set) {
 	return "test", r.test
 }
 
+// awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
+// do other nodes, which then all know whether the job ends.
+func (r *coordinator) awaitCopy() {
+	if r.peers == nil {
+		r.awaitEvaluation()
+		return
+	}
+	err := r.peers.together(func() error {
+		r.awaitEvaluation()
+		return r.epochs.ended
+	})
+	if r.epochs.ended == nil {
+		r.epochs.ended = err
+	}
+}
+
 // awaitEvaluation waits for the evaluation that runs, if there is one.
 func (r *coordinator) awaitEvaluation() {
 	if r.saver.busy {
@@ -223,8 +239,7 @@ func (r *coordinator) record(e evaluation) {
 	if r.options.OnEpoch != nil {
 		r.options.OnEpoch(e.result)
 	}
-	// The events come first: a resumed run notices by the metrics which epochs are missing from both.
-	r.report.wrote(cmp.Or(r.folder.Events.Epoch(e.result, r.instruments(), e.weights), r.folder.Metrics.Epoch(e.result)))
+	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
 	if why := r.stops(r.epochs.position.History); why != "" && e.err == nil {
 		r.epochs.stopped, r.epochs.ended = why, errDone
 	}

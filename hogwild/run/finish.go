@@ -17,7 +17,8 @@ import (
 
 // finish ends a run: the workers, a round that was under way, the last snapshot,
 // the report. What was trained is saved, unless the numbers diverged.
-func (r *coordinator) finish() (rundir.Result, error) {
+func (r *coordinator) finish() (res rundir.Result, err error) {
+	r.tellPeers()
 	r.epochs.position.Seconds = r.seconds(control.Monotonic())
 	within := r.epochs.opened != 0
 	r.epochs.opened = 0
@@ -29,8 +30,16 @@ func (r *coordinator) finish() (rundir.Result, error) {
 	} else if errors.Is(r.epochs.ended, errDone) {
 		r.epochs.ended = nil
 	}
+	r.peers.leave(func() { res, err = r.conclude(within) })
+	return res, err
+}
+
+// conclude saves what is to be saved, and reports.
+func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	good := !errors.Is(r.epochs.ended, config.ErrDiverged)
-	if within && good && !errors.Is(r.epochs.ended, data.ErrUnreadable) { // who knows what was trained on
+	if within && r.peers != nil {
+		r.saveLast()
+	} else if within && good && !errors.Is(r.epochs.ended, data.ErrUnreadable) { // who knows what was trained on
 		r.epochs.failed(r.saveWithin())
 	} else if r.saver.good = good; r.saver.good && r.saver.due {
 		r.epochs.failed(r.keep(r.saveCopy))
@@ -49,8 +58,10 @@ func (r *coordinator) finish() (rundir.Result, error) {
 		r.epochs.ended = fmt.Errorf("%w; it has been rolled back %s", r.epochs.ended, human.Plural(n, "time"))
 	}
 	result := r.result()
-	r.epochs.failed(r.testEnd(&result))
-	r.epochs.failed(r.saveResult(&result))
+	if r.peers.first() {
+		r.epochs.failed(r.testEnd(&result))
+		r.epochs.failed(r.saveResult(&result))
+	}
 	return result, errors.Join(r.epochs.ended, r.saver.elsewhere)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 )
 
@@ -22,13 +23,17 @@ type Options struct {
 	Quiet     bool      // only warnings go to Progress
 	Dashboard string    // address of the dashboard, printed before the run starts
 
+	// Engine makes this run one node of a job, with runs that have the other engines. On all but node 0
+	// the settings but Workers and those of GPUs, memory and folders are ignored: they are node 0's. Nil: the run is alone.
+	Engine nodes.Engine
+
 	Timing     bool   // report where the time went
 	CPUProfile string // file for a CPU profile (pprof) of worker 0
 	Trace      string // file for an execution trace of worker 0
 }
 
 // settle is c, resolved, on the data in memory if there are any.
-func (o *Options) settle(c config.Config) (config.Config, error) {
+func (o *Options) settle(c config.Config, p *peers) (config.Config, error) {
 	if o.TestData != nil && o.TrainData == nil {
 		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
 	}
@@ -37,6 +42,12 @@ func (o *Options) settle(c config.Config) (config.Config, error) {
 	}
 	if o.TestData != nil {
 		c.Test = cmp.Or(o.TestData.Name, "memory")
+	}
+	if p != nil {
+		var err error
+		if c, err = p.adopt(c); err != nil {
+			return c, err
+		}
 	}
 	return c.Resolve()
 }

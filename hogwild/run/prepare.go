@@ -25,16 +25,42 @@ import (
 // is started: data, model, memory, what is resumed, the run folder.
 func (r *coordinator) prepare() error {
 	start := time.Now()
-	if err := r.claim(); err != nil {
-		return err
+	err := r.claim()
+	if err == nil {
+		err = errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace))
 	}
-	if err := errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace)); err != nil {
-		return err
-	}
-	if err := r.load(); err != nil {
-		return err
+	if err == nil {
+		err = r.load()
 	}
 	r.report.loadTime = time.Since(start)
+	if r.peers != nil {
+		err = r.join(err)
+	} else if err == nil {
+		err = r.choose()
+	}
+	if err == nil {
+		err = r.allocate()
+	}
+	if err = r.peers.ready(err); err != nil {
+		return err
+	}
+	if err = r.begin(); err == nil {
+		err = r.renewed(r.owner.Upload())
+	}
+	if err == nil {
+		err = r.startPeers()
+	}
+	if err == nil {
+		err = inFolder(r.openFolder())
+	}
+	return r.peers.ready(err)
+}
+
+// allocate makes the shared memory.
+func (r *coordinator) allocate() error {
+	if err := r.makeModels(); err != nil {
+		return err
+	}
 	err := r.mayTake()
 	if err != nil {
 		return err
@@ -52,16 +78,8 @@ func (r *coordinator) prepare() error {
 	r.announced = control.Header{Version: config.Version, Job: r.job, Rows: r.train.Rows,
 		Weights: sum, Data: r.train.Checksum, Device: r.owner.Handle(), Start: control.Start{Epoch: 1},
 		CPUProfile: r.options.CPUProfile, Trace: r.options.Trace}
-	if r.block, err = control.Create(r.announced); err != nil {
-		return err
-	}
-	if err := r.begin(); err != nil {
-		return err
-	}
-	if err := r.renewed(r.owner.Upload()); err != nil {
-		return err
-	}
-	return inFolder(r.openFolder())
+	r.block, err = control.Create(r.announced)
+	return err
 }
 
 // mayWrite is an error if the file of a flag cannot be written: better now than by worker 0.
@@ -99,7 +117,7 @@ func (r *task) own() error {
 	return nil
 }
 
-// load reads the data and makes the model that fits them.
+// load reads the data, and finds the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.job
 	if r.train == nil {
@@ -132,20 +150,28 @@ func (r *coordinator) load() error {
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
 	auto = append(auto, tuning.Settle(&c.Config, spec, r.facts)...)
-	if err := c.CheckLRMin(); err != nil {
-		return err
-	}
-	if c.Tuning, err = tuning.Choose(&c.Config, spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()}); err != nil {
-		return err
-	}
 	c.Tuning.Auto = strings.Join(auto, ", ")
 	if r.back != nil {
 		c.Tuning.Auto = r.back.auto
 	}
-	if r.first, err = model.New(c.TrainedOptions(r.train), r.train.Meta); err != nil {
+	r.spec, r.params = spec, plain.Params()
+	return c.CheckLRMin()
+}
+
+// choose decides what a run that is alone decides for itself.
+func (r *task) choose() error {
+	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()})
+	t.Auto = r.job.Tuning.Auto
+	r.job.Tuning = t
+	return err
+}
+
+// makeModels makes the model as the run trains it.
+func (r *task) makeModels() (err error) {
+	if r.first, err = model.New(r.job.TrainedOptions(r.train), r.train.Meta); err != nil {
 		return config.Usage("%w", err)
 	}
-	r.spec, r.params, r.trained = spec, plain.Params(), r.first.Params()
+	r.trained = r.first.Params()
 	return nil
 }
 
@@ -195,7 +221,7 @@ func (r *coordinator) begin() error {
 		}
 		return nil
 	}
-	f, err := rundir.ReadSnapshot(from)
+	f, err := r.readSnapshot(from)
 	if err != nil {
 		return err
 	}
@@ -229,7 +255,26 @@ func (r *coordinator) begin() error {
 	if s.Pos.Within {
 		r.block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
 	}
+	r.velocity = s.Outer
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
+}
+
+// readSnapshot reads the snapshot to resume: of several nodes the first does, and gives it to all.
+func (r *coordinator) readSnapshot(dir string) (*rundir.Saved, error) {
+	if r.peers == nil {
+		return rundir.ReadSnapshot(dir)
+	}
+	var f *rundir.Saved
+	text, err := r.peers.fromFirst(func() (text []byte, err error) {
+		if f, err = rundir.ReadSnapshot(dir); err == nil {
+			text, err = f.Encode()
+		}
+		return text, err
+	})
+	if err != nil || f != nil {
+		return f, err
+	}
+	return rundir.DecodeSnapshot(text)
 }
 
 // startOf is where a run begins that continues at a position.
@@ -262,6 +307,9 @@ func FreshRun(c config.Config) string {
 // claim locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
 func (r *coordinator) claim() error {
 	dir := cmp.Or(r.job.Run, r.job.Resume)
+	if !r.peers.first() {
+		return nil
+	}
 	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
 		return nil // it is made, or refused, later
 	}
@@ -286,8 +334,12 @@ func inFolder(err error) error {
 	return config.Usage("run folder: %w; choose another with --run", err)
 }
 
-// openFolder makes the run folder, unless it is there, and what belongs in it from the start.
+// openFolder makes the run folder, unless it is there, and what belongs in it from the start. Of several nodes only the
+// first has one.
 func (r *coordinator) openFolder() error {
+	if !r.peers.first() {
+		return nil
+	}
 	if err := r.makeFolder(); err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ const mostClients = 16
 
 // takeRequests opens the socket in the run folder.
 func (r *coordinator) takeRequests() {
+	if !r.peers.first() {
+		return
+	}
 	if err := r.remote.open(r.dir); err != nil {
 		r.report.event("no hogwild scale, top, pause or stop for this run: %v", err)
 	}
@@ -98,6 +101,9 @@ func (m *remote) close() {
 // obey carries out a request.
 func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 	says, err := "", error(nil)
+	if r.peers != nil && (q.Do == rundir.DoScale || q.Do == rundir.DoPause || q.Do == rundir.DoContinue) {
+		return rundir.Answer{Error: "not possible for a job on several nodes: only top, stop"}
+	}
 	switch q.Do {
 	case rundir.DoStatus:
 		s := r.report.latest

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,6 +36,7 @@ func (r *coordinator) result() rundir.Result {
 	}); ok { // not in host memory
 		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
+	res.Nodes = r.peers.result()
 	tell(&res, c)
 	res.Warning = r.warning()
 	res.Instruments = r.instruments()
@@ -152,7 +152,7 @@ func (r *coordinator) show() {
 	if time.Since(r.report.second) >= time.Second {
 		r.report.second = time.Now()
 		lr := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows).At(s.Examples)
-		r.report.wrote(cmp.Or(r.folder.Metrics.Second(s), r.folder.Events.Second(s, r.instruments(), lr)))
+		r.report.wrote(r.folder.Second(s, r.instruments(), lr))
 	}
 }
 

@@ -21,6 +21,10 @@
 //	patience.go     a device that fails, or does not answer
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
+//	peers.go        the other nodes of a job
+//	join.go         how nodes agree on a job
+//	meetings.go     rounds between nodes
+//	leave.go        the end of a job
 //	coordinator.go  the parts of the coordinator
 //	proc.go         a worker process
 //	lastwords.go    how it ended
@@ -34,6 +38,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,17 +62,20 @@ import (
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
 // (before any process was started), ErrDiverged, ErrInterrupted, ErrTerminated or ErrHangup.
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
-	c, err := o.settle(c)
-	if err != nil {
-		return rundir.Result{}, err
+	peers := newPeers(o.Engine, c.NodeTimeout)
+	if peers != nil {
+		defer o.Engine.Abandon() // unless the job has ended in order
 	}
-	if err := errors.Join(mayStart(), ready()); err != nil {
+	c, err := o.settle(c, peers)
+	if err = peers.ready(cmp.Or(err, mayStart(), ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {
 		defer config.OutlivePipes()()
 	}
-	return newCoordinator(c, o).guarded(ctx)
+	r := newCoordinator(c, o)
+	r.peers = peers
+	return r.guarded(ctx)
 }
 
 // guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
@@ -183,6 +191,7 @@ func (r *coordinator) start() error {
 	}
 	r.workers.started = control.Monotonic()
 	r.epochs.opened = r.workers.started
+	r.openMeetings(r.epochs.position.Epoch)
 	for rank := range r.job.Workers {
 		if err := r.spawn(rank); err != nil {
 			return err
@@ -211,6 +220,8 @@ func (r *coordinator) watch(ctx context.Context) {
 		select {
 		case <-calls:
 			r.look()
+		case m := <-r.peers.ends():
+			r.metAll(m)
 		case e := <-r.workers.launcher.exits:
 			r.died(e)
 		case rank := <-r.workers.respawn:
@@ -267,7 +278,10 @@ func (r *coordinator) look() {
 	if r.saver.paused && r.quiet() {
 		r.savePaused()
 	}
-	if r.epochs.opened != 0 && r.complete() {
+	switch {
+	case r.peers != nil:
+		r.peers.called()
+	case r.epochs.opened != 0 && r.complete():
 		r.endEpoch()
 	}
 	r.notePause()

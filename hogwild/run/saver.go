@@ -33,6 +33,10 @@ func (r *coordinator) capture() {
 // pause asks the workers to wait before their next chunk, so that the run can be
 // copied within an epoch.
 func (r *coordinator) pause() {
+	if r.peers != nil {
+		r.saveSoon()
+		return
+	}
 	if r.epochs.opened == 0 || r.saver.paused {
 		return
 	}
@@ -98,6 +102,9 @@ func (r *coordinator) savePaused() {
 // saving sees to it that the run folder is there, and returns a function that saves the copy to it. Another goroutine
 // may call that.
 func (r *coordinator) saving() func() error {
+	if !r.peers.first() {
+		return func() error { return nil }
+	}
 	if err := r.mend(); err != nil {
 		return func() error { return err }
 	}
@@ -161,7 +168,7 @@ func (r *coordinator) download() error { return r.renewed(r.ask(r.patient(), r.o
 // refresh renews its weights, while workers train. It would wait for an evaluation, which began
 // with a copy of all.
 func (r *coordinator) refresh() error {
-	if r.saver.busy {
+	if r.saver.busy || r.peers != nil { // each round does
 		return nil
 	}
 	return r.renewed(r.ask(r.patience, r.owner.Refresh))

@@ -53,7 +53,7 @@ type tuner struct {
 // line of each. The learning rate is not capped any more: what the cap estimates has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
-	short, err := o.settle(c)
+	short, err := o.settle(c, nil)
 	if err != nil {
 		return c, nil, err
 	}

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 )
 
 // Folder is the folder of a run that is going on in this process. It is locked, so no other run writes
@@ -71,6 +73,9 @@ func (f *Folder) WriteConfig(c config.Config) error {
 // Mend makes the folder again if it was removed or renamed, and locks it again if the lock's file was
 // removed. It fails if another run has taken the place.
 func (f *Folder) Mend(c config.Config, past *Past) (again bool, err error) {
+	if f == nil {
+		return false, nil
+	}
 	now, err := os.Stat(f.Path)
 	same := err == nil && os.SameFile(now, f.made)
 	if same && (f.lock == nil || isAt(f.lock.f, f.lock.f.Name())) {
@@ -100,6 +105,23 @@ func (f *Folder) Mend(c config.Config, past *Past) (again bool, err error) {
 	f.Close()
 	*f = *n
 	return true, nil
+}
+
+// Epoch writes an epoch's lines: the events come first, since a resumed run notices by the metrics which epochs are
+// missing from both. Of nil it does nothing.
+func (f *Folder) Epoch(e EpochResult, in *control.Instruments, weights []Histogram) error {
+	if f == nil {
+		return nil
+	}
+	return cmp.Or(f.Events.Epoch(e, in, weights), f.Metrics.Epoch(e))
+}
+
+// Second writes a second's lines. Of nil it does nothing.
+func (f *Folder) Second(s Status, in *control.Instruments, lr float64) error {
+	if f == nil {
+		return nil
+	}
+	return cmp.Or(f.Metrics.Second(s), f.Events.Second(s, in, lr))
 }
 
 // Settle writes the lines of metrics and events that could not be written before.

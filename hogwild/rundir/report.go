@@ -43,6 +43,7 @@ type Result struct {
 	Rollbacks         int      `json:"rollbacks,omitempty"`          // after divergence
 	DiscardedExamples int64    `json:"discarded_examples,omitempty"` // trained in vain before them, and not among Examples
 	Shares            []Share  `json:"shares,omitempty"`             // of each device, when there are several
+	*Nodes                     // nil: one alone
 	Seed              uint64   `json:"seed"`
 
 	Parameters       int64   `json:"parameters"`         // weights in all

@@ -91,7 +91,8 @@ type Snapshot struct {
 	slots  []float32 // nil unless needed
 	chunks []uint64  // nil between epochs
 
-	bestSaved int  // the epoch whose weights are in the BestFile
+	bestSaved int // the epoch whose weights are in the BestFile
+	Outer     []float32
 	Damaged   bool // it was read from the PreviousFile: the newest is missing or damaged
 }
 

@@ -1,0 +1,248 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+)
+
+// Before a job begins its nodes agree on it. The settings are node 0's, but for those of a machine;
+// the data must be the same on all.
+
+// verdict is what node 0 tells all: why the job cannot begin, or what it is.
+type verdict struct {
+	Error string `json:"error,omitempty"`
+	Usage bool   `json:"usage,omitempty"`
+	From  int    `json:"from"` // whose error it is
+	Body  []byte `json:"-"`    // follows by itself: it may be large
+}
+
+// refusal is the error of a verdict on a node, which may be the node's own.
+func (v *verdict) refusal(own error, p *peers) error {
+	if v.Error == "" || own != nil && (p.first() || own.Error() != v.Error) {
+		return own
+	}
+	err := error(byAnother{fmt.Errorf("node %d: %s", v.From, v.Error)})
+	if v.Usage {
+		err = config.Usage("%w", err)
+	}
+	return err
+}
+
+// fromFirst gives every node what f gives node 0, the only one to call it.
+func (p *peers) fromFirst(f func() ([]byte, error)) ([]byte, error) {
+	var v verdict
+	var own error
+	if p.first() {
+		v.Body, own = f()
+		v.fail(0, own)
+	}
+	if err := p.share(&v); err != nil {
+		return nil, err
+	}
+	return v.Body, v.refusal(own, p)
+}
+
+func (v *verdict) fail(node int, err error) {
+	if err != nil {
+		v.Error, v.Usage, v.From = err.Error(), errors.Is(err, config.ErrUsage), node
+	}
+}
+
+// share replaces a verdict by node 0's, with the body if there is no error.
+func (p *peers) share(v *verdict) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if text, err = p.engine.Share(text); err != nil {
+		return err
+	}
+	body := v.Body
+	*v = verdict{}
+	if err := json.Unmarshal(text, v); err != nil || v.Error != "" {
+		return err
+	}
+	v.Body, err = p.engine.Share(body)
+	return err
+}
+
+// greeting is what a node tells node 0 of itself.
+type greeting struct {
+	Error   string   `json:"error,omitempty"`
+	Usage   bool     `json:"usage,omitempty"`
+	Version string   `json:"version"`
+	Host    string   `json:"host"`
+	Data    []string `json:"data"` // checksums of the sets
+	Workers int      `json:"workers"`
+	Cores   int      `json:"cores"`
+}
+
+// judge has node 0 look at what all nodes say, and gives every node its verdict, with the body that
+// node 0 adds to it.
+func (p *peers) judge(g greeting, own error, look func(all []greeting) ([]byte, error)) ([]byte, error) {
+	g.Version, g.Host = config.Version, p.place.Host
+	if own != nil {
+		g.Error, g.Usage = own.Error(), errors.Is(own, config.ErrUsage)
+	}
+	text, err := json.Marshal(g)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := p.engine.Gather(text)
+	if err != nil {
+		return nil, errors.Join(own, err)
+	}
+	var v verdict
+	if p.first() {
+		v = p.verdictOn(texts, look)
+	}
+	if err := p.share(&v); err != nil {
+		return nil, errors.Join(own, err)
+	}
+	if own == nil && v.Error != "" && p.first() && v.From == 0 {
+		own = v.own()
+	}
+	return v.Body, v.refusal(own, p)
+}
+
+// own is the verdict's error as the node reports it that has it.
+func (v *verdict) own() error {
+	if v.Usage {
+		return config.Usage("%s", v.Error)
+	}
+	return errors.New(v.Error)
+}
+
+// verdictOn is node 0's.
+func (p *peers) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error)) (v verdict) {
+	all := make([]greeting, len(texts))
+	for i, text := range texts {
+		if err := json.Unmarshal(text, &all[i]); err != nil {
+			all[i].Error = err.Error()
+		}
+		if g := &all[i]; g.Error != "" {
+			return verdict{Error: g.Error, Usage: g.Usage, From: i}
+		}
+		if g := &all[i]; g.Version != config.Version {
+			return verdict{Error: fmt.Sprintf("it is hogwild %s, node 0 is %s: install one version on all nodes", g.Version, config.Version), Usage: true, From: i}
+		}
+	}
+	if look == nil {
+		return v
+	}
+	var err error
+	v.Body, err = look(all)
+	v.fail(0, err)
+	return v
+}
+
+// ready returns once all nodes are, or the error of one that is not.
+func (p *peers) ready(own error) error {
+	if p == nil {
+		return own
+	}
+	_, err := p.judge(greeting{}, own, nil)
+	return err
+}
+
+// adopt is what this node is to do: node 0's settings, but for those of a machine.
+func (p *peers) adopt(c config.Config) (config.Config, error) {
+	body, err := p.fromFirst(func() ([]byte, error) { return json.Marshal(c) })
+	if err != nil {
+		return c, err
+	}
+	own := c
+	c = config.Config{}
+	if err := json.Unmarshal(body, &c); err != nil {
+		return c, err
+	}
+	p.keepOwn(&c, &own)
+	return c, nil
+}
+
+// keepOwn sets what differs between nodes: the place, the resources, and the folder, of which there is one.
+func (p *peers) keepOwn(c, own *config.Config) {
+	if own.Workers > 0 {
+		c.Workers = own.Workers
+	}
+	c.Node, c.Nodes = p.place.Node, p.place.Nodes
+	c.HostNode, c.HostNodes = p.place.Local, p.place.OnHost
+	c.GPU, c.GPUMemFree, c.CPUWorkers, c.MPS = own.GPU, own.GPUMemFree, own.CPUWorkers, own.MPS
+	c.MaxMemory = own.MaxMemory
+	c.Run = own.Run
+	if !p.first() {
+		c.Run = ""
+	}
+}
+
+// join makes this run one node of the job, once its data are read or could not be: the data are the
+// same on all nodes, and the settings that follow from them node 0's.
+func (r *coordinator) join(own error) error {
+	g := greeting{Workers: r.job.Workers, Cores: runtime.NumCPU()}
+	if own == nil {
+		g.Data = []string{r.train.Checksum, r.test.Checksum, fmt.Sprint(r.train.Rows)}
+	}
+	body, err := r.peers.judge(g, own, r.jobFor)
+	if err != nil {
+		return err
+	}
+	mine := r.job.Config
+	if err := json.Unmarshal(body, &r.job); err != nil {
+		return err
+	}
+	r.peers.keepOwn(&r.job.Config, &mine)
+	return nil
+}
+
+// jobFor is the job of all nodes. What a run decides for itself is decided for the node with the most workers.
+func (r *coordinator) jobFor(all []greeting) ([]byte, error) {
+	c, cores := r.job.Config, all[0].Cores
+	for i, g := range all {
+		for k, sum := range g.Data {
+			if was := all[0].Data[k]; sum != was {
+				return nil, config.Usage("data %s: node %d (%s) has other rows than node 0 (%s): checksum %s, there %s; give all nodes the same files", c.Data, i, g.Host, all[0].Host, sum, was)
+			}
+		}
+		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == "contiguous") {
+			return nil, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
+		}
+		c.Workers, cores = max(c.Workers, g.Workers), min(cores, g.Cores)
+	}
+	t, err := tuning.Choose(&c, r.spec, r.facts, tuning.Machine{Cores: cores})
+	if err != nil {
+		return nil, err
+	}
+	t.Auto = r.job.Tuning.Auto
+	return json.Marshal(tuning.Job{Config: r.job.Config, Tuning: t})
+}
+
+// startPeers sets the anchor: the first weights, which are the same on all nodes, or those of the run to resume.
+func (r *coordinator) startPeers() error {
+	p := r.peers
+	if p == nil {
+		return nil
+	}
+	n := model.Size(r.trained)
+	bits := 0
+	if !r.block.Plan.Barrier {
+		p.last.done = make([]bool, r.block.Plan.AllChunks())
+		bits = nodes.BitWords(len(p.last.done))
+	}
+	var err error
+	if p.memory, err = p.engine.Memory(n + bits); err != nil {
+		return err
+	}
+	p.copied = make([]float32, n)
+	p.outer = nodes.NewOuter(r.job.Outer, r.job.OuterLR, r.job.OuterMomentum, r.mem.W, float64(r.block.Plan.N))
+	copy(p.outer.Velocity, r.velocity)
+	p.total = rundir.Nodes{Nodes: p.place.Nodes, Library: p.place.Library}
+	return nil
+}

@@ -1,0 +1,194 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// A job ends on all nodes together. One that wants to end it says why in a meeting, and the others
+// end too. After a signal they take a last round, so that nothing is lost; a launcher that kills them before that finds the
+// round before saved. When the connection is lost nobody can be asked: node 0 saves the last round, and
+// every node ends by itself.
+
+// metAll takes in how the meetings of the open epoch have ended.
+func (r *coordinator) metAll(m meeting) {
+	r.peers.active = false
+	if m.err == nil {
+		r.endEpoch()
+		return
+	}
+	r.epochs.ended = r.lostPeers(m.err)
+	r.peers.final = m.said
+}
+
+// lostPeers says of an error that the connection is lost what to do.
+func (r *coordinator) lostPeers(err error) error {
+	if !errors.Is(err, nodes.ErrLost) || r.peers.over {
+		return err
+	}
+	r.peers.over = true
+	what := "the job has ended, and is continued from its last snapshot"
+	if r.folder != nil {
+		what = fmt.Sprintf("to continue, start the job again with --run %s --resume %[1]s", human.ShellWord(r.dir))
+	}
+	return fmt.Errorf("%v: %w; %s", r.peers.place, err, what)
+}
+
+// tellPeers ends the job on the other nodes, if it has not ended there: before the workers of this one stop.
+func (r *coordinator) tellPeers() {
+	p := r.peers
+	if p == nil || !p.active {
+		return
+	}
+	if config.Interruption(r.epochs.ended) != nil && !r.saver.busy {
+		r.saved(r.saveRound()) // the launcher may not leave time for more
+	}
+	reason := reasonOf(r.epochs.ended)
+	for {
+		p.stop.Store(reason)
+		p.called()
+		m := <-p.met
+		p.active, p.final = false, m.said
+		if m.err != nil {
+			p.over = errors.Is(m.err, nodes.ErrLost)
+			return
+		}
+		// All nodes have finished the epoch just then. So does this one, and ends the job after it.
+		p.stop.Store(reasonNone)
+		ended := r.epochs.ended
+		r.epochs.ended = nil
+		if r.endEpoch(); r.epochs.ended != nil {
+			return
+		}
+		r.epochs.ended = ended
+	}
+}
+
+// ended tells whether somebody ends the job.
+func (s *message) ended() bool { return s.stops() != nil }
+
+// interrupted tells whether the job ends because of a signal, and of nothing else.
+func (s *message) interrupted() bool {
+	return s.ended() && s[sayStop+reasonDiverged] == 0 && s[sayStop+reasonFailed] == 0
+}
+
+// finalRound takes a last one, once the workers of all nodes have stopped. In barrier mode a round that has
+// begun cannot be averaged: the one before it counts.
+func (r *coordinator) finalRound() error {
+	p := r.peers
+	if p.over || !p.final.interrupted() || r.block.Plan.Barrier {
+		return nil
+	}
+	p.stop.Store(reasonNone) // all know it
+	if err := p.together(func() error { return nil }); err != nil {
+		return err
+	}
+	_, done, lost, loss := r.progress()
+	mine := message{sayNew: float64(done - p.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
+	all, err := p.say(mine)
+	if err != nil {
+		return err
+	}
+	p.hear(&all)
+	return r.nodeRound(roundAt{epoch: r.epochs.position.Epoch, quiet: true}, &mine, &all)
+}
+
+// saveLast saves the run as of the last round, when the job ends within an epoch.
+func (r *coordinator) saveLast() {
+	r.epochs.failed(r.lostPeers(r.finalRound()))
+	_, done, lost, loss := r.progressOfAll()
+	if done > 0 {
+		r.epochs.last = &rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds, TrainLoss: loss / float64(done)}
+	}
+	r.saver.good = true
+	if r.peers.first() {
+		r.epochs.failed(r.keep(r.saveRound))
+	}
+	r.epochs.position.Examples += int64(done)
+	r.epochs.position.Lost += int64(lost)
+}
+
+// leave ends the connection, when this node has nothing left to do, and the others neither: a launcher may
+// end all processes when the first of them ends with an error.
+func (p *peers) leave(rest func()) {
+	if p == nil || p.over {
+		rest()
+		return
+	}
+	p.stop.Store(reasonNone)
+	if err := p.together(func() error { rest(); return nil }); err == nil {
+		_ = p.engine.Leave() // there is nothing left to lose
+	}
+}
+
+// captureRound copies the last round into the snapshot.
+func (r *coordinator) captureRound() {
+	p, s := r.peers, &r.saver.copy
+	r.capture()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.W = append(s.W[:0], p.outer.Anchor...)
+	at := &p.last.at
+	if at.epoch == r.epochs.position.Epoch && !at.complete {
+		s.CaptureNodes(&r.block.Plan, at.epoch, at.round+1, p.last.done, p.last.loss)
+	}
+	s.Outer = slices.Clone(p.outer.Velocity)
+}
+
+// saveRound saves the last round, on node 0.
+func (r *coordinator) saveRound() error {
+	if !r.peers.first() {
+		return nil
+	}
+	save := r.saving()
+	r.captureRound()
+	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
+		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
+	}
+	return save()
+}
+
+// saveSoon saves the last round while training continues.
+func (r *coordinator) saveSoon() {
+	if !r.peers.first() || r.saver.busy || r.epochs.opened == 0 {
+		return
+	}
+	save := r.saving()
+	r.captureRound()
+	r.saver.busy = true
+	go func() {
+		is := evaluation{err: r.finite(r.saver.copy.W, &rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), LR: r.job.Tuning.LR})}
+		if is.saves = is.err == nil; is.saves {
+			is.unsaved = save()
+		}
+		r.saver.evaluated <- is
+	}()
+}
+
+// progressOfAll is progress of all nodes.
+func (r *coordinator) progressOfAll() (left, done, lost int, loss float64) {
+	p := r.peers
+	if p == nil {
+		return r.progress()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return 0, int(p.heard[sayDone]), int(p.heard[sayLost]), p.heard[sayLoss]
+}
+
+// nodesResult is what the report says of the nodes; nil if the run is alone.
+func (p *peers) result() *rundir.Nodes {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	total := p.total
+	return &total
+}

@@ -1,0 +1,222 @@
+package run
+
+import (
+	"fmt"
+	"time"
+
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/nodes"
+)
+
+// Between two rounds that depend on their cost, a node trains this many times as long as one takes,
+// so that less than a fifth of its time is spent on them, but at least for leastGap.
+const (
+	trainFor = 4
+	leastGap = 5 * time.Millisecond
+)
+
+// openMeetings begins the meetings of an epoch.
+func (r *coordinator) openMeetings(epoch uint64) {
+	p := r.peers
+	if p == nil {
+		return
+	}
+	_, done, _, _ := r.progress()
+	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
+	if n := r.job.NodeRounds(); n > 0 {
+		p.rounds = n * done / max(1, r.block.Plan.Examples())
+	}
+	go func() { p.met <- r.meetings(epoch) }()
+}
+
+// meetings are those of an epoch, until all nodes have trained their chunks or the job ends.
+func (r *coordinator) meetings(epoch uint64) meeting {
+	p := r.peers
+	for {
+		mine, at := r.nextMeeting(epoch)
+		all, err := p.say(mine)
+		if err == nil {
+			p.hear(&all)
+			err = all.stops()
+		}
+		if err == nil && all[sayReady] == float64(p.place.Nodes) {
+			at.complete = all[sayComplete] == float64(p.place.Nodes)
+			err = r.nodeRound(at, &mine, &all)
+		}
+		if err != nil || at.complete {
+			return meeting{all, err}
+		}
+	}
+}
+
+// roundAt is where in an epoch a round takes place.
+type roundAt struct {
+	epoch    uint64
+	round    int  // barrier mode: after this round of the workers
+	quiet    bool // no worker of this node trains
+	complete bool // nor of any other: the epoch is done
+}
+
+// nextMeeting waits for the next one, and is what this node says in it.
+func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
+	p := r.peers
+	late := time.After(p.beat)
+	for {
+		complete := r.complete()
+		_, done, lost, loss := r.progress()
+		mine = message{sayNew: float64(done - p.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
+		at = roundAt{epoch: epoch}
+		again := p.beat
+		switch {
+		case p.stop.Load() != reasonNone:
+			return mine, at
+		case complete:
+			if p.idle.IsZero() {
+				p.idle = time.Now()
+			}
+			at.quiet, at.round = true, r.block.Plan.Rounds-1
+			mine[sayReady], mine[sayComplete] = 1, 1
+			return mine, at
+		case r.block.Plan.Barrier:
+			if at.round, at.quiet = r.block.MergeDue(epoch); at.quiet {
+				if p.idle.IsZero() {
+					p.idle = time.Now()
+				}
+				mine[sayReady] = 1
+				return mine, at
+			}
+		default:
+			if again = r.roundDue(done); again == 0 {
+				mine[sayReady] = 1
+				return mine, at
+			}
+		}
+		select {
+		case <-late:
+			return mine, at
+		case <-p.wake:
+		case <-time.After(again):
+		}
+	}
+}
+
+// roundDue is after what time to look again whether a round is due in async mode; 0: it is.
+func (r *coordinator) roundDue(done int) time.Duration {
+	p := r.peers
+	n := r.job.NodeRounds()
+	if n == 0 {
+		gap := max(leastGap, trainFor*p.cost) - time.Since(p.ended)
+		if gap <= 0 && done == p.counted {
+			return leastGap
+		}
+		return max(gap, 0)
+	}
+	if p.rounds+1 < n && n*done >= (p.rounds+1)*r.block.Plan.Examples() {
+		return 0
+	}
+	return leastGap
+}
+
+// nodeRound takes a round, which is due on all nodes.
+func (r *coordinator) nodeRound(at roundAt, mine, all *message) error {
+	p, n := r.peers, len(r.peers.copied)
+	began := time.Now()
+	if all[sayNew] > 0 {
+		done := r.doneChunks() // before the weights: what these chunks have taught is in them
+		if err := r.copyWeights(at.quiet); err != nil {
+			return err
+		}
+		p.outer.Difference(p.memory[:n], p.copied, mine[sayNew])
+		nodes.PackBits(p.memory[n:], done)
+		if err := p.engine.SumWeights(len(p.memory)); err != nil {
+			return err
+		}
+		if i := notFiniteAt(p.memory[:n]); i >= 0 {
+			return divergence{fmt.Errorf("weight %d of a node is not finite in epoch %d", i, at.epoch), r.lowerRate()}
+		}
+	}
+	p.took(at, all, time.Since(began))
+	if err := r.correct(at.quiet); err != nil {
+		return err
+	}
+	p.counted += int(mine[sayNew])
+	p.rounds++
+	p.noteWait()
+	if r.block.Plan.Barrier && !at.complete {
+		r.block.Merged(at.epoch, at.round)
+	}
+	p.ended, p.cost = time.Now(), time.Since(began)
+	return nil
+}
+
+// copyWeights copies the weights of this node, while its workers train or not.
+func (r *coordinator) copyWeights(quiet bool) error {
+	renew := r.owner.Refresh
+	if quiet {
+		renew = r.owner.Download // with all that correct writes back
+	}
+	if err := renew(); err != nil {
+		return onDevice(err)
+	}
+	copy(r.peers.copied, r.mem.W)
+	return nil
+}
+
+// correct has the weights take in what other nodes have learned: while nobody trains they become the anchor itself.
+func (r *coordinator) correct(quiet bool) error {
+	p := r.peers
+	if quiet {
+		copy(r.mem.W, p.outer.Anchor)
+		return onDevice(r.owner.Upload())
+	}
+	p.outer.Correction(p.copied, p.copied)
+	return onDevice(r.owner.Add(p.copied))
+}
+
+// doneChunks tells of each chunk of the whole epoch whether this node has trained it; nil in barrier
+// mode, where the round says all.
+func (r *coordinator) doneChunks() []bool {
+	plan := &r.block.Plan
+	if plan.Barrier {
+		return nil
+	}
+	done := make([]bool, plan.AllChunks())
+	for i := range plan.Chunks() {
+		state, _ := r.block.Chunk(i)
+		done[plan.Global(i)] = state == control.ChunkDone
+	}
+	return done
+}
+
+// took takes the outer step, and notes how far all nodes are.
+func (p *peers) took(at roundAt, all *message, spent time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.copied)
+	if all[sayNew] > 0 {
+		p.outer.Step(p.memory[:n], all[sayNew])
+		nodes.UnpackBits(p.last.done, p.memory[n:])
+		p.total.Rounds++
+		p.total.Bytes += 4 * int64(len(p.memory))
+		p.total.SumSeconds += spent.Seconds()
+	}
+	p.last.at, p.last.loss = at, all[sayLoss]/max(1, all[sayDone])
+}
+
+// noteWait adds up for how long no worker of this node had anything to train.
+func (p *peers) noteWait() {
+	if p.idle.IsZero() {
+		return
+	}
+	p.mu.Lock()
+	p.total.WaitSeconds += time.Since(p.idle).Seconds()
+	p.mu.Unlock()
+	p.idle = time.Time{}
+}
+
+// hear keeps what was said in the last meeting.
+func (p *peers) hear(all *message) {
+	p.mu.Lock()
+	p.heard = *all
+	p.mu.Unlock()
+}
