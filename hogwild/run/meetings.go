@@ -49,14 +49,6 @@ func (r *coordinator) meetings(epoch uint64) meeting {
 	}
 }
 
-// roundAt is where in an epoch a round takes place.
-type roundAt struct {
-	epoch    uint64
-	round    int  // barrier mode: after this round of the workers
-	quiet    bool // no worker of this node trains
-	complete bool // nor of any other: the epoch is done
-}
-
 // nextMeeting waits for the next one, and is what this node says in it.
 func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 	p := r.peers

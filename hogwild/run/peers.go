@@ -59,6 +59,14 @@ type lastRound struct {
 	loss float64 // of an example, on average
 }
 
+// roundAt is where in an epoch a round takes place.
+type roundAt struct {
+	epoch    uint64
+	round    int  // barrier mode: after this round of the workers
+	quiet    bool // no worker of this node trains
+	complete bool // nor of any other: the epoch is done
+}
+
 // meeting is how the meetings of an epoch have ended: all chunks are trained on all nodes, or the job ends.
 type meeting struct {
 	said message

@@ -5,9 +5,12 @@
 //	tune.go         short runs that find the learning rate
 //	eval.go         saved weights on data
 //	prepare.go      what is made before any process starts
+//	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
+//	leave.go        the end of a job on several nodes
+//	meetings.go     rounds between nodes
 //	keep.go         what is saved at the end
 //	rollback.go     back to the last good snapshot after divergence
 //	saver.go        the copy of the weights, and what is saved within an epoch
@@ -21,10 +24,6 @@
 //	patience.go     a device that fails, or does not answer
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
-//	peers.go        the other nodes of a job
-//	join.go         how nodes agree on a job
-//	meetings.go     rounds between nodes
-//	leave.go        the end of a job
 //	coordinator.go  the parts of the coordinator
 //	proc.go         a worker process
 //	lastwords.go    how it ended
@@ -33,6 +32,7 @@
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor
 //	options.go      Options
+//	peers.go        the other nodes of a job
 //	backend.go      where the weights are
 //	child.go        processes that a run has started
 package run

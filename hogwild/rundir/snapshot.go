@@ -14,6 +14,7 @@
 //	center.go       plain weights of a model that centres
 //	socket.go       requests to a live run
 //	report.go       Result, EpochResult, Best, Status
+//	nodes.go        what nodes spent on each other
 //	scale.go        a change of the number of workers
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
