@@ -1,0 +1,38 @@
+package rundir
+
+import "hogwild/hogwild/control"
+
+// NodesRound is what the nodes of a job have come to together after a round within an epoch. The workers may
+// train on meanwhile.
+type NodesRound struct {
+	Weights  []float32 // of all nodes, as the run trains them
+	Round    int       // barrier mode: the workers' last round before it
+	Done     []bool    // by the place of a chunk among those of all nodes: its updates are part of the weights
+	Examples int       // of the open epoch as it is cut now, trained by all nodes
+	Loss     float64   // summed over them
+}
+
+// CaptureNodes copies what all nodes have after a round, with this node's states of optimizers, and sets the position to
+// it. W is the control block of any node. Another number of nodes can continue from it if any worker
+// may take any chunk, and in barrier mode, where the rest of the epoch is cut anew.
+func (s *Snapshot) CaptureNodes(m *control.Weights, w *control.Block, n *NodesRound) {
+	s.captureWeights(n.Weights, m)
+	p := &s.Pos
+	p.Within, p.Round, p.Rounds = true, 0, w.Before(p.Epoch)
+	if w.Plan.Barrier && !w.Plan.Shares {
+		p.Rounds += n.Round + 1
+		p.Base, p.BaseDone, p.BaseLoss = w.Plan.Covered(n.Round+1), p.BaseDone+n.Examples, p.BaseLoss+n.Loss
+		return
+	}
+	if w.Plan.Barrier {
+		p.Round = n.Round + 1
+	}
+	whole, each := w.Plan.Whole(), n.Loss/float64(max(1, n.Examples))
+	for g, done := range n.Done {
+		loss := 0.0
+		if done {
+			loss = each * float64(whole.At(0, g).Count)
+		}
+		s.chunks = control.AppendChunk(s.chunks, p.Epoch, done, loss)
+	}
+}
