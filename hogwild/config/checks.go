@@ -99,6 +99,8 @@ func (c *Config) MayScale() error {
 	switch {
 	case c.Mode.Kind == Delayed:
 		return Usage("mode %s is one process that simulates all workers: there is nothing to scale", c.Mode)
+	case c.Nodes > 1:
+		return refuse("with several nodes each keeps the workers that it began with")
 	case c.GPU == "":
 		return nil
 	case c.Mode.Kind == Sync:

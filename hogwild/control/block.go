@@ -3,6 +3,7 @@
 // at any moment; what they had is given back here. What a step is, it does not know.
 //
 //	header.go   the control block's segment, and what it tells of the run
+//	nodes.go    barrier mode: workers wait for other nodes
 //	block.go    the control block: chunks, ranks, stop and wait
 //	rounds.go   the meetings of barrier mode
 //	weights.go  the weights, replicas, states of optimizers

@@ -1,5 +1,7 @@
 package control
 
+import "math"
+
 const RankWords = 16 // 128 bytes: x86 fetches lines in pairs
 
 // The words of control, a line each.
@@ -60,6 +62,14 @@ const (
 	ChunkDone = 1<<32 - 1
 	ChunkLost = 1<<32 - 2
 )
+
+// AppendChunk appends the words of a chunk of an epoch that is done with a loss, or free.
+func AppendChunk(chunks []uint64, epoch uint64, done bool, loss float64) []uint64 {
+	if done {
+		return append(chunks, epoch<<32|ChunkDone, math.Float64bits(loss))
+	}
+	return append(chunks, epoch<<32|chunkFree, 0)
+}
 
 // SavedChunk tells whether the state of a chunk is one that a snapshot within an epoch has: no
 // worker had it.

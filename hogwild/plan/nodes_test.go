@@ -73,6 +73,12 @@ func TestNodesCutAnEpochAsOne(t *testing.T) {
 					}
 					trained += got.Count
 				}
+				whole := p.Whole()
+				for g := range one.Chunks() {
+					if got, want := whole.At(3, g), one.At(3, g); got != want || whole.Chunks() != one.Chunks() {
+						t.Fatalf("%s: chunk %d of all is %+v, that of one node %+v", what, g, got, want)
+					}
+				}
 				own := 0
 				for g := range p.AllChunks() {
 					if _, is := p.Local(g); is {

@@ -76,8 +76,18 @@ func New(c *config.Config, batch, n int) Plan {
 // Ranks is the number of workers of all nodes.
 func (p *Plan) Ranks() int { return p.Workers * p.nodes }
 
-// rankOf is the place of a worker of this node among those of all nodes.
-func (p *Plan) rankOf(rank int) int { return p.node*p.Workers + rank }
+// RankOf is the place of a worker of this node among those of all nodes.
+func (p *Plan) RankOf(rank int) int { return p.node*p.Workers + rank }
+
+// Whole is the plan of one node that has the chunks of all, under the places that they have among those.
+func (p Plan) Whole() Plan {
+	p.PerRank = p.AllChunks()
+	if !p.dealt() {
+		p.PerRank /= p.Ranks()
+	}
+	p.Workers, p.node, p.nodes = p.Ranks(), 0, 1
+	return p
+}
 
 // After is the plan for the rest of an epoch of barrier mode, of which base examples are
 // trained: with other workers it is cut anew.
@@ -176,8 +186,8 @@ func (p *Plan) Share(rank int) data.Order {
 	o := data.Order{Seed: p.seed, N: p.N}
 	if p.Shares {
 		q := p.N / p.Ranks()
-		o.First, o.N = p.rankOf(rank)*q, q
-		if p.rankOf(rank) == p.Ranks()-1 {
+		o.First, o.N = p.RankOf(rank)*q, q
+		if p.RankOf(rank) == p.Ranks()-1 {
 			o.N = p.largestShare()
 		}
 	}
@@ -215,7 +225,7 @@ func (p *Plan) At(epoch, i int) Chunk {
 	// One order for all: step s covers the positions from s*batch*ranks, of which
 	// rank has the rank-th part; in the last step some have fewer, or none.
 	c.Stride = p.batch * p.Ranks()
-	c.First = p.base + from*c.Stride + p.rankOf(rank)*p.batch
+	c.First = p.base + from*c.Stride + p.RankOf(rank)*p.batch
 	if to > from {
 		tail := p.N - (c.First + (to-1-from)*c.Stride)
 		c.Count = (to-1-from)*p.batch + max(0, min(tail, p.batch))

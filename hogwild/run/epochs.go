@@ -39,12 +39,14 @@ func (r *coordinator) endEpoch() {
 	if r.epochs.ended = r.download(); r.epochs.ended != nil {
 		return // the epoch stays open, to be saved as one within which the run ended
 	}
+	r.epochs.secondHalf = r.secondHalfLoss()
+	if r.awaitCopy(); r.epochs.ended != nil && r.peers != nil {
+		return // as one within which the job ended
+	}
 	r.epochs.opened = 0
 	_, done, lost, loss := r.progressOfAll()
-	r.epochs.secondHalf = r.secondHalfLoss()
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
-	r.awaitCopy()
 	if r.epochs.ended != nil {
 		return
 	}
@@ -210,7 +212,7 @@ func (r *coordinator) awaitCopy() {
 		return r.epochs.ended
 	})
 	if r.epochs.ended == nil {
-		r.epochs.ended = err
+		r.epochs.ended = r.lostPeers(err)
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 // conclude saves what is to be saved, and reports.
 func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	good := !errors.Is(r.epochs.ended, config.ErrDiverged)
-	if within && r.peers != nil {
+	if within && good && r.peers != nil {
 		r.saveLast()
 	} else if within && good && !errors.Is(r.epochs.ended, data.ErrUnreadable) { // who knows what was trained on
 		r.epochs.failed(r.saveWithin())

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
@@ -89,7 +88,7 @@ func (r *coordinator) finalRound() error {
 	if err := p.together(func() error { return nil }); err != nil {
 		return err
 	}
-	_, done, lost, loss := r.progress()
+	_, done, lost, loss := r.block.Progress()
 	mine := message{sayNew: float64(done - p.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
 	all, err := p.say(mine)
 	if err != nil {
@@ -133,12 +132,12 @@ func (r *coordinator) captureRound() {
 	r.capture()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.W = append(s.W[:0], p.outer.Anchor...)
 	at := &p.last.at
-	if at.epoch == r.epochs.position.Epoch && !at.complete {
-		s.CaptureNodes(&r.block.Plan, at.epoch, at.round+1, p.last.done, p.last.loss)
+	n := rundir.NodesRound{Weights: p.outer.Anchor, Round: at.round, Done: p.last.done}
+	if at.epoch == r.epochs.position.Epoch {
+		n.Examples, n.Loss = int(p.last.examples), p.last.examples*p.last.loss
+		s.CaptureNodes(r.mem, r.block, &n)
 	}
-	s.Outer = slices.Clone(p.outer.Velocity)
 }
 
 // saveRound saves the last round, on node 0.
@@ -179,7 +178,8 @@ func (r *coordinator) progressOfAll() (left, done, lost int, loss float64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return 0, int(p.heard[sayDone]), int(p.heard[sayLost]), p.heard[sayLoss]
+	at := &r.epochs.position
+	return 0, int(p.heard[sayDone]) + at.BaseDone, int(p.heard[sayLost]) + at.Base - at.BaseDone, p.heard[sayLoss] + at.BaseLoss
 }
 
 // nodesResult is what the report says of the nodes; nil if the run is alone.

@@ -21,7 +21,7 @@ func (r *coordinator) openMeetings(epoch uint64) {
 	if p == nil {
 		return
 	}
-	_, done, _, _ := r.progress()
+	_, done, _, _ := r.block.Progress()
 	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
 	if n := r.job.NodeRounds(); n > 0 {
 		p.rounds = n * done / max(1, r.block.Plan.Examples())
@@ -55,7 +55,7 @@ func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 	late := time.After(p.beat)
 	for {
 		complete := r.complete()
-		_, done, lost, loss := r.progress()
+		_, done, lost, loss := r.block.Progress()
 		mine = message{sayNew: float64(done - p.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
 		at = roundAt{epoch: epoch}
 		again := p.beat
@@ -192,7 +192,8 @@ func (p *peers) took(at roundAt, all *message, spent time.Duration) {
 		p.total.Bytes += 4 * int64(len(p.memory))
 		p.total.SumSeconds += spent.Seconds()
 	}
-	p.last.at, p.last.loss = at, all[sayLoss]/max(1, all[sayDone])
+	p.last.at, p.last.examples = at, all[sayDone]
+	p.last.loss = all[sayLoss] / max(1, all[sayDone])
 }
 
 // noteWait adds up for how long no worker of this node had anything to train.

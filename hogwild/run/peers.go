@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,9 +55,10 @@ type peers struct {
 // lastRound is how far all nodes together were in the last round: with the anchor, what node 0 saves
 // when the job fails.
 type lastRound struct {
-	at   roundAt
-	done []bool  // by chunk of the whole epoch
-	loss float64 // of an example, on average
+	at       roundAt
+	done     []bool  // by chunk of the whole epoch
+	examples float64 // of the epoch
+	loss     float64 // of an example, on average
 }
 
 // roundAt is where in an epoch a round takes place.
@@ -153,6 +155,16 @@ func newPeers(e nodes.Engine, timeout time.Duration) *peers {
 
 // first tells whether this node has the run folder: the only one of a run that is alone, else node 0.
 func (p *peers) first() bool { return p == nil || p.place.Node == 0 }
+
+// velocity is a copy of that of the outer step; nil if there is none.
+func (p *peers) velocity() []float32 {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.outer.Velocity)
+}
 
 // ends is where the meetings of an epoch tell their end. A run that is alone has none.
 func (p *peers) ends() <-chan meeting {

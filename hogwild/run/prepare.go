@@ -265,16 +265,16 @@ func (r *coordinator) readSnapshot(dir string) (*rundir.Saved, error) {
 		return rundir.ReadSnapshot(dir)
 	}
 	var f *rundir.Saved
-	text, err := r.peers.fromFirst(func() (text []byte, err error) {
+	file, err := r.peers.fromFirst(func() (file []byte, err error) {
 		if f, err = rundir.ReadSnapshot(dir); err == nil {
-			text, err = f.Encode()
+			file = f.Bytes
 		}
-		return text, err
+		return file, err
 	})
 	if err != nil || f != nil {
 		return f, err
 	}
-	return rundir.DecodeSnapshot(text)
+	return rundir.ParseSnapshot(file)
 }
 
 // startOf is where a run begins that continues at a position.

@@ -28,6 +28,7 @@ func (r *coordinator) capture() {
 	r.saver.copy.Pos.Seconds = r.seconds(control.Monotonic())
 	r.saver.copy.Pos.History = slices.Clone(r.epochs.position.History)
 	r.saver.copy.Capture(r.mem, r.block)
+	r.saver.copy.Outer = r.peers.velocity()
 }
 
 // pause asks the workers to wait before their next chunk, so that the run can be

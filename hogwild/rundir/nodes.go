@@ -1,18 +1,38 @@
 package rundir
 
-import "hogwild/internal/human"
+import "hogwild/hogwild/control"
 
-// Nodes is what a job on several nodes has spent on speaking with each other, as node 0 has seen it.
-type Nodes struct {
-	Nodes       int     `json:"nodes"`
-	Library     string  `json:"library"`      // what moved the numbers
-	Rounds      int     `json:"node_rounds"`  // in which weights were averaged
-	Bytes       int64   `json:"node_bytes"`   // that a node gave to be summed, in all rounds
-	SumSeconds  float64 `json:"sum_seconds"`  // from when a round was due on all nodes until its sum was there; workers train meanwhile
-	WaitSeconds float64 `json:"wait_seconds"` // workers of node 0 waited for rounds and other nodes
+// NodesRound is what the nodes of a job have come to together after a round within an epoch. The workers may
+// train on meanwhile.
+type NodesRound struct {
+	Weights  []float32 // of all nodes, as the run trains them
+	Round    int       // barrier mode: the workers' last round before it
+	Done     []bool    // by the place of a chunk among those of all nodes: its updates are part of the weights
+	Examples int       // of the open epoch as it is cut now, trained by all nodes
+	Loss     float64   // summed over them
 }
 
-// Text is a line for people.
-func (n *Nodes) Text() string {
-	return human.Plural(n.Nodes, "node")
+// CaptureNodes copies what all nodes have after a round, with this node's states of optimizers, and sets the position to
+// it. W is the control block of any node. Another number of nodes can continue from it if any worker
+// may take any chunk, and in barrier mode, where the rest of the epoch is cut anew.
+func (s *Snapshot) CaptureNodes(m *control.Weights, w *control.Block, n *NodesRound) {
+	s.captureWeights(n.Weights, m)
+	p := &s.Pos
+	p.Within, p.Round, p.Rounds = true, 0, w.Before(p.Epoch)
+	if w.Plan.Barrier && !w.Plan.Shares {
+		p.Rounds += n.Round + 1
+		p.Base, p.BaseDone, p.BaseLoss = w.Plan.Covered(n.Round+1), p.BaseDone+n.Examples, p.BaseLoss+n.Loss
+		return
+	}
+	if w.Plan.Barrier {
+		p.Round = n.Round + 1
+	}
+	whole, each := w.Plan.Whole(), n.Loss/float64(max(1, n.Examples))
+	for g, done := range n.Done {
+		loss := 0.0
+		if done {
+			loss = each * float64(whole.At(0, g).Count)
+		}
+		s.chunks = control.AppendChunk(s.chunks, p.Epoch, done, loss)
+	}
 }

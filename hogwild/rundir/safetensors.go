@@ -127,6 +127,11 @@ func ReadTensors(path string) (meta map[string]string, ts []Tensor, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return parseTensors(path, file)
+}
+
+// parseTensors is ReadTensors of a file that is read; its path is for errors.
+func parseTensors(path string, file []byte) (meta map[string]string, ts []Tensor, err error) {
 	if meta, ts, err = decodeTensors(file); err != nil {
 		return nil, nil, fmt.Errorf("%s is damaged or not a safetensors file: %w: use an earlier snapshot", path, err)
 	}

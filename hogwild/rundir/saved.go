@@ -16,10 +16,11 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// saved is a file with weights, read back.
-type saved struct {
+// Saved is a file with weights, read back.
+type Saved struct {
 	path    string
-	Damage  error // of a snapshot: the newest cannot be read, and this is the previous one
+	Bytes   []byte // the file
+	Damage  error  // of a snapshot: the newest cannot be read, and this is the previous one
 	Config  tuning.Job
 	Meta    data.Meta
 	Pos     *Position
@@ -28,12 +29,21 @@ type saved struct {
 }
 
 // ReadSaved reads a weights or snapshot file that this program wrote.
-func ReadSaved(path string) (*saved, error) {
-	text, tensors, err := ReadTensors(path)
+func ReadSaved(path string) (*Saved, error) {
+	file, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &saved{path: path, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
+	return parseSaved(path, file)
+}
+
+// parseSaved reads the file of a path, which is for errors.
+func parseSaved(path string, file []byte) (*Saved, error) {
+	text, tensors, err := parseTensors(path, file)
+	if err != nil {
+		return nil, err
+	}
+	f := &Saved{path: path, Bytes: file, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
 	if text["hogwild.config"] == "" {
 		return nil, fmt.Errorf("%s: has weights without a model and scaling: hogwild did not write it", path)
 	}
@@ -57,7 +67,7 @@ func ReadSaved(path string) (*saved, error) {
 }
 
 // Weights are the model's weights in memory order.
-func (f *saved) Weights(params []model.Param) ([]float32, error) {
+func (f *Saved) Weights(params []model.Param) ([]float32, error) {
 	values := make([][]float32, len(params))
 	for i, p := range params {
 		t, ok := f.tensors[p.Name]
@@ -79,7 +89,7 @@ func (f *saved) Weights(params []model.Param) ([]float32, error) {
 
 // ReadSnapshot reads the snapshot of a run folder, all but the weights, which need the model: see Load. If
 // the newest is missing or damaged, that is the previous one, and Damage says why.
-func ReadSnapshot(dir string) (*saved, error) {
+func ReadSnapshot(dir string) (*Saved, error) {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, config.Usage("resume %s: no such folder; give the one that the report shows at saved in", dir)
@@ -101,16 +111,27 @@ func ReadSnapshot(dir string) (*saved, error) {
 	return nil, config.Usage("resume: %w", damage)
 }
 
+// ParseSnapshot reads a snapshot whose Bytes another node has read from its file.
+func ParseSnapshot(file []byte) (*Saved, error) {
+	f, err := hasPosition(parseSaved("the snapshot of node 0", file))
+	if err != nil {
+		err = config.Usage("resume: %w", err)
+	}
+	return f, err
+}
+
 // readPosition reads a snapshot.
-func readPosition(path string) (*saved, error) {
-	f, err := ReadSaved(path)
+func readPosition(path string) (*Saved, error) { return hasPosition(ReadSaved(path)) }
+
+// hasPosition refuses a file that is no snapshot.
+func hasPosition(f *Saved, err error) (*Saved, error) {
 	switch {
 	case err != nil:
 		return nil, err
 	case f.Pos == nil:
-		return nil, fmt.Errorf("%s: holds weights, but no training state to resume from", path)
+		return nil, fmt.Errorf("%s: holds weights, but no training state to resume from", f.path)
 	case f.Config.Tuning.Batch == 0: // "law" was the name of what a run decides for itself
-		return nil, fmt.Errorf("%s: was written by an older hogwild, in another format; eval reads its weights, but only that version can resume it", path)
+		return nil, fmt.Errorf("%s: was written by an older hogwild, in another format; eval reads its weights, but only that version can resume it", f.path)
 	}
 	return f, nil
 }
@@ -119,9 +140,9 @@ func readPosition(path string) (*saved, error) {
 // trained on inputs of these means. A run that centres goes on exactly where one that did so
 // stopped, if both keep their weights in one form, else from the same function; and from the
 // plain weights of any other.
-func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
+func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
 	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
-	var errs [6]error
+	var errs [7]error
 	s.W, errs[0] = f.Weights(params)
 	merged := c.Tuning.MergesCentered()
 	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
@@ -141,6 +162,9 @@ func (f *saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	if best, ok := f.tensors[tensorBest]; ok {
 		s.Best, errs[5] = best.Floats()
 	}
+	if outer, ok := f.tensors[tensorOuter]; ok {
+		s.Outer, errs[6] = outer.Floats()
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, config.Usage("resume: %s: %w", f.path, err)
 	}
@@ -154,12 +178,18 @@ func SavedConfig(dir string) (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
+	return f.Resumed(dir), nil
+}
+
+// Resumed is the configuration of the run whose snapshot this is, to be resumed in dir.
+func (f *Saved) Resumed(dir string) config.Config {
 	c := f.Config.Config
 	c.Resume, c.Run = dir, dir
+	c.Node, c.Nodes = 0, 0 // of the job that resumes: its launcher says
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one
 	}
-	return c, nil
+	return c
 }
 
 func uint64s(t Tensor) ([]uint64, error) {

@@ -9,12 +9,14 @@
 //	json.go         numbers that are not finite
 //	growing.go      files that grow by lines or records
 //	saved.go        weights and snapshots read back
+//	restore.go      a snapshot written back
+//	nodes.go        snapshots of several nodes
 //	snapshot.go     weights and snapshots
 //	sound.go        snapshots that no run has written
 //	center.go       plain weights of a model that centres
 //	socket.go       requests to a live run
 //	report.go       Result, EpochResult, Best, Status
-//	nodes.go        what nodes spent on each other
+//	traffic.go      what nodes spent on each other
 //	scale.go        a change of the number of workers
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
@@ -50,7 +52,8 @@ const (
 	tensorSteps  = "hogwild.steps"  // taken with each state
 	tensorExact  = "hogwild.exact"  // with centring: the weights as the run trains them
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
-	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk
+	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk of all nodes
+	tensorOuter  = "hogwild.outer"  // several nodes: the momentum of the outer step
 	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
 
@@ -72,7 +75,8 @@ type Position struct {
 	Rollbacks int   `json:"rollbacks,omitempty"` // after divergence
 	Discarded int64 `json:"discarded,omitempty"` // examples that they made be trained in vain
 
-	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes.
+	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes, and when a job of several
+	// nodes continues within it.
 	Rounds   int     `json:"rounds,omitempty"`    // of the run, before those of the epoch as it is cut now
 	Base     int     `json:"base,omitempty"`      // examples of the epoch before that
 	BaseDone int     `json:"base_done,omitempty"` // of them trained, not lost
@@ -86,24 +90,21 @@ type Snapshot struct {
 	Mean   []float32 // of the inputs
 	Pos    Position
 	W      []float32 // as the run trains them
+	Outer  []float32 // several nodes: the momentum of the outer step; nil: it has none
 	Best   []float32 // plain, of the best epoch of Pos.History; nil: there is none yet
 	state  []float32
 	steps  []uint64
 	slots  []float32 // nil unless needed
-	chunks []uint64  // nil between epochs
+	chunks []uint64  // of all nodes; nil between epochs, and where the rest of an epoch is cut anew
 
-	bestSaved int // the epoch whose weights are in the BestFile
-	Outer     []float32
+	bestSaved int  // the epoch whose weights are in the BestFile
 	Damaged   bool // it was read from the PreviousFile: the newest is missing or damaged
 }
 
 // Capture copies the weights and what belongs to them. Only while no worker is
-// within a chunk.
+// within a chunk; of several nodes only between epochs.
 func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
-	s.W = append(s.W[:0], m.W...)
-	s.state = append(s.state[:0], m.State...)
-	s.steps = append(s.steps[:0], m.Steps...)
-	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
+	s.captureWeights(m.W, m)
 	if !s.Pos.Within {
 		return
 	}
@@ -113,29 +114,15 @@ func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
 	}
 }
 
-// Restore writes the copy back, into segments made for the same configuration.
-func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer config.Optimizer) error {
-	copy(m.W, s.W)
-	same := s.Config.Optimizer == optimizer && len(s.steps) == len(m.Steps)
-	if same && len(s.state) == len(m.State) {
-		copy(m.State, s.state)
-		copy(m.Steps, s.steps)
-	} else if len(s.state) > 0 && len(m.State) > 0 {
-		return config.Usage("resume: the snapshot holds the state of %d optimizers (%s), this run needs %d (%s): keep workers, optimizer and optimizer-state",
-			len(s.steps)/control.RankWords, s.Config.Optimizer, len(m.Optimizers), optimizer)
-	}
-	if !s.Pos.Within {
-		return nil
-	}
-	if len(s.chunks) != len(w.Chunks) || (len(m.Slots) > 0 && len(s.slots) != len(m.Slots)*len(m.W)) {
-		return config.Usage("resume: the snapshot was taken within an epoch, and this run splits epochs differently: keep workers, batch and average-every")
-	}
-	copy(w.Chunks, s.chunks) // each free, done or lost
-	for r := range m.Slots {
-		copy(m.Slots[r], s.slots[r*len(m.W):])
-	}
-	return nil
+func (s *Snapshot) captureWeights(w []float32, m *control.Weights) {
+	s.W = append(s.W[:0], w...)
+	s.state = append(s.state[:0], m.State...)
+	s.steps = append(s.steps[:0], m.Steps...)
+	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
 }
+
+// cutAnew tells whether the rest of the open epoch can be trained by any number of workers, with no table of its chunks.
+func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len(s.chunks) == 0 }
 
 // MayResume refuses a configuration with which the run could not go on where it stopped.
 func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
@@ -151,13 +138,18 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 		{"validation", was.Validation, c.Validation},
 		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
 	}
-	if s.Pos.Within { // the epoch must be cut into the same chunks, in the same order
-		fields = append(fields, []field{
-			{"mode", was.Mode, c.Mode}, {"average", was.Average, c.Average},
-			{"batch", was.Tuning.Batch, c.Tuning.Batch}, {"partition", was.Partition, c.Partition},
-			{"average-every", was.Steps(), c.Steps()}}...)
+	if s.Pos.Within {
+		fields = append(fields, field{"mode", was.Mode, c.Mode}, field{"partition", was.Partition, c.Partition})
+	}
+	if s.Pos.Within && !s.cutAnew() { // the epoch must be cut into the same chunks, in the same order
+		fields = append(fields, []field{{"average", was.Average, c.Average},
+			{"batch", was.Tuning.Batch, c.Tuning.Batch}, {"average-every", was.Steps(), c.Steps()}}...)
 		if c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
-			fields = append(fields, field{"workers", was.Workers, c.Workers})
+			name := "workers"
+			if was.Nodes > 1 || c.Nodes > 1 {
+				name = "workers on all nodes together"
+			}
+			fields = append(fields, field{name, was.AllWorkers(), c.AllWorkers()})
 		}
 		if c.Mode.Kind == config.Sync { // as the replicas have it
 			fields = append(fields, field{"center", was.Tuning.Center, c.Tuning.Center})
@@ -232,6 +224,9 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if s.Config.Tuning.Center {
 		meta[metaForm] = formOf(s.Config.Tuning.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
+	}
+	if s.Outer != nil {
+		tensors = append(tensors, FloatTensor(tensorOuter, []int{len(s.Outer)}, s.Outer))
 	}
 	if s.Best != nil {
 		tensors = append(tensors, FloatTensor(tensorBest, []int{len(s.Best)}, s.Best))

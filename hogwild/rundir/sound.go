@@ -25,6 +25,9 @@ func (s *Snapshot) check(params, trained []model.Param) error {
 	if n := model.Size(params); s.Best != nil && len(s.Best) != n {
 		return fmt.Errorf("%d weights of the best epoch, want %d", len(s.Best), n)
 	}
+	if n := model.Size(trained); s.Outer != nil && len(s.Outer) != n {
+		return fmt.Errorf("%d numbers of outer momentum, the run has %d weights", len(s.Outer), n)
+	}
 	if s.Pos.Epoch < 1 || s.Pos.Epoch > 1<<31 || s.Pos.Round < 0 || s.Pos.Examples < 0 {
 		return fmt.Errorf("a position in epoch %d, round %d, after %d examples", s.Pos.Epoch, s.Pos.Round, s.Pos.Examples)
 	}
