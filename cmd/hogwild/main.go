@@ -58,7 +58,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	err := app(stdout, stderr).Run(append([]string{"hogwild"}, args...))
-	if err != nil {
+	if err != nil && !errors.Is(err, config.ErrReported) {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Printable(human.BriefMessage(err.Error())))
 	}
 	return status(err)

@@ -88,11 +88,17 @@ func trainCommand() *cli.Command {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
+			o.launched()
+			if note := o.requeued(); note != "" {
+				fmt.Fprintf(c.App.ErrWriter, "hogwild: %s\n", human.Visible(note))
+			}
 			if err := o.files(s); err != nil {
 				return err
 			}
-			if err := s.checkIdle(&o.Config); err != nil {
-				return err
+			if o.Node == 0 {
+				if err := s.checkIdle(&o.Config); err != nil {
+					return err
+				}
 			}
 			return o.train(c.App.Writer, c.App.ErrWriter)
 		}),
@@ -176,6 +182,9 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	}
 	defer end()
 	o.Progress, o.Signals = stderr, true
+	if err := o.joinJob(stderr); err != nil {
+		return err
+	}
 	if o.tune {
 		if o.Config, _, err = run.Tune(context.Background(), o.Config, o.Options); err != nil {
 			return err
@@ -183,6 +192,9 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	}
 	result, err := run.Run(context.Background(), o.Config, o.Options)
 	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) && !errors.Is(err, config.ErrElsewhere) {
+		return err
+	}
+	if o.Node > 0 {
 		return err
 	}
 	return errors.Join(err, report(stdout, result, o.json))

@@ -24,6 +24,7 @@ type display struct {
 	mu    sync.Mutex
 	w     io.Writer
 	quiet bool
+	from  string                     // whose lines these are, where several programs write to one terminal
 	size  func() (columns, rows int) // nil when w is not a terminal
 	now   *rundir.Status             // what the live block shows, nil for no block
 	drawn []string                   // lines of the live block on the screen; the cursor is below
@@ -120,7 +121,7 @@ func (d *display) print(lines ...string) {
 		live = block(*d.now, d.size)
 	}
 	for _, line := range append(lines, live...) {
-		b.WriteString(human.Visible(line) + "\n")
+		b.WriteString(human.Visible(d.from+line) + "\n")
 	}
 	d.drawn = live
 	if b.Len() > 0 {

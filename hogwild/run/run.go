@@ -75,6 +75,9 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	}
 	r := newCoordinator(c, o)
 	r.peers = peers
+	if !peers.first() {
+		r.report.display.quiet, r.report.display.from = true, fmt.Sprintf("%v: ", peers.place)
+	}
 	return r.guarded(ctx)
 }
 

@@ -206,6 +206,9 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Shares != nil {
 		row("shares", "%s of the examples", r.sharesText())
 	}
+	if r.Nodes != nil {
+		row("nodes", "%s", r.Nodes.Text())
+	}
 	row("start-up", "%.3f s", r.StartupSeconds)
 	known("cpu", r.CPU) // older results do not have it
 	known("merge", r.Merge)

@@ -1,6 +1,10 @@
 package rundir
 
-import "hogwild/internal/human"
+import (
+	"fmt"
+
+	"hogwild/internal/human"
+)
 
 // Nodes is what a job on several nodes has spent on speaking with each other, as node 0 has seen it.
 type Nodes struct {
@@ -14,5 +18,9 @@ type Nodes struct {
 
 // Text is a line for people.
 func (n *Nodes) Text() string {
-	return human.Plural(n.Nodes, "node")
+	text := fmt.Sprintf("%d, %s; %s", n.Nodes, n.Library, human.Plural(n.Rounds, "round"))
+	if n.Rounds > 0 {
+		text += fmt.Sprintf(" of %s in %.2g s", human.Bytes(n.Bytes/int64(n.Rounds)), n.SumSeconds/float64(n.Rounds))
+	}
+	return text + fmt.Sprintf("; waited %.2f s", n.WaitSeconds)
 }
