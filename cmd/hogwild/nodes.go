@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -42,7 +43,10 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 		return usagef("--tune: it runs on one machine; find the learning rate there, and give the job --lr")
 	}
 	engine, err := nodes.StartMPI(o.NodeTimeout)
-	if err != nil {
+	switch {
+	case errors.Is(err, nodes.ErrLauncher) && o.Node > 0:
+		return config.Usage("%w: %w", config.ErrReported, err)
+	case err != nil:
 		return config.Usage("%w", err)
 	}
 	o.Engine = engine

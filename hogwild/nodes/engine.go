@@ -54,6 +54,8 @@ func (p Place) String() string { return fmt.Sprintf("node %d of %d on %s", p.Nod
 
 // Errors of an Engine.
 var (
+	ErrLauncher = errors.New("launcher and hogwild-mpi are of different MPI libraries") // no node can join
+
 	ErrLost   = errors.New("the connection to the other nodes is lost")
 	ErrSilent = fmt.Errorf("%w: no answer within --node-timeout", ErrLost)
 )

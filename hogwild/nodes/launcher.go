@@ -55,9 +55,9 @@ func (l Launch) agrees(p Place) error {
 	if l.Ranks == 0 || l.Ranks == p.Nodes {
 		return nil
 	}
-	return fmt.Errorf("%s started %d ranks (%s), but hogwild-mpi, built with %s, finds a job of %d: they are of different MPI libraries\n"+
+	return fmt.Errorf("%w: %s started %d ranks (%s), but hogwild-mpi, built with %s, finds a job of %d\n"+
 		"start the job with the launcher of %s, or build hogwild-mpi with the mpicc of this one (make mpi MPICC=...); under Slurm: srun --mpi=pmix",
-		l.Launcher, l.Ranks, l.says, p.Library, p.Nodes, p.Library)
+		ErrLauncher, l.Launcher, l.Ranks, l.says, p.Library, p.Nodes, p.Library)
 }
 
 // Bound is a line for a rank whose launcher gives it fewer cores than its share of the host; "" if

@@ -30,7 +30,7 @@ type coordinator struct {
 	report  reporter   // what people are told
 	peers   *peers     // the other nodes of the job; nil: the run is alone
 
-	velocity []float32 // of the outer step, of a run to resume; nil: none
+	resumed *rundir.Snapshot // nil: it begins
 
 	back   *rollback    // what it carries on from; nil: it is the first
 	next   *coordinator // carries on after divergence

@@ -31,6 +31,9 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 		r.epochs.ended = nil
 	}
 	r.peers.leave(func() { res, err = r.conclude(within) })
+	if !r.peers.first() && config.Interruption(err) != nil {
+		err = byAnother{err} // node 0 says it
+	}
 	return res, err
 }
 

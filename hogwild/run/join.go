@@ -242,7 +242,13 @@ func (r *coordinator) startPeers() error {
 	}
 	p.copied = make([]float32, n)
 	p.outer = nodes.NewOuter(r.job.Outer, r.job.OuterLR, r.job.OuterMomentum, r.mem.W, float64(r.block.Plan.N))
-	copy(p.outer.Velocity, r.velocity)
+	if r.resumed != nil {
+		copy(p.outer.Velocity, r.resumed.Outer)
+	}
+	if at := &r.epochs.position; at.Within {
+		p.last.begin(at.Epoch, r.block.First(at.Epoch)-1)
+		p.last.examples, p.last.loss = r.resumed.DoneChunks(&r.block.Plan, p.last.done)
+	}
 	p.total = rundir.Nodes{Nodes: p.place.Nodes, Library: p.place.Library}
 	return nil
 }

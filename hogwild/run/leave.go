@@ -101,10 +101,7 @@ func (r *coordinator) finalRound() error {
 // saveLast saves the run as of the last round, when the job ends within an epoch.
 func (r *coordinator) saveLast() {
 	r.epochs.failed(r.lostPeers(r.finalRound()))
-	_, done, lost, loss := r.progressOfAll()
-	if done > 0 {
-		r.epochs.last = &rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds, TrainLoss: loss / float64(done)}
-	}
+	_, done, lost, _ := r.progressOfAll()
 	r.saver.good = true
 	if r.peers.first() {
 		r.epochs.failed(r.keep(r.saveRound))
@@ -132,12 +129,9 @@ func (r *coordinator) captureRound() {
 	r.capture()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := &p.last.at
-	n := rundir.NodesRound{Weights: p.outer.Anchor, Round: at.round, Done: p.last.done}
-	if at.epoch == r.epochs.position.Epoch {
-		n.Examples, n.Loss = int(p.last.examples), p.last.examples*p.last.loss
-		s.CaptureNodes(r.mem, r.block, &n)
-	}
+	l := &p.last
+	s.CaptureNodes(r.mem, r.block, &rundir.NodesRound{Weights: p.outer.Anchor, Round: l.at.round, Done: l.done,
+		Examples: int(l.examples), Loss: l.examples * l.loss})
 }
 
 // saveRound saves the last round, on node 0.

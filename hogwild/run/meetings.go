@@ -23,6 +23,9 @@ func (r *coordinator) openMeetings(epoch uint64) {
 	}
 	_, done, _, _ := r.block.Progress()
 	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
+	if p.last.at.epoch != epoch { // else it was resumed
+		p.last.begin(epoch, -1)
+	}
 	if n := r.job.NodeRounds(); n > 0 {
 		p.rounds = n * done / max(1, r.block.Plan.Examples())
 	}

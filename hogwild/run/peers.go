@@ -69,6 +69,12 @@ type roundAt struct {
 	complete bool // nor of any other: the epoch is done
 }
 
+// begin is an epoch of which nothing is done, or, in barrier mode, so many rounds of the workers less one.
+func (l *lastRound) begin(epoch uint64, round int) {
+	l.at, l.examples, l.loss = roundAt{epoch: epoch, round: round}, 0, 0
+	clear(l.done)
+}
+
 // meeting is how the meetings of an epoch have ended: all chunks are trained on all nodes, or the job ends.
 type meeting struct {
 	said message

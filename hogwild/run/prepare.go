@@ -255,7 +255,7 @@ func (r *coordinator) begin() error {
 	if s.Pos.Within {
 		r.block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
 	}
-	r.velocity = s.Outer
+	r.resumed = s
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
 }
 

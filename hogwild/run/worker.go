@@ -31,6 +31,9 @@ func WorkerMain() int {
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
 	w, header, err := joinRun()
+	if err == nil && header.Job.Nodes > 1 { // a launcher sends it to the whole process group, too
+		signal.Ignore(syscall.SIGTERM)
+	}
 	if errors.Is(err, errLeft) {
 		return 0
 	}

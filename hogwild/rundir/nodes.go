@@ -1,6 +1,11 @@
 package rundir
 
-import "hogwild/hogwild/control"
+import (
+	"math"
+
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/plan"
+)
 
 // NodesRound is what the nodes of a job have come to together after a round within an epoch. The workers may
 // train on meanwhile.
@@ -10,6 +15,23 @@ type NodesRound struct {
 	Done     []bool    // by the place of a chunk among those of all nodes: its updates are part of the weights
 	Examples int       // of the open epoch as it is cut now, trained by all nodes
 	Loss     float64   // summed over them
+}
+
+// DoneChunks sets done to the chunks of all nodes that are done in a snapshot within an epoch, and returns how many
+// examples these are and their mean loss. Where the rest of an epoch is cut anew none of them is.
+func (s *Snapshot) DoneChunks(p *plan.Plan, done []bool) (examples, loss float64) {
+	whole := p.Whole()
+	for g := range len(s.chunks) / 2 {
+		if s.chunks[2*g]&(1<<32-1) != control.ChunkDone {
+			continue
+		}
+		if g < len(done) {
+			done[g] = true
+		}
+		examples += float64(whole.At(0, g).Count)
+		loss += math.Float64frombits(s.chunks[2*g+1])
+	}
+	return examples, loss / max(1, examples)
 }
 
 // CaptureNodes copies what all nodes have after a round, with this node's states of optimizers, and sets the position to
