@@ -4,6 +4,8 @@
 //
 //	engine.go     Engine: how nodes speak with each other
 //	inprocess.go  an Engine between goroutines of one process
+//	outer.go      Outer: what a round makes of the nodes' weights
+//	bits.go       flags that are summed with the weights
 package nodes
 
 import (
