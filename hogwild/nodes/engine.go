@@ -7,6 +7,8 @@
 //	launcher.go   what an MPI launcher says in the environment
 //	inprocess.go  an Engine between goroutines of one process
 //	engine.go     Engine: how nodes speak with each other
+//	outer.go      Outer: what a round makes of the nodes' weights
+//	bits.go       flags that are summed with the weights
 package nodes
 
 import (
