@@ -18,6 +18,7 @@ type scorer struct {
 	pipeline pipeline
 	memory   memory // of the set
 	rows     source
+	from, to int // of the rows, this node's share
 	job      job
 	ctas     int
 	each     int // rows of a launch
@@ -57,6 +58,7 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 	s.job.Center = -1 // it scores plain weights
 	s.pipeline = pipeline{gpu: o.gpu, kernel: o.idle.kernels[f.evaluate], ended: s.took}
 	s.rows = source{set, s.memory.piece > 0}
+	s.from, s.to = setup.ShareOf(set)
 	s.each = min(set.Rows, mostRows)
 	if s.rows.streams {
 		s.each = min(s.each, max(scoreBlock, int(s.memory.piece)/s.rows.mean()))
@@ -99,9 +101,9 @@ func (s *scorer) room() int {
 func (s *scorer) score(w []float32) (model.Score, error) {
 	s.sum = model.Score{}
 	err := upload(cu.DevicePtr(s.job.W), w)
-	for first := 0; err == nil && first < s.rows.set.Rows; first += s.each {
+	for first := s.from; err == nil && first < s.to; first += s.each {
 		s.list = s.list[:0]
-		for i := first; i < min(first+s.each, s.rows.set.Rows); i++ {
+		for i := first; i < min(first+s.each, s.to); i++ {
 			s.list = append(s.list, int32(i))
 		}
 		err = s.launch()

@@ -123,5 +123,6 @@ func (hostOwner) Close() error { return nil }
 func (o hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s, rank), nil }
 
 func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
-	return Evaluate(o.scorers, w, set)
+	from, to := o.s.ShareOf(set)
+	return evaluate(o.scorers, w, part{set, from, to})
 }

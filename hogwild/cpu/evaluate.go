@@ -13,9 +13,14 @@ const evalBatch = 256 // rows; the result does not depend on it
 
 // Evaluate adds up loss and errors of weights w over a whole set, by as many goroutines as
 // there are models. The sum does not depend on their number. It fails if a cache cannot be read.
-func Evaluate(models []model.Model, w []float32, set *data.Set) (sum model.Score, err error) {
-	scores := make([]model.Score, batches(set))
-	err = eachBatch(models, set, func(m model.Model, i int, b *data.Batch) { scores[i] = m.Eval(w, b) })
+func Evaluate(models []model.Model, w []float32, set *data.Set) (model.Score, error) {
+	return evaluate(models, w, part{set, 0, set.Rows})
+}
+
+// evaluate is Evaluate over a part of a set.
+func evaluate(models []model.Model, w []float32, of part) (sum model.Score, err error) {
+	scores := make([]model.Score, of.batches())
+	err = of.eachBatch(models, func(m model.Model, i int, b *data.Batch) { scores[i] = m.Eval(w, b) })
 	for _, s := range scores {
 		sum.Add(s, 1)
 	}
@@ -28,31 +33,37 @@ func Predict(models []model.Model, w []float32, set *data.Set) ([]float32, error
 		return nil, nil
 	}
 	all := make([]float32, set.Rows)
-	err := eachBatch(models, set, func(m model.Model, i int, b *data.Batch) {
+	err := part{set, 0, set.Rows}.eachBatch(models, func(m model.Model, i int, b *data.Batch) {
 		copy(all[i*evalBatch:], m.(model.Predictor).Predict(w, b, nil))
 	})
 	return all, err
 }
 
-func batches(set *data.Set) int { return plan.CeilDiv(set.Rows, evalBatch) }
+// part is some rows of a set.
+type part struct {
+	set      *data.Set
+	from, to int // [from, to)
+}
 
-// eachBatch calls f with every batch of a set, in as many goroutines as there are models.
-func eachBatch(models []model.Model, set *data.Set, f func(m model.Model, i int, b *data.Batch)) error {
+func (p part) batches() int { return plan.CeilDiv(p.to-p.from, evalBatch) }
+
+// eachBatch calls f with every batch of a part, in as many goroutines as there are models.
+func (p part) eachBatch(models []model.Model, f func(m model.Model, i int, b *data.Batch)) error {
 	var busy sync.WaitGroup
 	errs := make([]error, len(models))
 	for first, m := range models {
 		some := func() {
-			reader := set.NewReader()
-			rows := make([]int32, 0, evalBatch)
-			for i := first; i < batches(set); i += len(models) {
-				rows = rows[:0]
-				for j := i * evalBatch; j < min((i+1)*evalBatch, set.Rows); j++ {
-					rows = append(rows, int32(j))
+			reader := p.set.NewReader()
+			list := make([]int32, 0, evalBatch)
+			for i := first; i < p.batches(); i += len(models) {
+				list = list[:0]
+				for j := p.from + i*evalBatch; j < min(p.from+(i+1)*evalBatch, p.to); j++ {
+					list = append(list, int32(j))
 				}
-				f(m, i, reader.Batch(rows))
+				f(m, i, reader.Batch(list))
 			}
 		}
-		busy.Go(func() { errs[first] = set.Guard(some) })
+		busy.Go(func() { errs[first] = p.set.Guard(some) })
 	}
 	busy.Wait()
 	return cmp.Or(errs...)

@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/config"
 )
 
 // cores are those that this process may use, once Pin has looked.
@@ -12,22 +14,21 @@ var cores unix.CPUSet
 
 // Pin binds the calling goroutine to one of the cores that this process may use, a
 // different one for each rank, when there are enough for all. A worker that is alone is
-// left to the scheduler: several such runs on one machine would meet on a core. For
-// the same reason ranks are counted from a core that depends on the coordinator. A
+// left to the scheduler: several such runs on one machine would meet on a core. A
 // system that does not let us costs a little speed and nothing else.
 //
 // A worker that finds itself among more or fewer others is bound anew.
-func Pin(rank, workers int) {
+func Pin(c *config.Config, rank int) {
 	runtime.LockOSThread() // what waits must not go on elsewhere, where no cache knows it
 	if cores.Count() > 0 {
 		_ = unix.SchedSetaffinity(0, &cores)
 	}
 	may := &cores
-	if workers < 2 || unix.SchedGetaffinity(0, may) != nil || may.Count() < workers {
+	if c.Workers < 2 || unix.SchedGetaffinity(0, may) != nil {
 		return
 	}
-	skip := (os.Getppid() + rank) % may.Count()
-	for core := 0; ; core++ {
+	skip := place(c, rank, may.Count(), os.Getppid())
+	for core := 0; skip >= 0; core++ {
 		if !may.IsSet(core) {
 			continue
 		}
@@ -35,8 +36,22 @@ func Pin(rank, workers int) {
 			var one unix.CPUSet
 			one.Set(core)
 			_ = unix.SchedSetaffinity(0, &one)
-			return
 		}
 		skip--
 	}
+}
+
+// place says which of n cores a rank has; -1: none, as there are too few. Ranks are counted from a core that depends
+// on the coordinator, since several runs on one machine would meet there. The nodes of a job that share a
+// machine know of each other, and each has a part of the cores.
+func place(c *config.Config, rank, n, coordinator int) int {
+	nodes := max(1, c.HostNodes)
+	each := n / nodes
+	switch {
+	case each < c.Workers:
+		return -1
+	case nodes > 1:
+		return c.HostNode*each + rank
+	}
+	return (coordinator + rank) % n
 }

@@ -96,6 +96,11 @@ func (s *Setup) Slice(rank int) (from, to int) {
 	return plan.SliceOf(len(s.Weights), rank, s.Job.Workers)
 }
 
+// ShareOf are the rows of a set that this node evaluates, [from, to): all, if it is alone.
+func (s *Setup) ShareOf(set *data.Set) (from, to int) {
+	return plan.SliceOf(set.Rows, s.Job.Node, max(1, s.Job.Nodes))
+}
+
 // Backend is a kind of place where weights can be. Host memory is built in.
 type Backend interface {
 	// Own makes, in the coordinator, the memory of a run. Its contents come later,
@@ -118,7 +123,7 @@ type Owner interface {
 	Refresh() error                                        // device to host, the weights alone, while workers train
 	Add(delta []float32) error                             // weights += delta, as long as the weights, while workers train: none of their updates is lost
 	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
-	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them; a GPU keeps the set, which is the same in each call
+	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them, on this node's share of the set; a GPU keeps the set, which is the same in each call
 	Close() error
 }
 

@@ -37,10 +37,13 @@ func WorkerMain() int {
 	if errors.Is(err, errLeft) {
 		return 0
 	}
-	if err == nil && w.rank == 0 {
-		err = profile(header, w.live)
-	} else if err == nil {
-		err = w.live()
+	if err == nil {
+		live := func() error { return w.live(&header.Job.Config) }
+		if w.rank == 0 {
+			err = profile(header, live)
+		} else {
+			err = live()
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "hogwild worker %s: %v\n", os.Getenv(rankVariable), err)
@@ -164,8 +167,8 @@ func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
 }
 
 // live is a worker process's life.
-func (w *worker) live() error {
-	cpu.Pin(w.rank, w.block.Plan.Workers)
+func (w *worker) live(c *config.Config) error {
+	cpu.Pin(c, w.rank)
 	err := w.life()
 	if err == nil {
 		err = fault.Point("worker.end")
@@ -224,7 +227,7 @@ func (w *worker) rejoin() error {
 		return err
 	}
 	w.device = nil
-	cpu.Pin(w.rank, h.Job.Workers)
+	cpu.Pin(&h.Job.Config, w.rank)
 	d, err := w.join(&h)
 	if err == nil {
 		w.device = d

@@ -185,7 +185,7 @@ func SavedConfig(dir string) (config.Config, error) {
 func (f *Saved) Resumed(dir string) config.Config {
 	c := f.Config.Config
 	c.Resume, c.Run = dir, dir
-	c.Node, c.Nodes = 0, 0 // of the job that resumes: its launcher says
+	c.Node, c.Nodes, c.HostNode, c.HostNodes = 0, 0, 0, 0 // its launcher says
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one
 	}
