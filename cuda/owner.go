@@ -235,6 +235,14 @@ func (o *owner) Refresh() error {
 	return o.aside(func() error { return download(o.setup.Weights, o.memory.weights) })
 }
 
+// Replace copies them back.
+func (o *owner) Replace() error {
+	return o.aside(func() error {
+		err := upload(o.memory.weights, o.setup.Weights)
+		return keep(err, failed(cu.NoStream.Synchronize(), "waiting for the weights to reach the GPU"))
+	})
+}
+
 // Device is the device of a rank that is gone, in this process.
 func (o *owner) Device(rank int) (t device.Device, err error) {
 	err = o.within(func() error {
