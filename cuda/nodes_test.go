@@ -3,8 +3,10 @@
 package cuda
 
 import (
+	"errors"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,5 +101,59 @@ func TestNodes(t *testing.T) {
 		if _, again := together(t, 2, c); !slices.Equal(again[0], weights[0]) {
 			t.Errorf("sync, %s rounds: two equal jobs end with different weights", x.rounds)
 		}
+	}
+}
+
+// failing is a GPU that fails when node 1 adds the change of its second round.
+type failing struct{ backend }
+
+type failingOwner struct {
+	*owner
+	adds int
+}
+
+var errBroken = errors.New("the GPU is broken")
+
+func (b failing) Own(s *device.Setup) (device.Owner, error) {
+	o, err := b.backend.Own(s)
+	if err != nil {
+		return nil, err
+	}
+	return &failingOwner{owner: o.(*owner)}, nil
+}
+
+func (o *failingOwner) Add(delta []float32) error {
+	if o.adds++; o.setup.Job.Node == 1 && o.adds == 2 {
+		return errBroken
+	}
+	return o.owner.Add(delta)
+}
+
+// TestNodeFails: when the GPU of a node fails in a round, all nodes end, and soon: node 0 with the last round saved, from
+// which the job continues.
+func TestNodeFails(t *testing.T) {
+	device.RegisterBackend("cuda", failing{})
+	defer Register()
+	c := digits(t, func(c *config.Config) { c.Model, c.Epochs = "softmax", 1000 })
+	errs, epochs := make([]error, 2), make([]int, 2)
+	var all sync.WaitGroup
+	began := time.Now()
+	for i, e := range nodes.InProcess(2, time.Minute) {
+		all.Go(func() {
+			r, err := run.Run(t.Context(), c, run.Options{Engine: e})
+			epochs[i], errs[i] = r.Epochs, err
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); !errors.Is(errs[1], errBroken) || !errors.Is(errs[0], nodes.ErrLost) || took > 30*time.Second {
+		t.Fatalf("the nodes ended after %v with %v and %v", took, errs[0], errs[1])
+	}
+	if !strings.Contains(errs[0].Error(), "to continue, start the job again with --run "+c.Run) {
+		t.Errorf("node 0 does not say how to continue: %v", errs[0])
+	}
+	c.Resume, c.Epochs = c.Run, epochs[0]+1
+	r, _ := together(t, 2, c)
+	if want := int64(3000 * c.Epochs); r[0].Examples < want || r[0].Examples > want+3000 || !(r[0].TestLoss < 2) {
+		t.Errorf("continued: %d examples of %d epochs, test loss %g", r[0].Examples, c.Epochs, r[0].TestLoss)
 	}
 }

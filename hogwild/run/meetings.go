@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,6 +43,10 @@ func (r *coordinator) meetings(epoch uint64) meeting {
 		if err == nil && all[sayReady] == float64(p.place.Nodes) {
 			at.complete = all[sayComplete] == float64(p.place.Nodes)
 			err = r.nodeRound(at, &mine, &all)
+		}
+		if errors.As(err, new(deviceError)) { // in the middle of a round, of which the others wait for the rest
+			p.engine.Abandon()
+			p.over = true
 		}
 		if err != nil || at.complete {
 			return meeting{all, err}
