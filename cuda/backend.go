@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,11 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 		if err := o.extend(i); err != nil {
 			_ = o.Close() // the error that counts is the first
 			return nil, err
+		}
+	}
+	if s.Job.Nodes > 1 { // what the first round will need
+		if err := o.Add(nil); err != nil {
+			return nil, errors.Join(err, o.Close())
 		}
 	}
 	return o, o.refuse()

@@ -34,8 +34,10 @@ type owner struct {
 	inside  bool       // no other process can open the memory
 	idle    *trainer   // for the self-check, and in place of ranks that are gone
 	others  []*trainer
-	scorer  *scorer  // made when first needed
-	notes   []string // what was found out while the memory was made
+	scorer  *scorer    // made when first needed
+	adder   *adder     // the same
+	besides sync.Mutex // one use at a time of what need not wait for an evaluation
+	notes   []string   // what was found out while the memory was made
 }
 
 func (o *owner) allocateRun() (err error) {
@@ -179,6 +181,13 @@ func (o *owner) within(f func() error) error {
 	return o.gpu.within(f)
 }
 
+// aside is within for what has a stream of its own: it does not wait for an evaluation.
+func (o *owner) aside(f func() error) error {
+	o.besides.Lock()
+	defer o.besides.Unlock()
+	return o.gpu.within(f)
+}
+
 // part is an array of the run's state, on the GPU and in host memory.
 type part struct {
 	at   cu.DevicePtr
@@ -223,12 +232,15 @@ func (o *owner) Download() error {
 
 // Refresh copies the weights alone: what is left of a run if the GPU fails.
 func (o *owner) Refresh() error {
-	return o.within(func() error { return download(o.setup.Weights, o.memory.weights) })
+	return o.aside(func() error { return download(o.setup.Weights, o.memory.weights) })
 }
 
-// Add is device.Owner's.
-func (o *owner) Add([]float32) error {
-	return errors.New("gpu: corrections of the weights are not implemented")
+// Replace copies them back.
+func (o *owner) Replace() error {
+	return o.aside(func() error {
+		err := upload(o.memory.weights, o.setup.Weights)
+		return keep(err, failed(cu.NoStream.Synchronize(), "waiting for the weights to reach the GPU"))
+	})
 }
 
 // Device is the device of a rank that is gone, in this process.
@@ -263,6 +275,8 @@ func (o *owner) Close() (err error) {
 	for _, a := range o.peers {
 		err = keep(err, a.Close())
 	}
+	o.besides.Lock()
+	defer o.besides.Unlock()
 	return keep(err, o.within(o.free))
 }
 
@@ -275,6 +289,9 @@ func (o *owner) free() error {
 	}
 	if o.scorer != nil {
 		err = keep(err, o.scorer.free())
+	}
+	if o.adder != nil {
+		err = keep(err, o.adder.free())
 	}
 	for _, p := range []cu.DevicePtr{o.memory.weights, o.memory.data} {
 		if p != 0 {

@@ -60,6 +60,7 @@ MUST = {  # of kernels whose names do not say it
     "average_gradients": (READ, STORE),
     "reduce_begin": (READ, STORE),
     "reduce_end": (READ, ADD),
+    "reduce_add": (READ, ADD),
     "conv_step": (READ, ADD, STORE),
     "conv_evaluate": (READ,),
 }

@@ -1,10 +1,12 @@
-// reduce.cu: what a worker has learnt on a replica of its own goes to the weights of all,
-// as one addition a weight. The replica is elsewhere (another GPU, host memory); it is
+// reduce.cu: what was learnt elsewhere goes to the weights of all, as one addition a weight.
+// A worker learns on a replica of its own (on another GPU, in host memory); it is
 // copied to this GPU, which has the weights, and back. The next launch of the same
-// worker must come after this one.
+// worker must come after this one. Other nodes learn on weights of theirs; what a round
+// with them changes comes in parts.
 //
 //	reduce_begin   first = out                          the weights, as the replica begins
 //	reduce_end     out += lr[0] (w - first)             what it has learnt since
+//	reduce_add     out += w                             a part of a round's change
 //
 // Nobody else sees w and first. To out others add meanwhile.
 //
@@ -49,4 +51,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce_end(const Job* from
   record(RECORD_SUM, behind * samples);
   record(RECORD_HISTOGRAM + bucket(behind), samples);
   asm volatile("red.relaxed.sys.global.max.u64 [%0], %1;" ::"l"(job.record + RECORD_MAX), "l"(behind) : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) reduce_add(const Job* from) {
+  read_job(job, from);
+  each([](i64 i) INLINE {
+    float d = job.w.load(i);
+    if (d != 0) job.out.add(i, d);
+  });
 }

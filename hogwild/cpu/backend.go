@@ -105,6 +105,8 @@ func (hostOwner) Download() error { return nil }
 
 func (hostOwner) Refresh() error { return nil }
 
+func (hostOwner) Replace() error { return nil }
+
 // Add is device.Owner's, by compare-and-swap. A worker's plain store that overtakes it loses the
 // number that it added to this one weight; a worker's update is never lost to it.
 func (o hostOwner) Add(delta []float32) error {

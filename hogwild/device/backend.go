@@ -121,6 +121,7 @@ type Owner interface {
 	Upload() error                                         // host to device: weights, slots, states
 	Download() error                                       // device to host, all of it
 	Refresh() error                                        // device to host, the weights alone, while workers train
+	Replace() error                                        // host to device, the weights alone
 	Add(delta []float32) error                             // weights += delta, as long as the weights, while workers train: none of their updates is lost
 	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
 	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them, on this node's share of the set; a GPU keeps the set, which is the same in each call

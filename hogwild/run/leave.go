@@ -55,7 +55,7 @@ func (r *coordinator) tellPeers() {
 		m := <-p.met
 		p.active, p.final = false, m.said
 		if m.err != nil {
-			p.over = errors.Is(m.err, nodes.ErrLost)
+			p.over = p.over || errors.Is(m.err, nodes.ErrLost)
 			return
 		}
 		// All nodes have finished the epoch just then. So does this one, and ends the job after it.

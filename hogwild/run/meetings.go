@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,10 @@ func (r *coordinator) meetings(epoch uint64) meeting {
 		if err == nil && all[sayReady] == float64(p.place.Nodes) {
 			at.complete = all[sayComplete] == float64(p.place.Nodes)
 			err = r.nodeRound(at, &mine, &all)
+		}
+		if errors.As(err, new(deviceError)) { // in the middle of a round, of which the others wait for the rest
+			p.engine.Abandon()
+			p.over = true
 		}
 		if err != nil || at.complete {
 			return meeting{all, err}
@@ -118,7 +123,7 @@ func (r *coordinator) nodeRound(at roundAt, mine, all *message) error {
 	began := time.Now()
 	if all[sayNew] > 0 {
 		done := r.doneChunks() // before the weights: what these chunks have taught is in them
-		if err := r.copyWeights(at.quiet); err != nil {
+		if err := r.copyWeights(); err != nil {
 			return err
 		}
 		p.outer.Difference(p.memory[:n], p.copied, mine[sayNew])
@@ -131,8 +136,10 @@ func (r *coordinator) nodeRound(at roundAt, mine, all *message) error {
 		}
 	}
 	p.took(at, all, time.Since(began))
-	if err := r.correct(at.quiet); err != nil {
-		return err
+	if all[sayNew] > 0 || at.quiet { // else nobody has learned anything, and nothing was copied
+		if err := r.correct(at.quiet); err != nil {
+			return err
+		}
 	}
 	p.counted += int(mine[sayNew])
 	p.rounds++
@@ -145,16 +152,10 @@ func (r *coordinator) nodeRound(at roundAt, mine, all *message) error {
 }
 
 // copyWeights copies the weights of this node, while its workers train or not.
-func (r *coordinator) copyWeights(quiet bool) error {
-	renew := r.owner.Refresh
-	if quiet {
-		renew = r.owner.Download // with all that correct writes back
-	}
-	if err := renew(); err != nil {
-		return onDevice(err)
-	}
+func (r *coordinator) copyWeights() error {
+	err := r.ask(r.patience, r.owner.Refresh)
 	copy(r.peers.copied, r.mem.W)
-	return nil
+	return onDevice(err)
 }
 
 // correct has the weights take in what other nodes have learned: while nobody trains they become the anchor itself.
@@ -162,10 +163,10 @@ func (r *coordinator) correct(quiet bool) error {
 	p := r.peers
 	if quiet {
 		copy(r.mem.W, p.outer.Anchor)
-		return onDevice(r.owner.Upload())
+		return onDevice(r.ask(r.patience, r.owner.Replace))
 	}
 	p.outer.Correction(p.copied, p.copied)
-	return onDevice(r.owner.Add(p.copied))
+	return onDevice(r.ask(r.patience, func() error { return r.owner.Add(p.copied) }))
 }
 
 // doneChunks tells of each chunk of the whole epoch whether this node has trained it; nil in barrier

@@ -41,3 +41,14 @@ func TestNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundsWithoutExamples: with more rounds than chunks there are rounds in which no node has anything new. They
+// change nothing.
+func TestRoundsWithoutExamples(t *testing.T) {
+	c := quick(t)
+	c.Data, c.Model, c.Workers, c.Epochs, c.Rounds, c.Run = "digits:20000", "mlp:64", 1, 1, "1000", t.TempDir()
+	results, errs := together(t, 2, c, nil)
+	if errs[0] != nil || !(results[0].TestLoss < 2.2) { // 2.3 untrained
+		t.Errorf("test loss %v, %v", results[0].TestLoss, errs[0])
+	}
+}

@@ -1,0 +1,159 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
+)
+
+// keeping keeps what each node has downloaded last: its weights after the last epoch.
+type keeping struct {
+	backend
+	mu      sync.Mutex
+	weights map[int][]float32 // by node
+}
+
+type keepingOwner struct {
+	*owner
+	by *keeping
+}
+
+func (b *keeping) Own(s *device.Setup) (device.Owner, error) {
+	o, err := b.backend.Own(s)
+	if err != nil {
+		return nil, err
+	}
+	return keepingOwner{o.(*owner), b}, nil
+}
+
+func (o keepingOwner) Download() error {
+	err := o.owner.Download()
+	o.by.mu.Lock()
+	defer o.by.mu.Unlock()
+	o.by.weights[o.setup.Job.Node] = slices.Clone(o.setup.Weights)
+	return err
+}
+
+// together runs a job on n nodes of this process, and returns what each comes to, and its weights.
+func together(t *testing.T, n int, c config.Config) ([]rundir.Result, [][]float32) {
+	t.Helper()
+	k := &keeping{weights: map[int][]float32{}}
+	device.RegisterBackend("cuda", k)
+	defer Register()
+	results, weights, errs := make([]rundir.Result, n), make([][]float32, n), make([]error, n)
+	var all sync.WaitGroup
+	for i, e := range nodes.InProcess(n, 20*time.Second) {
+		all.Go(func() { results[i], errs[i] = run.Run(t.Context(), c, run.Options{Engine: e}) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Fatalf("node %d: %v", i, err)
+		}
+		weights[i] = k.weights[i]
+	}
+	return results, weights
+}
+
+// TestNodes: nodes with weights on GPUs end each epoch with the same weights, and learn what one learns at half
+// the rate: the mean of two nodes' steps is a step of twice the examples. In sync mode bit for bit, each time.
+func TestNodes(t *testing.T) {
+	for _, x := range []struct {
+		mode, rounds string
+		workers      int
+	}{{"async", "6", 1}, {"async", "auto", 2}, {"sync", "auto", 2}, {"sync", "3", 1}} {
+		c := digits(t, func(c *config.Config) {
+			c.Mode, c.Workers, c.Rounds = config.MustMode(x.mode), x.workers, x.rounds
+			c.Model, c.Data, c.Epochs, c.NodeLR = "softmax", "digits:1000", 3, "same"
+			if x.mode == "async" {
+				c.InFlight = x.workers
+			} else {
+				c.AverageEvery = 8
+			}
+		})
+		one := train(t, c)
+		c.LR, c.Run = 2*c.LR, t.TempDir()
+		two, weights := together(t, 2, c)
+		t.Logf("%s, %s: loss %v, one %v; %+v", x.mode, x.rounds, two[0].TestLoss, one.TestLoss, *two[0].Nodes)
+		if !slices.Equal(weights[0], weights[1]) || len(weights[0]) == 0 {
+			t.Errorf("%s, %s rounds: the nodes end with different weights", x.mode, x.rounds)
+		}
+		if math.Abs(two[0].TestLoss-one.TestLoss) > .1 || two[0].Examples != one.Examples || two[1].TestLoss != two[0].TestLoss {
+			t.Errorf("%s, %s rounds: %d examples, test loss %g and %g; one node %d, %g", x.mode, x.rounds,
+				two[0].Examples, two[0].TestLoss, two[1].TestLoss, one.Examples, one.TestLoss)
+		}
+		if x.mode != "sync" {
+			continue
+		}
+		c.Run = t.TempDir()
+		if _, again := together(t, 2, c); !slices.Equal(again[0], weights[0]) {
+			t.Errorf("sync, %s rounds: two equal jobs end with different weights", x.rounds)
+		}
+	}
+}
+
+// failing is a GPU that fails when node 1 adds the change of its second round.
+type failing struct{ backend }
+
+type failingOwner struct {
+	*owner
+	adds int
+}
+
+var errBroken = errors.New("the GPU is broken")
+
+func (b failing) Own(s *device.Setup) (device.Owner, error) {
+	o, err := b.backend.Own(s)
+	if err != nil {
+		return nil, err
+	}
+	return &failingOwner{owner: o.(*owner)}, nil
+}
+
+func (o *failingOwner) Add(delta []float32) error {
+	if o.adds++; o.setup.Job.Node == 1 && o.adds == 2 {
+		return errBroken
+	}
+	return o.owner.Add(delta)
+}
+
+// TestNodeFails: when the GPU of a node fails in a round, all nodes end, and soon: node 0 with the last round saved, from
+// which the job continues.
+func TestNodeFails(t *testing.T) {
+	device.RegisterBackend("cuda", failing{})
+	defer Register()
+	c := digits(t, func(c *config.Config) { c.Model, c.Epochs = "softmax", 1000 })
+	errs, epochs := make([]error, 2), make([]int, 2)
+	var all sync.WaitGroup
+	began := time.Now()
+	for i, e := range nodes.InProcess(2, time.Minute) {
+		all.Go(func() {
+			r, err := run.Run(t.Context(), c, run.Options{Engine: e})
+			epochs[i], errs[i] = r.Epochs, err
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); !errors.Is(errs[1], errBroken) || !errors.Is(errs[0], nodes.ErrLost) || took > 30*time.Second {
+		t.Fatalf("the nodes ended after %v with %v and %v", took, errs[0], errs[1])
+	}
+	if !strings.Contains(errs[0].Error(), "to continue, start the job again with --run "+c.Run) {
+		t.Errorf("node 0 does not say how to continue: %v", errs[0])
+	}
+	c.Resume, c.Epochs = c.Run, epochs[0]+1
+	r, _ := together(t, 2, c)
+	if want := int64(3000 * c.Epochs); r[0].Examples < want || r[0].Examples > want+3000 || !(r[0].TestLoss < 2) {
+		t.Errorf("continued: %d examples of %d epochs, test loss %g", r[0].Examples, c.Epochs, r[0].TestLoss)
+	}
+}
