@@ -1,14 +1,10 @@
 package run
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -293,110 +289,6 @@ func (r *task) startOf(p *rundir.Position) control.Start {
 func (r *task) firstWeights(m model.Model, w []float32) {
 	m.Init(w, r.job.Seed)
 	r.spec.Start(w, m.Params(), r.train.Y)
-}
-
-// FreshRun is the run folder that Run would choose for c now. (Where the model is chosen
-// by the data, Run names it too.)
-func FreshRun(c config.Config) string {
-	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
-		return folder
-	}
-	return freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&c)))
-}
-
-// claim locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
-func (r *coordinator) claim() error {
-	dir := cmp.Or(r.job.Run, r.job.Resume)
-	if !r.peers.first() {
-		return nil
-	}
-	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
-		return nil // it is made, or refused, later
-	}
-	return inFolder(r.lock(dir))
-}
-
-// lock locks a run folder that exists.
-func (r *coordinator) lock(dir string) (err error) {
-	r.folder, err = rundir.Claim(dir)
-	if errors.Is(err, rundir.ErrNoLocks) {
-		r.report.event("run folder %s: %v; do not start a second run in it", dir, err)
-		return nil
-	}
-	return err
-}
-
-// inFolder says of an error that it is one of the run folder.
-func inFolder(err error) error {
-	if err == nil || errors.Is(err, config.ErrUsage) {
-		return err
-	}
-	return config.Usage("run folder: %w; choose another with --run", err)
-}
-
-// openFolder makes the run folder, unless it is there, and what belongs in it from the start. Of several nodes only the
-// first has one.
-func (r *coordinator) openFolder() error {
-	if !r.peers.first() {
-		return nil
-	}
-	if err := r.makeFolder(); err != nil {
-		return err
-	}
-	r.dir, r.job.Run = r.folder.Path, r.folder.Path
-	if r.job.Resume != r.dir && r.back == nil && rundir.HasSnapshot(r.dir) {
-		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
-	}
-	var past *rundir.Past
-	if r.job.Resume != "" || r.back != nil {
-		past = r.past()
-	}
-	return r.folder.Open(r.job.Config, past)
-}
-
-// makeFolder makes and locks the folder of a new run. A name that the run has chosen for itself belongs to the
-// one that makes the folder first.
-func (r *coordinator) makeFolder() error {
-	for r.folder == nil {
-		dir := FreshRun(r.job.Config)
-		if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
-			return err
-		}
-		err := os.Mkdir(dir, 0o777)
-		if errors.Is(err, os.ErrExist) {
-			if r.job.Run == "" {
-				continue
-			}
-			if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
-				err = nil
-			} else if statErr == nil {
-				err = &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if err := r.lock(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// runName is a folder's name from what is trained on what.
-func runName(c *config.Config) string {
-	name := filepath.Base(c.Data) + "-" + c.Model
-	return strings.Trim(notInNames.ReplaceAllString(name, "-"), "-.")
-}
-
-// freshFolder is a name that is not taken.
-func freshFolder(name string) string {
-	for i, try := 2, name; ; i++ {
-		if _, err := os.Lstat(try); errors.Is(err, os.ErrNotExist) {
-			return try
-		}
-		try = fmt.Sprintf("%s-%d", name, i)
-	}
 }
 
 // close gives back whatever was made.

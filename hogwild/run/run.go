@@ -5,6 +5,7 @@
 //	tune.go         short runs that find the learning rate
 //	eval.go         saved weights on data
 //	prepare.go      what is made before any process starts
+//	folder.go       the run folder
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
 //	diverge.go      losses far above those of the constant predictor
