@@ -15,9 +15,10 @@ import (
 
 // choose finds the GPUs, by CUDA's indices, that a configuration means: those named, as
 // "0,1", or with "auto:2" the two with the most free memory, among those that have at
-// least so many bytes free and take several processes. The note says what was chosen, and
+// least so many bytes free and take several processes. Several nodes on this host choose
+// among different ones, if there are enough. The note says what was chosen, and
 // why; it is "" where there was no choice.
-func choose(text string, least int64) (indices []int, note string, err error) {
+func choose(text string, least int64, node, nodes int) (indices []int, note string, err error) {
 	indices, n, err := config.ReadGPUs(text)
 	if err != nil || n == 0 {
 		return indices, "", err
@@ -32,7 +33,27 @@ func choose(text string, least int64) (indices []int, note string, err error) {
 		c.free, c.not = usable(g)
 		all = append(all, c)
 	}
+	deal(all, n, least, node, nodes)
 	return pick(text, all, n, least)
+}
+
+// deal leaves a node its share of the candidates, by their indices: how much memory is free changes while the
+// other nodes on this host start. With too few for n each, all choose among all.
+func deal(all []candidate, n int, least int64, node, nodes int) {
+	var free []*candidate
+	for i := range all {
+		if c := &all[i]; c.not == "" && c.free >= least {
+			free = append(free, c)
+		}
+	}
+	if nodes < 2 || len(free) < n*nodes {
+		return
+	}
+	for i, c := range free {
+		if i%nodes != node {
+			c.not = "is left to another node on this host"
+		}
+	}
 }
 
 // candidate is a GPU that may be chosen.

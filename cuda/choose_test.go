@@ -34,6 +34,33 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// TestDeal: nodes on one host choose different GPUs, whatever the others have taken of their memory; where there are too
+// few, that with the most free memory.
+func TestDeal(t *testing.T) {
+	const g = 1 << 30
+	for _, c := range []struct {
+		free  []int64 // GiB
+		n     int
+		nodes int
+		want  [][]int // by node
+	}{
+		{[]int64{80, 80}, 1, 1, [][]int{{0}}}, {[]int64{80, 80}, 1, 2, [][]int{{0}, {1}}}, {[]int64{70, 80}, 1, 2, [][]int{{0}, {1}}},
+		{[]int64{70, 1, 80}, 1, 2, [][]int{{0}, {2}}}, {[]int64{70, 1, 80}, 1, 3, [][]int{{2}, {2}, {2}}},
+		{[]int64{70, 75, 80, 78, 60}, 1, 2, [][]int{{2}, {3}}}, {[]int64{70, 75, 80, 78, 60}, 2, 2, [][]int{{2, 0}, {3, 1}}},
+	} {
+		for node, want := range c.want {
+			var all []candidate
+			for i, n := range c.free {
+				all = append(all, candidate{i, n * g, ""})
+			}
+			deal(all, c.n, 4*g, node, c.nodes)
+			if got, note, err := pick("auto", all, c.n, 4*g); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%v GiB free, node %d of %d: %v, %v (%s), want %v", c.free, node, c.nodes, got, err, note, want)
+			}
+		}
+	}
+}
+
 // TestChoose: CUDA shows five of the eight GPUs that NVML knows, in another order.
 func TestChoose(t *testing.T) {
 	if !replay(t, "HOGWILD_FAKE_DEVICES=8", "CUDA_VISIBLE_DEVICES=6,5,1,3,0") {
@@ -52,7 +79,7 @@ func TestChoose(t *testing.T) {
 		{"auto", 0, []int{2}}, {"auto:2", 0, []int{2, 1}}, {"auto:4", 0, []int{2, 1, 3, 4}},
 		{"auto:3", 4 << 30, []int{2, 1, 3}}, {"auto:4", 4 << 30, nil}, {"auto:6", 0, nil}, {"best", 0, nil},
 	} {
-		got, note, err := choose(c.text, c.least)
+		got, note, err := choose(c.text, c.least, 0, 0)
 		if !slices.Equal(got, c.want) || (err != nil) != (c.want == nil) {
 			t.Errorf("choose(%q, %d) = %v, %v, want %v", c.text, c.least, got, err, c.want)
 		}
@@ -69,7 +96,7 @@ func TestChooseExclusive(t *testing.T) {
 		return
 	}
 	playNVML(t)
-	if got, _, err := choose("auto", 0); err == nil || !strings.Contains(err.Error(), "0 is in exclusive mode, which allows a single process") {
+	if got, _, err := choose("auto", 0, 0, 0); err == nil || !strings.Contains(err.Error(), "0 is in exclusive mode, which allows a single process") {
 		t.Errorf("chose %v, %v", got, err)
 	}
 }

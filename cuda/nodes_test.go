@@ -104,6 +104,31 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestNodesOnOneHost: nodes that share a host choose different GPUs; and all train on GPUs, or none does.
+func TestNodesOnOneHost(t *testing.T) {
+	if !replay(t, "HOGWILD_FAKE_DEVICES=2") {
+		return
+	}
+	c := digits(t, func(c *config.Config) { c.Model, c.Data, c.Epochs, c.GPU = "softmax", "digits:300", 1, "auto" })
+	results, weights := together(t, 2, c)
+	if !slices.Equal(weights[0], weights[1]) || !strings.HasPrefix(results[0].Device, "cuda:0") || !strings.HasPrefix(results[1].Device, "cuda:1") {
+		t.Errorf("the nodes train on %s and %s", results[0].Device, results[1].Device)
+	}
+	var all sync.WaitGroup
+	for i, e := range nodes.InProcess(2, time.Minute) {
+		c := c
+		if c.Run = t.TempDir(); i == 1 {
+			c.GPU = ""
+		}
+		all.Go(func() {
+			if _, err := run.Run(t.Context(), c, run.Options{Engine: e}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "do not both train on GPUs") {
+				t.Errorf("node %d, one of two on a GPU: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // failing is a GPU that fails when node 1 adds the change of its second round.
 type failing struct{ backend }
 

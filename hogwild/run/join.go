@@ -83,6 +83,7 @@ type greeting struct {
 	Data    []string `json:"data"` // checksums of the sets
 	Workers int      `json:"workers"`
 	Cores   int      `json:"cores"`
+	GPU     bool     `json:"gpu"`
 }
 
 // judge has node 0 look at what all nodes say, and gives every node its verdict, with the body that
@@ -186,7 +187,7 @@ func (p *peers) keepOwn(c, own *config.Config) {
 // join makes this run one node of the job, once its data are read or could not be: the data are the
 // same on all nodes, and the settings that follow from them node 0's.
 func (r *coordinator) join(own error) error {
-	g := greeting{Workers: r.job.Workers, Cores: runtime.NumCPU()}
+	g := greeting{Workers: r.job.Workers, Cores: runtime.NumCPU(), GPU: r.job.GPU != ""}
 	if own == nil {
 		g.Data = []string{r.train.Checksum, r.test.Checksum, fmt.Sprint(r.train.Rows)}
 	}
@@ -210,6 +211,9 @@ func (r *coordinator) jobFor(all []greeting) ([]byte, error) {
 			if was := all[0].Data[k]; sum != was {
 				return nil, config.Usage("data %s: node %d (%s) has other rows than node 0 (%s): checksum %s, there %s; give all nodes the same files", c.Data, i, g.Host, all[0].Host, sum, was)
 			}
+		}
+		if g.GPU != all[0].GPU {
+			return nil, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to all nodes, or to none", i, g.Host, all[0].Host)
 		}
 		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == "contiguous") {
 			return nil, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
