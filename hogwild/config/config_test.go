@@ -38,6 +38,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.GlobalBatch = -8 }, "global-batch -8: must be from 0 to 4194304"},
 		{func(c *Config) { c.GlobalBatch = 1 << 23 }, "global-batch 8388608: must be from 0 to 4194304"},
 		{func(c *Config) { c.Batch, c.GlobalBatch = 0, 66 }, "global-batch 66 cannot be split over 4 workers: choose a multiple of 4"},
+		{func(c *Config) { c.Batch, c.GlobalBatch, c.Nodes = 0, 64, 3 }, "global-batch 64 cannot be split over 12 workers: choose a multiple of 12"},
 		{func(c *Config) { c.AverageEvery = -1 }, "average-every -1: must be from 0"},
 		{func(c *Config) { c.LR = -1 }, "lr -1: must be a positive number"},
 		{func(c *Config) { c.LR = nan }, "lr NaN: must be a positive number"},
@@ -121,5 +122,19 @@ func TestSaveEvery(t *testing.T) {
 		if err != nil || float64(epochs) != want.epochs || every.Seconds() != want.seconds {
 			t.Errorf("%s: %d epochs, %v, %v", text, epochs, every, err)
 		}
+	}
+}
+
+// TestBatchOfNodes: a global batch is that of the workers of all nodes, whose number stays.
+func TestBatchOfNodes(t *testing.T) {
+	c := Default()
+	c.Workers, c.Node, c.Nodes, c.GlobalBatch = 4, 2, 3, 96
+	if c.AskedBatch() != 8 || c.AllWorkers() != 12 || c.Ranks() != 4 {
+		t.Errorf("batch %d of %d workers, room for %d on each node", c.AskedBatch(), c.AllWorkers(), c.Ranks())
+	}
+	check.Error(t, c.MayScale(), "each keeps the workers that it began with", "stop the run")
+	c.Nodes = 1
+	if err := c.MayScale(); err != nil || c.AskedBatch() != 24 {
+		t.Errorf("batch %d, %v", c.AskedBatch(), err)
 	}
 }

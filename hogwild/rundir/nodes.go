@@ -11,8 +11,8 @@ import (
 // train on meanwhile.
 type NodesRound struct {
 	Weights  []float32 // of all nodes, as the run trains them
-	Round    int       // barrier mode: the workers' last round before it
-	Done     []bool    // by the place of a chunk among those of all nodes: its updates are part of the weights
+	Round    int       // barrier mode: the workers' last round before it; -1: none
+	Done     []bool    // elsewhere: by the place of a chunk among those of all nodes: its updates are part of the weights
 	Examples int       // of the open epoch as it is cut now, trained by all nodes
 	Loss     float64   // summed over them
 }
@@ -44,14 +44,20 @@ func (s *Snapshot) CaptureNodes(m *control.Weights, w *control.Block, n *NodesRo
 	if w.Plan.Barrier && !w.Plan.Shares {
 		p.Rounds += n.Round + 1
 		p.Base, p.BaseDone, p.BaseLoss = w.Plan.Covered(n.Round+1), p.BaseDone+n.Examples, p.BaseLoss+n.Loss
+		p.Within = p.Base > 0
 		return
 	}
+	whole, each := w.Plan.Whole(), n.Loss/float64(max(1, n.Examples))
+	to := 0 // of a rank's chunks, that are done in barrier mode
 	if w.Plan.Barrier {
 		p.Round = n.Round + 1
+		_, to = whole.Round(0, n.Round)
 	}
-	whole, each := w.Plan.Whole(), n.Loss/float64(max(1, n.Examples))
-	for g, done := range n.Done {
-		loss := 0.0
+	for g := range whole.Chunks() {
+		done, loss := g%whole.PerRank < to, 0.0
+		if !w.Plan.Barrier {
+			done = n.Done[g]
+		}
 		if done {
 			loss = each * float64(whole.At(0, g).Count)
 		}

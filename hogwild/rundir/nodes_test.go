@@ -236,6 +236,11 @@ func TestOtherNodesContinueAfterARound(t *testing.T) {
 			}
 
 			then, n, l := finish(all, upTo(1))
+			before := &Snapshot{Config: *was[0].job, Pos: Position{Epoch: nodeEpoch}}
+			before.CaptureNodes(was[0].mem, was[0].block, &NodesRound{Weights: was[0].mem.W, Round: -1})
+			if p := before.Pos; p.Within || p.Base != 0 || p.Rounds != 2*was[0].block.Plan.Rounds {
+				t.Errorf("a snapshot before the first round is at %+v", p)
+			}
 			second := &Snapshot{Config: *all[0].job, Pos: s.Pos}
 			second.CaptureNodes(all[0].mem, all[0].block, &NodesRound{Weights: all[0].mem.W, Round: 1, Done: then, Examples: n, Loss: l})
 			if p := second.Pos; p.Base != p.BaseDone || p.Base != examples+n || p.BaseLoss != loss+l || p.Rounds != s.Pos.Rounds+2 {
@@ -252,8 +257,11 @@ func TestSharesKeepTheirRanks(t *testing.T) {
 			c := configtest.Dense()
 			c.Mode, c.Partition, c.Workers, c.Batch, c.AverageEvery = config.MustMode(mode), "contiguous", 2, 8, 3
 			was := jobOf(t, c, 3)
-			done, examples, loss := finish(was, func(p *plan.Plan, i int) bool { return i%p.PerRank < 4 })
+			done, examples, loss := finish(was, func(p *plan.Plan, i int) bool { return i%p.PerRank < 4 }) // a chunk a round in barrier mode
 			want, _ := rows(was, true)
+			if mode == "sync" {
+				done = nil // the round says it
+			}
 			dir := save(t, was, 3, done, examples, loss)
 			for _, now := range []struct{ nodes, workers int }{{1, 6}, {2, 3}, {6, 1}} {
 				c.Workers = now.workers
