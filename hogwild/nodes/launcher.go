@@ -3,6 +3,7 @@ package nodes
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -60,18 +61,33 @@ func (l Launch) agrees(p Place) error {
 		ErrLauncher, l.Launcher, l.Ranks, l.says, p.Library, p.Nodes, p.Library)
 }
 
+// Cores is how many cores this node has for its workers: its part of the host's, unless the launcher has bound it to
+// a part already.
+func (p Place) Cores() int {
+	mine, all := cores()
+	if mine*p.OnHost > all {
+		mine /= p.OnHost
+	}
+	return max(1, mine)
+}
+
+// cores are those that this process may use, and all of the host, or container: those of the first process.
+func cores() (mine, all int) {
+	var m, a unix.CPUSet
+	if unix.SchedGetaffinity(0, &m) != nil || unix.SchedGetaffinity(1, &a) != nil {
+		return runtime.NumCPU(), runtime.NumCPU()
+	}
+	return m.Count(), a.Count()
+}
+
 // Bound is a line for a rank whose launcher gives it fewer cores than its share of the host; "" if
 // it does not. Launchers bind ranks to single cores, for programs with one thread.
 func (l Launch) Bound(p Place) string {
-	var mine, all unix.CPUSet
-	if unix.SchedGetaffinity(0, &mine) != nil || unix.SchedGetaffinity(1, &all) != nil { // of the first process: all cores of the host, or container
-		return ""
-	}
-	cores := all.Count()
+	mine, all := cores()
 	if n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_ON_NODE")); err == nil {
-		cores = min(cores, n)
+		all = min(all, n)
 	}
-	return l.bound(mine.Count(), cores, p.OnHost)
+	return l.bound(mine, all, p.OnHost)
 }
 
 func (l Launch) bound(mine, cores, onHost int) string {

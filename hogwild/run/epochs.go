@@ -13,6 +13,7 @@ import (
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
+	"hogwild/internal/human"
 )
 
 // brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
@@ -201,7 +202,7 @@ func (r *task) judges() (string, *data.Set) {
 }
 
 // awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
-// do other nodes, which then all know whether the job ends.
+// do other nodes, which then all know whether the job ends, and that their weights are the same.
 func (r *coordinator) awaitCopy() {
 	if r.peers == nil {
 		r.awaitEvaluation()
@@ -211,6 +212,13 @@ func (r *coordinator) awaitCopy() {
 		r.awaitEvaluation()
 		return r.epochs.ended
 	})
+	differ := 0
+	if err == nil {
+		differ, err = r.alignAnchors()
+	}
+	if differ > 0 {
+		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.epochs.position.Epoch, human.Plural(differ, "node"))
+	}
 	if r.epochs.ended == nil {
 		r.epochs.ended = r.lostPeers(err)
 	}

@@ -173,6 +173,8 @@ func (p *peers) adopt(c config.Config) (config.Config, error) {
 func (p *peers) keepOwn(c, own *config.Config) {
 	if own.Workers > 0 {
 		c.Workers = own.Workers
+	} else if c.Workers == 0 && c.Mode.Kind != config.Delayed {
+		c.Workers = p.place.Cores()
 	}
 	c.Node, c.Nodes = p.place.Node, p.place.Nodes
 	c.HostNode, c.HostNodes = p.place.Local, p.place.OnHost

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -167,6 +169,46 @@ func (r *coordinator) correct(quiet bool) error {
 	}
 	p.outer.Correction(p.copied, p.copied)
 	return onDevice(r.ask(r.patience, func() error { return r.owner.Add(p.copied) }))
+}
+
+// alignAnchors compares the nodes' anchors, while nobody trains. They are the same to the bit, unless an MPI library
+// has not given all nodes the same sum; then all take over node 0's, and it tells how many differed.
+func (r *coordinator) alignAnchors() (differ int, err error) {
+	p := r.peers
+	sum := binary.LittleEndian.AppendUint64(nil, p.outer.Checksum())
+	first, err := p.engine.Share(sum)
+	if err != nil {
+		return 0, err
+	}
+	count := []float64{0}
+	if !bytes.Equal(first, sum) {
+		count[0] = 1
+	}
+	if err := p.engine.Sum(count); err != nil || count[0] == 0 {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, part := range [][]float32{p.outer.Anchor, p.outer.Velocity} {
+		if err := p.shareNumbers(part); err != nil {
+			return 0, err
+		}
+	}
+	copy(r.mem.W, p.outer.Anchor)
+	return int(count[0]), onDevice(r.ask(r.patience, r.owner.Replace))
+}
+
+// shareNumbers gives all nodes node 0's numbers.
+func (p *peers) shareNumbers(numbers []float32) error {
+	var own []byte
+	if p.first() {
+		own, _ = binary.Append(nil, binary.LittleEndian, numbers) // of a known size
+	}
+	all, err := p.engine.Share(own)
+	if err == nil {
+		_, err = binary.Decode(all, binary.LittleEndian, numbers)
+	}
+	return err
 }
 
 // doneChunks tells of each chunk of the whole epoch whether this node has trained it; nil in barrier

@@ -46,6 +46,9 @@ func (r *coordinator) prepare() error {
 	if err == nil {
 		err = r.startPeers()
 	}
+	if err = r.peers.ready(err); err == nil && r.peers != nil {
+		_, err = r.alignAnchors() // processors with other instructions may round the first weights in another way
+	}
 	if err == nil {
 		err = inFolder(r.openFolder())
 	}
