@@ -66,8 +66,14 @@ func (r *coordinator) scoreFirst() (float64, error) {
 	return s.Loss / float64(s.N), nil
 }
 
-// scoreOn has the device evaluate plain weights on a set.
+// scoreOn has the device evaluate plain weights on a set. Of several nodes each evaluates its share of the rows.
 func (r *coordinator) scoreOn(w []float32, set *data.Set) (model.Score, error) {
-	s, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
-	return s, onDevice(err)
+	own := func() (model.Score, error) {
+		s, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
+		return s, onDevice(err)
+	}
+	if r.peers != nil {
+		return r.peers.score(own)
+	}
+	return own()
 }

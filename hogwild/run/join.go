@@ -26,7 +26,7 @@ type verdict struct {
 
 // refusal is the error of a verdict on a node, which may be the node's own.
 func (v *verdict) refusal(own error, p *peers) error {
-	if v.Error == "" || own != nil && (p.first() || own.Error() != v.Error) {
+	if v.Error == "" || own != nil && (p.first() || v.From == p.place.Node || own.Error() != v.Error) {
 		return own
 	}
 	err := error(byAnother{fmt.Errorf("node %d: %s", v.From, v.Error)})

@@ -23,6 +23,9 @@ func (r *coordinator) metAll(m meeting) {
 		return
 	}
 	r.epochs.ended = r.lostPeers(m.err)
+	if another := (byAnother{}); r.peers.first() && errors.As(m.err, &another) && config.Interruption(m.err) != nil {
+		r.epochs.ended = another.error // every node was interrupted, and node 0 reports it
+	}
 	r.peers.final = m.said
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
 )
 
@@ -169,6 +170,20 @@ func (r *coordinator) correct(quiet bool) error {
 	}
 	p.outer.Correction(p.copied, p.copied)
 	return onDevice(r.ask(r.patience, func() error { return r.owner.Add(p.copied) }))
+}
+
+// score adds up what all nodes' shares of a set come to.
+func (p *peers) score(own func() (model.Score, error)) (s model.Score, err error) {
+	err = p.together(func() (err error) {
+		s, err = own()
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	sums := []float64{float64(s.N), s.Loss, float64(s.Correct), s.SqErr, s.Y, s.Y2}
+	err = p.engine.Sum(sums)
+	return model.Score{N: int(sums[0]), Loss: sums[1], Correct: int(sums[2]), SqErr: sums[3], Y: sums[4], Y2: sums[5]}, err
 }
 
 // alignAnchors compares the nodes' anchors, while nobody trains. They are the same to the bit, unless an MPI library

@@ -1,6 +1,11 @@
 package run
 
 import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,45 +15,172 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// together runs a job on n nodes of this process, and returns what each comes to.
-func together(t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
-	t.Helper()
-	results, errs := make([]rundir.Result, n), make([]error, n)
-	engines := nodes.InProcess(n, time.Minute)
-	var all sync.WaitGroup
-	for i, e := range engines {
+// nodesRun is a job on nodes of this process.
+type nodesRun struct {
+	engines []nodes.Engine
+	results []rundir.Result
+	errs    []error
+	all     sync.WaitGroup
+}
+
+// startNodes starts a job on n nodes of this process. Change is called for each before it starts.
+func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Config, change func(node int, c *config.Config, o *Options)) *nodesRun {
+	j := &nodesRun{engines: nodes.InProcess(n, timeout), results: make([]rundir.Result, n), errs: make([]error, n)}
+	c.NodeTimeout = timeout
+	for i, e := range j.engines {
 		c, o := c, Options{Engine: e}
 		if change != nil {
 			change(i, &c, &o)
 		}
-		all.Go(func() { results[i], errs[i] = Run(t.Context(), c, o) })
+		j.all.Go(func() { j.results[i], j.errs[i] = Run(ctx, c, o) })
 	}
-	all.Wait()
-	return results, errs
+	return j
 }
 
-// TestNodes: nodes train each epoch together.
+// together runs a job on n nodes to its end, and returns what each comes to.
+func together(t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
+	t.Helper()
+	j := startNodes(t.Context(), n, time.Minute, c, change)
+	j.all.Wait()
+	return j.results, j.errs
+}
+
+// TestNodes: the nodes train each epoch together, and evaluate it together.
 func TestNodes(t *testing.T) {
-	for _, n := range []int{1, 2, 3} {
+	for n := 1; n <= 4; n++ {
 		c := quick(t)
 		c.Workers, c.Epochs, c.Run = 2, 3, t.TempDir()
 		results, errs := together(t, n, c, nil)
-		for i := range n {
-			if errs[i] != nil {
-				t.Fatal(errs[i])
+		for i, err := range errs {
+			if err != nil {
+				t.Fatal(err)
 			}
-			t.Logf("%d of %d: %d examples, loss %v, %v", i, n, results[i].Examples, results[i].TestLoss, results[i].Nodes)
+			if is, want := results[i], results[0]; is.Examples != want.Examples || is.TestLoss != want.TestLoss || is.Epochs != 3 || is.LostExamples != 0 {
+				t.Errorf("node %d of %d: %d examples, test loss %g; node 0: %d, %g", i, n, is.Examples, is.TestLoss, want.Examples, want.TestLoss)
+			}
+		}
+		s := mustOpen(t, c.Run)
+		sets, err := readData(&c, &Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		score, err := evaluated(s, sets.Test)
+		if err != nil || math.Abs(score.Loss-results[0].TestLoss) > 1e-9*score.Loss {
+			t.Errorf("%d nodes: test loss %g; of the saved weights, on one node: %g (%v)", n, results[0].TestLoss, score.Loss, err)
 		}
 	}
 }
 
-// TestRoundsWithoutExamples: with more rounds than chunks there are rounds in which no node has anything new. They
-// change nothing.
-func TestRoundsWithoutExamples(t *testing.T) {
+// TestNodesLost: when the connection is lost every node says so and ends, and node 0 has saved the last round, from which
+// any number of nodes continues.
+func TestNodesLost(t *testing.T) {
 	c := quick(t)
-	c.Data, c.Model, c.Workers, c.Epochs, c.Rounds, c.Run = "digits:20000", "mlp:64", 1, 1, "1000", t.TempDir()
+	c.Workers, c.Epochs, c.Run = 1, 100_000, filepath.Join(t.TempDir(), "run")
+	epochs := make(chan int, 1_000_000)
+	j := startNodes(t.Context(), 3, 10*time.Second, c, func(node int, _ *config.Config, o *Options) {
+		if node == 0 {
+			o.OnEpoch = func(e rundir.EpochResult) { epochs <- e.Epoch }
+		}
+	})
+	for range 3 {
+		<-epochs
+	}
+	j.engines[1].Abandon()
+	j.all.Wait()
+	for i, err := range j.errs {
+		if !errors.Is(err, nodes.ErrLost) {
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+	if text := j.errs[0].Error(); !strings.Contains(text, "--resume "+c.Run) {
+		t.Errorf("node 0 does not say how to continue: %s", text)
+	}
+	s, err := rundir.ReadSnapshot(c.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Resume, c.Epochs = c.Run, int(s.Pos.Epoch)+1
+	for _, n := range []int{2, 1} {
+		results, errs := together(t, n, c, nil)
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := results[0].Examples, int64(c.Epochs)*2000; got != want {
+			t.Errorf("%d nodes: %d examples after %d epochs, not %d", n, got, c.Epochs, want)
+		}
+		c.Epochs += 2
+	}
+}
+
+// TestNodesInterrupted: one node is interrupted, and all end, with every example of the epoch that was trained saved.
+func TestNodesInterrupted(t *testing.T) {
+	c := quick(t)
+	c.Workers, c.Epochs, c.Run = 2, 100_000, t.TempDir()
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	defer interrupt(nil)
+	j := &nodesRun{}
+	engines := nodes.InProcess(3, time.Minute)
+	j.results, j.errs = make([]rundir.Result, 3), make([]error, 3)
+	for i, e := range engines {
+		with, o := t.Context(), Options{Engine: e}
+		if i == 2 {
+			with = ctx
+			o.OnEpoch = func(e rundir.EpochResult) {
+				if e.Epoch == 4 {
+					interrupt(config.ErrTerminated)
+				}
+			}
+		}
+		j.all.Go(func() { j.results[i], j.errs[i] = Run(with, c, o) })
+	}
+	j.all.Wait()
+	for i, err := range j.errs {
+		if !errors.Is(err, config.ErrTerminated) {
+			t.Errorf("node %d: %v", i, err)
+		}
+	}
+	if errors.Is(j.errs[0], config.ErrReported) == errors.Is(j.errs[2], config.ErrReported) {
+		t.Errorf("two nodes report it, or none: %v; %v", j.errs[0], j.errs[2])
+	}
+	was := j.results[0].Examples
+	c.Resume, c.Epochs = c.Run, int(was/2000)+2
 	results, errs := together(t, 2, c, nil)
-	if errs[0] != nil || !(results[0].TestLoss < 2.2) { // 2.3 untrained
-		t.Errorf("test loss %v, %v", results[0].TestLoss, errs[0])
+	if err := errors.Join(errs...); err != nil || results[0].Examples != int64(c.Epochs)*2000 {
+		t.Errorf("resumed after %d: %d examples after %d epochs, %v", was, results[0].Examples, c.Epochs, err)
+	}
+}
+
+// TestNodesDisagree: a job does not begin if one of its nodes cannot, with other numbers of workers in sync mode, or
+// with a wrong setting; and one node reports it.
+func TestNodesDisagree(t *testing.T) {
+	for _, x := range []struct {
+		change func(node int, c *config.Config, o *Options)
+		want   string
+	}{
+		{func(node int, c *config.Config, o *Options) {
+			if node == 1 {
+				c.MaxMemory = "1MiB"
+			}
+		}, "max-memory"},
+		{func(node int, c *config.Config, o *Options) {
+			c.Mode, c.Workers = config.MustMode("sync"), 1+node
+		}, "workers: node 1"},
+		{func(node int, c *config.Config, o *Options) { c.LR = -1 }, "lr"},
+	} {
+		c := quick(t)
+		c.Workers, c.Run = 1, filepath.Join(t.TempDir(), "run")
+		_, errs := together(t, 2, c, x.change)
+		reported := 0
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), x.want) || !errors.Is(err, config.ErrUsage) {
+				t.Errorf("node %d: %v, want %s", i, err, x.want)
+			}
+			if errors.Is(err, config.ErrReported) {
+				reported++
+			}
+		}
+		if reported != 1 {
+			t.Errorf("%v is not reported once", errs)
+		}
 	}
 }

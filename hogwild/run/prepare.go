@@ -30,7 +30,9 @@ func (r *coordinator) prepare() error {
 	}
 	r.report.loadTime = time.Since(start)
 	if r.peers != nil {
-		err = r.join(err)
+		if err := r.join(err); err != nil {
+			return err // all nodes have one
+		}
 	} else if err == nil {
 		err = r.choose()
 	}
