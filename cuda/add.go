@@ -50,10 +50,11 @@ func (o *owner) Add(delta []float32) error {
 	})
 }
 
-func (a *adder) add(delta []float32) error {
-	err := fault.Point("gpu.add")
+func (a *adder) add(delta []float32) (err error) {
 	for at := 0; at < len(delta) && err == nil; at += a.most {
-		err = a.launch(at, delta[at:min(at+a.most, len(delta))])
+		if err = fault.Point("gpu.add"); err == nil {
+			err = a.launch(at, delta[at:min(at+a.most, len(delta))])
+		}
 	}
 	return keep(err, a.pipeline.drain())
 }

@@ -61,7 +61,7 @@ var Points = []Place{
 	{"gpu.wait", false, "before it waits for a launch"},
 	{"gpu.pull", false, "before a replica on a core or another GPU takes over the weights"},
 	{"gpu.push", false, "before what it has learnt is sent"},
-	{"gpu.add", false, "before the change of a round with other nodes is added to the weights"},
+	{"gpu.add", false, "before a part of what a round with other nodes changes is added to the weights"},
 
 	// data convert
 	{"convert.window", false, "before a window of rows is written"},
