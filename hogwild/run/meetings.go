@@ -27,6 +27,7 @@ func (r *coordinator) openMeetings(epoch uint64) {
 	}
 	_, done, _, _ := r.block.Progress()
 	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
+	p.hear(&message{sayDone: float64(done)})
 	if p.last.at.epoch != epoch { // else it was resumed
 		p.last.begin(epoch, -1)
 	}

@@ -137,7 +137,7 @@ func (r *coordinator) header() []string {
 		what += fmt.Sprintf("), validation set of %d (%s", r.validation.Rows, c.Validation)
 	}
 	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
-		fmt.Sprintf("%s, %d workers, batch %d, %s, lr %g; run folder %s", c.Mode, c.Workers, c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}
+		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.Nodes, c.Workers), c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}
 	for _, note := range r.notes() {
 		head = append(head, "note: "+note)
 	}
@@ -161,7 +161,7 @@ func (r *coordinator) status() rundir.Status {
 	epoch := int(r.block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
 		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last, Rollbacks: r.epochs.position.Rollbacks}
-	_, done, _, loss := r.progress()
+	_, done, _, loss := r.progressOfAll()
 	s.Examples = r.epochs.position.Examples
 	if r.epochs.opened != 0 {
 		s.Examples += int64(done)

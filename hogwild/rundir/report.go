@@ -191,7 +191,11 @@ const fewClasses = 5
 // happened to workers on the way, and what to type next.
 func (r Result) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", r.Model, r.Data, human.Plural(r.Workers, "worker"), r.Mode, r.Batch, r.Device)
+	nodes := 1
+	if r.Nodes != nil {
+		nodes = r.Nodes.Nodes
+	}
+	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", r.Model, r.Data, WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}

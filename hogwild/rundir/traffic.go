@@ -16,6 +16,15 @@ type Nodes struct {
 	WaitSeconds float64 `json:"wait_seconds"` // workers of node 0 waited for rounds and other nodes
 }
 
+// WorkersText is "4 workers", or "3 nodes with 4 workers".
+func WorkersText(nodes, workers int) string {
+	text := human.Plural(workers, "worker")
+	if nodes > 1 {
+		text = human.Plural(nodes, "node") + " with " + text
+	}
+	return text
+}
+
 // Text is a line for people.
 func (n *Nodes) Text() string {
 	text := fmt.Sprintf("%d, %s; %s", n.Nodes, n.Library, human.Plural(n.Rounds, "round"))
