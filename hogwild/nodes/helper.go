@@ -27,7 +27,7 @@ type helper struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	said   said
-	pmi    *os.File // stays open: MPICH's launcher kills the whole job when it is closed, before anybody could save
+	pmi    *os.File      // stays open: MPICH's launcher kills the whole job when it is closed, before anybody could save
 	ended  chan struct{} // closed when the process has ended
 }
 
