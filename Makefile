@@ -43,12 +43,15 @@ endif
 MPICC ?= mpicc
 MPI_FLAGS = -std=c11 -O2 -Wall -Wextra
 
+# Debian has a compiler wrapper for each MPI library.
+MPI_LIBRARIES = $(foreach name,openmpi mpich,$(if $(shell command -v mpicc.$(name)),$(name)))
+
 # Where the rivals, the programs compared with hogwild, are installed.
 RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -106,6 +109,7 @@ test: $(RERUN) check ## run all tests that this machine has the tools for; names
 	$(call where,gcc,race)
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
+	$(call where,$(if $(filter true,$(CI)),mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,$(or $(firstword $(MPI_LIBRARIES:%=mpicc.%)),$(MPICC)) mpirun),test-mpi)
 	$(call where,clang-19 pip3,ptx-check)
 	$(if $(filter true,$(CI)),$(call where,gcc g++ python3 $(HEADERS),test-asan))
 	$(if $(filter true,$(CI)),$(call where,qemu-aarch64,dist-check))
@@ -146,6 +150,12 @@ test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
 	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI)),,-short))
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./internal/chaos,-count=1 -run GPU)
+
+test-mpi: $(RERUN) build ## run tests of training on several nodes with each MPI library here: Open MPI, MPICH, or that of MPICC
+	@rm -rf build/mpi
+	@for name in $(or $(MPI_LIBRARIES),default); do mkdir -p build/mpi/$$name && \
+		$(if $(MPI_LIBRARIES),mpicc.$$name,$(MPICC)) $(MPI_FLAGS) -Werror -o build/mpi/$$name/hogwild-mpi hogwild/nodes/mpi/hogwild-mpi.c || exit 1; done
+	HOGWILD_MPI_BUILDS=$(CURDIR)/build/mpi HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./hogwild/nodes ./cmd/hogwild,-count=1 -run MPI)
 
 test-asan: cuda ## run the stand-in driver under AddressSanitizer; part of CI
 	$(MAKE) $(FAKE) test SANITIZE=address

@@ -27,6 +27,7 @@ type helper struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	said   said
+	pmi    *os.File      // stays open: MPICH's launcher kills the whole job when it is closed, before anybody could save
 	ended  chan struct{} // closed when the process has ended
 }
 
@@ -92,9 +93,7 @@ func startHelper(path string, memory *os.File) (*helper, error) {
 	h.cmd.Stdout, h.cmd.Stderr = &h.said, &h.said
 	h.cmd.WaitDelay = time.Second // an MPI library may leave a process behind that holds stderr
 	h.cmd.Env = os.Environ()
-	if pmi := h.passOn("PMI_FD"); pmi != nil {
-		defer pmi.Close() // the launcher watches for the end of the helper: no other process may hold it
-	}
+	h.pmi = h.passOn("PMI_FD")
 	started := make(chan error)
 	go h.live(started)
 	if err := <-started; err != nil {
@@ -194,6 +193,12 @@ func (h *helper) lost() error {
 func (h *helper) kill() {
 	_ = h.cmd.Process.Kill() // an error means that it has ended
 	<-h.ended
+}
+
+// close kills the process, if it has not ended, and closes the socket. A second close does nothing.
+func (h *helper) close() {
+	h.kill()
+	h.socket.Close()
 }
 
 // said keeps the end of what the helper writes to its standard output and error.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,6 +17,11 @@ type Launch struct {
 	Rank, Ranks int
 	LocalRanks  int    // ranks on this host, 0 if it does not say
 	says        string // the variable with the number of ranks: "PMI_SIZE=4"
+}
+
+// String is the launcher, the rank of how many, and how many are on this host.
+func (l Launch) String() string {
+	return fmt.Sprintf("%s %d/%d %d", l.Launcher, l.Rank, l.Ranks, l.LocalRanks)
 }
 
 // Launched reads the environment of this process.
@@ -94,6 +100,9 @@ func (l Launch) bound(mine, cores, onHost int) string {
 	if l.Ranks == 0 || mine*onHost >= cores {
 		return ""
 	}
-	cure := map[bool]string{true: "srun -c CORES gives it more", false: "--bind-to none gives it all"}[l.Launcher[:4] == "srun"]
+	cure := "--bind-to none gives it all"
+	if strings.HasPrefix(l.Launcher, "srun") {
+		cure = "srun -c CORES gives it more"
+	}
 	return fmt.Sprintf("%s lets this rank use %d of %d cores: %s", l.Launcher, mine, cores, cure)
 }

@@ -47,8 +47,8 @@ func StartMPI(timeout time.Duration) (Engine, error) {
 	e := &mpi{helper: h, timeout: timeout, memory: memory}
 	a, err := e.call(request{Call: callJoin})
 	if err != nil {
-		memory.Close()
-		return nil, fmt.Errorf("joining the job: %w", err)
+		h.close()
+		return nil, errors.Join(fmt.Errorf("joining the job: %w", err), memory.Close())
 	}
 	host, _ := os.Hostname() // a name for people
 	e.place = Place{Node: int(a.Node), Nodes: int(a.Nodes), Local: int(a.Local), OnHost: int(a.OnHost), Host: host, Library: libraryName(a.text())}
@@ -195,8 +195,7 @@ func (e *mpi) call(r request) (*reply, error) {
 	}
 	a, err := e.helper.call(r, e.timeout)
 	if err != nil {
-		e.end(err)
-		return nil, e.failed()
+		return nil, e.fail(err)
 	}
 	return a, nil
 }
@@ -207,30 +206,32 @@ func (e *mpi) failed() error {
 	return e.lost
 }
 
-// end kills the helper, if it has not ended, for the reason that all further calls return.
-func (e *mpi) end(reason error) {
+// fail sets what all further calls return, and returns it: the first reason counts. The helper is
+// not killed: some launchers kill a job whose process has died, and there is something to save first.
+func (e *mpi) fail(reason error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.lost == nil {
 		e.lost = reason
-		e.helper.kill()
-		e.helper.socket.Close()
 	}
+	return e.lost
 }
 
 func (e *mpi) Leave() error {
 	if _, err := e.call(request{Call: callLeave}); err != nil {
 		return err
 	}
+	_ = e.fail(errors.New("this node has left the job"))
 	select {
 	case <-e.helper.ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(5 * time.Second): // all others have left: nothing depends on it
 	}
-	e.end(errLeft)
+	e.helper.close()
 	return e.memory.Close()
 }
 
 // Abandon leaves the memory mapped: somebody may be copying weights.
-func (e *mpi) Abandon() { e.end(ErrLost) }
-
-var errLeft = errors.New("this node has left the job")
+func (e *mpi) Abandon() {
+	_ = e.fail(ErrLost)
+	e.helper.close()
+}

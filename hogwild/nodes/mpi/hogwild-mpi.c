@@ -83,12 +83,20 @@ static void coordinator_gone(void)
 	_exit(1);
 }
 
-// finish waits for the other nodes. MPI's own waiting takes a core, which the workers need.
-// This looks again after an eighth of the time waited so far, but at least every millisecond,
-// and sleeps in between, in a call that notices the coordinator's end.
-static int finish(struct reply *reply, const char *function, MPI_Request *request)
+// end_soon runs when the coordinator has died: coordinator_gone has as long to tell the others.
+static void end_soon(int signal)
 {
-	enum { AT_ONCE = 20, LONGEST = 1000000 };
+	(void)signal;
+	alarm(2);
+}
+
+// finish waits until a transfer of some bytes is over. MPI's own waiting takes a core, which the workers
+// need. This looks again after an eighth of the time waited so far, and sleeps in between, in a
+// call that notices the coordinator's end. A large transfer stands still while nobody looks.
+static int finish(struct reply *reply, const char *function, MPI_Request *request, uint64_t bytes)
+{
+	enum { AT_ONCE = 20 };
+	const long longest = bytes > 64 << 10 ? 50000 : 1000000; // ns
 	struct timespec pause = {0, 10000};
 	struct pollfd coordinator = {.fd = SOCKET}; // without events: reports a hangup only
 	for (int tests = 0, done = 0;; tests++) {
@@ -100,7 +108,7 @@ static int finish(struct reply *reply, const char *function, MPI_Request *reques
 			continue;
 		if (ppoll(&coordinator, 1, &pause, NULL) > 0)
 			coordinator_gone();
-		if (pause.tv_nsec < LONGEST)
+		if (pause.tv_nsec < longest)
 			pause.tv_nsec += pause.tv_nsec / 8;
 	}
 }
@@ -115,7 +123,7 @@ static int sum(const struct request *r, struct reply *reply, MPI_Datatype type, 
 		n = least(r->count - done, PIECE / size);
 		if (check(reply, "MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, memory + r->offset + done * size,
 			(int)n, type, MPI_SUM, MPI_COMM_WORLD, &request)) != 0 ||
-			finish(reply, "MPI_Iallreduce", &request) != 0)
+			finish(reply, "MPI_Iallreduce", &request, n * size) != 0)
 			return -1;
 	}
 	return 0;
@@ -141,7 +149,7 @@ static int move_all(const struct request *r, struct reply *reply)
 	for (uint64_t done = 0, n; done < r->count; done += n) {
 		n = least(r->count - done, PIECE);
 		if (check(reply, "moving bytes", move(r, memory + r->offset + done, (int)n, &request)) != 0 ||
-			finish(reply, "moving bytes", &request) != 0)
+			finish(reply, "moving bytes", &request, n) != 0)
 			return -1;
 	}
 	return 0;
@@ -219,9 +227,10 @@ int main(void)
 {
 	struct request request;
 	const pid_t coordinator = getppid();
+	const int orphaned = SIGRTMAX; // used by no MPI library
 	// The coordinator decides when a run ends. These signals go to the whole process group.
 	if (signal(SIGINT, SIG_IGN) == SIG_ERR || signal(SIGTERM, SIG_IGN) == SIG_ERR || signal(SIGHUP, SIG_IGN) == SIG_ERR ||
-		prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+		signal(orphaned, end_soon) == SIG_ERR || prctl(PR_SET_PDEATHSIG, orphaned) != 0) {
 		perror("hogwild-mpi");
 		return 1;
 	}
