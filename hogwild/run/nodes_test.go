@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,12 @@ import (
 // together runs a job on n nodes of this process, and returns what each comes to.
 func together(t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
 	t.Helper()
+	return togetherUntil(t.Context(), t, n, c, change)
+}
+
+// togetherUntil is together until ctx is done.
+func togetherUntil(ctx context.Context, t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
+	t.Helper()
 	results, errs := make([]rundir.Result, n), make([]error, n)
 	engines := nodes.InProcess(n, time.Minute)
 	var all sync.WaitGroup
@@ -21,7 +28,7 @@ func together(t *testing.T, n int, c config.Config, change func(node int, c *con
 		if change != nil {
 			change(i, &c, &o)
 		}
-		all.Go(func() { results[i], errs[i] = Run(t.Context(), c, o) })
+		all.Go(func() { results[i], errs[i] = Run(ctx, c, o) })
 	}
 	all.Wait()
 	return results, errs
