@@ -40,7 +40,13 @@ func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Conf
 // together runs a job on n nodes to its end, and returns what each comes to.
 func together(t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
 	t.Helper()
-	j := startNodes(t.Context(), n, time.Minute, c, change)
+	return togetherUntil(t.Context(), t, n, c, change)
+}
+
+// togetherUntil is together until ctx is done.
+func togetherUntil(ctx context.Context, t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
+	t.Helper()
+	j := startNodes(ctx, n, time.Minute, c, change)
 	j.all.Wait()
 	return j.results, j.errs
 }
