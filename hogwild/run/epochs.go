@@ -63,7 +63,7 @@ func (r *coordinator) endEpoch() {
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
 	r.saver.due = false
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
-		r.awaitEvaluation() // whether to go on depends on it, or it reads the settings that are to change
+		r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
 	} else if r.peers != nil || r.apart(r.epochs.position.Seconds-before) {
 		<-scored
 	}
@@ -204,21 +204,28 @@ func (r *task) judges() (string, *data.Set) {
 // awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
 // do other nodes, which then all know whether the job ends, and that their weights are the same.
 func (r *coordinator) awaitCopy() {
+	if r.awaitTogether(); r.peers == nil || r.epochs.ended != nil {
+		return
+	}
+	differ, err := r.alignAnchors()
+	if differ > 0 {
+		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.epochs.position.Epoch, human.Plural(differ, "node"))
+	}
+	r.epochs.ended = r.lostPeers(err)
+}
+
+// awaitTogether waits for the evaluation that runs, and the save after it, on all nodes.
+func (r *coordinator) awaitTogether() {
 	if r.peers == nil {
 		r.awaitEvaluation()
 		return
 	}
 	err := r.peers.together(func() error {
-		r.awaitEvaluation()
+		if r.awaitEvaluation(); errors.Is(r.epochs.ended, errDone) {
+			return nil
+		}
 		return r.epochs.ended
 	})
-	differ := 0
-	if err == nil {
-		differ, err = r.alignAnchors()
-	}
-	if differ > 0 {
-		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.epochs.position.Epoch, human.Plural(differ, "node"))
-	}
 	if r.epochs.ended == nil {
 		r.epochs.ended = r.lostPeers(err)
 	}
