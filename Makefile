@@ -155,7 +155,7 @@ test-mpi: $(RERUN) build ## run tests of training on several nodes with each MPI
 	@rm -rf build/mpi
 	@for name in $(or $(MPI_LIBRARIES),default); do mkdir -p build/mpi/$$name && \
 		$(if $(MPI_LIBRARIES),mpicc.$$name,$(MPICC)) $(MPI_FLAGS) -Werror -o build/mpi/$$name/hogwild-mpi hogwild/nodes/mpi/hogwild-mpi.c || exit 1; done
-	HOGWILD_MPI_BUILDS=$(CURDIR)/build/mpi HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./hogwild/nodes ./cmd/hogwild,-count=1 -run MPI)
+	HOGWILD_TEST_MPI=$(CURDIR)/build/mpi HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./hogwild/nodes ./cmd/hogwild,-count=1 -run MPI)
 
 test-asan: cuda ## run the stand-in driver under AddressSanitizer; part of CI
 	$(MAKE) $(FAKE) test SANITIZE=address

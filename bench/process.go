@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/nodes"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -98,7 +99,7 @@ func lastWords(said string) (line string, own bool) {
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable, vec.OffVariable, self.Emulator}, name)
+		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable, vec.OffVariable, self.Emulator, nodes.HelperVariable}, name)
 		return strings.HasPrefix(name, "HOGWILD_") && !keep && !strings.HasPrefix(name, "HOGWILD_FAKE_")
 	})
 }

@@ -20,7 +20,7 @@ import (
 
 // HelperVariable is the environment variable with the path of hogwild-mpi. Without it, the
 // program lies beside this one.
-const HelperVariable = "HOGWILD_MPI"
+const HelperVariable = "HOGWILD_MPI_HELPER"
 
 // helper is the process hogwild-mpi (mpi/hogwild-mpi.c), which speaks MPI.
 type helper struct {

@@ -21,7 +21,7 @@ func forMPI(t *testing.T, test func(t *testing.T, library string)) {
 }
 
 // buildsVariable names the folder with hogwild-mpi in a folder for each MPI library.
-const buildsVariable = "HOGWILD_MPI_BUILDS"
+const buildsVariable = "HOGWILD_TEST_MPI"
 
 func libraries(t *testing.T) (names []string) {
 	folders, _ := filepath.Glob(filepath.Join(os.Getenv(buildsVariable), "*", "hogwild-mpi"))
