@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
@@ -19,11 +20,11 @@ func interruptedJob(t *testing.T, c config.Config) config.Config {
 	for {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		var errs []error
 		over := make(chan struct{})
+		j := startNodes(ctx, 3, time.Minute, c, nil)
 		go func() {
-			defer close(over)
-			_, errs = togetherUntil(ctx, t, 3, c, nil)
+			j.all.Wait()
+			close(over)
 		}()
 		await(t, "a snapshot within the second epoch", func() bool {
 			f, err := rundir.ReadSnapshot(c.Run)
@@ -31,7 +32,7 @@ func interruptedJob(t *testing.T, c config.Config) config.Config {
 		})
 		stop()
 		<-over
-		for i, err := range errs {
+		for i, err := range j.errs {
 			if !errors.Is(err, config.ErrInterrupted) {
 				t.Fatalf("node %d: %v", i, err)
 			}
