@@ -1,28 +1,41 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
 // launched takes in that an MPI launcher has started this run as one node of a job. Settings are node 0's: the others
 // read no folder of a run.
-func (o *trainOptions) launched() {
+func (o *trainOptions) launched() error {
 	l := nodes.Launched()
-	if o.MPI == "off" || l.Ranks < 2 {
-		return
+	switch {
+	case o.here < 0 || o.here > mostHere:
+		return usagef("--nodes %d: want 1 to %d", o.here, mostHere)
+	case o.MPI == "off" || l.Ranks < 2:
+		o.Nodes = o.here
+		return nil
+	case o.here > 0:
+		return usagef("--nodes %d: %s has started a job of %d nodes; leave --nodes out", o.here, l.Launcher, l.Ranks)
 	}
 	o.Node, o.Nodes = l.Rank, l.Ranks
 	if l.Rank > 0 {
 		o.Resume, o.dashboard = "", ""
 	}
+	return nil
 }
+
+// mostHere is how many nodes one process may have: more are a mistake.
+const mostHere = 64
 
 // requeued drops --resume if its folder has no snapshot yet and is that of --run too: so the command that begins a job
 // continues it after it was killed.
@@ -42,6 +55,9 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	if o.tune {
 		return usagef("--tune: it runs on one machine; find the learning rate there, and give the job --lr")
 	}
+	if o.here > 1 {
+		return nil
+	}
 	engine, err := nodes.StartMPI(o.NodeTimeout)
 	switch {
 	case errors.Is(err, nodes.ErrLauncher) && o.Node > 0:
@@ -55,4 +71,28 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))
 	}
 	return nil
+}
+
+// runNodes runs this node of the job; or, with --nodes, all of them in this process. Node 0 reports.
+func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
+	if o.here < 2 {
+		return run.Run(ctx, o.Config, o.Options)
+	}
+	engines := nodes.InProcess(o.here, o.NodeTimeout)
+	errs := make([]error, len(engines))
+	var others sync.WaitGroup
+	for i, e := range engines[1:] {
+		c, options := o.Config, run.Options{Engine: e, Quiet: true}
+		c.Run = ""
+		others.Go(func() { _, errs[i+1] = run.Run(ctx, c, options) })
+	}
+	o.Engine = engines[0]
+	result, err := run.Run(ctx, o.Config, o.Options)
+	others.Wait()
+	for i, e := range errs[1:] {
+		if e != nil && !errors.Is(e, config.ErrReported) {
+			err = errors.Join(err, fmt.Errorf("node %d: %w", i+1, e))
+		}
+	}
+	return result, err
 }

@@ -72,6 +72,7 @@ type trainOptions struct {
 	json   bool
 	tune   bool
 	config string // --config
+	here   int    // --nodes
 
 	dropped []string // settings of files that have no effect here
 
@@ -88,7 +89,9 @@ func trainCommand() *cli.Command {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
-			o.launched()
+			if err := o.launched(); err != nil {
+				return err
+			}
 			if note := o.requeued(); note != "" {
 				fmt.Fprintf(c.App.ErrWriter, "hogwild: %s\n", human.Visible(note))
 			}
@@ -190,7 +193,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	result, err := run.Run(context.Background(), o.Config, o.Options)
+	result, err := o.runNodes(context.Background())
 	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) && !errors.Is(err, config.ErrElsewhere) {
 		return err
 	}

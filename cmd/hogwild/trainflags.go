@@ -76,6 +76,10 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.float(&o.LRMin, "lr-min", "`X` final learning rate of the schedule")
 	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
 
+	l.category = "Several nodes"
+	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try a job of several nodes on one machine (between machines: mpirun -n N hogwild train)")
+	l.string(&o.Rounds, "rounds", "`R` rounds of averaging between nodes in an epoch; auto: as many as keep communication under a fifth of the time")
+
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
 		Usage: "`N` seed of the order of examples and of the initial weights"})
