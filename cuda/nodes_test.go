@@ -134,10 +134,10 @@ func TestNodesOnOneHost(t *testing.T) {
 // TestNodeFails: when the GPU of a node fails in a round, all nodes end, and soon: node 0 with the last round saved, from
 // which the job continues.
 func TestNodeFails(t *testing.T) {
-	if !replay(t, fault.Variable+"=gpu.add:error=EIO@6") {
+	if !replay(t, fault.Variable+"=gpu.add:error=EIO@4") {
 		return
 	}
-	c := digits(t, func(c *config.Config) { c.Model, c.Epochs = "softmax", 1000 })
+	c := digits(t, func(c *config.Config) { c.Model, c.Epochs, c.Rounds = "mlp:8", 1000, "20" })
 	errs, epochs := make([]error, 2), make([]int, 2)
 	var all sync.WaitGroup
 	began := time.Now()

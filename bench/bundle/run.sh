@@ -79,7 +79,7 @@ tests() {
 	mkdir -p "$work/cuda" && cd "$work/cuda" && HOGWILD_DATA=$data cuda.test -test.v -test.short "$@" >"$found/$name.test" 2>&1
 }
 # Of one kernel each: the driver's compiler takes 20 s for all of them.
-steps='Step|Teams|Average|Projection|Evaluate|Rules|Torn|Together|Large|Stop|Samples|Conflicts|Microbench'
+steps='Step|Reduce|Teams|Average|Projection|Evaluate|Rules|Torn|Together|Large|Stop|Samples|Conflicts|Microbench'
 kernels() { tests kernels -test.run "$(quick "$steps" 'LinearStep|MLPStep|Average|MicrobenchRuns')"; }
 training() { if [ -n "$QUICK" ]; then tests training -test.run SyncRepeats; else tests training -test.skip "$steps"; fi; }
 
@@ -97,6 +97,7 @@ agree() {
 		async-4 --workers 4 --in-flight 4 --data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.05 --batch 16
 	END
 	check "sync with two workers is bitwise repeatable" repeats
+	check "what other nodes learn is added while workers train" tests added -test.run 'ReduceAdd|AddWhileWorkersTrain'
 }
 numbers() { # of a run's weights, without the file's head, which names the run
 	tail -c +$(($(od -An -tu8 -N8 "$1/weights.safetensors") + 9)) "$1/weights.safetensors"
