@@ -66,10 +66,14 @@ func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 	p := r.peers
 	late := time.After(p.beat)
 	for {
+		// What has been trained is counted after it is known that all of it has.
 		complete := r.complete()
+		at = roundAt{epoch: epoch}
+		if r.block.Plan.Barrier {
+			at.round, at.quiet = r.block.MergeDue(epoch)
+		}
 		_, done, lost, loss := r.block.Progress()
 		mine = message{sayNew: float64(done - p.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
-		at = roundAt{epoch: epoch}
 		again := p.beat
 		switch {
 		case p.stop.Load() != reasonNone:
@@ -82,7 +86,7 @@ func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 			mine[sayReady], mine[sayComplete] = 1, 1
 			return mine, at
 		case r.block.Plan.Barrier:
-			if at.round, at.quiet = r.block.MergeDue(epoch); at.quiet {
+			if at.quiet {
 				if p.idle.IsZero() {
 					p.idle = time.Now()
 				}
