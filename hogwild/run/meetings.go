@@ -25,12 +25,14 @@ func (r *coordinator) openMeetings(epoch uint64) {
 	if p == nil {
 		return
 	}
-	_, done, _, _ := r.block.Progress()
-	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
-	p.hear(&message{sayDone: float64(done)})
-	if p.last.at.epoch != epoch { // else it was resumed
+	done := 0 // workers may train already
+	if p.last.at.epoch == epoch { // it was resumed, and they do not yet
+		_, done, _, _ = r.block.Progress()
+	} else {
 		p.last.begin(epoch, -1)
 	}
+	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
+	p.hear(&message{sayDone: float64(done)})
 	if n := r.job.NodeRounds(); n > 0 {
 		p.rounds = n * done / max(1, r.block.Plan.Examples())
 	}
