@@ -25,7 +25,7 @@ func (r *coordinator) openMeetings(epoch uint64) {
 	if p == nil {
 		return
 	}
-	done := 0 // workers may train already
+	done := 0                     // workers may train already
 	if p.last.at.epoch == epoch { // it was resumed, and they do not yet
 		_, done, _, _ = r.block.Progress()
 	} else {
