@@ -25,12 +25,14 @@ func (r *coordinator) openMeetings(epoch uint64) {
 	if p == nil {
 		return
 	}
-	_, done, _, _ := r.block.Progress()
-	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
-	p.hear(&message{sayDone: float64(done)})
-	if p.last.at.epoch != epoch { // else it was resumed
+	done := 0                     // workers may train already
+	if p.last.at.epoch == epoch { // it was resumed, and they do not yet
+		_, done, _, _ = r.block.Progress()
+	} else {
 		p.last.begin(epoch, -1)
 	}
+	p.counted, p.rounds, p.active, p.idle = done, 0, true, time.Time{}
+	p.hear(&message{sayDone: float64(done)})
 	if n := r.job.NodeRounds(); n > 0 {
 		p.rounds = n * done / max(1, r.block.Plan.Examples())
 	}
@@ -66,10 +68,14 @@ func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 	p := r.peers
 	late := time.After(p.beat)
 	for {
+		// What has been trained is counted after it is known that all of it has.
 		complete := r.complete()
+		at = roundAt{epoch: epoch}
+		if r.block.Plan.Barrier {
+			at.round, at.quiet = r.block.MergeDue(epoch)
+		}
 		_, done, lost, loss := r.block.Progress()
 		mine = message{sayNew: float64(done - p.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
-		at = roundAt{epoch: epoch}
 		again := p.beat
 		switch {
 		case p.stop.Load() != reasonNone:
@@ -82,7 +88,7 @@ func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 			mine[sayReady], mine[sayComplete] = 1, 1
 			return mine, at
 		case r.block.Plan.Barrier:
-			if at.round, at.quiet = r.block.MergeDue(epoch); at.quiet {
+			if at.quiet {
 				if p.idle.IsZero() {
 					p.idle = time.Now()
 				}
