@@ -179,6 +179,23 @@ func (j *mpiJob) hurt(t *testing.T, victim string) {
 	}
 }
 
+// TestMPIInterrupt: Ctrl-C within an epoch saves the last round. Launchers leave a second for it.
+func TestMPIInterrupt(t *testing.T) {
+	for _, library := range mpiLibraries(t) {
+		folder := filepath.Join(t.TempDir(), "run")
+		j := trainOn(t, library, library, 3, "--data", "digits:60000", "--model", "mlp:4096", "--epochs", "100", "--run", folder)
+		j.until(t, "no second has passed", func() bool {
+			lines, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl"))
+			return bytes.Contains(lines, []byte(`"kind":"second"`))
+		})
+		j.hurt(t, "nobody")
+		j.finish(t)
+		if _, err := os.Stat(filepath.Join(folder, "snapshot.safetensors")); err != nil || j.ProcessState.Success() {
+			t.Errorf("%s: %v after %d epochs, %v", library, j.ProcessState, epochsOf(folder), err)
+		}
+	}
+}
+
 // TestMPIWorker: the death of a worker concerns its own node only.
 func TestMPIWorker(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
