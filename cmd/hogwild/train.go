@@ -152,9 +152,7 @@ func (o *trainOptions) saved(s *settings) error {
 			return err
 		}
 	}
-	if err := o.launched(); err != nil {
-		return err
-	}
+	o.launched()
 	o.requeued()
 	if o.Resume == "" {
 		return nil
