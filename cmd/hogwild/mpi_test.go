@@ -124,7 +124,7 @@ func (j *mpiJob) finish(t *testing.T) (report struct {
 }) {
 	t.Helper()
 	j.until(t, "the job has not ended", func() bool { return len(j.processes()) == 0 })
-	<-j.ended // ProcessState says how
+	<-j.ended                                     // ProcessState says how
 	_ = json.Unmarshal(j.stdout.Bytes(), &report) // of a job that was killed there is none
 	return report
 }
