@@ -39,12 +39,12 @@ const mostHere = 64
 
 // requeued drops --resume if its folder has no snapshot yet and is that of --run too: so the command that begins a job
 // continues it after it was killed.
-func (o *trainOptions) requeued() (note string) {
+func (o *trainOptions) requeued() {
 	if o.Resume == "" || o.Resume != o.Run || rundir.HasSnapshot(o.Resume) {
-		return ""
+		return
 	}
 	o.Resume = ""
-	return fmt.Sprintf("%s has no snapshot yet: a new run begins in it", o.Run)
+	o.dropped = append(o.dropped, fmt.Sprintf("%s has no snapshot yet: a new run begins in it", o.Run))
 }
 
 // joinJob connects this run with the other nodes of its job.

@@ -36,6 +36,11 @@ Before the run, hogwild estimates from the data how many steps in flight the lea
 without a loss of accuracy. If there are far more, it lowers the rate (--lr-cap); it also centres
 the inputs where that helps (--center). --tune measures instead. See docs/asynchrony.md.
 
+Several machines: mpirun or srun starts one hogwild train on each, all with the same flags. Each
+trains its share of every epoch with its own workers, and --rounds times an epoch the nodes average
+what they have learned. Node 0 reports, and has the run folder. It needs make mpi; --nodes N tries
+the same on one machine without it. See docs/nodes.md.
+
 Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 130, 143
 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved; 1 any other error.
 
@@ -89,12 +94,6 @@ func trainCommand() *cli.Command {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
-			if err := o.launched(); err != nil {
-				return err
-			}
-			if note := o.requeued(); note != "" {
-				fmt.Fprintf(c.App.ErrWriter, "hogwild: %s\n", human.Visible(note))
-			}
 			if err := o.files(s); err != nil {
 				return err
 			}
@@ -123,7 +122,8 @@ func (o *trainOptions) files(s *settings) error {
 	if err := alone.saved(t); err != nil {
 		return err
 	}
-	idle := map[string]bool{} // whatever the command line says
+	alone.Nodes = max(2, alone.Nodes) // the launcher says how many, not the file
+	idle := map[string]bool{}         // whatever the command line says
 	for i := range alone.Idle(nil) {
 		idle[i.Setting] = idle[i.Setting] || i.Changed
 	}
@@ -146,13 +146,17 @@ func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 	return nil
 }
 
-// saved reads the file of --config and the run to be resumed.
+// saved reads the file of --config and the run to be resumed. Which node this is decides whether there is one.
 func (o *trainOptions) saved(s *settings) error {
 	if o.config != "" {
 		if err := s.file(o.config); err != nil {
 			return err
 		}
 	}
+	if err := o.launched(); err != nil {
+		return err
+	}
+	o.requeued()
 	if o.Resume == "" {
 		return nil
 	}
@@ -161,6 +165,7 @@ func (o *trainOptions) saved(s *settings) error {
 		return err
 	}
 	was := trainOptions{Config: saved, noBias: !saved.Bias}
+	was.MPI = config.Default().MPI
 	return s.inherit(was.flags(), o.Resume)
 }
 

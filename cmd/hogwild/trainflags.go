@@ -78,7 +78,13 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 
 	l.category = "Several nodes"
 	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try a job of several nodes on one machine (between machines: mpirun -n N hogwild train)")
-	l.string(&o.Rounds, "rounds", "`R` rounds of averaging between nodes in an epoch; auto: as many as keep communication under a fifth of the time")
+	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started; off: a run of its own")
+	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
+	l.string(&o.NodeLR, "node-lr", "`HOW` learning rate of each node: scaled (lr x nodes, within the stable limit), same, or auto: scaled with --outer mean and sgd or momentum, but not with --mode sync")
+	l.string(&o.Outer, "outer", "`HOW` what a round does with the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")
+	l.float(&o.OuterLR, "outer-lr", "`X` learning rate of --outer nesterov")
+	l.float(&o.OuterMomentum, "outer-momentum", "`X` momentum of --outer nesterov")
+	l.duration(&o.NodeTimeout, "node-timeout", "`TIME` after which the job ends, saved, because a node has not answered")
 
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,

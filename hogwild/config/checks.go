@@ -60,6 +60,8 @@ func (c *Config) CheckFamily(f model.Family) error {
 		return nil
 	case c.AveragesGradients():
 		return Usage("average gradients: model %s projects its weights after each local step; use average weights", c.Model)
+	case c.Nodes > 1 && c.Outer == "nesterov":
+		return Usage("outer nesterov: model %s keeps its weights on simplexes, which steps beyond a mean would leave; use outer mean", c.Model)
 	case c.Optimizer != SGD:
 		return Usage("optimizer %s: model %s trains by projected SGD; use sgd", c.Optimizer, c.Model)
 	}

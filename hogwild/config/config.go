@@ -2,6 +2,7 @@
 // them go together. It looks at no data.
 //
 //	needs.go      settings that have no effect
+//	nodes.go      settings between nodes
 //	config.go     Config, Default, Resolve
 //	checks.go     settings that contradict each other
 //	mode.go       the modes
@@ -193,6 +194,7 @@ func (c *Config) check() error {
 		c.checkGradientDelay(),
 		c.checkHangTimeout(),
 		c.checkMemory(),
+		c.checkNodes(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}

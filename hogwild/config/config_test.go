@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"hogwild/internal/check"
 )
@@ -31,6 +32,17 @@ func TestValidateRefuses(t *testing.T) {
 	}{
 		{func(c *Config) { c.Workers = -1 }, "workers -1: must be from 1 to 1024"},
 		{func(c *Config) { c.Workers = 1025 }, "workers 1025: must be from 1 to 1024"},
+		{func(c *Config) { c.Rounds, c.Nodes = "0", 2 }, `rounds "0": give auto, or a number of rounds an epoch from 1`},
+		{func(c *Config) { c.Rounds, c.Nodes = "often", 2 }, `rounds "often": give auto`},
+		{func(c *Config) { c.NodeTimeout, c.Nodes = time.Millisecond, 2 }, "node-timeout 1ms: must be at least 1s"},
+		{func(c *Config) { c.Outer, c.OuterLR, c.Nodes = "nesterov", 0, 2 }, "outer-lr 0: must be a positive number"},
+		{func(c *Config) { c.Outer, c.OuterMomentum, c.Nodes = "nesterov", 1, 2 }, "outer-momentum 1: must be from 0 to 0.999999"},
+		{func(c *Config) { c.Outer, c.Nodes = "sum", 2 }, `outer "sum": choose one of mean, nesterov`},
+		{func(c *Config) { c.OuterLR, c.Nodes = 0.5, 2 }, "outer-lr 0.5 has no effect with outer mean: use outer nesterov, or leave outer-lr out"},
+		{func(c *Config) { c.Outer = "nesterov" }, "outer nesterov has no effect with one node: add nodes 4, or start the job with mpirun or srun, or leave outer out"},
+		{func(c *Config) { c.Rounds = "4" }, "rounds 4 has no effect with one node"},
+		{func(c *Config) { c.Mode, c.Workers, c.Nodes = MustMode("delayed:3"), 1, 2 }, "mode delayed:3 on 2 nodes: one process simulates all workers"},
+		{func(c *Config) { c.OnDivergence, c.Nodes = Rollback, 3 }, "on-divergence rollback on 3 nodes: one node cannot go back alone; use stop"},
 		{func(c *Config) { c.Limit = -5 }, "limit -5: must be from 0 to 2147483647"},
 		{func(c *Config) { c.Epochs = -1 }, "epochs -1: must be from 1 to 2147483647, or auto"},
 		{func(c *Config) { c.Batch = -1 }, "batch -1: must be from 1 to 1048576, or auto"},

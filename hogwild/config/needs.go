@@ -17,7 +17,7 @@ import (
 // need is what a setting needs to have an effect.
 type need struct {
 	setting string
-	beside  string // the setting that decides it
+	beside  string // the setting that decides it; "": that the run is alone
 	cure    string // what to set instead; "": one of the two has to go
 	stated  bool   // asks for something with its default value too, if it is given
 	met     func(known) bool
@@ -35,6 +35,7 @@ func (k known) gpu() bool      { return k.GPU != "" }
 func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) adam() bool     { return k.Optimizer == Adam }
+func (k known) nodes() bool    { return k.Nodes > 1 }
 
 // not tells whether the model is of none of the families; true while nobody knows the model.
 func (k known) not(families ...model.Family) bool {
@@ -89,6 +90,13 @@ var needs = []need{
 	{"lr-cap", "optimizer", "use sgd or momentum", false, func(k known) bool { return !k.Optimizer.Adaptive() || k.LRCap == "off" }},
 	{"lr-cap", "mode", "", false, func(k known) bool { return !k.sync() || k.LRCap == "off" }},
 
+	{"rounds", "", startNodes, false, known.nodes},
+	{"node-lr", "", startNodes, false, known.nodes},
+	{"outer", "", startNodes, false, known.nodes},
+	{"node-timeout", "", startNodes, false, known.nodes},
+	{"outer-lr", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
+	{"outer-momentum", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
+
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
 	{"l1", "model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
 	{"target", "data", "use CSV (format csv) or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},
@@ -96,6 +104,9 @@ var needs = []need{
 	{"format", "data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
 	{"scale", "data", "use none", false, func(k known) bool { return k.Scale == "none" || k.data == nil || k.data.Kind != data.Pairs }},
 }
+
+// startNodes is how a run becomes one of several nodes.
+const startNodes = "add nodes 4, or start the job with mpirun or srun"
 
 // Idle is a setting without an effect. As an error it matches ErrUsage and says why, and what to do.
 type Idle struct {
@@ -150,7 +161,9 @@ func (n need) idle(c *Config, changed bool) Idle {
 	if v := c.text(n.setting); v != "true" {
 		setting += " " + v
 	}
-	if v := c.text(n.beside); v != "" {
+	if n.beside == "" {
+		beside = "with one node"
+	} else if v := c.text(n.beside); v != "" {
 		beside = "with " + n.beside + " " + v
 	}
 	cure := "leave one of them out"

@@ -19,7 +19,7 @@ var contexts = []struct{ letter, settings string }{
 	{"M", "optimizer: momentum"}, {"A", "optimizer: adam"}, {"G", "optimizer: adagrad"}, {"S", "mode: sync\noptimizer: adam"},
 	{"c", "schedule: cosine"}, {"n", "schedule: linear"}, {"p", "schedule: step"}, {"e", "schedule: exp"},
 	{"0", "gpu: \"0\""}, {"u", "gpu: auto:2"}, {"b", "batch: 16"}, {"B", "global-batch: 64"},
-	{"f", "model: factor:8"}, {"k", "model: cut:3"}, {"x", "model: softmax"},
+	{"N", "outer: nesterov"}, {"f", "model: factor:8"}, {"k", "model: cut:3"}, {"x", "model: softmax"},
 }
 
 // TestNeeds walks all pairs of a setting and a context: it has an effect in those named, or in
@@ -37,6 +37,8 @@ func TestNeeds(t *testing.T) {
 		{"momentum", "0.5", "M", true}, {"momentum-correction", "true", "M", false}, {"beta1", "0.5", "AS", true}, {"beta2", "0.5", "AS", true},
 		{"optimizer-state", "shared", "MAGS", true},
 		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "2", "^AGSsg", false}, {"lr-cap", "off", "^", false},
+		{"rounds", "4", "", false}, {"node-lr", "same", "", false}, {"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
+		{"outer-lr", "0.5", "N", true}, {"outer-momentum", "0.5", "N", true},
 		{"biases", "true", "^xk", false}, {"l1", "0.1", "^fk", false},
 		// settings that always have one
 		{"lr", "0.5", "^", false}, {"l2", "0.5", "^", false}, {"partition", "contiguous", "^", false}, {"workers", "4", "^", false},

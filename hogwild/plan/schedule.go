@@ -24,10 +24,15 @@ const RateBlock = 64
 // Block is the first example of the block that seen is in.
 func (s Schedule) Block(seen int64) int64 { return seen &^ (RateBlock - 1) }
 
-// NewSchedule is that of a run of n rows at the learning rate lr.
+// NewSchedule is that of a run of n rows at the learning rate lr. Where it is longer than the one that was asked for, as several
+// nodes may have it, so is its end.
 func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 	n = c.PartOf(n)
-	return Schedule{kind: c.Schedule, lr: lr, min: min(lr, c.LRMin), decay: c.Decay,
+	end := c.LRMin
+	if c.LR > 0 && lr > c.LR {
+		end *= lr / c.LR
+	}
+	return Schedule{kind: c.Schedule, lr: lr, min: min(lr, end), decay: c.Decay,
 		n: float64(n), total: float64(n) * float64(c.Epochs)}
 }
 

@@ -7,6 +7,17 @@ import (
 	"hogwild/hogwild/config"
 )
 
+// TestScheduleOfNodes: where all nodes have a multiple of the rate that was asked for, the schedule ends at that multiple too; at a lower
+// rate it ends where it was to end.
+func TestScheduleOfNodes(t *testing.T) {
+	c := &config.Config{Schedule: "linear", LR: 0.1, LRMin: 0.02, Epochs: 4}
+	for lr, end := range map[float64]float64{0.1: 0.02, 0.3: 0.06, 0.05: 0.02, 0.01: 0.01} {
+		if got := NewSchedule(c, lr, 1000).At(4000); math.Abs(got-end) > 1e-12 {
+			t.Errorf("from %v the schedule ends at %v, want %v", lr, got, end)
+		}
+	}
+}
+
 // The learning rates are worked out by hand: 1,000 examples an epoch, 4 epochs.
 func TestSchedules(t *testing.T) {
 	half := math.Sqrt(0.5)

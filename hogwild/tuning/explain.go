@@ -21,12 +21,15 @@ func (j *Job) Header() (lines []string) {
 	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
 		lines = append(lines, j.stable())
 	}
+	if j.NodesLR && j.Tuning.LR == j.Config.LR {
+		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %d nodes keep it, and an epoch may reduce the loss less than on one", j.Config.LR, j.nodeLimit(), j.Nodes))
+	}
 	if j.Slower {
 		how := "write in place"
 		if j.Tuning.MergeEvery > 1 {
 			how = fmt.Sprintf("must merge every %d local steps", j.Tuning.MergeEvery)
 		}
-		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or a lower --lr trains more examples/s", j.Config.LR, j.Workers, how))
+		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or a lower --lr trains more examples/s", max(j.Config.LR, j.Tuning.LR), j.Workers, how))
 	}
 	return append(lines, j.lasts()...)
 }
@@ -66,7 +69,7 @@ func (j *Job) stable() string {
 			they = "beyond it, and the cap is off"
 		}
 	}
-	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Config.LR, about(j.MaxInFlight), who, are, they)
+	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Tuning.LR, about(j.MaxInFlight), who, are, they)
 }
 
 // Changes is what of the user's settings the run changes, for whoever watches.
@@ -78,10 +81,30 @@ func (j *Job) Changes() (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("lr %.3g -> %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
 	}
+	if j.NodesLR && j.Tuning.LR > j.Config.LR {
+		lines = append(lines, j.nodesText())
+	}
 	if j.Tuning.Momentum != j.Config.Momentum {
 		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Config.Momentum, j.Tuning.Momentum, j.Tuning.InFlight))
 	}
 	return lines
+}
+
+// nodesText says what became of the rate asked for, times the nodes.
+func (j *Job) nodesText() string {
+	within := ""
+	if j.Tuning.LR < j.Config.LR*float64(j.Nodes) {
+		within = ", within " + j.nodeLimit()
+	}
+	return fmt.Sprintf("lr %.3g -> %.2g: %d nodes x %.3g%s (--node-lr same keeps %.3g)", j.Config.LR, j.Tuning.LR, j.Nodes, j.Config.LR, within, j.Config.LR)
+}
+
+// nodeLimit is what keeps the nodes' rate from being longer.
+func (j *Job) nodeLimit() string {
+	if j.MaxLR > 0 && j.Tuning.LR >= j.MaxLR {
+		return "the limit for a batch of " + human.Plural(j.Tuning.Batch, "example")
+	}
+	return "the limit of " + human.Plural(j.Tuning.InFlight, "step") + " in flight"
 }
 
 // lowered is the smaller rate to, in two digits, or as many as tell it from the rate from.

@@ -5,6 +5,7 @@
 //	tuning.go     Choose
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	explain.go    what is said of it
+//	noderate.go   the learning rate of each of several nodes
 //	limit.go      how many steps may be in flight, and where the learning rate is capped
 //	merge.go      how many local steps there are between two merges
 //	inflight.go   how many steps are in flight, and of how many examples
@@ -42,6 +43,12 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		t.Momentum = explicitMomentum(c.Momentum, t.InFlight)
 	}
 	limit := limitsOf(c, spec, f, t)
+	if scalesNodes(c, limit) {
+		t.LR, t.NodesLR = nodeRate(c, limit, t.InFlight), true
+		at := *c
+		at.LR = t.LR // what follows depends on the rate that is used
+		c = &at
+	}
 	t.MaxInFlight, t.MaxLR = limit.inFlight(c.LR), limit.maxLR
 	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
