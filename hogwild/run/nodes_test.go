@@ -27,6 +27,10 @@ type nodesRun struct {
 func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Config, change func(node int, c *config.Config, o *Options)) *nodesRun {
 	j := &nodesRun{engines: nodes.InProcess(n, timeout), results: make([]rundir.Result, n), errs: make([]error, n)}
 	c.NodeTimeout = timeout
+	if n == 1 { // as hogwild train drops what has no effect on one node
+		d := config.Default()
+		c.NodeTimeout, c.Rounds, c.NodeLR, c.Outer, c.OuterLR, c.OuterMomentum = d.NodeTimeout, d.Rounds, d.NodeLR, d.Outer, d.OuterLR, d.OuterMomentum
+	}
 	for i, e := range j.engines {
 		c, o := c, Options{Engine: e}
 		if change != nil {
