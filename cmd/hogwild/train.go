@@ -38,7 +38,8 @@ the inputs where that helps (--center). --tune measures instead. See docs/asynch
 
 Several machines: mpirun or srun starts one hogwild train on each, all with the same flags. Each
 trains its share of every epoch with its own workers, and --rounds times an epoch the nodes average
-what they have learned. Node 0 reports, and has the run folder. See docs/nodes.md (make mpi first).
+what they have learned. Node 0 reports, and has the run folder. It needs make mpi; --nodes N tries
+the same on one machine without it. See docs/nodes.md.
 
 Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 130, 143
 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved; 1 any other error.

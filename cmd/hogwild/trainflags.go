@@ -76,7 +76,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.float(&o.LRMin, "lr-min", "`X` final learning rate of the schedule")
 	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
 
-	l.category = "Several machines"
+	l.category = "Several nodes"
 	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
 	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started; off: a run of its own")
 	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")

@@ -39,7 +39,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Outer, c.OuterMomentum, c.Nodes = "nesterov", 1, 2 }, "outer-momentum 1: must be from 0 to 0.999999"},
 		{func(c *Config) { c.Outer, c.Nodes = "sum", 2 }, `outer "sum": choose one of mean, nesterov`},
 		{func(c *Config) { c.OuterLR, c.Nodes = 0.5, 2 }, "outer-lr 0.5 has no effect with outer mean: use outer nesterov, or leave outer-lr out"},
-		{func(c *Config) { c.Outer = "nesterov" }, "outer nesterov has no effect with one node: start the job with mpirun or srun, or give --nodes, or leave outer out"},
+		{func(c *Config) { c.Outer = "nesterov" }, "outer nesterov has no effect with one node: add nodes 4, or start the job with mpirun or srun, or leave outer out"},
 		{func(c *Config) { c.Rounds = "4" }, "rounds 4 has no effect with one node"},
 		{func(c *Config) { c.Mode, c.Workers, c.Nodes = MustMode("delayed:3"), 1, 2 }, "mode delayed:3 on 2 nodes: one process simulates all workers"},
 		{func(c *Config) { c.OnDivergence, c.Nodes = Rollback, 3 }, "on-divergence rollback on 3 nodes: one node cannot go back alone; use stop"},

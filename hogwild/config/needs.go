@@ -106,7 +106,7 @@ var needs = []need{
 }
 
 // startNodes is how a run becomes one of several nodes.
-const startNodes = "start the job with mpirun or srun, or give --nodes"
+const startNodes = "add nodes 4, or start the job with mpirun or srun"
 
 // Idle is a setting without an effect. As an error it matches ErrUsage and says why, and what to do.
 type Idle struct {

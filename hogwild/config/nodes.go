@@ -22,7 +22,7 @@ func (c *Config) checkNodes() error {
 	case c.Nodes < 2:
 		return nil
 	case c.Mode.Kind == Delayed:
-		return Usage("mode %s on %d nodes: one process simulates all workers of a run; give mpi off to run it on each by itself", c.Mode, c.Nodes)
+		return Usage("mode %s on %d nodes: one process simulates all workers of a run; use one node", c.Mode, c.Nodes)
 	case c.OnDivergence == Rollback:
 		return Usage("on-divergence %s on %d nodes: one node cannot go back alone; use stop, then resume the run with a lower lr", c.OnDivergence, c.Nodes)
 	}
