@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds dist/: archives for linux amd64 and arm64, each with the static binary, its manual page,
-# shell completions and the licences of all linked code; and SHA256SUMS. Builds are reproducible:
+# shell completions, the licences of all linked code, and the source of hogwild-mpi, which is built with the
+# MPI library of a cluster; and SHA256SUMS. Builds are reproducible:
 # the same commit and Go release give the same bytes. Called by make dist, which sets TAGS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,7 +36,7 @@ for arch in amd64 arm64; do
 	GOOS=linux GOARCH=$arch GOAMD64=v1 GOARM64=v8.0 go build -trimpath -buildvcs=auto -ldflags '-s -w' -tags "$TAGS" -o "$work/$name/hogwild" ./cmd/hogwild
 	go run -tags "$TAGS" ./cmd/hogwild man >"$work/$name/hogwild.1"
 	cp cmd/hogwild/completion/hogwild.* "$work/$name/completions/"
-	cp LICENSE README.md CHANGELOG.md "$work/$name/"
+	cp LICENSE README.md CHANGELOG.md hogwild/nodes/mpi/hogwild-mpi.c "$work/$name/"
 	licences $arch >"$work/$name/LICENSES-of-others"
 	tar -C "$work" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$time" -cf - "$name" |
 		gzip -9n >"$work/$name.tar.gz"
