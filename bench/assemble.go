@@ -93,6 +93,8 @@ func measured(c Case, trials []*trial) Measured {
 			m.Mode = s.Value
 		case "workers":
 			m.Workers, _ = strconv.Atoi(s.Value)
+		case "nodes":
+			m.Nodes, _ = strconv.Atoi(s.Value)
 		}
 	}
 	stale := map[uint64]uint64{}
@@ -164,6 +166,18 @@ func (m *Measured) add(r *rundir.Result, ok bool) {
 	put(&m.LostUpdates, in.LostUpdates, sampled)
 	put(&m.Conflicts, in.Conflicts, sampled)
 	put(&m.BarrierWait, in.BarrierWait, r.Instruments != nil)
+	if m.Nodes > 1 {
+		n := r.Nodes
+		if n == nil {
+			n, ok = &rundir.Nodes{}, false
+		} else {
+			m.Library = n.Library
+		}
+		put(&m.NodeRounds, float64(n.Rounds), true)
+		put(&m.NodeBytes, float64(n.Bytes), true)
+		put(&m.SumSeconds, n.SumSeconds, true)
+		put(&m.WaitSeconds, n.WaitSeconds, true)
+	}
 	var rates []Number
 	for _, w := range r.PerWorker {
 		rates = append(rates, Number(w.Rate))

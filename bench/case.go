@@ -5,6 +5,7 @@
 // An experiment, in reading order:
 //
 //	case.go                       what is to be measured: a Plan of Cases
+//	nodes.go                      cases of several nodes, and what these spend on each other
 //	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
 //	runner.go process.go trial.go each case with each seed, interleaved, by new processes
 //	progress.go                   how far it is
@@ -36,6 +37,9 @@ type Case struct {
 	Name     string    `json:"name"`            // unique in its experiment, and fit for a folder: async-4
 	Group    string    `json:"group,omitempty"` // cases of one group are compared: they learn the same from the same
 	Settings []Setting `json:"settings"`
+	// Launcher starts the nodes of a case with several: a shell command in which {nodes} is their number, with
+	// the program and its flags behind it. "": all are in one process.
+	Launcher string `json:"launcher,omitempty"`
 }
 
 // Setting is a flag of hogwild train and its value.

@@ -13,7 +13,7 @@ func (e *Experiment) WriteCSV(w io.Writer) error {
 	flags := e.flags()
 	heads := append([]string{"case", "group"}, flags...)
 	heads = append(heads, "used_mode", "used_workers", "device", "runs", "failed", "parameters", "values_per_example", "flops_per_example", "target_test_loss")
-	for _, m := range metrics {
+	for _, m := range e.metrics() {
 		heads = append(heads, m.name, m.name+"_low", m.name+"_high")
 	}
 	out.Write(append(heads, "speed_up", "speed_up_low", "speed_up_high"))
@@ -52,7 +52,7 @@ func (e *Experiment) record(c *Measured, flags []string) []string {
 	}
 	line = append(line, c.Mode, strconv.Itoa(c.Workers), c.Device, strconv.Itoa(c.runs()), strconv.Itoa(failed),
 		strconv.FormatInt(c.Parameters, 10), cell(float64(c.Values)), cell(float64(c.Flops)), cell(float64(c.Target)))
-	for _, m := range metrics {
+	for _, m := range e.metrics() {
 		line = append(line, cells(m.list(c))...)
 	}
 	return append(line, cells(e.SpeedUp(c))...)

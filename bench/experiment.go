@@ -66,6 +66,14 @@ type Measured struct {
 	SecondsToTarget []Number `json:"seconds_to_target"`
 	EpochsToTarget  []Number `json:"epochs_to_target"`
 
+	// Of a job of several nodes, as rundir.Nodes has them; absent from cases without.
+	Nodes       int      `json:"nodes,omitempty"`
+	Library     string   `json:"library,omitempty"`
+	NodeRounds  []Number `json:"node_rounds,omitempty"`
+	NodeBytes   []Number `json:"node_bytes,omitempty"`
+	SumSeconds  []Number `json:"sum_seconds,omitempty"`
+	WaitSeconds []Number `json:"wait_seconds,omitempty"`
+
 	Histories  [][]rundir.EpochResult `json:"histories"`                     // of each repeat
 	Staleness  [][2]uint64            `json:"staleness_histogram,omitempty"` // least value, samples; of all repeats
 	WorkerRate [][]Number             `json:"examples_per_second_by_worker"` // of each repeat, by rank

@@ -20,7 +20,7 @@ const (
 // were lowered for some, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.failures, e.crowds, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,
+		e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
 	}
@@ -89,6 +89,7 @@ func (e *Experiment) crowds() []string {
 		if c.Config.GPU != "" {
 			onCores = c.Config.CPUWorkers
 		}
+		onCores *= max(1, c.Nodes) // all on this machine
 		return cores > 0 && onCores > cores
 	}, "more workers than cores ("+fmt.Sprint(cores)+"): workers share cores, so this says nothing about scaling to more cores")
 }

@@ -36,6 +36,24 @@ var metrics = []metric{
 	{"lr_used", "", "", func(c *Measured) []Number { return c.LRUsed }},
 }
 
+// nodeMetrics are those of cases with several nodes.
+var nodeMetrics = []metric{
+	{"node_rounds", "", "", func(c *Measured) []Number { return c.NodeRounds }},
+	{"bytes_per_round", "", "", (*Measured).RoundBytes},
+	{"sum_seconds", "", "lower", func(c *Measured) []Number { return c.SumSeconds }},
+	{"wait_seconds", "", "lower", func(c *Measured) []Number { return c.WaitSeconds }},
+	{"communication_share", "", "lower", (*Measured).Communication},
+	{"waiting_share", "", "lower", (*Measured).Waiting},
+}
+
+// metrics are those that cases of the experiment may have.
+func (e *Experiment) metrics() []metric {
+	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
+		return slices.Concat(metrics, nodeMetrics)
+	}
+	return metrics
+}
+
 // WriteBenchmarks writes results.txt, in Go's benchmark format, which benchstat reads: a
 // line each run that has not failed. An operation is a whole run.
 func (e *Experiment) WriteBenchmarks(w io.Writer) error {

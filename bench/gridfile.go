@@ -23,14 +23,15 @@ const MostSeeds = 10_000
 // the first one.
 var (
 	gridKeys = []string{"base", "grid", "cases", "names"}
-	planKeys = slices.Concat([]string{"name", "about"}, gridKeys, []string{"seeds", "target-loss"})
+	planKeys = slices.Concat([]string{"name", "about"}, gridKeys, []string{"seeds", "target-loss", "launcher"})
 )
 
 // gridFile is an experiment file while it is read.
 type gridFile struct {
-	path    string
-	flags   Flags
-	grouped bool // it names the groups itself
+	path     string
+	flags    Flags
+	grouped  bool // it names the groups itself
+	launcher string
 }
 
 // ReadPlan reads an experiment file: what is common to all cases, a grid or a list of
@@ -63,11 +64,16 @@ func ReadPlan(path string, text []byte, flags Flags) (p Plan, err error) {
 		}
 		grids = append(grids, g)
 	}
-	p.Cases, err = Cross(grids, flags)
-	if err == nil && !f.grouped {
+	if p.Cases, err = Cross(grids, flags); err != nil {
+		return p, err
+	}
+	if !f.grouped {
 		setGroups(p.Cases)
 	}
-	return p, err
+	if err := p.SetLauncher(f.launcher); err != nil {
+		return p, usage("%s: %v", path, err)
+	}
+	return p, nil
 }
 
 func (f *gridFile) errorf(at *token.Token, format string, a ...any) error {
@@ -166,6 +172,11 @@ func (f *gridFile) key(p *Plan, g *Grid, key string, n ast.Node) (err error) {
 		if p.TargetLoss, err = strconv.ParseFloat(t.Value, 64); err != nil || !(p.TargetLoss > 0 && p.TargetLoss < 1e30) {
 			return f.errorf(t, "target-loss: %q: want a positive number", t.Value)
 		}
+	case "launcher":
+		if n.Type() != ast.StringType {
+			return f.errorf(t, "launcher: want a command in quotes, e.g. 'mpirun -n %s'", NodesWord)
+		}
+		f.launcher = t.Value
 	}
 	return err
 }

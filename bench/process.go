@@ -31,14 +31,16 @@ type outcome struct {
 // train runs the program on a case until it ends. The error is one that concerns all
 // cases: the program is not there, the user made a mistake, ctx is done.
 func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) (outcome, error) {
-	args := []string{"train"}
+	var args []string
 	for _, s := range c.Settings {
-		args = append(args, "--"+s.Flag+"="+s.Value)
+		if c.Launcher == "" || s.Flag != "nodes" {
+			args = append(args, "--"+s.Flag+"="+s.Value)
+		}
 	}
 	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
-	cmd := self.Command(ctx, args...)
-	if len(r.Program) > 0 {
-		cmd = exec.CommandContext(ctx, r.Program[0], slices.Concat(r.Program[1:], args[1:])...)
+	cmd, err := r.command(ctx, c, args)
+	if err != nil {
+		return outcome{}, err
 	}
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -50,7 +52,7 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 	if err := cmd.Start(); err != nil {
 		return outcome{}, fmt.Errorf("starting %s: %w", cmd.Args[0], err)
 	}
-	err := cmd.Wait()
+	err = cmd.Wait()
 	if ctx.Err() != nil { // however the run took it
 		return outcome{}, ctx.Err()
 	}
@@ -59,6 +61,26 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 		return outcome{}, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	return outcomeOf(c, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String())
+}
+
+// command is the program with the flags of a case, or its launcher with that.
+func (r *Runner) command(ctx context.Context, c Case, args []string) (*exec.Cmd, error) {
+	program := r.Program
+	switch {
+	case c.Launcher != "" && len(program) == 0:
+		path, err := os.Executable() // the launcher's processes have another /proc/self
+		if err != nil {
+			return nil, err
+		}
+		program = []string{path, "train"}
+	case len(program) == 0:
+		return self.Command(ctx, append([]string{"train"}, args...)...), nil
+	}
+	if c.Launcher != "" {
+		launch := strings.ReplaceAll(c.Launcher, NodesWord, c.Value("nodes"))
+		program = append([]string{"/bin/sh", "-c", "exec " + launch + ` "$@"`, "launcher"}, program...)
+	}
+	return exec.CommandContext(ctx, program[0], slices.Concat(program[1:], args)...), nil
 }
 
 // outcomeOf tells from how the program ended, and from what it said, what that means. A
@@ -70,6 +92,8 @@ func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) 
 		return outcome{failed: "killed by " + unix.SignalName(status.Signal())}, nil
 	case status.ExitStatus() == 0:
 		return outcome{}, nil
+	case c.Launcher != "" && (status.ExitStatus() == 126 || status.ExitStatus() == 127) && !own: // of the shell
+		return outcome{}, usage("launcher %s: %s", c.Launcher, strings.TrimPrefix(line, "launcher: "))
 	case status.ExitStatus() == 2 && own:
 		return outcome{}, usage("case %s: %s", c.Name, line)
 	case line == "":

@@ -38,6 +38,9 @@ func (e *Experiment) WriteText(w io.Writer) error {
 			fmt.Fprintln(&b, line)
 		}
 		writeColumns(&b, e.lossColumns(cases), cases)
+		if anyNodes(cases) {
+			writeColumns(&b, nodeColumns(cases), cases)
+		}
 	}
 	e.toMind(&b)
 	_, err := w.Write(b.Bytes())
@@ -77,6 +80,10 @@ func (e *Experiment) head(b *bytes.Buffer) {
 		b.WriteString("VS: ratio to that mode with as many workers; undecided: the ranges overlap; equal: all repeats within 5%\n")
 	}
 	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and write\n")
+	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
+		b.WriteString("COMMUNICATION: share of the training time with a round on its way, while workers train on;\n" +
+			"WAITING: share in which the workers of node 0 waited for rounds and other nodes\n")
+	}
 }
 
 // title names what a group learns, by the settings that all its cases share.

@@ -25,6 +25,7 @@ const trialFile = "trial.json"
 type trial struct {
 	Case     string               `json:"case"`
 	Settings []Setting            `json:"settings"`
+	Launcher string               `json:"launcher,omitempty"`
 	Seed     uint64               `json:"seed"`
 	Version  string               `json:"version"`
 	Commit   string               `json:"commit"`
@@ -64,7 +65,7 @@ func (r *Runner) trials(p Plan) [][]*trial {
 
 // of tells whether a trial is what this program would measure here.
 func (t *trial) of(c Case, seed uint64, here rundir.Machine) bool {
-	return t.Seed == seed && SameSettings(t.Settings, c.Settings) &&
+	return t.Seed == seed && SameSettings(t.Settings, c.Settings) && t.Launcher == c.Launcher &&
 		t.Version == config.Version && t.Commit == rundir.Commit() &&
 		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
 }
@@ -93,7 +94,7 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
 	}
-	t := &trial{Case: c.Name, Settings: c.Settings, Seed: seed, Version: config.Version, Commit: rundir.Commit(),
+	t := &trial{Case: c.Name, Settings: c.Settings, Launcher: c.Launcher, Seed: seed, Version: config.Version, Commit: rundir.Commit(),
 		Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 	start := time.Now()
 	how, err := w.train(ctx, c, seed, folder)

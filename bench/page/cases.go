@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -76,6 +77,19 @@ func (g *group) table() *Table {
 		lists("conflicts", human.Share, conflicts),
 		lists("lost updates", human.Share, lostUpdates),
 		lists("wait, s", human.Short, waited),
+		caseColumn{"nodes", func(c *bench.Measured) string {
+			if c.Nodes == 0 {
+				return absent
+			}
+			return fmt.Sprint(c.Nodes)
+		}},
+		caseColumn{"rounds", func(c *bench.Measured) string { return cmp.Or(c.Rounds(), absent) }},
+		lists("rounds taken", human.Short, func(c *bench.Measured) []bench.Number { return c.NodeRounds }),
+		lists("bytes a node a round", human.Short, (*bench.Measured).RoundBytes),
+		lists("in sums, s", human.Short, func(c *bench.Measured) []bench.Number { return c.SumSeconds }),
+		lists("waited for nodes, s", human.Short, func(c *bench.Measured) []bench.Number { return c.WaitSeconds }),
+		lists("communication", human.Share, (*bench.Measured).Communication),
+		lists("waiting for nodes", human.Share, (*bench.Measured).Waiting),
 		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
 		caseColumn{"of limit", func(c *bench.Measured) string { return shareOf(g.e, c) }},
 		caseColumn{"failed", failed},

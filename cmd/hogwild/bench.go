@@ -30,6 +30,11 @@ bandwidth, random updates of shared weights, a word that all cores write, core-t
 waking a thread, starting a process. Speeds are then also given as shares of these limits. It
 needs 200 MB. It does not cover GPUs; --microbench does.
 
+--nodes compares jobs of several nodes, which average their weights --rounds times an epoch: in one
+process, or by MPI with --launcher. The report adds the rounds taken, their bytes, and the shares of
+the time that went into communication. The default is then --modes async, and as many workers on each
+node as the largest job has cores. The nodes share this machine, so speeds are not those of a cluster.
+
 --microbench measures what a GPU can do at best: additions to few and many weights, loads, copies,
 launches, clock. --report makes a page of the results of run.sh from make gpu-bundle.
 
@@ -46,6 +51,8 @@ Examples:
       on your own images
   hogwild bench --modes async,sync --data a9a --test a9a.t --model logistic --target-loss 0.33
       seconds to a test loss, lock-free and synchronous
+  hogwild bench --data mnist/ --model mlp:128 --nodes 1,2,4 --rounds auto,1,8
+      local SGD between nodes: time to a test loss by nodes and rounds
   hogwild bench --config cases.yaml --repeat 10 --out runs/cases
       settings from a file, ten runs of each case
   hogwild bench --limits --repeat 0
@@ -56,6 +63,7 @@ Examples:
 type benchOptions struct {
 	train                             *trainOptions
 	modes, workers, config, out       string
+	nodes, rounds, launcher           string
 	repeat                            int
 	target, seconds                   float64
 	limits, microbench, quick, asJSON bool
@@ -83,6 +91,9 @@ func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
 	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five)")
 	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
+	l.string(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this machine (docs/nodes.md)")
+	l.string(&o.rounds, "rounds", "`LIST` of rounds of averaging between nodes in an epoch, e.g. auto,1,8")
+	l.string(&o.launcher, "launcher", "`COMMAND` that starts the nodes, e.g. 'mpirun --bind-to none -n {nodes}' (default: all nodes in one process)")
 	l.int(&o.repeat, "repeat", "`N` runs of each case, with different seeds")
 	l.float(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: one that every case reaches)")
 	l.string(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	}
 	if p.Cases, err = bench.Cross(grids, caseFlags{}); err != nil {
 		return p, err
+	}
+	if err := p.SetLauncher(o.launcher); err != nil {
+		return p, fmt.Errorf("--%w", err)
 	}
 	if o.out == "" {
 		o.out = filepath.Join("runs", fmt.Sprintf("bench-%s-%s", time.Now().Format("20060102-150405"), p.Name))
@@ -145,9 +149,67 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 		default:
 			g.Axes = append(g.Axes, axis("workers", workers...))
 		}
-		grids = append(grids, g)
+		of, err := o.nodeGrids(s, g)
+		if err != nil {
+			return nil, err
+		}
+		grids = append(grids, of...)
 	}
 	return grids, nil
+}
+
+// nodeGrids are a grid with the numbers of nodes that were asked for, and the rounds of those with several.
+func (o *benchOptions) nodeGrids(s *settings, g bench.Grid) (grids []bench.Grid, err error) {
+	counts, err := o.nodeList(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, flag := range []string{"nodes", "rounds"} {
+		if s.given[flag] && g.Cases[0].Value(flag) != "" {
+			return nil, usagef("--%s: %s sets %s already; leave one of them out", flag, o.config, flag)
+		}
+	}
+	if len(counts) == 0 {
+		return []bench.Grid{g}, nil
+	}
+	var rounds []string
+	if s.given["rounds"] {
+		if rounds, err = distinct("rounds", strings.Split(o.rounds, ",")); err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range counts {
+		of := g
+		of.Names += ",nodes=$nodes"
+		of.Axes = append(slices.Clone(g.Axes), axis("nodes", fmt.Sprint(n)))
+		if n > 1 && len(rounds) > 0 {
+			of.Names += ",rounds=$rounds"
+			of.Axes = append(of.Axes, axis("rounds", rounds...))
+		}
+		grids = append(grids, of)
+	}
+	return grids, nil
+}
+
+// nodeList reads --nodes; empty without it.
+func (o *benchOptions) nodeList(s *settings) (counts []int, err error) {
+	var list []string
+	if s.given["nodes"] {
+		if list, err = distinct("nodes", strings.Split(o.nodes, ",")); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range list {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, usagef("--nodes %q: want numbers from 1, e.g. 1,2,4", o.nodes)
+		}
+		counts = append(counts, n)
+	}
+	if several := len(counts) > 0 && slices.Max(counts) > 1; s.given["rounds"] && !several {
+		return nil, usagef("--rounds %s has no effect without several nodes: add --nodes 2, or leave --rounds out", o.rounds)
+	}
+	return counts, nil
 }
 
 func axis(flag string, values ...string) (all []bench.Setting) {
@@ -164,6 +226,9 @@ func (o *benchOptions) modeList(s *settings, gpus int) ([]string, error) {
 		if gpus > 0 {
 			return []string{"async", "sync"}, nil
 		}
+		if s.given["nodes"] {
+			return []string{"async"}, nil
+		}
 		return config.Modes, nil
 	}
 	return distinct("modes", strings.Split(o.modes, ","))
@@ -175,6 +240,9 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	if !s.given["workers"] {
 		if gpus > 0 {
 			return []string{fmt.Sprint(gpus), fmt.Sprint(2 * gpus), fmt.Sprint(4 * gpus)}, nil
+		}
+		if counts, err := o.nodeList(s); err != nil || len(counts) > 0 {
+			return []string{fmt.Sprint(max(1, runtime.NumCPU()/max(1, slices.Max(append(counts, 1)))))}, err
 		}
 		return upTo(runtime.NumCPU()), nil
 	}

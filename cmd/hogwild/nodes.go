@@ -16,26 +16,17 @@ import (
 
 // launched takes in that an MPI launcher has started this run as one node of a job. Settings are node 0's: the others
 // read no folder of a run.
-func (o *trainOptions) launched() error {
+func (o *trainOptions) launched() {
 	l := nodes.Launched()
-	switch {
-	case o.here < 0 || o.here > mostHere:
-		return usagef("--nodes %d: want 1 to %d", o.here, mostHere)
-	case o.MPI == "off" || l.Ranks < 2:
+	if o.MPI == "off" || l.Ranks < 2 {
 		o.Nodes = o.here
-		return nil
-	case o.here > 0:
-		return usagef("--nodes %d: %s has started a job of %d nodes; leave --nodes out", o.here, l.Launcher, l.Ranks)
+		return
 	}
 	o.Node, o.Nodes = l.Rank, l.Ranks
 	if l.Rank > 0 {
 		o.Resume, o.dashboard = "", ""
 	}
-	return nil
 }
-
-// mostHere is how many nodes one process may have: more are a mistake.
-const mostHere = 64
 
 // requeued drops --resume if its folder has no snapshot yet and is that of --run too: so the command that begins a job
 // continues it after it was killed.
@@ -49,8 +40,8 @@ func (o *trainOptions) requeued() (note string) {
 
 // joinJob connects this run with the other nodes of its job.
 func (o *trainOptions) joinJob(stderr io.Writer) error {
-	if o.Nodes < 2 {
-		return nil
+	if err := o.checkHere(); err != nil || o.Nodes < 2 {
+		return err
 	}
 	if o.tune {
 		return usagef("--tune: it runs on one machine; find the learning rate there, and give the job --lr")
@@ -69,6 +60,20 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	p := engine.Place()
 	if note := nodes.Launched().Bound(p); note != "" && p.Node == 0 {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))
+	}
+	return nil
+}
+
+// mostHere is how many nodes one process may have: more are a mistake.
+const mostHere = 64
+
+// checkHere refuses --nodes out of range, or beside the nodes of a launcher.
+func (o *trainOptions) checkHere() error {
+	switch {
+	case o.here < 0 || o.here > mostHere:
+		return usagef("nodes %d: want 1 to %d in one process", o.here, mostHere)
+	case o.here > 0 && o.Nodes != o.here:
+		return usagef("nodes %d: %s has started a job of %d nodes; leave nodes out", o.here, nodes.Launched().Launcher, o.Nodes)
 	}
 	return nil
 }

@@ -65,6 +65,9 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 	if err := s.checkIdle(&o.Config); err != nil {
 		return "", err
 	}
+	if err := o.checkHere(); err != nil {
+		return "", err
+	}
 	o.Config, _ = o.Resolve() // it is valid
 	gpus, err := gpusOf(c)
 	if err != nil {

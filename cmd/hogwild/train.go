@@ -89,9 +89,7 @@ func trainCommand() *cli.Command {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
-			if err := o.launched(); err != nil {
-				return err
-			}
+			o.launched()
 			if note := o.requeued(); note != "" {
 				fmt.Fprintf(c.App.ErrWriter, "hogwild: %s\n", human.Visible(note))
 			}

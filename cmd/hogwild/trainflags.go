@@ -76,9 +76,9 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.float(&o.LRMin, "lr-min", "`X` final learning rate of the schedule")
 	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
 
-	l.category = "Several nodes"
-	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try a job of several nodes on one machine (between machines: mpirun -n N hogwild train)")
-	l.string(&o.Rounds, "rounds", "`R` rounds of averaging between nodes in an epoch; auto: as many as keep communication under a fifth of the time")
+	l.category = "Several machines"
+	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
+	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
 
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
