@@ -189,7 +189,12 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 			return "failed"
 		}},
 		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
-		column{"SPEED-UP", func(c *Measured) string { return Summarize(e.SpeedUp(c)).Text(human.Factor) }},
+		column{"SPEED-UP", func(c *Measured) string {
+			if anyNodes(cases) && e.baseline(c) == c {
+				return ""
+			}
+			return Summarize(e.SpeedUp(c)).Text(human.Factor)
+		}},
 		column{"OF LIMIT", func(c *Measured) string {
 			if s, ok := e.Share(c); ok {
 				return human.Share(s.Share)
