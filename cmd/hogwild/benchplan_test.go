@@ -56,6 +56,10 @@ func TestBenchPlan(t *testing.T) {
 		{"--workers 1,2 --config " + gpu, "a.async-1 a.async-2 a.sync-1 a.sync-2 b-1 b-2"},
 		{"--modes async,delayed:3 --workers 2 --model softmax", "async-2 delayed:3-1"},
 		{"--workers 2 --config " + file, "a-2 b.async-2 b.atomic-2 b.locked-2 b.ordered-2 b.sync-2"},
+		{"--nodes 1,2,3 --rounds auto,8 --workers 1,2 --modes sync --model softmax", "sync-1,nodes=1 sync-2,nodes=1 " +
+			"sync-1,nodes=2,rounds=auto sync-1,nodes=2,rounds=8 sync-2,nodes=2,rounds=auto sync-2,nodes=2,rounds=8 " +
+			"sync-1,nodes=3,rounds=auto sync-1,nodes=3,rounds=8 sync-2,nodes=3,rounds=auto sync-2,nodes=3,rounds=8"},
+		{"--nodes 64", "digits.async-1,nodes=64 sparse.async-1,nodes=64"},
 	} {
 		p, err := planOf(strings.Fields(c.args)...)
 		if err != nil || caseNames(p) != c.names {
@@ -71,6 +75,27 @@ func TestBenchPlan(t *testing.T) {
 	}
 	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil || !strings.Contains(err.Error(), "use --workers 2 or more") {
 		t.Errorf("two GPUs for a worker: %v", err)
+	}
+}
+
+// TestLauncher: it starts the cases with several nodes, from flags and files.
+func TestLauncher(t *testing.T) {
+	const launcher = "run -n {nodes}"
+	file := filepath.Join(t.TempDir(), "cases.yaml")
+	text := "base: {data: 'digits:200', workers: 1, mode: async}\nlauncher: '" + launcher + "'\ncases: [{name: alone}, {name: one, nodes: 1}, {name: two, nodes: 2, rounds: 4}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--config", file}, {"--nodes", "1,2", "--model", "softmax", "--launcher", launcher}} {
+		p, err := planOf(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range p.Cases {
+			if several := c.Value("nodes") == "2"; (c.Launcher == launcher) != several || !several && c.Launcher != "" {
+				t.Errorf("%v: case %s has the launcher %q", args, c.Name, c.Launcher)
+			}
+		}
 	}
 }
 

@@ -95,8 +95,8 @@ func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
 	result, err := run.Run(ctx, o.Config, o.Options)
 	others.Wait()
 	for i, e := range errs[1:] {
-		if e != nil && !errors.Is(e, config.ErrReported) {
-			err = errors.Join(err, fmt.Errorf("node %d: %w", i+1, e))
+		if e != nil && !errors.Is(e, config.ErrReported) && (err == nil || errors.Is(err, config.ErrReported)) {
+			err = fmt.Errorf("node %d: %w", i+1, e)
 		}
 	}
 	return result, err
