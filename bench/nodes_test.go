@@ -69,7 +69,7 @@ func TestNodesInSummary(t *testing.T) {
 		}
 	}
 	csv := text(t, func(w *bytes.Buffer) error { return e.WriteCSV(w) })
-	for _, want := range []string{"nodes,rounds,used_mode", "communication_share", ",80,80,80,2048,2048,2048,0.03,0.03,0.03,0.06,0.06,0.06,0.1,"} {
+	for _, want := range []string{"nodes,rounds,used_mode", "communication_share", ",80,80,80,2048,2048,2048,0.03,0.03,0.03,0.06,0.06,0.06,0.099,0.09,0.1,0.198,"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("no %q in\n%s", want, csv)
 		}

@@ -97,10 +97,10 @@ func (r *coordinator) openNext() {
 	r.halted.opened(at)
 }
 
-// lastDone is when the last chunk of the open epoch was done; in barrier mode an
-// average comes after it, and just now.
+// lastDone is when the last chunk of the open epoch was done. In barrier mode an average comes after
+// it, between nodes a round: just now.
 func (r *coordinator) lastDone() (at uint64) {
-	if r.block.Plan.Barrier {
+	if r.block.Plan.Barrier || r.peers != nil {
 		return control.Monotonic()
 	}
 	for rank := range r.workers.most {
