@@ -245,7 +245,7 @@ func (r *coordinator) record(e evaluation) {
 		r.saved(e.unsaved)
 	}
 	if e.err != nil {
-		r.epochs.ended = e.err
+		r.epochs.ended = r.lostPeers(e.err)
 	}
 	if e.result.Kind == "" || !e.saves && e.err != nil { // a save within an epoch, or it diverged
 		return

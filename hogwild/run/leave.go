@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
@@ -118,6 +119,9 @@ func (r *coordinator) saveLast() {
 func (p *peers) leave(rest func()) {
 	if p == nil || p.over {
 		rest()
+		if p != nil && !p.first() {
+			time.Sleep(2 * p.beat) // MPICH's launcher kills all processes when the first one fails: node 0 saves meanwhile
+		}
 		return
 	}
 	p.stop.Store(reasonNone)
