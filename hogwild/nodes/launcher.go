@@ -86,6 +86,14 @@ func cores() (mine, all int) {
 	return m.Count(), a.Count()
 }
 
+// hint is a line for a helper that cannot join: what its library says is often of no help.
+func (l Launch) hint() string {
+	if l.Ranks == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nthe launcher is %s: hogwild-mpi must be built with the mpicc of the same MPI library (make mpi MPICC=...)", l.Launcher)
+}
+
 // Bound is a line for a rank whose launcher gives it fewer cores than its share of the host; "" if
 // it does not. Launchers bind ranks to single cores, for programs with one thread.
 func (l Launch) Bound(p Place) string {

@@ -48,7 +48,7 @@ func StartMPI(timeout time.Duration) (Engine, error) {
 	a, err := e.call(request{Call: callJoin})
 	if err != nil {
 		h.close()
-		return nil, errors.Join(fmt.Errorf("joining the job: %w", err), memory.Close())
+		return nil, errors.Join(fmt.Errorf("joining the job: %w%s", err, Launched().hint()), memory.Close())
 	}
 	host, _ := os.Hostname() // a name for people
 	e.place = Place{Node: int(a.Node), Nodes: int(a.Nodes), Local: int(a.Local), OnHost: int(a.OnHost), Host: host, Library: libraryName(a.text())}
