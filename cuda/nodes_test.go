@@ -70,15 +70,15 @@ func together(t *testing.T, n int, c config.Config) ([]rundir.Result, [][]float3
 }
 
 // TestNodes: nodes with weights on GPUs end each epoch with the same weights, and learn what one learns at half
-// the rate: the mean of two nodes' steps is a step of twice the examples. In sync mode bit for bit, each time.
+// the rate: the mean of two nodes' steps is a step of twice the examples. In sync mode each time bit for bit.
 func TestNodes(t *testing.T) {
 	for _, x := range []struct {
 		mode, rounds string
 		workers      int
 	}{{"async", "6", 1}, {"async", "auto", 2}, {"sync", "auto", 2}, {"sync", "3", 1}} {
 		c := digits(t, func(c *config.Config) {
-			c.Mode, c.Workers, c.Rounds = config.MustMode(x.mode), x.workers, x.rounds
-			c.Model, c.Data, c.Epochs, c.NodeLR = "softmax", "digits:600", 2, "same"
+			c.Mode, c.Workers = config.MustMode(x.mode), x.workers
+			c.Model, c.Data, c.Epochs = "softmax", "digits:600", 2
 			if x.mode == "async" {
 				c.InFlight = x.workers
 			} else {
@@ -86,13 +86,17 @@ func TestNodes(t *testing.T) {
 			}
 		})
 		one := train(t, c)
-		c.LR, c.Run = 2*c.LR, t.TempDir()
+		c.Rounds, c.NodeLR, c.LR, c.Run = x.rounds, "same", 2*c.LR, t.TempDir()
 		two, weights := together(t, 2, c)
 		t.Logf("%s, %s: loss %v, one %v; %+v", x.mode, x.rounds, two[0].TestLoss, one.TestLoss, *two[0].Nodes)
 		if !slices.Equal(weights[0], weights[1]) || len(weights[0]) == 0 {
 			t.Errorf("%s, %s rounds: the nodes end with different weights", x.mode, x.rounds)
 		}
-		if math.Abs(two[0].TestLoss-one.TestLoss) > .1 || two[0].Examples != one.Examples || two[1].TestLoss != two[0].TestLoss {
+		near := .25 // of 2.3 at first: no two jobs are alike
+		if x.mode == "sync" {
+			near = .01
+		}
+		if math.Abs(two[0].TestLoss-one.TestLoss) > near || two[0].Examples != one.Examples || two[1].TestLoss != two[0].TestLoss {
 			t.Errorf("%s, %s rounds: %d examples, test loss %g and %g; one node %d, %g", x.mode, x.rounds,
 				two[0].Examples, two[0].TestLoss, two[1].TestLoss, one.Examples, one.TestLoss)
 		}
