@@ -46,12 +46,16 @@ MPI_FLAGS = -std=c11 -O2 -Wall -Wextra
 # Debian has a compiler wrapper for each MPI library.
 MPI_LIBRARIES = $(foreach name,openmpi mpich,$(if $(shell command -v mpicc.$(name)),$(name)))
 
+# The MPIs that bench-nodes measures, by the same names.
+MPIS ?= openmpi
+comma = ,
+
 # Where the rivals, the programs compared with hogwild, are installed.
 RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go rivals bench-rivals chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -189,6 +193,15 @@ bench-go: ## run the Go benchmarks of loops, models and barriers
 
 chaos: ## hurt runs at every fault point, and at random: CHAOS=1000 events; CHAOS_SEED=N repeats their order
 	CHAOS=$(or $(CHAOS),1000) go test -count=1 -v -timeout 4h -run 'TestFaultPoints|TestChaos' ./internal/chaos
+
+bench-nodes: build ## measure training between hosts that network namespaces play, as root: MPIS=openmpi,mpich (mpicc.NAME), ARGS='--parts train'
+	@for mpi in $(subst $(comma), ,$(MPIS)); do mkdir -p build/nodes/$$mpi && cp bin/hogwild build/nodes/$$mpi && \
+		mpicc.$$mpi $(MPI_FLAGS) -o build/nodes/$$mpi/hogwild-mpi hogwild/nodes/mpi/hogwild-mpi.c && \
+		mpicc.$$mpi $(MPI_FLAGS) -o build/nodes/$$mpi/allreduce bench/nodes/allreduce.c || exit 1; done
+	@python3 -B bench/nodes/measure.py --mpis $(MPIS) $(ARGS)
+
+mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow's MPI operator
+	cd examples/kubeflow && go test ./...
 
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
