@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,7 +136,7 @@ func epochsOf(folder string) int {
 	return bytes.Count(lines, []byte(`"kind":"epoch"`))
 }
 
-// TestMPITrains: three nodes reach the loss of one machine in as many epochs. That and its standard deviation are of
+// TestMPITrains: three nodes reach the loss of one machine, or a lower one, in as many epochs. That and its standard deviation are of
 // eight runs with two workers and the seeds 1 to 8.
 func TestMPITrains(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
@@ -155,8 +154,10 @@ func TestMPITrains(t *testing.T) {
 				}
 				j := trainOn(t, library, library, 3, "--data", c.data, "--model", c.model, "--epochs", c.epochs, "--seed", "2")
 				report := j.finish(t)
-				if off := (report.TestLoss - c.loss) / c.deviation; !j.ProcessState.Success() || math.Abs(off) > 3 {
-					t.Errorf("%v, test loss %.4f, which is %.1f standard deviations from one machine's", j.ProcessState, report.TestLoss, off)
+				off := (report.TestLoss - c.loss) / c.deviation
+				t.Logf("test loss %.4f, %+.1f standard deviations from one machine's", report.TestLoss, off)
+				if !j.ProcessState.Success() || !(off < 3) {
+					t.Errorf("%v", j.ProcessState)
 				}
 			})
 		}
