@@ -28,6 +28,9 @@ func TestAJobOfOneNode(t *testing.T) {
 // TestNodesTakeJointSteps: where a round follows each step, n nodes of one worker take the steps of one worker on their joint batch: with
 // averaged gradients, and in async mode when a chunk is one step and each node has one an epoch.
 func TestNodesTakeJointSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: many runs")
+	}
 	for _, x := range []struct {
 		name         string
 		nodes, batch int
@@ -65,6 +68,9 @@ func TestNodesTakeJointSteps(t *testing.T) {
 // TestNodesLearnLikeOne: at equal passes three nodes come to the loss of one, within twice the spread of the seeds, be they of equal speed or one
 // with five times the workers of another. A third of the rate, which is what a mean at the same rate comes to, is far off.
 func TestNodesLearnLikeOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: many runs")
+	}
 	for _, x := range []struct {
 		name string
 		edit func(c *config.Config)
