@@ -73,10 +73,9 @@ launch() {
 	list=$(hosts | sed "s/^/$net./" | paste -sd,)
 	case $mpi in
 	openmpi)
-		# shellcheck disable=SC2054 # tcp,self is one word
 		export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 		all=("${MPIRUN:-mpirun.openmpi}" --host "$list" --map-by ppr:1:node --bind-to none --mca plm_rsh_agent "$self"
-			--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24") ;;
+			--mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include "$net.0/24" --mca oob_tcp_if_include "$net.0/24") ;;
 	mpich)
 		export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 FI_PROVIDER=tcp FI_TCP_IFACE=eth0 # by one of these libraries it communicates
 		all=("${MPIRUN:-mpirun.mpich}" -hosts "$list" -ppn 1 -iface eth0 -launcher rsh -launcher-exec "$self") ;;

@@ -84,7 +84,7 @@ def middle(report, key):
 
 def row(a, mpi, link, rounds, report, wire):
     r = sorted(report, key=lambda r: r["examples_per_second"])[len(report) // 2]
-    on = r["nodes"]
+    on = r
     size, n = on["node_bytes"] / on["node_rounds"], a.hosts
     want = cost(n, size, rate(link), 50e-6)
     print(f"| {mpi} | {link} | {rounds} | {on['node_rounds']} | {2 * (n - 1) / n * size / 1e6:.3f} | {statistics.median(wire) / on['node_rounds'] / 1e6:.3f} | "
