@@ -83,7 +83,7 @@ func (e *mpi) Gather(mine []byte) ([][]byte, error) {
 			return nil, err
 		}
 		copy(room, mine)
-		_, err = e.call(request{Call: callSend, Count: uint64(len(mine))})
+		err = e.move(request{Call: callSend, Count: uint64(len(mine))})
 		return nil, errors.Join(err, e.discard(len(mine)))
 	}
 	all := [][]byte{bytes.Clone(mine)}
@@ -92,7 +92,7 @@ func (e *mpi) Gather(mine []byte) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := e.call(request{Call: callReceive, From: uint32(from + 1), Count: uint64(size)}); err != nil {
+		if err := e.move(request{Call: callReceive, From: uint32(from + 1), Count: uint64(size)}); err != nil {
 			return nil, err
 		}
 		all = append(all, bytes.Clone(room))
@@ -118,7 +118,7 @@ func (e *mpi) Share(b []byte) ([]byte, error) {
 	if e.place.Node == 0 {
 		copy(room, b)
 	}
-	if _, err := e.call(request{Call: callShare, Count: uint64(len(room))}); err != nil {
+	if err := e.move(request{Call: callShare, Count: uint64(len(room))}); err != nil {
 		return nil, err
 	}
 	b = bytes.Clone(room)
@@ -152,8 +152,25 @@ func (e *mpi) SumWeights(n int) error {
 	if 4*n > e.weights {
 		return fmt.Errorf("a sum of %d weights, and Memory was asked for %d", n, e.weights/4)
 	}
-	_, err := e.call(request{Call: callSumFloats, Count: uint64(n)})
-	return err
+	return e.move(request{Call: callSumFloats, Count: uint64(n)})
+}
+
+// move makes a call that may move much, in pieces: a slow link is not a silent one.
+func (e *mpi) move(r request) error {
+	size := uint64(1)
+	if r.Call == callSumFloats {
+		size = 4
+	}
+	for left := r.Count; ; {
+		r.Count = min(left, 64<<20/size)
+		if _, err := e.call(r); err != nil {
+			return err
+		}
+		r.Offset += r.Count * size
+		if left -= r.Count; left == 0 {
+			return nil
+		}
+	}
 }
 
 // scratch is where the room behind the weights begins.
@@ -191,7 +208,7 @@ func (e *mpi) call(r request) (*reply, error) {
 	}
 	r.Memory = uint64(len(b))
 	if r.Call != callSumFloats {
-		r.Offset = uint64(e.scratch())
+		r.Offset += uint64(e.scratch())
 	}
 	a, err := e.helper.call(r, e.timeout)
 	if err != nil {
