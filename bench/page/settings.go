@@ -21,7 +21,7 @@ func setting(all []bench.Setting, flag string) string {
 
 // apartFromRun are the settings that say where a run is kept and which of the repeats it
 // is, but not how it trains.
-var apartFromRun = []string{"run", "seed", "resume", "save-every", "hang-timeout"}
+var apartFromRun = []string{"run", "seed", "resume", "save-every", "hang-timeout", "node-timeout", "mpi"}
 
 // compareSettings is the settings that are not the defaults in all things alike, and a table
 // of those in which the things differ; nil if in none.
