@@ -117,6 +117,7 @@ test: $(RERUN) check ## run all tests that this machine has the tools for; names
 	$(call where,clang-19 pip3,ptx-check)
 	$(if $(filter true,$(CI)),$(call where,gcc g++ python3 $(HEADERS),test-asan))
 	$(if $(filter true,$(CI)),$(call where,qemu-aarch64,dist-check))
+	$(if $(filter true,$(CI)),$(MAKE) mpijob-check)
 	$(if $(filter true,$(CI)),$(MAKE) fuzz FUZZTIME=10s || echo "fuzzing found an input that fails: commit it with what mends it")
 
 check: ## run gofmt and go vet
@@ -201,7 +202,8 @@ bench-nodes: build ## measure training between hosts that network namespaces pla
 	@python3 -B bench/nodes/measure.py --mpis $(MPIS) $(ARGS)
 
 mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow's MPI operator
-	cd examples/kubeflow && go test ./...
+	@cd examples/kubeflow && if go list -deps -test ./... >/dev/null 2>&1; then go test ./...; \
+		else echo "skipped: make mpijob-check needs Go modules that cannot be downloaded"; fi
 
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh

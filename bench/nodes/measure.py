@@ -167,7 +167,8 @@ def main():
     p.add_argument("--data", default=os.path.join(os.environ.get("HOGWILD_DATA", os.path.join(HERE, "..", "..", "..", "shared", "data")), "mnist"))
     a = p.parse_args()
     a.data = os.path.abspath(a.data)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:  # an exit passes through finally, which removes the hosts
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     for part in a.parts:
         head = {"sums": "| MPI | link | floats | MB a host: formula | MPI_Allreduce | as hogwild-mpi | seconds: formula | MPI_Allreduce | as hogwild-mpi |\n|---|---|---:|---:|---:|---:|---:|---:|---:|",
                 "train": "| MPI | link | --rounds | rounds | MB a round and host: formula | measured | s a round: formula; measured | examples/s | test loss |\n|---|---|---:|---:|---:|---:|---:|---:|---:|",
@@ -176,8 +177,8 @@ def main():
         if part == "train":
             alone(a)
         for link in a.rates if part != "cut" else a.rates[:1]:
-            hosts("up", a.hosts, link)
             try:
+                hosts("up", a.hosts, link)
                 {"sums": sums, "train": train, "cut": cut}[part](a, link)
             finally:
                 hosts("down")
