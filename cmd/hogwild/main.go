@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -58,7 +59,10 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	err := app(stdout, stderr).Run(append([]string{"hogwild"}, args...))
-	if err != nil && !errors.Is(err, config.ErrReported) {
+	switch {
+	case errors.Is(err, config.ErrReported):
+		time.Sleep(time.Second / 2) // when one rank fails, its launcher kills the others: let the one that reports do so
+	case err != nil:
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Printable(human.BriefMessage(err.Error())))
 	}
 	return status(err)

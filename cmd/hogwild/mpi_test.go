@@ -38,20 +38,30 @@ func mpiLibraries(t *testing.T) (names []string) {
 	return names
 }
 
-// trainOn starts training on n nodes of this host, with the launcher of one MPI library and the helper of another.
-func trainOn(t *testing.T, launcher, helper string, n int, arguments ...string) *mpiJob {
-	t.Helper()
-	mpirun, err := exec.LookPath("mpirun." + launcher)
+// mpirunOf is the launcher of an MPI library.
+func mpirunOf(library string) string {
+	mpirun, err := exec.LookPath("mpirun." + library)
 	if err != nil {
-		mpirun = "mpirun"
+		return "mpirun"
 	}
-	program := filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild")
-	j := &mpiJob{ended: make(chan error, 1), mark: fmt.Sprintf("HOGWILD_TEST_JOB=%d.%d", os.Getpid(), time.Now().UnixNano())}
-	j.Cmd = exec.Command(mpirun, slices.Concat([]string{"-n", fmt.Sprint(n), program, "train", "--json", "--workers", "1"}, arguments)...)
-	j.Env = append(os.Environ(), j.mark, nodes.HelperVariable+"="+filepath.Join(os.Getenv("HOGWILD_TEST_MPI"), helper, "hogwild-mpi"),
+	return mpirun
+}
+
+// mpiEnvironment is that of a job whose ranks have the helper of a library.
+func mpiEnvironment(helper string) []string {
+	return append(os.Environ(), nodes.HelperVariable+"="+filepath.Join(os.Getenv("HOGWILD_TEST_MPI"), helper, "hogwild-mpi"),
 		// For Open MPI 4 and 5: more ranks than cores, anywhere, none bound.
 		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",
 		"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_hwloc_default_binding_policy=none")
+}
+
+// trainOn starts training on n nodes of this host, with the launcher of one MPI library and the helper of another.
+func trainOn(t *testing.T, launcher, helper string, n int, arguments ...string) *mpiJob {
+	t.Helper()
+	program := filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild")
+	j := &mpiJob{ended: make(chan error, 1), mark: fmt.Sprintf("HOGWILD_TEST_JOB=%d.%d", os.Getpid(), time.Now().UnixNano())}
+	j.Cmd = exec.Command(mpirunOf(launcher), slices.Concat([]string{"-n", fmt.Sprint(n), program, "train", "--json", "--workers", "1"}, arguments)...)
+	j.Env = append(mpiEnvironment(helper), j.mark)
 	j.Stdout, j.Stderr, j.WaitDelay = &j.stdout, &j.stderr, 2*time.Second
 	if err := j.Start(); err != nil {
 		t.Fatal(err)
@@ -249,6 +259,26 @@ func TestMPIWrongLauncher(t *testing.T) {
 		j.finish(t)
 		if n := strings.Count(j.stderr.String(), nodes.ErrLauncher.Error()); j.ProcessState.Success() || n != 1 {
 			t.Errorf("%s with the helper of %s: %v, the error is there %d times", launcher, all[1-i], j.ProcessState, n)
+		}
+	}
+}
+
+// TestMPIBench: cases of several nodes are started by a launcher, those of one are not, and a mistake ends all.
+func TestMPIBench(t *testing.T) {
+	for _, library := range mpiLibraries(t) {
+		bench := func(model, nodes string) (string, error) {
+			cmd := exec.Command(filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild"), "bench", "--data", "digits:2000", "--model", model, "--epochs", "2", "--workers", "1",
+				"--nodes", nodes, "--rounds", "2", "--repeat", "1", "--launcher", mpirunOf(library)+" -n {nodes}", "--out", filepath.Join(t.TempDir(), "out"))
+			cmd.Env = mpiEnvironment(library)
+			text, err := cmd.CombinedOutput()
+			return string(text), err
+		}
+		text, err := bench("softmax", "1,2")
+		if err != nil || strings.Contains(text, "failed") || !strings.Contains(text, "MPI") || !strings.Contains(text, "30.7 KiB") {
+			t.Errorf("%s: %v\n%s", library, err, text)
+		}
+		if text, err := bench("factor:8", "2"); err == nil || !strings.Contains(text, "hogwild: case async-1,nodes=2,rounds=2: ") || !strings.Contains(text, "has rows with labels") {
+			t.Errorf("%s: a model that the data cannot have: %v\n%s", library, err, text)
 		}
 	}
 }
