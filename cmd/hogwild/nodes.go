@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
@@ -38,6 +39,10 @@ func (o *trainOptions) requeued() {
 	o.dropped = append(o.dropped, fmt.Sprintf("%s has no snapshot yet: a new run begins in it", o.Run))
 }
 
+// waitForFirst is how long other ranks leave rank 0 to say what is wrong: the launcher kills it when they exit. They have
+// no other connection.
+const waitForFirst = 3 * time.Second
+
 // joinJob connects this run with the other nodes of its job.
 func (o *trainOptions) joinJob(stderr io.Writer) error {
 	if err := o.checkHere(); err != nil || o.Nodes < 2 {
@@ -52,6 +57,7 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	engine, err := nodes.StartMPI(o.NodeTimeout)
 	switch {
 	case errors.Is(err, nodes.ErrLauncher) && o.Node > 0:
+		time.Sleep(waitForFirst)
 		return config.Usage("%w: %w", config.ErrReported, err)
 	case err != nil:
 		return config.Usage("%w", err)
