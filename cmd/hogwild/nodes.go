@@ -70,6 +70,13 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	return nil
 }
 
+// leaveJob ends the connection with the other nodes, after the report: some MPI libraries hang when they do so.
+func (o *trainOptions) leaveJob() {
+	if o.Engine != nil {
+		_ = o.Engine.Leave() // nothing is left to lose
+	}
+}
+
 // mostHere is how many nodes one process may have: more are a mistake.
 const mostHere = 64
 

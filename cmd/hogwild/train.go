@@ -191,6 +191,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	if err := o.joinJob(stderr); err != nil {
 		return err
 	}
+	defer o.leaveJob()
 	if o.tune {
 		if o.Config, _, err = run.Tune(context.Background(), o.Config, o.Options); err != nil {
 			return err

@@ -35,7 +35,7 @@ func (k known) gpu() bool      { return k.GPU != "" }
 func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) adam() bool     { return k.Optimizer == Adam }
-func (k known) nodes() bool    { return k.Nodes > 1 }
+func (k known) nodes() bool    { return k.Nodes > 0 } // 1 if it was asked for
 
 // not tells whether the model is of none of the families; true while nobody knows the model.
 func (k known) not(families ...model.Family) bool {

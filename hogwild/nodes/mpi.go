@@ -235,6 +235,10 @@ func (e *mpi) fail(reason error) error {
 }
 
 func (e *mpi) Leave() error {
+	const longest = 20 * time.Second // nothing is left to lose, and some libraries hang here
+	if e.timeout == 0 || e.timeout > longest {
+		e.timeout = longest
+	}
 	if _, err := e.call(request{Call: callLeave}); err != nil {
 		return err
 	}

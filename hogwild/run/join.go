@@ -26,6 +26,7 @@ type verdict struct {
 
 // refusal is the error of a verdict on a node, which may be the node's own.
 func (v *verdict) refusal(own error, p *peers) error {
+	p.inOrder = v.Error != "" // all nodes refuse
 	if v.Error == "" || own != nil && (p.first() || v.From == p.place.Node || own.Error() != v.Error) {
 		return own
 	}

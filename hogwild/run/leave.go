@@ -114,8 +114,8 @@ func (r *coordinator) saveLast() {
 	r.epochs.position.Lost += int64(lost)
 }
 
-// leave ends the connection, when this node has nothing left to do, and the others neither: a launcher may
-// end all processes when the first of them ends with an error.
+// leave returns when this node has nothing left to do, and the others neither: a launcher may end all processes when
+// the first of them ends with an error.
 func (p *peers) leave(rest func()) {
 	if p == nil || p.over {
 		rest()
@@ -125,9 +125,7 @@ func (p *peers) leave(rest func()) {
 		return
 	}
 	p.stop.Store(reasonNone)
-	if err := p.together(func() error { rest(); return nil }); err == nil {
-		_ = p.engine.Leave() // there is nothing left to lose
-	}
+	p.inOrder = p.together(func() error { rest(); return nil }) == nil
 }
 
 // captureRound copies the last round into the snapshot.

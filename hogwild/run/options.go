@@ -24,7 +24,8 @@ type Options struct {
 	Dashboard string    // address of the dashboard, printed before the run starts
 
 	// Engine makes this run one node of a job, with runs that have the other engines. On all but node 0
-	// the settings but Workers and those of GPUs, memory and folders are ignored: they are node 0's. Nil: the run is alone.
+	// the settings but Workers and those of GPUs, memory and folders are ignored: they are node 0's. When Run has
+	// returned, the caller calls Leave. Nil: the run is alone.
 	Engine nodes.Engine
 
 	Timing     bool   // report where the time went

@@ -26,18 +26,19 @@ import (
 
 // peers are the other nodes, as this one sees them. Nil: the run is alone.
 type peers struct {
-	engine nodes.Engine
-	place  nodes.Place
-	outer  *nodes.Outer
-	memory []float32     // the engine's: the differences, and behind them the bits of done chunks
-	copied []float32     // the weights when they were last copied, then what corrects them
-	beat   time.Duration // between two meetings at most
-	stop   atomic.Int64  // why this node ends the job: see the reasons
-	wake   chan struct{} // a meeting may be due
-	met    chan meeting  // how the meetings of the open epoch have ended
-	active bool          // met is still to come
-	final  message       // in the meeting in which the job has ended
-	over   bool          // the connection is lost
+	engine  nodes.Engine
+	place   nodes.Place
+	outer   *nodes.Outer
+	memory  []float32     // the engine's: the differences, and behind them the bits of done chunks
+	copied  []float32     // the weights when they were last copied, then what corrects them
+	beat    time.Duration // between two meetings at most
+	stop    atomic.Int64  // why this node ends the job: see the reasons
+	wake    chan struct{} // a meeting may be due
+	met     chan meeting  // how the meetings of the open epoch have ended
+	active  bool          // met is still to come
+	final   message       // in the meeting in which the job has ended
+	over    bool          // the connection is lost
+	inOrder bool          // all nodes have come to their end
 
 	// Of the goroutine that holds the meetings.
 	counted int           // examples of the open epoch that earlier rounds had

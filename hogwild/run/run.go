@@ -65,7 +65,11 @@ import (
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
 	peers := newPeers(o.Engine, c.NodeTimeout)
 	if peers != nil {
-		defer o.Engine.Abandon() // unless the job has ended in order
+		defer func() {
+			if !peers.inOrder {
+				o.Engine.Abandon()
+			}
+		}()
 	}
 	c, err := o.settle(c, peers)
 	if err = peers.ready(cmp.Or(err, mayStart(), ready())); err != nil {
