@@ -34,10 +34,11 @@ func (r *coordinator) endEpoch() {
 	_ = fault.Point("epoch.end")
 	before := r.epochs.position.Seconds
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
-	if r.epochs.ended = r.train.Changed(); r.epochs.ended != nil {
-		return
+	if r.epochs.ended = r.train.Changed(); r.epochs.ended == nil {
+		r.epochs.ended = r.download()
 	}
-	if r.epochs.ended = r.download(); r.epochs.ended != nil {
+	if r.epochs.ended != nil {
+		r.peers.tell(r.epochs.ended)
 		return // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.epochs.secondHalf = r.secondHalfLoss()
@@ -62,10 +63,11 @@ func (r *coordinator) endEpoch() {
 	every, _, _ := r.job.SavePeriod()
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
 	r.saver.due = false
+	if r.peers != nil || r.apart(r.epochs.position.Seconds-before) {
+		<-scored // of several nodes: the evaluation speaks with the others, and nobody else may meanwhile
+	}
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
 		r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
-	} else if r.peers != nil || r.apart(r.epochs.position.Seconds-before) {
-		<-scored
 	}
 	if last && r.epochs.ended == nil {
 		r.epochs.ended = errDone
@@ -211,7 +213,9 @@ func (r *coordinator) awaitCopy() {
 	if differ > 0 {
 		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.epochs.position.Epoch, human.Plural(differ, "node"))
 	}
-	r.epochs.ended = r.lostPeers(err)
+	if r.epochs.ended = r.lostPeers(err); errors.As(err, new(deviceError)) {
+		r.peers.tell(err)
+	}
 }
 
 // awaitTogether waits for the evaluation that runs, and the save after it, on all nodes.

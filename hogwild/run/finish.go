@@ -30,6 +30,7 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 	} else if errors.Is(r.epochs.ended, errDone) {
 		r.epochs.ended = nil
 	}
+	r.epochs.failed(r.lostPeers(r.finalRound()))
 	r.peers.leave(func() { res, err = r.conclude(within) })
 	if !r.peers.first() && config.Interruption(err) != nil {
 		err = byAnother{err} // node 0 says it

@@ -73,6 +73,27 @@ func (r *coordinator) tellPeers() {
 	}
 }
 
+// tell ends the job on the other nodes, at the end of an epoch, because of an error that only this node has.
+func (p *peers) tell(err error) {
+	if p != nil {
+		_ = p.together(func() error { return err })
+	}
+}
+
+// desert leaves without a word, and returns when no meeting is under way.
+func (p *peers) desert() {
+	if p == nil {
+		return
+	}
+	p.engine.Abandon()
+	p.over = true
+	if p.active {
+		p.called()
+		<-p.met
+		p.active = false
+	}
+}
+
 // ended tells whether somebody ends the job.
 func (s *message) ended() bool { return s.stops() != nil }
 
@@ -85,11 +106,18 @@ func (s *message) interrupted() bool {
 // begun cannot be averaged: the one before it counts.
 func (r *coordinator) finalRound() error {
 	p := r.peers
-	if p.over || !p.final.interrupted() || r.block.Plan.Barrier {
+	if p == nil || p.over || !p.final.interrupted() || r.block.Plan.Barrier {
 		return nil
 	}
 	p.stop.Store(reasonNone) // all know it
-	if err := p.together(func() error { return nil }); err != nil {
+	var diverged error       // while its workers stopped
+	if errors.Is(r.epochs.ended, config.ErrDiverged) {
+		diverged = r.epochs.ended
+	}
+	if err := p.together(func() error { return diverged }); err != nil {
+		if diverged != nil {
+			return nil // it is known already
+		}
 		return err
 	}
 	_, done, lost, loss := r.block.Progress()
@@ -104,7 +132,6 @@ func (r *coordinator) finalRound() error {
 
 // saveLast saves the run as of the last round, when the job ends within an epoch.
 func (r *coordinator) saveLast() {
-	r.epochs.failed(r.lostPeers(r.finalRound()))
 	_, done, lost, _ := r.progressOfAll()
 	r.saver.good = true
 	if r.peers.first() {

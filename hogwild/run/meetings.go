@@ -53,10 +53,6 @@ func (r *coordinator) meetings(epoch uint64) meeting {
 			at.complete = all[sayComplete] == float64(p.place.Nodes)
 			err = r.nodeRound(at, &mine, &all)
 		}
-		if errors.As(err, new(deviceError)) { // in the middle of a round, of which the others wait for the rest
-			p.engine.Abandon()
-			p.over = true
-		}
 		if err != nil || at.complete {
 			return meeting{all, err}
 		}
@@ -128,8 +124,14 @@ func (r *coordinator) roundDue(done int) time.Duration {
 }
 
 // nodeRound takes a round, which is due on all nodes.
-func (r *coordinator) nodeRound(at roundAt, mine, all *message) error {
+func (r *coordinator) nodeRound(at roundAt, mine, all *message) (err error) {
 	p, n := r.peers, len(r.peers.copied)
+	defer func() {
+		if errors.As(err, new(deviceError)) { // in the middle of it: the others wait for the rest
+			p.engine.Abandon()
+			p.over = true
+		}
+	}()
 	began := time.Now()
 	if all[sayNew] > 0 {
 		done := r.doneChunks() // before the weights: what these chunks have taught is in them

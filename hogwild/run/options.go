@@ -35,6 +35,12 @@ type Options struct {
 
 // settle is c, resolved, on the data in memory if there are any.
 func (o *Options) settle(c config.Config, p *peers) (config.Config, error) {
+	if p != nil { // first of all: the other nodes wait for it
+		var err error
+		if c, err = p.adopt(c); err != nil {
+			return c, err
+		}
+	}
 	if o.TestData != nil && o.TrainData == nil {
 		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
 	}
@@ -43,12 +49,6 @@ func (o *Options) settle(c config.Config, p *peers) (config.Config, error) {
 	}
 	if o.TestData != nil {
 		c.Test = cmp.Or(o.TestData.Name, "memory")
-	}
-	if p != nil {
-		var err error
-		if c, err = p.adopt(c); err != nil {
-			return c, err
-		}
 	}
 	return c.Resolve()
 }

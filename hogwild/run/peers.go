@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -203,8 +204,15 @@ func (p *peers) say(mine message) (message, error) {
 func (p *peers) together(f func() error) error {
 	done := make(chan struct{})
 	var failed error
+	var panicked any
 	go func() {
 		defer close(done)
+		debug.SetPanicOnFault(true) // the caller may guard against data that cannot be read: see data.Guard
+		defer func() {
+			if panicked = recover(); panicked != nil {
+				p.stop.CompareAndSwap(reasonNone, reasonFailed)
+			}
+		}()
 		if failed = f(); failed != nil {
 			p.stop.CompareAndSwap(reasonNone, reasonOf(failed))
 		}
@@ -221,11 +229,23 @@ func (p *peers) together(f func() error) error {
 			err = stops
 		}
 		if err != nil {
-			<-done
+			if <-done; panicked != nil {
+				panic(panicked) // where the caller of Run can recover
+			}
 			return cmp.Or(failed, err)
 		}
 		if all[sayReady] == float64(p.place.Nodes) {
 			return nil
 		}
 	}
+}
+
+// during is f, which may take long on some nodes. Its error is this node's alone; that of a lost connection comes with
+// the next call.
+func (p *peers) during(f func() error) (err error) {
+	if p == nil {
+		return f()
+	}
+	_ = p.together(func() error { err = f(); return nil })
+	return err
 }

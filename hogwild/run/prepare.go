@@ -21,13 +21,7 @@ import (
 // is started: data, model, memory, what is resumed, the run folder.
 func (r *coordinator) prepare() error {
 	start := time.Now()
-	err := r.claim()
-	if err == nil {
-		err = errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace))
-	}
-	if err == nil {
-		err = r.load()
-	}
+	err := r.peers.during(r.take)
 	r.report.loadTime = time.Since(start)
 	if r.peers != nil {
 		if err := r.join(err); err != nil {
@@ -55,6 +49,18 @@ func (r *coordinator) prepare() error {
 		err = inFolder(r.openFolder())
 	}
 	return r.peers.ready(err)
+}
+
+// take locks the run folder and reads the data.
+func (r *coordinator) take() error {
+	err := r.claim()
+	if err == nil {
+		err = errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace))
+	}
+	if err == nil {
+		err = r.load()
+	}
+	return err
 }
 
 // allocate makes the shared memory.

@@ -127,13 +127,17 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	}
 	r.takeRequests()
 	if err := r.start(); err != nil {
+		r.epochs.ended = err
+		r.tellPeers() // they meet already
 		r.halt()
+		r.peers.leave(func() {})
 		return rundir.Result{}, err
 	}
 	r.workers.watched, r.report.looked = time.Now(), time.Now()
 	watched := false
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
+			r.peers.desert()
 			r.halt()
 		}
 	}()
