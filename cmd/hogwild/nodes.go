@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/run"
@@ -43,6 +45,17 @@ func (o *trainOptions) requeued() {
 // no other connection.
 const waitForFirst = 3 * time.Second
 
+// afterFirst delays the errors of other ranks from before they join the job: rank 0 most likely has the same.
+func (o *trainOptions) afterFirst(train cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := train(c)
+		if err != nil && !o.joined && o.MPI != "off" && nodes.Launched().Rank > 0 {
+			time.Sleep(waitForFirst)
+		}
+		return err
+	}
+}
+
 // joinJob connects this run with the other nodes of its job.
 func (o *trainOptions) joinJob(stderr io.Writer) error {
 	if err := o.checkHere(); err != nil || o.Nodes < 2 {
@@ -57,12 +70,11 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	engine, err := nodes.StartMPI(o.NodeTimeout)
 	switch {
 	case errors.Is(err, nodes.ErrLauncher) && o.Node > 0:
-		time.Sleep(waitForFirst)
 		return config.Usage("%w: %w", config.ErrReported, err)
 	case err != nil:
 		return config.Usage("%w", err)
 	}
-	o.Engine = engine
+	o.Engine, o.joined = engine, true
 	p := engine.Place()
 	if note := nodes.Launched().Bound(p); note != "" && p.Node == 0 {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))
@@ -94,7 +106,8 @@ func (o *trainOptions) checkHere() error {
 // runNodes runs this node of the job; or, with --nodes, all of them in this process. Node 0 reports.
 func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
 	if o.here < 2 {
-		return run.Run(ctx, o.Config, o.Options)
+		result, err := run.Run(ctx, o.Config, o.Options)
+		return result, onNode(o.Node, err)
 	}
 	engines := nodes.InProcess(o.here, o.NodeTimeout)
 	errs := make([]error, len(engines))
@@ -109,8 +122,16 @@ func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
 	others.Wait()
 	for i, e := range errs[1:] {
 		if e != nil && !errors.Is(e, config.ErrReported) && (err == nil || errors.Is(err, config.ErrReported)) {
-			err = fmt.Errorf("node %d: %w", i+1, e)
+			err = onNode(i+1, e)
 		}
 	}
 	return result, err
+}
+
+// onNode adds to an error which node has it. That of a lost connection says so itself.
+func onNode(node int, err error) error {
+	if node == 0 || err == nil || errors.Is(err, nodes.ErrLost) || errors.Is(err, config.ErrReported) {
+		return err
+	}
+	return fmt.Errorf("node %d: %w", node, err)
 }

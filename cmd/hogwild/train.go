@@ -78,6 +78,7 @@ type trainOptions struct {
 	tune   bool
 	config string // --config
 	here   int    // --nodes
+	joined bool   // a job of several nodes
 
 	dropped []string // settings of files that have no effect here
 
@@ -90,7 +91,7 @@ func trainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "train", Usage: "train a model", Description: trainHelp,
 		Flags: o.flags(),
-		Action: action(func(c *cli.Context, s *settings, args []string) error {
+		Action: o.afterFirst(action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
@@ -103,7 +104,7 @@ func trainCommand() *cli.Command {
 				}
 			}
 			return o.train(c.App.Writer, c.App.ErrWriter)
-		}),
+		})),
 	}
 }
 
