@@ -208,7 +208,7 @@ func (r *coordinator) progressOfAll() (left, done, lost int, loss float64) {
 	return 0, int(p.heard[sayDone]) + at.BaseDone, int(p.heard[sayLost]) + at.Base - at.BaseDone, p.heard[sayLoss] + at.BaseLoss
 }
 
-// nodesResult is what the report says of the nodes; nil if the run is alone.
+// result is what the report says of the nodes; nil if the run is alone.
 func (p *peers) result() *rundir.Nodes {
 	if p == nil {
 		return nil
