@@ -24,8 +24,15 @@ func (r *coordinator) metAll(m meeting) {
 		return
 	}
 	r.epochs.ended = r.lostPeers(m.err)
-	if another := (byAnother{}); r.peers.first() && errors.As(m.err, &another) && config.Interruption(m.err) != nil {
-		r.epochs.ended = another.error // every node was interrupted, and node 0 reports it
+	if another := (byAnother{}); r.peers.first() && errors.As(m.err, &another) {
+		switch {
+		case config.Interruption(m.err) != nil:
+			r.epochs.ended = another.error // every node was interrupted, and node 0 reports it
+		case errors.Is(m.err, config.ErrDiverged):
+			r.report.event("%v (%s)", another.error, r.lastGood())
+		default:
+			r.report.event("%v; to continue, start the job again with --run %s --resume %[2]s", another.error, human.ShellWord(r.dir))
+		}
 	}
 	r.peers.final = m.said
 }
