@@ -84,7 +84,7 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 
 // leaveJob ends the connection with the other nodes, after the report: some MPI libraries hang when they do so.
 func (o *trainOptions) leaveJob() {
-	if o.Engine != nil {
+	if o.Engine != nil && o.here < 2 {
 		_ = o.Engine.Leave() // nothing is left to lose
 	}
 }

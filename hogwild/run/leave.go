@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -57,7 +58,7 @@ func (r *coordinator) tellPeers() {
 		return
 	}
 	if config.Interruption(r.epochs.ended) != nil && !r.saver.busy {
-		r.saved(r.saveRound()) // the launcher may not leave time for more
+		r.saved(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
 	}
 	reason := reasonOf(r.epochs.ended)
 	for {
@@ -142,7 +143,7 @@ func (r *coordinator) saveLast() {
 	_, done, lost, _ := r.progressOfAll()
 	r.saver.good = true
 	if r.peers.first() {
-		r.epochs.failed(r.keep(r.saveRound))
+		r.epochs.failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
 	}
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
@@ -174,16 +175,18 @@ func (r *coordinator) captureRound() {
 }
 
 // saveRound saves the last round, on node 0.
-func (r *coordinator) saveRound() error {
+func (r *coordinator) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
 	if !r.peers.first() {
 		return nil
 	}
-	save := r.saving()
+	if err := r.mend(); err != nil {
+		return err
+	}
 	r.captureRound()
 	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
 	}
-	return save()
+	return save(&r.saver.copy, r.dir, r.params, r.trained)
 }
 
 // saveSoon saves the last round while training continues.

@@ -19,12 +19,13 @@ const temporaryEnding = ".tmp"
 // ReplaceFile makes the parts, in order, the content of a file: it writes them to a
 // temporary file in the same folder, has the disk confirm it, and only then gives
 // it the name. Two processes that do so at once leave the file of one of them.
-func ReplaceFile(path string, parts [][]byte) error { return replaceFile(path, parts, nil) }
+func ReplaceFile(path string, parts [][]byte) error { return replaceFile(path, parts, nil, true) }
 
-// replaceFile is ReplaceFile that calls ready, unless it is nil, before the new file takes the name.
-func replaceFile(path string, parts [][]byte, ready func() error) error {
+// replaceFile is ReplaceFile that calls ready, unless it is nil, before the new file takes the name. Without confirm it does
+// not wait for the disk.
+func replaceFile(path string, parts [][]byte, ready func() error, confirm bool) error {
 	temporary := temporaryName(path)
-	err := writeTemporary(temporary, parts)
+	err := writeTemporary(temporary, parts, confirm)
 	if err == nil && ready != nil {
 		err = ready()
 	}
@@ -38,6 +39,9 @@ func replaceFile(path string, parts [][]byte, ready func() error) error {
 		_ = os.Remove(temporary) // without it the old file is as it was
 		return err
 	}
+	if !confirm {
+		return nil
+	}
 	return syncFolder(filepath.Dir(path))
 }
 
@@ -46,9 +50,9 @@ func temporaryName(path string) string {
 	return fmt.Sprintf("%s.%08x%s", path, rand.Uint32(), temporaryEnding)
 }
 
-// writeTemporary writes a new file and waits until it is on the disk. It neither follows a link nor
+// writeTemporary writes a new file and, with confirm, waits until it is on the disk. It neither follows a link nor
 // writes to a file that is there.
-func writeTemporary(path string, parts [][]byte) error {
+func writeTemporary(path string, parts [][]byte, confirm bool) error {
 	if err := fault.Point("file.create"); err != nil {
 		return err
 	}
@@ -64,6 +68,9 @@ func writeTemporary(path string, parts [][]byte) error {
 		if _, err := f.Write(p); err != nil {
 			return err
 		}
+	}
+	if !confirm {
+		return f.Close()
 	}
 	if err := fault.Point("file.sync"); err != nil {
 		return err

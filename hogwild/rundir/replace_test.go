@@ -51,7 +51,7 @@ func TestReplaceFileFollowsNoLink(t *testing.T) {
 	if text, _ := os.ReadFile(other); string(text) != "mine" {
 		t.Errorf("wrote %q through a link", text)
 	}
-	if err := writeTemporary(path+temporaryEnding, nil); !errors.Is(err, os.ErrExist) {
+	if err := writeTemporary(path+temporaryEnding, nil, true); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a temporary file in the place of a link: %v", err)
 	}
 }
@@ -72,7 +72,7 @@ func TestPreviousSnapshot(t *testing.T) {
 				t.Errorf("before %s is there: newest %q, previous %q", text, was, content(previous))
 			}
 			return err
-		})
+		}, true)
 		if err != nil || content(newest) != text {
 			t.Errorf("newest is %q, want %q (%v)", content(newest), text, err)
 		}

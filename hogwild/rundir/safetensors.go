@@ -100,16 +100,16 @@ func (t Tensor) check() error {
 // untouched. Types with larger elements come first, so that each array is aligned
 // for those who map the file. The metadata's keys hogwild and checksum are its own.
 func WriteTensors(path string, meta map[string]string, ts []Tensor) error {
-	return writeTensors(path, meta, ts, nil)
+	return writeTensors(path, meta, ts, nil, true)
 }
 
-// writeTensors is WriteTensors that calls ready, unless it is nil, before the new file takes the name.
-func writeTensors(path string, meta map[string]string, ts []Tensor, ready func() error) error {
+// writeTensors is WriteTensors with what replaceFile takes.
+func writeTensors(path string, meta map[string]string, ts []Tensor, ready func() error, confirm bool) error {
 	parts, err := encodeTensors(meta, ts)
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	if err := replaceFile(path, parts, ready); err != nil {
+	if err := replaceFile(path, parts, ready, confirm); err != nil {
 		if p := (*os.PathError)(nil); errors.As(err, &p) { // it names a temporary file
 			err = p.Err
 		} else if l := (*os.LinkError)(nil); errors.As(err, &l) {

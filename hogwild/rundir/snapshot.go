@@ -210,6 +210,16 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if err := errors.Join(s.SaveWeights(dir, params, trained), s.saveBest(dir, params)); err != nil {
 		return err
 	}
+	return s.saveSnapshot(dir, params, trained, true)
+}
+
+// SaveAtOnce writes the snapshot alone, and does not wait for the disk: for a process that may be killed in a moment. Should
+// the machine fail too, there is the previous snapshot.
+func (s *Snapshot) SaveAtOnce(dir string, params, trained []model.Param) error {
+	return s.saveSnapshot(dir, params, trained, false)
+}
+
+func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, confirm bool) error {
 	meta, err := s.metadata()
 	if err != nil {
 		return err
@@ -238,7 +248,7 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if s.Damaged {
 		ready = nil
 	}
-	if err := writeTensors(filepath.Join(dir, SnapshotFile), meta, tensors, ready); err != nil {
+	if err := writeTensors(filepath.Join(dir, SnapshotFile), meta, tensors, ready, confirm); err != nil {
 		return err
 	}
 	s.Damaged = false
