@@ -78,6 +78,7 @@ func try(t *testing.T, c config.Config) (rundir.Result, error) {
 func start(t *testing.T, c config.Config) *trial {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
+	earlier := controlLinks(os.Getpid()) // of a job whose node panicked, for example
 	r := &trial{t: t, c: c, before: belongings(t), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
@@ -88,7 +89,7 @@ func start(t *testing.T, c config.Config) *trial {
 		<-r.done
 	})
 	await(t, "the control block", func() bool {
-		r.block = blockOf(os.Getpid())
+		r.block = blockOf(os.Getpid(), earlier...)
 		return r.block != nil || ended(r.done)
 	})
 	return r
@@ -153,12 +154,22 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// blockOf maps the control block of the run that a process coordinates; nil if
-// there is none, or none yet.
-func blockOf(pid int) *control.Block {
+// controlLinks are the descriptors of control blocks that a process has.
+func controlLinks(pid int) (all []string) {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, link := range links {
-		if target, _ := os.Readlink(link); !strings.HasPrefix(target, "/memfd:hogwild-control") {
+		if target, _ := os.Readlink(link); strings.HasPrefix(target, "/memfd:hogwild-control") {
+			all = append(all, link)
+		}
+	}
+	return all
+}
+
+// blockOf maps the control block of the run that a process coordinates, which is not one of the earlier ones; nil if
+// there is none, or none yet.
+func blockOf(pid int, earlier ...string) *control.Block {
+	for _, link := range controlLinks(pid) {
+		if slices.Contains(earlier, link) {
 			continue
 		}
 		f, err := os.OpenFile(link, os.O_RDWR, 0)
