@@ -19,11 +19,6 @@ type Launch struct {
 	says        string // the variable with the number of ranks: "PMI_SIZE=4"
 }
 
-// String is the launcher, the rank of how many, and how many are on this host.
-func (l Launch) String() string {
-	return fmt.Sprintf("%s %d/%d %d", l.Launcher, l.Rank, l.Ranks, l.LocalRanks)
-}
-
 // Launched reads the environment of this process.
 func Launched() Launch { return launched(os.Getenv) }
 

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -30,7 +31,7 @@ func TestLaunched(t *testing.T) {
 		l := launched(func(name string) string { return env[name] })
 		got := ""
 		if l != (Launch{}) {
-			got = l.String()
+			got = fmt.Sprintf("%s %d/%d %d", l.Launcher, l.Rank, l.Ranks, l.LocalRanks)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

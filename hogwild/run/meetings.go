@@ -77,17 +77,13 @@ func (r *coordinator) nextMeeting(epoch uint64) (mine message, at roundAt) {
 		case p.stop.Load() != reasonNone:
 			return mine, at
 		case complete:
-			if p.idle.IsZero() {
-				p.idle = time.Now()
-			}
+			p.noteIdle()
 			at.quiet, at.round = true, r.block.Plan.Rounds-1
 			mine[sayReady], mine[sayComplete] = 1, 1
 			return mine, at
 		case r.block.Plan.Barrier:
 			if at.quiet {
-				if p.idle.IsZero() {
-					p.idle = time.Now()
-				}
+				p.noteIdle()
 				mine[sayReady] = 1
 				return mine, at
 			}
@@ -264,6 +260,13 @@ func (p *peers) took(at roundAt, all *message, spent time.Duration) {
 	}
 	p.last.at, p.last.examples = at, all[sayDone]
 	p.last.loss = all[sayLoss] / max(1, all[sayDone])
+}
+
+// noteIdle notes that the workers of this node wait for other nodes.
+func (p *peers) noteIdle() {
+	if p.idle.IsZero() {
+		p.idle = time.Now()
+	}
 }
 
 // noteWait adds up for how long no worker of this node had anything to train.
