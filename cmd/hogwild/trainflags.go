@@ -27,6 +27,7 @@ func (o *trainOptions) flags() []cli.Flag {
 
 	l.category = "Model"
 	l.string(&o.Model, "model", "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: depends on the data)")
+	l.string(&o.Program, "program", "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see docs/programs.md)")
 	l.string(&o.Loss, "loss", "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: depends on the model)")
 	l.bool(&o.noBias, "no-bias", "train without bias terms")
 	l.bool(&o.Biases, "biases", "factor: add a bias for each row and column (default: if --model is left out)")

@@ -45,6 +45,11 @@ type Config struct {
 	Validation string `yaml:"validation" json:"validation"`
 	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never
 
+	// Program is the command that trains a model of its own, in place of Model; Layout is what it has
+	// said of that model.
+	Program string        `yaml:"program" json:"program,omitempty"`
+	Layout  *model.Layout `yaml:"-" json:"layout,omitempty"`
+
 	Model  string  `yaml:"model" json:"model"` // "" = depends on the labels
 	Loss   string  `yaml:"loss" json:"loss"`   // "" = depends on model and labels
 	Bias   bool    `yaml:"bias" json:"bias"`
@@ -351,7 +356,7 @@ func (c *Config) OnHost(rank int) bool {
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {
-	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed}
+	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed, Layout: c.Layout}
 }
 
 // NodeRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.

@@ -1,13 +1,13 @@
 // Package model computes losses and gradients on slices: linear models, perceptrons
 // and convolutional networks under five losses, matrix factorization and graph cuts,
-// and whatever a program registers. It does not know that weights are shared, nor how
-// they are updated.
+// and whatever a Go program registers. It does not know that weights are shared, nor how
+// they are updated. A model that a program in another language computes has a layout here, no more.
 //
 // What a model is: model.go, with param.go, loss.go and center.go, for inputs less their means.
 // Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go
 // for single sparse rows; convnet.go, with convshape.go, its stages convstage.go and
 // densestage.go on convlayer.go, and dropout.go; factor.go and cut.go, with touched.go and
-// simplex.go. What they cost: flops.go. What they are to beat: constant.go.
+// simplex.go; program.go. What they cost: flops.go. What they are to beat: constant.go.
 package model
 
 import (
@@ -198,11 +198,15 @@ type Options struct {
 	BiasStep float32   // the step of a linear model's bias against that of its weights; 0 is 1
 	L2       float32   // factor applies it itself
 	Seed     uint64    // dropout
+	Layout   *Layout   // of a model that a program computes; nil: it is another one
 }
 
 // New makes the model that o names, registered or built in, for the data that m
 // describes. Resolve says what is chosen where o leaves it open.
 func New(o Options, m data.Meta) (Model, error) {
+	if o.Layout != nil {
+		return programModel{o.Layout}, nil
+	}
 	if f, ok := registry[o.Name]; ok {
 		if err := noOptions(o.Name, o.Loss, o.Bias); err != nil {
 			return nil, err

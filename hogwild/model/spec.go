@@ -61,6 +61,9 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	if o.Name == "" && m.Kind == data.Pairs {
 		o.Name = byShape(m.Shape)
 	}
+	if o.Layout != nil {
+		return Spec{Options: o, Name: ProgramName}, nil
+	}
 	name := o.Name
 	if _, ok := registry[name]; ok {
 		return Spec{Options: o, Name: name}, noOptions(name, o.Loss, o.Bias)
