@@ -30,6 +30,7 @@ type Param struct {
 	Shape      []int
 	Transposed bool
 	Decay      bool // subject to l1 and l2: weights are, biases are not
+	Fixed      bool // no step changes it
 }
 
 // Part is the gradient of one weight matrix over a batch, still factored: for
