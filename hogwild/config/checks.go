@@ -29,6 +29,23 @@ func (c *Config) checkMode() error {
 	return nil
 }
 
+// checkProgram refuses what a program cannot do: it reads and writes the weights by itself.
+func (c *Config) checkProgram() error {
+	switch {
+	case c.Program == "":
+		return nil
+	case strings.TrimSpace(c.Program) == "":
+		return Usage("program %q: name a command, e.g. 'python3 step.py'", c.Program)
+	case c.Mode.Kind != Async && c.Mode.Kind != Sync:
+		return Usage("mode %s with program: the program writes to the weights with plain stores; use async or sync", c.Mode)
+	case c.Optimizer != SGD && !c.AveragesGradients():
+		return Usage("optimizer %s with program: use one of torch.optim in the program, or mode sync with average gradients", c.Optimizer)
+	case c.Nodes > 1:
+		return Usage("program on %d nodes: a program trains on one machine; start it without nodes and mpi", c.Nodes)
+	}
+	return nil
+}
+
 // leastHangTimeout leaves a worker that waits for others the time to wake up several times.
 const leastHangTimeout = time.Second
 

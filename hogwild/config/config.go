@@ -200,6 +200,7 @@ func (c *Config) check() error {
 		c.checkHangTimeout(),
 		c.checkMemory(),
 		c.checkNodes(),
+		c.checkProgram(),
 		numberOr("bias-step", c.BiasStep, "auto"),
 		numberOr("lr-cap", c.LRCap, "auto", "off"),
 	}

@@ -35,6 +35,7 @@ func (k known) gpu() bool      { return k.GPU != "" }
 func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) adam() bool     { return k.Optimizer == Adam }
+func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
 func (k known) nodes() bool    { return k.Nodes > 0 } // 1 if it was asked for
 
 // not tells whether the model is of none of the families; true while nobody knows the model.
@@ -97,6 +98,15 @@ var needs = []need{
 	{"outer-lr", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
 	{"outer-momentum", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
 
+	{"model", "program", "", false, func(k known) bool { return k.built() || k.Layout != nil }},
+	{"loss", "program", "", false, known.built},
+	{"bias", "program", "", false, known.built},
+	{"l1", "program", "", false, known.built},
+	{"center", "program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
+	{"bias-step", "program", "", false, known.built},
+	{"lr-cap", "program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
+	{"merge-every", "program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
+	{"gradient-delay", "program", "", false, known.built},
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
 	{"l1", "model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
 	{"target", "data", "use CSV (format csv) or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},

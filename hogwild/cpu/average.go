@@ -46,6 +46,12 @@ func (d *cpu) Average(r plan.Round) error {
 // gradient. The optimizer's state is one for all, and each rank owns a slice of it.
 func (d *cpu) stepTogether(r plan.Round, from int) {
 	lr := d.rate.At(d.rate.Block(r.Seen))
+	for _, s := range d.buffers { // the ranks have sent their values
+		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi {
+			d.weights.replace(lo, d.mean[lo-from:hi-from])
+			clear(d.mean[lo-from : hi-from])
+		}
+	}
 	d.opt.update(d.mean, from, lr, uint64(r.Number))
 	d.weights.add(from, -1, d.mean)
 	for _, s := range d.decay {

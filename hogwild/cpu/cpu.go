@@ -42,6 +42,7 @@ type cpu struct {
 	work     vec.Workspace
 	freq     []float32 // share of rows in which a feature occurs
 	decay    []span    // the weights that l1 and l2 act on
+	buffers  []span    // those that take no gradient
 	orders   []data.Order
 	rows     []int32
 	lead     int         // rows.go: how many positions before their turn rows are fetched from a file; 0: never
@@ -97,8 +98,12 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.orders = append(d.orders, s.Order(r))
 	}
 	for i, from := range model.Offsets(s.Params) {
-		if p := s.Params[i]; p.Decay {
+		p := s.Params[i]
+		if p.Decay {
 			d.decay = append(d.decay, span{from, from + p.Len()})
+		}
+		if p.Buffer {
+			d.buffers = append(d.buffers, span{from, from + p.Len()})
 		}
 	}
 	d.own = d.weights

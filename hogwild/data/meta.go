@@ -17,7 +17,7 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("scaling of %d and %d, names of %d of %d features", len(m.Mul), len(m.Add), len(m.Columns), d)
 	case m.Kind == Pairs:
 		return m.checkIDs()
-	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse:
+	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse && m.Kind != Indices:
 		return fmt.Errorf("inputs are stored as %q, which this program does not know", m.Kind)
 	}
 	return nil

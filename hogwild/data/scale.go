@@ -127,7 +127,7 @@ func (m *Meta) ScaleText() string {
 	switch {
 	case m.Kind == Bytes && (auto || m.Scale == "unit"):
 		return "x/255"
-	case m.Scale == "none", m.Scale == "", m.Kind == Pairs, auto && m.Kind == Sparse:
+	case m.Scale == "none", m.Scale == "", !m.hasInputs(), auto && m.Kind == Sparse:
 		return "not scaled"
 	case auto || m.Scale == "standard":
 		return "standardised"

@@ -27,6 +27,8 @@ const (
 	Floats = "floats" // float32, scaled when they were stored
 	Sparse = "sparse" // the non-zero values only, scaled when they were stored
 	Pairs  = "pairs"  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
+
+	Indices = "indices" // numbers of examples that only the user's program has
 )
 
 // Row is the inputs of one example. Rows are views: they may not be written, and
@@ -88,6 +90,7 @@ type Set struct {
 	Y   []float32 // n
 	// pairs: Idx is n x 2. Those of a matrix of r x c have the row in 0..r-1 and
 	// r + the column; Shape is [r, c]. Those of a graph have two nodes.
+	// indices: Idx is n.
 
 	// Mean[j] is the mean of feature j over the training rows, and M[i] = Mean'x of row
 	// i; both nil for pairs.
@@ -166,6 +169,8 @@ func create(m Meta, stored int, room *budget) (*Set, error) {
 		l.Add("x", shm.F32, m.Rows, m.Features)
 	case Pairs:
 		l.Add("idx", shm.U32, m.Rows, 2)
+	case Indices:
+		l.Add("idx", shm.U32, m.Rows)
 	default:
 		l.Add("ptr", shm.I64, m.Rows+1)
 		l.Add("idx", shm.U32, stored)
@@ -173,7 +178,7 @@ func create(m Meta, stored int, room *budget) (*Set, error) {
 	}
 	l.Add("y", shm.F32, m.Rows)
 	l.Add("freq", shm.F32, m.Features)
-	if m.Kind != Pairs {
+	if m.hasInputs() {
 		l.Add("mean", shm.F32, m.Features)
 		l.Add("m", shm.F32, m.Rows)
 	}
@@ -192,6 +197,9 @@ func create(m Meta, stored int, room *budget) (*Set, error) {
 	}
 	return s, nil
 }
+
+// hasInputs tells whether each row has inputs, and so their means.
+func (m *Meta) hasInputs() bool { return m.Kind != Pairs && m.Kind != Indices }
 
 // seal completes a set whose rows are in place: it counts the frequencies, takes the
 // means, writes the Meta and makes the segment read-only.
@@ -226,6 +234,9 @@ func sealed(s *Set) (*Set, error) {
 
 // count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
 func (s *Set) count() {
+	if s.Kind == Indices {
+		return
+	}
 	seen := make([]int32, s.Features)
 	if s.Kind == Pairs {
 		for _, j := range s.Idx {
@@ -265,7 +276,7 @@ func (s *Set) setCounts(seen []int32) {
 
 // project sets M, by the Mean that count has set.
 func (s *Set) project() {
-	if s.Kind == Pairs {
+	if !s.hasInputs() {
 		return
 	}
 	r := s.NewReader()
@@ -307,7 +318,7 @@ func (s *Set) view() (err error) {
 		s.Ptr = viewOf[int64](s, "ptr", &err)
 		s.Idx = viewOf[uint32](s, "idx", &err)
 		s.Val = viewOf[float32](s, "val", &err)
-	case Pairs:
+	case Pairs, Indices:
 		s.Idx = viewOf[uint32](s, "idx", &err)
 		return err
 	default:
@@ -358,8 +369,10 @@ func (s *Set) check() error {
 		}
 	case Pairs:
 		ok = ok && len(s.Idx) == 2*n
+	case Indices:
+		ok = ok && len(s.Idx) == n
 	}
-	if s.Kind != Pairs {
+	if s.hasInputs() {
 		ok = ok && len(s.Mean) == d && len(s.M) == n
 	}
 	if !ok {

@@ -75,6 +75,7 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts, onGPU int) int {
 	switch batch := c.AskedBatch(); {
 	case batch > 0:
 		return batch
+	case c.Layout != nil:
 	case c.GPU != "":
 		return onGPU
 	case spec.Family().Short(f.Kind) && c.Optimizer == config.SGD && !c.AveragesGradients():

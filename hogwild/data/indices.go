@@ -1,0 +1,39 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// LoadIndices are the sets of a program that has a data set of its own: numbers of its examples. The
+// training examples lie in an order drawn from the seed, as those of LoadSets do, the test examples in theirs. limit is
+// the most training examples, 0 for all. Of no test examples the set has one, which nobody reads.
+func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, err error) {
+	defer s.closeOn(&err)
+	room := newBudget(maxMemory)
+	order := shuffled(allRows(train), seed, drawRows)
+	if limit > 0 {
+		order = order[:min(limit, train)]
+	}
+	if s.Train, err = indices(order, room); err == nil {
+		s.Test, err = indices(allRows(max(1, test)), room)
+	}
+	return s, err
+}
+
+// indices is a set of them.
+func indices(rows []int32, room *budget) (*Set, error) {
+	sum := sha256.Sum256(fmt.Append(nil, "indices ", len(rows)))
+	s, err := create(Meta{Name: None, Format: None, Rows: len(rows), Features: 1, Kind: Indices, Checksum: hex.EncodeToString(sum[:])}, 0, room)
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		s.Idx[i] = uint32(row)
+	}
+	return sealed(s)
+}
+
+// None is the name of the data of a program that has its own.
+const None = "none"
