@@ -30,7 +30,8 @@ type Param struct {
 	Shape      []int
 	Transposed bool
 	Decay      bool // subject to l1 and l2: weights are, biases are not
-	Buffer     bool // of a program: it takes no gradient; where gradients are averaged its values are
+	Fixed      bool // no gradient changes it
+	Buffer     bool // of a program, and fixed: where gradients are averaged its values are
 }
 
 // Part is the gradient of one weight matrix over a batch, still factored: for
