@@ -59,6 +59,9 @@ func (r *coordinator) endEpoch() {
 	r.epochs.position.Round, r.epochs.position.Within = 0, false
 	r.epochs.position.Base, r.epochs.position.BaseDone, r.epochs.position.BaseLoss = 0, 0, 0
 	last := int(r.epochs.position.Epoch) > r.job.Epochs
+	if done > 0 {
+		r.tellUnused()
+	}
 	r.capture()
 	every, _, _ := r.job.SavePeriod()
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
@@ -183,7 +186,11 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	if err != nil {
 		return err
 	}
-	e.Judge(scoresOf(name, sum, len(set.Classes) > 0))
+	if sum.N == 0 { // a program that does not evaluate
+		e.TestLoss = math.NaN()
+		return nil
+	}
+	e.Judge(scoresOf(name, sum, len(set.Classes) > 0 && r.evaluator == nil))
 	return r.overflown(e)
 }
 

@@ -8,6 +8,7 @@
 //	folder.go       the run folder
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
+//	unused.go       tensors that no gradient reaches
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	leave.go        the end of a job on several nodes
@@ -23,6 +24,7 @@
 //	report.go       what people are told
 //	warning.go      results that look like success and are none
 //	patience.go     a device that fails, or does not answer
+//	program.go      models that a program computes
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
@@ -193,6 +195,7 @@ func (r *coordinator) start() error {
 	for _, line := range append(lines, r.job.Changes()...) {
 		r.report.display.event(line)
 	}
+	r.watchTensors()
 	if r.epochs.position.Within {
 		r.block.Publish(r.epochs.position.Epoch)
 	} else {
