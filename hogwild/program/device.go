@@ -33,8 +33,7 @@ func Join(s *device.Setup, rank int, inner device.Device, p *Process) (device.De
 		err = w.welcome()
 	}
 	if err != nil {
-		p.Kill(err)
-		_ = p.Close()
+		p.finish(err)
 		return nil, err
 	}
 	return w, nil
@@ -49,11 +48,7 @@ func (w *worker) welcome() error {
 	if err != nil {
 		return err
 	}
-	sets := map[string]*data.Set{}
-	if w.p.Layout.Rows == 0 {
-		sets["train"] = w.setup.Set
-	}
-	if hi.Data, err = a.sets(sets); err != nil {
+	if hi.Data, err = a.sets(map[string]*data.Set{"train": w.setup.Set}); err != nil {
 		return err
 	}
 	_, err = w.p.welcome(hi, a.files)
@@ -117,6 +112,11 @@ func (w *worker) lineUp(c plan.Chunk) (steps int) {
 		}
 		w.rates = append(w.rates, w.setup.Rate(c.Seen+int64(at*c.Weight)))
 		steps++
+	}
+	if set := w.setup.Set; set.Kind == data.Indices {
+		for i, row := range w.rows {
+			w.rows[i] = int32(set.Idx[row])
+		}
 	}
 	return steps
 }
