@@ -17,6 +17,7 @@ type worker struct {
 	rank  int
 	order data.Order
 	batch int
+	noted bool // staleness counts
 
 	steps   int64 // taken
 	rows    []int32
@@ -44,7 +45,8 @@ func (w *worker) welcome() error {
 	job := w.setup.Job
 	var a arrays
 	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Workers, Seed: job.Seed, Batch: w.batch, L2: job.L2}
-	err := a.of(&hi, w.setup.Mem, job, w.rank, w.setup.Samples())
+	w.noted = w.setup.Samples()
+	err := a.of(&hi, w.setup.Mem, job, w.rank, w.noted)
 	if err != nil {
 		return err
 	}
@@ -92,6 +94,9 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	}
 	w.steps += int64(steps)
 	for _, n := range r.Trained.Staleness {
+		if !w.noted {
+			break
+		}
 		w.setup.Mem.Records[w.rank].Stale(n)
 	}
 	return plan.ChunkResult{Examples: c.Count, Steps: steps, Loss: float64(r.Trained.Loss)}, nil

@@ -1,3 +1,14 @@
+// Package program trains a model that a program in another language computes. Each worker has such a
+// process, and the coordinator has one to evaluate. They map the weights and the data of the run, and take
+// one message a chunk over a socket: see docs/programs.md.
+//
+//	evaluator.go  the coordinator's program
+//	device.go     a worker's program
+//	arrays.go     what a program is told of shared memory
+//	process.go    a program that runs
+//	layout.go     what it says of its model
+//	command.go    how it is started
+//	protocol.go   the messages
 package program
 
 import (
@@ -138,7 +149,9 @@ func (e *Evaluator) score(q score) (s model.Score, err error) {
 	for name, sum := range r.Scored.Metrics {
 		(*s.Metrics)[name] = float64(sum)
 	}
-	s.Correct = int(math.Round((*s.Metrics)["accuracy"]))
+	if right := math.Round((*s.Metrics)["accuracy"]); right >= 0 && right <= float64(s.N) {
+		s.Correct = int(right)
+	}
 	return s, nil
 }
 

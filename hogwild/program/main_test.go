@@ -11,6 +11,8 @@ import (
 
 // The programs of these tests are this test binary, started again.
 func TestMain(m *testing.M) {
+	// The race detector lets each process sleep for a second before it ends.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if programtest.IsProgram() {
 		os.Exit(programtest.Main(os.Args[1:]))
 	}

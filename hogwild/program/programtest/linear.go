@@ -61,6 +61,8 @@ func (p *program) error(set string, i int) (e float64, x []float64) {
 func (p *program) train(rows []int, rates []float64) object {
 	loss, staleness := 0.0, []uint64{}
 	steps := 0
+	count := &p.w[len(p.w)-1]
+	*count = float32(math.Round(float64(*count))) // a mean of integers may be off by a rounding
 	for batch := range slices.Chunk(rows, p.m.Batch) {
 		before := p.others()
 		g := make([]float64, len(p.w)-1)
@@ -80,10 +82,10 @@ func (p *program) train(rows []int, rates []float64) object {
 			}
 		}
 		steps++
-		if count := len(p.w) - 1; p.g != nil { // what a buffer becomes
-			p.g[count] = p.w[count] + 1
+		if p.g != nil { // what a buffer becomes
+			p.g[len(p.g)-1] = *count + 1
 		} else {
-			p.w[count]++
+			*count++
 		}
 		staleness = append(staleness, p.others()-before)
 		p.took()

@@ -38,8 +38,10 @@ func tricks(name, value string) func(*program, string) bool {
 			return false
 		},
 		"once": func(_ *program, here string) bool { // dies unless the file is there
-			path, at, _ := strings.Cut(value, "@")
-			if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666); here == at && err == nil {
+			if here != at {
+				return false
+			}
+			if f, err := os.OpenFile(text, os.O_CREATE|os.O_EXCL, 0o666); err == nil {
 				f.Close()
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
