@@ -76,12 +76,17 @@ def loss_of(net, x, y):
     return F.cross_entropy(net(x).flatten(0, 1), y.flatten())
 
 
-def train(net, rows):
-    import hogwild  # here, because only a run has it
+def train(rows):
+    import hogwild  # before the module, because it seeds torch; and here, because only a run has it
 
+    net = Transformer()
     job = hogwild.join(net, dataset=Text(rows, seed=1), test=Text(500, seed=2))
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=0.01)
-    job.evaluate(lambda x, y: loss_of(net, x, y))
+
+    @job.evaluate
+    def test(x, y):
+        return loss_of(net, x, y)
+
     for x, y in job.batches():
         optimizer.param_groups[0]["lr"] = job.lr  # the run's rate, on its schedule
         optimizer.zero_grad()
@@ -92,9 +97,10 @@ def train(net, rows):
 
 
 @torch.no_grad()
-def write(net, path, sentences=3):
+def write(path, sentences=3):
     from safetensors.torch import load_file
 
+    net = Transformer()
     net.load_state_dict(load_file(path))
     for _ in range(sentences):
         text = [LETTERS.index("\n")]
@@ -109,5 +115,4 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=8000)
     parser.add_argument("--write", metavar="FILE")
     args = parser.parse_args()
-    net = Transformer()
-    write(net, args.write) if args.write else train(net, args.rows)
+    write(args.write) if args.write else train(args.rows)
