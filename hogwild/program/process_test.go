@@ -94,7 +94,7 @@ func noChildren(t *testing.T) {
 // A program that never says hello waits as long as the context lets it.
 func TestStartEndsWithItsContext(t *testing.T) {
 	tired := errors.New("nobody waits any more")
-	for _, trick := range []string{"hang=hello", "sleep=hello", "close=hello"} {
+	for _, trick := range []string{"busy=hello", "sleep=hello", "close=hello"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(100*time.Millisecond, func() { cancel(tired) })
 		_, err := Start(ctx, quiet(trick))
