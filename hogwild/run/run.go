@@ -27,6 +27,7 @@
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
+//	programlog.go   what programs print
 //	proc.go         a worker process
 //	lastwords.go    how it ended
 //	display.go      progress
