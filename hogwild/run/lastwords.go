@@ -108,13 +108,13 @@ func readCrash(said string) crash {
 // readProgram finds in what a program has printed why it ended as its worker says. An exception that a program
 // has caught, and printed, is not why a signal ended it.
 func readProgram(said, how string) crash {
+	said = strings.TrimSpace(said)
 	c := crash{first: how, all: strings.TrimSpace(said + "\n" + how), signal: strings.Contains(how, "the program was killed by ")}
 	t, found := traceback.Find(said)
 	switch {
 	case found && (t.Fatal || !c.signal):
 		c.first, c.place, c.all = t.String(), t.Place, strings.TrimSpace(t.Text)+"\n"+how
 	case !c.signal:
-		said = strings.TrimSpace(said)
 		if last := strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]); last != "" {
 			c.first += ": " + last // such as the argument of sys.exit
 		}

@@ -220,7 +220,7 @@ func TestReadProgram(t *testing.T) {
 		{"too soon", "done\nhogwild worker 0: the program exited with status 0 before it was told to", "the program exited with status 0 before it was told to", "",
 			"hogwild worker 0: the program exited with status 0 before it was told to", false},
 		{"killed", trace + "hogwild worker 0: the program was killed by SIGKILL", "the program was killed by SIGKILL", "",
-			trace + "the program was killed by SIGKILL", true},
+			strings.TrimSpace(trace) + "\nthe program was killed by SIGKILL", true},
 		{"C++", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nhogwild worker 0: the program was killed by SIGABRT (aborted)",
 			"c10::Error: boom", "", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nthe program was killed by SIGABRT (aborted)", true},
 		{"another model", "hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus\n",

@@ -27,8 +27,8 @@
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
-//	programlog.go   what programs print
 //	proc.go         a worker process
+//	programlog.go   what programs print
 //	lastwords.go    how it ended
 //	display.go      progress
 //	rounds.go       barrier mode
