@@ -36,7 +36,7 @@ func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) adam() bool     { return k.Optimizer == Adam }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
-func (k known) nodes() bool    { return k.Nodes > 0 } // 1 if it was asked for
+func (k known) nodes() bool    { return k.Nodes > 0 }     // 1 if it was asked for
 
 // not tells whether the model is of none of the families; true while nobody knows the model.
 func (k known) not(families ...model.Family) bool {
@@ -98,7 +98,7 @@ var needs = []need{
 	{"outer-lr", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
 	{"outer-momentum", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
 
-	{"model", "program", "", false, func(k known) bool { return k.built() || k.Layout != nil }},
+	{"model", "program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 	{"loss", "program", "", false, known.built},
 	{"bias", "program", "", false, known.built},
 	{"l1", "program", "", false, known.built},

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
@@ -18,6 +20,22 @@ import (
 func scoresOf(name string, s model.Score, classes bool) rundir.Scores {
 	n := float64(s.N)
 	r := rundir.Scores{Set: name, Loss: s.Loss / n}
+	if s.Metrics != nil { // of a program, which says itself what it measures
+		if a, ok := (*s.Metrics)["accuracy"]; ok {
+			a /= n
+			r.Accuracy = &a
+		}
+		for name, sum := range *s.Metrics {
+			if name == "accuracy" || math.IsNaN(sum) || math.IsInf(sum, 0) { // JSON has no such numbers
+				continue
+			}
+			if r.Metrics == nil {
+				r.Metrics = map[string]float64{}
+			}
+			r.Metrics[name] = sum / n
+		}
+		return r
+	}
 	if classes {
 		a := float64(s.Correct) / n
 		r.Accuracy = &a
@@ -65,14 +83,15 @@ func impatient(history []rundir.EpochResult, patience int) (why string, epochs i
 
 // EvalResult is what `hogwild eval` prints.
 type EvalResult struct {
-	Weights  string   `json:"weights"`
-	Model    string   `json:"model"`
-	Data     string   `json:"data"`
-	Examples int      `json:"examples"`
-	Loss     float64  `json:"loss"`
-	Accuracy *float64 `json:"accuracy,omitempty"`
-	RMSE     *float64 `json:"rmse,omitempty"`
-	R2       *float64 `json:"r2,omitempty"`
+	Weights  string             `json:"weights"`
+	Model    string             `json:"model"`
+	Data     string             `json:"data"`
+	Examples int                `json:"examples"`
+	Loss     float64            `json:"loss"`
+	Accuracy *float64           `json:"accuracy,omitempty"`
+	RMSE     *float64           `json:"rmse,omitempty"`
+	R2       *float64           `json:"r2,omitempty"`
+	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures
 	*rundir.Detail
 	Notes []string `json:"notes,omitempty"` // what was done to the data
 
@@ -114,6 +133,9 @@ func evaluated(s *Saved, set *data.Set) (rundir.Scores, error) {
 func (r *coordinator) testEnd(res *rundir.Result) error {
 	if r.epochs.ended != nil || r.job.Sample > 0 {
 		return nil
+	}
+	if r.evaluator != nil {
+		return r.testBest(res)
 	}
 	models := make([]model.Model, runtime.NumCPU())
 	for i := range models {
@@ -168,6 +190,9 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	}
 	if r.R2 != nil {
 		text += fmt.Sprintf(", R2 %.4f", *r.R2)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		text += fmt.Sprintf(", %s %s", name, human.Loss(r.Metrics[name]))
 	}
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
