@@ -27,7 +27,7 @@ var order = []string{
 }
 
 // forTests are packages that only tests import.
-var forTests = []string{"internal/check", "hogwild/config/configtest"}
+var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/program/programtest"}
 
 // Limits in lines.
 const (
