@@ -272,6 +272,21 @@ func View[T Element](s *Segment, name string) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.mem[e.Offset])), n), nil
 }
 
+// Offset is where the named array begins, in bytes from the start of the segment's file.
+func (s *Segment) Offset(name string) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.readTable()
+	if err != nil {
+		return 0, err
+	}
+	e, ok := t.entries[name]
+	if !ok {
+		return 0, fmt.Errorf("shm: %s has no array %q", s.file.Name(), name)
+	}
+	return s.offset + int64(e.Offset), nil
+}
+
 // advise tells the kernel what is to happen to the pages of an array of a mapping: those at
 // its ends, which others may share, are among them.
 func advise[T Element](v []T, advice func(pages []byte) error) error {

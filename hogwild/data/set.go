@@ -142,6 +142,23 @@ func attached(seg *shm.Segment) (*Set, error) {
 // File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
 func (s *Set) File() *os.File { return s.seg.File() }
 
+// arrays are the names of what holds the inputs of a Kind, in a segment.
+var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"}}
+
+// Offsets tells where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
+// idx (uint32), val (float32) and y (float32).
+func (s *Set) Offsets() (map[string]int64, error) {
+	at := map[string]int64{}
+	for _, name := range append([]string{"y"}, arrays[s.Kind]...) {
+		offset, err := s.seg.Offset(name)
+		if err != nil {
+			return nil, err
+		}
+		at[name] = offset
+	}
+	return at, nil
+}
+
 // Close unmaps the set: its slices and all batches of it are invalid from then on.
 // A second Close returns shm.ErrClosed.
 func (s *Set) Close() error {

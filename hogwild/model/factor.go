@@ -91,7 +91,7 @@ func (m *factor) Params() []Param {
 	if m.biased {
 		ps = append(ps, Param{Name: "user.bias", Shape: []int{m.rows}}, Param{Name: "item.bias", Shape: []int{m.columns}})
 	}
-	return append(ps, Param{Name: "mean", Shape: []int{1}})
+	return append(ps, Param{Name: "mean", Shape: []int{1}, Fixed: true})
 }
 
 // Init draws the factors uniformly around zero: at zero they would stay there.

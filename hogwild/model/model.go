@@ -30,7 +30,8 @@ type Param struct {
 	Shape      []int
 	Transposed bool
 	Decay      bool // subject to l1 and l2: weights are, biases are not
-	Buffer     bool // of a program: it takes no gradient; where gradients are averaged its values are
+	Fixed      bool // no gradient changes it
+	Buffer     bool // of a program, and fixed: where gradients are averaged its values are
 }
 
 // Part is the gradient of one weight matrix over a batch, still factored: for
@@ -76,7 +77,13 @@ type Score struct {
 	Correct int     // classification
 	SqErr   float64 // regression: sum of (prediction - y)^2
 	Y, Y2   float64 // regression: sum of y and of y^2
+
+	Metrics *Metrics // a program's; nil: none
 }
+
+// Metrics are sums over examples of what a program computes beside the loss, by name. Correct has that of
+// accuracy, too.
+type Metrics map[string]float64
 
 // Add adds another score n times.
 func (s *Score) Add(one Score, n int) {
@@ -86,6 +93,17 @@ func (s *Score) Add(one Score, n int) {
 	s.SqErr += float64(n) * one.SqErr
 	s.Y += float64(n) * one.Y
 	s.Y2 += float64(n) * one.Y2
+	if one.Metrics == nil {
+		return
+	}
+	sum := Metrics{} // of its own: copies of a score share what they point to
+	if s.Metrics != nil {
+		sum = maps.Clone(*s.Metrics)
+	}
+	for name, v := range *one.Metrics {
+		sum[name] += float64(n) * v
+	}
+	s.Metrics = &sum
 }
 
 // Model computes losses and gradients on slices. A Model owns its scratch memory:

@@ -91,6 +91,7 @@ type epochs struct {
 	secondHalf float64 // mean loss of the second half of the last epoch
 	ended      error   // why the run is over; nil while it goes on
 	stopped    string
+	unmoved    []int // the first epoch: tensors that no gradient has changed so far; see unused.go
 }
 
 // saver is the copy of the weights in host memory: between two epochs it is taken, and

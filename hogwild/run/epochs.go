@@ -59,6 +59,9 @@ func (r *coordinator) endEpoch() {
 	r.epochs.position.Round, r.epochs.position.Within = 0, false
 	r.epochs.position.Base, r.epochs.position.BaseDone, r.epochs.position.BaseLoss = 0, 0, 0
 	last := int(r.epochs.position.Epoch) > r.job.Epochs
+	if done > 0 {
+		r.tellUnused()
+	}
 	r.capture()
 	every, _, _ := r.job.SavePeriod()
 	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	registerSlow("slower", 10*time.Millisecond)
 	registerSlow("slowest", 100*time.Millisecond)
 	registerCrashing()
+	registerUnconnected()
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if faults := os.Getenv(faultVariable); faults != "" {

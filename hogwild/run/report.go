@@ -40,7 +40,7 @@ func (r *coordinator) result() rundir.Result {
 	tell(&res, c)
 	res.Warning = r.warning()
 	res.Instruments = r.instruments()
-	res.PerWorker, res.Scales = r.workerStatus(), r.epochs.position.Scales
+	res.PerWorker, res.Scales, res.Unused = r.workerStatus(), r.epochs.position.Scales, r.epochs.position.Unused
 	res.Shares = r.shares(res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]

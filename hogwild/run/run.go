@@ -8,6 +8,7 @@
 //	folder.go       the run folder
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
+//	unused.go       tensors that no gradient reaches
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	leave.go        the end of a job on several nodes
@@ -193,6 +194,7 @@ func (r *coordinator) start() error {
 	for _, line := range append(lines, r.job.Changes()...) {
 		r.report.display.event(line)
 	}
+	r.watchTensors()
 	if r.epochs.position.Within {
 		r.block.Publish(r.epochs.position.Epoch)
 	} else {

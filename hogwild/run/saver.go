@@ -23,6 +23,7 @@ func (r *coordinator) copyRun() error {
 
 // capture copies the host copy into the snapshot.
 func (r *coordinator) capture() {
+	r.findMoved()
 	r.saver.copy.Config, r.saver.copy.Meta, r.saver.copy.Mean, r.saver.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.epochs.position
 	r.saver.copy.Pos.Rounds = r.block.Before(r.epochs.position.Epoch)
 	r.saver.copy.Pos.Seconds = r.seconds(control.Monotonic())

@@ -72,6 +72,7 @@ type Result struct {
 	*control.Instruments                // of all workers
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
 	Scales               []Scale        `json:"scales,omitempty"`     // how the number of workers has changed
+	Unused               []string       `json:"unused,omitempty"`     // tensors that received no gradient in the first epoch
 
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy

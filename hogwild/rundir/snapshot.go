@@ -71,6 +71,7 @@ type Position struct {
 	Restarts int           `json:"restarts"`
 	Scales   []Scale       `json:"scales,omitempty"`
 	History  []EpochResult `json:"history"`
+	Unused   []string      `json:"unused,omitempty"` // tensors that the first epoch has not changed
 
 	Rollbacks int   `json:"rollbacks,omitempty"` // after divergence
 	Discarded int64 `json:"discarded,omitempty"` // examples that they made be trained in vain

@@ -1,0 +1,71 @@
+package program
+
+import (
+	"os"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/tuning"
+)
+
+// arrays are what a welcome says of shared memory, and the files in which that is.
+type arrays struct{ files []*os.File }
+
+// file is the index of a file.
+func (a *arrays) file(f *os.File) int {
+	a.files = append(a.files, f)
+	return len(a.files) - 1
+}
+
+// sets describes data sets. Those of a program with a data set of its own are its own business.
+func (a *arrays) sets(sets map[string]*data.Set) (map[string]set, error) {
+	all := map[string]set{}
+	for name, s := range sets {
+		if s == nil {
+			continue
+		}
+		offsets, err := s.Offsets()
+		if err != nil {
+			return nil, err
+		}
+		d := set{File: a.file(s.File()), Kind: s.Kind, Rows: s.Rows, Features: s.Features, Shape: s.Shape,
+			Classes: len(s.Classes), Mul: s.Mul, Add: s.Add, Arrays: map[string]array{}}
+		for name, at := range offsets {
+			d.Arrays[name] = array{at}
+		}
+		all[name] = d
+	}
+	return all, nil
+}
+
+// of sets the places of the weights as a rank trains them.
+func (a *arrays) of(w *welcome, m *control.Weights, job *tuning.Job, rank int, samples bool) error {
+	file := a.file(m.Seg.File())
+	at := func(name string, skip int) (place, error) {
+		offset, err := m.Seg.Offset(name)
+		return place{file, offset + int64(skip)}, err
+	}
+	weights, err := at("weights", 0)
+	if err != nil {
+		return err
+	}
+	w.Mode, w.Weights = "async", weights
+	if job.Mode.Kind == config.Sync {
+		slot, err := at("slots", 4*rank*len(m.W))
+		if err != nil {
+			return err
+		}
+		if w.Mode, w.Gradients = "gradients", &slot; !job.AveragesGradients() {
+			w.Mode, w.Weights, w.Gradients = "weights", slot, nil
+		}
+	}
+	if samples {
+		counts, err := at("counts", 0)
+		if err != nil {
+			return err
+		}
+		w.Clocks = &clocks{counts, job.Workers, 8 * control.RankWords}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package program
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/kballard/go-shellquote"
+
+	"hogwild/internal/fault"
+	"hogwild/internal/vec"
+)
+
+// Command is how a program is started.
+type Command struct {
+	Line    string // words as in a shell; nothing else that a shell does
+	Workers int    // which share the machine's cores
+	Seed    uint64
+	Rank    int       // Coordinator, or the worker's
+	Stderr  io.Writer // of standard output and standard error; an *os.File is handed over
+}
+
+// Coordinator is the Rank of the program that the coordinator starts, to evaluate.
+const Coordinator = -1
+
+// Variables of the environment of a program.
+const (
+	socketVariable = "HOGWILD_SOCKET" // the descriptor
+	seedVariable   = "HOGWILD_SEED"
+	socketFD       = 3
+)
+
+// launched are variables that the coordinator sets for workers, and that are not for programs.
+var launched = []string{"HOGWILD_RANK", "GOMAXPROCS", vec.OffVariable, fault.Variable}
+
+// Words are those of a command line. The error is the user's.
+func Words(line string) ([]string, error) {
+	words, err := shellquote.Split(line)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("program %s: %s", line, strings.ToLower(err.Error()))
+	case len(words) == 0:
+		return nil, errors.New("program: the command has no words; give one, as in --program 'python3 step.py'")
+	}
+	return words, nil
+}
+
+// command is the program's process, not yet started, with the socket.
+func (c *Command) command(socket *os.File) (*exec.Cmd, error) {
+	words, err := Words(c.Line)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := pythonFolder()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = c.environment(os.Environ(), folder)
+	cmd.ExtraFiles = []*os.File{socket}
+	cmd.Stdout, cmd.Stderr = c.Stderr, c.Stderr
+	// Ctrl-C on a terminal reaches the whole process group. Workers ignore it, and so do their programs,
+	// who inherit that. The coordinator does not ignore it, but its program is to work on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: c.Rank == Coordinator}
+	return cmd, nil
+}
+
+// environment is a program's, made of this process's.
+func (c *Command) environment(own []string, folder string) []string {
+	env := slices.DeleteFunc(slices.Clone(own), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains(launched, name)
+	})
+	path := folder
+	threads := true
+	for _, s := range own {
+		switch name, value, _ := strings.Cut(s, "="); {
+		case name == "PYTHONPATH" && value != "":
+			path = folder + string(os.PathListSeparator) + value
+		case name == "OMP_NUM_THREADS":
+			threads = false
+		}
+	}
+	env = append(env, fmt.Sprintf("%s=%d", socketVariable, socketFD), fmt.Sprintf("%s=%d", seedVariable, c.Seed),
+		"PYTHONPATH="+path, "PYTHONUNBUFFERED=1")
+	if threads {
+		env = append(env, fmt.Sprintf("OMP_NUM_THREADS=%d", max(1, runtime.NumCPU()/max(1, c.Workers))))
+	}
+	return env
+}
+
+// python is the module that Python programs import.
+//
+//go:embed python/hogwild.py
+var python []byte
+
+const pythonFile = "hogwild.py"
+
+// pythonFolder is a folder with the module: in the user's cache, or where that cannot be written in
+// the one for temporary files. Each version of the module has a folder of its own, which stays.
+func pythonFolder() (string, error) {
+	version := fmt.Sprintf("python-%x", sha256.Sum256(python))[:len("python-")+16]
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		folder := filepath.Join(cache, "hogwild", version)
+		if err = write(folder); err == nil {
+			return folder, nil
+		}
+	}
+	// Another user may have made a folder of this name.
+	base := filepath.Join(os.TempDir(), fmt.Sprintf("hogwild-%d", os.Getuid()))
+	if e := os.Mkdir(base, 0o700); e != nil && !errors.Is(e, os.ErrExist) {
+		return "", fmt.Errorf("program: no place for %s: %w; %w", pythonFile, err, e)
+	}
+	info, e := os.Lstat(base)
+	if e == nil {
+		if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || ok && int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+			e = fmt.Errorf("%s is not a folder of this user alone", base)
+		}
+	}
+	folder := filepath.Join(base, version)
+	if e == nil {
+		e = write(folder)
+	}
+	if e != nil {
+		return "", fmt.Errorf("program: no place for %s: %w; %w", pythonFile, err, e)
+	}
+	return folder, nil
+}
+
+// write puts the module into a folder, if it is not there. Several processes may do so at once.
+func write(folder string) error {
+	path := filepath.Join(folder, pythonFile)
+	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, python) {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".hogwild-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(python)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,259 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/model"
+)
+
+// The protocol: one JSON object a line, over a Unix stream socket. docs/programs.md describes it for
+// those who write programs in another language.
+const (
+	protocol = 1
+	maxLine  = 64 << 20 // bytes; hello has a hundred for each tensor, and some models have many
+)
+
+// hello is the program's first line.
+type hello struct {
+	Hello    int    `json:"hello"`
+	Language string `json:"language"` // for the report: "Python 3.11.7, PyTorch 2.15.0"
+	model.Layout
+}
+
+// welcome answers hello. The files of the arrays come with it (SCM_RIGHTS).
+type welcome struct {
+	Welcome   int            `json:"welcome"`
+	Role      string         `json:"role"` // worker, evaluator
+	Rank      int            `json:"rank"`
+	Workers   int            `json:"workers"`
+	Seed      uint64         `json:"seed"`
+	Batch     int            `json:"batch"`
+	Mode      string         `json:"mode"` // async, weights, gradients
+	L2        float64        `json:"l2"`
+	Weights   place          `json:"weights"`
+	Gradients *place         `json:"gradients,omitempty"`
+	Clocks    *clocks        `json:"clocks,omitempty"`
+	Init      bool           `json:"init"`
+	Data      map[string]set `json:"data"`
+}
+
+// place is where an array begins.
+type place struct {
+	File   int   `json:"file"`   // which of those that came with welcome
+	Offset int64 `json:"offset"` // bytes from its start
+}
+
+// clocks are the steps taken by each worker: a number of 64 bits each.
+type clocks struct {
+	place
+	Count  int `json:"count"`
+	Stride int `json:"stride"` // bytes from one to the next
+}
+
+// set is a data set.
+type set struct {
+	File     int              `json:"file"`
+	Kind     string           `json:"kind"`
+	Rows     int              `json:"rows"`
+	Features int              `json:"features"`
+	Shape    []int            `json:"shape,omitempty"`
+	Classes  int              `json:"classes,omitempty"` // 0: values are predicted
+	Mul      []float32        `json:"mul,omitempty"`     // of bytes: x' = x*mul + add
+	Add      []float32        `json:"add,omitempty"`
+	Arrays   map[string]array `json:"arrays"`
+}
+
+// array is an array of a data set.
+type array struct {
+	Offset int64 `json:"offset"` // bytes from the start of the set's file
+}
+
+// request is a line to a program that has been welcomed. It has one of its parts.
+type request struct {
+	Train *train `json:"train,omitempty"`
+	Score *score `json:"score,omitempty"`
+	Leave bool   `json:"leave,omitempty"`
+}
+
+// train asks for steps on rows, each on as many as the batch has; the last may have fewer.
+type train struct {
+	Epoch int       `json:"epoch"` // from 1
+	Rows  []int32   `json:"rows"`
+	LR    []float64 `json:"lr"` // of each step
+}
+
+// score asks for the loss of the rows [From, To).
+type score struct {
+	Set  string `json:"set"` // train, validation, test
+	From int    `json:"from"`
+	To   int    `json:"to"`
+}
+
+// reply is a line of a program that has said hello. It has one of its parts.
+type reply struct {
+	Ready     bool       `json:"ready"`
+	Evaluates bool       `json:"evaluates"` // with Ready
+	Trained   *trained   `json:"trained"`
+	NotFinite *notFinite `json:"not_finite"`
+	Scored    *scored    `json:"scored"`
+}
+
+// trained answers train.
+type trained struct {
+	Examples  int      `json:"examples"`
+	Steps     int      `json:"steps"`
+	Loss      number   `json:"loss"` // summed over the examples
+	Staleness []uint64 `json:"staleness"`
+}
+
+// notFinite answers train, where a loss was NaN or infinite.
+type notFinite struct {
+	Step int    `json:"step"` // of these, from 1
+	Loss number `json:"loss"`
+}
+
+// scored answers score: sums over the examples.
+type scored struct {
+	Examples int               `json:"examples"`
+	Loss     number            `json:"loss"`
+	Metrics  map[string]number `json:"metrics"`
+}
+
+// number is a JSON number, or one of the texts nan, inf and -inf, for which JSON has no numbers.
+type number float64
+
+// UnmarshalJSON is json.Unmarshaler's.
+func (n *number) UnmarshalJSON(text []byte) error {
+	switch string(text) {
+	case `"nan"`:
+		*n = number(math.NaN())
+		return nil
+	case `"inf"`:
+		*n = number(math.Inf(1))
+		return nil
+	case `"-inf"`:
+		*n = number(math.Inf(-1))
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return fmt.Errorf("%s is not a number", brief(text))
+	}
+	*n = number(v)
+	return nil
+}
+
+// line is an end of the socket. Its system calls block: the thread of a worker sleeps in them while the
+// program computes, and hang detection sees that.
+type line struct {
+	fd   int
+	text []byte // received, and not yet read
+}
+
+// send writes one message, with files.
+func (l *line) send(message any, files ...*os.File) error {
+	text, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	for len(text) > 0 {
+		n, err := unix.SendmsgN(l.fd, text, rights, nil, unix.MSG_NOSIGNAL)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("writing to the program: %w", err)
+		}
+		text, rights = text[n:], nil
+	}
+	return nil
+}
+
+// errTooLong is the error of a line above maxLine.
+var errTooLong = fmt.Errorf("a line of more than %d bytes", maxLine)
+
+// receive reads one message. io.EOF: there are no more.
+func (l *line) receive(message any) error {
+	text, err := l.next()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, message); err != nil {
+		return fmt.Errorf("%q: %w", brief(text), plain(err))
+	}
+	return nil
+}
+
+// next is the next line, without its end.
+func (l *line) next() ([]byte, error) {
+	for seen := 0; ; {
+		if i := bytes.IndexByte(l.text[seen:], '\n'); i >= 0 {
+			text := l.text[:seen+i]
+			l.text = l.text[seen+i+1:]
+			return text, nil
+		}
+		if seen = len(l.text); seen > maxLine {
+			return nil, errTooLong
+		}
+		if err := l.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill waits for more.
+func (l *line) fill() error {
+	const room = 4 << 10
+	if cap(l.text)-len(l.text) < room {
+		l.text = append(make([]byte, 0, 2*len(l.text)+2*room), l.text...)
+	}
+	for {
+		n, err := unix.Read(l.fd, l.text[len(l.text):cap(l.text)])
+		switch {
+		case err == unix.EINTR:
+		case err == unix.ECONNRESET, err == nil && n == 0:
+			return io.EOF
+		case err != nil:
+			return fmt.Errorf("reading from the program: %w", err)
+		default:
+			l.text = l.text[:len(l.text)+n]
+			return nil
+		}
+	}
+}
+
+// brief is the beginning of a text for an error.
+func brief(text []byte) string {
+	const most = 60
+	if len(text) > most {
+		return string(text[:most]) + "..."
+	}
+	return string(text)
+}
+
+// plain is an error of package json in the words of the protocol: Go's types are not the program's business.
+func plain(err error) error {
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("%s cannot be %s", kind.Field, kind.Value)
+	}
+	return err
+}

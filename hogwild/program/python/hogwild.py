@@ -1,0 +1,1 @@
+"""Trains a PyTorch module in a run of hogwild."""
