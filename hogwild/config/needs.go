@@ -36,7 +36,7 @@ func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) adam() bool     { return k.Optimizer == Adam }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
-func (k known) nodes() bool    { return k.Nodes > 0 } // 1 if it was asked for
+func (k known) nodes() bool    { return k.Nodes > 0 }     // 1 if it was asked for
 
 // not tells whether the model is of none of the families; true while nobody knows the model.
 func (k known) not(families ...model.Family) bool {
@@ -105,6 +105,8 @@ var needs = []need{
 	{"center", "program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 	{"bias-step", "program", "", false, known.built},
 	{"lr-cap", "program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
+	{"in-flight", "program", "", false, known.built},
+	{"write", "program", "", false, known.built},
 	{"merge-every", "program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
 	{"gradient-delay", "program", "", false, known.built},
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},

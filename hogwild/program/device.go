@@ -49,6 +49,9 @@ func (w *worker) welcome() error {
 	if err != nil {
 		return err
 	}
+	if d, ok := w.Device.(device.OnGPU); ok {
+		hi.onGPU(d.GPUMemory())
+	}
 	sets := map[string]*data.Set{}
 	if w.p.Layout.Rows == 0 {
 		sets["train"] = w.setup.Set

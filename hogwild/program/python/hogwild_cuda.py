@@ -112,11 +112,11 @@ class Array:
 
 
 class Memory:
-    """The run's allocation, open in this process until it exits.
+    """The run's GPU, and of a worker the allocation with the weights, open until the process exits.
 
-    welcome is "gpu" of hogwild's welcome: uuid, handle and size. A process opens a handle once, so
-    there is one Memory. It stays open until the process exits, because the module's parameters lie
-    in it, and the script may use them after the last batch.
+    welcome is "gpu" of hogwild's welcome: uuid, and of a worker handle and size. A process opens a
+    handle once, so there is one Memory. It is not closed before the process exits, because the
+    module's parameters lie in it, and the script may use them after the last batch.
     """
 
     _opened = False
@@ -124,21 +124,25 @@ class Memory:
     def __init__(self, welcome: dict[str, Any]) -> None:
         if Memory._opened:
             raise Error("the weights on the GPU are open in this process already")
-        handle = base64.b64decode(welcome["handle"])
-        if len(handle) != _HANDLE_BYTES:
-            raise Error(f"the handle of the GPU memory has {len(handle)} bytes, want {_HANDLE_BYTES}: hogwild and hogwild_cuda.py differ in version")
-        self.size: int = welcome["size"]
+        self.size: int = welcome.get("size", 0)  # bytes; 0: the evaluator opens nothing
+        self.address = 0
         self._driver, self._process = _Driver(), os.getpid()
         self._driver.call("starting the driver", "cuInit", 0)
         self.ordinal = self._find(welcome["uuid"])
         self.device = f"cuda:{self.ordinal}"  # PyTorch counts as the driver does
         self._use()
+        if "handle" in welcome:
+            self._open(base64.b64decode(welcome["handle"]))
+        Memory._opened = True
+        atexit.register(self._leave)
+
+    def _open(self, handle: bytes) -> None:
+        if len(handle) != _HANDLE_BYTES:
+            raise Error(f"the handle of the GPU memory has {len(handle)} bytes, want {_HANDLE_BYTES}")
         address = ctypes.c_uint64()
         self._driver.call("opening the weights on the GPU", "cuIpcOpenMemHandle_v2", ctypes.byref(address),
                           _Handle.from_buffer_copy(handle), _LAZY_PEER_ACCESS)
         self.address = address.value
-        Memory._opened = True
-        atexit.register(self._leave)
 
     def _find(self, wanted: str) -> int:
         """The GPU by its UUID: the numbers of GPUs depend on CUDA_VISIBLE_DEVICES."""
@@ -170,10 +174,9 @@ class Memory:
 
     def close(self) -> None:
         """Closes the memory: no array may be used any more. hogwild frees it when all have done so."""
-        if not self.address:
-            return
-        address, self.address = self.address, 0
-        self._driver.call("closing the weights on the GPU", "cuIpcCloseMemHandle", address)
+        if self.address:
+            self._driver.call("closing the weights on the GPU", "cuIpcCloseMemHandle", self.address)
+            self.address = self.size = 0
         self._driver.call(f"closing GPU {self.ordinal}", "cuDevicePrimaryCtxRelease_v2", self.ordinal)
 
     def _leave(self) -> None:
