@@ -36,6 +36,10 @@ Before the run, hogwild estimates from the data how many steps in flight the lea
 without a loss of accuracy. If there are far more, it lowers the rate (--lr-cap); it also centres
 the inputs where that helps (--center). --tune measures instead. See docs/asynchrony.md.
 
+--program trains a model of your own: any PyTorch module. hogwild starts the command once per worker;
+the script calls hogwild.join(net), iterates over job.batches(), and calls job.step(loss). Workers,
+restarts, snapshots, averaging and reports are the same. See docs/programs.md.
+
 Several machines: mpirun or srun starts one hogwild train on each, all with the same flags. Each
 trains its share of every epoch with its own workers, and --rounds times an epoch the nodes average
 what they have learned. Node 0 reports, and has the run folder. It needs make mpi; --nodes N tries
@@ -59,6 +63,8 @@ Examples:
       average the replicas after each step
   hogwild train --data a9a --model logistic --batch 1 --workers 8 --tune
       find the best learning rate for eight workers first
+  hogwild train --program 'python3 step.py' --data mnist/ --workers 4
+      the PyTorch module of step.py, four processes on one set of weights
   hogwild train --workers 4 --gpu 0
       weights in the memory of the first GPU (needs hogwild-cuda: make cuda)
   hogwild train --workers 4 --gpu auto:2 --gpu-mem-free 4GiB

@@ -98,7 +98,7 @@ var needs = []need{
 	{"outer-lr", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
 	{"outer-momentum", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
 
-	{"model", "program", "", false, func(k known) bool { return k.built() || k.Layout != nil }},
+	{"model", "program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 	{"loss", "program", "", false, known.built},
 	{"bias", "program", "", false, known.built},
 	{"l1", "program", "", false, known.built},

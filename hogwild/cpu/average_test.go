@@ -9,6 +9,7 @@ import (
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
 )
@@ -171,6 +172,43 @@ func TestStepTogether(t *testing.T) {
 				if got := float64(m.W[i]); math.Abs(got-w[i]) > 1e-4 {
 					t.Fatalf("%s, round %d, weight %d: %v, want %v", kind, round+1, i, got, w[i])
 				}
+			}
+		}
+	}
+}
+
+// Where gradients are averaged, the ranks send the values of a program's buffers: these become
+// their mean, whatever the optimizer, and parameters take the step.
+func TestBuffersAreAveraged(t *testing.T) {
+	layout := &model.Layout{Tensors: []model.Tensor{
+		{Name: "weight", Shape: []int{3, 2}, Kind: model.Parameter},
+		{Name: "mean", Shape: []int{7}, Kind: model.Buffer},
+		{Name: "bias", Shape: []int{3}, Kind: model.Parameter},
+		{Name: "batches", Kind: model.Integer},
+	}}
+	isBuffer := func(i int) bool { return i >= 6 && i < 13 || i == 16 }
+	for _, optimizer := range []config.Optimizer{config.SGD, config.Momentum, config.Adam} {
+		all, m := ranksOf(t, func(c *config.Config) {
+			c.Model, c.Layout, c.Program, c.Average, c.Optimizer, c.LR = model.ProgramName, layout, "program", "gradients", optimizer, 0.5
+		})
+		was := slices.Clone(m.W)
+		examples := []int{4, 4, 1, 3}
+		averageAll(t, all, plan.Round{Number: 1, Examples: examples})
+		for i, got := range m.W {
+			mean := 0.0
+			for r, n := range examples {
+				mean += float64(n) * float64(m.Slots[r][i]) / 12
+			}
+			want := mean
+			switch {
+			case isBuffer(i):
+			case optimizer == config.Adam: // a first step is as long as the rate, against the gradient's sign
+				want = float64(was[i]) - 0.5*mean/(math.Abs(mean)+1e-8)
+			default:
+				want = float64(was[i]) - 0.5*mean
+			}
+			if math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("%s: weight %d became %v, want %v", optimizer, i, got, want)
 			}
 		}
 	}

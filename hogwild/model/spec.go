@@ -40,6 +40,9 @@ func Task(name, loss string) (string, error) {
 	if _, ok := registry[name]; ok {
 		return "", noOptions(name, loss, true)
 	}
+	if name == ProgramName {
+		return "", nil
+	}
 	if f := family(name); f != nil {
 		return f.task(name, loss)
 	}

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 )
@@ -49,10 +50,11 @@ type task struct {
 	job         tuning.Job
 	options     Options
 	train, test *data.Set
-	validation  *data.Set     // nil without one
-	lent        bool          // the sets are the caller's
-	owner       device.Owner  // of the device memory
-	setup       *device.Setup // what it sees of the rest
+	validation  *data.Set          // nil without one
+	lent        bool               // the sets are the caller's
+	owner       device.Owner       // of the device memory
+	evaluator   *program.Evaluator // nil: the model is computed here
+	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	first       model.Model   // makes the first weights
 	params      []model.Param // of the model that the run leaves behind

@@ -186,7 +186,11 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	if err != nil {
 		return err
 	}
-	e.Judge(scoresOf(name, sum, len(set.Classes) > 0))
+	if sum.N == 0 { // a program that does not evaluate
+		e.TestLoss = math.NaN()
+		return nil
+	}
+	e.Judge(scoresOf(name, sum, len(set.Classes) > 0 && r.evaluator == nil))
 	return r.overflown(e)
 }
 

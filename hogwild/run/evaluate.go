@@ -18,6 +18,22 @@ import (
 func scoresOf(name string, s model.Score, classes bool) rundir.Scores {
 	n := float64(s.N)
 	r := rundir.Scores{Set: name, Loss: s.Loss / n}
+	if s.Metrics != nil { // of a program, which says itself what it measures
+		if a, ok := (*s.Metrics)["accuracy"]; ok {
+			a /= n
+			r.Accuracy = &a
+		}
+		for name, sum := range *s.Metrics {
+			if name == "accuracy" || math.IsNaN(sum) || math.IsInf(sum, 0) { // JSON has no such numbers
+				continue
+			}
+			if r.Metrics == nil {
+				r.Metrics = map[string]float64{}
+			}
+			r.Metrics[name] = sum / n
+		}
+		return r
+	}
 	if classes {
 		a := float64(s.Correct) / n
 		r.Accuracy = &a
@@ -114,6 +130,9 @@ func evaluated(s *Saved, set *data.Set) (rundir.Scores, error) {
 func (r *coordinator) testEnd(res *rundir.Result) error {
 	if r.epochs.ended != nil || r.job.Sample > 0 {
 		return nil
+	}
+	if r.evaluator != nil {
+		return r.testBest(res)
 	}
 	models := make([]model.Model, runtime.NumCPU())
 	for i := range models {

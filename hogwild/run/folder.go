@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -106,6 +109,12 @@ func (r *coordinator) makeFolder() error {
 // runName is a folder's name from what is trained on what.
 func runName(c *config.Config) string {
 	name := filepath.Base(c.Data) + "-" + c.Model
+	if c.Program != "" {
+		name = scriptName(c.Program)
+		if c.Data != data.None {
+			name = filepath.Base(c.Data) + "-" + name
+		}
+	}
 	return strings.Trim(notInNames.ReplaceAllString(name, "-"), "-.")
 }
 
@@ -117,4 +126,21 @@ func freshFolder(name string) string {
 		}
 		try = fmt.Sprintf("%s-%d", name, i)
 	}
+}
+
+// scriptName is the name of a program's script, without its folder and ending, for the run folder.
+func scriptName(line string) string {
+	words, err := program.Words(line)
+	if err != nil {
+		return model.ProgramName
+	}
+	name := words[0]
+	for _, word := range words[1:] {
+		if filepath.Ext(word) != "" && !strings.HasPrefix(word, "-") {
+			name = word
+			break
+		}
+	}
+	name = filepath.Base(name)
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }

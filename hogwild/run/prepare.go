@@ -127,6 +127,9 @@ func (r *task) own() error {
 // load reads the data, and finds the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.job
+	if err := r.describe(); err != nil {
+		return err
+	}
 	if r.train == nil {
 		s, err := readData(&c.Config, &r.options)
 		if err != nil {
@@ -201,6 +204,9 @@ func (r *task) mayTake() error {
 
 // readData reads the training, validation and test sets.
 func readData(c *config.Config, o *Options) (data.Sets, error) {
+	if c.Layout != nil && c.Layout.Rows > 0 {
+		return programData(c)
+	}
 	task, err := model.Task(c.Model, c.Loss)
 	if err != nil {
 		return data.Sets{}, config.Usage("%w", err)
@@ -222,6 +228,9 @@ func (r *coordinator) begin() error {
 		from = r.back.from
 	}
 	if from == "" {
+		if err := r.welcome(true, r.mem.W); err != nil {
+			return err
+		}
 		r.firstWeights(r.first, r.mem.W)
 		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
@@ -263,6 +272,9 @@ func (r *coordinator) begin() error {
 		r.block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
 	}
 	r.resumed = s
+	if err := r.welcome(false, nil); err != nil {
+		return err
+	}
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
 }
 
@@ -309,6 +321,9 @@ func (r *coordinator) close() {
 	r.workers.launcher.close()
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
+	if r.evaluator != nil {
+		r.evaluator.Close()
+	}
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -20,7 +21,7 @@ import (
 // result is the report.
 func (r *coordinator) result() rundir.Result {
 	c := &r.job
-	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Data: c.Data, Batch: c.Tuning.Batch,
+	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program, Data: c.Data, Batch: c.Tuning.Batch,
 		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost,
 		Rollbacks: r.epochs.position.Rollbacks, DiscardedExamples: r.epochs.position.Discarded, Seed: c.Seed,
@@ -82,7 +83,7 @@ func (r *coordinator) scores(res *rundir.Result) {
 	}
 	if e := r.epochs.last; e != nil {
 		res.TrainLoss, res.TestLoss, res.Validation = e.TrainLoss, e.TestLoss, e.Validation
-		res.TestAccuracy, res.TestRMSE, res.TestR2 = e.TestAccuracy, e.TestRMSE, e.TestR2
+		res.TestAccuracy, res.TestRMSE, res.TestR2, res.Metrics = e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics
 	}
 	if best := rundir.Best(r.epochs.position.History); best != nil {
 		res.BestEpoch, res.Validation = best.Epoch, best.Validation
@@ -136,7 +137,7 @@ func (r *coordinator) header() []string {
 	if r.validation != nil {
 		what += fmt.Sprintf("), validation set of %d (%s", r.validation.Rows, c.Validation)
 	}
-	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", c.Model, c.Data, what, r.test.Rows),
+	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", cmp.Or(c.Program, c.Model), c.Data, what, r.test.Rows),
 		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.Nodes, c.Workers), c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}
 	for _, note := range r.notes() {
 		head = append(head, "note: "+note)

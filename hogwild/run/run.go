@@ -24,6 +24,7 @@
 //	report.go       what people are told
 //	warning.go      results that look like success and are none
 //	patience.go     a device that fails, or does not answer
+//	program.go      models that a program computes
 //	evaluate.go     scores
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
+	"hogwild/hogwild/program"
 	"hogwild/internal/fault"
 	"hogwild/shm"
 )
@@ -127,7 +129,21 @@ func joinDevice(h *control.Header, rank int, m *control.Weights, set *data.Set) 
 	if err != nil {
 		return nil, err
 	}
-	return b.Join(setup, rank, h.Device)
+	d, err := b.Join(setup, rank, h.Device)
+	if err == nil && h.Job.Program != "" {
+		return joinProgram(h, rank, setup, d)
+	}
+	return d, err
+}
+
+// joinProgram gives a worker's device to a program that takes the steps.
+func joinProgram(h *control.Header, rank int, s *device.Setup, inner device.Device) (device.Device, error) {
+	c := &h.Job.Config
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: rank, Stderr: os.Stderr})
+	if err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	return program.Join(s, rank, inner, p)
 }
 
 // profile runs f with the profiles that were asked for. One worker is like another:

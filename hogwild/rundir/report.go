@@ -2,8 +2,10 @@ package rundir
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -11,40 +13,43 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/model"
 	"hogwild/internal/human"
 )
 
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
 type Result struct {
-	Mode              string   `json:"mode"`
-	Merge             string   `json:"merge,omitempty"` // how async workers on cores write: in place, or merged every so many local steps
-	Device            string   `json:"device"`
-	CPU               string   `json:"cpu"`            // what the loops ran on: avx512, avx2, neon, go; see HOGWILD_CPU
-	GPUs              []string `json:"gpus,omitempty"` // UUIDs of those that were used; the configuration may say "auto"
-	Workers           int      `json:"workers"`
-	Model             string   `json:"model"`
-	Data              string   `json:"data"`
-	Batch             int      `json:"batch"`
-	Epochs            int      `json:"epochs"`   // completed
-	Examples          int64    `json:"examples"` // trained in all
-	Seconds           float64  `json:"seconds"`  // training only
-	ExamplesPerSecond float64  `json:"examples_per_second"`
-	StartupSeconds    float64  `json:"startup_seconds"` // first worker's exec to the last worker's first update
-	TrainLoss         float64  `json:"train_loss"`
-	TestLoss          float64  `json:"test_loss"`
-	TestAccuracy      *float64 `json:"test_accuracy,omitempty"`
-	TestRMSE          *float64 `json:"test_rmse,omitempty"`
-	TestR2            *float64 `json:"test_r2,omitempty"`
-	Validation                 // with a validation set: of the best epoch, whose weights are tested then
-	BestEpoch         int      `json:"best_epoch,omitempty"`
-	*Detail                    // of the predictions for the test set; nil for a run that was interrupted
-	Restarts          int      `json:"restarts"`
-	LostExamples      int64    `json:"lost_examples"`
-	Rollbacks         int      `json:"rollbacks,omitempty"`          // after divergence
-	DiscardedExamples int64    `json:"discarded_examples,omitempty"` // trained in vain before them, and not among Examples
-	Shares            []Share  `json:"shares,omitempty"`             // of each device, when there are several
-	*Nodes                     // nil: one alone
-	Seed              uint64   `json:"seed"`
+	Mode              string             `json:"mode"`
+	Merge             string             `json:"merge,omitempty"` // how async workers on cores write: in place, or merged every so many local steps
+	Device            string             `json:"device"`
+	CPU               string             `json:"cpu"`            // what the loops ran on: avx512, avx2, neon, go; see HOGWILD_CPU
+	GPUs              []string           `json:"gpus,omitempty"` // UUIDs of those that were used; the configuration may say "auto"
+	Workers           int                `json:"workers"`
+	Model             string             `json:"model"`
+	Program           string             `json:"program,omitempty"` // the command, where that is the model
+	Data              string             `json:"data"`
+	Batch             int                `json:"batch"`
+	Epochs            int                `json:"epochs"`   // completed
+	Examples          int64              `json:"examples"` // trained in all
+	Seconds           float64            `json:"seconds"`  // training only
+	ExamplesPerSecond float64            `json:"examples_per_second"`
+	StartupSeconds    float64            `json:"startup_seconds"` // first worker's exec to the last worker's first update
+	TrainLoss         float64            `json:"train_loss"`
+	TestLoss          float64            `json:"test_loss"`
+	TestAccuracy      *float64           `json:"test_accuracy,omitempty"`
+	TestRMSE          *float64           `json:"test_rmse,omitempty"`
+	TestR2            *float64           `json:"test_r2,omitempty"`
+	Metrics           map[string]float64 `json:"metrics,omitempty"` // of the last epoch: others that a program measures
+	Validation                           // with a validation set: of the best epoch, whose weights are tested then
+	BestEpoch         int                `json:"best_epoch,omitempty"`
+	*Detail                              // of the predictions for the test set; nil for a run that was interrupted
+	Restarts          int                `json:"restarts"`
+	LostExamples      int64              `json:"lost_examples"`
+	Rollbacks         int                `json:"rollbacks,omitempty"`          // after divergence
+	DiscardedExamples int64              `json:"discarded_examples,omitempty"` // trained in vain before them, and not among Examples
+	Shares            []Share            `json:"shares,omitempty"`             // of each device, when there are several
+	*Nodes                               // nil: one alone
+	Seed              uint64             `json:"seed"`
 
 	Parameters       int64   `json:"parameters"`         // weights in all
 	ValuesPerExample float64 `json:"values_per_example"` // mean stored inputs of a training row: see data.Set.ValuesPerRow
@@ -120,6 +125,8 @@ type EpochResult struct {
 	TestRMSE     *float64 `json:"test_rmse,omitempty"`
 	TestR2       *float64 `json:"test_r2,omitempty"`
 	Validation            // with a validation set the test set is not evaluated: TestLoss is NaN
+
+	Metrics map[string]float64 `json:"metrics,omitempty"` // others that a program measures on the rows by which the epoch is judged
 }
 
 // Best is the first epoch with the least validation loss; nil if there is none.
@@ -196,7 +203,7 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		nodes = r.Nodes.Nodes
 	}
-	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", r.Model, r.Data, WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), r.Data, WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}
@@ -264,6 +271,8 @@ func (r Result) WriteText(w io.Writer) error {
 func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	row("train loss", "%s", human.Loss(r.TrainLoss))
 	switch v := r.Validation; {
+	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
+		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
 	case v.ValidationLoss == nil:
 		row("test loss", "%s", human.Loss(r.TestLoss))
 	case r.BestEpoch == 0: // within the first epoch
@@ -284,6 +293,9 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	}
 	if r.TestR2 != nil {
 		row("R2", "%.4f", *r.TestR2)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		row(name, "%s", human.Loss(r.Metrics[name]))
 	}
 }
 

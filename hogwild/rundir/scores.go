@@ -2,7 +2,9 @@ package rundir
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"hogwild/internal/human"
@@ -22,23 +24,27 @@ type Scores struct {
 	Set                string // validation, test
 	Loss               float64
 	Accuracy, RMSE, R2 *float64
+	Metrics            map[string]float64 // others that a program measures, means per example
 }
 
 // Judged are the scores by which the epoch is judged: of the validation set, or in a run
 // without one of the test set.
 func (e *EpochResult) Judged() Scores {
 	if v := e.Validation; v.ValidationLoss != nil {
-		return v.scores()
+		s := v.scores()
+		s.Metrics = e.Metrics
+		return s
 	}
-	return Scores{"test", e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2}
+	return Scores{"test", e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics}
 }
 
 func (v Validation) scores() Scores {
-	return Scores{"validation", *v.ValidationLoss, v.ValidationAccuracy, v.ValidationRMSE, v.ValidationR2}
+	return Scores{"validation", *v.ValidationLoss, v.ValidationAccuracy, v.ValidationRMSE, v.ValidationR2, nil}
 }
 
 // Judge sets what Judged returns.
 func (e *EpochResult) Judge(s Scores) {
+	e.Metrics = s.Metrics
 	if s.Set == "validation" {
 		e.TestLoss = math.NaN()
 		e.Validation = Validation{&s.Loss, s.Accuracy, s.RMSE, s.R2}
@@ -49,6 +55,9 @@ func (e *EpochResult) Judge(s Scores) {
 
 // Text is the scores in a line: "test loss 0.31  accuracy 90.12%".
 func (s Scores) Text(between string) string {
+	if math.IsNaN(s.Loss) {
+		return s.Set + " set: not evaluated"
+	}
 	words := []string{s.Set + " loss " + human.Loss(s.Loss)}
 	if s.Accuracy != nil {
 		words = append(words, "accuracy "+human.Accuracy(*s.Accuracy))
@@ -58,6 +67,9 @@ func (s Scores) Text(between string) string {
 	}
 	if s.R2 != nil {
 		words = append(words, fmt.Sprintf("R2 %.4f", *s.R2))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Metrics)) {
+		words = append(words, fmt.Sprintf("%s %s", name, human.Loss(s.Metrics[name])))
 	}
 	return strings.Join(words, between)
 }

@@ -1,0 +1,79 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/program"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// describe starts the program that evaluates, which first describes its model.
+func (r *coordinator) describe() error {
+	c := &r.job.Config
+	if c.Program == "" {
+		return nil
+	}
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator})
+	if err != nil {
+		return config.Usage("%w", err)
+	}
+	if r.evaluator, err = program.NewEvaluator(p, max(c.AskedBatch(), 1), c.L2); err != nil {
+		return errors.Join(err, p.Close())
+	}
+	c.Layout, c.Model = r.evaluator.Layout(), model.ProgramName
+	switch own := c.Layout.Rows > 0; {
+	case own && c.Data != data.None && c.Data != config.Default().Data:
+		return config.Usage("data %s has no effect: the program has a data set of its own, of %s; leave data out", c.Data, human.Plural(c.Layout.Rows, "example"))
+	case own && c.Validation+c.Test != "":
+		return config.Usage("test and validation have no effect: the program has a data set of its own; its test set is that of hogwild.join(net, dataset, test=...)")
+	case own:
+		c.Data = data.None
+	case c.Data == data.None:
+		return config.Usage("data none: the program has no data set of its own; name the data, or give one to hogwild.join(net, dataset=...)")
+	}
+	return nil
+}
+
+// programData are the sets of a program that has its own examples.
+func programData(c *config.Config) (data.Sets, error) {
+	s, err := data.LoadIndices(c.Layout.Rows, c.Layout.TestRows, c.Limit, c.Seed, c.MemoryLimit())
+	if err != nil {
+		return s, config.Usage("%w", err)
+	}
+	return s, nil
+}
+
+// welcome gives the program that evaluates its data. Of a new run it writes the first weights, to w.
+func (r *task) welcome(first bool, w []float32) error {
+	if r.evaluator == nil {
+		return nil
+	}
+	return r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w)
+}
+
+// scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
+// no test data.
+func (r *task) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
+	if l := r.job.Layout; !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
+		return model.Score{}, nil
+	}
+	return r.evaluator.Score(w, set)
+}
+
+// testBest has a program test the weights of the best epoch, where a validation set has chosen it.
+func (r *coordinator) testBest(res *rundir.Result) error {
+	if r.saver.copy.Best == nil {
+		return nil
+	}
+	sum, err := r.scoreOn(r.saver.copy.Best, r.test)
+	if err == nil && sum.N > 0 {
+		s := scoresOf("test", sum, false)
+		res.TestLoss, res.TestAccuracy = s.Loss, s.Accuracy
+	}
+	return err
+}
