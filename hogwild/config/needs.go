@@ -105,6 +105,8 @@ var needs = []need{
 	{"center", "program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 	{"bias-step", "program", "", false, known.built},
 	{"lr-cap", "program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
+	{"in-flight", "program", "", false, known.built},
+	{"write", "program", "", false, known.built},
 	{"merge-every", "program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
 	{"gradient-delay", "program", "", false, known.built},
 	{"init", "resume", "", false, func(k known) bool { return k.Resume == "" }}, // which starts from the snapshot
