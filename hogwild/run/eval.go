@@ -28,9 +28,6 @@ func EvalAs(path string, d Description, dataPath, format, target string) (EvalRe
 		return r, err
 	}
 	r.Weights = s.path
-	if s.config.Layout != nil {
-		return r, config.Usage("%s: its model is that of a program, which eval does not start; the run's report has its scores, and PyTorch loads the file", s.path)
-	}
 	var set *data.Set
 	if dataPath == "" {
 		r.Data, r.own = s.config.Data, true

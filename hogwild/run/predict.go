@@ -8,6 +8,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
 )
 
 // Saved are the weights of a run, read back with their model. It serves one goroutine.
