@@ -201,11 +201,10 @@ func (m *matched) table() []string {
 // short is a name with a bounded length, of which the end tells most.
 func short(name string) string {
 	const most = 48
-	if name = human.Name(name); len(name) > most {
-		r := []rune(name)
-		return "..." + string(r[max(0, len(r)-most+3):])
+	if r := []rune(name); len(r) > most {
+		name = "..." + string(r[len(r)-most+3:])
 	}
-	return name
+	return human.Name(name)
 }
 
 // shapeText is a shape as people write it: 128x784.
