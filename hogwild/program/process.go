@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
