@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/model"
+	"hogwild/internal/traceback"
 )
 
 // Process is a program that runs and has said hello. One goroutine at a time uses it, but for Kill.
@@ -149,6 +150,10 @@ func (p *Process) send(message any, files ...*os.File) error {
 }
 
 func (p *Process) receive(message any) error {
+	if awaits := p.command.Awaits; awaits != nil {
+		awaits(p)
+		defer awaits(nil)
+	}
 	err := p.line.receive(message)
 	switch {
 	case err == nil:
@@ -201,11 +206,14 @@ type EndError struct {
 	Said string // the end of what it printed; "" where that went to a file
 }
 
-// Error says how it ended, and the last line that it printed.
+// Error says how it ended, and why: its exception, or else the last line that it printed.
 func (e *EndError) Error() string {
 	text := "the program " + e.How
-	if e.Said != "" {
-		text += ": " + strings.TrimSpace(e.Said[strings.LastIndexByte(e.Said, '\n')+1:])
+	if t, found := traceback.Find(e.Said); found && (t.Fatal || !strings.HasPrefix(e.How, "was killed")) {
+		return text + ": " + t.String()
+	}
+	if last := strings.TrimSpace(e.Said[strings.LastIndexByte(e.Said, '\n')+1:]); last != "" {
+		text += ": " + last
 	}
 	return text
 }
