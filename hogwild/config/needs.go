@@ -105,6 +105,8 @@ var needs = []need{
 	{"center", "program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 	{"bias-step", "program", "", false, known.built},
 	{"lr-cap", "program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
+	{"in-flight", "program", "", false, known.built},
+	{"write", "program", "", false, known.built},
 	{"merge-every", "program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
 	{"gradient-delay", "program", "", false, known.built},
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},

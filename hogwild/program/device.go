@@ -50,6 +50,9 @@ func (w *worker) welcome() error {
 	if err != nil {
 		return err
 	}
+	if d, ok := w.Device.(device.OnGPU); ok {
+		hi.onGPU(d.GPUMemory())
+	}
 	if hi.Data, err = a.sets(map[string]*data.Set{"train": w.setup.Set}); err != nil {
 		return err
 	}

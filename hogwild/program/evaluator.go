@@ -35,6 +35,7 @@ type Evaluator struct {
 	seg       *shm.Segment
 	copy      []float32 // that the program maps
 	sets      data.Sets
+	gpu       *gpu // nil: it computes on cores
 	evaluates bool
 
 	ending sync.Mutex // for what Kill needs
@@ -54,6 +55,9 @@ func NewEvaluator(p *Process, batch int, l2 float64) (*Evaluator, error) {
 	e.copy, err = shm.View[float32](seg, "weights")
 	return e, err
 }
+
+// ComputeOn has the program compute on a GPU, on a copy of the weights there. It is called before Welcome.
+func (e *Evaluator) ComputeOn(uuid string) { e.gpu = &gpu{UUID: uuid} }
 
 // Layout is what the program has said of its model.
 func (e *Evaluator) Layout() *model.Layout { return &e.p.Layout }
@@ -79,7 +83,7 @@ func (e *Evaluator) welcome(first bool) (err error) {
 	if err != nil {
 		return err
 	}
-	hi := welcome{Welcome: protocol, Role: "evaluator", Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2,
+	hi := welcome{Welcome: protocol, Role: "evaluator", Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2, GPU: e.gpu,
 		Weights: place{a.file(e.seg.File()), offset}, Init: first}
 	hi.Data, err = a.sets(map[string]*data.Set{"train": e.sets.Train, "validation": e.sets.Validation, "test": e.sets.Test})
 	if err != nil {

@@ -104,7 +104,7 @@ func TestScoreFails(t *testing.T) {
 func TestKill(t *testing.T) {
 	sets := linear(t, 400, 0.3)
 	hung := errors.New("it had not moved for a minute")
-	for _, trick := range []string{"hang=score", "sleep=score"} {
+	for _, trick := range []string{"busy=score", "sleep=score"} {
 		e := evaluator(t, trick)
 		if err := e.Welcome(sets, false, nil); err != nil {
 			t.Fatal(err)

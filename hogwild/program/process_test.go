@@ -94,7 +94,7 @@ func noChildren(t *testing.T) {
 // A program that never says hello waits as long as the context lets it.
 func TestStartEndsWithItsContext(t *testing.T) {
 	tired := errors.New("nobody waits any more")
-	for _, trick := range []string{"hang=hello", "sleep=hello", "close=hello"} {
+	for _, trick := range []string{"busy=hello", "sleep=hello", "close=hello"} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(100*time.Millisecond, func() { cancel(tired) })
 		_, err := Start(ctx, quiet(trick))
@@ -178,7 +178,7 @@ func TestEnvironment(t *testing.T) {
 		}
 		folder, rest, _ := strings.Cut(env["PYTHONPATH"], ":")
 		text, err := os.ReadFile(filepath.Join(folder, "hogwild.py"))
-		if rest != "/mine" || err != nil || !bytes.Equal(text, python) {
+		if rest != "/mine" || err != nil || !bytes.Equal(text, pythonText("hogwild.py")) {
 			t.Errorf("PYTHONPATH=%s: %v", env["PYTHONPATH"], err)
 		}
 	}
@@ -194,23 +194,23 @@ func TestPythonFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(folder, pythonFile)
+		path := filepath.Join(folder, "hogwild.py")
 		text, err := os.ReadFile(path)
 		names, _ := os.ReadDir(folder)
-		if err != nil || !bytes.Equal(text, python) || len(names) != 1 {
+		if err != nil || !bytes.Equal(text, pythonText("hogwild.py")) || len(names) != len(pythonFiles) {
 			t.Errorf("%s: %v, and %d files", path, err, len(names))
 		}
 		return folder
 	}
 	first := folder()
-	info, _ := os.Stat(filepath.Join(first, pythonFile))
+	info, _ := os.Stat(filepath.Join(first, "hogwild.py"))
 	if again := folder(); again != first {
 		t.Errorf("%s, and then %s", first, again)
 	}
-	if now, err := os.Stat(filepath.Join(first, pythonFile)); err != nil || !os.SameFile(now, info) {
+	if now, err := os.Stat(filepath.Join(first, "hogwild.py")); err != nil || !os.SameFile(now, info) {
 		t.Errorf("it was written again: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(first, pythonFile), python[:5], 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(first, "hogwild.py"), pythonText("hogwild.py")[:5], 0o666); err != nil {
 		t.Fatal(err)
 	}
 	folder()
