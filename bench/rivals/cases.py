@@ -55,6 +55,16 @@ def example():
     }, [Claim("against the example as it is", "hogwild", ("mnist_hogwild",), 5.0)], 2, (MNIST,))
 
 
+def program(workers):
+    """The example's network as a program. mnist_hogwild's processes each pass over all data."""
+    flags, settings = ["--batch", 64], ["--model", "convnet", "--lr", 0.01, "--momentum", 0.5, "--processes", workers]
+    return Case(f"the example's network as a program, {workers} workers, 2 passes", "examples/s", {
+        "hogwild": sides.program("mnist.py", "--data", MNIST, "--scale", "0.1307,0.3081", "--workers", workers, *flags, "--epochs", 2),
+        "PyTorch plain": torch(*flags, *settings, "--way", "plain", "--epochs", 2),
+        **({"mnist_hogwild": torch(*flags, *settings, "--way", "loader", "--epochs", 2 // workers)} if workers < 3 else {}),
+    }, [Claim("against PyTorch plain", "hogwild", ("PyTorch plain",), 1.0)], 3, (MNIST,))
+
+
 STEP = ["--model", "mlp:128", "--batch", 64, "--lr", 0.1, "--epochs", 3]
 IN_STEP = ["--data", MNIST, "--workers", 2, "--mode", "sync", *STEP]
 
@@ -167,6 +177,9 @@ CASES = {
     "softmax": lambda: mnist("softmax, batch 64, lr 0.1, 5 passes", "softmax", 64, 0.1, 5.0, 3.0, ["hand"]),
     "convnet": lambda: mnist("convnet, batch 64, lr 0.01, momentum 0.5, 1 pass", "convnet", 64, 0.01, 2.5, 2.0, ["cl", "compile"], epochs=1, momentum=0.5),
     "example": example,
+    "program-1": lambda: program(1),
+    "program-2": lambda: program(2),
+    "program-4": lambda: program(4),
     "average": average,
     "ddp": ddp,
     "mlp256": lambda: mnist("mlp:256,128, batch 256, lr 0.1, 5 passes", "mlp:256,128", 256, 0.1, 2.5, 1.5, ["onednn"]),

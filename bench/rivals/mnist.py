@@ -80,15 +80,16 @@ def reached(model, folder, mean=MEAN, std=STD):
 
 def reached_by_file(path, folder):
     """The same for a weights.safetensors of hogwild, whose tensors have PyTorch's order and
-    shapes; model and scale are in its metadata."""
+    shapes, and with the model "program" the names of ConvNet; model and scale are in its metadata."""
     from safetensors import safe_open
 
     with safe_open(path, "pt") as f:
         config = json.loads(f.metadata()["hogwild.config"])
-        model = network(config["model"])
+        program = config["model"] == "program"
+        model = network("convnet" if program else config["model"])
         names = list(model.state_dict())
         # Sequential numbers its layers from Flatten, hogwild from the first linear layer
-        theirs = sorted(f.keys(), key=lambda name: (name.split(".")[0], name.endswith("bias")))
+        theirs = names if program else sorted(f.keys(), key=lambda name: (name.split(".")[0], name.endswith("bias")))
         model.load_state_dict(dict(zip(names, (f.get_tensor(name) for name in theirs), strict=True)))
     mean, std = map(float, config["scale"].split(","))
     return reached(model, folder, mean, std)
@@ -105,20 +106,21 @@ def flags(about, ways):
     p.add_argument("--momentum", type=float, default=0.0)
     p.add_argument("--epochs", type=int, default=1)
     p.add_argument("--processes", type=int, default=2)
+    p.add_argument("--seed", type=int, default=1)
     p.add_argument("--limit", type=int, default=0, metavar="N", help="train on the first N rows")
     return p
 
 
-def pin(rank):
+def pin(rank, seed):
     torch.set_num_threads(1)
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[rank % len(cores)]})
-    torch.manual_seed(1 + rank)
+    torch.manual_seed(seed + 1 + rank)
 
 
 def batches(a, rank, epoch, x, y):
     """The batches of one process in a pass: its part of the common order."""
-    order = torch.randperm(len(y), generator=torch.Generator().manual_seed(epoch))
+    order = torch.randperm(len(y), generator=torch.Generator().manual_seed(1000 * a.seed + epoch))
     mine = order.tensor_split(a.processes)[rank]
     return ((x[i], y[i]) for i in mine.split(a.batch))
 
@@ -145,7 +147,7 @@ def run(a, work, prepare=lambda model, x: (model, x), passes=1):
     counts those of all processes over the data in an epoch), and loss, accuracy and seconds
     of each epoch. Processes pass the gate when warm, then three times an epoch: to begin,
     when done, and when the weights have been tested."""
-    torch.manual_seed(1)
+    torch.manual_seed(a.seed)
     mp.set_start_method("spawn")
     raw, y = (t[: a.limit or None].clone() for t in load(a.data, "train"))
     model, x = prepare(network(a.model), inputs(raw))

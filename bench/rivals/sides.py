@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,11 @@ def ours(*flags, set=None, l2=None):
     return Side(run)
 
 
+def program(name, *flags):
+    """hogwild train with a program of examples/pytorch, each of whose processes has one thread."""
+    return ours("--program", shlex.join(["env", "OMP_NUM_THREADS=1", sys.executable, f"{ROOT}/examples/pytorch/{name}"]), *flags)
+
+
 def judged(path, result, flags, set, l2):
     """The result of the weights in a file."""
     if "test_rmse" in result:
@@ -111,12 +117,13 @@ def judged(path, result, flags, set, l2):
     return got
 
 
-def script(name, *arguments, against="hogwild", needs=()):
+def script(name, *arguments, against="hogwild", needs=(), seeded=False):
     """A rival that prints a line of JSON."""
 
     def run(turn):
         command = [sys.executable, f"{HERE}/{name}"] if name.endswith(".py") else [f"{RIVALS}/{name}"]
-        r = json.loads(execute([*command, *arguments]).splitlines()[-1])
+        seed = ["--seed", turn + 1] if seeded else []
+        r = json.loads(execute([*command, *arguments, *seed]).splitlines()[-1])
         last = {k: v[-1] if isinstance(v, list) else v for k, v in r.items()}
         total = r["seconds"] if isinstance(r["seconds"], float) else sum(r["seconds"])
         got = {"rate": r["examples_per_second"], "seconds": total, "loss": last["test_loss"], "accuracy": last["test_accuracy"]}
@@ -126,7 +133,8 @@ def script(name, *arguments, against="hogwild", needs=()):
 
 
 def torch(*flags, name="torch_hogwild.py", against="hogwild"):
-    return script(name, "--data", MNIST, *flags, against=against, needs=("torch", *(["torchvision"] if "loader" in flags else [])))
+    needs = ("torch", *(["torchvision"] if "loader" in flags else []))
+    return script(name, "--data", MNIST, *flags, against=against, needs=needs, seeded=True)
 
 
 def hogwild_cpp(program, set, epochs, step, *flags, against="two workers"):

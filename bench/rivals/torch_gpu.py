@@ -69,7 +69,7 @@ def stepper(model, lr, x, y, batch, graph):
 def train(a, way, x, y):
     """Trains one way, from the same first weights as the other; returns the line to print."""
     batch, lr = (given or usual for given, usual in zip((a.batch, a.lr), DEFAULTS.get(a.model, (64, 0.1))))
-    torch.manual_seed(1)
+    torch.manual_seed(a.seed)
     model = mnist.network(a.model).cuda().train()
     step = stepper(model, lr, x, y, batch, way == "graph")
     seconds, examples, passes, stopped = 0.0, 0, [], ""

@@ -86,7 +86,7 @@ def loader(a, raw, y):
 
 
 def work(rank, a, model, raw, x, y, gate):
-    mnist.pin(rank)
+    mnist.pin(rank, a.seed)
     model.train()
     forward = torch.compile(model, dynamic=False) if a.way == "compile" else model
     mnist.warm(a, stepper(model, forward, a), x, y)

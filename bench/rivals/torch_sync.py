@@ -45,7 +45,7 @@ def replicate(a, model):
 
 
 def work(rank, a, model, raw, x, y, gate):
-    mnist.pin(rank)
+    mnist.pin(rank, a.seed)
     dist.init_process_group("gloo", init_method=f"file://{a.meeting}", rank=rank, world_size=a.processes)
     mnist.warm(a, replicate(a, model)[1], x, y)
     replica, step = replicate(a, model)

@@ -53,6 +53,8 @@ Examples:
       seconds to a test loss, lock-free and synchronous
   hogwild bench --data mnist/ --model mlp:128 --nodes 1,2,4 --rounds auto,1,8
       local SGD between nodes: time to a test loss by nodes and rounds
+  hogwild bench --program 'python3 step.py' --data mnist/ --workers 1,2,4 --epochs 2
+      a PyTorch program, async and sync
   hogwild bench --config cases.yaml --repeat 10 --out runs/cases
       settings from a file, ten runs of each case
   hogwild bench --limits --repeat 0
@@ -71,7 +73,7 @@ type benchOptions struct {
 }
 
 // benchTrains are the flags of train that bench takes as well.
-var benchTrains = []string{"data", "test", "model", "limit", "scale", "batch", "epochs", "lr", "optimizer", "momentum", "gpu"}
+var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "optimizer", "momentum", "gpu"}
 
 func benchCommand() *cli.Command {
 	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
@@ -89,7 +91,7 @@ func benchCommand() *cli.Command {
 // flags lists the flags of bench, some of which are those of train.
 func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
-	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five)")
+	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these two)")
 	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
 	l.string(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this machine (docs/nodes.md)")
 	l.string(&o.rounds, "rounds", "`LIST` of rounds of averaging between nodes in an epoch, e.g. auto,1,8")

@@ -84,8 +84,11 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 		if p, err = bench.ReadPlan(o.config, text, caseFlags{}); err != nil {
 			return p, err
 		}
-	case s.given["data"] || s.given["model"]:
+	case s.given["data"] || s.given["model"] || s.given["program"]:
 		name := bench.FolderName(strings.Trim(filepath.Base(o.train.Data)+"-"+o.train.Model, "-"))
+		if s.given["program"] { // it may have data of its own
+			name = bench.FolderName(o.train.Program)
+		}
 		return bench.Plan{Name: name, Cases: []bench.Case{{Name: name, Settings: given}}}, nil
 	default:
 		if p, err = bench.BuiltInPlan("small-sets", nil, caseFlags{}); err != nil {
@@ -111,7 +114,7 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 	if err != nil {
 		return nil, err
 	}
-	modes, err := o.modeList(s, gpus)
+	modes, err := o.modeList(s, base, gpus)
 	if err != nil {
 		return nil, err
 	}
@@ -220,10 +223,10 @@ func axis(flag string, values ...string) (all []bench.Setting) {
 }
 
 // modeList reads --modes. On a GPU those are left out by default that it has with one
-// worker only, or that are the same there as another.
-func (o *benchOptions) modeList(s *settings, gpus int) ([]string, error) {
+// worker only, or that are the same there as another; with a program those that it cannot have.
+func (o *benchOptions) modeList(s *settings, base bench.Case, gpus int) ([]string, error) {
 	if !s.given["modes"] {
-		if gpus > 0 {
+		if gpus > 0 || base.Value("program") != "" {
 			return []string{"async", "sync"}, nil
 		}
 		if s.given["nodes"] {

@@ -20,11 +20,11 @@ func (a *arrays) file(f *os.File) *int {
 	return &n
 }
 
-// sets describes data sets. Those of a program with a data set of its own are its own business.
+// sets describes data sets, but for those that are only numbers of a program's own examples.
 func (a *arrays) sets(sets map[string]*data.Set) (map[string]set, error) {
 	all := map[string]set{}
 	for name, s := range sets {
-		if s == nil {
+		if s == nil || s.Kind == data.Indices {
 			continue
 		}
 		offsets, err := s.Offsets()

@@ -38,6 +38,7 @@ type Process struct {
 const (
 	leaveWithin = 5 * time.Second // what a program does after its batches must be done by then
 	pipeWithin  = time.Second     // processes that it has left behind may hold its standard error
+	killWithin  = 5 * time.Second // a killed process that is still there is left to the kernel
 )
 
 // Start starts a program and waits for its hello. When ctx is done before that, the program is killed and the
@@ -65,9 +66,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	stop := context.AfterFunc(ctx, func() { p.Kill(context.Cause(ctx)) })
 	defer stop()
 	if err := p.greet(); err != nil {
-		p.Kill(err)
-		<-p.ended
-		p.shut()
+		p.finish(err)
 		return nil, err
 	}
 	return p, nil
@@ -162,16 +161,33 @@ func (p *Process) receive(message any) error {
 
 // end is the error of a program that has closed its socket: it ends, or is made to.
 func (p *Process) end() error {
-	select {
-	case <-p.ended:
-	case <-time.After(pipeWithin):
-		p.Kill(p.broke("it has closed its socket"))
-		<-p.ended
+	if !p.hasEnded(pipeWithin) {
+		p.Kill(p.broke("it has closed its socket, and runs on"))
+		p.hasEnded(killWithin)
 	}
 	if why := p.killedBy(); why != nil {
 		return why
 	}
 	return &EndError{How: p.how(), Said: p.Said()}
+}
+
+// hasEnded waits for the end of the process.
+func (p *Process) hasEnded(within time.Duration) bool {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	select {
+	case <-p.ended:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// finish ends the process and what belongs to it.
+func (p *Process) finish(why error) {
+	p.Kill(why)
+	p.hasEnded(killWithin)
+	p.shut()
 }
 
 // broke is the error of a program that does not keep to the protocol.
@@ -235,30 +251,25 @@ func (p *Process) killedBy() error {
 	return p.why
 }
 
-// errClosed is why a program was killed that was closed before.
+// errClosed is why a program was killed that should have left.
 var errClosed = errors.New("the program did not leave in time")
 
 // Close tells the program to leave, and waits until it has ended. One that takes too long is killed.
 func (p *Process) Close() error {
 	p.asked = true
-	err := p.line.send(request{Leave: true})
-	if err == nil {
-		select {
-		case <-p.ended:
-		case <-time.After(leaveWithin):
-		}
+	if err := p.line.send(request{Leave: true}); err == nil {
+		p.hasEnded(leaveWithin)
 	}
 	select {
 	case <-p.ended:
+		p.shut()
 	default:
-		p.Kill(fmt.Errorf("%w: %v after it was told to, it was killed", errClosed, leaveWithin))
-		<-p.ended
+		p.finish(fmt.Errorf("%w: %v after it was told to, it was killed", errClosed, leaveWithin))
 	}
-	p.shut()
-	switch why := p.killedBy(); {
-	case why != nil:
+	if why := p.killedBy(); why != nil {
 		return why
-	case !p.cmd.ProcessState.Success():
+	}
+	if !p.cmd.ProcessState.Success() {
 		return &EndError{How: p.how(), Said: p.Said()}
 	}
 	return nil
@@ -270,7 +281,7 @@ func (p *Process) shut() {
 	defer p.mu.Unlock()
 	if p.open {
 		_ = unix.Close(p.line.fd)
-		p.open = false
+		p.open, p.line.fd = false, -1
 	}
 }
 

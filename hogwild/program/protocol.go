@@ -204,6 +204,11 @@ func (l *line) receive(message any) error {
 	if err != nil {
 		return err
 	}
+	return readLine(text, message)
+}
+
+// readLine is a line as a message.
+func readLine(text []byte, message any) error {
 	if err := json.Unmarshal(text, message); err != nil {
 		return fmt.Errorf("%q: %w", brief(text), plain(err))
 	}

@@ -129,6 +129,7 @@ type reporter struct {
 	looked   time.Time
 	second   time.Time // when the last second was written
 	loadTime time.Duration
+	printed  sync.Once // people are told where programs print to
 }
 
 // scaling is a change of the number of workers that is still to come.

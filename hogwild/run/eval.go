@@ -35,11 +35,15 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 		return r, config.Usage("%w", err)
 	}
 	defer set.Close()
+	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
+	if s.config.Program != "" {
+		err = s.evaluateProgram(&r, set)
+		return r, err
+	}
 	score, err := evaluated(s, set)
 	if err != nil {
 		return r, err
 	}
-	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
 	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.Loss, score.Accuracy, score.RMSE, score.R2
 	r.Detail, err = detail([]model.Model{s.model}, s.w, set)
 	return r, err

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
@@ -81,14 +83,15 @@ func impatient(history []rundir.EpochResult, patience int) (why string, epochs i
 
 // EvalResult is what `hogwild eval` prints.
 type EvalResult struct {
-	Weights  string   `json:"weights"`
-	Model    string   `json:"model"`
-	Data     string   `json:"data"`
-	Examples int      `json:"examples"`
-	Loss     float64  `json:"loss"`
-	Accuracy *float64 `json:"accuracy,omitempty"`
-	RMSE     *float64 `json:"rmse,omitempty"`
-	R2       *float64 `json:"r2,omitempty"`
+	Weights  string             `json:"weights"`
+	Model    string             `json:"model"`
+	Data     string             `json:"data"`
+	Examples int                `json:"examples"`
+	Loss     float64            `json:"loss"`
+	Accuracy *float64           `json:"accuracy,omitempty"`
+	RMSE     *float64           `json:"rmse,omitempty"`
+	R2       *float64           `json:"r2,omitempty"`
+	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures
 	*rundir.Detail
 	Notes []string `json:"notes,omitempty"` // what was done to the data
 
@@ -187,6 +190,9 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	}
 	if r.R2 != nil {
 		text += fmt.Sprintf(", R2 %.4f", *r.R2)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		text += fmt.Sprintf(", %s %s", name, human.Loss(r.Metrics[name]))
 	}
 	for _, note := range r.Notes {
 		text += "\nnote: " + note

@@ -135,6 +135,9 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predict
 
 // MayPredict is an error if the model has no predictions, or no probabilities.
 func (s *Saved) MayPredict(probabilities bool) error {
+	if s.config.Program != "" {
+		return config.Usage("the model is a program, %s: load %s there to predict; docs/programs.md has the lines", s.config.Program, rundir.WeightsFile)
+	}
 	if _, ok := s.model.(model.Predictor); !ok {
 		return config.Usage("the model %s cannot predict: linear models, perceptrons, convolutional networks and factor models can, and custom models with a Predict method", s.name)
 	}

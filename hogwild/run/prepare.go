@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/human"
@@ -240,6 +241,11 @@ func (r *coordinator) begin() error {
 	f, err := r.readSnapshot(from)
 	if err != nil {
 		return err
+	}
+	if l := f.Config.Layout; l != nil && r.job.Layout != nil {
+		if err := program.Compare(l, r.job.Layout); err != nil {
+			return config.Usage("resume %s: %w", from, err)
+		}
 	}
 	s, err := f.Load(&r.job, r.params, r.trained, r.train.Mean)
 	if err != nil {

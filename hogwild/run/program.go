@@ -13,18 +13,27 @@ import (
 	"hogwild/internal/human"
 )
 
-// describe starts the program that evaluates, which first describes its model.
-func (r *coordinator) describe() error {
+// startEvaluator starts the program that evaluates, which describes its model.
+func startEvaluator(c *config.Config) (*program.Evaluator, error) {
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator})
+	if err != nil {
+		return nil, config.Usage("%w", err)
+	}
+	e, err := program.NewEvaluator(p, max(c.AskedBatch(), 1), c.L2)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return e, nil
+}
+
+// describe has a program describe its model and its data.
+func (r *coordinator) describe() (err error) {
 	c := &r.job.Config
 	if c.Program == "" {
 		return nil
 	}
-	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator})
-	if err != nil {
-		return config.Usage("%w", err)
-	}
-	if r.evaluator, err = program.NewEvaluator(p, max(c.AskedBatch(), 1), c.L2); err != nil {
-		return errors.Join(err, p.Close())
+	if r.evaluator, err = startEvaluator(c); err != nil {
+		return err
 	}
 	c.Layout, c.Model = r.evaluator.Layout(), model.ProgramName
 	switch own := c.Layout.Rows > 0; {
@@ -80,4 +89,34 @@ func (r *coordinator) testBest(res *rundir.Result) error {
 		res.TestLoss, res.TestAccuracy = s.Loss, s.Accuracy
 	}
 	return err
+}
+
+// evaluateProgram has the program of a run evaluate saved weights.
+func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
+	c := &s.config
+	r.Model = c.Program
+	if c.Layout.Rows > 0 && !r.own {
+		return config.Usage("data %s has no effect: the program has a data set of its own; leave data out", r.Data)
+	}
+	e, err := startEvaluator(c)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if err := program.Compare(c.Layout, e.Layout()); err != nil {
+		return config.Usage("%s: %w", r.Weights, err)
+	}
+	if err := e.Welcome(data.Sets{Train: set, Test: set}, false, nil); err != nil {
+		return err
+	}
+	if !e.Evaluates() || e.Layout().Rows > 0 && e.Layout().TestRows == 0 {
+		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to evaluate", c.Program)
+	}
+	score, err := e.Score(s.w, set)
+	if err != nil {
+		return err
+	}
+	own := scoresOf("test", score, false)
+	r.Examples, r.Loss, r.Accuracy, r.Metrics = score.N, own.Loss, own.Accuracy, own.Metrics
+	return nil
 }

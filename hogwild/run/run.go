@@ -29,6 +29,7 @@
 //	predict.go      saved weights, and what they make of inputs
 //	coordinator.go  the parts of the coordinator
 //	proc.go         a worker process
+//	programlog.go   what programs print
 //	lastwords.go    how it ended
 //	display.go      progress
 //	rounds.go       barrier mode

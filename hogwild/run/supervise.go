@@ -19,7 +19,7 @@ func (r *coordinator) spawn(rank int) error {
 	if r.startsInside() {
 		return r.spawnInside(rank)
 	}
-	p, err := r.workers.launcher.start(rank, []*os.File{r.block.Seg.File(), r.mem.Seg.File(), r.train.File()})
+	p, err := r.workers.launcher.start(rank, []*os.File{r.block.Seg.File(), r.mem.Seg.File(), r.train.File()}, r.programLog(rank))
 	if err == nil {
 		r.workers.processes[rank] = p
 		r.block.SetRank(rank, control.RankPID, uint64(p.pid()))
