@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/traceback"
 )
 
 const (
@@ -60,11 +62,14 @@ type EndError struct {
 	Said string // the end of what it printed; "" where that went to a file
 }
 
-// Error says how it ended, and the last line that it printed.
+// Error says how it ended, and why: its exception, or else the last line that it printed.
 func (e *EndError) Error() string {
 	text := "the program " + e.How
-	if e.Said != "" {
-		text += ": " + strings.TrimSpace(e.Said[strings.LastIndexByte(e.Said, '\n')+1:])
+	if t, found := traceback.Find(e.Said); found && (t.Fatal || !strings.HasPrefix(e.How, "was killed")) {
+		return text + ": " + t.String()
+	}
+	if last := strings.TrimSpace(e.Said[strings.LastIndexByte(e.Said, '\n')+1:]); last != "" {
+		text += ": " + last
 	}
 	return text
 }

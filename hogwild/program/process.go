@@ -140,6 +140,10 @@ func (p *Process) send(message any, files ...*os.File) error {
 }
 
 func (p *Process) receive(message any) error {
+	if awaits := p.command.Awaits; awaits != nil {
+		awaits(p)
+		defer awaits(nil)
+	}
 	err := p.line.receive(message)
 	switch {
 	case err == nil:

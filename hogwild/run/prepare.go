@@ -49,6 +49,9 @@ func (r *coordinator) prepare() error {
 	if err == nil {
 		err = inFolder(r.openFolder())
 	}
+	if err == nil && r.prints != nil {
+		r.prints.open(r.dir)
+	}
 	return r.peers.ready(err)
 }
 
@@ -327,9 +330,7 @@ func (r *coordinator) close() {
 	r.workers.launcher.close()
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
-	if r.evaluator != nil {
-		r.evaluator.Close()
-	}
+	r.endEvaluator()
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}
