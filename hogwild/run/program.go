@@ -8,6 +8,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
@@ -80,6 +81,9 @@ func programData(c *config.Config) (data.Sets, error) {
 func (r *task) welcome(first bool, w []float32) error {
 	if r.evaluator == nil {
 		return nil
+	}
+	if o, ok := r.owner.(device.OnGPU); ok {
+		r.evaluator.ComputeOn(o.GPUMemory().UUID)
 	}
 	return r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w)
 }
