@@ -30,6 +30,9 @@ func tricks(name, value string) func(p *program, here string) error {
 	if at == "" {
 		what, at = "", value
 	}
+	if name == "slow" {
+		what, at = value, "train"
+	}
 	do := map[string]func(p *program) error{
 		"line": func(p *program) error {
 			_, _ = io.WriteString(p.socket, what+"\n")
@@ -40,13 +43,11 @@ func tricks(name, value string) func(p *program, here string) error {
 			return exit(status)
 		},
 		"kill": func(*program) error { return die() },
-		"once": func(*program) error { // unless the file is there
-			f, err := os.OpenFile(what, os.O_CREATE|os.O_EXCL, 0o666)
-			if err != nil {
-				return nil
+		"once": func(*program) error {
+			if isFirst(what) {
+				return die()
 			}
-			f.Close()
-			return die()
+			return nil
 		},
 		"busy": func(*program) error { // computes without end
 			for {
@@ -54,6 +55,17 @@ func tricks(name, value string) func(p *program, here string) error {
 			}
 		},
 		"sleep": func(*program) error { return rest() },
+		"sleeponce": func(*program) error {
+			if isFirst(what) {
+				return rest()
+			}
+			return nil
+		},
+		"slow": func(*program) error { // takes so long for each chunk
+			pause, _ := time.ParseDuration(what)
+			time.Sleep(pause)
+			return nil
+		},
 		"close": func(p *program) error {
 			_ = unix.Shutdown(int(p.socket.Fd()), unix.SHUT_RDWR)
 			return rest()
@@ -85,6 +97,15 @@ func tricks(name, value string) func(p *program, here string) error {
 		}
 		return do(p)
 	}
+}
+
+// isFirst makes a file, and tells whether it was not there.
+func isFirst(path string) bool {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
 }
 
 func die() error {
