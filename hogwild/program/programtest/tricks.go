@@ -59,6 +59,22 @@ func tricks(name, value string) func(*program, string) bool {
 			}
 			return false
 		},
+		"sleeponce": func(_ *program, here string) bool { // sleeps unless the file is there
+			if here != at {
+				return false
+			}
+			if f, err := os.OpenFile(text, os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+				f.Close()
+				time.Sleep(time.Hour)
+			}
+			return false
+		},
+		"slow": func(_ *program, here string) bool { // takes so long for each chunk
+			if pause, _ := time.ParseDuration(value); here == "train" {
+				time.Sleep(pause)
+			}
+			return false
+		},
 		"close": func(p *program, here string) bool {
 			if here == value {
 				_ = unix.Shutdown(int(p.socket.Fd()), unix.SHUT_RDWR)
