@@ -103,7 +103,11 @@ func (c *Command) environment(own []string, folder string) []string {
 	env = append(env, fmt.Sprintf("%s=%d", socketVariable, socketFD), fmt.Sprintf("%s=%d", seedVariable, c.Seed),
 		"PYTHONPATH="+path, "PYTHONUNBUFFERED=1")
 	if threads {
-		env = append(env, fmt.Sprintf("OMP_NUM_THREADS=%d", max(1, runtime.NumCPU()/max(1, c.Workers))))
+		n := runtime.NumCPU()
+		if c.Rank != Coordinator { // which evaluates while they wait
+			n = max(1, n/max(1, c.Workers))
+		}
+		env = append(env, fmt.Sprintf("OMP_NUM_THREADS=%d", n))
 	}
 	return env
 }

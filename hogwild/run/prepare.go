@@ -236,6 +236,9 @@ func (r *coordinator) begin() error {
 			return err
 		}
 		r.firstWeights(r.first, r.mem.W)
+		if err := r.givenWeights(); err != nil {
+			return err
+		}
 		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}

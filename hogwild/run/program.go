@@ -7,6 +7,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
@@ -80,16 +81,21 @@ func (r *task) welcome(first bool, w []float32) error {
 	if r.evaluator == nil {
 		return nil
 	}
+	if o, ok := r.owner.(device.OnGPU); ok {
+		r.evaluator.ComputeOn(o.GPUMemory().UUID)
+	}
 	return r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w)
 }
 
 // scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
-// no test data.
+// no test data, or could not answer before.
 func (r *task) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
-	if l := r.job.Layout; !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
+	if l := r.job.Layout; r.scoreless || !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
 		return model.Score{}, nil
 	}
-	return r.evaluator.Score(w, set)
+	s, err := r.evaluator.Score(w, set)
+	r.scoreless = err != nil // the run ends, and its last weights are saved without a score
+	return s, err
 }
 
 // testBest has a program test the weights of the best epoch, where a validation set has chosen it.

@@ -5,6 +5,7 @@
 //	tune.go         short runs that find the learning rate
 //	eval.go         saved weights on data
 //	prepare.go      what is made before any process starts
+//	given.go        the first weights from a file
 //	folder.go       the run folder
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
@@ -25,7 +26,8 @@
 //	patience.go     a device that fails, or does not answer
 //	program.go      models that a program computes
 //	evaluate.go     scores
-//	predict.go      saved weights, and what they make of inputs
+//	open.go         saved weights
+//	predict.go      what they make of inputs
 //	coordinator.go  the parts of the coordinator
 //	watch.go        the coordinator's program, stopped or stuck
 //	hang.go         workers that are
