@@ -39,7 +39,7 @@ func tricks(name, value string) func(p *program, here string) error {
 			status, _ := strconv.Atoi(what)
 			return exit(status)
 		},
-		"kill": func(*program) error { return die() },
+		"kill":      func(*program) error { return die() },
 		"once":      func(*program) error { return once(what, die) },
 		"sleeponce": func(*program) error { return once(what, rest) },
 		"slow": func(*program) error { // by so much
