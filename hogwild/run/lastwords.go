@@ -116,7 +116,7 @@ func readProgram(said, how string) crash {
 		c.first, c.place, c.all = t.String(), t.Place, strings.TrimSpace(t.Text)+"\n"+how
 	case !c.signal:
 		if last := strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]); last != "" {
-			c.first += ": " + last // such as the argument of sys.exit
+			c.first += "; its last line: " + last // such as the argument of sys.exit
 		}
 	}
 	return c
