@@ -69,7 +69,7 @@ func (e *EndError) Error() string {
 		return text + ": " + t.String()
 	}
 	if last := strings.TrimSpace(e.Said[strings.LastIndexByte(e.Said, '\n')+1:]); last != "" {
-		text += "; its last line: " + last
+		text += ": " + last
 	}
 	return text
 }

@@ -214,7 +214,7 @@ func TestReadProgram(t *testing.T) {
 		{"exception", trace + ended, "ValueError: 7 rows (step.py:12)", "step.py:12", strings.TrimPrefix(trace, "epoch 1\n") + "the program exited with status 1", false},
 		{"before it left", trace + "hogwild worker 0: at its end: the program exited with status 1", "ValueError: 7 rows (step.py:12)", "step.py:12",
 			strings.TrimPrefix(trace, "epoch 1\n") + "at its end: the program exited with status 1", false},
-		{"sys.exit", "epoch 1\nno such file: x.csv\n" + ended, "the program exited with status 1; its last line: no such file: x.csv", "",
+		{"sys.exit", "epoch 1\nno such file: x.csv\n" + ended, "the program exited with status 1: no such file: x.csv", "",
 			"epoch 1\nno such file: x.csv\nthe program exited with status 1", false},
 		{"silent", ended, "the program exited with status 1", "", "the program exited with status 1", false},
 		{"too soon", "done\nhogwild worker 0: the program exited with status 0 before it was told to", "the program exited with status 0 before it was told to", "",
@@ -224,7 +224,7 @@ func TestReadProgram(t *testing.T) {
 		{"C++", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nhogwild worker 0: the program was killed by SIGABRT (aborted)",
 			"c10::Error: boom", "", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nthe program was killed by SIGABRT (aborted)", true},
 		{"another model", "hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus\n",
-			"the program's model is not that of the run: a.weight  [3], and [4] in the run", "",
+			"the program's model is not that of the run: a.weight  [3], and [4] in the run", "hogwild.join",
 			"hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus", false},
 	} {
 		got := readCrash(strings.TrimSpace(c.said))
