@@ -67,8 +67,8 @@ const (
 	ofRuntime  = `^(panic$|runtime[./]|internal/runtime/)`
 	rankPrefix = `^hogwild worker [0-9]+: `
 	anyNumber  = `0x[0-9a-f]+|[0-9]+`
-	// How a worker tells the end of its program, which has printed before it.
 	otherModel = "the program's model is not that of the run"
+	// How a worker tells the end of its program, which has printed before it.
 	programEnd = `(?m)^hogwild worker [0-9]+: ((?:.*: )?the program (?:exited with status [1-9]|was killed by)(?:.*))$`
 )
 
