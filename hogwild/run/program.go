@@ -86,9 +86,9 @@ var lastScore = 10 * time.Second
 var errLate = errors.New("the run was interrupted")
 
 // scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
-// no test data, or takes too long after an interruption.
+// no test data, could not answer before, or takes too long after an interruption.
 func (r *coordinator) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
-	if l := r.job.Layout; !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
+	if l := r.job.Layout; r.scoreless || !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
 		return model.Score{}, nil
 	}
 	done, interrupted := make(chan struct{}), r.interrupted
@@ -106,6 +106,7 @@ func (r *coordinator) scoredByProgram(w []float32, set *data.Set) (model.Score, 
 		}
 	}()
 	s, err := r.evaluator.Score(w, set)
+	r.scoreless = err != nil // the run ends, and its last weights are saved without a score
 	if errors.Is(err, errLate) {
 		return model.Score{}, nil
 	}

@@ -27,11 +27,11 @@ func (e exit) Error() string { return "the last line before the exit" }
 // Elsewhere it returns nil.
 func tricks(name, value string) func(p *program, here string) error {
 	what, at, _ := strings.Cut(value, "@")
-	if at == "" {
+	switch {
+	case at == "" && name == "slow":
+		at = "train"
+	case at == "":
 		what, at = "", value
-	}
-	if name == "slow" {
-		what, at = value, "train"
 	}
 	do := map[string]func(p *program) error{
 		"line": func(p *program) error {
@@ -42,12 +42,13 @@ func tricks(name, value string) func(p *program, here string) error {
 			status, _ := strconv.Atoi(what)
 			return exit(status)
 		},
-		"kill": func(*program) error { return die() },
-		"once": func(*program) error {
-			if isFirst(what) {
-				return die()
-			}
-			return nil
+		"kill":      func(*program) error { return die() },
+		"once":      func(*program) error { return once(what, die) },
+		"sleeponce": func(*program) error { return once(what, rest) },
+		"slow": func(*program) error { // so long
+			pause, err := time.ParseDuration(what)
+			time.Sleep(pause)
+			return err
 		},
 		"busy": func(*program) error { // computes without end
 			for {
@@ -55,17 +56,6 @@ func tricks(name, value string) func(p *program, here string) error {
 			}
 		},
 		"sleep": func(*program) error { return rest() },
-		"sleeponce": func(*program) error {
-			if isFirst(what) {
-				return rest()
-			}
-			return nil
-		},
-		"slow": func(*program) error { // takes so long for each chunk
-			pause, _ := time.ParseDuration(what)
-			time.Sleep(pause)
-			return nil
-		},
 		"close": func(p *program) error {
 			_ = unix.Shutdown(int(p.socket.Fd()), unix.SHUT_RDWR)
 			return rest()
@@ -99,13 +89,14 @@ func tricks(name, value string) func(p *program, here string) error {
 	}
 }
 
-// isFirst makes a file, and tells whether it was not there.
-func isFirst(path string) bool {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o666)
+// once does something unless the file is there.
+func once(file string, do func() error) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return false
+		return nil
 	}
-	return f.Close() == nil
+	f.Close()
+	return do()
 }
 
 func die() error {
