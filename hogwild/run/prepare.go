@@ -49,6 +49,9 @@ func (r *coordinator) prepare() error {
 	if err == nil {
 		err = inFolder(r.openFolder())
 	}
+	if err == nil && r.prints != nil {
+		r.prints.open(r.dir)
+	}
 	return r.peers.ready(err)
 }
 
@@ -233,6 +236,9 @@ func (r *coordinator) begin() error {
 			return err
 		}
 		r.firstWeights(r.first, r.mem.W)
+		if err := r.givenWeights(); err != nil {
+			return err
+		}
 		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}
@@ -327,9 +333,7 @@ func (r *coordinator) close() {
 	r.workers.launcher.close()
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
-	if r.evaluator != nil {
-		r.evaluator.Close()
-	}
+	r.endEvaluator()
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}

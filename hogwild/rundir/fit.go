@@ -18,21 +18,6 @@ type Fitted struct {
 	values map[string][]float32
 }
 
-// Started says what a run started from.
-type Started struct {
-	From    string `json:"from"`    // the file
-	Tensors int    `json:"tensors"` // of the model that it had
-	Of      int    `json:"of"`      // tensors of the model
-}
-
-// Text is what a report has of it.
-func (s Started) Text() string {
-	if s.Tensors == s.Of {
-		return fmt.Sprintf("%s, all %d tensors", s.From, s.Of)
-	}
-	return fmt.Sprintf("%s, %d of %d tensors", s.From, s.Tensors, s.Of)
-}
-
 // Fit finds the tensors of a model in the file, by their names and shapes. Names may have the prefixes of wrappers of
 // PyTorch, in the file or in the model. If some are missing, too many or of another shape, the error, which
 // matches config.ErrUsage, lists them and adds the cure; with partial it is an error only if none fits.
