@@ -56,6 +56,7 @@ type task struct {
 	evaluator   *program.Evaluator // nil: the model is computed here
 	prints      *programLog        // of the evaluator
 	watching    *programWatch      // the evaluator
+	orphans     []int              // programs of workers that have died
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	first       model.Model   // makes the first weights
