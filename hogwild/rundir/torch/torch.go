@@ -14,6 +14,7 @@ package torch
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -28,8 +29,12 @@ const (
 	oldFormat   = "is in the format of torch before 1.6: load it there, and save it with torch 1.6 or later"
 )
 
-// Is tells whether a file begins as those of torch.save do.
+// Is tells whether a file begins as those of torch.save do. One of safetensors begins with the length of its
+// header, whose first byte may be any.
 func Is(file []byte) bool {
+	if len(file) > 8 && file[8] == '{' && binary.LittleEndian.Uint64(file) <= uint64(len(file)) {
+		return false
+	}
 	return bytes.HasPrefix(file, []byte(zipMagic)) || bytes.HasPrefix(file, []byte(pickleMagic))
 }
 
