@@ -57,6 +57,7 @@ type task struct {
 	scoreless   bool               // it could not answer
 	prints      *programLog        // of the evaluator
 	watching    *programWatch      // the evaluator
+	orphans     []int              // programs of workers that have died
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	first       model.Model   // makes the first weights
