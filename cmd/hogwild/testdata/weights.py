@@ -1,6 +1,6 @@
 """Holds the weights of runs, and what hogwild export made of them, against PyTorch, ONNX Runtime, LIBLINEAR and
-Vowpal Wabbit. Arguments: a JSON list of cases. Each is a run folder with proba.npy or predictions.npy, what
-hogwild predict says of the test rows, and the loss that hogwild eval says."""
+Vowpal Wabbit. Arguments: a JSON list of cases. Each is a run folder with predictions.npy, what hogwild
+predict says of the test rows (with --proba where the loss has probabilities), and the loss that hogwild eval says."""
 
 import collections
 import csv
@@ -166,16 +166,10 @@ def check(case):
 
     # hogwild
     near("the loss of PyTorch's outputs and of hogwild eval", loss_of(kind, z, y), case["loss"])
-    said = np.load(folder + "/predictions.npy")
-    proba = None
-    if not classes:
-        near("predictions", said, z[:, 0])
-    else:
-        said = [str(s) if said.dtype.kind == "U" else classes[[float(c) for c in classes].index(s)] for s in said]
-        best = z.argmax(1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
-        same_label("hogwild predict", said, [classes[b] for b in best], z)
+    proba, said = None, None
     if kind in ("cross-entropy", "logistic"):
-        proba = np.load(folder + "/proba.npy")
+        proba = np.load(folder + "/predictions.npy")
+        said = [classes[k] for k in proba.argmax(1)]
         want = torch.tensor(z).softmax(1).numpy()
         if kind == "logistic":
             p = torch.tensor(z).sigmoid().numpy()
@@ -185,6 +179,13 @@ def check(case):
             likely = proba > 1e-3
             logits = np.log(np.where(likely, proba, 1.0))
             near("logits", logits[likely], torch.tensor(z).log_softmax(1).numpy()[likely])
+    elif classes:
+        said = [str(s) if isinstance(s, str) else classes[[float(c) for c in classes].index(s)] for s in np.load(folder + "/predictions.npy")]
+    else:
+        near("predictions", np.load(folder + "/predictions.npy"), z[:, 0])
+    if classes:
+        best = z.argmax(1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
+        same_label("hogwild predict", said, [classes[b] for b in best], z)
 
     # ONNX Runtime
     got, notes = onnx_outputs(folder + "/weights.onnx", x)
@@ -205,8 +206,8 @@ def check(case):
         assert array.dtype == np.float32 and (array == tensor.numpy()).all(), name
 
     if case.get("linear"):
-        n = 1000  # their programs read text
-        linear_formats(case, x[:n], z[:n], classes, None if proba is None else proba[:n], said[:n])
+        n = 300  # their programs read text
+        linear_formats(case, x[:n], z[:n], classes, *(a if a is None else a[:n] for a in (proba, said)))
 
 
 for c in json.loads(sys.argv[1]):
