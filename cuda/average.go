@@ -7,6 +7,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 )
 
@@ -17,15 +18,7 @@ import (
 // Pull starts a round: the replica becomes a copy of the weights, or the gradient
 // zero.
 func (t *trainer) Pull() error {
-	return t.within(func() (err error) {
-		p := t.memory.layout.P
-		if t.job.Gradient != 0 {
-			err = zero(t.memory.slot(t.rank), p)
-		} else {
-			err = move(t.memory.slot(t.rank), t.memory.weights, p)
-		}
-		return keep(err, failed(cu.Synchronize(), "starting a round"))
-	})
+	return t.within(func() error { return t.rounds.pull() })
 }
 
 // averager ends rounds for a rank, on the GPU that has the weights.
@@ -45,6 +38,16 @@ func (a *averager) open(own *blocks) (err error) {
 	}
 	return own.allocate(a.gpu, wanted{&a.job, int64(len(encode(mean{}))), "a mean"},
 		wanted{&a.share, 4 * int64(a.setup.Job.Workers), "shares"})
+}
+
+func (a *averager) pull() (err error) {
+	p := a.memory.layout.P
+	if a.setup.Job.AveragesGradients() {
+		err = zero(a.memory.slot(a.rank), p)
+	} else {
+		err = move(a.memory.slot(a.rank), a.memory.weights, p)
+	}
+	return keep(err, failed(cu.Synchronize(), "starting a round"))
 }
 
 // Average ends a round on this rank's slice of the weights.
@@ -69,12 +72,34 @@ func (a *averager) average(share []float32, seen int64) error {
 		if cfg.Optimizer == config.Momentum {
 			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Momentum()
 		}
-		return a.mean("average_gradients", m)
+		return a.stepTogether(m, from, to)
 	}
 	if err := a.mean("average_weights", m); err != nil {
 		return err
 	}
 	return a.averageState(m, from, to)
+}
+
+// stepTogether steps down the mean of the gradients. Buffers take no gradient: of these the ranks have sent
+// values, whose mean they become.
+func (a *averager) stepTogether(m mean, from, to int) error {
+	kernel := map[bool]string{false: "average_gradients", true: "average_weights"}
+	span := func(end int, buffer bool) error {
+		m.From, m.Count = int64(from), int64(end-from)
+		from = end
+		return a.mean(kernel[buffer], m)
+	}
+	var err error
+	buffer := false // what begins at from is
+	for i, at := range model.Offsets(a.setup.Params) {
+		if p := a.setup.Params[i]; p.Buffer != buffer {
+			if cut := min(max(at, from), to); err == nil {
+				err = span(cut, buffer)
+			}
+			buffer = p.Buffer
+		}
+	}
+	return keep(err, span(to, buffer))
 }
 
 // stride is the distance, in floats, between the arrays of two ranks.

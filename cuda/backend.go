@@ -26,7 +26,7 @@ type backend struct {
 func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size), s.Job.HostNode, s.Job.HostNodes)
 	if err == nil {
-		err = b.enough(&s.Job.Config, indices)
+		err = keep(b.enough(&s.Job.Config, indices), refuseGradients(&s.Job.Config))
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +67,11 @@ func (b backend) newOwner(s *device.Setup, index int, l layout) (*owner, error) 
 		if o.context, err = contextCost(c.UUID, before); err != nil {
 			return err
 		}
-		for _, step := range []func() error{o.allocateRun, o.export, o.uploadData, o.prepare, o.selfCheck} {
+		steps := []func() error{o.allocateWeights, o.allocateData, o.export, o.uploadData, o.prepare, o.selfCheck}
+		if s.Job.Layout != nil { // the program has the data, and computes
+			steps = []func() error{o.allocateWeights, o.export}
+		}
+		for _, step := range steps {
 			if err := step(); err != nil {
 				_ = o.free() // the error that counts is the first
 				return err
@@ -146,6 +150,9 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 	if sum := m.layout.checksum(); sum != h.Checksum || m.layout.Size != h.Size || m.layout.Data.Size != h.DataSize {
 		return nil, fmt.Errorf("the GPU memory has another layout (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
+	}
+	if s.Job.Layout != nil {
+		return joinMeeting(s, rank, m, &h)
 	}
 	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Config, &h)}
 	if s.Job.OnHost(rank) {

@@ -80,12 +80,20 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 		j.Racy = 1
 	}
 	m.point(&j)
-	if c.AveragesGradients() && (c.Optimizer.Adaptive() || c.L1 != 0) {
-		return j, nil, fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU averaged gradients need sgd or momentum, without l1; use average weights, or leave --gpu out", c.Optimizer, c.L1)
+	if err := refuseGradients(&c.Config); err != nil {
+		return j, nil, err
 	}
 	f, err := familyOf(s)
 	if err == nil {
 		err = f.fill(&j, s, m)
 	}
 	return j, f, err
+}
+
+// refuseGradients says what the kernel that steps down averaged gradients cannot do.
+func refuseGradients(c *config.Config) error {
+	if c.AveragesGradients() && (c.Optimizer.Adaptive() || c.L1 != 0) {
+		return fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU averaged gradients need sgd or momentum, without l1; use average weights, or leave --gpu out", c.Optimizer, c.L1)
+	}
+	return nil
 }

@@ -89,7 +89,9 @@ func newLayout(s *device.Setup) layout {
 	for _, v := range s.States {
 		l.States = append(l.States, place(&l.Size, 4*len(v)))
 	}
-	l.Data = newDataPart(s.Set, false, localCount(s))
+	if s.Job.Layout == nil { // else the data are the program's business
+		l.Data = newDataPart(s.Set, false, localCount(s))
+	}
 	return l.withCounts(s)
 }
 

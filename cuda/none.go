@@ -4,7 +4,8 @@
 // CUDA driver. It knows weights, jobs and kernels, and nothing of processes.
 //
 // backend.go joins it to hogwild. owner.go is the coordinator's side, trainer.go a worker's,
-// and remote.go and exchange.go that of a worker which trains a replica. layout.go says where
+// remote.go and exchange.go that of a worker which trains a replica, and meeting.go that of one
+// whose steps a program takes. layout.go says where
 // in the allocations everything is, job.go what a kernel is told, family.go which kernels a
 // model has. steps.go cuts chunks into launches, pipeline.go queues those; ipc.go, gpu.go,
 // module.go, image.go and errors.go are the driver. devices.go, service.go, doctor.go and

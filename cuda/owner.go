@@ -17,7 +17,6 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/internal/fault"
-	"hogwild/internal/human"
 )
 
 // owner is the coordinator's side of a run: it makes the two allocations, exports
@@ -32,19 +31,22 @@ type owner struct {
 	mu      sync.Mutex // one use at a time
 	context int64      // what a process's context takes of this GPU, in bytes
 	inside  bool       // no other process can open the memory
-	idle    *trainer   // for the self-check, and in place of ranks that are gone
-	others  []*trainer
+	idle    *trainer   // for the self-check, and in place of ranks that are gone; nil: a program trains
+	others  []local
 	scorer  *scorer    // made when first needed
 	adder   *adder     // the same
 	besides sync.Mutex // one use at a time of what need not wait for an evaluation
 	notes   []string   // what was found out while the memory was made
 }
 
-func (o *owner) allocateRun() (err error) {
+func (o *owner) allocateWeights() (err error) {
 	l := &o.memory.layout
-	if o.memory.weights, err = o.allocate(l.Size, l.words(o.setup)); err != nil {
-		return err
-	}
+	o.memory.weights, err = o.allocate(l.Size, l.words(o.setup))
+	return err
+}
+
+func (o *owner) allocateData() error {
+	l := &o.memory.layout
 	piece, why, err := o.fits("training", l.Data.Size)
 	if err != nil {
 		return err
@@ -65,9 +67,13 @@ func (o *owner) export() error {
 	if !errors.As(err, &driver) {
 		return err
 	}
-	if o.setup.Job.Workers > 1 {
+	if program := o.setup.Job.Layout != nil; program || o.setup.Job.Workers > 1 {
+		without := "--workers 1 needs none"
+		if program {
+			without = "a program always needs it: leave --gpu out"
+		}
 		return &Error{Doing: driver.Doing, Code: driver.Code, Err: driver.Err, Help: "processes cannot share GPU memory here: CUDA IPC " +
-			"needs Linux and a whole GPU, and is missing in gVisor, on Tegra, and on some WSL 2 and virtual GPUs; --workers 1 needs none (hogwild doctor)"}
+			"needs Linux and a whole GPU, and is missing in gVisor, on Tegra, and on some WSL 2 and virtual GPUs; " + without + " (hogwild doctor)"}
 	}
 	o.inside = true
 	o.notes = append(o.notes, fmt.Sprintf("processes cannot share GPU memory here (CUDA error %d, %v): the one worker trains in the coordinator's process",
@@ -82,7 +88,7 @@ func (o *owner) makeHandles() (err error) {
 	l := &o.memory.layout
 	o.handle = runHandle{Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size,
 		GPUs: []gpuHandle{{UUID: o.UUID, Piece: o.memory.piece}}}
-	if o.handle.Weights, err = exportMemory(o.memory.weights); err != nil {
+	if o.handle.Weights, err = exportMemory(o.memory.weights); err != nil || o.memory.data == 0 {
 		return err
 	}
 	o.handle.GPUs[0].Data, err = exportMemory(o.memory.data)
@@ -129,42 +135,6 @@ func (o *owner) Where(rank int) string {
 	return fmt.Sprintf("cuda:%d", o.device)
 }
 
-// Notes say how many steps are in flight, how workers on other GPUs and cores reach the
-// weights, and that processes take turns.
-func (o *owner) Notes() []string {
-	c, ctas, teams := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams)
-	on := c.Workers - c.CPUWorkers
-	each := human.Plural(ctas, "CTA")
-	if teams > 1 {
-		each += fmt.Sprintf(" of %d teams", teams)
-	}
-	o.mu.Lock() // an evaluation may be adding one
-	found := slices.Clone(o.notes)
-	o.mu.Unlock()
-	who := "one worker"
-	if on > 1 {
-		who = fmt.Sprintf("each of %d workers", on)
-	}
-	notes := append(found, fmt.Sprintf("%s of %s in flight: %s in %s",
-		human.Plural(ctas*teams*on, "step"), human.Plural(c.Tuning.Batch, "example"), each, who))
-	if c.Tuning.InFlight/on/teams > o.idle.step.most {
-		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Tuning.InFlight, ctas, o.idle.step.name))
-	}
-	if n := o.idle.job.Locals; n > 0 {
-		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every %d of its steps", n, o.idle.job.MergeEvery))
-	} else if why := noLocalCopy(o.setup, &o.idle.job); why != "" {
-		notes = append(notes, why)
-	}
-	for i, a := range o.peers {
-		notes = append(notes, a.notes...)
-		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
-	}
-	if on > 1+len(o.peers) && !o.mayShare() {
-		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
-	}
-	return notes
-}
-
 // Handle is what workers open the memory by.
 func (o *owner) Handle() []byte {
 	text, err := json.Marshal(o.handle)
@@ -173,6 +143,9 @@ func (o *owner) Handle() []byte {
 	}
 	return text
 }
+
+// GPUMemory is where the weights are. The evaluator's program does not open them: it scores a copy.
+func (o *owner) GPUMemory() device.GPUMemory { return device.GPUMemory{UUID: o.UUID} }
 
 // within runs f with the context current, one caller at a time.
 func (o *owner) within(f func() error) error {
@@ -246,7 +219,7 @@ func (o *owner) Replace() error {
 // Device is the device of a rank that is gone, in this process.
 func (o *owner) Device(rank int) (t device.Device, err error) {
 	err = o.within(func() error {
-		mine, err := newTrainer(o.setup, o.gpu, &o.memory, rank)
+		mine, err := o.deviceOf(rank)
 		if err == nil {
 			o.others = append(o.others, mine)
 			t = mine
@@ -254,6 +227,19 @@ func (o *owner) Device(rank int) (t device.Device, err error) {
 		return err
 	})
 	return t, err
+}
+
+// local is a Device in the coordinator's process.
+type local interface {
+	device.Device
+	free() error
+}
+
+func (o *owner) deviceOf(rank int) (local, error) {
+	if o.setup.Job.Layout != nil {
+		return newMeeting(o.setup, o.gpu, &o.memory, rank)
+	}
+	return newTrainer(o.setup, o.gpu, &o.memory, rank)
 }
 
 // Score evaluates a copy of the weights on the GPU.
@@ -282,10 +268,11 @@ func (o *owner) Close() (err error) {
 
 func (o *owner) free() error {
 	var err error
-	for _, t := range append(o.others, o.idle) {
-		if t != nil {
-			err = keep(err, t.free())
-		}
+	for _, t := range o.others {
+		err = keep(err, t.free())
+	}
+	if o.idle != nil {
+		err = keep(err, o.idle.free())
 	}
 	if o.scorer != nil {
 		err = keep(err, o.scorer.free())

@@ -19,7 +19,8 @@ import (
 const exportHelp = `Usage: hogwild export WEIGHTS|RUN --to FORMAT [--out PATH]
 
 Writes saved weights for other programs. WEIGHTS is a weights.safetensors; of a run folder, export
-takes its last one. PyTorch loads weights.safetensors itself: docs/weights.md has the lines.
+takes its last one. PyTorch loads weights.safetensors itself: docs/weights.md has the lines. WEIGHTS
+of PyTorch (see hogwild eval --help) need --model and --train, except for npy.
 
   onnx      a graph, for ONNX Runtime and others: linear models, perceptrons, convolutional networks.
             Input "input": float32, a row of features each; of a convolutional network batch x
@@ -29,8 +30,8 @@ takes its last one. PyTorch loads weights.safetensors itself: docs/weights.md ha
   libsvm    a linear model as LIBLINEAR's model file: its predict reads data in LIBSVM's format
   vw        a linear model for vw -t -i FILE: features have numbers as names (| 3:0.5 17:1)
 
-Except for npy, the scaling of the inputs is part of the file: inputs are those of the training data
-as they were (bytes are 0 to 255). A missing sparse value is 0.
+Except for npy, the scaling of the inputs is part of the file: inputs are those of the training data,
+not scaled (bytes are 0 to 255). A missing sparse value is 0.
 
 FLAGS
 Without --out the file lies beside the weights: weights.onnx, weights.model, weights.vw, or the
@@ -56,9 +57,11 @@ var exportFormats = []exportFormat{
 
 func exportCommand() *cli.Command {
 	var to, out string
+	var d run.Description
 	l := flagList{category: "Flags"}
 	l.string(&to, "to", "`FORMAT` onnx, npy, libsvm or vw")
 	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default beside the weights")
+	describing(&l, &d)
 	return &cli.Command{
 		Name: "export", Usage: "write weights for ONNX, NumPy, LIBLINEAR or vw", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
@@ -69,7 +72,7 @@ func exportCommand() *cli.Command {
 			if i < 0 {
 				return usagef("--to %s: want onnx, npy, libsvm or vw", to)
 			}
-			written, err := exportTo(weightsPath(args[0]), out, exportFormats[i])
+			written, err := exportTo(weightsPath(args[0]), out, exportFormats[i], d)
 			if err == nil {
 				fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
 			}
@@ -87,7 +90,7 @@ func weightsPath(path string) string {
 }
 
 // exportTo writes the weights in the format, by default beside them, and says what it has written.
-func exportTo(weights, out string, format exportFormat) (written string, err error) {
+func exportTo(weights, out string, format exportFormat, d run.Description) (written string, err error) {
 	if out == "" {
 		out = strings.TrimSuffix(weights, filepath.Ext(weights)) + format.ending
 	}
@@ -98,7 +101,7 @@ func exportTo(weights, out string, format exportFormat) (written string, err err
 		n, err := exportArrays(weights, out)
 		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
 	}
-	saved, err := run.Open(weights)
+	saved, err := run.OpenAs(weights, d)
 	if err != nil {
 		return "", err
 	}
@@ -118,15 +121,12 @@ func exportTo(weights, out string, format exportFormat) (written string, err err
 
 // exportArrays writes a file for each tensor into a folder, which has nothing else in it.
 func exportArrays(weights, folder string) (n int, err error) {
-	_, tensors, err := rundir.ReadTensors(weights)
+	read, err := rundir.ReadWeights(weights)
 	if err != nil {
-		return 0, usagef("%v", err)
+		return 0, err
 	}
 	files := map[string][]byte{}
-	for _, t := range tensors {
-		if strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has beside the weights
-			continue
-		}
+	for _, t := range read.Tensors() {
 		name, file, err := export.NPY(t)
 		if err != nil {
 			return 0, err

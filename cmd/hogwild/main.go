@@ -63,9 +63,18 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, config.ErrReported):
 		time.Sleep(time.Second / 2) // when one rank fails, its launcher kills the others: let the one that reports do so
 	case err != nil:
-		fmt.Fprintf(stderr, "hogwild: %s\n", human.Printable(human.BriefMessage(err.Error())))
+		fmt.Fprintf(stderr, "hogwild: %s\n", errorText(err))
 	}
 	return status(err)
+}
+
+// errorText is an error for a terminal.
+func errorText(err error) string {
+	table := ""
+	for _, line := range config.TableOf(err) {
+		table += "\n" + line
+	}
+	return human.Printable(human.BriefMessage(strings.TrimSuffix(err.Error(), table))) + table
 }
 
 func app(stdout, stderr io.Writer) *cli.App {

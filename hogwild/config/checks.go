@@ -40,6 +40,10 @@ func (c *Config) checkProgram() error {
 		return Usage("mode %s with program: the program writes to the weights with plain stores; use async or sync", c.Mode)
 	case c.Optimizer != SGD && !c.AveragesGradients():
 		return Usage("optimizer %s with program: use one of torch.optim in the program, or mode sync with average gradients", c.Optimizer)
+	case c.severalGPUs():
+		return Usage("gpu %s with program: a program trains on one GPU; name one, e.g. gpu 0", c.GPU)
+	case c.CPUWorkers > 0:
+		return Usage("cpu-workers %d with program: all workers compute on the GPU, where the weights are; give only their number", c.CPUWorkers)
 	case c.Nodes > 1:
 		return Usage("program on %d nodes: a program trains on one machine; start it without nodes and mpi", c.Nodes)
 	}

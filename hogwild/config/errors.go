@@ -43,6 +43,29 @@ func (e usageError) Unwrap() error        { return e.error }
 // Usage is an error that matches ErrUsage: what the user can mend.
 func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
+// tableError is a usage error with lines behind it.
+type tableError struct {
+	error
+	lines []string
+}
+
+func (e tableError) Error() string { return e.error.Error() + "\n" + strings.Join(e.lines, "\n") }
+func (e tableError) Unwrap() error { return e.error }
+
+// Table is an error that matches ErrUsage, and a table for it. The lines are to be short, few, and nothing
+// that a terminal obeys.
+func Table(lines []string, format string, args ...any) error {
+	return tableError{Usage(format, args...), lines}
+}
+
+// TableOf are the lines of an error that has a table; nil for others.
+func TableOf(err error) []string {
+	if t := (tableError{}); errors.As(err, &t) {
+		return t.lines
+	}
+	return nil
+}
+
 func between(name string, v, lo, hi float64) error {
 	if !(v >= lo && v <= hi) {
 		return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)

@@ -39,7 +39,8 @@ const (
 	RankFailStep // 1 or more: the loss was not finite in that step
 	RankFailLoss
 	RankFailRate
-	RankThread // the thread that trains; 0: it has not said yet
+	RankThread  // the thread that trains; 0: it has not said yet
+	RankProgram // the process of a program that it waits for; 0: it does not
 )
 
 // What a worker is doing.

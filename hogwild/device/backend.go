@@ -128,6 +128,18 @@ type Owner interface {
 	Close() error
 }
 
+// GPUMemory is where the weights are on a GPU. A program opens them there by itself: see package program.
+type GPUMemory struct {
+	UUID      string
+	Handle    []byte // of CUDA; nil: this process has none to give away
+	Size      int64  // bytes
+	Weights   int64  // bytes from its start to those that a program trains: all ranks', or in barrier mode the rank's replica
+	Gradients int64  // the same to the rank's gradient, where those are averaged
+}
+
+// OnGPU is a Device, or an Owner, whose memory is on a GPU. Of a run without a program only the owner is.
+type OnGPU interface{ GPUMemory() GPUMemory }
+
 // backends are the places that the program knows beside host memory.
 var backends = map[string]Backend{}
 

@@ -7,6 +7,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/rundir/torch"
 	"hogwild/internal/human"
 )
 
@@ -16,16 +17,23 @@ var numpyType = map[string]string{
 	"I16": "<i2", "U16": "<u2", "I32": "<i4", "U32": "<u4", "I64": "<i8", "U64": "<u8",
 }
 
-// NPY is the name of a file for the tensor, and the file: an array in the order of PyTorch's. Errors match
-// config.ErrUsage.
-func NPY(t rundir.Tensor) (name string, file []byte, err error) {
+// NPY is the name of a file for the tensor, and the file: an array with its elements in PyTorch's order. NumPy has no
+// BF16: such tensors become float32. Errors match config.ErrUsage.
+func NPY(t torch.Tensor) (name string, file []byte, err error) {
 	name = t.Name + ".npy"
 	if t.Name == "" || strings.ContainsAny(name, "/\x00") || !filepath.IsLocal(name) {
 		return "", nil, config.Usage("npy: tensor %s: its name cannot be that of a file; give the module another one", human.Quote(t.Name))
 	}
-	kind, ok := numpyType[t.DType]
-	if !ok {
-		return "", nil, config.Usage("npy: tensor %s has type %s, which NumPy lacks: save it as float32", human.Quote(t.Name), t.DType)
+	if t.DType == "BF16" {
+		v, err := t.Floats()
+		if err != nil {
+			return "", nil, config.Usage("npy: %w", err)
+		}
+		t = torch.Tensor{Shape: t.Shape, DType: "F32", Data: rundir.FloatTensor(t.Name, t.Shape, v).Data}
 	}
-	return name, append(data.NPYHead(kind, t.Shape), t.Data...), nil
+	packed, err := t.Packed()
+	if err != nil {
+		return "", nil, config.Usage("npy: %w", err)
+	}
+	return name, append(data.NPYHead(numpyType[t.DType], t.Shape), packed.Data...), nil
 }

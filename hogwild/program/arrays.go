@@ -6,6 +6,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/tuning"
 )
 
@@ -13,23 +14,24 @@ import (
 type arrays struct{ files []*os.File }
 
 // file is the index of a file.
-func (a *arrays) file(f *os.File) int {
+func (a *arrays) file(f *os.File) *int {
 	a.files = append(a.files, f)
-	return len(a.files) - 1
+	n := len(a.files) - 1
+	return &n
 }
 
-// sets describes data sets. Those of a program with a data set of its own are its own business.
+// sets describes data sets, but for those that are only numbers of a program's own examples.
 func (a *arrays) sets(sets map[string]*data.Set) (map[string]set, error) {
 	all := map[string]set{}
 	for name, s := range sets {
-		if s == nil {
+		if s == nil || s.Kind == data.Indices {
 			continue
 		}
 		offsets, err := s.Offsets()
 		if err != nil {
 			return nil, err
 		}
-		d := set{File: a.file(s.File()), Kind: s.Kind, Rows: s.Rows, Features: s.Features, Shape: s.Shape,
+		d := set{File: *a.file(s.File()), Kind: s.Kind, Rows: s.Rows, Features: s.Features, Shape: s.Shape,
 			Classes: len(s.Classes), Mul: s.Mul, Add: s.Add, Arrays: map[string]array{}}
 		for name, at := range offsets {
 			d.Arrays[name] = array{at}
@@ -68,4 +70,13 @@ func (a *arrays) of(w *welcome, m *control.Weights, job *tuning.Job, rank int, s
 		w.Clocks = &clocks{counts, job.Workers, 8 * control.RankWords}
 	}
 	return nil
+}
+
+// onGPU moves the weights of a welcome into memory of a GPU.
+func (w *welcome) onGPU(g device.GPUMemory) {
+	w.GPU = &gpu{g.UUID, g.Handle, g.Size}
+	w.Weights = place{Offset: g.Weights}
+	if w.Gradients != nil {
+		w.Gradients = &place{Offset: g.Gradients}
+	}
 }

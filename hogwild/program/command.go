@@ -2,7 +2,7 @@ package program
 
 import (
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +27,16 @@ type Command struct {
 	Seed    uint64
 	Rank    int       // Coordinator, or the worker's
 	Stderr  io.Writer // of standard output and standard error; an *os.File is handed over
+
+	// Awaits is called with the process before its next message is waited for, and with nil when that has come.
+	// nil: nobody is told.
+	Awaits func(Awaited)
+}
+
+// Awaited is a process whose message is awaited. Any goroutine may use it.
+type Awaited interface {
+	PID() int
+	Kill(why error) // who waits gets the error
 }
 
 // Coordinator is the Rank of the program that the coordinator starts, to evaluate.
@@ -93,22 +103,39 @@ func (c *Command) environment(own []string, folder string) []string {
 	env = append(env, fmt.Sprintf("%s=%d", socketVariable, socketFD), fmt.Sprintf("%s=%d", seedVariable, c.Seed),
 		"PYTHONPATH="+path, "PYTHONUNBUFFERED=1")
 	if threads {
-		env = append(env, fmt.Sprintf("OMP_NUM_THREADS=%d", max(1, runtime.NumCPU()/max(1, c.Workers))))
+		n := runtime.NumCPU()
+		if c.Rank != Coordinator { // which evaluates while they wait
+			n = max(1, n/max(1, c.Workers))
+		}
+		env = append(env, fmt.Sprintf("OMP_NUM_THREADS=%d", n))
 	}
 	return env
 }
 
-// python is the module that Python programs import.
+// python has the module that Python programs import, and what that imports when the weights are on a GPU.
 //
-//go:embed python/hogwild.py
-var python []byte
+//go:embed python/hogwild.py python/hogwild_cuda.py
+var python embed.FS
 
-const pythonFile = "hogwild.py"
+var pythonFiles = []string{"hogwild_cuda.py", "hogwild.py"}
+
+// pythonText is the text of one of them.
+func pythonText(name string) []byte {
+	text, err := python.ReadFile("python/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return text
+}
 
 // pythonFolder is a folder with the module: in the user's cache, or where that cannot be written in
 // the one for temporary files. Each version of the module has a folder of its own, which stays.
 func pythonFolder() (string, error) {
-	version := fmt.Sprintf("python-%x", sha256.Sum256(python))[:len("python-")+16]
+	sum := sha256.New()
+	for _, name := range pythonFiles {
+		sum.Write(pythonText(name))
+	}
+	version := fmt.Sprintf("python-%x", sum.Sum(nil))[:len("python-")+16]
 	cache, err := os.UserCacheDir()
 	if err == nil {
 		folder := filepath.Join(cache, "hogwild", version)
@@ -119,7 +146,7 @@ func pythonFolder() (string, error) {
 	// Another user may have made a folder of this name.
 	base := filepath.Join(os.TempDir(), fmt.Sprintf("hogwild-%d", os.Getuid()))
 	if e := os.Mkdir(base, 0o700); e != nil && !errors.Is(e, os.ErrExist) {
-		return "", fmt.Errorf("program: no place for %s: %w; %w", pythonFile, err, e)
+		return "", fmt.Errorf("program: no place for hogwild.py: %w; %w", err, e)
 	}
 	info, e := os.Lstat(base)
 	if e == nil {
@@ -132,15 +159,25 @@ func pythonFolder() (string, error) {
 		e = write(folder)
 	}
 	if e != nil {
-		return "", fmt.Errorf("program: no place for %s: %w; %w", pythonFile, err, e)
+		return "", fmt.Errorf("program: no place for hogwild.py: %w; %w", err, e)
 	}
 	return folder, nil
 }
 
-// write puts the module into a folder, if it is not there. Several processes may do so at once.
+// write puts the module into a folder, if it is not there.
 func write(folder string) error {
-	path := filepath.Join(folder, pythonFile)
-	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, python) {
+	for _, name := range pythonFiles {
+		if err := writeFile(folder, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile puts one of its files there. Several processes may do so at once.
+func writeFile(folder, name string) error {
+	path, text := filepath.Join(folder, name), pythonText(name)
+	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, text) {
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -150,7 +187,7 @@ func write(folder string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(python)
+	_, err = f.Write(text)
 	if err == nil {
 		err = f.Chmod(0o644)
 	}

@@ -17,6 +17,7 @@ type worker struct {
 	rank  int
 	order data.Order
 	batch int
+	noted bool // staleness counts
 
 	steps   int64 // taken
 	rows    []int32
@@ -33,8 +34,7 @@ func Join(s *device.Setup, rank int, inner device.Device, p *Process) (device.De
 		err = w.welcome()
 	}
 	if err != nil {
-		p.Kill(err)
-		_ = p.Close()
+		p.finish(err)
 		return nil, err
 	}
 	return w, nil
@@ -45,15 +45,15 @@ func (w *worker) welcome() error {
 	job := w.setup.Job
 	var a arrays
 	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Workers, Seed: job.Seed, Batch: w.batch, L2: job.L2}
-	err := a.of(&hi, w.setup.Mem, job, w.rank, w.setup.Samples())
+	w.noted = w.setup.Samples()
+	err := a.of(&hi, w.setup.Mem, job, w.rank, w.noted)
 	if err != nil {
 		return err
 	}
-	sets := map[string]*data.Set{}
-	if w.p.Layout.Rows == 0 {
-		sets["train"] = w.setup.Set
+	if d, ok := w.Device.(device.OnGPU); ok {
+		hi.onGPU(d.GPUMemory())
 	}
-	if hi.Data, err = a.sets(sets); err != nil {
+	if hi.Data, err = a.sets(map[string]*data.Set{"train": w.setup.Set}); err != nil {
 		return err
 	}
 	_, err = w.p.welcome(hi, a.files)
@@ -97,6 +97,9 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	}
 	w.steps += int64(steps)
 	for _, n := range r.Trained.Staleness {
+		if !w.noted {
+			break
+		}
 		w.setup.Mem.Records[w.rank].Stale(n)
 	}
 	return plan.ChunkResult{Examples: c.Count, Steps: steps, Loss: float64(r.Trained.Loss)}, nil
@@ -117,6 +120,11 @@ func (w *worker) lineUp(c plan.Chunk) (steps int) {
 		}
 		w.rates = append(w.rates, w.setup.Rate(c.Seen+int64(at*c.Weight)))
 		steps++
+	}
+	if set := w.setup.Set; set.Kind == data.Indices {
+		for i, row := range w.rows {
+			w.rows[i] = int32(set.Idx[row])
+		}
 	}
 	return steps
 }

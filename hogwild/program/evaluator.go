@@ -1,3 +1,15 @@
+// Package program trains a model that a program in another language computes. Each worker has such a
+// process, and the coordinator has one to evaluate. They map the weights and the data of the run, and take
+// one message a chunk over a socket: see docs/programs.md.
+//
+//	evaluator.go  the coordinator's program
+//	device.go     a worker's program
+//	arrays.go     what a program is told of shared memory
+//	process.go    a program that runs
+//	end.go        how it ends
+//	layout.go     what it says of its model
+//	command.go    how it is started
+//	protocol.go   the messages
 package program
 
 import (
@@ -14,6 +26,8 @@ import (
 
 // Evaluator is the coordinator's program: it has the first weights of a run, and scores copies of the weights.
 type Evaluator struct {
+	Restarted func(why error) // called when the program has died and is started once more; nil: by nobody
+
 	batch int
 	l2    float64
 
@@ -22,8 +36,8 @@ type Evaluator struct {
 	seg       *shm.Segment
 	copy      []float32 // that the program maps
 	sets      data.Sets
+	gpu       *gpu // nil: it computes on cores
 	evaluates bool
-	restarted bool
 
 	ending sync.Mutex // for what Kill needs
 	now    *Process
@@ -42,6 +56,9 @@ func NewEvaluator(p *Process, batch int, l2 float64) (*Evaluator, error) {
 	e.copy, err = shm.View[float32](seg, "weights")
 	return e, err
 }
+
+// ComputeOn has the program compute on a GPU, on a copy of the weights there. It is called before Welcome.
+func (e *Evaluator) ComputeOn(uuid string) { e.gpu = &gpu{UUID: uuid} }
 
 // Layout is what the program has said of its model.
 func (e *Evaluator) Layout() *model.Layout { return &e.p.Layout }
@@ -67,13 +84,10 @@ func (e *Evaluator) welcome(first bool) (err error) {
 	if err != nil {
 		return err
 	}
-	hi := welcome{Welcome: protocol, Role: "evaluator", Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2,
+	hi := welcome{Welcome: protocol, Role: "evaluator", Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2, GPU: e.gpu,
 		Weights: place{a.file(e.seg.File()), offset}, Init: first}
-	sets := map[string]*data.Set{}
-	if e.p.Layout.Rows == 0 {
-		sets = map[string]*data.Set{"train": e.sets.Train, "validation": e.sets.Validation, "test": e.sets.Test}
-	}
-	if hi.Data, err = a.sets(sets); err != nil {
+	hi.Data, err = a.sets(map[string]*data.Set{"train": e.sets.Train, "validation": e.sets.Validation, "test": e.sets.Test})
+	if err != nil {
 		return err
 	}
 	e.evaluates, err = e.p.welcome(hi, a.files)
@@ -102,13 +116,15 @@ func (e *Evaluator) Score(w []float32, set *data.Set) (sum model.Score, err erro
 		return sum, errors.New("program: a set that the program does not know cannot be scored")
 	}
 	copy(e.copy, w)
+	restarted := false
 	for from := 0; from < set.Rows; {
 		to := min(from+max(piece, e.batch), set.Rows)
 		var s model.Score
 		s, err = e.score(score{name, from, to})
 		var ended *EndError
-		if errors.As(err, &ended) && !e.restarted {
-			if err = e.restart(); err == nil {
+		if errors.As(err, &ended) && !restarted {
+			restarted = true
+			if err = e.restart(err); err == nil {
 				continue
 			}
 		}
@@ -138,13 +154,17 @@ func (e *Evaluator) score(q score) (s model.Score, err error) {
 	for name, sum := range r.Scored.Metrics {
 		(*s.Metrics)[name] = float64(sum)
 	}
-	s.Correct = int(math.Round((*s.Metrics)["accuracy"]))
+	if right := math.Round((*s.Metrics)["accuracy"]); right >= 0 && right <= float64(s.N) {
+		s.Correct = int(right)
+	}
 	return s, nil
 }
 
 // restart starts the program once more.
-func (e *Evaluator) restart() error {
-	e.restarted = true
+func (e *Evaluator) restart(why error) error {
+	if e.Restarted != nil {
+		e.Restarted(why)
+	}
 	e.p.shut()
 	p, err := Start(context.Background(), e.p.command)
 	if err != nil {
@@ -158,8 +178,7 @@ func (e *Evaluator) restart() error {
 		p.Kill(killed)
 	}
 	if err := Compare(&e.p.Layout, &p.Layout); err != nil {
-		p.Kill(err)
-		_ = p.Close()
+		p.finish(err)
 		return err
 	}
 	e.p = p
@@ -174,11 +193,12 @@ func (e *Evaluator) Kill(why error) {
 	e.now.Kill(why)
 }
 
-// Close ends the program. A score that it computes fails.
+// Close ends the program. If it is scoring, it is killed, and Score fails.
 func (e *Evaluator) Close() error {
-	e.Kill(errClosed)
-	e.mu.Lock()
+	if !e.mu.TryLock() {
+		e.Kill(errClosed)
+		e.mu.Lock()
+	}
 	defer e.mu.Unlock()
-	_ = e.p.Close()
-	return e.seg.Close()
+	return errors.Join(e.p.Close(), e.seg.Close())
 }

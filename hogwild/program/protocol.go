@@ -39,6 +39,7 @@ type welcome struct {
 	Batch     int            `json:"batch"`
 	Mode      string         `json:"mode"` // async, weights, gradients
 	L2        float64        `json:"l2"`
+	GPU       *gpu           `json:"gpu,omitempty"`
 	Weights   place          `json:"weights"`
 	Gradients *place         `json:"gradients,omitempty"`
 	Clocks    *clocks        `json:"clocks,omitempty"`
@@ -48,8 +49,15 @@ type welcome struct {
 
 // place is where an array begins.
 type place struct {
-	File   int   `json:"file"`   // which of those that came with welcome
-	Offset int64 `json:"offset"` // bytes from its start
+	File   *int  `json:"file,omitempty"` // which of those that came with welcome; nil: it is in the GPU memory
+	Offset int64 `json:"offset"`         // bytes from its start
+}
+
+// gpu is the GPU on which the program computes. A worker's has the weights there.
+type gpu struct {
+	UUID   string `json:"uuid"`
+	Handle []byte `json:"handle,omitempty"` // of the memory: CUDA's, by which another process opens it
+	Size   int64  `json:"size,omitempty"`   // bytes
 }
 
 // clocks are the steps taken by each worker: a number of 64 bits each.
@@ -196,6 +204,11 @@ func (l *line) receive(message any) error {
 	if err != nil {
 		return err
 	}
+	return readLine(text, message)
+}
+
+// readLine is a line as a message.
+func readLine(text []byte, message any) error {
 	if err := json.Unmarshal(text, message); err != nil {
 		return fmt.Errorf("%q: %w", brief(text), plain(err))
 	}

@@ -24,7 +24,8 @@ const brief = 0.05
 // and not while it trains: when workers have all cores, of which the evaluation would take
 // one for a time that depends on chance. It takes all of them, while the workers wait.
 func (r *task) apart(seconds float64) bool {
-	return seconds < brief || r.job.GPU == "" && r.job.Workers >= runtime.NumCPU()
+	all := r.job.Workers >= runtime.NumCPU() || r.evaluator != nil // programs share all cores
+	return seconds < brief || r.job.GPU == "" && all
 }
 
 // endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,11 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/internal/human"
+	"hogwild/internal/traceback"
 )
 
 // tail keeps the end of what a worker writes to its standard error. A crash comes last, after
 // whatever a custom model prints.
 type tail struct {
+	next io.Writer // gets all of it; nil: nobody else does
 	mu   sync.Mutex
 	text []byte
 }
@@ -29,7 +32,10 @@ func (t *tail) Write(b []byte) (int, error) {
 	if over := len(t.text) - tailLimit; over > 0 {
 		t.text = t.text[:copy(t.text, t.text[over:])]
 	}
-	return len(b), nil
+	if t.next == nil {
+		return len(b), nil
+	}
+	return t.next.Write(b)
 }
 
 func (t *tail) String() string {
@@ -61,16 +67,26 @@ const (
 	ofRuntime  = `^(panic$|runtime[./]|internal/runtime/)`
 	rankPrefix = `^hogwild worker [0-9]+: `
 	anyNumber  = `0x[0-9a-f]+|[0-9]+`
+	// How a worker tells the end of its program, which has printed before it.
+	programEnd = `(?m)^hogwild worker [0-9]+: ((?:.*: )?the program (?:exited with status [1-9]|was killed by)(?:.*))$`
 )
 
 // readCrash finds the crash in a worker's last words.
 func readCrash(said string) crash {
+	if at := regexp.MustCompile(programEnd).FindStringSubmatchIndex(said); at != nil {
+		return readProgram(said[:at[0]], said[at[2]:at[3]])
+	}
 	at := regexp.MustCompile(crashLine).FindStringIndex(said)
 	if at == nil {
 		return crash{all: said, first: strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:])}
 	}
 	c := crash{all: said[at[0]:]}
-	c.first, _, _ = strings.Cut(c.all, "\n")
+	first, more, _ := strings.Cut(c.all, "\n")
+	c.first = first
+	if strings.HasSuffix(first, ":") { // a list follows
+		more, _, _ = strings.Cut(more, "\n")
+		c.first += " " + strings.TrimSpace(more)
+	}
 	c.first = regexp.MustCompile(rankPrefix).ReplaceAllString(c.first, "")
 	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && !strings.HasPrefix(c.first, "panic: ") {
 		c.first = m[1] + ", " + c.first
@@ -84,6 +100,23 @@ func readCrash(said string) crash {
 		if !runtime.MatchString(f[1]) {
 			c.place = filepath.Base(f[2]) + ":" + f[3]
 			break
+		}
+	}
+	return c
+}
+
+// readProgram finds in what a program has printed why it ended as its worker says. An exception that a program
+// has caught, and printed, is not why a signal ended it.
+func readProgram(said, how string) crash {
+	said = strings.TrimSpace(said)
+	c := crash{first: how, all: strings.TrimSpace(said + "\n" + how), signal: strings.Contains(how, "the program was killed by ")}
+	t, found := traceback.Find(said)
+	switch {
+	case found && (t.Fatal || !c.signal):
+		c.first, c.place, c.all = t.String(), t.Place, strings.TrimSpace(t.Text)+"\n"+how
+	case !c.signal:
+		if last := strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]); last != "" {
+			c.first += ": " + last // such as the argument of sys.exit
 		}
 	}
 	return c

@@ -202,6 +202,69 @@ main.main()
 	}
 }
 
+// TestReadProgram: a program's own words come before those of its worker, which tell how it ended.
+func TestReadProgram(t *testing.T) {
+	const exception = "epoch 1\nTraceback (most recent call last):\n  File \"/a/step.py\", line 12, in <module>\n    f(%s)\nValueError: %s rows\n"
+	trace := strings.ReplaceAll(exception, "%s", "7")
+	const ended = "hogwild worker 0: the program exited with status 1"
+	for _, c := range []struct {
+		name, said, first, place, all string
+		signal                        bool
+	}{
+		{"exception", trace + ended, "ValueError: 7 rows (step.py:12)", "step.py:12", strings.TrimPrefix(trace, "epoch 1\n") + "the program exited with status 1", false},
+		{"before it left", trace + "hogwild worker 0: at its end: the program exited with status 1", "ValueError: 7 rows (step.py:12)", "step.py:12",
+			strings.TrimPrefix(trace, "epoch 1\n") + "at its end: the program exited with status 1", false},
+		{"sys.exit", "epoch 1\nno such file: x.csv\n" + ended, "the program exited with status 1: no such file: x.csv", "",
+			"epoch 1\nno such file: x.csv\nthe program exited with status 1", false},
+		{"silent", ended, "the program exited with status 1", "", "the program exited with status 1", false},
+		{"too soon", "done\nhogwild worker 0: the program exited with status 0 before it was told to", "the program exited with status 0 before it was told to", "",
+			"hogwild worker 0: the program exited with status 0 before it was told to", false},
+		{"killed", trace + "hogwild worker 0: the program was killed by SIGKILL", "the program was killed by SIGKILL", "",
+			strings.TrimSpace(trace) + "\nthe program was killed by SIGKILL", true},
+		{"C++", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nhogwild worker 0: the program was killed by SIGABRT (aborted)",
+			"c10::Error: boom", "", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nthe program was killed by SIGABRT (aborted)", true},
+		{"another model", "hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus\n",
+			"the program's model is not that of the run: a.weight  [3], and [4] in the run", "",
+			"hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus", false},
+	} {
+		got := readCrash(strings.TrimSpace(c.said))
+		if got.first != c.first || got.place != c.place || got.signal != c.signal || got.all != c.all {
+			t.Errorf("%s: %q at %q, signal %v; all %q", c.name, got.first, got.place, got.signal, got.all)
+		}
+	}
+	a, b := readCrash(trace+ended), readCrash(strings.ReplaceAll(exception, "%s", "9")+ended)
+	if !a.same(&b) {
+		t.Error("what is the same exception")
+	}
+}
+
+// TestProgramLog: what a program prints before there is a run folder comes first; without words there is no file.
+func TestProgramLog(t *testing.T) {
+	dir := t.TempDir()
+	var told []string
+	log := &programLog{name: "program-0.log", told: func(path string) { told = append(told, path) }}
+	log.open(dir)
+	if files, _ := os.ReadDir(dir); len(files) > 0 {
+		t.Errorf("%v", files)
+	}
+	log.dir = ""
+	fmt.Fprintln(log, "one")
+	log.open(dir)
+	fmt.Fprintln(log, "two")
+	log.close()
+	fmt.Fprintln(log, "late")
+	path := filepath.Join(dir, "program-0.log")
+	again := &programLog{name: "program-0.log", dir: dir, told: log.told}
+	fmt.Fprintln(again, "three")
+	again.close()
+	if text, err := os.ReadFile(path); err != nil || string(text) != "one\ntwo\nthree\n" || !slices.Equal(told, []string{path, path}) {
+		t.Errorf("%q, %v, told %q", text, err, told)
+	}
+	if _, err := fmt.Fprintln(&programLog{name: "x", dir: filepath.Join(dir, "gone")}, "lost"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLongLastWords: a crash of any size is one line of the error.
 func TestLongLastWords(t *testing.T) {
 	var words tail

@@ -45,6 +45,10 @@ type exit struct {
 	err   error // of one in the coordinator's process
 }
 
+// leftOver is how long processes that a worker's program has left behind may keep the coordinator from
+// hearing of the worker's end: they have its standard error open.
+const leftOver = time.Second
+
 // launcher starts worker processes. Linux tells a child of its parent's death when
 // the *thread* that started it ends, so all are started from one thread that lives
 // as long as the run.
@@ -69,18 +73,22 @@ func newLauncher() *launcher {
 func (l *launcher) close() { close(l.jobs) }
 
 // start runs this same binary again as the worker of a rank, and sends to exits
-// when it ends, however it ends.
-func (l *launcher) start(rank int, files []*os.File) (*process, error) {
+// when it ends, however it ends. The log, if there is one, gets what it prints.
+func (l *launcher) start(rank int, files []*os.File, log *programLog) (*process, error) {
 	if err := fault.Point("worker.start"); err != nil {
 		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
 	}
 	p := &process{rank: rank, stderr: &tail{}}
+	if log != nil {
+		p.stderr.next = log
+	}
 	p.cmd = self.Command(context.Background(), "worker", fmt.Sprint(rank))
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1",
 		vec.OffVariable+"="+strings.Join(vec.Off(), ","), fault.Variable+"="+fault.ForWorker(rank, l.lived[rank]))
 	l.lived[rank] = true
 	p.cmd.ExtraFiles = files
 	p.cmd.Stderr = p.stderr
+	p.cmd.WaitDelay = leftOver
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.started = time.Now()
 	result := make(chan error)
@@ -90,6 +98,9 @@ func (l *launcher) start(rank int, files []*os.File) (*process, error) {
 	}
 	go func() {
 		_ = p.cmd.Wait() // through a pidfd: returns the moment the process is gone
+		if log != nil {
+			log.close()
+		}
 		e := exit{rank: rank, pid: p.pid(), lived: time.Since(p.started), crash: readCrash(p.stderr.String())}
 		e.how = howEnded(p.cmd.ProcessState.Sys().(syscall.WaitStatus), &e.crash)
 		e.clean = p.cmd.ProcessState.Success()

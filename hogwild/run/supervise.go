@@ -16,10 +16,11 @@ import (
 func (r *coordinator) spawn(rank int) error {
 	r.block.SetRank(rank, control.RankState, control.StateStarting)
 	r.block.SetRank(rank, control.RankThread, 0)
+	r.block.SetRank(rank, control.RankProgram, 0)
 	if r.startsInside() {
 		return r.spawnInside(rank)
 	}
-	p, err := r.workers.launcher.start(rank, []*os.File{r.block.Seg.File(), r.mem.Seg.File(), r.train.File()})
+	p, err := r.workers.launcher.start(rank, []*os.File{r.block.Seg.File(), r.mem.Seg.File(), r.train.File()}, r.programLog(rank))
 	if err == nil {
 		r.workers.processes[rank] = p
 		r.block.SetRank(rank, control.RankPID, uint64(p.pid()))

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir/torch"
 )
 
 // A safetensors file is the length of its header (8 bytes, little endian), the
@@ -34,13 +35,10 @@ const (
 	checksumKey = "checksum"
 )
 
-// dtypeBytes are the types that are read and written, with their size.
-var dtypeBytes = map[string]int{"F32": 4, "F64": 8, "U8": 1, "U32": 4, "U64": 8, "I64": 8}
-
 // Tensor is one named array of a safetensors file.
 type Tensor struct {
 	Name  string
-	DType string // F32, F64, U8, U32, U64 or I64
+	DType string // F32, F16, I64 and so on: see package torch
 	Shape []int  // empty for a single number
 	Data  []byte // little endian, the last dimension fastest
 }
@@ -77,11 +75,16 @@ func (t Tensor) Floats() ([]float32, error) {
 	return v, nil
 }
 
+// view is the tensor for those who read any type.
+func (t Tensor) view() torch.Tensor {
+	return torch.Tensor{Name: t.Name, DType: t.DType, Shape: t.Shape, Data: t.Data}
+}
+
 // check compares the length of the data with the type and the shape.
 func (t Tensor) check() error {
-	size, ok := dtypeBytes[t.DType]
-	if !ok {
-		return fmt.Errorf("tensor %q has type %q: only F32, F64, U8, U32, U64 and I64 are known", t.Name, t.DType)
+	size := torch.Bytes(t.DType)
+	if size == 0 {
+		return fmt.Errorf("tensor %q has type %q: only F64, F32, F16, BF16, BOOL and integers are read", t.Name, t.DType)
 	}
 	for _, s := range t.Shape {
 		if s < 0 || (s > 0 && size > math.MaxInt/s) {
@@ -142,7 +145,7 @@ func parseTensors(path string, file []byte) (meta map[string]string, ts []Tensor
 // the data of each tensor.
 func encodeTensors(meta map[string]string, ts []Tensor) ([][]byte, error) {
 	ts = slices.Clone(ts)
-	slices.SortStableFunc(ts, func(a, b Tensor) int { return cmp.Compare(dtypeBytes[b.DType], dtypeBytes[a.DType]) })
+	slices.SortStableFunc(ts, func(a, b Tensor) int { return cmp.Compare(torch.Bytes(b.DType), torch.Bytes(a.DType)) })
 	own := map[string]string{}
 	maps.Copy(own, meta)
 	own[writerKey], own[checksumKey] = config.Version, noChecksum

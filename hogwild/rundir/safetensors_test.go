@@ -156,7 +156,8 @@ func TestMalformedFiles(t *testing.T) {
 		{"needs 12 bytes", withHeader(`{"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8)},
 		{"negative", withHeader(`{"w":{"dtype":"U8","shape":[-2,-4],"data_offsets":[0,8]}}`, 8)},
 		{"too large", withHeader(`{"w":{"dtype":"U8","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,0]}}`, 0)},
-		{"only F32", withHeader(`{"w":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8)},
+		{"", withHeader(`{"w":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8)},
+		{"only F64", withHeader(`{"w":{"dtype":"F8_E5M2","shape":[8],"data_offsets":[0,8]}}`, 8)},
 	}
 	for _, c := range cases {
 		_, _, err := decodeTensors(c.file)
@@ -171,7 +172,7 @@ func TestTensorsThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(folder, "w.safetensors")
 	for _, ts := range [][]Tensor{
 		{{"w", "F32", []int{2}, make([]byte, 4)}},
-		{{"w", "F16", []int{2}, make([]byte, 4)}},
+		{{"w", "C64", []int{2}, make([]byte, 16)}},
 		{{"w", "U8", nil, []byte{1}}, {"w", "U8", nil, []byte{2}}},
 		{{metadataKey, "U8", nil, []byte{1}}},
 	} {

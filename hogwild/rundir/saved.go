@@ -43,12 +43,17 @@ func parseSaved(path string, file []byte) (*Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Saved{path: path, Bytes: file, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
-	if text["hogwild.config"] == "" {
+	if text[metaConfig] == "" {
 		return nil, fmt.Errorf("%s: has weights without a model and scaling: hogwild did not write it", path)
 	}
+	return describe(path, file, text, tensors)
+}
+
+// describe reads the metadata of a file that this program wrote.
+func describe(path string, file []byte, text map[string]string, tensors []Tensor) (*Saved, error) {
+	f := &Saved{path: path, Bytes: file, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
 	f.Config.Config, f.Config.Data = config.Default(), "" // of settings that are newer than the file
-	err = errors.Join(json.Unmarshal([]byte(text["hogwild.config"]), &f.Config),
+	err := errors.Join(json.Unmarshal([]byte(text[metaConfig]), &f.Config),
 		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
 	if p := text["hogwild.position"]; err == nil && p != "" {
 		f.Pos = &Position{}
@@ -77,7 +82,7 @@ func (f *Saved) Weights(params []model.Param) ([]float32, error) {
 		if !slices.Equal(t.Shape, p.Shape) {
 			return nil, fmt.Errorf("tensor %s has shape %v, the model needs %v", p.Name, t.Shape, p.Shape)
 		}
-		v, err := t.Floats()
+		v, err := t.view().Floats() // integers of a program's model too
 		if err != nil {
 			return nil, err
 		}
@@ -185,6 +190,7 @@ func SavedConfig(dir string) (config.Config, error) {
 func (f *Saved) Resumed(dir string) config.Config {
 	c := f.Config.Config
 	c.Resume, c.Run = dir, dir
+	c.Init, c.InitPartial = "", false                     // the position says what it started from
 	c.Node, c.Nodes, c.HostNode, c.HostNodes = 0, 0, 0, 0 // its launcher says
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one

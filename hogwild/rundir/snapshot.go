@@ -8,6 +8,8 @@
 //	histogram.go    what they show of the weights
 //	json.go         numbers that are not finite
 //	growing.go      files that grow by lines or records
+//	fit.go          how weights fit a model
+//	weights.go      weights of any program
 //	saved.go        weights and snapshots read back
 //	restore.go      a snapshot written back
 //	nodes.go        snapshots of several nodes
@@ -17,6 +19,7 @@
 //	socket.go       requests to a live run
 //	report.go       Result, EpochResult, Best, Status
 //	traffic.go      what nodes spent on each other
+//	started.go      what a run started from
 //	scale.go        a change of the number of workers
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
@@ -34,8 +37,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"hogwild/hogwild/config"
@@ -57,8 +63,11 @@ const (
 	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
 
-// metaForm is the metadata that says in which form tensorExact is.
-const metaForm = "hogwild.centered"
+// Metadata: the settings of the run, and in which form tensorExact is.
+const (
+	metaConfig = "hogwild.config"
+	metaForm   = "hogwild.centered"
+)
 
 // Position is how far a run has come.
 type Position struct {
@@ -73,8 +82,9 @@ type Position struct {
 	History  []EpochResult `json:"history"`
 	Unused   []string      `json:"unused,omitempty"` // tensors that the first epoch has not changed
 
-	Rollbacks int   `json:"rollbacks,omitempty"` // after divergence
-	Discarded int64 `json:"discarded,omitempty"` // examples that they made be trained in vain
+	Init      *Started `json:"init,omitempty"`      // nil: the model's own first weights
+	Rollbacks int      `json:"rollbacks,omitempty"` // after divergence
+	Discarded int64    `json:"discarded,omitempty"` // examples that they made be trained in vain
 
 	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes, and when a job of several
 	// nodes continues within it.
@@ -178,7 +188,7 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 	if err != nil {
 		return err
 	}
-	return WriteTensors(filepath.Join(dir, WeightsFile), meta, weightTensors(params, s.Plain(trained)))
+	return WriteTensors(filepath.Join(dir, WeightsFile), meta, s.weightTensors(params, s.Plain(trained)))
 }
 
 // saveBest writes the weights of the best epoch, unless that was done before.
@@ -195,7 +205,7 @@ func (s *Snapshot) saveBest(dir string, params []model.Param) error {
 		return err
 	}
 	meta["hogwild.epoch"] = strconv.Itoa(best.Epoch)
-	if err := WriteTensors(path, meta, weightTensors(params, s.Best)); err != nil {
+	if err := WriteTensors(path, meta, s.weightTensors(params, s.Best)); err != nil {
 		return err
 	}
 	s.bestSaved = best.Epoch
@@ -225,7 +235,7 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, confi
 	if err != nil {
 		return err
 	}
-	tensors := weightTensors(params, s.Plain(trained))
+	tensors := s.weightTensors(params, s.Plain(trained))
 	pos, err := json.Marshal(s.Pos)
 	if err != nil {
 		return err
@@ -263,17 +273,47 @@ func (s *Snapshot) metadata() (map[string]string, error) {
 	return map[string]string{
 		"format":          "pt", // what PyTorch's loaders look for
 		"hogwild.version": config.Version,
-		"hogwild.config":  string(settings),
+		metaConfig:        string(settings),
 		"hogwild.data":    string(meta),
 	}, errors.Join(err1, err2)
 }
 
-func weightTensors(params []model.Param, w []float32) []Tensor {
-	var ts []Tensor
+// weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so that
+// PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
+func (s *Snapshot) weightTensors(params []model.Param, w []float32) (ts []Tensor) {
+	layout := s.Config.Layout
 	for i, v := range model.Export(params, w) {
-		ts = append(ts, FloatTensor(params[i].Name, params[i].Shape, v))
+		t := FloatTensor(params[i].Name, params[i].Shape, v)
+		if layout != nil && layout.Tensors[i].Kind == model.Integer {
+			t = integerTensor(t.Name, t.Shape, v)
+		}
+		ts = append(ts, t)
+	}
+	if layout == nil {
+		return ts
+	}
+	for _, name := range slices.Sorted(maps.Keys(layout.Same)) {
+		for i, p := range params {
+			if p.Name == layout.Same[name] {
+				t := ts[i]
+				t.Name = name
+				ts = append(ts, t)
+			}
+		}
 	}
 	return ts
+}
+
+// integerTensor is v, rounded, as a tensor of type I64.
+func integerTensor(name string, shape []int, v []float32) Tensor {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		if x-x != 0 { // an average of what diverged: not what a counter holds
+			x = 0
+		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(int64(math.RoundToEven(float64(x)))))
+	}
+	return Tensor{Name: name, DType: "I64", Shape: shape, Data: b}
 }
 
 func uint64Tensor(name string, v []uint64) Tensor {

@@ -24,6 +24,8 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 		return 1 // within a replica, or all workers' gradients in one step
 	case c.InFlight > 0:
 		return c.InFlight
+	case c.GPU != "" && c.Layout != nil:
+		return c.Workers
 	case c.GPU != "":
 		each := min(onGPU, f.Rows/(wavesAnEpoch*batch)) / c.OnGPUs() // of a worker
 		return c.OnGPUs() * max(1, each)

@@ -1,0 +1,55 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"fmt"
+	"slices"
+
+	"hogwild/internal/human"
+)
+
+// Notes say how many steps are in flight, how workers on other GPUs and cores reach the
+// weights, and that processes take turns.
+func (o *owner) Notes() []string {
+	o.mu.Lock() // an evaluation may be adding one
+	notes := slices.Clone(o.notes)
+	o.mu.Unlock()
+	c := o.setup.Job
+	on := c.Workers - c.CPUWorkers
+	if o.idle != nil {
+		notes = append(notes, o.stepNotes(on)...)
+	}
+	for i, a := range o.peers {
+		notes = append(notes, a.notes...)
+		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
+	}
+	if on > 1+len(o.peers) && !o.mayShare() {
+		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
+	}
+	return notes
+}
+
+// stepNotes say what so many workers on GPUs have in flight.
+func (o *owner) stepNotes(on int) []string {
+	c, ctas, teams := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams)
+	each := human.Plural(ctas, "CTA")
+	if teams > 1 {
+		each += fmt.Sprintf(" of %d teams", teams)
+	}
+	who := "one worker"
+	if on > 1 {
+		who = fmt.Sprintf("each of %d workers", on)
+	}
+	notes := []string{fmt.Sprintf("%s of %s in flight: %s in %s",
+		human.Plural(ctas*teams*on, "step"), human.Plural(c.Tuning.Batch, "example"), each, who)}
+	if c.Tuning.InFlight/on/teams > o.idle.step.most {
+		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Tuning.InFlight, ctas, o.idle.step.name))
+	}
+	if n := o.idle.job.Locals; n > 0 {
+		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every %d of its steps", n, o.idle.job.MergeEvery))
+	} else if why := noLocalCopy(o.setup, &o.idle.job); why != "" {
+		notes = append(notes, why)
+	}
+	return notes
+}

@@ -1,0 +1,82 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"hogwild/hogwild/program"
+)
+
+// programLog keeps what a program prints in a file of the run folder, which is made when the first line
+// comes. A run does not end because the file cannot be written.
+type programLog struct {
+	name string
+	told func(path string) // of the first line
+
+	mu    sync.Mutex
+	dir   string // "" until there is a run folder
+	early []byte // printed until then
+	file  *os.File
+	over  bool
+}
+
+// programLog is a new one for the program of a rank, or nil if the run has no programs.
+func (r *coordinator) programLog(rank int) *programLog {
+	if r.job.Program == "" {
+		return nil
+	}
+	name := fmt.Sprintf("program-%d.log", rank)
+	if rank == program.Coordinator {
+		name = "program-evaluator.log"
+	}
+	return &programLog{name: name, dir: r.dir, told: func(path string) {
+		r.report.printed.Do(func() { r.report.display.event("what a program prints is in " + path) })
+	}}
+}
+
+// Write never fails.
+func (l *programLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dir != "" {
+		l.write(b)
+	} else if len(l.early) < tailLimit {
+		l.early = append(l.early, b...)
+	}
+	return len(b), nil
+}
+
+func (l *programLog) write(b []byte) {
+	if len(b) == 0 || l.over {
+		return
+	}
+	if l.file == nil {
+		path := filepath.Join(l.dir, l.name)
+		var err error
+		if l.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666); err != nil {
+			l.over = true
+			return
+		}
+		l.told(path)
+	}
+	_, _ = l.file.Write(b)
+}
+
+// open says where the run folder is.
+func (l *programLog) open(dir string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dir = dir
+	l.write(l.early)
+	l.early = nil
+}
+
+func (l *programLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over = true; l.file != nil {
+		_ = l.file.Close()
+	}
+}

@@ -1,0 +1,54 @@
+package rundir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir/torch"
+)
+
+// Weights is a file of weights: one that this program has written, safetensors of another, or a state_dict of
+// torch.save.
+type Weights struct {
+	Path    string // of the file
+	Saved   *Saved // what it says of model and data; nil: this program did not write it
+	tensors []torch.Tensor
+}
+
+// ReadWeights reads a file of weights, or that of a run folder. Errors match config.ErrUsage.
+func ReadWeights(path string) (*Weights, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, WeightsFile)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, config.Usage("%w", err)
+	}
+	f := &Weights{Path: path}
+	if torch.Is(file) {
+		if f.tensors, err = torch.Read(file); err != nil {
+			return nil, config.Usage("%s %w", path, err)
+		}
+		return f, nil
+	}
+	meta, tensors, err := decodeTensors(file)
+	if err != nil {
+		return nil, config.Usage("%s is damaged or not a safetensors file, nor one of torch.save: %w", path, err)
+	}
+	for _, t := range tensors {
+		if !strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has beside the weights
+			f.tensors = append(f.tensors, t.view())
+		}
+	}
+	if meta[metaConfig] != "" {
+		if f.Saved, err = describe(path, file, meta, tensors); err != nil {
+			return nil, config.Usage("%w", err)
+		}
+	}
+	return f, nil
+}
+
+// Tensors are those of the weights, and nothing that a snapshot has beside them.
+func (f *Weights) Tensors() []torch.Tensor { return f.tensors }
