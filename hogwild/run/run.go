@@ -4,7 +4,6 @@
 //	run.go          Run, and the coordinator's life
 //	tune.go         short runs that find the learning rate
 //	eval.go         saved weights on data
-//	open.go         saved weights read back
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
 //	folder.go       the run folder
@@ -27,7 +26,9 @@
 //	patience.go     a device that fails, or does not answer
 //	program.go      models that a program computes
 //	evaluate.go     scores
-//	predict.go      saved weights, and what they make of inputs
+//	open.go         saved weights
+//	predict.go      what they make of inputs
+//	sets.go         the data
 //	coordinator.go  the parts of the coordinator
 //	watch.go        the coordinator's program, stopped or stuck
 //	hang.go         workers that are
