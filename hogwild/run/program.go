@@ -68,15 +68,6 @@ func (r *coordinator) endEvaluator() {
 	}
 }
 
-// programData are the sets of a program that has its own examples.
-func programData(c *config.Config) (data.Sets, error) {
-	s, err := data.LoadIndices(c.Layout.Rows, c.Layout.TestRows, c.Limit, c.Seed, c.MemoryLimit())
-	if err != nil {
-		return s, config.Usage("%w", err)
-	}
-	return s, nil
-}
-
 // welcome gives the program that evaluates its data. Of a new run it writes the first weights, to w.
 func (r *task) welcome(first bool, w []float32) error {
 	if r.evaluator == nil {
