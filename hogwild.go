@@ -110,6 +110,14 @@ func Eval(weights, data, format, target string) (EvalResult, error) {
 	return run.Eval(weights, data, format, target)
 }
 
+// EvalAs is Eval of weights that PyTorch has saved: d says of which model and data they are.
+func EvalAs(weights string, d Description, data, format, target string) (EvalResult, error) {
+	return run.EvalAs(weights, d, data, format, target)
+}
+
+// Description says of weights that PyTorch has saved which model and data they are of.
+type Description = run.Description
+
 // Saved is the model and weights of a run. Predict, PredictData, Probabilities and PredictFile
 // predict rows; Tensors returns the weights.
 type Saved = run.Saved
@@ -124,6 +132,9 @@ type (
 
 // Open reads a weights.safetensors or a run folder, such as Result.Run.
 func Open(weights string) (*Saved, error) { return run.Open(weights) }
+
+// OpenAs is Open of weights that PyTorch has saved, as safetensors or by torch.save.
+func OpenAs(weights string, d Description) (*Saved, error) { return run.OpenAs(weights, d) }
 
 // Register adds a custom model under a name for Config.Model; f creates it for the data that m
 // describes. Workers need it too, so call Register before IsWorker. If the name is empty or taken,

@@ -7,12 +7,17 @@ import (
 )
 
 const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
+       hogwild eval WEIGHTS --model MODEL [--train PATH] --data PATH
 
 Evaluates saved weights on a data set: loss, accuracy or error, and figures per class or of the
 residuals. WEIGHTS is a weights.safetensors or best.safetensors; for a run folder, eval uses the
 weights of the last epoch. Inputs are scaled as in training.
 Without --data it evaluates the run's own test rows, which gives the loss in the run's report. With
 --data it evaluates all rows of the file (of a folder, its test set).
+
+WEIGHTS can also be safetensors of another program, or a state_dict that torch.save wrote (.pt, .pth).
+It does not say of which model and data it is: --model does, and --train names the training data, which
+tell classes and scaling (default: those of --data).
 
 FLAGS
 
@@ -22,17 +27,21 @@ Examples:
       the best epoch of a run with --validation
   hogwild eval runs/digits --data digits:2000:7
   hogwild eval runs/a9a/weights.safetensors --data a9a.t --json
+  hogwild eval net.pt --model mlp:128 --data mnist/
+      weights of PyTorch
 `
 
 func evalCommand() *cli.Command {
 	var data, target string
 	var json bool
+	var d run.Description
 	format := "auto"
 	l := flagList{category: "Flags"}
 	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the run's test rows)")
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` target column of a CSV file, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")
+	describing(&l, &d)
 	return &cli.Command{
 		Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN", Description: evalHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
@@ -42,7 +51,7 @@ func evalCommand() *cli.Command {
 			if data == "" && (target != "" || format != "auto") {
 				return usagef("--format and --target have no effect without --data: eval then reads the run's data as the run did")
 			}
-			result, err := run.Eval(args[0], data, format, target)
+			result, err := run.EvalAs(args[0], d, data, format, target)
 			if err != nil {
 				return err
 			}

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -41,11 +43,12 @@ func setupGPU(env *testscript.Env) error {
 		env.Setenv(name, os.Getenv(name))
 	}
 	env.Setenv("BIN", os.Getenv("HOGWILD_BIN"))
+	env.Setenv("PYTHON", cmp.Or(os.Getenv("HOGWILD_PYTHON"), "python3"))
 	return setup(env)
 }
 
-// gpuCondition knows [built]: make has built the programs in $BIN; and [driver]:
-// the system has a driver of its own.
+// gpuCondition knows [built]: make has built the programs in $BIN; [driver]: the system has a driver of
+// its own; and [python]: $PYTHON has NumPy.
 func gpuCondition(name string) (bool, error) {
 	bin := os.Getenv("HOGWILD_BIN")
 	switch name {
@@ -55,6 +58,14 @@ func gpuCondition(name string) (bool, error) {
 		cmd := exec.Command(filepath.Join(bin, "hogwild-cuda"), "--version")
 		cmd.Env = []string{} // no LD_LIBRARY_PATH
 		return cmd.Run() == nil, nil
+	}
+	if name == "python" {
+		python, promised := os.LookupEnv("HOGWILD_PYTHON")
+		err := exec.Command(cmp.Or(python, "python3"), "-c", "import numpy").Run()
+		if promised && err != nil {
+			return false, fmt.Errorf("HOGWILD_PYTHON=%s does not import numpy: %w", python, err)
+		}
+		return err == nil, nil
 	}
 	return condition(name)
 }

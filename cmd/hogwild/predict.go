@@ -17,11 +17,13 @@ import (
 )
 
 const predictHelp = `Usage: hogwild predict WEIGHTS|RUN --data PATH [--out FILE] [--proba]
+       hogwild predict WEIGHTS --model MODEL --train PATH --data PATH [--out FILE] [--proba]
 
 Predicts the class name or the value of each row of a data set with saved weights, or with a factor
 model the value of each (row, column) pair. WEIGHTS is a weights.safetensors; for a run folder,
 predict uses its last one. Inputs are scaled as in training, and columns of a CSV file are found by
-name. Labels in the file are ignored.
+name. Labels in the file are ignored. WEIGHTS of PyTorch (see hogwild eval --help) need --model, and
+--train with the training data.
 
 There is one prediction per row, in the order of the file; it is empty if the row lacks a value. CSV
 is written to stdout as rows arrive. --out FILE replaces FILE once the predictions are complete. The
@@ -43,12 +45,14 @@ func predictCommand() *cli.Command {
 	in := data.Inputs{Format: "auto"}
 	var out string
 	var proba bool
+	var d run.Description
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
 	l.string(&in.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have no names")
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
 	l.bool(&proba, "proba", "also print the probability of each class")
+	describing(&l, &d)
 	return &cli.Command{
 		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
@@ -56,13 +60,14 @@ func predictCommand() *cli.Command {
 				return usagef("predict takes one weights file or run folder, and data: " +
 					"hogwild predict runs/digits --data digits")
 			}
-			return predict(args[0], in, out, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
+			d.Target = in.Target
+			return predict(args[0], d, in, out, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
 		}),
 	}
 }
 
 // predict writes the predictions for in to the file out, or to stdout.
-func predict(weights string, in data.Inputs, out string, proba bool, stdout, stderr io.Writer) error {
+func predict(weights string, d run.Description, in data.Inputs, out string, proba bool, stdout, stderr io.Writer) error {
 	format, err := predictionFormatOf(out)
 	if err != nil {
 		return err
@@ -72,7 +77,7 @@ func predict(weights string, in data.Inputs, out string, proba bool, stdout, std
 			return usagef("--out %s: it is an input too; name another file", out)
 		}
 	}
-	saved, err := run.Open(weights)
+	saved, err := run.OpenAs(weights, d)
 	if err != nil {
 		return err
 	}

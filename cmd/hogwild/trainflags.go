@@ -36,6 +36,9 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.float(&o.L2, "l2", "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data for ratings without --model)")
 	l.float(&o.L1, "l1", "`X` add X times the sum of absolute weights to the mean loss")
 
+	l.string(&o.Init, "init", "`FILE` start from these weights: a run folder, safetensors, or a state_dict of torch.save (.pt)")
+	l.bool(&o.InitPartial, "init-partial", "take the tensors of --init that fit by name and shape")
+
 	o.trainingFlags(&l)
 	return l.flags
 }

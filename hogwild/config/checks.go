@@ -43,7 +43,7 @@ func (c *Config) checkProgram() error {
 	case c.severalGPUs():
 		return Usage("gpu %s with program: a program trains on one GPU; name one, e.g. gpu 0", c.GPU)
 	case c.CPUWorkers > 0:
-		return Usage("cpu-workers %d with program: every worker's program computes where the weights are; leave cpu-workers out", c.CPUWorkers)
+		return Usage("cpu-workers %d with program: all workers compute on the GPU, where the weights are; give only their number", c.CPUWorkers)
 	case c.Nodes > 1:
 		return Usage("program on %d nodes: a program trains on one machine; start it without nodes and mpi", c.Nodes)
 	}

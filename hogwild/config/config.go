@@ -57,6 +57,9 @@ type Config struct {
 	L2     float64 `yaml:"l2" json:"l2"`
 	L1     float64 `yaml:"l1" json:"l1"`
 
+	Init        string `yaml:"init" json:"init,omitempty"`                 // the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
+	InitPartial bool   `yaml:"init-partial" json:"init_partial,omitempty"` // take the tensors that fit, and the model's own for the others
+
 	Mode         Mode   `yaml:"mode" json:"mode"`                   // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch

@@ -109,6 +109,8 @@ var needs = []need{
 	{"write", "program", "", false, known.built},
 	{"merge-every", "program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
 	{"gradient-delay", "program", "", false, known.built},
+	{"init", "resume", "", false, func(k known) bool { return k.Resume == "" }}, // which starts from the snapshot
+	{"init-partial", "init", "add init FILE", false, func(k known) bool { return k.Init != "" }},
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
 	{"l1", "model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
 	{"target", "data", "use CSV (format csv) or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},

@@ -27,6 +27,16 @@ type Command struct {
 	Seed    uint64
 	Rank    int       // Coordinator, or the worker's
 	Stderr  io.Writer // of standard output and standard error; an *os.File is handed over
+
+	// Awaits is called with the process before its next message is waited for, and with nil when that has come.
+	// nil: nobody is told.
+	Awaits func(Awaited)
+}
+
+// Awaited is a process whose message is awaited. Any goroutine may use it.
+type Awaited interface {
+	PID() int
+	Kill(why error) // who waits gets the error
 }
 
 // Coordinator is the Rank of the program that the coordinator starts, to evaluate.

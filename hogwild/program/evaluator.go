@@ -6,6 +6,7 @@
 //	device.go     a worker's program
 //	arrays.go     what a program is told of shared memory
 //	process.go    a program that runs
+//	end.go        how it ends
 //	layout.go     what it says of its model
 //	command.go    how it is started
 //	protocol.go   the messages

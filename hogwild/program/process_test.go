@@ -153,7 +153,7 @@ func TestEnvironment(t *testing.T) {
 			t.Setenv("OMP_NUM_THREADS", threads)
 		}
 		var said bytes.Buffer
-		c := quiet("env")
+		c := quiet("env=start")
 		c.Workers, c.Stderr = 1000, &said
 		_, err := Start(t.Context(), c)
 		check.Error(t, err, "exited with status 0")

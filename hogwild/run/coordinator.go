@@ -54,6 +54,8 @@ type task struct {
 	lent        bool               // the sets are the caller's
 	owner       device.Owner       // of the device memory
 	evaluator   *program.Evaluator // nil: the model is computed here
+	prints      *programLog        // of the evaluator
+	watching    *programWatch      // the evaluator
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	first       model.Model   // makes the first weights
@@ -122,7 +124,8 @@ type yardsticks struct {
 // reporter is what people are told.
 type reporter struct {
 	display  *display
-	behind   bool // metrics could not be written
+	behind   bool       // metrics could not be written
+	mu       sync.Mutex // for events: those of the evaluator come from other goroutines
 	events   []string
 	latest   rundir.Status // as it was shown
 	rates    []speed       // of each worker

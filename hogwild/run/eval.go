@@ -13,19 +13,25 @@ import (
 // folder) on data, read and scaled as the training data were. Without data they are the test
 // rows of the run itself. Errors match ErrUsage when one of the files is not what it should be.
 func Eval(path, dataPath, format, target string) (EvalResult, error) {
-	path = weightsFile(path)
+	return EvalAs(path, Description{}, dataPath, format, target)
+}
+
+// EvalAs is Eval of weights that another program has saved. If the description names a model, but no training data, the
+// data count as such.
+func EvalAs(path string, d Description, dataPath, format, target string) (EvalResult, error) {
 	r := EvalResult{Weights: path, Data: dataPath}
-	if err := ready(); err != nil {
-		return r, err
+	if d.Model != "" && d.Train == "" {
+		d.Train, d.Format, d.Target = dataPath, format, target
 	}
-	s, err := open(path)
+	s, err := OpenAs(path, d)
 	if err != nil {
 		return r, err
 	}
+	r.Weights = s.path
 	var set *data.Set
 	if dataPath == "" {
 		r.Data, r.own = s.config.Data, true
-		set, err = s.testRows(path)
+		set, err = s.testRows(s.path)
 	} else {
 		if set, err = data.LoadLike(dataPath, format, target, s.meta); err == nil {
 			err = config.CheckData(dataPath, format, target, &set.Meta)

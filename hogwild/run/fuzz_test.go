@@ -66,7 +66,7 @@ func FuzzSaved(f *testing.F) {
 			t.Fatal(err)
 		}
 		check.Bounded(t, fuzzAlloc, func() {
-			s, err := open(path)
+			s, err := Open(path)
 			if err == nil {
 				err = predictsZeros(s)
 			}

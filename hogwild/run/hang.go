@@ -17,6 +17,8 @@ import (
 // it is off a core at two looks and that count is the same, it has not executed an instruction in
 // between.
 //
+// A worker whose program computes sleeps until that answers: it has moved if a thread of the program has.
+//
 // The workers need no heartbeat for this, and the hot loop pays nothing. A step may take an hour: a
 // thread that computes, or waits for a core, is seen on the run queue. A worker that waits for
 // others or is paused wakes up several times per second to look again, which the kernel counts.
@@ -39,6 +41,14 @@ func lookEvery(timeout time.Duration) time.Duration {
 	return min(longestLook, timeout/looksPerTimeout)
 }
 
+// warnAfter is when a process is warned of that may hang.
+func warnAfter(limit time.Duration) time.Duration {
+	if limit == 0 {
+		limit = config.Default().HangTimeout
+	}
+	return limit / 2
+}
+
 // lookForHung warns of workers that do not run, and kills those that have not run for the timeout.
 func (r *coordinator) lookForHung() {
 	// Time is counted in looks. Where the coordinator was stopped too, by Ctrl-Z, a debugger or a frozen
@@ -51,8 +61,11 @@ func (r *coordinator) lookForHung() {
 		if err != nil {
 			continue // it has just ended, or /proc cannot be read
 		}
+		if program := int(r.block.Rank(p.rank, control.RankProgram)); program != 0 {
+			is.await(program)
+		}
 		s := &p.seen
-		if is.running || is.traced || is.switches != s.switches {
+		if s.moved(is) {
 			if s.warned && !s.killed {
 				r.report.event("worker %d (pid %d) moves again", p.rank, p.pid())
 			}
@@ -64,16 +77,18 @@ func (r *coordinator) lookForHung() {
 	}
 }
 
+// moved tells whether threads have run since they were seen.
+func (s *sighting) moved(is threads) bool {
+	return is.running || is.traced || is.switches != s.switches
+}
+
 // still deals with a worker that does not run.
 func (r *coordinator) still(p *process, is threads) {
 	s, limit := &p.seen, r.job.HangTimeout
 	if !r.job.OnHost(p.rank) && !is.stopped() {
 		limit *= driverPatience
 	}
-	warning := limit / 2
-	if limit == 0 {
-		warning = config.Default().HangTimeout / 2
-	}
+	warning := warnAfter(limit)
 	if s.killed { // and yet it is there
 		if s.still > lastingKill && r.job.OnHost(p.rank) {
 			// It will not execute another instruction, so its chunks and locks can go to others.
@@ -106,7 +121,17 @@ type threads struct {
 	traced   bool   // a debugger has one
 }
 
-func (t *threads) stopped() bool { return strings.HasPrefix(t.state, "T") }
+func (t *threads) stopped() bool { return strings.Contains(t.state, "T (stopped)") }
+
+// await takes in the threads of the program that a worker waits for: it has moved if they have.
+func (t *threads) await(program int) {
+	its, err := readThreads(program, 0)
+	if err != nil {
+		return // it has just ended
+	}
+	t.running, t.traced, t.switches = t.running || its.running, t.traced || its.traced, t.switches+its.switches
+	t.state += fmt.Sprintf(", its program (pid %d) in state %s", program, its.state)
+}
 
 // readThreads reads what /proc says of a thread or, where tid is 0, of all threads of a process.
 // The others are those of Go's runtime: one of them wakes up all the time, whatever the worker does.

@@ -18,10 +18,11 @@ func (r *task) startsInside() bool {
 	return ok && o.Inside()
 }
 
-// mayStartInside tells whether the rank of a worker that cannot start may be tried here.
+// mayStartInside tells whether the rank of a worker that cannot start may be tried here. A program is another process
+// in any case.
 func (r *task) mayStartInside() bool {
 	_, ok := r.owner.(insider)
-	return ok && r.job.Workers == 1
+	return ok && r.job.Workers == 1 && r.job.Program == ""
 }
 
 // spawnInside starts a worker in this process. An error of its ends the run: a GPU that has

@@ -2,10 +2,7 @@ package run
 
 import (
 	"cmp"
-	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"hogwild/hogwild/config"
@@ -16,6 +13,7 @@ import (
 
 // Saved are the weights of a run, read back with their model. It serves one goroutine.
 type Saved struct {
+	path   string
 	name   string
 	loss   model.Loss // "" of a program's own model
 	model  model.Model
@@ -37,15 +35,6 @@ type Predictions struct {
 	Values        []float32   // the number of its class, or a value; NaN where the row misses an input
 	Probabilities []float32   // of each class, row after row; nil unless asked for
 	IDs           [][2]uint32 // pairs: the row and the column of each value
-}
-
-// Open reads saved weights: a weights.safetensors or a run folder. Errors match ErrUsage when
-// it is not what it should be.
-func Open(path string) (*Saved, error) {
-	if err := ready(); err != nil {
-		return nil, err
-	}
-	return open(weightsFile(path))
 }
 
 // Model is the name of the model.
@@ -179,31 +168,4 @@ func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
 		}
 	}
 	return out
-}
-
-// weightsFile is the file of weights of a run folder; another path is one.
-func weightsFile(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return filepath.Join(path, rundir.WeightsFile)
-	}
-	return path
-}
-
-func open(path string) (*Saved, error) {
-	f, err := rundir.ReadSaved(path)
-	if err != nil {
-		return nil, config.Usage("%w", err)
-	}
-	s := &Saved{name: f.Config.Model, meta: f.Meta, config: f.Config.Config, places: f.Meta.Places()}
-	options := f.Config.ModelOptions()
-	spec, err1 := model.Resolve(options, f.Meta)
-	s.loss = spec.Loss
-	var err2, err3 error
-	if s.model, err2 = model.New(options, f.Meta); err2 == nil {
-		s.w, err3 = f.Weights(s.model.Params())
-	}
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, config.Usage("%s: %w", path, err)
-	}
-	return s, nil
 }

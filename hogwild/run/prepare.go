@@ -49,6 +49,9 @@ func (r *coordinator) prepare() error {
 	if err == nil {
 		err = inFolder(r.openFolder())
 	}
+	if err == nil && r.prints != nil {
+		r.prints.open(r.dir)
+	}
 	return r.peers.ready(err)
 }
 
@@ -203,24 +206,6 @@ func (r *task) mayTake() error {
 	return nil
 }
 
-// readData reads the training, validation and test sets.
-func readData(c *config.Config, o *Options) (data.Sets, error) {
-	if c.Layout != nil && c.Layout.Rows > 0 {
-		return programData(c)
-	}
-	task, err := model.Task(c.Model, c.Loss)
-	if err != nil {
-		return data.Sets{}, config.Usage("%w", err)
-	}
-	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
-		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
-		MaxMemory: c.MemoryLimit(), Memory: o.TrainData, TestMemory: o.TestData})
-	if err != nil {
-		return data.Sets{}, config.Usage("%w", err)
-	}
-	return sets, nil
-}
-
 // begin writes the first weights: the model's own, or those of the run to resume.
 func (r *coordinator) begin() error {
 	r.epochs.position = rundir.Position{Epoch: 1}
@@ -233,6 +218,9 @@ func (r *coordinator) begin() error {
 			return err
 		}
 		r.firstWeights(r.first, r.mem.W)
+		if err := r.givenWeights(); err != nil {
+			return err
+		}
 		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}
@@ -327,9 +315,7 @@ func (r *coordinator) close() {
 	r.workers.launcher.close()
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
-	if r.evaluator != nil {
-		r.evaluator.Close()
-	}
+	r.endEvaluator()
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}

@@ -3,9 +3,11 @@ package run
 import (
 	"context"
 	"errors"
+	"io"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
@@ -13,11 +15,12 @@ import (
 )
 
 // startEvaluator starts the program that evaluates, which describes its model.
-func startEvaluator(c *config.Config) (*program.Evaluator, error) {
-	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator})
+func startEvaluator(c *config.Config, w *programWatch, prints io.Writer) (*program.Evaluator, error) {
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator, Stderr: prints, Awaits: w.awaits})
 	if err != nil {
 		return nil, config.Usage("%w", err)
 	}
+	w.hasJoined()
 	e, err := program.NewEvaluator(p, max(c.AskedBatch(), 1), c.L2)
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -31,8 +34,13 @@ func (r *coordinator) describe() (err error) {
 	if c.Program == "" {
 		return nil
 	}
-	if r.evaluator, err = startEvaluator(c); err != nil {
+	r.prints = r.programLog(program.Coordinator)
+	r.watching = watchProgram(c.HangTimeout, r.report.event)
+	if r.evaluator, err = startEvaluator(c, r.watching, r.prints); err != nil {
 		return err
+	}
+	r.evaluator.Restarted = func(why error) {
+		r.report.event("evaluating: %v: it is started again", why)
 	}
 	c.Layout, c.Model = r.evaluator.Layout(), model.ProgramName
 	switch own := c.Layout.Rows > 0; {
@@ -48,19 +56,24 @@ func (r *coordinator) describe() (err error) {
 	return nil
 }
 
-// programData are the sets of a program that has its own examples.
-func programData(c *config.Config) (data.Sets, error) {
-	s, err := data.LoadIndices(c.Layout.Rows, c.Layout.TestRows, c.Limit, c.Seed, c.MemoryLimit())
-	if err != nil {
-		return s, config.Usage("%w", err)
+// endEvaluator ends what describe has started.
+func (r *coordinator) endEvaluator() {
+	if r.evaluator != nil {
+		_ = r.evaluator.Close() // the run has all that it needs of it
 	}
-	return s, nil
+	if r.watching != nil {
+		r.watching.close()
+		r.prints.close()
+	}
 }
 
 // welcome gives the program that evaluates its data. Of a new run it writes the first weights, to w.
 func (r *task) welcome(first bool, w []float32) error {
 	if r.evaluator == nil {
 		return nil
+	}
+	if o, ok := r.owner.(device.OnGPU); ok {
+		r.evaluator.ComputeOn(o.GPUMemory().UUID)
 	}
 	return r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w)
 }
@@ -94,7 +107,9 @@ func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
 	if c.Layout.Rows > 0 && !r.own {
 		return config.Usage("data %s has no effect: the program has a data set of its own; leave data out", r.Data)
 	}
-	e, err := startEvaluator(c)
+	w := watchProgram(c.HangTimeout, func(string, ...any) {})
+	defer w.close()
+	e, err := startEvaluator(c, w, nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"hogwild/hogwild/program"
 )
 
 // programLog keeps what a program prints in a file of the run folder, which is made when the first line
@@ -20,16 +22,13 @@ type programLog struct {
 	over  bool
 }
 
-// evaluator is the rank of the coordinator's own program.
-const evaluator = -1
-
 // programLog is a new one for the program of a rank, or nil if the run has no programs.
 func (r *coordinator) programLog(rank int) *programLog {
 	if r.job.Program == "" {
 		return nil
 	}
 	name := fmt.Sprintf("program-%d.log", rank)
-	if rank == evaluator {
+	if rank == program.Coordinator {
 		name = "program-evaluator.log"
 	}
 	return &programLog{name: name, dir: r.dir, told: func(path string) {

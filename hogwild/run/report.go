@@ -24,7 +24,7 @@ func (r *coordinator) result() rundir.Result {
 	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program, Data: c.Data, Batch: c.Tuning.Batch,
 		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
 		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost,
-		Rollbacks: r.epochs.position.Rollbacks, DiscardedExamples: r.epochs.position.Discarded, Seed: c.Seed,
+		Rollbacks: r.epochs.position.Rollbacks, DiscardedExamples: r.epochs.position.Discarded, Seed: c.Seed, Init: r.epochs.position.Init,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
 		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.epochs.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.epochs.position.History, Events: r.report.events}
 	if res.Seconds > 0 {

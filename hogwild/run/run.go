@@ -5,6 +5,7 @@
 //	tune.go         short runs that find the learning rate
 //	eval.go         saved weights on data
 //	prepare.go      what is made before any process starts
+//	given.go        the first weights from a file
 //	folder.go       the run folder
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
@@ -16,7 +17,6 @@
 //	keep.go         what is saved at the end
 //	rollback.go     back to the last good snapshot after divergence
 //	saver.go        the copy of the weights, and what is saved within an epoch
-//	hang.go         workers that are stopped or stuck
 //	remote.go       what other processes ask of a run
 //	scale.go        another number of workers
 //	supervise.go    workers that start, die and are started again
@@ -26,8 +26,12 @@
 //	patience.go     a device that fails, or does not answer
 //	program.go      models that a program computes
 //	evaluate.go     scores
-//	predict.go      saved weights, and what they make of inputs
+//	open.go         saved weights
+//	predict.go      what they make of inputs
+//	sets.go         the data
 //	coordinator.go  the parts of the coordinator
+//	watch.go        the coordinator's program, stopped or stuck
+//	hang.go         workers that are
 //	proc.go         a worker process
 //	programlog.go   what programs print
 //	lastwords.go    how it ended
@@ -339,6 +343,8 @@ func (r *reporter) wrote(err error) {
 
 func (r *reporter) event(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
+	r.mu.Lock()
 	r.events = append(r.events, line)
+	r.mu.Unlock()
 	r.display.warn(line)
 }

@@ -16,6 +16,7 @@ import (
 func (r *coordinator) spawn(rank int) error {
 	r.block.SetRank(rank, control.RankState, control.StateStarting)
 	r.block.SetRank(rank, control.RankThread, 0)
+	r.block.SetRank(rank, control.RankProgram, 0)
 	if r.startsInside() {
 		return r.spawnInside(rank)
 	}

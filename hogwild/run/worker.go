@@ -113,14 +113,14 @@ func joinRun() (*worker, *control.Header, error) {
 		if err != nil {
 			return nil, err
 		}
-		return joinDevice(h, rank, m, set)
+		return joinDevice(h, rank, block, m, set)
 	}
 	w.device, err = w.join(&header)
 	return w, &header, err
 }
 
 // joinDevice makes the device of a rank, where the configuration says.
-func joinDevice(h *control.Header, rank int, m *control.Weights, set *data.Set) (device.Device, error) {
+func joinDevice(h *control.Header, rank int, block *control.Block, m *control.Weights, set *data.Set) (device.Device, error) {
 	setup, err := device.NewSetup(&h.Job, m, set)
 	if err != nil {
 		return nil, err
@@ -131,15 +131,22 @@ func joinDevice(h *control.Header, rank int, m *control.Weights, set *data.Set) 
 	}
 	d, err := b.Join(setup, rank, h.Device)
 	if err == nil && h.Job.Program != "" {
-		return joinProgram(h, rank, setup, d)
+		return joinProgram(h, rank, block, setup, d)
 	}
 	return d, err
 }
 
 // joinProgram gives a worker's device to a program that takes the steps.
-func joinProgram(h *control.Header, rank int, s *device.Setup, inner device.Device) (device.Device, error) {
+func joinProgram(h *control.Header, rank int, block *control.Block, s *device.Setup, inner device.Device) (device.Device, error) {
 	c := &h.Job.Config
-	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: rank, Stderr: os.Stderr})
+	awaits := func(p program.Awaited) { // the coordinator looks whether it hangs
+		pid := 0
+		if p != nil {
+			pid = p.PID()
+		}
+		block.SetRank(rank, control.RankProgram, uint64(pid))
+	}
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: rank, Stderr: os.Stderr, Awaits: awaits})
 	if err != nil {
 		return nil, errors.Join(err, inner.Close())
 	}

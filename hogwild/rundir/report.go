@@ -50,6 +50,7 @@ type Result struct {
 	Shares            []Share            `json:"shares,omitempty"`             // of each device, when there are several
 	*Nodes                               // nil: one alone
 	Seed              uint64             `json:"seed"`
+	Init              *Started           `json:"init,omitempty"` // nil: the model's own first weights
 
 	Parameters       int64   `json:"parameters"`         // weights in all
 	ValuesPerExample float64 `json:"values_per_example"` // mean stored inputs of a training row: see data.Set.ValuesPerRow
@@ -213,6 +214,9 @@ func (r Result) WriteText(w io.Writer) error {
 		}
 	}
 
+	if r.Init != nil {
+		row("init", "%s", r.Init.Text())
+	}
 	row("epochs", "%d, %s examples", r.Epochs, human.Count(r.Examples))
 	row("training", "%.2f s, %s examples/s", r.Seconds, human.Rate(r.ExamplesPerSecond))
 	if r.Shares != nil {

@@ -190,6 +190,7 @@ func SavedConfig(dir string) (config.Config, error) {
 func (f *Saved) Resumed(dir string) config.Config {
 	c := f.Config.Config
 	c.Resume, c.Run = dir, dir
+	c.Init, c.InitPartial = "", false                     // the position says what it started from
 	c.Node, c.Nodes, c.HostNode, c.HostNodes = 0, 0, 0, 0 // its launcher says
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one

@@ -8,8 +8,8 @@
 //	histogram.go    what they show of the weights
 //	json.go         numbers that are not finite
 //	growing.go      files that grow by lines or records
+//	fit.go          how weights fit a model
 //	weights.go      weights of any program
-//	fit.go          how they fit a model
 //	saved.go        weights and snapshots read back
 //	restore.go      a snapshot written back
 //	nodes.go        snapshots of several nodes
@@ -19,6 +19,7 @@
 //	socket.go       requests to a live run
 //	report.go       Result, EpochResult, Best, Status
 //	traffic.go      what nodes spent on each other
+//	started.go      what a run started from
 //	scale.go        a change of the number of workers
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
@@ -81,8 +82,9 @@ type Position struct {
 	History  []EpochResult `json:"history"`
 	Unused   []string      `json:"unused,omitempty"` // tensors that the first epoch has not changed
 
-	Rollbacks int   `json:"rollbacks,omitempty"` // after divergence
-	Discarded int64 `json:"discarded,omitempty"` // examples that they made be trained in vain
+	Init      *Started `json:"init,omitempty"`      // nil: the model's own first weights
+	Rollbacks int      `json:"rollbacks,omitempty"` // after divergence
+	Discarded int64    `json:"discarded,omitempty"` // examples that they made be trained in vain
 
 	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes, and when a job of several
 	// nodes continues within it.

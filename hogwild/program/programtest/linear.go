@@ -33,7 +33,7 @@ type program struct {
 
 	own    int // rows of its own data set; 0: it trains on the run's
 	chunks int // taken
-	trick  func(p *program, at string) bool
+	trick  func(p *program, here string) error
 }
 
 // row is an example of a set.

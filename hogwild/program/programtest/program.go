@@ -33,7 +33,7 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	p := &program{socket: os.NewFile(uintptr(fd), "socket"), trick: func(*program, string) bool { return false }}
+	p := &program{socket: os.NewFile(uintptr(fd), "socket"), trick: func(*program, string) error { return nil }}
 	p.lines = bufio.NewReader(p.socket)
 	features := Features
 	for _, arg := range args {
@@ -50,16 +50,35 @@ func Main(args []string) int {
 			}
 		}
 	}
-	if err := p.run(features); err != nil {
-		fmt.Fprintln(os.Stderr, "the test's program:", err)
+	err = p.run(features)
+	var status exit
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	switch {
+	case errors.As(err, &status):
+		return int(status)
+	case err != nil:
 		return 1
 	}
 	return 0
 }
 
+// answer sends a message, unless a trick at this place has sent another.
+func (p *program) answer(at string, message func() object) error {
+	err := p.trick(p, at)
+	if err == nil {
+		err = p.send(message())
+	}
+	if errors.Is(err, errAnswered) {
+		err = nil
+	}
+	return err
+}
+
 func (p *program) run(features int) error {
-	if p.trick(p, "start") || p.trick(p, "hello") {
-		return p.serve()
+	if err := p.trick(p, "start"); err != nil {
+		return err
 	}
 	hello := object{"hello": 1, "language": "Go", "tensors": []object{
 		{"name": "weight", "shape": []int{1, features}, "kind": "parameter"}, {"name": "bias", "shape": []int{1}, "kind": "parameter"},
@@ -68,16 +87,14 @@ func (p *program) run(features int) error {
 	if p.own > 0 {
 		hello["rows"], hello["test_rows"] = p.own, p.own/4
 	}
-	if err := p.send(hello); err != nil {
+	if err := p.answer("hello", func() object { return hello }); err != nil {
 		return err
 	}
 	if err := p.welcome(features); err != nil {
 		return err
 	}
-	if !p.trick(p, "welcome") {
-		if err := p.send(object{"ready": true, "evaluates": true}); err != nil {
-			return err
-		}
+	if err := p.answer("welcome", func() object { return object{"ready": true, "evaluates": true} }); err != nil {
+		return err
 	}
 	return p.serve()
 }
@@ -161,16 +178,12 @@ func (p *program) serve() error {
 		}
 		switch {
 		case m.Leave:
-			p.trick(p, "leave")
-			return nil
+			return p.trick(p, "leave")
 		case m.Train != nil:
-			if p.chunks++; !p.trick(p, "train") {
-				err = p.send(p.train(m.Train.Rows, m.Train.LR))
-			}
+			p.chunks++
+			err = p.answer("train", func() object { return p.train(m.Train.Rows, m.Train.LR) })
 		case m.Score != nil:
-			if !p.trick(p, "score") {
-				err = p.send(p.score(m.Score.Set, m.Score.From, m.Score.To))
-			}
+			err = p.answer("score", func() object { return p.score(m.Score.Set, m.Score.From, m.Score.To) })
 		}
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package programtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,83 +14,85 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tricks is a way to misbehave at a place: start, hello, welcome, train, score, leave.
-func tricks(name, value string) func(*program, string) bool {
-	text, at, _ := strings.Cut(value, "@")
-	return map[string]func(p *program, at string) bool{
-		"line": func(p *program, here string) bool { // sends it
-			if here == at {
-				_, _ = io.WriteString(p.socket, text+"\n")
-			}
-			return here == at
+// errAnswered is a trick's that has sent what the program was to send.
+var errAnswered = errors.New("the answer is sent")
+
+// exit ends the program with a status.
+type exit int
+
+// Error is error's.
+func (e exit) Error() string { return "the last line before the exit" }
+
+// tricks finds the trick of a name. Value is where it misbehaves, or WHAT@WHERE: start, hello, welcome, train, score, leave.
+// Elsewhere it returns nil.
+func tricks(name, value string) func(p *program, here string) error {
+	what, at, _ := strings.Cut(value, "@")
+	if at == "" {
+		what, at = "", value
+	}
+	do := map[string]func(p *program) error{
+		"line": func(p *program) error {
+			_, _ = io.WriteString(p.socket, what+"\n")
+			return errAnswered
 		},
-		"exit": func(_ *program, here string) bool {
-			if here == at {
-				status, _ := strconv.Atoi(text)
-				fmt.Fprintln(os.Stderr, "the last line before the exit")
-				os.Exit(status)
-			}
-			return false
+		"exit": func(*program) error {
+			status, _ := strconv.Atoi(what)
+			return exit(status)
 		},
-		"kill": func(_ *program, here string) bool {
-			if here == value {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		"kill": func(*program) error { return die() },
+		"once": func(*program) error { // unless the file is there
+			f, err := os.OpenFile(what, os.O_CREATE|os.O_EXCL, 0o666)
+			if err != nil {
+				return nil
 			}
-			return false
+			f.Close()
+			return die()
 		},
-		"once": func(_ *program, here string) bool { // dies unless the file is there
-			if here != at {
-				return false
-			}
-			if f, err := os.OpenFile(text, os.O_CREATE|os.O_EXCL, 0o666); err == nil {
-				f.Close()
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			}
-			return false
-		},
-		"busy": func(_ *program, here string) bool { // computes without end
-			for here == value {
+		"busy": func(*program) error { // computes without end
+			for {
 				continue
 			}
-			return false
 		},
-		"sleep": func(_ *program, here string) bool {
-			if here == value {
-				time.Sleep(time.Hour)
-			}
-			return false
+		"sleep": func(*program) error { return rest() },
+		"close": func(p *program) error {
+			_ = unix.Shutdown(int(p.socket.Fd()), unix.SHUT_RDWR)
+			return rest()
 		},
-		"close": func(p *program, here string) bool {
-			if here == value {
-				_ = unix.Shutdown(int(p.socket.Fd()), unix.SHUT_RDWR)
-				time.Sleep(time.Hour)
-			}
-			return false
+		"child": func(p *program) error { // leaves a process behind that holds the socket and stderr
+			c := exec.Command("sleep", "20")
+			c.Stderr, c.ExtraFiles = os.Stderr, []*os.File{p.socket}
+			_ = c.Start()
+			return die()
 		},
-		"child": func(p *program, here string) bool { // leaves a process behind that holds the socket and stderr
-			if here == value {
-				c := exec.Command("sleep", "20")
-				c.Stderr, c.ExtraFiles = os.Stderr, []*os.File{p.socket}
-				_ = c.Start()
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		"nan": func(p *program) error { // from the third chunk on
+			if p.chunks < 3 {
+				return nil
 			}
-			return false
+			_ = p.send(object{"not_finite": object{"step": 2, "loss": "nan"}})
+			return errAnswered
 		},
-		"nan": func(p *program, here string) bool { // in the third chunk
-			if here == "train" && p.chunks == 3 {
-				_ = p.send(object{"not_finite": object{"step": 2, "loss": "nan"}})
-				return true
-			}
-			return false
-		},
-		"env": func(_ *program, here string) bool { // prints variables
-			if here == "start" {
-				for _, s := range os.Environ() {
-					fmt.Println(s)
-				}
-				os.Exit(0)
-			}
-			return false
+		"env": func(*program) error { // prints its variables
+			fmt.Println(strings.Join(os.Environ(), "\n"))
+			return exit(0)
 		},
 	}[name]
+	if do == nil {
+		return nil
+	}
+	return func(p *program, here string) error {
+		if here != at {
+			return nil
+		}
+		return do(p)
+	}
+}
+
+func die() error {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // not one step further
+}
+
+func rest() error {
+	time.Sleep(time.Hour)
+	return nil
 }

@@ -1,1 +1,312 @@
-"""Trains a PyTorch module in a run of hogwild."""
+"""Trains a PyTorch module in a run of hogwild: hogwild train --program 'python3 step.py'
+
+    net = Net()                          # import hogwild before: it seeds torch
+    job = hogwild.join(net)
+    for x, y in job.batches():
+        loss = F.cross_entropy(net(x), y)
+        net.zero_grad(set_to_none=True)
+        loss.backward()
+        job.step(loss)
+
+docs/programs.md has a guide, and the protocol between hogwild and its programs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import random
+import socket
+import sys
+import warnings
+from functools import partial
+from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar, cast
+
+import torch
+from torch import Tensor, nn
+
+Message = Dict[str, Any]
+Evaluate = TypeVar("Evaluate", bound=Callable[..., Any])
+
+
+class Error(Exception):
+    """The program uses hogwild in a way that cannot work. The message says what to change."""
+
+
+def _check(ok: Any, message: str) -> None:
+    if not ok:
+        raise Error(message)
+
+
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    torch.manual_seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % (1 << 32))
+
+
+_socket = os.environ.pop("HOGWILD_SOCKET", None)  # processes that this one starts cannot join
+if _socket:
+    _seed(int(os.environ["HOGWILD_SEED"]))
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+
+
+class _Channel:
+    """Messages between hogwild and the program, one JSON object a line, and the files that come with them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._received = b""
+        self._files: List[int] = []
+        self._maps: Dict[int, mmap.mmap] = {}
+
+    def ask(self, message: Message) -> Message:
+        """Sends a message and returns the next one. When hogwild's process is gone, so is this one."""
+        try:
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
+            while b"\n" not in self._received:
+                data, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 16)
+                if not data:
+                    os._exit(1)
+                self._received += data
+                self._files += files
+        except OSError:
+            os._exit(1)
+        line, _, self._received = self._received.partition(b"\n")
+        return dict(json.loads(line))
+
+    def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
+        """A view of a file. Data is mapped privately: before Linux 6.7 a sealed file cannot be mapped as shared."""
+        file, count = where["file"], math.prod(shape)
+        if file not in self._maps:
+            flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
+            self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # data is not writable; programs get copies of its rows
+            view = torch.frombuffer(self._maps[file], dtype=dtype, count=max(count, 1), offset=where["offset"])
+        return view[:count].view(shape)
+
+
+class _Set:
+    """A data set of --data. Called with the numbers of rows, it returns their batch."""
+
+    def __init__(self, what: Message, channel: _Channel) -> None:
+        at = {name: {"file": what["file"], **array} for name, array in what["arrays"].items()}
+        rows, width, shape = what["rows"], what["features"], what.get("shape") or []
+        self.kind, self.classes, self.y = what["kind"], what.get("classes"), channel.tensor(at["y"], torch.float32, rows)
+        self.shape = [1] * (len(shape) == 2) + shape if shape else [width]  # of an image: channels, height, width
+        self.mul, self.add = torch.tensor(what.get("mul") or [1.0]), torch.tensor(what.get("add") or [0.0])
+        self.first = torch.tensor([0, shape[0] if shape else 0])  # pairs: a matrix's columns are numbered after its rows
+        if self.kind == "sparse":
+            self.ptr = channel.tensor(at["ptr"], torch.int64, rows + 1)
+            self.idx = channel.tensor(at["idx"], torch.int32, int(self.ptr[-1]))
+            self.val = channel.tensor(at["val"], torch.float32, int(self.ptr[-1]))
+        else:
+            name, dtype = {"bytes": ("x8", torch.uint8), "floats": ("x", torch.float32), "pairs": ("idx", torch.int32)}[self.kind]
+            self.x = channel.tensor(at[name], dtype, rows, 2 if self.kind == "pairs" else width)
+
+    def __call__(self, rows: Tensor) -> Tuple[Any, Tensor]:
+        y = self.y.index_select(0, rows)
+        y = y.long() if self.classes else y
+        if self.kind == "sparse":
+            first = self.ptr.index_select(0, rows)
+            lengths = self.ptr.index_select(0, rows + 1) - first
+            offsets = lengths.cumsum(0) - lengths
+            at = (first - offsets).repeat_interleave(lengths)
+            at += torch.arange(len(at))
+            return (self.idx.index_select(0, at).long(), self.val.index_select(0, at), offsets), y
+        x = self.x.index_select(0, rows)
+        if self.kind == "pairs":
+            return x.long() - self.first, y
+        return (x.float().mul_(self.mul).add_(self.add) if self.kind == "bytes" else x).view(-1, *self.shape), y
+
+
+class _Shared:
+    """A tensor of the module that lies in the run's weights."""
+
+    def __init__(self, name: str, tensor: Tensor) -> None:
+        _check(not nn.parameter.is_lazy(tensor), f"{name} has no shape yet: call net with one batch before hogwild.join(net)")
+        _check(tensor.dtype == torch.float32 or not (tensor.is_floating_point() or tensor.is_complex()),
+               f"{name} is {tensor.dtype}, but a run's weights are torch.float32: call net.float() before hogwild.join(net)")
+        trained = "parameter" if tensor.requires_grad else "frozen"
+        self.kind = trained if isinstance(tensor, nn.Parameter) else "buffer" if tensor.is_floating_point() else "integer"
+        _check(self.kind != "integer" or tensor.numel() == 0 or int(tensor.long().abs().max()) <= 1 << 24,
+               f"{name} has integers above 2^24, which float32 cannot hold: register it with persistent=False")
+        self.name, self.tensor = name, tensor
+        self.weights = self.slot = torch.empty(0)  # the slot takes steps; in mode gradients: gradients, and values of buffers
+
+
+def _tensors(net: nn.Module) -> Tuple[List[_Shared], Dict[str, str]]:
+    """The tensors of the state_dict in its order; and names that are another name's tensor, with that name."""
+    found: Dict[int, _Shared] = {}
+    same: Dict[str, str] = {}
+    for name, tensor in net.state_dict(keep_vars=True).items():
+        if id(tensor) in found:
+            same[name] = found[id(tensor)].name
+        elif isinstance(tensor, Tensor):  # else it is the extra state of a module, of which each process has its own
+            found[id(tensor)] = _Shared(name, tensor)
+    shared = list(found.values())
+    end, before = 0, ""
+    for s in sorted((s for s in shared if s.tensor.numel()), key=lambda s: s.tensor.data_ptr()):
+        t = s.tensor
+        _check(t.data_ptr() >= end, f"{before} and {s.name} overlap in memory: use one Parameter for both, or clone() one")
+        end, before = t.data_ptr() + 1 + 4 * sum((n - 1) * stride for n, stride in zip(t.shape, t.stride())), s.name
+    return shared, same
+
+
+def _gather(dataset: Any, collate: Callable[[List[Any]], Any], rows: Tensor) -> Any:
+    return collate([dataset[i] for i in rows.tolist()])
+
+
+def _value(number: Any, what: str) -> float:
+    shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
+    _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
+           f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
+    return float(number)
+
+
+class Job:
+    """This process's part of the run. hogwild.join makes it."""
+
+    _made = False
+
+    def __init__(self, net: nn.Module, sets: Dict[str, Any], collate: Callable[[List[Any]], Any]) -> None:
+        _check(_socket, f"start this with hogwild train --program 'python3 {os.path.basename(sys.argv[0])}'")
+        _check(not Job._made, "hogwild.join was called twice: a run trains one module; put several into one nn.ModuleList")
+        _check(isinstance(net, nn.Module), f"hogwild.join takes an nn.Module, not {type(net).__name__}")
+        for own in sets.values():
+            _check(hasattr(own, "__len__") and hasattr(own, "__getitem__"),
+                   f"{type(own).__name__} needs __len__ and __getitem__: the run deals out the indices of its examples")
+        self._net = getattr(net, "_orig_mod", net)  # of a compiled module the one with the plain names
+        self._shared, same = _tensors(self._net)
+        tensors = [{"name": s.name, "shape": list(s.tensor.shape), "kind": s.kind} for s in self._shared]
+        rows = {"test_rows" if name == "test" else "rows": len(own) for name, own in sets.items()}
+        self._channel, Job._made = _Channel(int(_socket or 0)), True
+        self._run = run = self._channel.ask({"hello": 1, "tensors": tensors, "same": same, **rows,
+                                             "language": f"Python {sys.version.split()[0]}, PyTorch {torch.__version__}"})
+        self._sets: Dict[str, Callable[[Tensor], Any]] = {name: _Set(what, self._channel) for name, what in run["data"].items()}
+        self._sets.update({name: partial(_gather, own, collate) for name, own in sets.items()})
+        self.rank: int = run["rank"]  # of this worker, from 0
+        self.workers: int = run["workers"]
+        self.epoch = 0  # from 1
+        self.lr = 0.0  # the run's learning rate for this batch
+        self.device = torch.device("cpu")
+        for s in self._shared:
+            _check(s.tensor.device == self.device, f"{s.name} is on {s.tensor.device}, and the run on {self.device}: "
+                   "leave the module on the CPU, or train with --gpu")
+        self._gradients = run["mode"] == "gradients"
+        self._evaluate: Optional[Callable[..., Any]] = None
+        self._entered = self._open = False  # open: the program has a batch, and has not taken the step
+        if run["role"] == "worker":
+            _seed(run["seed"] + 1 + self.rank)
+
+    def evaluate(self, function: Evaluate) -> Evaluate:
+        """Marks the function that scores a batch: f(*batch) -> loss, or (loss, {"accuracy": value}), means over the batch."""
+        _check(not self._evaluate and not self._entered, "@job.evaluate marks one function, before job.batches()")
+        self._evaluate = function
+        return function
+
+    def batches(self) -> Iterator[Any]:
+        """The batches of this worker in all epochs. The module has the run's weights from here on."""
+        _check(not self._entered, "job.batches() was called twice: it has the batches of all epochs, so it needs no loop around it")
+        self._entered = True
+        self._attach()
+        message = self._channel.ask({"ready": True, "evaluates": self._evaluate is not None})
+        while "leave" not in message:
+            if "train" in message:
+                message = self._channel.ask({"trained": (yield from self._train(**message["train"]))})
+            else:
+                message = self._channel.ask({"scored": self._score(**message["score"])})
+
+    def step(self, loss: Tensor) -> None:
+        """After loss.backward(): takes the step of this batch, w -= lr*(gradient + l2*w)."""
+        self._take(loss)
+        _check(any(s.tensor.grad is not None for s in self._shared), "no gradients: call loss.backward() before job.step(loss)")
+        l2, scale = self._run["l2"], 1.0 if self._gradients else -self.lr
+        with torch.no_grad():
+            for s in self._shared:
+                if self._gradients:
+                    s.slot.zero_()
+                if s.tensor.grad is not None:
+                    s.slot.add_(s.tensor.mul(l2).add_(s.tensor.grad) if l2 else s.tensor.grad, alpha=scale)
+
+    def done(self, loss: Tensor) -> None:
+        """After optimizer.step(): an optimizer of the program has taken the step of this batch."""
+        _check(not self._gradients, "with --average gradients the run takes the steps: call job.step(loss), not job.done(loss)")
+        self._take(loss)
+
+    def _take(self, loss: Any) -> None:
+        """Closes a batch. If the loss is not finite, the run ends before this step is written."""
+        _check(self._open, "a batch of job.batches() takes one job.step(loss) or job.done(loss), and this is one more")
+        self._open, self._loss = False, _value(loss, "the loss")
+        if not math.isfinite(self._loss):
+            self._channel.ask({"not_finite": {"step": self._step, "loss": str(self._loss)}})
+            sys.exit(0)
+
+    def _attach(self) -> None:
+        """Makes the module's tensors views of the run's weights, and sets those if they are new."""
+        run, count, at = self._run, sum(s.tensor.numel() for s in self._shared), 0
+        weights, slots = (self._channel.tensor(run[name], torch.float32, count, write=True)
+                          for name in ("weights", "gradients" if self._gradients else "weights"))
+        of, none = run.get("clocks"), torch.zeros(self.workers, dtype=torch.int64)  # the steps that each worker has taken
+        self._clocks = self._channel.tensor(of, torch.int64, of["count"], of["stride"] // 8, write=True)[:, 0] if of else none
+        for s in self._shared:
+            shape, end = s.tensor.shape, at + s.tensor.numel()
+            s.weights, s.slot, at = weights[at:end].view(shape), slots[at:end].view(shape), end
+            if run["init"]:
+                s.weights.copy_(s.tensor.detach())
+            if s.kind != "integer" and not (s.kind == "buffer" and self._gradients):
+                s.tensor.data = s.weights
+
+    def _copy(self, load: bool) -> None:
+        """Loads, or sends, the buffers that are no views of the weights: integers, those that the module replaces, in mode
+        gradients all."""
+        now = self._net.state_dict(keep_vars=True)
+        for s in self._shared:
+            t = now[s.name].detach()
+            if t.numel() and t.data_ptr() != s.weights.data_ptr():
+                _check(s.kind in ("buffer", "integer"),
+                       f"{s.name} has left the run's weights: after hogwild.join do not replace, convert or move parameters")
+                (t if load else s.slot).copy_(t if not load else s.weights.round() if s.kind == "integer" else s.weights)
+
+    def _train(self, epoch: int, rows: List[int], lr: List[float]) -> Generator[Any, None, Message]:
+        self.epoch, loss, staleness, chance = epoch, 0.0, [], random.Random(rows[0])
+        self._copy(load=True)
+        size = self._run["batch"]
+        for self._step, self.lr in enumerate(lr, 1):
+            part = torch.tensor(rows[(self._step - 1) * size:self._step * size])
+            batch, self._open = self._sets["train"](part), True
+            before = int(self._clocks.sum()) if chance.random() < 1 / 16 else -1  # few steps, since this takes time
+            yield batch
+            _check(not self._open, "a batch had no step: call job.step(loss), or job.done(loss) after optimizer.step()")
+            loss += self._loss * len(part)
+            staleness += [int(self._clocks.sum()) - before] if before >= 0 else []
+            self._clocks[self.rank] += 1
+        self._copy(load=False)
+        return {"examples": len(rows), "steps": len(lr), "loss": loss, "staleness": staleness}
+
+    def _score(self, **what: Any) -> Message:
+        """Sums of the loss and the metrics over the examples from..to of a set."""
+        rows, modes = torch.arange(what["from"], what["to"]), [(m, m.training) for m in self._net.modules()]
+        batch = self._sets[what["set"]](rows)
+        self._net.eval()
+        self._copy(load=True)
+        with torch.no_grad():
+            result = cast(Callable[..., Any], self._evaluate)(*(batch if isinstance(batch, (tuple, list)) else [batch]))
+        for module, training in modes:
+            module.training = training
+        loss, metrics = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
+        _check(isinstance(metrics, dict), "the function of @job.evaluate returns loss, or (loss, {\"accuracy\": value})")
+        sums = {name: len(rows) * _value(mean, f"{name} of @job.evaluate") for name, mean in {"loss": loss, **metrics}.items()}
+        shown = {name: v if math.isfinite(v) else str(v) for name, v in sums.items()}  # JSON has no NaN
+        return {"examples": len(rows), "loss": shown.pop("loss"), "metrics": shown}
+
+
+def join(net: nn.Module, dataset: Any = None, test: Any = None, collate: Optional[Callable[[List[Any]], Any]] = None) -> Job:
+    """Lets net train in the run that started this program: on batches of --data, or on collate([dataset[i], ...]) for the
+    indices i that the run deals out. collate is torch's default_collate if there is none; test is scored after each epoch.
+    """
+    sets = {name: own for name, own in (("train", dataset), ("test", test)) if own is not None}
+    return Job(net, sets, collate or torch.utils.data.default_collate)

@@ -1,0 +1,178 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/internal/traceback"
+)
+
+const (
+	leaveWithin = 5 * time.Second // what a program does after its batches must be done by then
+	pipeWithin  = time.Second     // processes that it has left behind may hold its standard error
+	killWithin  = 5 * time.Second // a killed process that is still there is left to the kernel
+)
+
+// end is the error of a program that has closed its socket: it ends, or is made to.
+func (p *Process) end() error {
+	if !p.hasEnded(pipeWithin) {
+		p.Kill(p.broke("it has closed its socket, and runs on"))
+		p.hasEnded(killWithin)
+	}
+	if why := p.killedBy(); why != nil {
+		return why
+	}
+	return &EndError{How: p.how(), Said: p.Said()}
+}
+
+// hasEnded waits for the end of the process.
+func (p *Process) hasEnded(within time.Duration) bool {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	select {
+	case <-p.ended:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// finish ends the process and what belongs to it.
+func (p *Process) finish(why error) {
+	p.Kill(why)
+	p.hasEnded(killWithin)
+	p.shut()
+}
+
+// broke is the error of a program that does not keep to the protocol.
+func (p *Process) broke(format string, a ...any) error {
+	return fmt.Errorf("program %s: "+format, append([]any{p.command.Line}, a...)...)
+}
+
+// EndError is the error of a program that has ended before it was told to.
+type EndError struct {
+	How  string // "exited with status 1", "was killed by SIGKILL"
+	Said string // the end of what it printed; "" where that went to a file
+}
+
+// Error says how it ended, and why: its exception, or else the last line that it printed.
+func (e *EndError) Error() string {
+	text := "the program " + e.How
+	if t, found := traceback.Find(e.Said); found && (t.Fatal || !strings.HasPrefix(e.How, "was killed")) {
+		return text + ": " + t.String()
+	}
+	if last := strings.TrimSpace(e.Said[strings.LastIndexByte(e.Said, '\n')+1:]); last != "" {
+		text += ": " + last
+	}
+	return text
+}
+
+// how says how the process ended.
+func (p *Process) how() string {
+	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case status.Signal() == syscall.SIGKILL:
+		return "was killed by SIGKILL"
+	case status.Signaled():
+		return fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
+	case status.ExitStatus() == 0 && !p.asked:
+		return "exited with status 0 before it was told to: keep iterating over job.batches()"
+	}
+	return fmt.Sprintf("exited with status %d", status.ExitStatus())
+}
+
+// PID is the process's.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Said is the end of what the program has printed; "" where that goes to a file.
+func (p *Process) Said() string {
+	if p.said == nil {
+		return ""
+	}
+	return p.said.String()
+}
+
+// Kill ends the program at once. Whoever waits for it gets the error why. Any goroutine may call it.
+func (p *Process) Kill(why error) {
+	p.mu.Lock()
+	if p.why == nil {
+		p.why = why
+	}
+	p.mu.Unlock()
+	_ = p.cmd.Process.Kill() // an error means that it has ended
+}
+
+func (p *Process) killedBy() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.why
+}
+
+// errClosed is why a program was killed that should have left.
+var errClosed = errors.New("the program did not leave in time")
+
+// Close tells the program to leave, and waits until it has ended. One that takes too long is killed.
+func (p *Process) Close() error {
+	p.asked = true
+	if err := p.line.send(request{Leave: true}); err == nil {
+		p.hasEnded(leaveWithin)
+	}
+	select {
+	case <-p.ended:
+		p.shut()
+	default:
+		p.finish(fmt.Errorf("%w: %v after it was told to, it was killed", errClosed, leaveWithin))
+	}
+	if why := p.killedBy(); why != nil {
+		return why
+	}
+	if !p.cmd.ProcessState.Success() {
+		return &EndError{How: p.how(), Said: p.Said()}
+	}
+	return nil
+}
+
+// shut closes the socket.
+func (p *Process) shut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open {
+		_ = unix.Close(p.line.fd)
+		p.open, p.line.fd = false, -1
+	}
+}
+
+// tail keeps the end of what is written, and passes it on.
+type tail struct {
+	next io.Writer // nil: nobody else wants it
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailLimit = 16 << 10 // bytes
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	t.text = append(t.text, b...)
+	if over := len(t.text) - tailLimit; over > 0 {
+		t.text = t.text[:copy(t.text, t.text[over:])]
+	}
+	t.mu.Unlock()
+	if t.next == nil {
+		return len(b), nil
+	}
+	return t.next.Write(b)
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.text))
+}

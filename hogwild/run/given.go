@@ -1,0 +1,65 @@
+package run
+
+import (
+	"encoding/json"
+	"slices"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/rundir"
+)
+
+// givenWeights writes the weights of --init over the first weights of a new run. They are plain ones: in the local form
+// of a model that centres these are V and k, while s is zero. Of several nodes the first reads the file.
+func (r *coordinator) givenWeights() error {
+	if r.job.Init == "" {
+		return nil
+	}
+	if r.peers == nil {
+		return r.readGiven()
+	}
+	started, err := r.peers.fromFirst(func() ([]byte, error) {
+		if err := r.readGiven(); err != nil {
+			return nil, err
+		}
+		return json.Marshal(r.epochs.position.Init)
+	})
+	if err == nil {
+		err = json.Unmarshal(started, &r.epochs.position.Init)
+	}
+	if err == nil {
+		err = r.peers.shareNumbers(r.mem.W)
+	}
+	return err
+}
+
+// readGiven reads the file of --init, and writes what fits over the weights.
+func (r *coordinator) readGiven() error {
+	f, err := rundir.ReadWeights(r.job.Init)
+	if err != nil {
+		return err
+	}
+	fit, err := f.Fit(r.job.Model, r.params, r.job.Layout, r.job.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
+	if err != nil {
+		return err
+	}
+	if err := fit.Into(r.trained, r.mem.W); err != nil {
+		return err
+	}
+	r.epochs.position.Init = &fit.Started
+	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
+		r.report.display.event(line)
+	}
+	r.report.noteOtherInputs(f.Saved, &r.train.Meta)
+	return nil
+}
+
+// noteOtherInputs says that weights of another run have learned from inputs or classes that are not those of this one.
+func (r *reporter) noteOtherInputs(from *rundir.Saved, now *data.Meta) {
+	switch {
+	case from == nil || from.Config.Layout != nil:
+	case !from.Meta.ScaledAlike(now):
+		r.event("init: those weights were trained on inputs with another scaling than this run's")
+	case len(from.Meta.Classes) == len(now.Classes) && !slices.Equal(from.Meta.Classes, now.Classes):
+		r.event("init: the outputs of those weights are other classes than this run's")
+	}
+}
