@@ -87,6 +87,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			trainCommand(),
 			evalCommand(),
 			predictCommand(),
+			exportCommand(),
 			runsCommand(),
 			topCommand(),
 			scaleCommand(),

@@ -17,6 +17,9 @@ const (
 	maxIndex      = 1<<28 - 1 // a wider set would take gigabytes for Freq alone
 )
 
+// ZeroBased tells whether the features of the file have the numbers from 0, and not from 1.
+func (m *Meta) ZeroBased() bool { return slices.Contains(m.Notes, noteZeroBased) }
+
 // decodeLIBSVM reads lines of "label index:value index:value ...", with comments
 // behind '#'. Indices count from 1, or from 0 if an index 0 occurs in the training
 // data. The result is sparse, or floats if more than half of the inputs are there.
@@ -43,7 +46,7 @@ func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 	t.Rows = len(t.label)
 	zeroBased := p.zeroAt != nil
 	if like != nil {
-		zeroBased = slices.Contains(like.Notes, noteZeroBased)
+		zeroBased = like.ZeroBased()
 	}
 	switch {
 	case zeroBased && like == nil:

@@ -105,7 +105,7 @@ func (s *source) lines(r *bufio.Reader, do func(line []byte) error) error {
 // libsvm streams lines of "index:value ...", with a label before them or not.
 func (s *stream) libsvm(src *source, r *bufio.Reader) error {
 	p := parser{source: src, line: 1, inputs: true}
-	zeroBased := slices.Contains(s.Like.Notes, noteZeroBased)
+	zeroBased := s.Like.ZeroBased()
 	t := &table{}
 	return src.lines(r, func(line []byte) error {
 		p.text, p.pos, p.start = line, 0, 0

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // WriteFile writes the rows of a set to a file, in the format that its ending names,
@@ -202,13 +203,28 @@ func (s *Set) labelled() func(i int) []float64 {
 	}
 }
 
-// writeArray writes n x d numbers as float64, in which every id fits.
-func (s *Set) writeArray(w io.Writer, d int, row func(i int) []float64) error {
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", s.Rows, d)
+// NPYHead is what stands before the elements of an .npy file: their type, as NumPy names it, and the shape.
+func NPYHead(kind string, shape []int) []byte {
+	text := "("
+	for i, n := range shape {
+		if i > 0 {
+			text += " "
+		}
+		text += strconv.Itoa(n) + ","
+	}
+	if len(shape) > 1 {
+		text = strings.TrimSuffix(text, ",")
+	}
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s), }", kind, text)
 	for (len(head)+11)%64 != 0 { // the elements begin at a multiple of 64
 		head += " "
 	}
-	if _, err := fmt.Fprintf(w, "\x93NUMPY\x01\x00%c%c%s\n", (len(head)+1)%256, (len(head)+1)/256, head); err != nil {
+	return fmt.Appendf(nil, "\x93NUMPY\x01\x00%s%s\n", binary.LittleEndian.AppendUint16(nil, uint16(len(head)+1)), head)
+}
+
+// writeArray writes n x d numbers as float64, in which every id fits.
+func (s *Set) writeArray(w io.Writer, d int, row func(i int) []float64) error {
+	if _, err := w.Write(NPYHead("<f8", []int{s.Rows, d})); err != nil {
 		return err
 	}
 	line := make([]byte, 8*d)

@@ -43,6 +43,15 @@ func (s *Saved) Model() string { return s.name }
 // Classes are the labels of the classes, as the training data had them; nil for values.
 func (s *Saved) Classes() []string { return s.meta.Classes }
 
+// Spec is the model with nothing left open. Of a custom model and of a program's it has the name alone.
+func (s *Saved) Spec() model.Spec {
+	spec, _ := model.Resolve(s.config.ModelOptions(), s.meta) // worked when the weights were opened
+	return spec
+}
+
+// Meta describes the training data: classes, columns and the scaling of the inputs.
+func (s *Saved) Meta() data.Meta { return s.meta }
+
 // Pairs tells whether the model predicts the values of pairs, of a row and a column.
 func (s *Saved) Pairs() bool { return s.meta.Kind == data.Pairs }
 

@@ -206,24 +206,6 @@ func (r *task) mayTake() error {
 	return nil
 }
 
-// readData reads the training, validation and test sets.
-func readData(c *config.Config, o *Options) (data.Sets, error) {
-	if c.Layout != nil && c.Layout.Rows > 0 {
-		return programData(c)
-	}
-	task, err := model.Task(c.Model, c.Loss)
-	if err != nil {
-		return data.Sets{}, config.Usage("%w", err)
-	}
-	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
-		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
-		MaxMemory: c.MemoryLimit(), Memory: o.TrainData, TestMemory: o.TestData})
-	if err != nil {
-		return data.Sets{}, config.Usage("%w", err)
-	}
-	return sets, nil
-}
-
 // begin writes the first weights: the model's own, or those of the run to resume.
 func (r *coordinator) begin() error {
 	r.epochs.position = rundir.Position{Epoch: 1}
@@ -334,6 +316,7 @@ func (r *coordinator) close() {
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
 	r.endEvaluator()
+	r.stays = !r.orphansEnd(r.patience/hurry) || r.stays
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}

@@ -28,6 +28,7 @@
 //	evaluate.go     scores
 //	open.go         saved weights
 //	predict.go      what they make of inputs
+//	sets.go         the data
 //	coordinator.go  the parts of the coordinator
 //	watch.go        the coordinator's program, stopped or stuck
 //	hang.go         workers that are

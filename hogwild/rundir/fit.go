@@ -3,6 +3,7 @@ package rundir
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hogwild/hogwild/config"
@@ -78,7 +79,7 @@ type matched struct {
 	found                        map[string]torch.Tensor // by the name in the model
 	fit, missing, other, surplus int
 	misfits                      [][]string // rows of a table
-	renamed                      bool       // the shapes fit in their order, the names do not
+	rename                       string     // what to type in Python if all shapes fit in their order; "" if they do not
 }
 
 // match finds them.
@@ -120,8 +121,23 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 		}
 	}
 	m.compare(params, surplus)
-	m.renamed = len(f.tensors) == len(params) && slices.EqualFunc(f.tensors, params, func(t torch.Tensor, p model.Param) bool { return slices.Equal(t.Shape, p.Shape) })
+	if slices.EqualFunc(f.tensors, params, func(t torch.Tensor, p model.Param) bool { return slices.Equal(t.Shape, p.Shape) }) {
+		m.rename = renaming(params)
+	}
 	return m, nil
+}
+
+// renaming is the line of Python that saves the tensors of a network under the names of the model.
+func renaming(params []model.Param) string {
+	const most = 8
+	var names []string
+	for _, p := range params[:min(most, len(params))] {
+		names = append(names, strconv.Quote(p.Name))
+	}
+	if len(params) > most {
+		names = append(names, "...")
+	}
+	return "torch.save(dict(zip([" + strings.Join(names, ", ") + "], net.state_dict().values())), \"net.pt\")"
 }
 
 // compare lists what does not fit.
@@ -176,8 +192,8 @@ func (m *matched) table() []string {
 	if n := len(m.misfits) - mostMisfits; n > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", n))
 	}
-	if m.renamed {
-		lines = append(lines, "All shapes fit in this order: if only the names differ, save the file again with the names of the model.")
+	if m.rename != "" {
+		lines = append(lines, "The shapes are those of the model, in its order. If only the names differ, save the file again:", "  "+m.rename)
 	}
 	return lines
 }
@@ -185,11 +201,10 @@ func (m *matched) table() []string {
 // short is a name with a bounded length, of which the end tells most.
 func short(name string) string {
 	const most = 48
-	if name = human.Name(name); len(name) > most {
-		r := []rune(name)
-		return "..." + string(r[max(0, len(r)-most+3):])
+	if r := []rune(name); len(r) > most {
+		name = "..." + string(r[len(r)-most+3:])
 	}
-	return name
+	return human.Name(name)
 }
 
 // shapeText is a shape as people write it: 128x784.

@@ -49,3 +49,6 @@ func ReadWeights(path string) (*Weights, error) {
 	}
 	return f, nil
 }
+
+// Tensors are those of the weights, and nothing that a snapshot has beside them.
+func (f *Weights) Tensors() []torch.Tensor { return f.tensors }

@@ -65,16 +65,35 @@ func (t Tensor) Floats() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, e := make([]float32, n), elements[t.DType]
+	v, e := make([]float32, 0, n), elements[t.DType]
+	t.each(n, e.bytes, func(element []byte) { v = append(v, e.float(element)) })
+	return v, nil
+}
+
+// Packed is the tensor with its elements in a row, the last dimension fastest.
+func (t Tensor) Packed() (Tensor, error) {
+	n, err := t.check()
+	if err != nil || t.Stride == nil {
+		return t, err
+	}
+	size := elements[t.DType].bytes
+	data := make([]byte, 0, n*size)
+	t.each(n, size, func(element []byte) { data = append(data, element...) })
+	t.Data, t.Stride = data, nil
+	return t, nil
+}
+
+// each calls do with each of the n elements, the last dimension fastest.
+func (t Tensor) each(n, size int, do func(element []byte)) {
 	if t.Stride == nil {
-		for i := range v {
-			v[i] = e.float(t.Data[i*e.bytes:])
+		for i := range n {
+			do(t.Data[i*size : (i+1)*size])
 		}
-		return v, nil
+		return
 	}
 	index, at := make([]int, len(t.Shape)), 0
-	for i := range v {
-		v[i] = e.float(t.Data[at*e.bytes:])
+	for range n {
+		do(t.Data[at*size : (at+1)*size])
 		for d := len(index) - 1; d >= 0; d-- { // the next element: as an odometer counts
 			index[d]++
 			at += t.Stride[d]
@@ -85,7 +104,6 @@ func (t Tensor) Floats() ([]float32, error) {
 			index[d] = 0
 		}
 	}
-	return v, nil
 }
 
 // most is more elements than a file has.

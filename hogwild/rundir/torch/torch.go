@@ -14,7 +14,6 @@ package torch
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -29,13 +28,11 @@ const (
 	oldFormat   = "is in the format of torch before 1.6: load it there, and save it with torch 1.6 or later"
 )
 
-// Is tells whether a file begins as those of torch.save do. One of safetensors begins with the length of its
-// header, whose first byte may be any.
+// Is tells whether a file begins as those of torch.save do. The length of a header of safetensors may begin with the
+// byte of a pickle; a brace follows it.
 func Is(file []byte) bool {
-	if len(file) > 8 && file[8] == '{' && binary.LittleEndian.Uint64(file) <= uint64(len(file)) {
-		return false
-	}
-	return bytes.HasPrefix(file, []byte(zipMagic)) || bytes.HasPrefix(file, []byte(pickleMagic))
+	pickle := bytes.HasPrefix(file, []byte(pickleMagic)) && !(len(file) > 8 && file[8] == '{')
+	return pickle || bytes.HasPrefix(file, []byte(zipMagic))
 }
 
 // archive is the entries of the zip file that torch.save writes: data.pkl, and each storage in data/KEY.

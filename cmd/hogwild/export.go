@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/export"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+const exportHelp = `Usage: hogwild export WEIGHTS|RUN --to FORMAT [--out PATH]
+
+Writes saved weights for other programs. WEIGHTS is a weights.safetensors; of a run folder, export
+takes its last one. PyTorch loads weights.safetensors itself: docs/weights.md has the lines. WEIGHTS
+of PyTorch (see hogwild eval --help) need --model and --train, except for npy.
+
+  onnx      a graph, for ONNX Runtime and others: linear models, perceptrons, convolutional networks.
+            Input "input": float32, a row of features each; of a convolutional network batch x
+            channels x height x width. Outputs "logits", "label" (the class, counted from 0) and
+            for the losses softmax and logistic "probabilities"; or "value"
+  npy       a folder with one NumPy array per tensor, for any model, with PyTorch's names and shapes
+  libsvm    a linear model as LIBLINEAR's model file: its predict reads data in LIBSVM's format
+  vw        a linear model for vw -t -i FILE: features have numbers as names (| 3:0.5 17:1)
+
+Except for npy, the scaling of the inputs is part of the file: inputs are those of the training data,
+not scaled (bytes are 0 to 255). A missing sparse value is 0.
+
+FLAGS
+Without --out the file lies beside the weights: weights.onnx, weights.model, weights.vw, or the
+folder weights.
+
+Examples:
+  hogwild export runs/digits --to onnx
+  hogwild export runs/digits/best.safetensors --to onnx --out digits.onnx
+  hogwild export runs/a9a --to vw --out a9a.vw
+`
+
+// exportFormat is a format of one file, and how its name ends.
+type exportFormat struct {
+	name, ending string
+	encode       func(*run.Saved) ([]byte, error)
+}
+
+const npyFormat = "npy" // a folder
+
+var exportFormats = []exportFormat{
+	{"onnx", ".onnx", export.ONNX}, {npyFormat, "", nil}, {"libsvm", ".model", export.LIBLINEAR}, {"vw", ".vw", export.VW},
+}
+
+func exportCommand() *cli.Command {
+	var to, out string
+	var d run.Description
+	l := flagList{category: "Flags"}
+	l.string(&to, "to", "`FORMAT` onnx, npy, libsvm or vw")
+	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default beside the weights")
+	describing(&l, &d)
+	return &cli.Command{
+		Name: "export", Usage: "write weights for ONNX, NumPy, LIBLINEAR or vw", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,
+		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+			if len(args) != 1 || to == "" {
+				return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits --to onnx")
+			}
+			i := slices.IndexFunc(exportFormats, func(f exportFormat) bool { return f.name == to })
+			if i < 0 {
+				return usagef("--to %s: want onnx, npy, libsvm or vw", to)
+			}
+			written, err := exportTo(weightsPath(args[0]), out, exportFormats[i], d)
+			if err == nil {
+				fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
+			}
+			return err
+		}),
+	}
+}
+
+// weightsPath is the file of weights that a run folder has; another path is one.
+func weightsPath(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return filepath.Join(path, rundir.WeightsFile)
+	}
+	return path
+}
+
+// exportTo writes the weights in the format, by default beside them, and says what it has written.
+func exportTo(weights, out string, format exportFormat, d run.Description) (written string, err error) {
+	if out == "" {
+		out = strings.TrimSuffix(weights, filepath.Ext(weights)) + format.ending
+	}
+	if sameFile(out, weights) {
+		return "", usagef("--out %s: these are the weights; name another file", out)
+	}
+	if format.name == npyFormat {
+		n, err := exportArrays(weights, out)
+		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
+	}
+	saved, err := run.OpenAs(weights, d)
+	if err != nil {
+		return "", err
+	}
+	file, err := format.encode(saved)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return "", usagef("--out %s: it is a folder; name a file in it", out)
+	}
+	err = replaceFile(out, func(w io.Writer) error {
+		_, err := w.Write(file)
+		return err
+	})
+	return fmt.Sprintf("%s: model %s", out, saved.Model()), err
+}
+
+// exportArrays writes a file for each tensor into a folder, which has nothing else in it.
+func exportArrays(weights, folder string) (n int, err error) {
+	read, err := rundir.ReadWeights(weights)
+	if err != nil {
+		return 0, err
+	}
+	files := map[string][]byte{}
+	for _, t := range read.Tensors() {
+		name, file, err := export.NPY(t)
+		if err != nil {
+			return 0, err
+		}
+		files[name] = file
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return 0, usagef("--out %s: %v; name a folder that can be made", folder, cause(err))
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return 0, usagef("--out %s: %v", folder, cause(err))
+	}
+	for _, e := range entries {
+		if files[e.Name()] == nil {
+			return 0, usagef("--out %s: the folder has %s, which would seem to belong to the weights; name a new folder", folder, human.Quote(e.Name()))
+		}
+	}
+	for name, file := range files {
+		err := replaceFile(filepath.Join(folder, name), func(w io.Writer) error {
+			_, err := w.Write(file)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(files), nil
+}
