@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 	if err := r.WriteJSON(&raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Runs) != 17 || back.Runs[0].Group != "agree" {
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Runs) != 21 || back.Runs[0].Group != "agree" {
 		t.Errorf("the JSON reads back as %+v (%v)", back, err)
 	}
 }

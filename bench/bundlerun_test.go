@@ -37,7 +37,7 @@ exit ${status:-0}
 `
 	playedTests = "#!/bin/sh\necho '=== RUN   TestOne'; echo '--- PASS: TestOne (0.1s)'; echo PASS\n"
 	playedPage  = "#!/bin/sh\nHOGWILD_PAGE_OF=$3 exec PROGRAM -test.run '^TestPageOf$'\n"
-	playedParts = "machine:9 driver:9 microbench:1 kernels:9 training:9 agree:20 kills:12 rates:20 flight:20 mps:20 tools:9 rivals:9"
+	playedParts = "machine:9 driver:9 microbench:1 kernels:9 training:9 agree:20 kills:12 rates:20 flight:20 mps:20 tools:9 rivals:9 programs:9"
 )
 
 // TestPageOf writes the page in the place of hogwild bench --report.
@@ -168,6 +168,7 @@ var ofPart = map[string][2]string{
 	"mps":        {"| plain | 4 |", "trained/mps.plain-4.json"},
 	"tools":      {"| tools | ncu |", "tools.log"},
 	"rivals":     {"| rivals | PyTorch |", "trained/speed.convnet.default.json"},
+	"programs":   {"| programs | PyTorch | info |", "programs.log"},
 }
 
 var partDone = regexp.MustCompile(`(?m)^== (\w+): status`)

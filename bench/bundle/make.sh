@@ -24,6 +24,7 @@ for program in hogwild-cuda cuda.test; do
 done
 gzip "$bundle"/bin/*
 cp bench/bundle/run.sh bench/rivals/torch_gpu.py bench/rivals/mnist.py "$bundle/"
+cp examples/pytorch/mnist.py "$bundle/convnet.py"
 { git rev-parse HEAD; git diff --quiet HEAD || echo "with uncommitted changes"; } >"$bundle/COMMIT"
 
 if [ -d "$data/mnist" ]; then cp -r "$data/mnist" "$bundle/data/"; fi

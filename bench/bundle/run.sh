@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks and benchmarks hogwild on this machine's GPU, in about 8 minutes:
+# Checks and benchmarks hogwild on this machine's GPU, in about 9 minutes:
 #
 #   ./run.sh [FOLDER]      writes report.md and results.tar.gz to the folder (default results)
 #
@@ -20,7 +20,7 @@ PATH=$work/bin:$PATH
 export CUDA_CACHE_PATH=$work/cache
 
 # In seconds; of the first two and of training few are needed.
-parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35"}
+parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35 programs:60"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
@@ -266,6 +266,18 @@ rivals() { # to the same accuracy
 		model=${of%=*}
 		timeout 20 python3 "$here/torch_gpu.py" --data "$data/mnist" --model $model --target ${of#*=} --seconds $(quick 3 1) \
 			>>"$found/rivals.jsonl" 2>"$work/stderr" || note "PyTorch $model" FAIL "$(tail -n 1 "$work/stderr")"
+	done
+}
+
+programs() { # PyTorch in the GPU memory that it opens itself, and on cores
+	local workers of
+	note PyTorch info "$(python3 -c 'import torch; print(torch.__version__)' 2>&1 | tail -n 1)"
+	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note GPU skipped "no PyTorch with CUDA"; return; }
+	for workers in 1 2 4; do
+		for of in "gpu --gpu $GPU" cpu; do
+			train programs.$workers-workers.${of%% *} --program "python3 '$here/convnet.py'" $(images) --limit $(quick 20000 400) --scale 0.1307,0.3081 \
+				--workers $workers --epochs 1 $(test "${of%% *}" = cpu || echo ${of#* })
+		done
 	done
 }
 

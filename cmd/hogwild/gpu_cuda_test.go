@@ -48,7 +48,7 @@ func setupGPU(env *testscript.Env) error {
 }
 
 // gpuCondition knows [built]: make has built the programs in $BIN; [driver]: the system has a driver of
-// its own; and [python]: $PYTHON has NumPy.
+// its own; and [numpy] and [torch]: $PYTHON has those modules.
 func gpuCondition(name string) (bool, error) {
 	bin := os.Getenv("HOGWILD_BIN")
 	switch name {
@@ -59,11 +59,11 @@ func gpuCondition(name string) (bool, error) {
 		cmd.Env = []string{} // no LD_LIBRARY_PATH
 		return cmd.Run() == nil, nil
 	}
-	if name == "python" {
+	if module := map[string]string{"numpy": "numpy", "torch": "numpy, torch"}[name]; module != "" {
 		python, promised := os.LookupEnv("HOGWILD_PYTHON")
-		err := exec.Command(cmp.Or(python, "python3"), "-c", "import numpy").Run()
+		err := exec.Command(cmp.Or(python, "python3"), "-c", "import "+module).Run()
 		if promised && err != nil {
-			return false, fmt.Errorf("HOGWILD_PYTHON=%s does not import numpy: %w", python, err)
+			return false, fmt.Errorf("HOGWILD_PYTHON=%s does not import %s: %w", python, module, err)
 		}
 		return err == nil, nil
 	}

@@ -102,7 +102,12 @@ func step(w []float64, set *data.Set, batch []int32, lr, l2 float64) {
 // the normal equations have. Averaged weights come near it.
 func TestSyncSolvesTheNormalEquations(t *testing.T) {
 	set := linear(t, 240, 0.3).Train
-	best := normal(set)
+	best := programtest.LeastSquares(set.Rows, func(i int) (x []float64, y float64) {
+		for _, v := range set.X[3*i : 3*i+3] {
+			x = append(x, float64(v))
+		}
+		return x, float64(set.Y[i])
+	})
 	for _, average := range []string{"gradients", "weights"} {
 		c := configured("sync", 3, 80, 0.3)
 		c.Average, c.AverageEvery = average, 1
@@ -130,36 +135,6 @@ func TestSyncSolvesTheNormalEquations(t *testing.T) {
 		}
 		r.close(t)
 	}
-}
-
-// normal solves X'X w = X'y.
-func normal(set *data.Set) []float64 {
-	a := make([][]float64, 4)
-	for j := range a {
-		a[j] = make([]float64, 5)
-	}
-	for i := range set.Rows {
-		x := append(slices.Clone(set.X[3*i:3*i+3]), 1, set.Y[i])
-		for j := range 4 {
-			for k := range 5 {
-				a[j][k] += float64(x[j]) * float64(x[k])
-			}
-		}
-	}
-	for j := range a { // Gauss and Jordan; the matrix is positive definite
-		for k := range a {
-			if f := a[k][j] / a[j][j]; k != j {
-				for l := range a[k] {
-					a[k][l] -= f * a[j][l]
-				}
-			}
-		}
-	}
-	w := make([]float64, 4)
-	for j := range w {
-		w[j] = a[j][4] / a[j][j]
-	}
-	return w
 }
 
 // A program with data of its own trains its own examples, each once an epoch.

@@ -82,6 +82,8 @@ func (p *Process) how() string {
 		return "was killed by SIGKILL"
 	case status.Signaled():
 		return fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
+	case status.ExitStatus() == 0 && len(p.Layout.Tensors) == 0:
+		return "exited with status 0 before it was told to: it has not called hogwild.join"
 	case status.ExitStatus() == 0 && !p.asked:
 		return "exited with status 0 before it was told to: keep iterating over job.batches()"
 	}

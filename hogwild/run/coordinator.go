@@ -54,8 +54,10 @@ type task struct {
 	lent        bool               // the sets are the caller's
 	owner       device.Owner       // of the device memory
 	evaluator   *program.Evaluator // nil: the model is computed here
+	scoreless   bool               // it could not answer
 	prints      *programLog        // of the evaluator
 	watching    *programWatch      // the evaluator
+	orphans     []int              // programs of workers that have died
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	first       model.Model   // makes the first weights

@@ -53,12 +53,16 @@ func startCoordinator(t *testing.T, c config.Config) *coordination {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // if the test failed
+	processes := c.Workers
+	if c.Program != "" {
+		processes++ // the one that evaluates
+	}
 	await(t, "the workers of a coordinator", func() bool {
 		p.workers = children(p.cmd.Process.Pid)
 		if p.block == nil {
 			p.block = blockOf(p.cmd.Process.Pid)
 		}
-		return p.block != nil && len(p.workers) == c.Workers
+		return p.block != nil && len(p.workers) == processes
 	})
 	return p
 }

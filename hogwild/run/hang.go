@@ -61,7 +61,7 @@ func (r *coordinator) lookForHung() {
 		if err != nil {
 			continue // it has just ended, or /proc cannot be read
 		}
-		if program := int(r.block.Rank(p.rank, control.RankProgram)); program != 0 {
+		if program := r.programOf(p.rank); program != 0 {
 			is.await(program)
 		}
 		s := &p.seen
@@ -76,6 +76,9 @@ func (r *coordinator) lookForHung() {
 		r.still(p, is)
 	}
 }
+
+// programOf is the process of a program that a worker waits for, or waited for when it died; 0: there is none.
+func (r *task) programOf(rank int) int { return int(r.block.Rank(rank, control.RankProgram)) }
 
 // moved tells whether threads have run since they were seen.
 func (s *sighting) moved(is threads) bool {

@@ -67,6 +67,7 @@ const (
 	ofRuntime  = `^(panic$|runtime[./]|internal/runtime/)`
 	rankPrefix = `^hogwild worker [0-9]+: `
 	anyNumber  = `0x[0-9a-f]+|[0-9]+`
+	otherModel = "the program's model is not that of the run"
 	// How a worker tells the end of its program, which has printed before it.
 	programEnd = `(?m)^hogwild worker [0-9]+: ((?:.*: )?the program (?:exited with status [1-9]|was killed by)(?:.*))$`
 )
@@ -86,6 +87,9 @@ func readCrash(said string) crash {
 	if strings.HasSuffix(first, ":") { // a list follows
 		more, _, _ = strings.Cut(more, "\n")
 		c.first += " " + strings.TrimSpace(more)
+	}
+	if strings.Contains(first, otherModel) { // another process of that program would fail, too
+		c.place = "hogwild.join"
 	}
 	c.first = regexp.MustCompile(rankPrefix).ReplaceAllString(c.first, "")
 	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && !strings.HasPrefix(c.first, "panic: ") {

@@ -224,7 +224,7 @@ func TestReadProgram(t *testing.T) {
 		{"C++", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nhogwild worker 0: the program was killed by SIGABRT (aborted)",
 			"c10::Error: boom", "", "terminate called after throwing an instance of 'c10::Error'\n  what():  boom\nthe program was killed by SIGABRT (aborted)", true},
 		{"another model", "hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus\n",
-			"the program's model is not that of the run: a.weight  [3], and [4] in the run", "",
+			"the program's model is not that of the run: a.weight  [3], and [4] in the run", "hogwild.join",
 			"hogwild worker 0: the program's model is not that of the run:\n  a.weight  [3], and [4] in the run\n  b  surplus", false},
 	} {
 		got := readCrash(strings.TrimSpace(c.said))

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/program/programtest"
 )
 
 // configVariable makes a process of the test binary a coordinator: it holds the
@@ -36,6 +37,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(hangVariable) != "" {
 		device.RegisterBackend("cuda", hanging{})
+	}
+	if programtest.IsProgram() {
+		os.Exit(programtest.Main(os.Args[1:]))
 	}
 	if IsWorker() {
 		dieAtStart(os.Getenv(startVariable))

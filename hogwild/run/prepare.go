@@ -316,6 +316,7 @@ func (r *coordinator) close() {
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
 	r.endEvaluator()
+	r.stays = !r.orphansEnd(r.patience/hurry) || r.stays
 	if r.owner != nil && !r.stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}

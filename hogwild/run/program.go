@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -78,13 +79,38 @@ func (r *task) welcome(first bool, w []float32) error {
 	return r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w)
 }
 
+// lastScore is how long an interrupted run waits for its program's score.
+var lastScore = 10 * time.Second
+
+// errLate is the error of a score that an interrupted run no longer waits for.
+var errLate = errors.New("the run was interrupted")
+
 // scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
-// no test data.
-func (r *task) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
-	if l := r.job.Layout; !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
+// no test data, could not answer before, or takes too long after an interruption.
+func (r *coordinator) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
+	if l := r.job.Layout; r.scoreless || !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
 		return model.Score{}, nil
 	}
-	return r.evaluator.Score(w, set)
+	done, interrupted := make(chan struct{}), r.interrupted
+	defer close(done)
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-interrupted:
+		}
+		select {
+		case <-done:
+		case <-time.After(lastScore):
+			r.evaluator.Kill(errLate)
+		}
+	}()
+	s, err := r.evaluator.Score(w, set)
+	r.scoreless = err != nil // the run ends, and its last weights are saved without a score
+	if errors.Is(err, errLate) {
+		return model.Score{}, nil
+	}
+	return s, err
 }
 
 // testBest has a program test the weights of the best epoch, where a validation set has chosen it.

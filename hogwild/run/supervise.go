@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/internal/fault"
+	"hogwild/shm"
 )
 
 func (r *coordinator) spawn(rank int) error {
@@ -207,6 +209,9 @@ func (r *coordinator) kill(processes ...*process) {
 	for i, p := range processes {
 		all.Go(func() {
 			errs[i] = abandon(p.pid())
+			if program := r.programOf(p.rank); program != 0 {
+				errs[i] = errors.Join(errs[i], abandon(program))
+			}
 			p.kill()
 		})
 	}
@@ -260,8 +265,23 @@ func (s *supervisor) ended(e *exit) bool {
 	return true
 }
 
+// orphansEnd waits, so long at most, until the programs of dead workers have ended, and tells whether they have. The kernel
+// kills them with their workers. But they have the memory open until they are gone, and on a GPU that must not be
+// freed before.
+func (r *task) orphansEnd(limit time.Duration) bool {
+	for late := time.Now().Add(limit); ; time.Sleep(time.Millisecond) {
+		r.orphans = slices.DeleteFunc(r.orphans, func(pid int) bool { return !shm.Alive(pid) })
+		if len(r.orphans) == 0 || time.Now().After(late) {
+			return len(r.orphans) == 0
+		}
+	}
+}
+
 // release gives back what a dead worker had: its chunks, its locks, its turn.
 func (r *task) release(rank int) {
+	if pid := r.programOf(rank); pid != 0 {
+		r.orphans = append(r.orphans, pid)
+	}
 	r.mem.FreeLocks(rank)
 	r.mem.PassTicket(rank)
 	r.block.Release(rank)

@@ -29,6 +29,10 @@ RuntimeError: Error(s) in loading state_dict for Linear:
           ^
 SyntaxError: invalid syntax
 `, want: "SyntaxError: invalid syntax (step.py:2)", begins: "  File"},
+	{name: "trimmed", said: `File "/home/a/step.py", line 2
+    def f(:
+          ^
+SyntaxError: invalid syntax`, want: "SyntaxError: invalid syntax (step.py:2)", begins: "File"},
 	{name: "syntax in another file", said: `Traceback (most recent call last):
   File "/home/a/step.py", line 1, in <module>
     import net

@@ -22,6 +22,38 @@ func Row(i int) (x []float64, y float64) {
 	return x, 2*x[0] - x[1] + 0.5*x[2] + 0.25 + 0.1*math.Cos(float64(i*i))
 }
 
+// LeastSquares are the best weights for n rows, the bias last: the normal equations' solution, to which no program comes by
+// this way.
+func LeastSquares(n int, row func(i int) (x []float64, y float64)) []float64 {
+	a := make([][]float64, Features+1)
+	for j := range a {
+		a[j] = make([]float64, Features+2)
+	}
+	for i := range n {
+		x, y := row(i)
+		x = append(x, 1, y)
+		for j := range a {
+			for k := range a[j] {
+				a[j][k] += x[j] * x[k]
+			}
+		}
+	}
+	for j := range a { // Gauss and Jordan; the matrix is positive definite
+		for k := range a {
+			if f := a[k][j] / a[j][j]; k != j {
+				for l := range a[k] {
+					a[k][l] -= f * a[j][l]
+				}
+			}
+		}
+	}
+	w := make([]float64, len(a))
+	for j := range w {
+		w[j] = a[j][Features+1] / a[j][j]
+	}
+	return w
+}
+
 // program is a process that trains.
 type program struct {
 	socket *os.File

@@ -27,7 +27,10 @@ func (e exit) Error() string { return "the last line before the exit" }
 // Elsewhere it returns nil.
 func tricks(name, value string) func(p *program, here string) error {
 	what, at, _ := strings.Cut(value, "@")
-	if at == "" {
+	switch {
+	case at == "" && name == "slow":
+		at = "train"
+	case at == "":
 		what, at = "", value
 	}
 	do := map[string]func(p *program) error{
@@ -39,14 +42,13 @@ func tricks(name, value string) func(p *program, here string) error {
 			status, _ := strconv.Atoi(what)
 			return exit(status)
 		},
-		"kill": func(*program) error { return die() },
-		"once": func(*program) error { // unless the file is there
-			f, err := os.OpenFile(what, os.O_CREATE|os.O_EXCL, 0o666)
-			if err != nil {
-				return nil
-			}
-			f.Close()
-			return die()
+		"kill":      func(*program) error { return die() },
+		"once":      func(*program) error { return once(what, die) },
+		"sleeponce": func(*program) error { return once(what, rest) },
+		"slow": func(*program) error { // so long
+			pause, err := time.ParseDuration(what)
+			time.Sleep(pause)
+			return err
 		},
 		"busy": func(*program) error { // computes without end
 			for {
@@ -85,6 +87,16 @@ func tricks(name, value string) func(p *program, here string) error {
 		}
 		return do(p)
 	}
+}
+
+// once does something unless the file is there.
+func once(file string, do func() error) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil
+	}
+	f.Close()
+	return do()
 }
 
 func die() error {

@@ -1,11 +1,9 @@
 """Trains a PyTorch module in a run of hogwild: hogwild train --program 'python3 step.py'
 
-    net = Net()                          # import hogwild before: it seeds torch
-    job = hogwild.join(net)
+    job = hogwild.join(net)             # import hogwild before net is made: it seeds torch
     for x, y in job.batches():
         loss = F.cross_entropy(net(x), y)
-        net.zero_grad(set_to_none=True)
-        loss.backward()
+        net.zero_grad(set_to_none=True); loss.backward()
         job.step(loss)
 
 docs/programs.md has a guide, and the protocol between hogwild and its programs.
@@ -22,7 +20,7 @@ import socket
 import sys
 import warnings
 from functools import partial
-from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar, cast
+from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -61,6 +59,7 @@ class _Channel:
         self._received = b""
         self._files: List[int] = []
         self._maps: Dict[int, mmap.mmap] = {}
+        self.gpu: Any = None  # its memory, of a worker with the weights
 
     def ask(self, message: Message) -> Message:
         """Sends a message and returns the next one. When hogwild's process is gone, so is this one."""
@@ -79,7 +78,10 @@ class _Channel:
 
     def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
         """A view of a file. Data is mapped privately: before Linux 6.7 a sealed file cannot be mapped as shared."""
-        file, count = where["file"], math.prod(shape)
+        file, count = where.get("file"), math.prod(shape)
+        if file is None:
+            memory: Tensor = self.gpu.tensor(where["offset"], count)
+            return memory
         if file not in self._maps:
             flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
             self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
@@ -92,13 +94,14 @@ class _Channel:
 class _Set:
     """A data set of --data. Called with the numbers of rows, it returns their batch."""
 
-    def __init__(self, what: Message, channel: _Channel) -> None:
+    def __init__(self, what: Message, channel: _Channel, device: torch.device) -> None:
         at = {name: {"file": what["file"], **array} for name, array in what["arrays"].items()}
         rows, width, shape = what["rows"], what["features"], what.get("shape") or []
         self.kind, self.classes, self.y = what["kind"], what.get("classes"), channel.tensor(at["y"], torch.float32, rows)
         self.shape = [1] * (len(shape) == 2) + shape if shape else [width]  # of an image: channels, height, width
-        self.mul, self.add = torch.tensor(what.get("mul") or [1.0]), torch.tensor(what.get("add") or [0.0])
-        self.first = torch.tensor([0, shape[0] if shape else 0])  # pairs: a matrix's columns are numbered after its rows
+        self.device, first = device, [0, shape[0] if shape else 0]  # pairs: a matrix's columns are numbered after its rows
+        self.mul, self.add, self.first = (torch.tensor(numbers, device=device) for numbers in (
+            what.get("mul") or [1.0], what.get("add") or [0.0], first))
         if self.kind == "sparse":
             self.ptr = channel.tensor(at["ptr"], torch.int64, rows + 1)
             self.idx = channel.tensor(at["idx"], torch.int32, int(self.ptr[-1]))
@@ -108,19 +111,19 @@ class _Set:
             self.x = channel.tensor(at[name], dtype, rows, 2 if self.kind == "pairs" else width)
 
     def __call__(self, rows: Tensor) -> Tuple[Any, Tensor]:
-        y = self.y.index_select(0, rows)
+        y = self.y.index_select(0, rows).to(self.device)
         y = y.long() if self.classes else y
         if self.kind == "sparse":
-            first = self.ptr.index_select(0, rows)
-            lengths = self.ptr.index_select(0, rows + 1) - first
-            offsets = lengths.cumsum(0) - lengths
-            at = (first - offsets).repeat_interleave(lengths)
+            first, end = self.ptr.index_select(0, rows), self.ptr.index_select(0, rows + 1)
+            offsets = (end - first).cumsum(0) - (end - first)
+            at = (first - offsets).repeat_interleave(end - first)
             at += torch.arange(len(at))
-            return (self.idx.index_select(0, at).long(), self.val.index_select(0, at), offsets), y
-        x = self.x.index_select(0, rows)
+            x = self.idx.index_select(0, at).long(), self.val.index_select(0, at), offsets
+            return tuple(t.to(self.device) for t in x), y
+        dense = self.x.index_select(0, rows).to(self.device)
         if self.kind == "pairs":
-            return x.long() - self.first, y
-        return (x.float().mul_(self.mul).add_(self.add) if self.kind == "bytes" else x).view(-1, *self.shape), y
+            return dense.long() - self.first, y
+        return (dense.float().mul_(self.mul).add_(self.add) if self.kind == "bytes" else dense).view(-1, *self.shape), y
 
 
 class _Shared:
@@ -148,59 +151,54 @@ def _tensors(net: nn.Module) -> Tuple[List[_Shared], Dict[str, str]]:
         elif isinstance(tensor, Tensor):  # else it is the extra state of a module, of which each process has its own
             found[id(tensor)] = _Shared(name, tensor)
     shared = list(found.values())
-    end, before = 0, ""
-    for s in sorted((s for s in shared if s.tensor.numel()), key=lambda s: s.tensor.data_ptr()):
-        t = s.tensor
-        _check(t.data_ptr() >= end, f"{before} and {s.name} overlap in memory: use one Parameter for both, or clone() one")
-        end, before = t.data_ptr() + 1 + 4 * sum((n - 1) * stride for n, stride in zip(t.shape, t.stride())), s.name
+    places = sorted((t.data_ptr(), t.data_ptr() + t.numel() * t.element_size(), s.name) for s in shared for t in [s.tensor])
+    for (_, end, a), (start, _, b) in zip(places, places[1:]):
+        _check(start >= end, f"{a} and {b} overlap in memory: use one Parameter for both, or clone() one of them")
     return shared, same
 
 
-def _gather(dataset: Any, collate: Callable[[List[Any]], Any], rows: Tensor) -> Any:
-    return collate([dataset[i] for i in rows.tolist()])
-
-
-def _value(number: Any, what: str) -> float:
-    shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
-    _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
-           f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
-    return float(number)
-
-
 class Job:
-    """This process's part of the run. hogwild.join makes it."""
+    """A module's part in the run that started this program: job = hogwild.join(net).
 
-    _made = False
+    Its batches are of --data; or collate([dataset[i], ...]) for the indices i that the run deals out, where collate is
+    torch's default_collate if there is none. The examples of test are scored after each epoch.
+    """
 
-    def __init__(self, net: nn.Module, sets: Dict[str, Any], collate: Callable[[List[Any]], Any]) -> None:
-        _check(_socket, f"start this with hogwild train --program 'python3 {os.path.basename(sys.argv[0])}'")
-        _check(not Job._made, "hogwild.join was called twice: a run trains one module; put several into one nn.ModuleList")
+    def __init__(self, net: nn.Module, dataset: Any = None, test: Any = None,
+                 collate: Optional[Callable[[List[Any]], Any]] = None) -> None:
+        global _socket
+        _check(_socket is not None, f"start this with hogwild train --program 'python3 {os.path.basename(sys.argv[0])}'")
+        _check(_socket, "hogwild.join was called twice: a run trains one module; put several into one nn.ModuleList")
         _check(isinstance(net, nn.Module), f"hogwild.join takes an nn.Module, not {type(net).__name__}")
-        for own in sets.values():
-            _check(hasattr(own, "__len__") and hasattr(own, "__getitem__"),
-                   f"{type(own).__name__} needs __len__ and __getitem__: the run deals out the indices of its examples")
+        sets = {name: own for name, own in (("train", dataset), ("test", test)) if own is not None}
+        _check(all(hasattr(own, "__len__") and hasattr(own, "__getitem__") for own in sets.values()),
+               "a dataset needs __len__ and __getitem__, since the run deals out the indices of its examples")
         self._net = getattr(net, "_orig_mod", net)  # of a compiled module the one with the plain names
         self._shared, same = _tensors(self._net)
         tensors = [{"name": s.name, "shape": list(s.tensor.shape), "kind": s.kind} for s in self._shared]
         rows = {"test_rows" if name == "test" else "rows": len(own) for name, own in sets.items()}
-        self._channel, Job._made = _Channel(int(_socket or 0)), True
+        self._collate = collate or torch.utils.data.default_collate
+        self._channel, _socket = _Channel(int(_socket or 0)), ""  # one process joins once
         self._run = run = self._channel.ask({"hello": 1, "tensors": tensors, "same": same, **rows,
                                              "language": f"Python {sys.version.split()[0]}, PyTorch {torch.__version__}"})
-        self._sets: Dict[str, Callable[[Tensor], Any]] = {name: _Set(what, self._channel) for name, what in run["data"].items()}
-        self._sets.update({name: partial(_gather, own, collate) for name, own in sets.items()})
         self.rank: int = run["rank"]  # of this worker, from 0
         self.workers: int = run["workers"]
-        self.epoch = 0  # from 1
-        self.lr = 0.0  # the run's learning rate for this batch
-        self.device = torch.device("cpu")
-        for s in self._shared:
-            _check(s.tensor.device == self.device, f"{s.name} is on {s.tensor.device}, and the run on {self.device}: "
-                   "leave the module on the CPU, or train with --gpu")
+        self.epoch, self.lr = 0, 0.0  # from 1; the run's learning rate for this batch
+        self._gpu = self._channel.gpu = __import__("hogwild_cuda").Memory(run["gpu"]) if "gpu" in run else None
+        self.device = torch.device(self._gpu.device if self._gpu else "cpu")
+        _check(self._gpu or not any(s.tensor.is_cuda for s in self._shared), "the module is on a GPU: train with --gpu")
+        self._net.to(self.device)
+        self._sets: Dict[str, Callable[[Tensor], Any]] = {name: partial(self._gather, own) for name, own in sets.items()}
+        self._sets.update({name: _Set(what, self._channel, self.device) for name, what in run["data"].items()})
         self._gradients = run["mode"] == "gradients"
-        self._evaluate: Optional[Callable[..., Any]] = None
+        self._evaluate: Any = None
         self._entered = self._open = False  # open: the program has a batch, and has not taken the step
         if run["role"] == "worker":
             _seed(run["seed"] + 1 + self.rank)
+
+    def _gather(self, dataset: Any, rows: Tensor) -> Any:
+        batch = self._collate([dataset[i] for i in rows.tolist()])
+        return self._gpu.moved(batch) if self._gpu else batch
 
     def evaluate(self, function: Evaluate) -> Evaluate:
         """Marks the function that scores a batch: f(*batch) -> loss, or (loss, {"accuracy": value}), means over the batch."""
@@ -237,32 +235,41 @@ class Job:
         _check(not self._gradients, "with --average gradients the run takes the steps: call job.step(loss), not job.done(loss)")
         self._take(loss)
 
+    @staticmethod
+    def _value(number: Any, what: str) -> float:
+        shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
+        _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
+               f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
+        return float(number)
+
     def _take(self, loss: Any) -> None:
         """Closes a batch. If the loss is not finite, the run ends before this step is written."""
         _check(self._open, "a batch of job.batches() takes one job.step(loss) or job.done(loss), and this is one more")
-        self._open, self._loss = False, _value(loss, "the loss")
+        self._open, self._loss = False, self._value(loss, "the loss")
         if not math.isfinite(self._loss):
             self._channel.ask({"not_finite": {"step": self._step, "loss": str(self._loss)}})
             sys.exit(0)
 
     def _attach(self) -> None:
         """Makes the module's tensors views of the run's weights, and sets those if they are new."""
-        run, count, at = self._run, sum(s.tensor.numel() for s in self._shared), 0
-        weights, slots = (self._channel.tensor(run[name], torch.float32, count, write=True)
-                          for name in ("weights", "gradients" if self._gradients else "weights"))
+        run, now, at = self._run, self._net.state_dict(keep_vars=True), 0
+        count = sum(s.tensor.numel() for s in self._shared)
+        self._given = self._channel.tensor(run["weights"], torch.float32, count, write=True)
+        self._weights = self._given.to(self.device)  # the same, but for an evaluator on a GPU
+        slots = self._channel.tensor(run["gradients"], torch.float32, count, write=True) if self._gradients else self._weights
         of, none = run.get("clocks"), torch.zeros(self.workers, dtype=torch.int64)  # the steps that each worker has taken
         self._clocks = self._channel.tensor(of, torch.int64, of["count"], of["stride"] // 8, write=True)[:, 0] if of else none
         for s in self._shared:
-            shape, end = s.tensor.shape, at + s.tensor.numel()
-            s.weights, s.slot, at = weights[at:end].view(shape), slots[at:end].view(shape), end
+            s.tensor, shape, end = now[s.name], s.tensor.shape, at + s.tensor.numel()
+            s.weights, s.slot, at = self._weights[at:end].view(shape), slots[at:end].view(shape), end
             if run["init"]:
                 s.weights.copy_(s.tensor.detach())
             if s.kind != "integer" and not (s.kind == "buffer" and self._gradients):
                 s.tensor.data = s.weights
+        self._given.copy_(self._weights)
 
     def _copy(self, load: bool) -> None:
-        """Loads, or sends, the buffers that are no views of the weights: integers, those that the module replaces, in mode
-        gradients all."""
+        """Loads or sends the buffers that are no views of the weights: integers, replaced ones, in mode gradients all."""
         now = self._net.state_dict(keep_vars=True)
         for s in self._shared:
             t = now[s.name].detach()
@@ -272,9 +279,8 @@ class Job:
                 (t if load else s.slot).copy_(t if not load else s.weights.round() if s.kind == "integer" else s.weights)
 
     def _train(self, epoch: int, rows: List[int], lr: List[float]) -> Generator[Any, None, Message]:
-        self.epoch, loss, staleness, chance = epoch, 0.0, [], random.Random(rows[0])
+        self.epoch, loss, staleness, chance, size = epoch, 0.0, [], random.Random(rows[0]), self._run["batch"]
         self._copy(load=True)
-        size = self._run["batch"]
         for self._step, self.lr in enumerate(lr, 1):
             part = torch.tensor(rows[(self._step - 1) * size:self._step * size])
             batch, self._open = self._sets["train"](part), True
@@ -285,6 +291,8 @@ class Job:
             staleness += [int(self._clocks.sum()) - before] if before >= 0 else []
             self._clocks[self.rank] += 1
         self._copy(load=False)
+        if self._gpu:
+            self._gpu.synchronize()
         return {"examples": len(rows), "steps": len(lr), "loss": loss, "staleness": staleness}
 
     def _score(self, **what: Any) -> Message:
@@ -292,21 +300,17 @@ class Job:
         rows, modes = torch.arange(what["from"], what["to"]), [(m, m.training) for m in self._net.modules()]
         batch = self._sets[what["set"]](rows)
         self._net.eval()
+        self._weights.copy_(self._given)
         self._copy(load=True)
         with torch.no_grad():
-            result = cast(Callable[..., Any], self._evaluate)(*(batch if isinstance(batch, (tuple, list)) else [batch]))
+            result = self._evaluate(*(batch if isinstance(batch, (tuple, list)) else [batch]))
         for module, training in modes:
             module.training = training
         loss, metrics = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
         _check(isinstance(metrics, dict), "the function of @job.evaluate returns loss, or (loss, {\"accuracy\": value})")
-        sums = {name: len(rows) * _value(mean, f"{name} of @job.evaluate") for name, mean in {"loss": loss, **metrics}.items()}
+        sums = {name: len(rows) * self._value(mean, f"{name} of @job.evaluate") for name, mean in {"loss": loss, **metrics}.items()}
         shown = {name: v if math.isfinite(v) else str(v) for name, v in sums.items()}  # JSON has no NaN
         return {"examples": len(rows), "loss": shown.pop("loss"), "metrics": shown}
 
 
-def join(net: nn.Module, dataset: Any = None, test: Any = None, collate: Optional[Callable[[List[Any]], Any]] = None) -> Job:
-    """Lets net train in the run that started this program: on batches of --data, or on collate([dataset[i], ...]) for the
-    indices i that the run deals out. collate is torch's default_collate if there is none; test is scored after each epoch.
-    """
-    sets = {name: own for name, own in (("train", dataset), ("test", test)) if own is not None}
-    return Job(net, sets, collate or torch.utils.data.default_collate)
+join = Job

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import atexit
 import base64
+import contextlib
 import ctypes
 import os
 import sys
 import uuid
-from typing import Any
+from typing import Any, Iterator
 
 _LIBRARY = "libcuda.so.1"
 _LAZY_PEER_ACCESS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: the only flag there is
@@ -50,6 +51,8 @@ _CALLS: dict[str, list[Any]] = {
     "cuDevicePrimaryCtxRetain": [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int],
     "cuDevicePrimaryCtxRelease_v2": [ctypes.c_int],
     "cuCtxSetCurrent": [ctypes.c_void_p],
+    "cuCtxPushCurrent_v2": [ctypes.c_void_p],
+    "cuCtxPopCurrent_v2": [ctypes.POINTER(ctypes.c_void_p)],
     "cuCtxSynchronize": [],
     "cuIpcOpenMemHandle_v2": [ctypes.POINTER(ctypes.c_uint64), _Handle, ctypes.c_uint],
     "cuIpcCloseMemHandle": [ctypes.c_uint64],
@@ -100,7 +103,7 @@ class _Driver:
 
 
 class Array:
-    """Floats of the memory, for torch.as_tensor(array, device=memory.device): no copy."""
+    """Floats of the memory, for whatever knows CUDA's array interface."""
 
     def __init__(self, memory: Memory, offset: int, count: int) -> None:
         self.memory = memory  # it lives as long as the arrays
@@ -153,14 +156,25 @@ class Memory:
             self._driver.call(f"looking at GPU {i}", "cuDeviceGet", ctypes.byref(device), i)
             self._driver.call(f"looking at GPU {i}", "cuDeviceGetUuid", ctypes.byref(raw), device)
             if f"GPU-{uuid.UUID(bytes=bytes(raw))}" == wanted:
+                self._gpu = device.value
                 return i
-        raise Error(f"GPU {wanted}, which has the weights, is not visible to the program: CUDA_VISIBLE_DEVICES must be that of hogwild")
+        raise Error(f"GPU {wanted}, which has the weights, is not visible to the program: "
+                    "CUDA_VISIBLE_DEVICES must be that of hogwild")
 
     def _use(self) -> None:
-        """Makes the primary context current: PyTorch uses the same one, since CUDA's runtime does."""
-        context = ctypes.c_void_p()
-        self._driver.call(f"opening GPU {self.ordinal}", "cuDevicePrimaryCtxRetain", ctypes.byref(context), self.ordinal)
-        self._driver.call(f"using GPU {self.ordinal}", "cuCtxSetCurrent", context)
+        """Makes the primary context current. PyTorch uses the same one, since CUDA's runtime does."""
+        self._context = ctypes.c_void_p()
+        self._driver.call(f"opening GPU {self.ordinal}", "cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self._gpu)
+        self._driver.call(f"using GPU {self.ordinal}", "cuCtxSetCurrent", self._context)
+
+    @contextlib.contextmanager
+    def _current(self) -> Iterator[None]:
+        """The context for a while: the script may have made another GPU current, or be in another thread."""
+        self._driver.call(f"using GPU {self.ordinal}", "cuCtxPushCurrent_v2", self._context)
+        try:
+            yield
+        finally:
+            self._driver.call(f"leaving GPU {self.ordinal}", "cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def array(self, offset: int, count: int) -> Array:
         """count floats, from offset bytes on."""
@@ -168,16 +182,37 @@ class Memory:
             raise Error(f"{count} floats at byte {offset} are not within the {self.size} bytes of the GPU memory")
         return Array(self, offset, count)
 
+    def tensor(self, offset: int, count: int) -> Any:
+        """The same floats as a tensor of PyTorch, which the caller has imported."""
+        torch: Any = sys.modules["torch"]
+        tensor = torch.as_tensor(self.array(offset, count), device=self.device)
+        if count and tensor.data_ptr() != self.address + offset:
+            raise Error(f"PyTorch {torch.__version__} has copied the weights instead of sharing them: install a newer one")
+        return tensor
+
+    def moved(self, batch: Any) -> Any:
+        """A batch of a Dataset with its tensors on the GPU, as PyTorch's pin_memory walks through one."""
+        if hasattr(batch, "to"):
+            return batch.to(self.device)
+        if isinstance(batch, dict):
+            return type(batch)((name, self.moved(part)) for name, part in batch.items())
+        if isinstance(batch, (tuple, list)):
+            parts = [self.moved(part) for part in batch]
+            return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
+        return batch
+
     def synchronize(self) -> None:
         """Waits until all work of this process is done, and visible to others."""
-        self._driver.call("waiting for the GPU", "cuCtxSynchronize")
+        with self._current():
+            self._driver.call("waiting for the GPU", "cuCtxSynchronize")
 
     def close(self) -> None:
         """Closes the memory: no array may be used any more. hogwild frees it when all have done so."""
         if self.address:
-            self._driver.call("closing the weights on the GPU", "cuIpcCloseMemHandle", self.address)
+            with self._current():
+                self._driver.call("closing the weights on the GPU", "cuIpcCloseMemHandle", self.address)
             self.address = self.size = 0
-        self._driver.call(f"closing GPU {self.ordinal}", "cuDevicePrimaryCtxRelease_v2", self.ordinal)
+        self._driver.call(f"closing GPU {self.ordinal}", "cuDevicePrimaryCtxRelease_v2", self._gpu)
 
     def _leave(self) -> None:
         """close, when the process exits. A child that it has forked has no CUDA."""
@@ -186,4 +221,5 @@ class Memory:
         try:
             self.close()
         except Error as e:
-            print(f"hogwild: {e}", file=sys.stderr)
+            if not hasattr(sys, "last_type"):  # else the script has died of an error, which is the one that counts
+                print(f"hogwild: {e}", file=sys.stderr)

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+)
+
+// ofProgram is a run of the tests' program, with its tricks.
+func ofProgram(t *testing.T, tricks string) config.Config {
+	c := quick(t)
+	c.Program, c.Data, c.Model, c.LR, c.Epochs = "/proc/self/exe own=2000 "+tricks, "none", "", 0.01, 3
+	c.Center, c.BiasStep, c.LRCap, c.HangTimeout = "auto", "auto", "auto", hangTimeout
+	return c
+}
+
+// TestHungProgramIsReplaced: a program that is stopped is named, and it and its worker are replaced, in each mode.
+func TestHungProgramIsReplaced(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
+			c := ofProgram(t, "slow=5ms@train")
+			c.Mode, c.Workers = config.MustMode(mode), 2
+			p := startCoordinator(t, c)
+			var pid uint64
+			await(t, "a step of the program", func() bool {
+				pid = p.block.Rank(1, control.RankProgram)
+				return pid != 0 && p.block.Rank(1, control.RankSteps) > 0
+			})
+			worker := p.block.Rank(1, control.RankPID)
+			if err := syscall.Kill(int(pid), syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.wait(); err != nil {
+				t.Fatalf("%v: %s", err, &p.stderr)
+			}
+			if got := p.result(); got.Examples != 3*2000 || got.LostExamples != 0 || got.Restarts != 1 {
+				t.Errorf("%d examples, %d lost, %d restarts", got.Examples, got.LostExamples, got.Restarts)
+			}
+			who, state := fmt.Sprintf("worker 1 (pid %d) ", worker), fmt.Sprintf("state S (sleeping), its program (pid %d) in state T (stopped)", pid)
+			p.wantEvents(who+"has not moved for 500ms, "+state+"; it is replaced after 1s (--hang-timeout)",
+				who+"was killed: it had not moved for 1s, "+state+": restarted, 1 of 3")
+		})
+	}
+}
+
+// TestHungEvaluator: the coordinator's program is started once more, and the run says so.
+func TestHungEvaluator(t *testing.T) {
+	c := ofProgram(t, "sleeponce="+filepath.Join(t.TempDir(), "sign")+"@score")
+	got := train(t, c)
+	const warned, ended = "the program that evaluates (pid ", "evaluating: the program was killed: it had not moved for 1s, state S (sleeping): it is started again"
+	if got.Restarts != 0 || got.Epochs != 3 || len(got.Events) != 2 || !strings.HasPrefix(got.Events[0], warned) || got.Events[1] != ended {
+		t.Errorf("%d restarts, %d epochs, events %q", got.Restarts, got.Epochs, got.Events)
+	}
+}
+
+// TestEvaluatorNeverAnswers: a second one that hangs ends the run, which is saved.
+func TestEvaluatorNeverAnswers(t *testing.T) {
+	c := ofProgram(t, "sleep=score")
+	got, err := try(t, c)
+	if err == nil || !strings.Contains(err.Error(), "evaluating: the program was killed: it had not moved for 1s") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if got.Epochs != 1 {
+		t.Errorf("%d epochs", got.Epochs)
+	}
+	c.Program = strings.ReplaceAll(c.Program, "sleep=score", "")
+	if got := train(t, resumed(c)); got.Epochs != 3 || got.Examples != 3*2000 {
+		t.Errorf("resumed: %d epochs, %d examples", got.Epochs, got.Examples)
+	}
+}
+
+// TestNeverJoins: a program that does not say hello ends the run before it begins.
+func TestNeverJoins(t *testing.T) {
+	c := ofProgram(t, "sleep=start")
+	from := time.Now()
+	if _, err := try(t, c); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "the program was killed: it had not called hogwild.join, nor moved for 1s, state S (sleeping)") {
+		t.Errorf("%v", err)
+	}
+	if files, _ := os.ReadDir(c.Run); len(files) > 0 || time.Since(from) < c.HangTimeout {
+		t.Errorf("%v after %v", files, time.Since(from))
+	}
+}

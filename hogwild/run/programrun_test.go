@@ -1,0 +1,173 @@
+package run
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/program/programtest"
+	"hogwild/hogwild/rundir"
+)
+
+// linearRows are the examples of the tests' program.
+const linearRows = 400
+
+// linear is a run of the tests' program, on its own examples, at a constant rate.
+func linear(t *testing.T, tricks string) config.Config {
+	c := quick(t)
+	c.Program, c.Data, c.LR = "/proc/self/exe own=400 "+tricks, "none", 0.3
+	c.Center, c.BiasStep, c.LRCap = "auto", "auto", "auto"
+	return c
+}
+
+// weightsIn are those that a run has saved: three and the bias, and the steps that were counted.
+func weightsIn(t *testing.T, r rundir.Result) (w []float32, steps uint64) {
+	t.Helper()
+	all := weightsOf(t, r.Run)
+	for _, name := range []string{"weight", "bias"} {
+		v, err := all[name].Floats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = append(w, v...)
+	}
+	count := all["steps"]
+	if len(w) != 4 || count.DType != "I64" || len(count.Data) != 8 {
+		t.Fatalf("weights %v, and %+v", w, count)
+	}
+	return w, binary.LittleEndian.Uint64(count.Data)
+}
+
+// Whole batches make a run gradient descent, whose end the normal equations have: with one worker, and where the
+// gradients of two are averaged. Small batches come near it, in every mode. What the run says of its weights
+// is so of what it has saved.
+func TestProgramsComeToTheLeastSquares(t *testing.T) {
+	best := programtest.LeastSquares(linearRows, programtest.Row)
+	for _, c := range []struct {
+		name  string
+		near  float64
+		steps uint64 // that the program's buffer counts; 0: workers race to count them
+		edit  func(*config.Config)
+	}{
+		{"one worker", 1e-5, 80, func(c *config.Config) { c.Workers, c.Batch, c.Epochs = 1, linearRows, 80 }},
+		{"sync gradients", 1e-5, 80, func(c *config.Config) {
+			c.Workers, c.Batch, c.Epochs, c.Mode, c.Average = 2, linearRows/2, 80, config.MustMode("sync"), "gradients"
+		}},
+		{"sync weights", 0.05, 400, func(c *config.Config) {
+			c.Workers, c.Batch, c.Epochs, c.Mode, c.AverageEvery, c.LR = 2, 10, 20, config.MustMode("sync"), 4, 0.05
+		}},
+		{"async", 0.05, 0, func(c *config.Config) { c.Workers, c.Batch, c.Epochs, c.LR = 2, 10, 5, 0.05 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config := linear(t, "")
+			c.edit(&config)
+			r := train(t, config)
+			if r.Examples != int64(config.Epochs*linearRows) || r.Restarts != 0 || r.LostExamples != 0 || len(r.Events) != 0 {
+				t.Errorf("%+v", r)
+			}
+			w, steps := weightsIn(t, r)
+			for j, want := range best {
+				if math.Abs(float64(w[j])-want) > c.near {
+					t.Errorf("weights %v, want %v", w, best)
+					break
+				}
+			}
+			if c.steps > 0 && steps != c.steps {
+				t.Errorf("its buffer is %v, want %v", steps, c.steps)
+			}
+			loss, absolute := 0.0, 0.0
+			for i := range linearRows / 4 {
+				x, y := programtest.Row(i)
+				e := float64(w[3]) - y
+				for j := range x {
+					e += float64(w[j]) * x[j]
+				}
+				loss += e * e / 2 / (linearRows / 4)
+				absolute += math.Abs(e) / (linearRows / 4)
+			}
+			if math.Abs(r.TestLoss-loss) > 1e-6 || math.Abs(r.Metrics["mae"]-absolute) > 1e-6 || r.TestAccuracy == nil {
+				t.Errorf("test loss %v, metrics %v, want %v and %v", r.TestLoss, r.Metrics, loss, absolute)
+			}
+			e, err := Eval(r.Run, "", "auto", "")
+			if err != nil || e.Loss != r.TestLoss || *e.Accuracy != *r.TestAccuracy {
+				t.Errorf("the saved weights are evaluated to %+v, %v", e, err)
+			}
+		})
+	}
+}
+
+// The program has the first weights: a run that does not move saves them.
+func TestProgramHasTheFirstWeights(t *testing.T) {
+	c := linear(t, "")
+	c.LR, c.Epochs = 1e-30, 1
+	w, _ := weightsIn(t, train(t, c))
+	for j, want := range []float32{0.01, 0.02, 0.03, 0.04} {
+		if w[j] != want {
+			t.Errorf("weights %v, want 0.01, 0.02, 0.03, 0.04", w)
+			break
+		}
+	}
+}
+
+// A run of a program that was cut, twice, ends with the bits of one left alone.
+func TestProgramResumesExactly(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		t.Run(mode, func(t *testing.T) {
+			whole := linear(t, "")
+			whole.Batch, whole.Epochs, whole.LR, whole.Schedule, whole.Mode = 5, 2, 0.05, "cosine", config.MustMode(mode)
+			pause := "slow=40ms" // a chunk: there are 7 in an epoch
+			if mode == "sync" {
+				whole.Workers, whole.AverageEvery, pause = 2, 2, "slow=15ms" // 20 rounds
+			}
+			want := train(t, whole)
+			parts := withRun(whole, t.TempDir())
+			parts.Program = linear(t, pause).Program
+			cut(t, parts, 1, 150)
+			parts = resumed(parts)
+			cut(t, parts, 2, 200)
+			got := train(t, parts)
+			sameEnd(t, want.Run, got.Run)
+			if got.Examples != want.Examples || got.Epochs != want.Epochs || got.TestLoss != want.TestLoss {
+				t.Errorf("%d examples in %d epochs, test loss %v; want %d in %d, %v", got.Examples, got.Epochs, got.TestLoss, want.Examples, want.Epochs, want.TestLoss)
+			}
+		})
+	}
+}
+
+// Who dies while a program trains is replaced, and no example is lost. Nothing stays behind.
+func TestKilledProgramsAreReplaced(t *testing.T) {
+	sign := t.TempDir() + "/sign"
+	for trick, restarts := range map[string]int{
+		"once=" + sign + "@train": 1, // the program of one of the workers
+		"once=" + sign + "@score": 0, // that of the coordinator
+		"exit=3@leave":            0, // when all is done
+	} {
+		t.Run(trick[:4], func(t *testing.T) {
+			_ = os.Remove(sign)
+			c := linear(t, trick)
+			c.Workers, c.Batch, c.LR = 2, 10, 0.05
+			r := train(t, c)
+			if r.Restarts != restarts || r.Examples != int64(c.Epochs*linearRows) || r.LostExamples != 0 || math.IsNaN(r.TestLoss) {
+				t.Errorf("%d restarts, %d examples, %d lost, test loss %v, events %q", r.Restarts, r.Examples, r.LostExamples, r.TestLoss, r.Events)
+			}
+		})
+	}
+}
+
+// A score that takes for ever does not keep an interrupted run.
+func TestInterruptedScore(t *testing.T) {
+	was := lastScore
+	lastScore = 0
+	defer func() { lastScore = was }()
+	c := linear(t, "busy=score")
+	r := start(t, c)
+	r.reach(1, linearRows)
+	r.stop()
+	got, err := r.wait()
+	if !errors.Is(err, config.ErrInterrupted) || !math.IsNaN(got.TestLoss) {
+		t.Errorf("test loss %v, error %v", got.TestLoss, err)
+	}
+}
