@@ -240,7 +240,7 @@ class Job:
         shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
         _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
                f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
-        return float(number)
+        return float(number.item() if isinstance(number, Tensor) else number)  # item: float warns of gradients
 
     def _take(self, loss: Any) -> None:
         """Closes a batch. If the loss is not finite, the run ends before this step is written."""
