@@ -98,10 +98,11 @@ def train(rows):
 
 @torch.no_grad()
 def write(path, sentences=3):
-    from safetensors.torch import load_file
+    from safetensors import safe_open
 
     net = Transformer()
-    net.load_state_dict(load_file(path))
+    with safe_open(path, "pt") as f:
+        net.load_state_dict({name: f.get_tensor(name) for name in f.keys()})
     for _ in range(sentences):
         text = [LETTERS.index("\n")]
         while LETTERS[text[-1]] != "." and len(text) < LENGTH:

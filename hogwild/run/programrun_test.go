@@ -118,12 +118,13 @@ func TestProgramResumesExactly(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			whole := linear(t, "")
 			whole.Batch, whole.Epochs, whole.LR, whole.Schedule, whole.Mode = 5, 2, 0.05, "cosine", config.MustMode(mode)
+			pause := "slow=40ms" // a chunk: there are 7 in an epoch
 			if mode == "sync" {
-				whole.Workers, whole.AverageEvery = 2, 2
+				whole.Workers, whole.AverageEvery, pause = 2, 2, "slow=15ms" // 20 rounds
 			}
 			want := train(t, whole)
 			parts := withRun(whole, t.TempDir())
-			parts.Program = linear(t, "slow=10ms").Program
+			parts.Program = linear(t, pause).Program
 			cut(t, parts, 1, 150)
 			parts = resumed(parts)
 			cut(t, parts, 2, 200)

@@ -11,6 +11,7 @@ docs/programs.md has a guide, and the protocol between hogwild and its programs.
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import mmap
@@ -56,6 +57,7 @@ class _Channel:
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
+        atexit.register(self._socket.detach)  # open until the process has ended: hogwild asks how it did when it closes
         self._received = b""
         self._files: List[int] = []
         self._maps: Dict[int, mmap.mmap] = {}
@@ -80,7 +82,8 @@ class _Channel:
         """A view of a file. Data is mapped privately: before Linux 6.7 a sealed file cannot be mapped as shared."""
         file, count = where.get("file"), math.prod(shape)
         if file is None:
-            return torch.as_tensor(self.gpu.array(where["offset"], count), device=self.gpu.device)
+            memory: Tensor = self.gpu.tensor(where["offset"], count)
+            return memory
         if file not in self._maps:
             flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
             self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
@@ -196,7 +199,8 @@ class Job:
             _seed(run["seed"] + 1 + self.rank)
 
     def _gather(self, dataset: Any, rows: Tensor) -> Any:
-        return self._collate([dataset[i] for i in rows.tolist()])
+        batch = self._collate([dataset[i] for i in rows.tolist()])
+        return self._gpu.moved(batch) if self._gpu else batch
 
     def evaluate(self, function: Evaluate) -> Evaluate:
         """Marks the function that scores a batch: f(*batch) -> loss, or (loss, {"accuracy": value}), means over the batch."""
@@ -238,7 +242,7 @@ class Job:
         shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
         _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
                f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
-        return float(number)
+        return float(number.item() if isinstance(number, Tensor) else number)  # item: float warns of gradients
 
     def _take(self, loss: Any) -> None:
         """Closes a batch. If the loss is not finite, the run ends before this step is written."""

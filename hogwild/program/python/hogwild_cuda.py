@@ -190,6 +190,17 @@ class Memory:
             raise Error(f"PyTorch {torch.__version__} has copied the weights instead of sharing them: install a newer one")
         return tensor
 
+    def moved(self, batch: Any) -> Any:
+        """A batch of a Dataset with its tensors on the GPU, as PyTorch's pin_memory walks through one."""
+        if hasattr(batch, "to"):
+            return batch.to(self.device)
+        if isinstance(batch, dict):
+            return type(batch)((name, self.moved(part)) for name, part in batch.items())
+        if isinstance(batch, (tuple, list)):
+            parts = [self.moved(part) for part in batch]
+            return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
+        return batch
+
     def synchronize(self) -> None:
         """Waits until all work of this process is done, and visible to others."""
         with self._current():
