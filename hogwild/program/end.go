@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	leaveWithin = 5 * time.Second // what a program does after its batches must be done by then
-	pipeWithin  = time.Second     // processes that it has left behind may hold its standard error
-	killWithin  = 5 * time.Second // a killed process that is still there is left to the kernel
+	leaveWithin = 10 * time.Second // what a program does after its batches must be done by then; Python's own end takes seconds on a busy machine
+	pipeWithin  = time.Second      // processes that it has left behind may hold its standard error
+	killWithin  = 5 * time.Second  // a killed process that is still there is left to the kernel
 )
 
 // end is the error of a program that has closed its socket: it ends, or is made to.
