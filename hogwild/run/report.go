@@ -11,6 +11,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
@@ -137,7 +138,11 @@ func (r *coordinator) header() []string {
 	if r.validation != nil {
 		what += fmt.Sprintf("), validation set of %d (%s", r.validation.Rows, c.Validation)
 	}
-	head := []string{fmt.Sprintf("%s on %s (%s), test set of %d", cmp.Or(c.Program, c.Model), c.Data, what, r.test.Rows),
+	on := fmt.Sprintf("%s (%s), test set of %d", c.Data, what, r.test.Rows)
+	if m.Kind == data.Indices {
+		on = fmt.Sprintf("its own data of %d examples, test set of %d", m.Rows, c.Layout.TestRows)
+	}
+	head := []string{fmt.Sprintf("%s on %s", cmp.Or(c.Program, c.Model), on),
 		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.Nodes, c.Workers), c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}
 	for _, note := range r.notes() {
 		head = append(head, "note: "+note)

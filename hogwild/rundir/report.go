@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
 )
@@ -204,7 +205,7 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		nodes = r.Nodes.Nodes
 	}
-	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), r.Data, WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), dataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}
@@ -269,6 +270,14 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// dataText is the name of the data for people.
+func dataText(name string) string {
+	if name == data.None {
+		return "its own data"
+	}
+	return name
 }
 
 // scoreRows are the losses and scores of the report.

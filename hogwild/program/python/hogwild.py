@@ -11,6 +11,7 @@ docs/programs.md has a guide, and the protocol between hogwild and its programs.
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import mmap
@@ -56,6 +57,7 @@ class _Channel:
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
+        atexit.register(self._socket.detach)  # open until the process has ended: hogwild asks how it did when it closes
         self._received = b""
         self._files: List[int] = []
         self._maps: Dict[int, mmap.mmap] = {}
@@ -240,7 +242,7 @@ class Job:
         shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
         _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
                f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
-        return float(number)
+        return float(number.item() if isinstance(number, Tensor) else number)  # item: float warns of gradients
 
     def _take(self, loss: Any) -> None:
         """Closes a batch. If the loss is not finite, the run ends before this step is written."""
