@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks and benchmarks hogwild on this machine's GPU, in about 9 minutes:
+# Checks and benchmarks hogwild on this machine's GPU, in about 10 minutes:
 #
 #   ./run.sh [FOLDER]      writes report.md and results.tar.gz to the folder (default results)
 #
@@ -20,7 +20,7 @@ PATH=$work/bin:$PATH
 export CUDA_CACHE_PATH=$work/cache
 
 # In seconds; of the first two and of training few are needed.
-parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35 programs:60"}
+parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35 programs:90"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
