@@ -3,6 +3,7 @@ package program
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"hogwild/internal/check"
@@ -14,5 +15,12 @@ func TestPython(t *testing.T) {
 	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// What users import stays short enough to be read.
+func TestPythonIsShort(t *testing.T) {
+	if lines := strings.Count(string(pythonText("hogwild.py")), "\n"); lines > 300 {
+		t.Errorf("hogwild.py has %d lines, and may have 300", lines)
 	}
 }

@@ -385,15 +385,15 @@ MISUSE = {
     "no step": (stepped(lambda job, net, loss: None), "a batch had no step"),
     "two steps": (stepped(lambda job, net, loss: (good(job, net, loss), job.step(loss))), "this is one more"),
     "no gradients": (stepped(lambda job, net, loss: job.step(loss)), "call loss.backward() before job.step(loss)"),
-    "no scalar": (stepped(lambda job, net, loss: job.step(loss.expand(2))), "the loss is a Tensor of shape [2]"),
-    "no loss": (stepped(lambda job, net, loss: job.step(None)), "the loss is a NoneType"),
+    "no scalar": (stepped(lambda job, net, loss: job.step(loss.expand(2))), "the loss must be one number, the batch's mean, not Tensor [2]"),
+    "no loss": (stepped(lambda job, net, loss: job.step(None)), "the loss must be one number, the batch's mean, not NoneType"),
     "done in gradients": (stepped(lambda job, net, loss: job.done(loss)), "with --average gradients the run takes the steps"),
     "moved": (stepped(lambda job, net, loss: (good(job, net, loss), setattr(net.weight, "data", net.weight.data.clone()))), "weight has left the run's weights"),
     "replaced": (stepped(lambda job, net, loss: (good(job, net, loss), setattr(net, "weight", nn.Parameter(torch.ones(1, 1))))),
                  "weight has left the run's weights"),
-    "evaluate returns three": (evaluated((1.0, 2.0, 3.0)), "loss of @job.evaluate is a tuple"),
+    "evaluate returns three": (evaluated((1.0, 2.0, 3.0)), "loss of @job.evaluate must be one number, the batch's mean, not tuple"),
     "evaluate returns two losses": (evaluated((1.0, 2.0)), "the function of @job.evaluate returns loss, or (loss, {"),
-    "evaluate returns a vector": (evaluated(torch.ones(2)), "loss of @job.evaluate is a Tensor of shape [2]"),
+    "evaluate returns a vector": (evaluated(torch.ones(2)), "loss of @job.evaluate must be one number, the batch's mean, not Tensor [2]"),
 }
 
 
