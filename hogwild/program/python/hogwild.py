@@ -18,7 +18,7 @@ import socket
 import sys
 import warnings
 from functools import partial
-from typing import Any, Callable, Dict, Generator, Iterator, List, Tuple, TypeVar, cast
+from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -52,7 +52,7 @@ class _Channel:
     """Messages between hogwild and the program, one JSON object a line, and the files that come with them."""
 
     def __init__(self, descriptor: int) -> None:
-        self._socket = socket.socket(fileno=descriptor)
+        self._socket = socket.socket(fileno=os.dup(descriptor))  # hogwild sees its end when the process has ended
         self._received = b""
         self._files: List[int] = []
         self._maps: Dict[int, mmap.mmap] = {}
@@ -155,7 +155,7 @@ class Job:
     indices i that the run deals out, and the examples of test are scored after each epoch."""
 
     def __init__(self, net: nn.Module, dataset: Any = None, test: Any = None,
-                 collate: Callable[[List[Any]], Any] = torch.utils.data.default_collate) -> None:
+                 collate: Optional[Callable[[List[Any]], Any]] = None) -> None:
         global _socket
         _check(_socket is not None, f"start this with hogwild train --program 'python3 {os.path.basename(sys.argv[0])}'")
         _check(_socket, "hogwild.join was called twice: a run trains one module; put several into one nn.ModuleList")
@@ -163,7 +163,7 @@ class Job:
         sets = {name: own for name, own in (("train", dataset), ("test", test)) if own is not None}
         _check(all(hasattr(own, "__len__") and hasattr(own, "__getitem__") for own in sets.values()),
                "a dataset needs __len__ and __getitem__, since the run deals out the indices of its examples")
-        self._net, self._collate = getattr(net, "_orig_mod", net), collate  # of a compiled module the one with plain names
+        self._net, self._collate = getattr(net, "_orig_mod", net), collate or torch.utils.data.default_collate
         self._shared, same = _tensors(self._net)
         tensors = [{"name": s.name, "shape": list(s.tensor.shape), "kind": s.kind} for s in self._shared]
         rows = {"test_rows" if name == "test" else "rows": len(own) for name, own in sets.items()}
