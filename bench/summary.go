@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -98,7 +100,9 @@ func title(cases []*Measured) string {
 		return f(cases[0])
 	}
 	words := []string{
-		shared(func(m *Measured) string { return strings.TrimSpace(m.Config.Model + " on " + m.Config.Data) }),
+		shared(func(m *Measured) string {
+			return strings.TrimSpace(cmp.Or(m.Config.Program, m.Config.Model) + " on " + rundir.DataText(m.Config.Data))
+		}),
 		shared(func(m *Measured) string { return m.Device }),
 		shared(func(m *Measured) string {
 			if m.Batch == 0 {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -80,14 +81,11 @@ func byMode(all []*run) {
 
 // title is what was trained on what.
 func (r *run) title() string {
-	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), filepath.Base(r.Config.Data), human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
+	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), rundir.DataText(filepath.Base(r.Config.Data)), human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
 }
 
 func modelOf(r *run) string {
-	if r.Config.Model == "" {
-		return "model"
-	}
-	return r.Config.Model
+	return cmp.Or(r.Config.Program, r.Config.Model, "model")
 }
 
 // last is the run as it was last evaluated: at its end, also within an epoch, as its result says; else

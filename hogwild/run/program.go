@@ -59,6 +59,9 @@ func (r *coordinator) describe() (err error) {
 
 // endEvaluator ends what describe has started.
 func (r *coordinator) endEvaluator() {
+	if r.evaluator != nil && config.Interruption(r.epochs.ended) != nil { // nobody shall wait for Python to tidy up
+		r.evaluator.Kill(r.epochs.ended)
+	}
 	if r.evaluator != nil {
 		_ = r.evaluator.Close() // the run has all that it needs of it
 	}

@@ -179,6 +179,9 @@ func (r *coordinator) carry(rank int) {
 func (r *coordinator) halt() {
 	_ = fault.Point("workers.halt")
 	r.block.Stop()
+	if r.job.Program != "" {
+		r.killStarting()
+	}
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
 		r.kill(r.workers.running()...)
 		if !r.awaitEnd(limit) { // a killed process goes on in a call of the driver's until that returns
@@ -194,6 +197,15 @@ func (r *coordinator) halt() {
 	}
 	if err := r.ask(r.patience, func() error { r.workers.aside.Wait(); return nil }); err != nil {
 		r.epochs.failed(onDevice(err))
+	}
+}
+
+// killStarting ends workers that have not begun: a program takes seconds to start.
+func (r *coordinator) killStarting() {
+	for _, p := range r.workers.running() {
+		if r.block.Rank(p.rank, control.RankState) == control.StateStarting {
+			p.kill()
+		}
 	}
 }
 

@@ -205,7 +205,7 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		nodes = r.Nodes.Nodes
 	}
-	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), dataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}
@@ -272,8 +272,8 @@ func (r Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// dataText is the name of the data for people.
-func dataText(name string) string {
+// DataText is the name of the data for people.
+func DataText(name string) string {
 	if name == data.None {
 		return "its own data"
 	}

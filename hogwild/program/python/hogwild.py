@@ -1,17 +1,14 @@
-"""Trains a PyTorch module in a run of hogwild: hogwild train --program 'python3 step.py'
+"""Trains a PyTorch module in a run of hogwild (docs/programs.md): hogwild train --program 'python3 step.py'
 
     job = hogwild.join(net)             # import hogwild before net is made: it seeds torch
     for x, y in job.batches():
         loss = F.cross_entropy(net(x), y)
         net.zero_grad(set_to_none=True); loss.backward()
         job.step(loss)
-
-docs/programs.md has a guide, and the protocol between hogwild and its programs.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import math
 import mmap
@@ -21,7 +18,7 @@ import socket
 import sys
 import warnings
 from functools import partial
-from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar
+from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -49,15 +46,13 @@ def _seed(seed: int) -> None:
 _socket = os.environ.pop("HOGWILD_SOCKET", None)  # processes that this one starts cannot join
 if _socket:
     _seed(int(os.environ["HOGWILD_SEED"]))
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 
 
 class _Channel:
     """Messages between hogwild and the program, one JSON object a line, and the files that come with them."""
 
     def __init__(self, descriptor: int) -> None:
-        self._socket = socket.socket(fileno=descriptor)
-        atexit.register(self._socket.detach)  # open until the process has ended: hogwild asks how it did when it closes
+        self._socket = socket.socket(fileno=os.dup(descriptor))  # hogwild sees its end when the process has ended
         self._received = b""
         self._files: List[int] = []
         self._maps: Dict[int, mmap.mmap] = {}
@@ -82,15 +77,13 @@ class _Channel:
         """A view of a file. Data is mapped privately: before Linux 6.7 a sealed file cannot be mapped as shared."""
         file, count = where.get("file"), math.prod(shape)
         if file is None:
-            memory: Tensor = self.gpu.tensor(where["offset"], count)
-            return memory
+            return cast(Tensor, self.gpu.tensor(where["offset"], count))
         if file not in self._maps:
             flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
             self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # data is not writable; programs get copies of its rows
-            view = torch.frombuffer(self._maps[file], dtype=dtype, count=max(count, 1), offset=where["offset"])
-        return view[:count].view(shape)
+            return torch.frombuffer(self._maps[file], dtype=dtype, count=max(count, 1), offset=where["offset"])[:count].view(shape)
 
 
 class _Set:
@@ -113,15 +106,13 @@ class _Set:
             self.x = channel.tensor(at[name], dtype, rows, 2 if self.kind == "pairs" else width)
 
     def __call__(self, rows: Tensor) -> Tuple[Any, Tensor]:
-        y = self.y.index_select(0, rows).to(self.device)
-        y = y.long() if self.classes else y
+        y = self.y.index_select(0, rows).to(self.device, torch.int64 if self.classes else torch.float32)
         if self.kind == "sparse":
             first, end = self.ptr.index_select(0, rows), self.ptr.index_select(0, rows + 1)
             offsets = (end - first).cumsum(0) - (end - first)
             at = (first - offsets).repeat_interleave(end - first)
             at += torch.arange(len(at))
-            x = self.idx.index_select(0, at).long(), self.val.index_select(0, at), offsets
-            return tuple(t.to(self.device) for t in x), y
+            return tuple(t.to(self.device) for t in (self.idx[at].long(), self.val[at], offsets)), y
         dense = self.x.index_select(0, rows).to(self.device)
         if self.kind == "pairs":
             return dense.long() - self.first, y
@@ -160,11 +151,8 @@ def _tensors(net: nn.Module) -> Tuple[List[_Shared], Dict[str, str]]:
 
 
 class Job:
-    """A module's part in the run that started this program: job = hogwild.join(net).
-
-    Its batches are of --data; or collate([dataset[i], ...]) for the indices i that the run deals out, where collate is
-    torch's default_collate if there is none. The examples of test are scored after each epoch.
-    """
+    """A module's part in the run that started this program. Its batches are of --data; or collate([dataset[i], ...]) for the
+    indices i that the run deals out, and the examples of test are scored after each epoch."""
 
     def __init__(self, net: nn.Module, dataset: Any = None, test: Any = None,
                  collate: Optional[Callable[[List[Any]], Any]] = None) -> None:
@@ -175,16 +163,14 @@ class Job:
         sets = {name: own for name, own in (("train", dataset), ("test", test)) if own is not None}
         _check(all(hasattr(own, "__len__") and hasattr(own, "__getitem__") for own in sets.values()),
                "a dataset needs __len__ and __getitem__, since the run deals out the indices of its examples")
-        self._net = getattr(net, "_orig_mod", net)  # of a compiled module the one with the plain names
+        self._net, self._collate = getattr(net, "_orig_mod", net), collate or torch.utils.data.default_collate
         self._shared, same = _tensors(self._net)
         tensors = [{"name": s.name, "shape": list(s.tensor.shape), "kind": s.kind} for s in self._shared]
         rows = {"test_rows" if name == "test" else "rows": len(own) for name, own in sets.items()}
-        self._collate = collate or torch.utils.data.default_collate
         self._channel, _socket = _Channel(int(_socket or 0)), ""  # one process joins once
         self._run = run = self._channel.ask({"hello": 1, "tensors": tensors, "same": same, **rows,
                                              "language": f"Python {sys.version.split()[0]}, PyTorch {torch.__version__}"})
-        self.rank: int = run["rank"]  # of this worker, from 0
-        self.workers: int = run["workers"]
+        self.rank, self.workers = int(run["rank"]), int(run["workers"])  # of this worker, from 0; how many there are
         self.epoch, self.lr = 0, 0.0  # from 1; the run's learning rate for this batch
         self._gpu = self._channel.gpu = __import__("hogwild_cuda").Memory(run["gpu"]) if "gpu" in run else None
         self.device = torch.device(self._gpu.device if self._gpu else "cpu")
@@ -237,11 +223,9 @@ class Job:
         _check(not self._gradients, "with --average gradients the run takes the steps: call job.step(loss), not job.done(loss)")
         self._take(loss)
 
-    @staticmethod
-    def _value(number: Any, what: str) -> float:
-        shape = f" of shape {list(number.shape)}" if isinstance(number, Tensor) else ""
+    def _value(self, number: Any, what: str) -> float:
         _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
-               f"{what} is a {type(number).__name__}{shape}: it must be one number, the mean over the batch")
+               f"{what} must be one number, the batch's mean, not {type(number).__name__} {list(getattr(number, 'shape', []))}")
         return float(number.item() if isinstance(number, Tensor) else number)  # item: float warns of gradients
 
     def _take(self, loss: Any) -> None:
@@ -254,8 +238,7 @@ class Job:
 
     def _attach(self) -> None:
         """Makes the module's tensors views of the run's weights, and sets those if they are new."""
-        run, now, at = self._run, self._net.state_dict(keep_vars=True), 0
-        count = sum(s.tensor.numel() for s in self._shared)
+        run, now, at, count = self._run, self._net.state_dict(keep_vars=True), 0, sum(s.tensor.numel() for s in self._shared)
         self._given = self._channel.tensor(run["weights"], torch.float32, count, write=True)
         self._weights = self._given.to(self.device)  # the same, but for an evaluator on a GPU
         slots = self._channel.tensor(run["gradients"], torch.float32, count, write=True) if self._gradients else self._weights
@@ -276,8 +259,7 @@ class Job:
         for s in self._shared:
             t = now[s.name].detach()
             if t.numel() and t.data_ptr() != s.weights.data_ptr():
-                _check(s.kind in ("buffer", "integer"),
-                       f"{s.name} has left the run's weights: after hogwild.join do not replace, convert or move parameters")
+                _check(s.kind in ("buffer", "integer"), f"{s.name} has left the run's weights: do not replace or convert it")
                 (t if load else s.slot).copy_(t if not load else s.weights.round() if s.kind == "integer" else s.weights)
 
     def _train(self, epoch: int, rows: List[int], lr: List[float]) -> Generator[Any, None, Message]:

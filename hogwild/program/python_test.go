@@ -1,0 +1,26 @@
+package program
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"hogwild/internal/check"
+)
+
+// The Python side alone, against tests that play hogwild's: see test_hogwild.py.
+func TestPython(t *testing.T) {
+	cmd := exec.Command(check.Interpreter(t, "torch"), "test_hogwild.py")
+	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// What users import stays short enough to be read.
+func TestPythonIsShort(t *testing.T) {
+	if lines := strings.Count(string(pythonText("hogwild.py")), "\n"); lines > 300 {
+		t.Errorf("hogwild.py has %d lines, and may have 300", lines)
+	}
+}
