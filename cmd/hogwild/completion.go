@@ -200,6 +200,11 @@ func choices(name string) (words []string) {
 		return []string{"auto", "none", "unit", "standard"}
 	case "gpu":
 		return []string{"auto", "auto:", "0"}
+	case "to":
+		for _, f := range exportFormats {
+			words = append(words, f.name)
+		}
+		return words
 	case "average-every":
 		return []string{"epoch"}
 	case "lr", "epochs", "batch", "merge-every", "bias-step":

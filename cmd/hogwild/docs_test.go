@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild/rundir"
 )
 
 // Pages are Markdown. In the README and in docs/ an indented block whose first line begins
@@ -250,6 +252,7 @@ func stage(t *testing.T) string {
 	write("housing.csv", 400, house(true))
 	write("ml-100k/u.data", 2000, func() string { return fmt.Sprintf("%d\t%d\t%d\t881250949", 1+r.IntN(60), 1+r.IntN(80), 1+r.IntN(5)) })
 	digitsAsMNIST(t, filepath.Join(folder, "mnist"), r)
+	weightsOfPyTorch(t, filepath.Join(folder, "net.pt"))
 	write("more.csv", 100, house(true))
 	for _, name := range []string{"examples", "docs", "bench"} {
 		from, err := filepath.Abs("../../" + name)
@@ -261,6 +264,23 @@ func stage(t *testing.T) string {
 		}
 	}
 	return folder
+}
+
+// weightsOfPyTorch writes those of mlp:128 on MNIST as any program could. They are safetensors: the reader looks at what is in a
+// file, not at its name.
+func weightsOfPyTorch(t *testing.T, path string) {
+	t.Helper()
+	tensor := func(name string, shape ...int) rundir.Tensor {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		return rundir.FloatTensor(name, shape, make([]float32, n))
+	}
+	err := rundir.WriteTensors(path, nil, []rundir.Tensor{tensor("0.weight", 128, 784), tensor("0.bias", 128), tensor("2.weight", 10, 128), tensor("2.bias", 10)})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // digitsAsMNIST writes the four IDX files of MNIST with few images: bright squares in one of ten places.

@@ -67,7 +67,7 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 		cases[i].Folder = filepath.Join(dir, fmt.Sprintf("%d-%s", i, strings.ReplaceAll(cases[i].Model, ":", "-")))
 		cases[i].write(t)
 	}
-	text, err := json.Marshal(cases)
+	page, err := filepath.Abs("../../docs/export.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,14 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := check.Python(t, "torch", string(script), string(text)); strings.TrimSpace(string(said)) != "same" {
+	t.Chdir(dir)
+	call(t, "train", "--data", "digits:1000", "--run", "runs/mine", "--quiet", "--json")
+	call(t, "export", "runs/mine", "--to", "onnx")
+	text, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := check.Python(t, "torch", string(script), string(text), page); strings.TrimSpace(string(said)) != "same" {
 		t.Errorf("%s", said)
 	}
 }

@@ -52,7 +52,7 @@ func carryOutLine(t *testing.T, line string) []byte {
 }
 
 // TestHelpExamples runs each `hogwild train` of the help texts as it stands there, but for
-// those that want a GPU or a program (TestPyTorchExamples has programs), and for what another one needs first.
+// those that want a GPU or a program (TestPyTorchExamples has programs) or a file of PyTorch (run's TestInitFromPyTorch), and for what another one needs first.
 func TestHelpExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -64,7 +64,7 @@ func TestHelpExamples(t *testing.T) {
 			line := m[1]
 			want, ok := reached[line]
 			if !ok {
-				if !strings.Contains(line, "--gpu") && !strings.Contains(line, "--program") {
+				if !strings.Contains(line, "--gpu") && !strings.Contains(line, "--program") && !strings.Contains(line, "--init") {
 					t.Errorf("%s: what does this example reach? hogwild %s", c.name, line)
 				}
 				continue

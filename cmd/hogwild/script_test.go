@@ -16,13 +16,17 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hogwild/hogwild/program/programtest"
 	"hogwild/hogwild/run"
 	"hogwild/internal/check"
 )
 
 // TestMain makes the test binary do for the program: the scripts run it as
-// hogwild, and hogwild runs it again as its workers.
+// hogwild, and hogwild runs it again as its workers. It is also what --program names in scripts.
 func TestMain(m *testing.M) {
+	if programtest.IsProgram() {
+		os.Exit(programtest.Main(os.Args[1:]))
+	}
 	if run.IsWorker() {
 		os.Exit(run.WorkerMain())
 	}

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	leaveWithin = 5 * time.Second // what a program does after its batches must be done by then
-	pipeWithin  = time.Second     // processes that it has left behind may hold its standard error
-	killWithin  = 5 * time.Second // a killed process that is still there is left to the kernel
+	leaveWithin = 10 * time.Second // what a program does after its batches must be done by then; an interpreter may take seconds to end
+	pipeWithin  = time.Second      // processes that it has left behind may hold its standard error
+	exitWithin  = 5 * time.Second  // after a traceback: a context on a GPU takes a second to end
+	killWithin  = 5 * time.Second  // a killed process that is still there is left to the kernel
 )
 
 // end is the error of a program that has closed its socket: it ends, or is made to.
 func (p *Process) end() error {
-	if !p.hasEnded(pipeWithin) {
+	if !p.hasEnded(exitWithin) {
 		p.Kill(p.broke("it has closed its socket, and runs on"))
 		p.hasEnded(killWithin)
 	}

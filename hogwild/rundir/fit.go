@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,7 +116,8 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 		}
 		m.found[name] = t
 	}
-	for alias, name := range same { // either name will do
+	for _, alias := range slices.Sorted(maps.Keys(same)) { // either name will do
+		name := same[alias]
 		if _, ok := m.found[name]; !ok && m.found[alias].Name != "" {
 			m.found[name] = m.found[alias]
 		}

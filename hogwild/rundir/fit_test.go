@@ -134,6 +134,40 @@ func TestFitRefuses(t *testing.T) {
 	check.Error(t, err, path+" is damaged or not an archive")
 }
 
+// TestPyTorchLoadsProgramWeights: with strict=True, a network with tied weights, BatchNorm and a mask.
+func TestPyTorchLoadsProgramWeights(t *testing.T) {
+	kind := func(name, kind string, shape ...int) model.Tensor {
+		return model.Tensor{Name: name, Shape: shape, Kind: kind}
+	}
+	layout := &model.Layout{Tensors: []model.Tensor{kind("embed.weight", model.Parameter, 2, 3), kind("norm.weight", model.Parameter, 3), kind("norm.bias", model.Frozen, 3),
+		kind("norm.running_mean", model.Buffer, 3), kind("norm.running_var", model.Buffer, 3), kind("norm.num_batches_tracked", model.Integer), kind("mask", model.Integer, 2)},
+		Same: map[string]string{"head.weight": "embed.weight"}}
+	s := &Snapshot{Config: tuning.Job{Config: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}}
+	s.Config.Layout, s.Config.Model = layout, model.ProgramName
+	params := layout.Params()
+	for i := range model.Size(params) {
+		s.W = append(s.W, float32(i%7))
+	}
+	dir := t.TempDir()
+	if err := s.SaveWeights(dir, params, params); err != nil {
+		t.Fatal(err)
+	}
+	out := check.Python(t, "torch, safetensors", `
+import sys, torch, safetensors
+net = torch.nn.Module()
+net.embed, net.head, net.norm = torch.nn.Embedding(2, 3), torch.nn.Linear(3, 2, bias=False), torch.nn.BatchNorm1d(3)
+net.head.weight = net.embed.weight
+net.register_buffer("mask", torch.zeros(2, dtype=torch.bool))
+with safetensors.safe_open(sys.argv[1], "pt") as f:
+    net.load_state_dict({k: f.get_tensor(k) for k in f.keys()}, strict=True)
+print(*(v.double().flatten().tolist() for k, v in sorted(net.state_dict().items())), net.norm.num_batches_tracked.dtype, net.head.weight is net.embed.weight, end="")
+`, filepath.Join(dir, WeightsFile))
+	const want = "[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [1.0, 1.0] [2.0, 3.0, 4.0] [4.0] [5.0, 6.0, 0.0] [1.0, 2.0, 3.0] [6.0, 0.0, 1.0] torch.int64 True"
+	if string(out) != want {
+		t.Errorf("%s\nwant %s", out, want)
+	}
+}
+
 // TestProgramWeights: the file of a program's model has integers as such, and tied tensors under both names. It is read
 // back, also if it has one of the two names only.
 func TestProgramWeights(t *testing.T) {

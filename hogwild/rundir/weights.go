@@ -37,12 +37,13 @@ func ReadWeights(path string) (*Weights, error) {
 	if err != nil {
 		return nil, config.Usage("%s is damaged or not a safetensors file, nor one of torch.save: %w", path, err)
 	}
+	ours := meta[metaConfig] != ""
 	for _, t := range tensors {
-		if !strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has beside the weights
+		if !ours || !strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has beside the weights
 			f.tensors = append(f.tensors, t.view())
 		}
 	}
-	if meta[metaConfig] != "" {
+	if ours {
 		if f.Saved, err = describe(path, file, meta, tensors); err != nil {
 			return nil, config.Usage("%w", err)
 		}

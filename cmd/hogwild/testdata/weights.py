@@ -1,6 +1,7 @@
 """Holds the weights of runs, and what hogwild export made of them, against PyTorch, ONNX Runtime, LIBLINEAR and
-Vowpal Wabbit. Arguments: a JSON list of cases. Each is a run folder with predictions.npy, what hogwild
-predict says of the test rows (with --proba where the loss has probabilities), and the loss that hogwild eval says."""
+Vowpal Wabbit. Arguments: a JSON list of cases, and docs/export.md, whose Python is run. Each case is a run folder
+with predictions.npy, what hogwild predict says of the test rows (with --proba where the loss has probabilities),
+and the loss that hogwild eval says."""
 
 import collections
 import csv
@@ -210,9 +211,21 @@ def check(case):
         linear_formats(case, x[:n], z[:n], classes, *(a if a is None else a[:n] for a in (proba, said)))
 
 
+def snippets(page):
+    """Runs the Python of a page, block after block, where runs/mine is."""
+    names = {}
+    for block in open(page).read().split("```python\n")[1:]:
+        exec(block.split("```")[0], names)
+    convnet = {name: list(t.shape) for name, t in names["convnet"].state_dict().items()}
+    assert convnet == {name: list(t.shape) for name, t in network("convnet", {}).state_dict().items()}, convnet
+
+
 for c in json.loads(sys.argv[1]):
     try:
         check(c)
     except Exception as e:
         raise SystemExit(f"{c['folder']}: {type(e).__name__}: {e}")
+sys.stdout = sys.stderr
+snippets(sys.argv[2])
+sys.stdout = sys.__stdout__
 print("same")

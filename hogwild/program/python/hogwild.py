@@ -11,6 +11,7 @@ docs/programs.md has a guide, and the protocol between hogwild and its programs.
 
 from __future__ import annotations
 
+import atexit
 import json
 import math
 import mmap
@@ -56,6 +57,7 @@ class _Channel:
 
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
+        atexit.register(self._socket.detach)  # open until the process has ended: hogwild asks how it did when it closes
         self._received = b""
         self._files: List[int] = []
         self._maps: Dict[int, mmap.mmap] = {}
