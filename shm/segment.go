@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -103,7 +104,7 @@ func (s *Segment) Seal() error {
 	}
 	var sealed error
 	if !s.inFile {
-		_, sealed = unix.FcntlInt(s.file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+		sealed = addSeals(s.file)
 	}
 	if sealed != nil {
 		sealed = fmt.Errorf("shm: sealing %s: %w (does another process hold it writable, or is it sealed already?)", s.file.Name(), sealed)
@@ -115,6 +116,20 @@ func (s *Segment) Seal() error {
 		return errors.Join(sealed, err, s.file.Close())
 	}
 	return sealed
+}
+
+// sealPatience is how long pages may be in use by the kernel, which moves pages on a loaded machine.
+const sealPatience = time.Second
+
+// addSeals refuses writing to a memfd, for good. Linux answers EBUSY while somebody refers to one of its pages, be it the kernel
+// itself for a moment.
+func addSeals(f *os.File) error {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)
+		if err != unix.EBUSY || time.Since(began) > sealPatience {
+			return err
+		}
+	}
 }
 
 // Bytes is the whole mapping, nil when closed.

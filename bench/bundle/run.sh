@@ -273,7 +273,7 @@ programs() { # PyTorch in the GPU memory that it opens itself, and on cores
 	local workers of
 	note PyTorch info "$(python3 -c 'import torch; print(torch.__version__)' 2>&1 | tail -n 1)"
 	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note GPU skipped "no PyTorch with CUDA"; return; }
-	for workers in 1 2 4; do
+	for workers in $(quick "1 2 4" 1); do # a few steps of several workers end anywhere
 		for of in "gpu --gpu $GPU" cpu; do
 			train programs.$workers-workers.${of%% *} --program "python3 '$here/convnet.py'" $(images) --limit $(quick 20000 400) --scale 0.1307,0.3081 \
 				--workers $workers --epochs 1 $(test "${of%% *}" = cpu || echo ${of#* })

@@ -69,7 +69,7 @@ const (
 	anyNumber  = `0x[0-9a-f]+|[0-9]+`
 	otherModel = "the program's model is not that of the run"
 	// How a worker tells the end of its program, which has printed before it.
-	programEnd = `(?m)^hogwild worker [0-9]+: ((?:.*: )?the program (?:exited with status [1-9]|was killed by)(?:.*))$`
+	programEnd = `(?m)^hogwild worker [0-9]+: ((?:.*: )?(?:the program (?:exited with status [1-9]|was killed by).*|program .*: it has closed its socket, and runs on))$`
 )
 
 // readCrash finds the crash in a worker's last words.
