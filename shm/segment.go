@@ -92,9 +92,9 @@ func mapPart(f *os.File, offset, size int64, prot, flags int) (*Segment, error) 
 // mmap is the system call; tests have the one of an older Linux.
 var mmap = unix.Mmap
 
-// shared maps a part of a file so that all processes see the same bytes. Before Linux 6.7 every shared mapping of a
-// sealed memfd is refused, for reading too (Linux commit 158978945f31). A private one shows the same bytes, in the
-// same memory: nobody can write to either.
+// shared maps a part of a file so that all processes see the same bytes. Older kernels, such as the 5.15 of Ubuntu 22.04,
+// refuse every shared mapping of a sealed memfd, for reading too (github.com/iree-org/iree/pull/23776). A private one
+// shows the same bytes, in the same memory: nobody can write to either.
 func shared(f *os.File, offset int64, size, prot, flags int) ([]byte, error) {
 	mem, err := mmap(int(f.Fd()), offset, size, prot, unix.MAP_SHARED|flags)
 	if err == unix.EPERM && prot&unix.PROT_WRITE == 0 {

@@ -267,7 +267,7 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 	}
 }
 
-// Before Linux 6.7 no shared mapping of a sealed memfd is allowed: not to the process that seals it, nor to others.
+// On older kernels no shared mapping of a sealed memfd is allowed: not to the process that seals it, nor to others.
 func TestSealedOnOlderLinux(t *testing.T) {
 	checkLeaks(t)
 	refused := 0
