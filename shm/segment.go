@@ -81,12 +81,26 @@ func mapPart(f *os.File, offset, size int64, prot, flags int) (*Segment, error) 
 		f.Close()
 		return nil, fmt.Errorf("shm: %s holds %d bytes: not a segment", f.Name(), size)
 	}
-	mem, err := unix.Mmap(int(f.Fd()), offset, int(size), prot, unix.MAP_SHARED|flags)
+	mem, err := shared(f, offset, int(size), prot, flags)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("shm: mapping %d bytes of %s: %w", size, f.Name(), err)
 	}
 	return &Segment{file: f, mem: mem, offset: offset}, nil
+}
+
+// mmap is the system call; tests have the one of an older Linux.
+var mmap = unix.Mmap
+
+// shared maps a part of a file so that all processes see the same bytes. Older kernels, such as the 5.15 of Ubuntu 22.04,
+// refuse every shared mapping of a sealed memfd, for reading too (github.com/iree-org/iree/pull/23776). A private one
+// shows the same bytes, in the same memory: nobody can write to either.
+func shared(f *os.File, offset int64, size, prot, flags int) ([]byte, error) {
+	mem, err := mmap(int(f.Fd()), offset, size, prot, unix.MAP_SHARED|flags)
+	if err == unix.EPERM && prot&unix.PROT_WRITE == 0 {
+		mem, err = mmap(int(f.Fd()), offset, size, prot, unix.MAP_PRIVATE|flags)
+	}
+	return mem, err
 }
 
 // Seal makes the segment read-only for every process, for good; a part of a file, which has no
@@ -109,7 +123,7 @@ func (s *Segment) Seal() error {
 	if sealed != nil {
 		sealed = fmt.Errorf("shm: sealing %s: %w (does another process hold it writable, or is it sealed already?)", s.file.Name(), sealed)
 	}
-	mem, err := unix.Mmap(int(s.file.Fd()), s.offset, len(s.mem), unix.PROT_READ, unix.MAP_SHARED)
+	mem, err := shared(s.file, s.offset, len(s.mem), unix.PROT_READ, 0)
 	s.mem = mem
 	if err != nil {
 		err = fmt.Errorf("shm: mapping %s again after sealing: %w", s.file.Name(), err)

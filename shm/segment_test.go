@@ -266,3 +266,47 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// On older kernels no shared mapping of a sealed memfd is allowed: not to the process that seals it, nor to others.
+func TestSealedOnOlderLinux(t *testing.T) {
+	checkLeaks(t)
+	refused := 0
+	mmap = func(fd int, offset int64, length, prot, flags int) ([]byte, error) {
+		seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+		if err == nil && seals&unix.F_SEAL_WRITE != 0 && flags&unix.MAP_TYPE == unix.MAP_SHARED {
+			refused++
+			return nil, unix.EPERM
+		}
+		return unix.Mmap(fd, offset, length, prot, flags)
+	}
+	t.Cleanup(func() { mmap = unix.Mmap })
+	s := create(t, numbers())
+	view[uint64](t, s, "numbers")[999] = 7
+	if err := s.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Dup(int(s.File().Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Map(os.NewFile(uintptr(fd), "other"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, s := range []*Segment{s, other} {
+		v := view[uint64](t, s, "numbers")
+		if v[999] != 7 || !faults(func() { v[0] = 1 }) {
+			t.Error("the content is gone, or can be written")
+		}
+	}
+	if fd, err = unix.Dup(int(s.File().Fd())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Map(os.NewFile(uintptr(fd), "writable"), true); err == nil {
+		t.Error("a sealed segment was mapped for writing")
+	}
+	if refused != 3 {
+		t.Errorf("%d mappings were refused, want 3", refused)
+	}
+}

@@ -9,9 +9,9 @@ import (
 	"hogwild/internal/check"
 )
 
-// The Python side alone, against tests that play hogwild's: see test_hogwild.py.
+// The Python side alone, against tests that play hogwild's: see test_hogwild.py and test_misuse.py.
 func TestPython(t *testing.T) {
-	cmd := exec.Command(check.Interpreter(t, "torch"), "test_hogwild.py")
+	cmd := exec.Command(check.Interpreter(t, "torch"), "-m", "unittest")
 	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -74,7 +74,7 @@ class _Channel:
         return dict(json.loads(line))
 
     def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
-        """A view of a file. Data is mapped privately: before Linux 6.7 a sealed file cannot be mapped as shared."""
+        """A view of a file. Data is mapped privately: older kernels refuse shared mappings of sealed files."""
         file, count = where.get("file"), math.prod(shape)
         if file is None:
             return cast(Tensor, self.gpu.tensor(where["offset"], count))
