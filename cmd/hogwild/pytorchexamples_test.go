@@ -21,9 +21,9 @@ var pytorch = []struct {
 	script, arguments, flags string
 	below                    float64
 }{
-	{"mnist.py", "", "--data MNIST --limit 6000 --epochs 3", 1.5},
+	{"mnist.py", "", "--data MNIST --limit 6000 --epochs 2", 1.9},
 	{"ddp.py", "--rows 2000", "--epochs 2", 0.25},
-	{"text.py", "--rows 1000", "--epochs 4", 2.4},
+	{"text.py", "--rows 1000", "--epochs 3", 2.6},
 }
 
 // TestPyTorchExamples runs the first command that each script names, at a small size.

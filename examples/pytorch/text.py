@@ -107,6 +107,7 @@ def write(path, sentences=3):
         text = [LETTERS.index("\n")]
         while LETTERS[text[-1]] != "." and len(text) < LENGTH:
             odds = net(torch.tensor([text]))[0, -1].softmax(0)
+            odds[0] = 0  # a line ends with its sentence
             text.append(torch.multinomial(odds, 1).item())
         print("".join(LETTERS[i] for i in text[1:]))
 

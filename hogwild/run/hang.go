@@ -80,7 +80,12 @@ func (r *coordinator) lookForHung() {
 }
 
 // programOf is the process of a program that a worker waits for, or waited for when it died; 0: there is none.
-func (r *task) programOf(rank int) int { return int(r.block.Rank(rank, control.RankProgram)) }
+func (r *task) programOf(rank int) int {
+	if r.job.Program == "" {
+		return 0
+	}
+	return int(r.block.Rank(rank, control.RankProgram))
+}
 
 // moved tells whether threads have run since they were seen.
 func (s *sighting) moved(is threads) bool {
