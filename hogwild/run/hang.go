@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -56,13 +57,14 @@ func (r *coordinator) lookForHung() {
 	now := time.Now()
 	passed := min(now.Sub(r.workers.looked), lookEvery(r.job.HangTimeout))
 	r.workers.looked = now
+	family := sync.OnceValue(byParent) // only where a program sleeps
 	for _, p := range r.workers.running() {
 		is, err := readThreads(p.pid(), int(r.block.Rank(p.rank, control.RankThread)))
 		if err != nil {
 			continue // it has just ended, or /proc cannot be read
 		}
 		if program := r.programOf(p.rank); program != 0 {
-			is.await(program)
+			is.await(program, family)
 		}
 		s := &p.seen
 		if s.moved(is) {
@@ -132,13 +134,48 @@ type threads struct {
 func (t *threads) stopped() bool { return strings.Contains(t.state, "T (stopped)") }
 
 // await takes in the threads of the program that a worker waits for: it has moved if they have.
-func (t *threads) await(program int) {
-	its, err := readThreads(program, 0)
+func (t *threads) await(program int, family func() map[int][]int) {
+	its, err := readFamily(program, family)
 	if err != nil {
 		return // it has just ended
 	}
 	t.running, t.traced, t.switches = t.running || its.running, t.traced || its.traced, t.switches+its.switches
 	t.state += fmt.Sprintf(", its program (pid %d) in state %s", program, its.state)
+}
+
+// readFamily reads what /proc says of a program and of the processes that it has started: the one that computes may be
+// the child of a shell or of a launcher such as uv, which sleeps meanwhile.
+func readFamily(pid int, family func() map[int][]int) (threads, error) {
+	all, err := readThreads(pid, 0)
+	if err != nil || all.running || all.stopped() {
+		return all, err
+	}
+	for _, child := range family()[pid] {
+		if its, err := readFamily(child, family); err == nil {
+			all.running, all.traced, all.switches = all.running || its.running, all.traced || its.traced, all.switches+its.switches
+		}
+	}
+	return all, nil
+}
+
+// byParent are the processes of this machine by their parent.
+func byParent() map[int][]int {
+	of := map[int][]int{}
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended
+		}
+		var pid, parent int
+		var state string
+		name := strings.LastIndexByte(string(text), ')') // which may have spaces
+		_, _ = fmt.Sscan(string(text), &pid)
+		if _, err := fmt.Sscan(string(text[name+1:]), &state, &parent); err == nil {
+			of[parent] = append(of[parent], pid)
+		}
+	}
+	return of
 }
 
 // readThreads reads what /proc says of a thread or, where tid is 0, of all threads of a process.

@@ -144,7 +144,7 @@ func (r *coordinator) load() error {
 	if r.train.Rows < c.Workers {
 		return config.Usage("workers %d: %s has only %s; give at most as many --workers", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"))
 	}
-	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 {
+	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 && r.evaluator == nil { // a program measures what it likes
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
 	}
 	auto := tuning.SettleRatings(&c.Config, &r.train.Meta)
@@ -198,6 +198,9 @@ func (r *task) mayTake() error {
 		copies += c.Workers
 	} else if c.Tuning.MergeEvery > 1 {
 		copies += 2 * c.Workers
+	}
+	if r.evaluator != nil {
+		copies++ // it maps one
 	}
 	sets := data.Sets{Train: r.train, Validation: r.validation, Test: r.test}
 	if err := sets.MayTake(c.MemoryLimit(), 4*int64(p)*int64(copies), "model "+c.Model, human.Count(int64(p))+" weights"); err != nil {

@@ -79,7 +79,33 @@ func (r *task) welcome(first bool, w []float32) error {
 	if o, ok := r.owner.(device.OnGPU); ok {
 		r.evaluator.ComputeOn(o.GPUMemory().UUID)
 	}
-	return r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w)
+	if err := r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w); err != nil {
+		return err
+	}
+	return r.mayJudge()
+}
+
+// mayJudge refuses what ends a run by its scores, if the program has none.
+func (r *task) mayJudge() error {
+	c := &r.job
+	if r.evaluates() {
+		return nil
+	}
+	for _, end := range []struct {
+		name  string
+		given bool
+	}{{"target-loss", c.TargetLoss > 0}, {"target-accuracy", c.TargetAccuracy > 0}, {"patience", c.Patience > 0}} {
+		if end.given {
+			return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give hogwild.join a test set if it has a dataset", end.name)
+		}
+	}
+	return nil
+}
+
+// evaluates tells whether the program scores weights: it has a function that evaluates, and data to test.
+func (r *task) evaluates() bool {
+	l := r.job.Layout
+	return r.evaluator.Evaluates() && (l.Rows == 0 || l.TestRows > 0)
 }
 
 // lastScore is how long an interrupted run waits for its program's score.
@@ -91,7 +117,7 @@ var errLate = errors.New("the run was interrupted")
 // scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
 // no test data, could not answer before, or takes too long after an interruption.
 func (r *coordinator) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
-	if l := r.job.Layout; r.scoreless || !r.evaluator.Evaluates() || l.Rows > 0 && l.TestRows == 0 {
+	if r.scoreless || !r.evaluates() {
 		return model.Score{}, nil
 	}
 	done, interrupted := make(chan struct{}), r.interrupted

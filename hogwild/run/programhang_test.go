@@ -12,6 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/internal/human"
 )
 
 // ofProgram is a run of the tests' program, with its tricks.
@@ -49,6 +50,20 @@ func TestHungProgramIsReplaced(t *testing.T) {
 			p.wantEvents(who+"has not moved for 500ms, "+state+"; it is replaced after 1s (--hang-timeout)",
 				who+"was killed: it had not moved for 1s, "+state+": restarted, 1 of 3")
 		})
+	}
+}
+
+// TestProgramBehindAShell: a shell waits while its child computes for longer than the timeout, which is no hang.
+func TestProgramBehindAShell(t *testing.T) {
+	c := ofProgram(t, "")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := "end=$(($(date +%s)+3)); while [ $(date +%s) -lt $end ]; do :; done; "
+	c.Program = "sh -c " + human.ShellWord("( "+busy+human.ShellWord(exe)+" own=2000 ); true") // else the shell becomes the program
+	if got := train(t, c); got.Restarts != 0 || got.Examples != 3*2000 {
+		t.Errorf("%d restarts, %d examples, events %q", got.Restarts, got.Examples, got.Events)
 	}
 }
 

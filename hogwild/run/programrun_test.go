@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -169,5 +170,20 @@ func TestInterruptedScore(t *testing.T) {
 	got, err := r.wait()
 	if !errors.Is(err, config.ErrInterrupted) || !math.IsNaN(got.TestLoss) {
 		t.Errorf("test loss %v, error %v", got.TestLoss, err)
+	}
+}
+
+// What ends a run by its scores is refused where the program has none; with a score it may be an accuracy
+// of the program's own, whatever its data.
+func TestProgramWithoutScores(t *testing.T) {
+	for name, edit := range map[string]func(*config.Config){
+		"target-loss":     func(c *config.Config) { c.TargetLoss = 0.1 },
+		"target-accuracy": func(c *config.Config) { c.TargetAccuracy = 0.5 },
+	} {
+		c := linear(t, "noevaluate")
+		edit(&c)
+		if _, err := try(t, c); !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), name+" needs scores") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

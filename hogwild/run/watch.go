@@ -80,7 +80,7 @@ func (w *programWatch) watch() {
 // look looks at the program whose answer is awaited. It holds the lock, so that the answer does not come before the kill.
 func (w *programWatch) look(seen *sighting, passed time.Duration) {
 	p := w.awaited
-	is, err := readThreads(p.PID(), 0)
+	is, err := readFamily(p.PID(), sync.OnceValue(byParent))
 	if err != nil || seen.killed { // it has just ended
 		return
 	}

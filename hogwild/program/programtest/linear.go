@@ -63,9 +63,10 @@ type program struct {
 	w, g   []float32 // the weights, then the bias
 	steps  uint64
 
-	own    int // rows of its own data set; 0: it trains on the run's
-	chunks int // taken
-	trick  func(p *program, here string) error
+	own       int  // rows of its own data set; 0: it trains on the run's
+	scoreless bool // it has no function that evaluates
+	chunks    int  // taken
+	trick     func(p *program, here string) error
 }
 
 // row is an example of a set.

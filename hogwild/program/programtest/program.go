@@ -43,6 +43,8 @@ func Main(args []string) int {
 			features = n
 		case "own":
 			p.own = n
+		case "noevaluate":
+			p.scoreless = true
 		default:
 			if p.trick = tricks(name, value); p.trick == nil {
 				fmt.Fprintf(os.Stderr, "%s is no trick\n", arg)
@@ -93,7 +95,7 @@ func (p *program) run(features int) error {
 	if err := p.welcome(features); err != nil {
 		return err
 	}
-	if err := p.answer("welcome", func() object { return object{"ready": true, "evaluates": true} }); err != nil {
+	if err := p.answer("welcome", func() object { return object{"ready": true, "evaluates": !p.scoreless} }); err != nil {
 		return err
 	}
 	return p.serve()

@@ -182,7 +182,7 @@ class Job:
         self._evaluate: Any = None
         self._entered = self._open = False  # open: the program has a batch, and has not taken the step
         if run["role"] == "worker":
-            _seed(run["seed"] + 1 + self.rank)
+            _seed((run["seed"] + 1 + self.rank) % (1 << 64))
 
     def _gather(self, dataset: Any, rows: Tensor) -> Any:
         batch = self._collate([dataset[i] for i in rows.tolist()])
