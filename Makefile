@@ -118,7 +118,7 @@ test: $(RERUN) check ## run all tests that this machine has the tools for; names
 	$(if $(filter true,$(CI)),$(call where,gcc g++ python3 $(HEADERS),test-asan))
 	$(if $(filter true,$(CI)),$(call where,qemu-aarch64,dist-check))
 	$(if $(filter true,$(CI)),$(MAKE) mpijob-check)
-	$(if $(filter true,$(CI)),$(MAKE) fuzz FUZZTIME=10s || echo "fuzzing found an input that fails: commit it with what mends it")
+	$(if $(filter true,$(CI)),$(MAKE) fuzz FUZZTIME=5s || echo "fuzzing found an input that fails: commit it with what mends it")
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }
