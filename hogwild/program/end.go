@@ -3,14 +3,13 @@ package program
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/lastwords"
 	"hogwild/internal/traceback"
 )
 
@@ -79,16 +78,13 @@ func (e *EndError) Error() string {
 func (p *Process) how() string {
 	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	switch {
-	case status.Signal() == syscall.SIGKILL:
-		return "was killed by SIGKILL"
-	case status.Signaled():
-		return fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
-	case status.ExitStatus() == 0 && len(p.Layout.Tensors) == 0:
+	case status.Signaled() || status.ExitStatus() != 0:
+	case len(p.Layout.Tensors) == 0:
 		return "exited with status 0 before it was told to: it has not called hogwild.join"
-	case status.ExitStatus() == 0 && !p.asked:
+	case !p.asked:
 		return "exited with status 0 before it was told to: keep iterating over job.batches()"
 	}
-	return fmt.Sprintf("exited with status %d", status.ExitStatus())
+	return lastwords.Ended(status)
 }
 
 // PID is the process's.
@@ -150,32 +146,4 @@ func (p *Process) shut() {
 		_ = unix.Close(p.line.fd)
 		p.open, p.line.fd = false, -1
 	}
-}
-
-// tail keeps the end of what is written, and passes it on.
-type tail struct {
-	next io.Writer // nil: nobody else wants it
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailLimit = 16 << 10 // bytes
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	t.text = append(t.text, b...)
-	if over := len(t.text) - tailLimit; over > 0 {
-		t.text = t.text[:copy(t.text, t.text[over:])]
-	}
-	t.mu.Unlock()
-	if t.next == nil {
-		return len(b), nil
-	}
-	return t.next.Write(b)
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(string(t.text))
 }

@@ -94,8 +94,11 @@ func (e *Evaluator) welcome(first bool) (err error) {
 	return err
 }
 
-// Evaluates tells whether the program has a function that evaluates.
-func (e *Evaluator) Evaluates() bool { return e.evaluates }
+// Evaluates tells whether the program scores weights: it has a function that evaluates, and data to test.
+func (e *Evaluator) Evaluates() bool {
+	l := e.Layout()
+	return e.evaluates && (l.Rows == 0 || l.TestRows > 0)
+}
 
 // piece is how many rows are scored at once, at least.
 const piece = 256

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/model"
+	"hogwild/internal/lastwords"
 )
 
 // Process is a program that runs and has said hello. One goroutine at a time uses it, but for Kill.
@@ -23,9 +24,9 @@ type Process struct {
 	command Command
 	cmd     *exec.Cmd
 	line    line
-	said    *tail         // nil: what it prints goes to a file
-	ended   chan struct{} // closed when the process has ended
-	asked   bool          // told to leave
+	said    *lastwords.Tail // nil: what it prints goes to a file
+	ended   chan struct{}   // closed when the process has ended
+	asked   bool            // told to leave
 
 	mu   sync.Mutex
 	open bool  // the socket
@@ -43,7 +44,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	defer theirs.Close()
 	p := &Process{command: c, line: line{fd: pair[0]}, ended: make(chan struct{}), open: true}
 	if _, ok := c.Stderr.(*os.File); !ok {
-		p.said = &tail{next: c.Stderr}
+		p.said = &lastwords.Tail{Next: c.Stderr}
 		c.Stderr = p.said
 	}
 	if p.cmd, err = c.command(theirs); err == nil {

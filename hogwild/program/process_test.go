@@ -131,16 +131,6 @@ func TestStderr(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	var all tail
-	for i := range 10000 {
-		fmt.Fprintf(&all, "line %d\n", i)
-	}
-	if s := all.String(); len(s) > tailLimit || !strings.HasSuffix(s, "line 9999") || !strings.Contains(s, "line 9500\n") {
-		t.Errorf("%d bytes: %.20s", len(s), s)
-	}
-}
-
 // The environment is the user's, with what a program needs, and without what is for workers.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("HOGWILD_RANK", "3")

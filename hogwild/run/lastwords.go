@@ -1,48 +1,15 @@
 package run
 
 import (
-	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"hogwild/internal/human"
+	"hogwild/internal/lastwords"
 	"hogwild/internal/traceback"
 )
-
-// tail keeps the end of what a worker writes to its standard error. A crash comes last, after
-// whatever a custom model prints.
-type tail struct {
-	next io.Writer // gets all of it; nil: nobody else does
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailLimit = 64 << 10 // bytes; Go's traceback of a crash has a few KiB
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	if over := len(t.text) - tailLimit; over > 0 {
-		t.text = t.text[:copy(t.text, t.text[over:])]
-	}
-	if t.next == nil {
-		return len(b), nil
-	}
-	return t.next.Write(b)
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(string(t.text))
-}
 
 // crash is what a worker said at its end.
 type crash struct {
@@ -136,16 +103,8 @@ func (c *crash) same(o *crash) bool {
 
 // howEnded says in one line how a process ended.
 func howEnded(status syscall.WaitStatus, c *crash) string {
-	var how string
 	c.signal = c.signal || status.Signaled()
-	switch {
-	case status.Signal() == syscall.SIGKILL:
-		how = "was killed by SIGKILL"
-	case status.Signaled():
-		how = fmt.Sprintf("was killed by %s (%v)", unix.SignalName(status.Signal()), status.Signal())
-	default:
-		how = fmt.Sprintf("exited with status %d", status.ExitStatus())
-	}
+	how := lastwords.Ended(status)
 	if c.first != "" {
 		how += ": " + human.Brief(c.first)
 	}

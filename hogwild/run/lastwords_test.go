@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/lastwords"
 )
 
 // crashing is the softmax model with a mistake in it, from the second epoch on.
@@ -269,7 +270,7 @@ func TestProgramLog(t *testing.T) {
 
 // TestLongLastWords: a crash of any size is one line of the error.
 func TestLongLastWords(t *testing.T) {
-	var words tail
+	var words lastwords.Tail
 	for range 1000 {
 		fmt.Fprintln(&words, strings.Repeat("noise ", 20))
 	}

@@ -18,6 +18,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/lastwords"
 )
 
 // hangVariable names a call of the owner. A coordinator of a test that has it in its environment has
@@ -156,7 +157,7 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() { end <- sleep.Wait() }()
-		r.workers.processes[rank] = &process{rank: rank, cmd: sleep, stderr: &tail{}}
+		r.workers.processes[rank] = &process{rank: rank, cmd: sleep, stderr: &lastwords.Tail{}}
 		ends = append(ends, end)
 	}
 	killed := make(chan struct{})
@@ -200,7 +201,7 @@ func TestWorkerStays(t *testing.T) {
 	if err := sleep.Start(); err != nil {
 		t.Fatal(err)
 	}
-	r.workers.processes[0] = &process{cmd: sleep, stderr: &tail{}}
+	r.workers.processes[0] = &process{cmd: sleep, stderr: &lastwords.Tail{}}
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hogwild/internal/fault"
+	"hogwild/internal/lastwords"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -21,7 +22,7 @@ type process struct {
 	rank    int
 	cmd     *exec.Cmd
 	started time.Time
-	stderr  *tail
+	stderr  *lastwords.Tail
 	seen    sighting // see hang.go
 	hung    string   // how it ended, if it was killed because it hung
 }
@@ -78,9 +79,9 @@ func (l *launcher) start(rank int, files []*os.File, log *programLog) (*process,
 	if err := fault.Point("worker.start"); err != nil {
 		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
 	}
-	p := &process{rank: rank, stderr: &tail{}}
+	p := &process{rank: rank, stderr: &lastwords.Tail{}}
 	if log != nil {
-		p.stderr.next = log
+		p.stderr.Next = log
 	}
 	p.cmd = self.Command(context.Background(), "worker", fmt.Sprint(rank))
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", rankVariable, rank), "GOMAXPROCS=1",

@@ -88,7 +88,7 @@ func (r *task) welcome(first bool, w []float32) error {
 // mayJudge refuses what ends a run by its scores, if the program has none.
 func (r *task) mayJudge() error {
 	c := &r.job
-	if r.evaluates() {
+	if r.evaluator.Evaluates() {
 		return nil
 	}
 	for _, end := range []struct {
@@ -102,12 +102,6 @@ func (r *task) mayJudge() error {
 	return nil
 }
 
-// evaluates tells whether the program scores weights: it has a function that evaluates, and data to test.
-func (r *task) evaluates() bool {
-	l := r.job.Layout
-	return r.evaluator.Evaluates() && (l.Rows == 0 || l.TestRows > 0)
-}
-
 // lastScore is how long an interrupted run waits for its program's score.
 var lastScore = 10 * time.Second
 
@@ -117,7 +111,7 @@ var errLate = errors.New("the run was interrupted")
 // scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
 // no test data, could not answer before, or takes too long after an interruption.
 func (r *coordinator) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
-	if r.scoreless || !r.evaluates() {
+	if r.scoreless || !r.evaluator.Evaluates() {
 		return model.Score{}, nil
 	}
 	done, interrupted := make(chan struct{}), r.interrupted
@@ -175,7 +169,7 @@ func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
 	if err := e.Welcome(data.Sets{Train: set, Test: set}, false, nil); err != nil {
 		return err
 	}
-	if !e.Evaluates() || e.Layout().Rows > 0 && e.Layout().TestRows == 0 {
+	if !e.Evaluates() {
 		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to evaluate", c.Program)
 	}
 	score, err := e.Score(s.w, set)

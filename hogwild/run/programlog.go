@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"hogwild/hogwild/program"
+	"hogwild/internal/lastwords"
 )
 
 // programLog keeps what a program prints in a file of the run folder, which is made when the first line
@@ -42,7 +43,7 @@ func (l *programLog) Write(b []byte) (int, error) {
 	defer l.mu.Unlock()
 	if l.dir != "" {
 		l.write(b)
-	} else if len(l.early) < tailLimit {
+	} else if len(l.early) < lastwords.Limit {
 		l.early = append(l.early, b...)
 	}
 	return len(b), nil
