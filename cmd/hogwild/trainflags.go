@@ -97,7 +97,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
 	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never")
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
-	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; 0: only at the end")
+	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; auto: so seldom that saving takes 2% of the time at most; 0: only at the end")
 	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
 	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts of each worker that dies or hangs")
 	l.string(&o.MaxMemory, "max-memory", "`SIZE` memory that the data, also while they are read, and the weights may take, e.g. 4GiB; auto: three quarters of the free memory")

@@ -98,7 +98,7 @@ type Config struct {
 	TargetAccuracy float64   `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
 
 	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
-	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end
+	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end; "auto" = so that it costs 2% of the time at most
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to continue
 	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker that dies
 
@@ -136,7 +136,7 @@ func Default() Config {
 		Average: "weights", AverageState: "keep",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
-		Partition: "dynamic", Seed: 1, SaveEvery: "1", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
+		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
 		OnDivergence: Stop,
 		MPI:          "auto", Rounds: "auto", NodeLR: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9, NodeTimeout: 2 * time.Minute,
 	}
@@ -378,13 +378,19 @@ func (c *Config) AskedBatch() int {
 	return c.Batch
 }
 
-// SavePeriod reads SaveEvery: a number of epochs, or a duration.
+// SavesByCost tells whether the run is saved as often as costs little.
+func (c *Config) SavesByCost() bool { return c.SaveEvery == "auto" }
+
+// SavePeriod reads SaveEvery: a number of epochs, or a duration; auto is neither.
 func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {
+	if c.SavesByCost() {
+		return 0, 0, nil
+	}
 	if n, err := strconv.Atoi(c.SaveEvery); err == nil && n >= 0 {
 		return n, 0, nil
 	}
 	if d, err := time.ParseDuration(c.SaveEvery); err == nil && d > 0 {
 		return 0, d, nil
 	}
-	return 0, 0, Usage("save-every %q: give a number of epochs (1) or a time (30s, 5m); 0 saves at the end only", c.SaveEvery)
+	return 0, 0, Usage("save-every %q: give a number of epochs (1), a time (30s, 5m) or auto; 0 saves at the end only", c.SaveEvery)
 }

@@ -16,13 +16,13 @@ import (
 )
 
 // ownerOf is the owner of a device's weights. It adds by so many goroutines.
-func ownerOf(t *testing.T, d *cpu, m *control.Weights, cores int) hostOwner {
+func ownerOf(t *testing.T, d *cpu, m *control.Weights, cores int) *hostOwner {
 	t.Helper()
 	s, err := device.NewSetup(d.cfg, m, d.set)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hostOwner{s, slices.Repeat([]model.Model{s.Plain}, cores)}
+	return &hostOwner{s: s, scorers: slices.Repeat([]model.Model{s.Plain}, cores)}
 }
 
 // However many goroutines add, each weight becomes the sum, and nothing beside the weights is written.

@@ -1,6 +1,7 @@
 // Package cpu is the device in host memory: it takes steps on weights that all workers map.
 //
 //	backend.go        the Backend
+//	kept.go           the copy of the weights that is evaluated
 //	loop.go           the hot loop of all modes
 //	rows.go           which rows are next
 //	cpu.go            what it works on, and the write of a gradient
@@ -20,14 +21,12 @@ package cpu
 
 import (
 	"runtime"
-	"sync"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/plan"
 )
 
 // Replica is a device in host memory that trains w, as long as the weights, in a rank's
@@ -66,17 +65,14 @@ type Backend struct{}
 // hostOwner is a run in host memory, as the coordinator holds it.
 type hostOwner struct {
 	s       *device.Setup
-	scorers []model.Model // one for each core that Score and Add may take
+	scorers []model.Model // one for each core
+	kept    kept
 }
 
 // Own is device.Backend's.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
-	o := hostOwner{s, []model.Model{s.Plain}}
-	cores := runtime.NumCPU()
-	if s.Job.Workers < cores {
-		cores -= s.Job.Workers // workers train meanwhile
-	}
-	for len(o.scorers) < cores {
+	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
+	for len(o.scorers) < runtime.NumCPU() {
 		m, err := model.New(s.Job.ModelOptions(), s.Set.Meta)
 		if err != nil {
 			return nil, err
@@ -91,40 +87,30 @@ func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) 
 	return newCPU(s, rank), nil
 }
 
-func (hostOwner) Name() string { return "cpu" }
+func (*hostOwner) Name() string { return "cpu" }
 
-func (hostOwner) Notes() []string { return nil }
+func (*hostOwner) Notes() []string { return nil }
 
-func (hostOwner) Where(int) string { return "cpu" }
+func (*hostOwner) Where(int) string { return "cpu" }
 
-func (hostOwner) Handle() []byte { return nil }
+func (*hostOwner) Handle() []byte { return nil }
 
-func (hostOwner) Upload() error { return nil }
+func (*hostOwner) Upload() error { return nil }
 
-func (hostOwner) Download() error { return nil }
+func (*hostOwner) Download() error { return nil }
 
-func (hostOwner) Refresh() error { return nil }
+func (*hostOwner) Refresh() error { return nil }
 
-func (hostOwner) Replace() error { return nil }
+func (*hostOwner) Replace() error { return nil }
 
 // Add is device.Owner's, by compare-and-swap. A worker's plain store that overtakes it loses the
 // number that it added to this one weight; a worker's update is never lost to it.
-func (o hostOwner) Add(delta []float32) error {
+func (o *hostOwner) Add(delta []float32) error {
 	w := newShared(o.s.Mem.W, true)
-	var parts sync.WaitGroup
-	for i := range o.scorers {
-		from, to := plan.SliceOf(len(delta), i, len(o.scorers))
-		parts.Go(func() { w.add(from, 1, delta[from:to]) })
-	}
-	parts.Wait()
+	o.parts(len(delta), func(from, to int) { w.add(from, 1, delta[from:to]) })
 	return nil
 }
 
-func (hostOwner) Close() error { return nil }
+func (*hostOwner) Close() error { return nil }
 
-func (o hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s, rank), nil }
-
-func (o hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
-	from, to := o.s.ShareOf(set)
-	return evaluate(o.scorers, w, part{set, from, to})
-}
+func (o *hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s, rank), nil }

@@ -112,19 +112,33 @@ type Backend interface {
 }
 
 // Owner is the memory of a run, held by the coordinator, which outlives all workers.
-// Its methods are called when no worker trains, but for Refresh, Add and Score.
+// Its methods are called when no worker trains, but for Refresh, Add, Survey and Score.
+//
+// Between two epochs the owner keeps a copy of the weights, where they are. Survey and Score look at that
+// copy while the next epoch trains, so that nothing of a boundary on a GPU grows with the weights.
 type Owner interface {
-	Name() string                                          // for the report: cpu, cuda:0
-	Notes() []string                                       // what the user should know of it
-	Where(rank int) string                                 // the device that a rank computes on: cpu, cuda:1
-	Handle() []byte                                        // what Join needs
-	Upload() error                                         // host to device: weights, slots, states
-	Download() error                                       // device to host, all of it
-	Refresh() error                                        // device to host, the weights alone, while workers train
-	Replace() error                                        // host to device, the weights alone
-	Add(delta []float32) error                             // weights += delta, as long as the weights, while workers train: none of their updates is lost
-	Device(rank int) (Device, error)                       // of a rank that is gone, in this process
-	Score(w []float32, set *data.Set) (model.Score, error) // of a copy of the weights, as a plain model has them, on this node's share of the set; a GPU keeps the set, which is the same in each call
+	Name() string                    // for the report: cpu, cuda:0
+	Notes() []string                 // what the user should know of it
+	Where(rank int) string           // the device that a rank computes on: cpu, cuda:1
+	Handle() []byte                  // what Join needs
+	Upload() error                   // host to device: weights, slots, states
+	Download() error                 // device to host, all of it
+	Refresh() error                  // device to host, the weights alone, while workers train
+	Replace() error                  // host to device, the weights alone
+	Add(delta []float32) error       // weights += delta, as long as the weights, while workers train: none of their updates is lost
+	Device(rank int) (Device, error) // of a rank that is gone, in this process
+
+	// Keep makes the copy. The one of host memory is w, as long as the weights, which are in the form in which the run
+	// trains them; a GPU leaves w alone. With compare it tells of each tensor of the plain model whether it
+	// has changed since the copy before: the first copy is made before the first epoch.
+	Keep(w []float32, compare bool) (changed []bool, err error)
+	// Survey looks at the copy, as a plain model has it. Without counts it only looks for weights that are not finite.
+	Survey(counts bool) (Survey, error)
+	// Kept is the copy in host memory, as a plain model has it. It is not the caller's.
+	Kept() ([]float32, error)
+	// Score evaluates the copy on this node's share of a set, or other plain weights if w is not nil. A GPU
+	// keeps the set, which is the same in each call.
+	Score(w []float32, set *data.Set) (model.Score, error)
 	Close() error
 }
 

@@ -3,6 +3,7 @@
 // on GPUs package cuda.
 //
 //	backend.go  Setup, Backend, Owner
+//	survey.go   what there is to know of a copy of the weights
 //	device.go   Device
 package device
 

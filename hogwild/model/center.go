@@ -33,6 +33,22 @@ func CenteredOf(ps []Param) (Centered, bool) {
 // IsCenter tells s from the other tensors of a model that centres.
 func IsCenter(p Param) bool { return strings.HasSuffix(p.Name, ".center") }
 
+// ToPlain makes of weights w, whose tensors are ps, those of the plain model: of one that centres V - s mu', the
+// bias k, and no s. Those of a model that does not centre are w itself.
+func ToPlain(ps []Param, w, mean []float32, merged bool) []float32 {
+	c, ok := CenteredOf(ps)
+	if !ok {
+		return w
+	}
+	w = append([]float32(nil), w...)
+	if merged {
+		c.ToLocal(w, mean)
+	} else {
+		c.ToPlain(w, mean)
+	}
+	return append(w[:c.S], w[c.S+c.Width:]...)
+}
+
 // ToMerged changes the weights w from the local to the merged form.
 func (c Centered) ToMerged(w, mean []float32) {
 	c.ToPlain(w, mean)

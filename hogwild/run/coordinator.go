@@ -109,11 +109,16 @@ type saver struct {
 	yardsticks
 	evaluated chan evaluation // at most one evaluation is in flight
 	busy      bool
-	paused    bool  // workers wait, or soon will, so that the run can be saved within an epoch
-	due       bool  // a save that found the copy in use, or failed, and is left to the next epoch boundary
-	failing   bool  // the last save failed
-	good      bool  // the copy is of the run's end, and is to be kept
-	elsewhere error // where the run is saved, if the folder cannot be written
+	paused    bool          // workers wait, or soon will, so that the run can be saved within an epoch
+	whole     bool          // the copy has all that a snapshot needs
+	captured  time.Time     // when it was made
+	saved     time.Time     // when it was last saved, or the run began
+	cost      time.Duration // of that
+	counted   time.Time     // when the weights were last counted
+	due       bool          // a save that found the copy in use, or failed, and is left to the next epoch boundary
+	failing   bool          // the last save failed
+	good      bool          // the copy is of the run's end, and is to be kept
+	elsewhere error         // where the run is saved, if the folder cannot be written
 }
 
 // yardsticks are losses of the constant predictor, computed when they are first needed.

@@ -4,38 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
-// brief, in seconds, is an epoch no longer than the evaluation of it may be: the next
-// one would have to wait for it at its end all the same.
-const brief = 0.05
-
-// apart tells whether an epoch that took so long is evaluated before the next one opens,
-// and not while it trains: when workers have all cores, of which the evaluation would take
-// one for a time that depends on chance. It takes all of them, while the workers wait.
-func (r *task) apart(seconds float64) bool {
-	all := r.job.Workers >= runtime.NumCPU() || r.evaluator != nil // programs share all cores
-	return seconds < brief || r.job.GPU == "" && all
-}
-
 // endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has
-// one. The weights are copied and evaluated, the next epoch opens, and the copy is saved
-// while it trains. With cores to spare it is evaluated then too.
+// one. The weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. To
+// host memory they come only to be saved, or where a program or another node needs them there.
 func (r *coordinator) endEpoch() {
 	_ = fault.Point("epoch.end")
-	before := r.epochs.position.Seconds
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
-	if r.epochs.ended = r.train.Changed(); r.epochs.ended == nil {
+	if r.epochs.ended = r.train.Changed(); r.epochs.ended == nil && r.peers != nil {
 		r.epochs.ended = r.download()
 	}
 	if r.epochs.ended != nil {
@@ -45,6 +32,15 @@ func (r *coordinator) endEpoch() {
 	r.epochs.secondHalf = r.secondHalfLoss()
 	if r.awaitCopy(); r.epochs.ended != nil && r.peers != nil {
 		return // as one within which the job ended
+	}
+	last := int(r.epochs.position.Epoch) >= r.job.Epochs
+	save := last || r.wantsSave(int(r.epochs.position.Epoch))
+	whole := save || r.peers != nil || r.evaluator != nil
+	if r.epochs.ended == nil {
+		if r.epochs.ended = r.keepCopy(whole && r.peers == nil); r.epochs.ended != nil {
+			r.peers.tell(r.epochs.ended)
+			return // the epoch stays open
+		}
 	}
 	r.epochs.opened = 0
 	_, done, lost, loss := r.progressOfAll()
@@ -59,16 +55,14 @@ func (r *coordinator) endEpoch() {
 	r.epochs.position.Epoch++
 	r.epochs.position.Round, r.epochs.position.Within = 0, false
 	r.epochs.position.Base, r.epochs.position.BaseDone, r.epochs.position.BaseLoss = 0, 0, 0
-	last := int(r.epochs.position.Epoch) > r.job.Epochs
 	if done > 0 {
 		r.tellUnused()
 	}
-	r.capture()
-	every, _, _ := r.job.SavePeriod()
-	scored := r.evaluate(e, last || r.saver.due || every > 0 && e.Epoch%every == 0)
+	r.capture(whole)
+	scored := r.evaluate(e, save)
 	r.saver.due = false
-	if r.peers != nil || r.apart(r.epochs.position.Seconds-before) {
-		<-scored // of several nodes: the evaluation speaks with the others, and nobody else may meanwhile
+	if r.peers != nil || r.evaluator != nil {
+		<-scored // it speaks with other nodes, and nobody else may meanwhile; or programs share all cores
 	}
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
 		r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
@@ -141,29 +135,22 @@ func (r *coordinator) seconds(now uint64) float64 {
 // the first is done.
 func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 	r.saver.busy = true
-	scored, saveCopy := make(chan struct{}), r.saving()
+	scored, saveCopy, counts := make(chan struct{}), r.saving(), r.wantsCounts(save)
 	go func() {
-		var err error
-		fault := r.train.Guard(func() { err = r.score(&e) })
-		err = errors.Join(err, fault)
+		is := evaluation{saves: save}
+		fault := r.train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
+		is.err = errors.Join(is.err, fault)
 		close(scored)
-		if err != nil {
-			is := evaluation{result: e, err: err, saves: !errors.Is(err, config.ErrDiverged)}
-			if is.saves { // the copy is good: the epoch was trained, only not evaluated
-				name, _ := r.judges()
-				is.result.Judge(rundir.Scores{Set: name, Loss: math.NaN()})
-				r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, is.result)
-				is.unsaved = saveCopy()
-			}
-			r.saver.evaluated <- is
-			return
+		if is.result = e; is.err == nil {
+			r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, e)
+			is.err = r.keepBest(&e)
+		} else if errors.Is(is.err, config.ErrDiverged) {
+			is.saves = false
+		} else { // the copy is good: the epoch was trained, only not evaluated
+			name, _ := r.judges()
+			is.result.Judge(rundir.Scores{Set: name, Loss: math.NaN()})
+			r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, is.result)
 		}
-		weights := rundir.WeightHistograms(r.params, r.saver.copy.Plain(r.trained))
-		r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, e)
-		if best := rundir.Best(r.saver.copy.Pos.History); best != nil && best.Epoch == e.Epoch {
-			r.saver.copy.Best = slices.Clone(r.saver.copy.Plain(r.trained))
-		}
-		is := evaluation{result: e, weights: weights, saves: save || r.stops(r.saver.copy.Pos.History) != ""}
 		if is.saves {
 			is.unsaved = saveCopy()
 		}
@@ -172,15 +159,34 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 	return scored
 }
 
-// score evaluates the copy on the validation set, or without one on the test set. A copy that
-// diverged is not good, and not to be saved.
-func (r *coordinator) score(e *rundir.EpochResult) error {
-	w := r.saver.copy.Plain(r.trained)
-	if err := r.finite(w, e); err != nil {
-		return err
+// keepBest brings the copy to host memory if it is of the best epoch so far.
+func (r *coordinator) keepBest(e *rundir.EpochResult) error {
+	if best := rundir.Best(r.saver.copy.Pos.History); best == nil || best.Epoch != e.Epoch {
+		return nil
 	}
-	if r.job.Sample > 0 {
-		return nil // a short run is not tested
+	w, err := askFor(r, r.patience, r.owner.Kept)
+	r.saver.copy.Best = slices.Clone(w)
+	return onDevice(err)
+}
+
+// score evaluates the copy on the validation set, or without one on the test set. With counts it tells how the
+// weights of each tensor are distributed. A copy that diverged is not good, and not to be saved.
+func (r *coordinator) score(e *rundir.EpochResult, counts bool) (weights []rundir.Histogram, err error) {
+	s, err := r.survey(e, counts)
+	for i := range s.Counts {
+		weights = append(weights, rundir.WeightHistogram(r.params[i].Name, &s.Counts[i]))
+	}
+	if err != nil || r.job.Sample > 0 { // a short run is not tested
+		return weights, err
+	}
+	return weights, r.judge(e)
+}
+
+// judge adds the scores of the copy to an epoch.
+func (r *coordinator) judge(e *rundir.EpochResult) error {
+	var w []float32 // nil: the copy where it is
+	if r.evaluator != nil {
+		w = r.saver.copy.Plain(r.trained)
 	}
 	name, set := r.judges()
 	sum, err := r.scoreOn(w, set)
@@ -195,12 +201,21 @@ func (r *coordinator) score(e *rundir.EpochResult) error {
 	return r.overflown(e)
 }
 
-// finite is the error of weights that are not.
-func (r *coordinator) finite(w []float32, e *rundir.EpochResult) error {
-	if i := notFiniteAt(w); i >= 0 {
-		return divergence{fmt.Errorf("weight %d is %v after epoch %d, learning rate %g", i, w[i], e.Epoch, e.LR), r.lowerRate()}
+// survey looks at the copy. Weights that are not finite are an error.
+func (r *coordinator) survey(e *rundir.EpochResult, counts bool) (device.Survey, error) {
+	s, err := askFor(r, evaluations*r.patience, func() (device.Survey, error) { return r.owner.Survey(counts) })
+	if err != nil {
+		return s, onDevice(err)
 	}
-	return nil
+	return s, r.finite(s.NotFinite, s.Value, e)
+}
+
+// finite is the error of a weight i that is not; i is -1 if all are.
+func (r *coordinator) finite(i int, value float32, e *rundir.EpochResult) error {
+	if i < 0 {
+		return nil
+	}
+	return divergence{fmt.Errorf("weight %d is %v after epoch %d, learning rate %g", i, value, e.Epoch, e.LR), r.lowerRate()}
 }
 
 // judges is the set by which epochs are judged, and its name.
@@ -259,7 +274,7 @@ func (r *coordinator) record(e evaluation) {
 	if e.err != nil {
 		r.epochs.ended = r.lostPeers(e.err)
 	}
-	if e.result.Kind == "" || !e.saves && e.err != nil { // a save within an epoch, or it diverged
+	if e.result.Kind == "" || errors.Is(e.err, config.ErrDiverged) { // of a save within an epoch there is no result
 		return
 	}
 	r.epochs.last = &e.result
@@ -269,7 +284,7 @@ func (r *coordinator) record(e evaluation) {
 		r.options.OnEpoch(e.result)
 	}
 	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
-	if why := r.stops(r.epochs.position.History); why != "" && e.err == nil {
+	if why := r.stops(r.epochs.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
 		r.epochs.stopped, r.epochs.ended = why, errDone
 	}
 }

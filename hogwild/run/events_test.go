@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/check"
 )
@@ -53,6 +54,13 @@ func TestRecordsOfTheDefinition(t *testing.T) {
 	}
 }
 
+// histogramOf is the histogram of a tensor of these weights.
+func histogramOf(name string, w ...float32) rundir.Histogram {
+	c := device.NoCounts()
+	c.Add(w)
+	return rundir.WeightHistogram(name, &c)
+}
+
 // TestWeightHistogram counts drawn weights, some of them at the edges, by the definition:
 // four buckets for each power of two.
 func TestWeightHistogram(t *testing.T) {
@@ -77,7 +85,7 @@ func TestWeightHistogram(t *testing.T) {
 		}
 		want[b]++
 	}
-	h := rundir.WeightHistogram("w", w)
+	h := histogramOf("w", w...)
 	got, low := map[bucket]float64{}, -math.Ldexp(1.25, 101) // -3e30 = -1.18 x 2^101
 	for i, high := range h.Limits {
 		if h.Counts[i] > 0 {
@@ -96,11 +104,11 @@ func TestWeightHistogram(t *testing.T) {
 // TestWeightsThatDiverged: what is not finite is not counted, be it all.
 func TestWeightsThatDiverged(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	h := rundir.WeightHistogram("w", []float32{nan, inf, -inf, 1, -nan})
+	h := histogramOf("w", nan, inf, -inf, 1, -nan)
 	if h.N != 1 || h.Sum != 1 || h.Min != 1 || h.Max != 1 {
 		t.Errorf("one of five is finite: %+v", h)
 	}
-	if h := rundir.WeightHistogram("w", []float32{nan, inf}); h.N != 0 || h.Min != 0 || h.Max != 0 || len(h.Limits) != 0 {
+	if h := histogramOf("w", nan, inf); h.N != 0 || h.Min != 0 || h.Max != 0 || len(h.Limits) != 0 {
 		t.Errorf("none is finite: %+v", h)
 	}
 }
@@ -135,7 +143,7 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	must(err)
 	workers := []rundir.WorkerStatus{{Rank: 0, Rate: 100}, {Rank: 12, Rate: 50}}
 	must(e.Second(rundir.Status{Examples: 150, Rate: 150, Workers: workers}, &control.Instruments{}, 0.5))
-	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in, []rundir.Histogram{rundir.WeightHistogram("weights/0.bias", []float32{-1, 0, 1.125})}))
+	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in, []rundir.Histogram{histogramOf("0.bias", -1, 0, 1.125)}))
 	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil)) // lost: there was no snapshot of it
 	must(e.Close())
 	e, err = rundir.OpenEvents(run, &rundir.Past{Examples: 100}, nil)
@@ -208,7 +216,7 @@ func BenchmarkWeightHistogram(b *testing.B) {
 		w[i] = float32(rng.NormFloat64() / 30)
 	}
 	for b.Loop() {
-		rundir.WeightHistogram("w", w)
+		histogramOf("w", w...)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(w)), "ns/weight")
 }

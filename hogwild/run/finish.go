@@ -45,8 +45,8 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 		r.saveLast()
 	} else if within && good && !errors.Is(r.epochs.ended, data.ErrUnreadable) { // who knows what was trained on
 		r.epochs.failed(r.saveWithin())
-	} else if r.saver.good = good; r.saver.good && r.saver.due {
-		r.epochs.failed(r.keep(r.saveCopy))
+	} else if r.saver.good = good; good && (r.saver.due || !r.saver.whole) {
+		r.epochs.failed(r.saveBetween())
 	}
 	r.report.display.close()
 	if r.goesBack() {
@@ -118,7 +118,7 @@ func (r *coordinator) saveWithin() error {
 	} else if r.epochs.last != nil {
 		e.TrainLoss = r.epochs.last.TrainLoss
 	}
-	scored := r.score(&e)
+	_, scored := r.score(&e, false)
 	if r.epochs.failed(scored); errors.Is(scored, config.ErrDiverged) {
 		return nil
 	}
@@ -126,6 +126,17 @@ func (r *coordinator) saveWithin() error {
 		r.epochs.last = &e
 	}
 	r.saver.good = true
+	return r.keep(r.saveCopy)
+}
+
+// saveBetween saves a run that ended between two epochs, the last of which was not saved, or not with success.
+func (r *coordinator) saveBetween() error {
+	if !r.saver.whole {
+		if err := r.copyRun(); err != nil {
+			r.epochs.failed(err)
+			return r.saveHostCopy()
+		}
+	}
 	return r.keep(r.saveCopy)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
@@ -166,7 +167,7 @@ func (p *peers) leave(rest func()) {
 // captureRound copies the last round into the snapshot.
 func (r *coordinator) captureRound() {
 	p, s := r.peers, &r.saver.copy
-	r.capture()
+	r.capture(true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := &p.last
@@ -183,7 +184,7 @@ func (r *coordinator) saveRound(save func(s *rundir.Snapshot, dir string, params
 		return err
 	}
 	r.captureRound()
-	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
+	if i := device.NotFiniteAt(r.saver.copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
 	}
 	return save(&r.saver.copy, r.dir, r.params, r.trained)
@@ -198,7 +199,8 @@ func (r *coordinator) saveSoon() {
 	r.captureRound()
 	r.saver.busy = true
 	go func() {
-		is := evaluation{err: r.finite(r.saver.copy.W, &rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), LR: r.job.Tuning.LR})}
+		i, w := device.NotFiniteAt(r.saver.copy.W), r.saver.copy.W
+		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), LR: r.job.Tuning.LR})}
 		if is.saves = is.err == nil; is.saves {
 			is.unsaved = save()
 		}

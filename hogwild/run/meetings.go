@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
 )
@@ -139,7 +140,7 @@ func (r *coordinator) nodeRound(at roundAt, mine, all *message) (err error) {
 		if err := p.engine.SumWeights(len(p.memory)); err != nil {
 			return err
 		}
-		if i := notFiniteAt(p.memory[:n]); i >= 0 {
+		if i := device.NotFiniteAt(p.memory[:n]); i >= 0 {
 			return divergence{fmt.Errorf("weight %d of a node is not finite in epoch %d", i, at.epoch), r.lowerRate()}
 		}
 	}

@@ -200,7 +200,10 @@ func (r *coordinator) start() error {
 	for _, line := range append(lines, r.job.Changes()...) {
 		r.report.display.event(line)
 	}
-	r.watchTensors()
+	r.saver.saved = time.Now()
+	if err := r.watchTensors(); err != nil {
+		return err
+	}
 	if r.epochs.position.Within {
 		r.block.Publish(r.epochs.position.Epoch)
 	} else {

@@ -8,28 +8,76 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
 )
 
 // copyRun copies weights and state into the snapshot.
 func (r *coordinator) copyRun() error {
-	if err := r.download(); err != nil {
+	if err := r.keepCopy(true); err != nil {
 		return err
 	}
-	r.capture()
+	r.capture(true)
 	return nil
 }
 
-// capture copies the host copy into the snapshot.
-func (r *coordinator) capture() {
-	r.findMoved()
+// keepCopy has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host memory.
+func (r *coordinator) keepCopy(whole bool) error {
+	changed, err := askFor(r, r.patient(), func() ([]bool, error) {
+		return r.owner.Keep(r.saver.copy.W, len(r.epochs.unmoved) > 0)
+	})
+	if err != nil {
+		return onDevice(err)
+	}
+	if r.dropChanged(changed); !whole {
+		return nil
+	}
+	return r.download()
+}
+
+// capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state.
+func (r *coordinator) capture(whole bool) {
+	r.saver.whole, r.saver.captured = whole, time.Now()
 	r.saver.copy.Config, r.saver.copy.Meta, r.saver.copy.Mean, r.saver.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.epochs.position
 	r.saver.copy.Pos.Rounds = r.block.Before(r.epochs.position.Epoch)
 	r.saver.copy.Pos.Seconds = r.seconds(control.Monotonic())
 	r.saver.copy.Pos.History = slices.Clone(r.epochs.position.History)
-	r.saver.copy.Capture(r.mem, r.block)
-	r.saver.copy.Outer = r.peers.velocity()
+	if whole {
+		r.saver.copy.Capture(r.mem, r.block)
+		r.saver.copy.Outer = r.peers.velocity()
+	}
+}
+
+// The default is to save as often as costs little: after some seconds, and so seldom that it takes 2% of the time at most.
+const (
+	leastBetweenSaves = time.Second
+	saveShare         = 50 // one part in so many
+)
+
+// wantsSave tells whether the run is to be saved at the end of an epoch.
+func (r *coordinator) wantsSave(epoch int) bool {
+	s := &r.saver
+	if r.job.SavesByCost() {
+		return s.due || time.Since(s.saved) >= max(leastBetweenSaves, saveShare*s.cost)
+	}
+	every, _, _ := r.job.SavePeriod()
+	return s.due || every > 0 && epoch%every == 0
+}
+
+// Counting weights takes longer than all else that is done with a copy: of more than manyWeights it is done seldom.
+const (
+	manyWeights = 1 << 20
+	countsEvery = 2 * time.Second
+)
+
+// wantsCounts tells whether the weights of an epoch are to be counted, for TensorBoard.
+func (r *coordinator) wantsCounts(save bool) bool {
+	if len(r.mem.W) > manyWeights && !save && time.Since(r.saver.counted) < countsEvery {
+		return false
+	}
+	r.saver.counted = time.Now()
+	return true
 }
 
 // pause asks the workers to wait before their next chunk, so that the run can be
@@ -121,6 +169,7 @@ func (r *coordinator) saved(err error) {
 	if r.saver.failing = err != nil; r.saver.failing {
 		r.saver.due = true
 	}
+	r.saver.saved, r.saver.cost = time.Now(), time.Since(r.saver.captured)
 	switch {
 	case err != nil && !was:
 		r.report.event("a save failed: %v; training continues, and it is tried again after the next epoch", err)
@@ -155,14 +204,16 @@ func (r *coordinator) past() *rundir.Past {
 // have takes an evaluation to see, which is worth its time where a rollback would continue from them.
 func (r *coordinator) stillGood(e rundir.EpochResult) error {
 	if r.job.OnDivergence == config.Rollback {
-		return r.score(&e)
+		_, err := r.score(&e, false)
+		return err
 	}
-	return r.finite(r.saver.copy.W, &e)
+	_, err := r.survey(&e, false)
+	return err
 }
 
-// Weights on a GPU have a copy in host memory. It is whole when the run begins, between
-// epochs and whenever the run is saved, and the weights alone are renewed every two
-// seconds. When the GPU fails it is what is left: nothing can be read back then.
+// Weights on a GPU have a copy in host memory. It is whole when the run begins and whenever the run is
+// saved, and the weights alone are renewed every two seconds. When the GPU fails it is what is left:
+// nothing can be read back then.
 
 // download renews the host copy, all of it. Only while no worker is within a chunk.
 func (r *coordinator) download() error { return r.renewed(r.ask(r.patient(), r.owner.Download)) }
@@ -189,8 +240,8 @@ func (r *coordinator) renewed(err error) error {
 // is none they make one, that begins the epoch again.
 func (r *coordinator) saveHostCopy() error {
 	r.epochs.position.Within, r.epochs.position.Round = false, 0
-	r.capture()
-	if i := notFiniteAt(r.saver.copy.W); i >= 0 {
+	r.capture(true)
+	if i := device.NotFiniteAt(r.saver.copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
 	}
 	what, save := "--resume continues from the previous snapshot", func() error { return r.saver.copy.SaveWeights(r.dir, r.params, r.trained) }
@@ -203,14 +254,4 @@ func (r *coordinator) saveHostCopy() error {
 	r.report.event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",
 		r.saver.age.Seconds(), what)
 	return nil
-}
-
-// notFiniteAt is the first weight that is infinite or no number, -1 if all are finite.
-func notFiniteAt(w []float32) int {
-	for i, v := range w {
-		if v-v != 0 {
-			return i
-		}
-	}
-	return -1
 }

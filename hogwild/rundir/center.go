@@ -32,22 +32,6 @@ func changeForm(ps []model.Param, w, mean []float32, from, to bool) {
 	}
 }
 
-// toPlain makes of the weights of a model that centres, whose tensors are ps, those of
-// the plain one: V - s mu', the bias k, and no s.
-func toPlain(ps []model.Param, w, mean []float32, merged bool) []float32 {
-	c, ok := model.CenteredOf(ps)
-	if !ok {
-		return w
-	}
-	w = append([]float32(nil), w...)
-	if merged {
-		c.ToLocal(w, mean)
-	} else {
-		c.ToPlain(w, mean)
-	}
-	return append(w[:c.S], w[c.S+c.Width:]...)
-}
-
 // fromPlain is a model that centres as it begins from plain weights: s is zero.
 func fromPlain(ps []model.Param, plain, mean []float32, merged bool) []float32 {
 	c, ok := model.CenteredOf(ps)

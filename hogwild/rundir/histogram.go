@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/model"
+	"hogwild/hogwild/device"
 )
 
 // Histogram is how numbers lie, as TensorBoard's HistogramProto has it: bucket i holds
@@ -41,57 +41,23 @@ func stalenessHistogram(in *control.Instruments) (h Histogram) {
 	return h
 }
 
-// The buckets of weights: each power of two has four, of numbers of either sign. What is
-// nearer to zero than 2^-20 is zero; what is not finite is in none.
-const (
-	weightShift = 23 - 2
-	weightLeast = (127 - 20) << 2 // the bucket of 2^-20
-	weightMost  = 255 << 2        // that of infinity: there is none
-)
-
-// WeightHistograms is how the weights of each tensor lie. It takes some 4 nanoseconds
-// a weight.
-func WeightHistograms(ps []model.Param, w []float32) (all []Histogram) {
-	for i, at := range model.Offsets(ps) {
-		all = append(all, WeightHistogram("weights/"+ps[i].Name, w[at:at+ps[i].Len()]))
-	}
-	return all
-}
-
-// WeightHistogram is the histogram of numbers.
-func WeightHistogram(tag string, w []float32) Histogram {
-	var counts [2][weightMost]uint32 // of positive and of negative numbers; those nearer to zero than the least in the first
-	h := Histogram{tag: tag}
-	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
-	for _, v := range w {
-		bits := math.Float32bits(v)
-		b := bits << 1 >> 1 >> weightShift
-		if b >= weightMost {
-			continue
-		}
-		if b < weightLeast {
-			b, bits = weightLeast-1, 0
-		}
-		h.N++
-		counts[bits>>31][b]++
-		h.Sum += float64(v)
-		h.sum2 += float64(v) * float64(v)
-		low, high = min(low, v), max(high, v)
-	}
+// WeightHistogram is the histogram of a tensor's weights.
+func WeightHistogram(name string, c *device.Counts) Histogram {
+	h := Histogram{tag: "weights/" + name, N: c.N, Sum: c.Sum, sum2: c.Sum2}
 	if h.N > 0 {
-		h.Min, h.Max = float64(low), float64(high)
+		h.Min, h.Max = float64(c.Low), float64(c.High)
 	}
 	edge := func(b int) float64 { return math.Ldexp(1+float64(b&3)/4, b>>2-127) }
-	for b := weightMost - 1; b >= weightLeast; b-- {
-		if n := counts[1][b]; n > 0 {
+	for b := device.Buckets - 1; b >= device.LeastBucket; b-- {
+		if n := c.Buckets[1][b]; n > 0 {
 			h.add(-edge(b+1), -edge(b), float64(n))
 		}
 	}
-	if n := counts[0][weightLeast-1]; n > 0 {
-		h.add(-edge(weightLeast), edge(weightLeast), float64(n))
+	if n := c.Buckets[0][device.LeastBucket-1]; n > 0 {
+		h.add(-edge(device.LeastBucket), edge(device.LeastBucket), float64(n))
 	}
-	for b := weightLeast; b < weightMost; b++ {
-		if n := counts[0][b]; n > 0 {
+	for b := device.LeastBucket; b < device.Buckets; b++ {
+		if n := c.Buckets[0][b]; n > 0 {
 			h.add(edge(b), edge(b+1), float64(n))
 		}
 	}

@@ -179,7 +179,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
-	return toPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
+	return model.ToPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
 }
 
 // SaveWeights writes the plain weights, the tensors params, into the run folder.
