@@ -153,6 +153,7 @@ func (m *Measured) add(r *rundir.Result, ok bool) {
 	put(&m.Examples, float64(r.Examples), true)
 	put(&m.Seconds, r.Seconds, true)
 	put(&m.ExamplesPerSecond, r.ExamplesPerSecond, true)
+	put(&m.WallSeconds, r.WallSeconds, r.WallSeconds > 0)
 	put(&m.StartupSeconds, r.StartupSeconds, true)
 	put(&m.TrainLoss, r.TrainLoss, true)
 	put(&m.TestLoss, r.TestLoss, true)

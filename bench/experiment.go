@@ -48,6 +48,7 @@ type Measured struct {
 	Examples          []Number `json:"examples"`
 	Seconds           []Number `json:"seconds"` // of training
 	ExamplesPerSecond []Number `json:"examples_per_second"`
+	WallSeconds       []Number `json:"wall_seconds,omitempty"` // as rundir.Result has it; older results do not
 	StartupSeconds    []Number `json:"startup_seconds"`
 	TrainLoss         []Number `json:"train_loss"`
 	TestLoss          []Number `json:"test_loss"`

@@ -209,6 +209,8 @@ func (e *Experiment) brief() (notes []string) {
 	if w := Summarize(widths); w.Median > busy {
 		notes = append(notes, fmt.Sprintf("noisy timings: in the median case the fastest run is %s times as fast as the slowest; stop other work on the machine and repeat", human.Factor(w.Median)))
 	}
+	notes = append(notes, e.note(func(c *Measured) bool { return Summarize(c.WallSeconds).Median >= 2*Summarize(c.Seconds).Median },
+		"half of the time or more passed between epochs; seconds and examples/s are those of training alone")...)
 	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
 		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs", shortRun))...)
 }

@@ -30,6 +30,7 @@ func TestFairness(t *testing.T) {
 		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: some runs did not reach the target"},
 		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "(async-2: 0.1 to 0.05)"},
 		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs per case: too few to rule out chance; the ranges of two equal cases would not overlap in 33 of 100"},
+		{"boundaries", func(e *Experiment) { e.Cases[1].WallSeconds = []Number{1e3, 1e3, 1e3} }, "async-2: half of the time or more passed between epochs"},
 		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.05 s"},
 		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 }, "async-2: the automatic batch is 8, against 64 in async-1"},
 		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" }, "no GPU: the stand-in driver"},

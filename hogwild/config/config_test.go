@@ -84,7 +84,7 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Format = "json" }, `format "json": choose one of auto, idx, libsvm, csv, npy`},
 		{func(c *Config) { c.Model = "cnn" }, `unknown model "cnn": the models are softmax`},
 		{func(c *Config) { c.Loss = "mse" }, `unknown loss "mse": the losses are`},
-		{func(c *Config) { c.SaveEvery = "" }, `save-every "": give a number of epochs (1) or a time (30s, 5m)`},
+		{func(c *Config) { c.SaveEvery = "" }, `save-every "": give a number of epochs (1), a time (30s, 5m) or auto`},
 		{func(c *Config) { c.SaveEvery = "-1" }, `save-every "-1": give`},
 		{func(c *Config) { c.SaveEvery = "0s" }, `save-every "0s": give`},
 		{func(c *Config) { c.SaveEvery = "1.5" }, `save-every "1.5": give`},

@@ -16,6 +16,7 @@
 //	optimizer.go      rules with state
 //	gradientdelay.go  gradients that take longer
 //	evaluate.go       losses over a whole set
+//	spare.go          work beside training
 //	pin.go            workers and cores
 package cpu
 
@@ -67,6 +68,7 @@ type hostOwner struct {
 	s       *device.Setup
 	scorers []model.Model // one for each core
 	kept    kept
+	spare   spare
 }
 
 // Own is device.Backend's.

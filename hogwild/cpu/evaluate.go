@@ -1,13 +1,6 @@
 package cpu
 
 import (
-	"cmp"
-	"runtime"
-	"sync"
-	"sync/atomic"
-
-	"golang.org/x/sys/unix"
-
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -46,47 +39,28 @@ func Predict(models []model.Model, w []float32, set *data.Set) ([]float32, error
 // part is some rows of a set.
 type part struct {
 	set      *data.Set
-	from, to int // [from, to)
-	yields   bool
+	from, to int    // [from, to)
+	spare    *spare // nil: nothing else is going on
 }
 
 func (p part) batches() int { return plan.CeilDiv(p.to-p.from, evalBatch) }
 
-// eachBatch calls f with every batch of a part, in as many goroutines as there are models. Each takes the next
-// batch that is left: one may have a core for itself, and another little of one.
+// eachBatch calls f with every batch of a part, in as many goroutines as there are models.
 func (p part) eachBatch(models []model.Model, f func(m model.Model, i int, b *data.Batch)) error {
-	var busy sync.WaitGroup
-	var taken atomic.Int64
-	errs := make([]error, len(models))
-	for number, m := range models {
-		some := func() {
-			reader := p.set.NewReader()
-			list := make([]int32, 0, evalBatch)
-			for i := int(taken.Add(1)) - 1; i < p.batches(); i = int(taken.Add(1)) - 1 {
-				list = list[:0]
-				for j := p.from + i*evalBatch; j < min(p.from+(i+1)*evalBatch, p.to); j++ {
-					list = append(list, int32(j))
-				}
-				f(m, i, reader.Batch(list))
-			}
-		}
-		busy.Go(func() {
-			if p.yields {
-				stepBack()
-			}
-			errs[number] = p.set.Guard(some)
-		})
+	type reader struct {
+		*data.Reader
+		list []int32
 	}
-	busy.Wait()
-	return cmp.Or(errs...)
-}
-
-// niceness of an evaluation beside training: where workers have all cores it takes a tenth of them, and has more once they wait at
-// the end of the epoch. As much again would slow the workers of an averaging run by what they wait for each other.
-const niceness = 10
-
-// stepBack gives the goroutine a thread of its own, of low priority, which ends with it.
-func stepBack() {
-	runtime.LockOSThread()                               // never unlocked: the priority cannot be raised again
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // of this thread alone; without it, it is only less fair
+	readers := make([]reader, len(models))
+	for i := range readers {
+		readers[i] = reader{p.set.NewReader(), make([]int32, 0, evalBatch)}
+	}
+	return p.spare.each(len(models), p.batches(), p.set.Guard, func(g, i int) {
+		r := &readers[g]
+		r.list = r.list[:0]
+		for j := p.from + i*evalBatch; j < min(p.from+(i+1)*evalBatch, p.to); j++ {
+			r.list = append(r.list, int32(j))
+		}
+		f(models[g], i, r.Batch(r.list))
+	})
 }

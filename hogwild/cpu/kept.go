@@ -27,6 +27,7 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 	}
 	o.parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
 	merged := s.Job.Tuning.MergesCentered()
+	o.spare.awaited.Store(false)
 	o.kept = kept{w, sync.OnceValue(func() []float32 { return model.ToPlain(s.Params, w, s.Set.Mean, merged) })}
 	return changed, nil
 }
@@ -41,24 +42,46 @@ func (o *hostOwner) parts(n int, f func(from, to int)) {
 	busy.Wait()
 }
 
+// surveyed is how many weights are looked at in one go.
+const surveyed = 1 << 18
+
 // Survey is device.Owner's.
 func (o *hostOwner) Survey(counts bool) (device.Survey, error) {
-	w := o.kept.plain()
-	s := device.Survey{NotFinite: device.NotFiniteAt(w)}
-	if s.NotFinite >= 0 {
-		s.Value = w[s.NotFinite]
+	w, params := o.kept.plain(), o.s.Plain.Params()
+	type piece struct {
+		tensor, from, to, bad int
+		counts                *device.Counts
 	}
-	params := o.s.Plain.Params()
-	if !counts {
-		return s, nil
-	}
-	s.Counts = make([]device.Counts, len(params))
+	var pieces []piece
 	for i, at := range model.Offsets(params) {
-		s.Counts[i] = device.NoCounts()
-		s.Counts[i].Add(w[at : at+params[i].Len()])
+		for end := at + params[i].Len(); at < end; at += surveyed {
+			pieces = append(pieces, piece{tensor: i, from: at, to: min(at+surveyed, end)})
+		}
 	}
-	return s, nil
+	err := o.spare.each(len(o.scorers), len(pieces), func(f func()) error { f(); return nil }, func(_, i int) {
+		p := &pieces[i]
+		if p.bad = device.NotFiniteAt(w[p.from:p.to]); counts {
+			p.counts = device.NewCounts()
+			p.counts.Add(w[p.from:p.to])
+		}
+	})
+	s := device.Survey{NotFinite: -1}
+	if counts {
+		s.Counts = make([]device.Counts, len(params))
+	}
+	for _, p := range pieces {
+		if s.NotFinite < 0 && p.bad >= 0 {
+			s.NotFinite, s.Value = p.from+p.bad, w[p.from+p.bad]
+		}
+		if counts {
+			s.Counts[p.tensor].Plus(p.counts)
+		}
+	}
+	return s, err
 }
+
+// Await is device.Owner's.
+func (o *hostOwner) Await() { o.spare.await() }
 
 // Kept is device.Owner's.
 func (o *hostOwner) Kept() ([]float32, error) { return o.kept.plain(), nil }
@@ -69,5 +92,5 @@ func (o *hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 		w = o.kept.plain()
 	}
 	from, to := o.s.ShareOf(set)
-	return evaluate(o.scorers, w, part{set, from, to, true})
+	return evaluate(o.scorers, w, part{set, from, to, &o.spare})
 }

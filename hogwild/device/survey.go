@@ -20,13 +20,29 @@ const (
 // Counts is the distribution of numbers.
 type Counts struct {
 	N, Sum, Sum2 float64
-	Low, High    float32            // +Inf and -Inf of no numbers
+	Low, High    float32            // meaningless of no numbers
 	Buckets      [2][Buckets]uint32 // of positive and of negative numbers
 }
 
-// NoCounts are the counts of no numbers.
-func NoCounts() Counts {
-	return Counts{Low: float32(math.Inf(1)), High: float32(math.Inf(-1))}
+// NewCounts are the counts of no numbers.
+func NewCounts() *Counts {
+	return &Counts{Low: float32(math.Inf(1)), High: float32(math.Inf(-1))}
+}
+
+// Plus adds the counts of other numbers.
+func (c *Counts) Plus(o *Counts) {
+	if c.N == 0 {
+		c.Low, c.High = o.Low, o.High
+	}
+	if o.N > 0 {
+		c.Low, c.High = min(c.Low, o.Low), max(c.High, o.High)
+	}
+	c.N, c.Sum, c.Sum2 = c.N+o.N, c.Sum+o.Sum, c.Sum2+o.Sum2
+	for sign := range c.Buckets {
+		for b, n := range o.Buckets[sign] {
+			c.Buckets[sign][b] += n
+		}
+	}
 }
 
 // Add counts the numbers w that are finite. It takes some 4 nanoseconds a number.

@@ -92,7 +92,8 @@ type supervisor struct {
 // epochs is how far the run is, and why it ended.
 type epochs struct {
 	position   rundir.Position
-	opened     uint64 // monotonic: when the epoch was opened, 0 between epochs
+	before     float64 // wall time of the runs that this one resumes, in seconds
+	opened     uint64  // monotonic: when the epoch was opened, 0 between epochs
 	last       *rundir.EpochResult
 	secondHalf float64 // mean loss of the second half of the last epoch
 	ended      error   // why the run is over; nil while it goes on

@@ -114,14 +114,7 @@ func (r *coordinator) seconds(now uint64) float64 {
 	if r.epochs.opened == 0 {
 		return r.epochs.position.Seconds
 	}
-	from := r.epochs.opened
-	first := uint64(math.MaxUint64)
-	for rank := range r.job.Workers {
-		if t := r.block.Rank(rank, control.RankBegan); t != 0 {
-			first = min(first, t)
-		}
-	}
-	from = max(from, first) + r.halted.lasted // the first epoch begins when a worker does
+	from := max(r.epochs.opened, r.began()) + r.halted.lasted // the first epoch begins when a worker does
 	if since := r.halted.since; since != 0 {
 		now = min(now, max(since, from)) // nobody trains
 	}
@@ -129,6 +122,23 @@ func (r *coordinator) seconds(now uint64) float64 {
 		return r.epochs.position.Seconds
 	}
 	return r.epochs.position.Seconds + float64(now-from)/1e9
+}
+
+// began is when the first worker was ready to train; at the end of time if none is yet.
+func (r *task) began() uint64 {
+	first := uint64(math.MaxUint64)
+	for rank := range r.job.Workers {
+		if t := r.block.Rank(rank, control.RankBegan); t != 0 {
+			first = min(first, t)
+		}
+	}
+	return first
+}
+
+// wall is the time since then, boundaries and pauses included, and that of the runs which this one resumes.
+func (r *coordinator) wall() float64 {
+	now := control.Monotonic()
+	return r.epochs.before + float64(now-min(now, r.began()))/1e9
 }
 
 // evaluate starts the evaluation of the copy, and its saving. The channel is closed when
@@ -261,6 +271,7 @@ func (r *coordinator) awaitTogether() {
 // awaitEvaluation waits for the evaluation that runs, if there is one.
 func (r *coordinator) awaitEvaluation() {
 	if r.saver.busy {
+		r.owner.Await()
 		r.record(<-r.saver.evaluated)
 	}
 }

@@ -56,9 +56,9 @@ func TestRecordsOfTheDefinition(t *testing.T) {
 
 // histogramOf is the histogram of a tensor of these weights.
 func histogramOf(name string, w ...float32) rundir.Histogram {
-	c := device.NoCounts()
+	c := device.NewCounts()
 	c.Add(w)
-	return rundir.WeightHistogram(name, &c)
+	return rundir.WeightHistogram(name, c)
 }
 
 // TestWeightHistogram counts drawn weights, some of them at the edges, by the definition:

@@ -19,7 +19,7 @@ import (
 // the report. What was trained is saved, unless the numbers diverged.
 func (r *coordinator) finish() (res rundir.Result, err error) {
 	r.tellPeers()
-	r.epochs.position.Seconds = r.seconds(control.Monotonic())
+	r.epochs.position.Seconds, r.epochs.position.Wall = r.seconds(control.Monotonic()), r.wall()
 	within := r.epochs.opened != 0
 	r.epochs.opened = 0
 	r.saver.age = time.Since(r.saver.copied)

@@ -71,10 +71,6 @@ func (o *hangingOwner) Refresh() error  { defer o.used("Refresh")(); return o.Ow
 func (o *hangingOwner) Download() error { defer o.used("Download")(); return o.Owner.Download() }
 func (o *hangingOwner) Notes() []string { defer o.used("Notes")(); return o.Owner.Notes() }
 func (o *hangingOwner) Close() error    { defer o.used("Close")(); return o.Owner.Close() }
-func (o *hangingOwner) Keep(w []float32, compare bool) ([]bool, error) {
-	defer o.used("Keep")()
-	return o.Owner.Keep(w, compare)
-}
 func (o *hangingOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 	defer o.used("Score")()
 	return o.Owner.Score(w, set)
@@ -96,6 +92,9 @@ func TestHungDevice(t *testing.T) {
 		t.Setenv(hangVariable, test.call)
 		c := quick(t)
 		c.GPU, c.InFlight, c.Model, c.SaveEvery, c.Epochs = "0", 1, "slow", "0", 1000
+		if test.call == "Download" {
+			c.SaveEvery = "1"
+		}
 		p := startCoordinator(t, c)
 		await(t, test.call+" to hang", func() bool {
 			_, err := os.Stat(hangFile(&c))

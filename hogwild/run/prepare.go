@@ -252,6 +252,7 @@ func (r *coordinator) begin() error {
 		return config.Usage("resume %s: its %d epochs are done; give a larger --epochs to continue", r.job.Resume, s.Pos.Epoch-1)
 	}
 	r.epochs.position, r.saver.copy.Best, r.saver.copy.Damaged = s.Pos, s.Best, s.Damaged
+	r.epochs.before = max(s.Pos.Wall, s.Pos.Seconds) // before it was saved there was none
 	if f.Damage != nil {
 		r.report.event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}

@@ -31,6 +31,9 @@ func (r *coordinator) result() rundir.Result {
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
+	if res.WallSeconds = r.epochs.position.Wall; res.WallSeconds > 0 {
+		res.WallRate = float64(res.Examples) / res.WallSeconds
+	}
 	res.FlopsPerExample = model.Flops(r.first, res.ValuesPerExample)
 	r.scores(&res)
 	if o, ok := r.owner.(interface {

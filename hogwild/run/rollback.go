@@ -71,6 +71,7 @@ func (r *coordinator) wentBack() {
 	}
 	vain := r.back.examples - now
 	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
+	r.epochs.before = was.Wall
 	if r.back.workers == r.job.Workers { // else their number is that of the snapshot again
 		p.Scales = was.Scales
 	}

@@ -41,7 +41,7 @@ func (r *coordinator) capture(whole bool) {
 	r.saver.whole, r.saver.captured = whole, time.Now()
 	r.saver.copy.Config, r.saver.copy.Meta, r.saver.copy.Mean, r.saver.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.epochs.position
 	r.saver.copy.Pos.Rounds = r.block.Before(r.epochs.position.Epoch)
-	r.saver.copy.Pos.Seconds = r.seconds(control.Monotonic())
+	r.saver.copy.Pos.Seconds, r.saver.copy.Pos.Wall = r.seconds(control.Monotonic()), r.wall()
 	r.saver.copy.Pos.History = slices.Clone(r.epochs.position.History)
 	if whole {
 		r.saver.copy.Capture(r.mem, r.block)

@@ -34,6 +34,8 @@ type Result struct {
 	Examples          int64              `json:"examples"` // trained in all
 	Seconds           float64            `json:"seconds"`  // training only
 	ExamplesPerSecond float64            `json:"examples_per_second"`
+	WallSeconds       float64            `json:"wall_seconds,omitempty"` // from the first step to the last epoch's evaluation, the time between epochs and pauses included
+	WallRate          float64            `json:"wall_examples_per_second,omitempty"`
 	StartupSeconds    float64            `json:"startup_seconds"` // first worker's exec to the last worker's first update
 	TrainLoss         float64            `json:"train_loss"`
 	TestLoss          float64            `json:"test_loss"`
@@ -220,6 +222,7 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	row("epochs", "%d, %s examples", r.Epochs, human.Count(r.Examples))
 	row("training", "%.2f s, %s examples/s", r.Seconds, human.Rate(r.ExamplesPerSecond))
+	known("wall", r.wallText())
 	if r.Shares != nil {
 		row("shares", "%s of the examples", r.sharesText())
 	}
@@ -270,6 +273,18 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// wallText is the speed with the time between epochs; older results do not have it.
+func (r Result) wallText() string {
+	if r.WallSeconds == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.2f s, %s examples/s with the time between epochs", r.WallSeconds, human.Rate(r.WallRate))
+	if r.WallSeconds >= 2*r.Seconds {
+		text += fmt.Sprintf(": %s of it is not training, but evaluation, saving and pauses", human.Share(1-r.Seconds/r.WallSeconds))
+	}
+	return text
 }
 
 // DataText is the name of the data for people.

@@ -74,7 +74,8 @@ type Position struct {
 	Epoch    uint64        `json:"epoch"` // the open one, from 1
 	Round    int           `json:"round"` // barrier mode: its first round that is not complete
 	Within   bool          `json:"within"`
-	Seconds  float64       `json:"seconds"` // of training
+	Seconds  float64       `json:"seconds"`                // of training
+	Wall     float64       `json:"wall_seconds,omitempty"` // the same with boundaries and pauses
 	Examples int64         `json:"examples"`
 	Lost     int64         `json:"lost"`
 	Restarts int           `json:"restarts"`
