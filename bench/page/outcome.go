@@ -73,6 +73,12 @@ var outcomes = []column[*run]{
 	{"examples", func(r *run) string { return human.Count(r.examples()) }},
 	{"training, s", func(r *run) string { return human.Short(r.seconds()) }},
 	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
+	{"examples/s with the time between epochs", ofResult(func(r *rundir.Result) string {
+		if r.WallSeconds == 0 {
+			return absent
+		}
+		return human.Rate(r.WallRate)
+	})},
 	{"start-up, s", ofResult(func(r *rundir.Result) string { return human.Short(r.StartupSeconds) })},
 	{"staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })},
 	{"staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })},
