@@ -62,6 +62,7 @@ func (r *coordinator) endEpoch() {
 	scored := r.evaluate(e, save)
 	r.saver.due = false
 	if r.peers != nil || r.evaluator != nil {
+		r.owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or programs share all cores
 	}
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
@@ -175,7 +176,9 @@ func (r *coordinator) keepBest(e *rundir.EpochResult) error {
 		return nil
 	}
 	w, err := askFor(r, r.patience, r.owner.Kept)
-	r.saver.copy.Best = slices.Clone(w)
+	if err == nil {
+		r.saver.copy.Best = slices.Clone(w)
+	}
 	return onDevice(err)
 }
 
