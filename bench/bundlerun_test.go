@@ -263,7 +263,7 @@ func TestRunScript(t *testing.T) {
 	if !slices.Equal(done, want) {
 		t.Errorf("it went through %v, want %v:\n%s", done, want, p.printed())
 	}
-	p.want("| kills | a worker is killed | ok |", "clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n")
+	p.want("| kills | a worker is killed | ok |", "workers left; GPU memory", "clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n")
 	p.cleared()
 }
 

@@ -61,8 +61,8 @@ images() { if [ -d "$data/mnist" ] && [ -z "$QUICK" ]; then echo "--data $data/m
 # smi FLAGS... asks of the GPU by its UUID: CUDA_VISIBLE_DEVICES changes numbers for CUDA alone.
 smi() { exec nvidia-smi -i "$(grep . "$found/uuid.txt" || echo "$GPU")" --format=csv,noheader,nounits "$@" 2>/dev/null; }
 memory() { (smi --query-gpu=memory.used) || echo 0; } # MiB
-# children PID are its child processes. The second field behind the name in brackets is the parent.
-children() { cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$1" '{ pid = $1; sub(/.*\) /, ""); if ($2 == parent) print pid }'; }
+# children PID are its child processes. The second field behind the name in brackets is the parent; a process may have just ended.
+children() { { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v parent="$1" '{ pid = $1; sub(/.*\) /, ""); if ($2 == parent) print pid }'; }
 
 machine() {
 	{ nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode,clocks.max.sm,pcie.link.gen.current --format=csv,noheader || echo "no nvidia-smi"
