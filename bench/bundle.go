@@ -20,10 +20,12 @@ type Results struct {
 	Device     string           `json:"device"`
 	StandIn    bool             `json:"stand_in"` // there was no GPU: times say nothing
 	Machine    []string         `json:"machine"`  // lines of nvidia-smi and others
+	Card       *Card            `json:"card,omitempty"`
 	Commit     string           `json:"commit"`
 	Date       string           `json:"date"`
 	Parts      []Part           `json:"parts"`
 	Checks     []Check          `json:"checks"`
+	Skipped    []Skipped        `json:"skipped"`
 	Microbench []Microbenchmark `json:"microbench"`
 	Runs       []Run            `json:"runs"`
 	Rivals     []Rival          `json:"rivals"`
@@ -33,7 +35,7 @@ type Results struct {
 // Part is a part of the script: how it ended, and how long it took, in seconds.
 type Part struct {
 	Name    string  `json:"name"`
-	Status  int     `json:"status"` // 124: it took longer than the limit
+	Status  string  `json:"status"` // a number (124: it took longer than the limit), "running", or "skipped" and why
 	Seconds float64 `json:"seconds"`
 	Limit   float64 `json:"limit"`
 }
@@ -45,6 +47,13 @@ type Check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Text   string `json:"text"`
+}
+
+// Skipped is tests that were, and why.
+type Skipped struct {
+	Part  string   `json:"part"`
+	Why   string   `json:"why"`
+	Tests []string `json:"tests"`
 }
 
 // Microbenchmark is a figure of hogwild bench --microbench.
@@ -68,6 +77,9 @@ type Run struct {
 	Examples          int64       `json:"examples"`
 	Seconds           float64     `json:"seconds"`
 	ExamplesPerSecond float64     `json:"examples_per_second"`
+	WallSeconds       float64     `json:"wall_seconds,omitempty"` // boundaries between epochs included
+	WallRate          float64     `json:"wall_examples_per_second,omitempty"`
+	Notes             []string    `json:"notes,omitempty"`
 	TrainLoss         *float64    `json:"train_loss"` // nil: it was not finite
 	TestLoss          *float64    `json:"test_loss"`
 	TestAccuracy      *float64    `json:"test_accuracy,omitempty"`
@@ -79,7 +91,6 @@ type Run struct {
 	Histogram         [][2]uint64 `json:"staleness_histogram"`  // least delay in updates, samples
 	Passes            []Pass      `json:"passes,omitempty"`     // after each epoch
 	HostCores         *float64    `json:"host_cores,omitempty"` // that the run's processes kept busy
-	GPUUse            *float64    `json:"gpu_use,omitempty"`    // percent of the time with a kernel on the GPU, by nvidia-smi
 }
 
 // Pass is what a run's metrics.jsonl says of an epoch.
@@ -116,14 +127,13 @@ func Collect(folder string) (*Results, error) {
 	}
 	r.Commit, r.Date = strings.ReplaceAll(read("commit.txt"), "\n", ", "), read("date.txt")
 	r.Machine = lines(read("machine.txt"))
-	for _, f := range fields(read("parts.tsv"), 4) {
-		s := Part{Name: f[0]}
-		s.Status, _ = strconv.Atoi(f[1]) // run.sh wrote them
-		s.Seconds, _ = strconv.ParseFloat(f[2], 64)
+	for _, f := range fields(read("parts.tsv"), "\t", 4) {
+		s := Part{Name: f[0], Status: f[1]}
+		s.Seconds, _ = strconv.ParseFloat(f[2], 64) // run.sh wrote them
 		s.Limit, _ = strconv.ParseFloat(f[3], 64)
 		r.Parts = append(r.Parts, s)
 	}
-	for _, f := range fields(read("checks.tsv"), 4) {
+	for _, f := range fields(read("checks.tsv"), "\t", 4) {
 		r.Checks = append(r.Checks, Check{f[0], f[1], f[2], strings.Join(strings.Fields(f[3]), " ")})
 	}
 	if text := read("microbench.json"); text != "" {
@@ -142,15 +152,19 @@ func Collect(folder string) (*Results, error) {
 			r.Rivals = append(r.Rivals, v)
 		}
 	}
-	for _, line := range lines(read("ncu.txt")) {
-		if ncuLine.MatchString(line) {
-			r.Kernels = append(r.Kernels, strings.Join(strings.Fields(line), " "))
+	for _, kernel := range []string{"linear", "mlp", "conv"} {
+		for _, line := range lines(read("ncu." + kernel + ".txt")) {
+			if ncuLine.MatchString(line) {
+				r.Kernels = append(r.Kernels, strings.Join(strings.Fields(line), " "))
+			}
 		}
 	}
+	r.Card = cardOf(fields(read("smi.csv"), ", ", 6), read("uuid.txt"))
 	if err := r.runs(folder); err != nil {
 		return nil, err
 	}
 	r.agree()
+	r.rates()
 	if err := r.tests(folder); err != nil {
 		return nil, err
 	}
@@ -184,9 +198,7 @@ func (r *Results) runs(folder string) error {
 		metrics, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".metrics")
 		run.Passes = passes(string(metrics))
 		host, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".host")
-		if f := fields(strings.TrimRight(string(host), "\n"), 2); len(f) == 1 {
-			run.HostCores, run.GPUUse = number(f[0][0]), number(f[0][1])
-		}
+		run.HostCores = number(strings.TrimSpace(string(host)))
 		r.Runs = append(r.Runs, run)
 		if strings.HasPrefix(run.Device, "cuda") && r.Device == "" {
 			r.Device = run.Device
@@ -235,10 +247,10 @@ func number(text string) *float64 {
 	return &v
 }
 
-// fields are those of a table with tabs; lines with fewer than n are left out.
-func fields(text string, n int) (all [][]string) {
+// fields are those of a table; lines with fewer than n are left out.
+func fields(text, between string, n int) (all [][]string) {
 	for _, line := range lines(text) {
-		if f := strings.SplitN(line, "\t", n); len(f) == n {
+		if f := strings.SplitN(line, between, n); len(f) == n {
 			all = append(all, f)
 		}
 	}

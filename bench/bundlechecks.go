@@ -3,10 +3,9 @@ package bench
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // Between the results of a run on the GPU and of the same run on the CPU.
@@ -58,46 +57,18 @@ func (r *Results) near(part, kind, what string, gpu, cpu *float64, within float6
 	r.Checks = append(r.Checks, c)
 }
 
-// testLine is what a test says when it begins (RUN) and ends; those of subtests are indented or
-// have a slash.
-var testLine = regexp.MustCompile(`(?m)^(?:=== (RUN) +|--- (PASS|FAIL|SKIP): )([^\s/]+)(?: |$)`)
-
-// tests adds a check for each file NAME.test, which go test -v has written: how many tests have
-// passed, which failed, and in which it was cut off.
-func (r *Results) tests(folder string) error {
-	files, err := filepath.Glob(filepath.Join(folder, "*.test"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		count, failed, open := map[string]int{}, "", ""
-		for _, m := range testLine.FindAllStringSubmatch(string(text), -1) {
-			count[m[2]]++
-			switch {
-			case m[1] != "":
-				open = m[3]
-			case m[2] == "FAIL":
-				failed += " " + m[3]
-			}
-			if m[2] != "" {
-				open = ""
-			}
-		}
-		c := Check{strings.TrimSuffix(filepath.Base(file), ".test"), "tests", "ok", fmt.Sprintf("%d passed, %d skipped", count["PASS"], count["SKIP"])}
-		if failed != "" {
-			c.Status, c.Text = "FAIL", c.Text+"; failed:"+failed
-		}
+// rates adds a check for each run of that group whose speed says nothing, or not all.
+func (r *Results) rates() {
+	for _, v := range r.Of("rates") {
+		c := Check{"rates", v.Kind() + ", " + v.How() + " in flight", "FAIL", ""}
 		switch {
-		case open != "":
-			c.Status, c.Text = "FAIL", c.Text+"; ended in "+open
-		case !strings.Contains(string(text), "\nPASS") && failed == "":
-			c.Status, c.Text = "FAIL", c.Text+"; "+strings.Join(lines(string(text)[max(0, len(text)-200):]), " ")
+		case v.Examples == 0:
+			c.Text = strings.TrimSpace("no example was trained " + v.Stopped)
+		case !r.StandIn && v.WallRate > 0 && v.ExamplesPerSecond > 2*v.WallRate:
+			c.Text = fmt.Sprintf("%s examples/s while it trains, %s of wall time: most of it passes between epochs", human.Rate(v.ExamplesPerSecond), human.Rate(v.WallRate))
+		default:
+			continue
 		}
 		r.Checks = append(r.Checks, c)
 	}
-	return nil
 }

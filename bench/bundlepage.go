@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"regexp"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -40,10 +42,15 @@ func (r *Results) WriteText(w io.Writer) error {
 		"loss":    func(v *float64) string { return ifThere("%.4f", 1, v) },
 		"percent": func(v *float64) string { return ifThere("%.2f %%", 100, v) },
 		"busy":    func(v *float64) string { return timed(ifThere("%.2f", 1, v)) },
-		"use":     func(v *float64) string { return timed(ifThere("%.0f %%", 1, v)) },
 		"timed":   func(format string, v float64) string { return timed(fmt.Sprintf(format, v)) },
 		"short":   func(v float64) string { return timed(human.Short(v)) },
 		"rate":    func(v float64) string { return timed(human.Rate(v)) },
+		"wall": func(v float64) string {
+			if v == 0 {
+				return "–"
+			}
+			return timed(human.Rate(v))
+		},
 		"ended": func(seconds float64, why string) string { // how long a run took, and why it ended early
 			text := timed(fmt.Sprintf("%.3g", seconds))
 			if why != "" {
@@ -71,12 +78,17 @@ func (r *Results) Of(group string) (all []Run) {
 // Ended is how a part ended.
 func (s Part) Ended() string {
 	switch s.Status {
-	case 0:
+	case "0":
 		return "finished"
-	case 124, 137:
+	case "124", "137":
 		return "cut off: out of time"
+	case "running":
+		return "running when this was written"
 	}
-	return fmt.Sprintf("status %d", s.Status)
+	if _, err := strconv.Atoi(s.Status); err == nil {
+		return "status " + s.Status
+	}
+	return s.Status
 }
 
 // Kind is the model or the workload: names of runs are KIND.HOW, of the group mps SHARING-WORKERS.
@@ -89,6 +101,19 @@ func (r Run) Kind() string {
 func (r Run) How() string {
 	_, how, _ := strings.Cut(r.Name, ".")
 	return how
+}
+
+// ctas finds the CTAs in the note of a run on what is in flight.
+var ctas = regexp.MustCompile(`in flight: (\d+ CTAs?(?: of \d+ teams)?)`)
+
+// CTAs are those that trained, at most one of which is on a multiprocessor until each has one.
+func (r Run) CTAs() string {
+	for _, note := range r.Notes {
+		if m := ctas.FindStringSubmatch(note); m != nil {
+			return m[1]
+		}
+	}
+	return "–"
 }
 
 // Cap is whether the rate was free or capped.
@@ -138,7 +163,7 @@ func (r *Results) Near() float64 { return near }
 func (r *Results) Reached(v Run) string {
 	target := 0.0 // a model without such a run has none
 	for _, one := range r.Of("flight") {
-		if one.Kind() == v.Kind() && one.InFlight() == "1" && one.TestLoss != nil {
+		if one.Kind() == modelOf(v.Kind()) && one.InFlight() == "1" && one.TestLoss != nil {
 			target = near * *one.TestLoss
 		}
 	}
@@ -155,6 +180,12 @@ func (r *Results) Reached(v Run) string {
 		}
 	}
 	return "not reached"
+}
+
+// modelOf is a kind without its batch, as in convnet-b1.
+func modelOf(kind string) string {
+	model, _, _ := strings.Cut(kind, "-b")
+	return model
 }
 
 // Delays are the histograms of the delays by powers of two, in percent of the samples, under

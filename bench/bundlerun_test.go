@@ -6,45 +6,64 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
-	"math/rand/v2"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// The programs of the bundle, played: runs that end at once with a loss, and a microbenchmark
-// that hangs.
+// The programs of the bundle, played: runs that end at once with a loss, or not at all in the place that
+// HOGWILD_PLAY_HANG names, and a microbenchmark that hangs.
 const (
 	playedCUDA = `#!/bin/bash
 [ "$1" != bench ] || exec sleep 60
-[ "$1" = train ] || { echo "$1 is fine"; exit; }
-while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; shift; done
-mkdir -p "$run" && echo '{"kind":"epoch"}' >"$run/metrics.jsonl"
+[ "$1" = train ] || { [ "$1" != "$HOGWILD_PLAY_HANG" ] || sleep 60; echo "$1 is fine"; exit "${HOGWILD_PLAY_STATUS:-0}"; }
+while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; [ "$1" != --stop-after ] || busy=$2; shift; done
+mkdir -p "$run" && printf '{"kind":"epoch"}\n{"kind":"second","examples":5}\n' >"$run/metrics.jsonl"
 printf '\0\0\0\0\0\0\0\0bits' | tee "$run/weights.safetensors" >"$run/snapshot.safetensors"
+while [ "${run##*/}" = "$HOGWILD_PLAY_HANG" ] && [ -d "$run" ]; do sleep 0.1; done
+until=$((${EPOCHREALTIME/./} + 1600000))
+while [ -n "$busy" ] && ((${EPOCHREALTIME/./} < until)); do :; done
 case $run in */kills.*)
 	trap 'status=143' TERM
 	sleep 9 &
 	while [ -z "$status" ] && [ -n "$long" ] && [ -d "$run" ]; do sleep 0.1; done
 	kill $! 2>/dev/null ;;
 esac
-printf '{\n  "device": "cuda:0 (played)",\n  "workers": 4,\n  "restarts": 1,\n  "test_loss": 0.5\n}\n'
+printf '{\n  "device": "cuda:0 (played)",\n  "workers": 4,\n  "examples": 5,\n  "restarts": 1,\n  "test_loss": 0.5\n}\n'
 exit ${status:-0}
 `
-	playedTests = "#!/bin/sh\necho '=== RUN   TestOne'; echo '--- PASS: TestOne (0.1s)'; echo PASS\n"
+	playedTests = `#!/bin/sh
+echo '=== RUN   TestOne
+--- PASS: TestOne (0.1s)
+=== RUN   TestSets
+=== RUN   TestSets/imdb
+    sets_test.go:9: imdb is not here
+--- PASS: TestSets (0.0s)
+    --- SKIP: TestSets/imdb (0.0s)
+PASS'
+`
+	playedCard = "#!/bin/sh\ncase $* in *timestamp*) echo '2026/01/02, GPU-1, 1980, 400.5, 97, 1024'; while [ -d \"$TMPDIR\" ]; do sleep 0.1; done ;; *) echo 0 ;; esac\n"
+	// ncu does not find mlp's kernel, and would find none if it might change the card.
+	playedNCU = `#!/bin/sh
+case $* in *'regex:mlp_(step|one)'*) echo No kernels were profiled ;; *'--clock-control none --cache-control none'*) echo '  linear_step, Context 1' ;; esac
+`
 	playedPage  = "#!/bin/sh\nHOGWILD_PAGE_OF=$3 exec PROGRAM -test.run '^TestPageOf$'\n"
-	playedParts = "machine:9 driver:9 microbench:1 kernels:9 training:9 agree:20 kills:12 rates:20 flight:20 mps:20 tools:9 rivals:9 programs:9"
+	playedParts = "machine:9 driver:9 microbench:1 agree:20 kernels:9 rates:20 flight:20 rivals:9 training:9 programs:9 tools:9 kills:20 mps:20"
 )
 
 // TestPageOf writes the page in the place of hogwild bench --report.
 func TestPageOf(t *testing.T) {
 	folder := os.Getenv("HOGWILD_PAGE_OF")
 	if folder == "" {
-		t.Skip("it is for TestRunScript")
+		t.Skip("it is for the tests of run.sh")
 	}
 	r, err := Collect(folder)
 	if err == nil {
@@ -58,7 +77,7 @@ func TestPageOf(t *testing.T) {
 
 // playedBundle is a folder as make gpu-bundle makes one.
 func playedBundle(t *testing.T) string {
-	for _, tool := range []string{"bash", "timeout", "ps", "tar", "gzip", "awk", "od", "cmp"} {
+	for _, tool := range []string{"bash", "timeout", "tar", "gzip", "awk", "od", "cmp"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)
 		}
@@ -90,9 +109,34 @@ func playedBundle(t *testing.T) string {
 	return folder
 }
 
-// playScript starts run.sh, kills it after that time (0: never), and returns what it printed and the
-// folder of its results.
-func playScript(t *testing.T, bundle string, after time.Duration) (printed, out string) {
+// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU, of which two are played.
+func toolsWithoutPS(t *testing.T) string {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"nvidia-smi": playedCard, "ncu": playedNCU} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, from := range filepath.SplitList(os.Getenv("PATH")) {
+		programs, _ := os.ReadDir(from) // PATH may name what is not there
+		for _, p := range programs {
+			if !slices.Contains([]string{"ps", "compute-sanitizer", "nvidia-cuda-mps-control", "python3"}, p.Name()) {
+				_ = os.Symlink(filepath.Join(from, p.Name()), filepath.Join(folder, p.Name())) // the first of a name counts
+			}
+		}
+	}
+	return folder
+}
+
+// played is run.sh under way.
+type played struct {
+	*exec.Cmd
+	t              *testing.T
+	log, temp, out string
+}
+
+// play starts run.sh into a folder that has a file already, as one that is mounted may have.
+func play(t *testing.T, bundle, tools string, env ...string) *played {
 	parent, err := os.MkdirTemp("", "hogwild-bundle")
 	if err != nil {
 		t.Fatal(err)
@@ -102,33 +146,58 @@ func playScript(t *testing.T, bundle string, after time.Duration) (printed, out 
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	log, err := os.Create(filepath.Join(parent, "log"))
-	if err != nil {
+	p := &played{t: t, log: filepath.Join(parent, "log"), temp: filepath.Join(parent, "temp"), out: filepath.Join(parent, "out")}
+	log, err := os.Create(p.log)
+	if err = errors.Join(err, os.Mkdir(p.temp, 0o755), os.Mkdir(p.out, 0o755), os.WriteFile(filepath.Join(p.out, "other"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	out = filepath.Join(parent, "out")
-	c := exec.Command("bash", filepath.Join(bundle, "run.sh"), out)
-	c.Env = append(os.Environ(), "QUICK=1", "PARTS="+playedParts)
-	c.Stdout, c.Stderr = log, log
-	if err := c.Start(); err != nil {
+	p.Cmd = exec.Command("bash", filepath.Join(bundle, "run.sh"), p.out)
+	p.Env = append(append(os.Environ(), "QUICK=1", "EVERY=1", "PARTS="+playedParts, "TMPDIR="+p.temp, "PATH="+tools), env...)
+	p.Stdout, p.Stderr = log, log
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if after > 0 {
-		time.Sleep(after)
-		c.Process.Kill() // SIGKILL; it may have ended
+	return p
+}
+
+// printed is what it has printed, with the page.
+func (p *played) printed() string {
+	log, _ := os.ReadFile(p.log)
+	page, _ := os.ReadFile(filepath.Join(p.out, "report.md")) // none yet
+	return string(log) + "\n" + string(page)
+}
+
+// want fails unless it printed all these, the page included.
+func (p *played) want(all ...string) {
+	p.t.Helper()
+	text := p.printed()
+	for _, want := range all {
+		if !strings.Contains(text, want) {
+			p.t.Errorf("there is no %q in\n%s", want, text)
+		}
 	}
-	c.Wait()
-	text, err := os.ReadFile(log.Name())
-	if err != nil {
-		t.Fatal(err)
+}
+
+// cleared fails unless only the results are left, and the file that was there before.
+func (p *played) cleared() {
+	p.t.Helper()
+	left, _ := filepath.Glob(filepath.Join(p.out, "*"))
+	temp, _ := filepath.Glob(filepath.Join(p.temp, "*"))
+	for i := range left {
+		left[i] = filepath.Base(left[i])
 	}
-	return string(text), out
+	if want := []string{"other", "report.md", "results.tar.gz", "rows.txt"}; !slices.Equal(left, want) || len(temp) > 0 {
+		p.t.Errorf("it leaves %v and %v, want %v", left, temp, want)
+	}
 }
 
 // archived is the text of each file in the archive.
 func archived(t *testing.T, path string) map[string]string {
 	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,65 +228,114 @@ var ofPart = map[string][2]string{
 	"machine":    {"| machine | doctor | ok |", "machine.txt"},
 	"driver":     {"| driver | hogwild-cuda --version | ok | --version is fine", "driver.log"},
 	"microbench": {"| microbench | cut off: out of time |", "microbench.log"},
-	"kernels":    {"| kernels | tests | ok | 1 passed", "kernels.test"},
-	"training":   {"| training | tests | ok | 1 passed", "training.test"},
+	"kernels":    {"| kernels | tests | ok | 1 passed, 1 skipped |", "kernels.test"},
+	"training":   {"| training | imdb is not here | TestSets/imdb |", "training.test"},
 	"agree":      {"| agree | softmax as on the CPU | ok |", "trained/agree.softmax.cpu.json"},
 	"kills":      {"| kills | a worker is killed |", "trained/kills.worker.json"},
 	"rates":      {"| factor128 | 8448 |", "trained/rates.factor128.8448.json"},
 	"flight":     {"| softmax | 8 | capped |", "trained/flight.softmax.capped-8.json"},
 	"mps":        {"| plain | 4 |", "trained/mps.plain-4.json"},
-	"tools":      {"| tools | ncu |", "tools.log"},
+	"tools":      {"| tools | ncu mlp | FAIL | no kernel was profiled: No kernels", "ncu.linear.txt"},
 	"rivals":     {"| rivals | PyTorch |", "trained/speed.convnet.default.json"},
 	"programs":   {"| programs | PyTorch | info |", "programs.log"},
 }
 
 var partDone = regexp.MustCompile(`(?m)^== (\w+): status`)
 
-// TestRunScript runs it whole, and kills it at some moments: what the parts that had ended left is
-// in the page and in the archive.
+// TestRunScript runs it whole, a part of it hanging, where there is no ps.
 func TestRunScript(t *testing.T) {
-	bundle := playedBundle(t)
-	began := time.Now()
-	held := func(t *testing.T, printed, out string) (done []string) {
-		for _, m := range partDone.FindAllStringSubmatch(printed, -1) {
-			done = append(done, m[1])
-		}
-		if len(done) == 0 {
-			return nil
-		}
-		page, err := os.ReadFile(filepath.Join(out, "report.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files := archived(t, filepath.Join(out, "results.tar.gz"))
-		for _, part := range done {
-			want := ofPart[part]
-			if _, there := files[want[1]]; !there || !strings.Contains(string(page), want[0]) || !strings.Contains(files["report.md"], want[0]) {
-				t.Errorf("%s ended, but %q is not in the page or %s not in the archive:\n%s", part, want[0], want[1], page)
-			}
-		}
-		return done
+	t.Parallel()
+	p := play(t, playedBundle(t), toolsWithoutPS(t))
+	_ = p.Wait() // some checks fail
+	var done, want []string
+	for _, m := range partDone.FindAllStringSubmatch(p.printed(), -1) {
+		done = append(done, m[1])
 	}
-	printed, out := playScript(t, bundle, 0)
-	var want []string
+	files := archived(t, filepath.Join(p.out, "results.tar.gz"))
 	for _, part := range strings.Fields(playedParts) {
 		name, _, _ := strings.Cut(part, ":")
 		want = append(want, name)
+		p.want(ofPart[name][0])
+		if _, there := files[ofPart[name][1]]; !there || !strings.Contains(files["report.md"], ofPart[name][0]) {
+			t.Errorf("%s ended, but %q is not in the archived page, or %s not there", name, ofPart[name][0], ofPart[name][1])
+		}
 	}
-	if done := held(t, printed, out); !slices.Equal(done, want) {
-		t.Fatalf("it went through %v, want %v:\n%s", done, want, printed)
+	if !slices.Equal(done, want) {
+		t.Errorf("it went through %v, want %v:\n%s", done, want, p.printed())
 	}
-	left, err := os.ReadDir(out)
-	if err != nil || len(left) != 2 {
-		t.Errorf("it leaves %v, want the page and the archive (%v)", left, err)
+	p.want("| kills | a worker is killed | ok |", "workers left; GPU memory", "clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n")
+	p.cleared()
+}
+
+// TestRunScriptStopped: in the middle of a part, by kill -9 or TERM, and all that was measured is there.
+func TestRunScriptStopped(t *testing.T) {
+	t.Parallel()
+	bundle, tools := playedBundle(t), toolsWithoutPS(t)
+	for _, c := range []struct {
+		at, quick, parts string   // it hangs at this run
+		before           []string // runs
+		page             []string
+	}{
+		{"agree.factor.cpu", "1", playedParts, []string{"agree.softmax.cpu", "agree.mlp.cpu", "agree.factor.gpu"},
+			[]string{"| agree | mlp as on the CPU | ok |", "| agree | running when"}},
+		{"rates.mlp128-b1.132", "", "machine:9 rates:20", []string{"rates.softmax-b8.132"}, []string{"| softmax-b8 | 132 |", "| rates | running when"}},
+		{"mps.plain-4", "1", "training:9 mps:20", []string{"mps.plain-1", "mps.plain-2"}, []string{"| plain | 4 |", "| training | tests | ok |", "| mps | running when"}},
+	} {
+		for name, signal := range map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM} {
+			t.Run(c.at+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				p := play(t, bundle, tools, "HOGWILD_PLAY_HANG="+c.at, "QUICK="+c.quick, "PARTS="+c.parts)
+				last := "trained/" + c.before[len(c.before)-1] + ".json"
+				if c.quick == "" {
+					last = strings.Replace(last, ".json", ".host", 1) // which comes after it
+				}
+				var files map[string]string
+				known := func() bool { return files[last] != "" && strings.Contains(files["report.md"], c.page[0]) }
+				for until := time.Now().Add(20 * time.Second); !known() && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+					files = archived(t, filepath.Join(p.out, "results.tar.gz"))
+				}
+				if err := p.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+				_ = p.Wait()
+				files = archived(t, filepath.Join(p.out, "results.tar.gz"))
+				rows, _ := os.ReadFile(filepath.Join(p.out, "rows.txt"))
+				for _, run := range c.before {
+					if files["trained/"+run+".json"] == "" || !strings.Contains(string(rows), run+"\t{ \"device\"") {
+						t.Errorf("%s is lost: archived are %v, rows\n%s", run, slices.Sorted(maps.Keys(files)), rows)
+					}
+				}
+				p.want(c.page...)
+				if cores, _ := strconv.ParseFloat(strings.TrimSpace(files["trained/rates.softmax-b8.132.host"]), 64); c.quick == "" && cores <= 0 {
+					t.Errorf("a run that kept a core busy kept %v busy", cores)
+				}
+				if name == "TERM" {
+					p.cleared()
+				}
+			})
+		}
 	}
-	whole := time.Since(began)
-	for range 4 {
-		after := time.Duration(rand.Int64N(int64(whole)))
-		t.Run("", func(t *testing.T) {
+}
+
+// TestRunScriptBudget: parts that do not fit are skipped and named; a driver that starts slowly is waited for,
+// one that does not start ends it.
+func TestRunScriptBudget(t *testing.T) {
+	t.Parallel()
+	bundle, tools := playedBundle(t), toolsWithoutPS(t)
+	for _, c := range []struct {
+		name string
+		env  []string
+		page []string
+	}{
+		{"budget", []string{"BUDGET=60", "PARTS=flight:300 training:9"}, []string{"| flight | skipped: only 5", "| training | tests | ok |"}},
+		{"slow driver", []string{"HOGWILD_PLAY_HANG=--version", "PARTS=driver:1 training:9"}, []string{"| driver | cut off: out of time |", "| training | finished |"}},
+		{"no driver", []string{"HOGWILD_PLAY_STATUS=1", "PARTS=driver:9 training:9"}, []string{"| driver | hogwild-cuda --version | FAIL |", "| training | skipped: no driver |"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			printed, out := playScript(t, bundle, after)
-			t.Logf("killed after %v: %v", after, held(t, printed, out))
+			p := play(t, bundle, tools, c.env...)
+			_ = p.Wait()
+			p.want(c.page...)
 		})
 	}
 }

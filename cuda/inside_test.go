@@ -18,6 +18,7 @@ const (
 // TestOneWorkerWithoutIPC: where processes cannot share GPU memory one worker trains what it
 // does elsewhere, bit for bit, in the coordinator's process.
 func TestOneWorkerWithoutIPC(t *testing.T) {
+	needStandIn(t)
 	for _, c := range []struct{ mode, lack, says string }{
 		{"sync", noIPC, "processes cannot share GPU memory here (CUDA error 801"},
 		{"locked", noIPC, "processes cannot share GPU memory here (CUDA error 801"},
@@ -45,6 +46,7 @@ func TestOneWorkerWithoutIPC(t *testing.T) {
 
 // TestSeveralWorkersWithoutIPC: they are refused, with what to do.
 func TestSeveralWorkersWithoutIPC(t *testing.T) {
+	needStandIn(t)
 	_, err := apart(t, digits(t, func(c *config.Config) { c.Workers = 2 }), noIPC).result(t)
 	if err == nil || !strings.Contains(err.Error(), "CUDA error 801") || !strings.Contains(err.Error(), "--workers 1 needs none") {
 		t.Errorf("%v, want an error that says what to do", err)
@@ -54,6 +56,7 @@ func TestSeveralWorkersWithoutIPC(t *testing.T) {
 // TestFailsInside: a worker in the coordinator's process ends the run when its GPU fails, or when
 // its numbers diverge.
 func TestFailsInside(t *testing.T) {
+	needStandIn(t)
 	for _, c := range []struct {
 		edit     func(*config.Config)
 		variable string

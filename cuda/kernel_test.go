@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -27,6 +28,9 @@ type gpuUnderTest struct {
 	t       *testing.T
 }
 
+// keepContext keeps the context from test to test: hardware takes tenths of a second to make one.
+var keepContext = sync.OnceFunc(func() { _, _ = cu.Device(0).RetainPrimaryCtx() }) // best effort
+
 func openGPU(t *testing.T, takes func(image) bool, names []string) *gpuUnderTest {
 	t.Helper()
 	c, err := openContext(0, "")
@@ -36,6 +40,9 @@ func openGPU(t *testing.T, takes func(image) bool, names []string) *gpuUnderTest
 	release, err := c.use()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !onStandIn() {
+		keepContext()
 	}
 	t.Cleanup(func() {
 		release()

@@ -46,10 +46,13 @@ func trainTwo(t *testing.T, c config.Config, switches ...string) (r rundir.Resul
 // peers are the ways in which the stand-in's GPUs reach each other.
 var peers = []string{"on", "no-atomics", "off"}
 
-// needStandIn skips a test that has to say how many GPUs there are.
+// onStandIn tells whether the tests run on the stand-in driver, all whose switches they may use.
+func onStandIn() bool { return os.Getenv("HOGWILD_FAKE_TRACE") != "" }
+
+// needStandIn skips a test that has to say what GPUs there are, and what they can.
 func needStandIn(t *testing.T) {
 	t.Helper()
-	if os.Getenv("HOGWILD_FAKE_TRACE") == "" {
+	if !onStandIn() {
 		t.Skip("HOGWILD_FAKE_TRACE is not set: not the stand-in driver")
 	}
 }

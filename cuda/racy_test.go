@@ -39,6 +39,9 @@ func TestRacyAccessesStandInOnePlace(t *testing.T) {
 	var storing []string
 	kernels, _ := filepath.Glob("kernels/*.cu")
 	headers, _ := filepath.Glob("kernels/*.h")
+	if len(headers) == 0 {
+		t.Skip("there are no sources here: this program runs elsewhere")
+	}
 	for _, path := range append(kernels, headers...) {
 		text, err := os.ReadFile(path)
 		if err != nil {

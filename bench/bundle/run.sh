@@ -1,31 +1,37 @@
 #!/usr/bin/env bash
-# Checks and benchmarks hogwild on this machine's GPU, in about 10 minutes:
+# Checks and benchmarks hogwild on this machine's GPU, in BUDGET seconds (570):
 #
-#   ./run.sh [FOLDER]      writes report.md and results.tar.gz to the folder (default results)
+#   ./run.sh [FOLDER]      writes report.md, results.tar.gz and rows.txt to the folder (default results)
 #
 # Needs a driver. Uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch if
-# they are installed. Each part has a time limit; failures and missing tools are listed in the
-# report. Report and archive are rewritten after each part, so if the script is stopped, even by
-# kill -9, the results of all finished parts remain.
+# they are installed. Each part has a time limit, and is skipped if that does not fit into what is left
+# of the budget. The report names such parts, failures and missing tools. Report and archive are
+# rewritten every EVERY seconds (15), and rows.txt gets a line as soon as something is measured: of a script
+# that is stopped, even by kill -9, the results so far remain. Its other files are in TMPDIR (2 GB).
 # QUICK=1 runs a minimal version, as a smoke test. GPU is the GPU's index (0), and
-# PARTS="machine:30 flight:300" runs selected parts with these limits in seconds.
+# PARTS="machine:30 driver:60 flight:300" runs selected parts with these limits in seconds. The part mpskill
+# runs only if it is named: NVIDIA leaves undefined what it does to the GPU's other users.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-if [ "${1:-}" != --part ]; then export OUT=$(realpath -m "${1:-results}"); fi
+if [ "${1:-}" != --part ]; then
+	OUT=$(realpath -m "${1:-results}") WORK=$(mktemp -d -t hogwild.XXXXXX) || exit 1
+	export OUT WORK
+fi
 export GPU=${GPU:-0} QUICK=${QUICK:-}
-# found goes into the archive; work holds programs, run folders and the driver's cache.
-work=$OUT/work found=$OUT/work/found data=$here/data
+BUDGET=${BUDGET:-570} EVERY=${EVERY:-15}
+# found goes into the archive; the rest of work is programs, run folders, large data and the driver's cache.
+work=$WORK found=$WORK/found data=$WORK/data
 PATH=$work/bin:$PATH
 # The driver translates the kernels for its GPU once, not in each process.
 export CUDA_CACHE_PATH=$work/cache
 
-# In seconds; of the first two and of training few are needed.
-parts=${PARTS:-"machine:30 driver:60 microbench:20 kernels:60 training:40 agree:45 kills:30 rates:90 flight:70 mps:35 tools:30 rivals:35 programs:90"}
+# Limits in seconds, the most important parts first; most need less.
+parts=${PARTS:-"machine:30 driver:60 microbench:30 agree:60 kernels:150 rates:150 flight:230 rivals:200 training:200 programs:150 tools:90 kills:45 mps:80"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
 # note NAME STATUS TEXT... is a line of the page. FAIL counts; info and skipped do not.
-note() { local name=$1 status=$2; shift 2; printf '%s\t%s\t%s\t%s\n' "$PART" "$name" "$status" "$(tr '\n\t' '  ' <<<"$*")" | tee -a "$found/checks.tsv"; }
+note() { local name=$1 status=$2; shift 2; printf '%s\t%s\t%s\t%s\n' "$PART" "$name" "$status" "$(tr '\n\t' '  ' <<<"$*")" | tee -a "$found/checks.tsv" "$OUT/rows.txt"; }
 # check NAME COMMAND... notes whether it succeeds, and what it says.
 check() {
 	local name=$1 text
@@ -41,20 +47,22 @@ train() {
 	echo "$*" >"$at.flags"
 	hogwild-cuda train --json --quiet --save-every 0 --run "$run" "$@" >"$at.json.new" 2>"$at.err" || status=$?
 	case $status in
-	0 | 143) mv "$at.json.new" "$at.json" ;; # 143: stopped when it had trained long enough
+	0) mv "$at.json.new" "$at.json" ;;
 	3) echo '{"stopped": "diverged"}' >"$at.json" ;; # that is an answer too
 	*) note "$name" FAIL "$(tail -n 2 "$at.err")" ;;
 	esac
 	cp "$run/metrics.jsonl" "$at.metrics" 2>/dev/null
 	rm -f "$at.json.new"
+	if [ -f "$at.json" ]; then printf '%s\t%s\n' "$name" "$(tr -s '\n\t ' ' ' <"$at.json")" >>"$OUT/rows.txt"; fi
 	test $status = 0
 }
 on="--gpu $GPU --workers 1"
 images() { if [ -d "$data/mnist" ] && [ -z "$QUICK" ]; then echo "--data $data/mnist"; else echo "--data digits:$(quick 20000 400)"; fi; }
 # smi FLAGS... asks of the GPU by its UUID: CUDA_VISIBLE_DEVICES changes numbers for CUDA alone.
-smi() { exec nvidia-smi -i "$(grep . "$work/uuid" || echo "$GPU")" --format=csv,noheader,nounits "$@" 2>/dev/null; }
+smi() { exec nvidia-smi -i "$(grep . "$found/uuid.txt" || echo "$GPU")" --format=csv,noheader,nounits "$@" 2>/dev/null; }
 memory() { (smi --query-gpu=memory.used) || echo 0; } # MiB
-children() { ps -o pid= --ppid "$1"; }
+# children PID are its child processes. The second field behind the name in brackets is the parent; a process may have just ended.
+children() { { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v parent="$1" '{ pid = $1; sub(/.*\) /, ""); if ($2 == parent) print pid }'; }
 
 machine() {
 	{ nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode,clocks.max.sm,pcie.link.gen.current --format=csv,noheader || echo "no nvidia-smi"
@@ -64,7 +72,7 @@ machine() {
 }
 tell() { timeout 12 hogwild-cuda "$1" >>"$found/machine.txt"; }
 driver() {
-	hogwild-cuda devices | awk -v gpu="gpu $GPU " 'index($0, gpu) == 1 { found = 1 } found && $1 ~ /^GPU-/ { print $1; exit }' >"$work/uuid"
+	hogwild-cuda devices | awk -v gpu="gpu $GPU " 'index($0, gpu) == 1 { found = 1 } found && $1 ~ /^GPU-/ { print $1; exit }' >"$found/uuid.txt"
 	check "hogwild-cuda --version" hogwild-cuda --version
 }
 microbench() {
@@ -79,7 +87,7 @@ tests() {
 	mkdir -p "$work/cuda" && cd "$work/cuda" && HOGWILD_DATA=$data cuda.test -test.v -test.short "$@" >"$found/$name.test" 2>&1
 }
 # Of one kernel each: the driver's compiler takes 20 s for all of them.
-steps='Step|Reduce|Teams|Average|Projection|Evaluate|Rules|Torn|Together|Large|Stop|Samples|Conflicts|Microbench'
+steps='Step|Reduce|Teams|Average|Projection|Evaluate|Rules|Torn|Together|Large|Stop|Samples|Conflicts|Microbench|Order|Lists|Sums'
 kernels() { tests kernels -test.run "$(quick "$steps" 'LinearStep|MLPStep|Average|MicrobenchRuns')"; }
 training() { if [ -n "$QUICK" ]; then tests training -test.run SyncRepeats; else tests training -test.skip "$steps"; fi; }
 
@@ -92,7 +100,7 @@ agree() {
 		softmax --workers 1 --in-flight 1 --data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.05 --batch 16
 		mlp --workers 1 --in-flight 1 --data digits:$(quick 4000 300) --model mlp:$(quick 128 32) --epochs $(quick 3 1) --lr 0.02 --batch 4
 		factor --workers 1 --in-flight 1 --data synth:lowrank:200x200x$(quick 20000 2000)x4 --model factor:$(quick 32 8) --epochs $(quick 3 1) --lr 0.05 --batch 1
-		a9a --workers 1 --in-flight 1 $(if [ -f "$data/a9a.gz" ]; then echo "--data $data/a9a.gz --test $data/a9a.t.gz --limit $(quick 10000 400)"; else echo "--data synth:rcv1:0.001"; fi) --model logistic --epochs 1 --lr 0.02 --batch 1
+		a9a --workers 1 --in-flight 1 $(if [ -f "$data/a9a/a9a" ]; then echo "--data $data/a9a/a9a --test $data/a9a/a9a.t --limit $(quick 10000 400)"; else echo "--data synth:rcv1:0.001"; fi) --model logistic --epochs 1 --lr 0.02 --batch 1
 		convnet --workers 1 --in-flight 1 --data digits:$(quick 1000 60) --model convnet --epochs 1 --lr 0.01 --batch 4
 		async-4 --workers 4 --in-flight 4 --data digits:$(quick 4000 500) --model softmax --epochs $(quick 3 1) --lr 0.05 --batch 16
 	END
@@ -142,8 +150,8 @@ coordinator() { # workers and memory go with it, and the run can be resumed
 	sleep 2
 	for worker in $workers; do test ! -e "/proc/$worker" || left=$((left + 1)); done
 	echo "$left of $(wc -w <<<"$workers") workers left; GPU memory in use: $before MiB before, $(memory) after;"
-	timeout --preserve-status 4 hogwild-cuda train --resume "$run" --json --quiet >"$found/trained/kills.resumed.json"
-	test $? = 143 && echo "resumed, then at $(grep -m 1 '"epochs"' "$found/trained/kills.resumed.json")" || return
+	timeout 20 hogwild-cuda train --resume "$run" --stop-after 2s --json --quiet >"$found/trained/kills.resumed.json" &&
+		echo "resumed, then at $(grep -m 1 '"epochs"' "$found/trained/kills.resumed.json")" || return
 	test -n "$workers" && test $left = 0 && test "$(memory)" -le $((before + 64))
 }
 kills() { check "a worker is killed" worker kills.worker; check "the coordinator is killed" coordinator; }
@@ -151,7 +159,7 @@ kills() { check "a worker is killed" worker kills.worker; check "the coordinator
 # large makes a set of 480,000 images of MNIST's 60,000: the time between epochs counts for little.
 large() {
 	local part head to=$work/large
-	test -d "$data/mnist" && test -z "$QUICK" || { echo "--data digits:$(quick 100000 400)"; return; }
+	test -d "$data/mnist" && test -z "$QUICK" || { echo "digits:$(quick 100000 400)"; return; }
 	if [ ! -d "$to" ]; then
 		mkdir "$to.new"
 		for part in images-idx3:16 labels-idx1:8; do
@@ -163,62 +171,63 @@ large() {
 		done
 		cp "$data"/mnist/t10k* "$to.new/" && mv "$to.new" "$to"
 	fi
-	echo "--data $to"
+	echo "$to"
+}
+# cached NAME DATA decodes data once, to a file that each run maps.
+cached() {
+	local to=$work/$1.hog
+	if hogwild-cuda data convert "$2" --out "$to" >&2; then echo "--data $to"; else echo "--data $2"; fi
 }
 # ticks PID... is the time that processes have had on the host's cores, in clock ticks.
 ticks() { cat $(printf '/proc/%s/stat ' "$@") 2>/dev/null | awk '{ n += $14 + $15 } END { print n + 0 }'; }
-# rate NAME FLAGS... trains for some two seconds, and looks at cores and GPU meanwhile.
+# rate NAME FLAGS... trains for three seconds, and looks at the host's cores during one of them.
 rate() {
-	local name=rates.$1 run pid all began use
+	local name=rates.$1 run all began
 	shift
 	if [ -n "$QUICK" ]; then train "$name" $on "$@" --epochs 1; return; fi
-	train "$name" $on "$@" --epochs 1000000 &
-	run=$!
-	for _ in $(seq 200); do sleep 0.1; grep -qs '"second"' "$work/run/$name/metrics.jsonl" && break; done
-	pid=$(children $run) # $run is the shell that runs train
-	if [ -n "$pid" ]; then
-		all="$pid $(children $pid)" began=$(ticks $all)
-		smi --query-gpu=utilization.gpu -lms 250 >"$work/use" &
-		use=$!
-		sleep 1.5
-		kill $use
-		awk -v cores="$((($(ticks $all) - began) * 1000 / $(getconf CLK_TCK)))" '{ n += $1 } END { printf "%.2f\t%s\n", cores / 1500, NR ? n / NR : "" }' \
-			"$work/use" >"$found/trained/$name.host"
-		kill -TERM $pid
-	fi
+	train "$name" $on "$@" --epochs 1000000 --stop-after 3s &
+	run=$! # the shell that runs train
+	until grep -qs '"second".*"examples":[1-9]' "$work/run/$name/metrics.jsonl" || [ ! -e /proc/$run ]; do sleep 0.1; done
+	all=$(children $run) all="$all $(for pid in $all; do children $pid; done)" began=$(ticks $all)
+	sleep 1
+	awk -v ticks=$(($(ticks $all) - began)) -v second="$(getconf CLK_TCK)" 'BEGIN { if (ticks > 0) printf "%.2f\n", ticks / second }' >"$found/trained/$name.host"
 	wait $run
 }
 rates() {
-	local images=$(large) dense sparse pairs c
-	dense="--lr 0.001 --lr-cap off" sparse="--data synth:sparse:$(quick 2000000 500)x50000x40 --model logistic --batch 1 --lr 0.001 --lr-cap off"
-	pairs="--data synth:lowrank:$(quick 500000x500000x20000000x10 200x200x2000x4) --batch 1 --lr 0.01 --lr-cap off"
+	local images=$(cached images "$(large)") dense sparse pairs c
+	dense="--lr 0.001 --lr-cap off"
+	sparse="$(cached sparse synth:sparse:$(quick 2000000 500)x50000x40) --model logistic --batch 1 $dense"
+	pairs="$(cached pairs synth:lowrank:$(quick 500000x500000x20000000x10 200x200x2000x4)) --batch 1 --lr 0.01 --lr-cap off"
 	for c in $(quick "132 264 528" 132); do # those first that decide, if time is short
 		rate softmax-b8.$c $images $dense --model softmax --batch 8 --in-flight $c
 		rate mlp128-b1.$c $images $dense --model mlp:$(quick 128 32) --batch 1 --in-flight $c
 		if [ -z "$QUICK" ]; then rate convnet-b4.$c $images $dense --model convnet --batch 4 --in-flight $c; fi
 		if [ $c = 132 ]; then
-			rate sparse-b1.264 $sparse --in-flight 264
+			rate sparse-b1.264 $sparse --in-flight 264 --merge-every 1 # else it may choose local copies
 			rate factor128.8448 $pairs --model factor:$(quick 128 8) --in-flight 8448
 		fi
 	done
 	if [ -n "$QUICK" ]; then return; fi
-	rate sparse-b1.2112 $sparse --in-flight 2112
+	for c in 1056 2112; do rate sparse-b1.$c $sparse --in-flight $c --merge-every 1; done
+	for c in 264 1056 2112; do rate sparse-b1-merged.$c $sparse --in-flight $c --merge-every 32; done
 	rate mlp128-b8.132 $images $dense --model mlp:128 --batch 8 --in-flight 132
 	rate convnet-b4.32 $images $dense --model convnet --batch 4 --in-flight 32
-	rate sparse-b1-merged.2112 $sparse --in-flight 2112 --merge-every 32
 	rate factor32.8448 $pairs --model factor:32 --in-flight 8448
 	rate softmax-b8.1056 $images $dense --model softmax --batch 8 --in-flight 1056
 }
 
 flight() { # a fixed rate, more and more steps in flight; those first that decide, if time is short
 	local model flags c
-	for c in $(quick "1 132 264 1056 32 528" "1 8"); do
+	for c in $(quick "1 32 132 264 1056 528" "1 8"); do
 		for model in softmax mlp:128 $(quick convnet ""); do
 			flags="$on $(images) --model $model --in-flight $c --epochs $(quick 3 2) --batch 1 --lr 0.02"
 			if [ $model = convnet ]; then flags="$flags --batch 4 --lr 0.01"; fi # the last of two flags counts
 			train "flight.${model/:/}.free-$c" $flags --lr-cap off
 			if [ "$c" -gt "$(quick 32 1)" ]; then train "flight.${model/:/}.capped-$c" $flags --lr-cap auto; fi
 		done
+		if [ $c = 32 ]; then # as many samples in flight as 4 x 32, and the same rate x samples, on all multiprocessors
+			train flight.convnet-b1.free-128 $on $(images) --model convnet --in-flight 128 --epochs 3 --batch 1 --lr 0.0025 --lr-cap off
+		fi
 	done
 }
 
@@ -231,23 +240,29 @@ mps() {
 				--workers $workers --gpu "$GPU" $(test $how = mps && echo --mps)
 		done
 	done
-	# What a kill does to the service's other clients NVIDIA leaves undefined.
-	if [ "$with" != plain ]; then note "a worker is killed under MPS" info "$(worker kills.mps --mps 2>&1)"; fi
 }
+mpskill() { if has nvidia-cuda-mps-control; then note "a worker is killed under MPS" info "$(worker kills.mps --mps 2>&1)"; fi; }
 
 tools() {
-	local small="hogwild-cuda train --gpu $GPU --workers 1 --lr 0.01 --epochs 1 --quiet" tool
+	local small="hogwild-cuda train --gpu $GPU --workers 1 --lr 0.01 --quiet" tool kernel model batch to
 	if has ncu; then
-		for of in linear_step:softmax:8 mlp_step:mlp:128:1 conv_step:convnet:4; do
-			timeout 9 ncu --target-processes all --kernel-name "regex:${of%%:*}" --launch-skip 2 --launch-count 1 --section LaunchStats --section Occupancy \
-				--section SpeedOfLight --section WarpStateStats $small --data digits:20000 --model "$(cut -d : -f 2- <<<"${of%:*}")" --batch ${of##*:} \
-				--in-flight 132 --run "$work/run/ncu.${of%%:*}" >>"$found/ncu.txt" 2>&1 || note "ncu ${of%%:*}" info "$(tail -n 2 "$found/ncu.txt")"
-		done
+		while read -r kernel model batch; do
+			to=$found/ncu.$kernel.txt
+			# Without the first flag ncu would lock the clocks of the card, which others may use.
+			timeout 30 ncu --clock-control none --cache-control none --target-processes all --kernel-name "regex:${kernel}_(step|one)" --launch-skip 2 --launch-count 1 \
+				--section LaunchStats --section Occupancy --section SpeedOfLight --section WarpStateStats $small --data digits:$(quick 20000 400) --model $model \
+				--batch $batch --in-flight 132 --epochs 5 --run "$work/run/ncu.$kernel" >"$to" 2>&1 </dev/null
+			grep -q 'Context [0-9]' "$to" || note "ncu $kernel" FAIL "no kernel was profiled: $(tail -n 2 "$to")"
+		done <<-END
+			linear softmax 8
+			mlp mlp:128 1
+			conv convnet 4
+		END
 	fi
 	if has compute-sanitizer; then
 		# initcheck takes memory that another process has written for never written.
 		for tool in memcheck initcheck; do
-			timeout 20 compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all $small --data digits:300 --model mlp:32 \
+			timeout 20 compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all $small --data digits:300 --model mlp:32 --epochs 1 \
 				--run "$work/run/$tool" >"$found/$tool.txt" 2>&1 && note $tool ok "$(tail -n 1 "$found/$tool.txt")" ||
 				note $tool "$(test $tool = memcheck && echo FAIL || echo info)" "$(tail -n 2 "$found/$tool.txt")"
 		done
@@ -287,46 +302,66 @@ if [ "${1:-}" = --part ]; then
 	exit
 fi
 
-# publish rewrites the report and the archive, replacing each atomically.
+# publish rewrites the report and the archive, replacing each atomically. tar returns 1 if a file grew meanwhile.
 publish() {
-	timeout 20 hogwild bench --report "$found" >"$found/report.md" 2>"$work/stderr" || cat "$work/stderr" "$found"/*.tsv >>"$found/report.md"
-	timeout 20 hogwild bench --report "$found" --json >"$found/report.json" 2>"$work/stderr"
-	tar -C "$found" -czf "$OUT/results.tar.gz.new" . && mv "$OUT/results.tar.gz.new" "$OUT/results.tar.gz"
-	cp "$found/report.md" "$OUT/report.md.new" && mv "$OUT/report.md.new" "$OUT/report.md"
+	timeout 20 hogwild bench --report "$found" >"$work/report.md" 2>"$work/trouble" || cat "$work/trouble" "$found"/*.tsv >>"$work/report.md"
+	cp "$work/report.md" "$found/report.md" && cp "$work/report.md" "$OUT/report.md.new" && mv "$OUT/report.md.new" "$OUT/report.md"
+	tar -C "$found" -czf "$OUT/results.tar.gz.new" . 2>"$work/trouble"
+	test $? -le 1 && mv "$OUT/results.tar.gz.new" "$OUT/results.tar.gz"
 }
+running= log=
+# stop is the end, of a script that is stopped too.
+stop() {
+	trap - EXIT TERM INT HUP
+	publish
+	if [ -n "$running$log" ]; then kill $running $log 2>/dev/null; sleep 1; fi
+	rm -rf "$work" # the archive has what was found
+}
+# ended NAME STATUS SECONDS LIMIT is a line of the page.
+ended() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$found/parts.tsv"; echo "== $1: status $2"; }
 # part NAME LIMIT runs a part. One that hangs within the driver cannot be killed: it is left behind.
 part() {
-	local began=$(date +%s%N) pid i status=137
+	local began=$(date +%s%N) left=$((BUDGET - SECONDS - 8)) status=137 until=$((SECONDS + $2 + 7)) next=$((SECONDS + EVERY))
+	if [ "$2" -gt $left ]; then ended "$1" "skipped: only $left s are left" 0 "$2"; return; fi
 	timeout -k 5 "$2" bash "$here/run.sh" --part "$1" >"$found/$1.log" 2>&1 </dev/null &
-	pid=$!
-	for ((i = 0; i < ($2 + 7) * 10; i++)); do
-		kill -0 $pid 2>/dev/null || { wait $pid; status=$?; break; }
+	running=$!
+	ended "$1" running 0 "$2" >/dev/null
+	while ((SECONDS < until)); do
+		kill -0 $running 2>/dev/null || { wait $running; status=$?; break; }
 		sleep 0.1
+		if ((SECONDS >= next)); then publish; next=$((SECONDS + EVERY)); fi
 	done
-	printf '%s\t%s\t%s\t%s\n' "$1" $status "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f", n / 1e9 }')" "$2" >>"$found/parts.tsv"
+	running=
+	sed -i '$d' "$found/parts.tsv"
+	tail -n 12 "$found/$1.log"
+	ended "$1" $status "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f", n / 1e9 }')" "$2"
 	rm -rf "$work/run"
 	publish
-	tail -n 12 "$found/$1.log"
-	echo "== $1: status $status"
 	return $status
 }
 
-if [ -e "$OUT" ] && [ -n "$(ls -A "$OUT")" ] && ! [ -e "$work" ] && ! [ -e "$OUT/results.tar.gz" ]; then
-	echo "$OUT is not empty and has no results of this script; use another folder"
-	exit 2
-fi
-rm -rf "$OUT" && mkdir -p "$found/trained" "$work/bin" || exit 1
+mkdir -p "$OUT" "$found/trained" "$work/bin" && rm -f "$OUT"/{report.md,results.tar.gz,rows.txt}{,.new} || exit 1
+trap stop EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT HUP
 for program in "$here"/bin/*.gz; do
 	gzip -dc "$program" >"$work/bin/$(basename "$program" .gz)" || exit 1
 done
 chmod +x "$work"/bin/*
+if [ -d "$here/data" ]; then cp -r "$here/data" "$work/" && chmod -R u+w "$data" && gzip -dq "$data"/a9a/*.gz; fi 2>/dev/null
 cp "$here/COMMIT" "$found/commit.txt"
 date -u +%Y-%m-%dT%H:%M:%SZ >"$found/date.txt"
+# All the time, so that the driver stays loaded between two processes.
+timeout "$BUDGET" nvidia-smi --query-gpu=timestamp,uuid,clocks.sm,power.draw,utilization.gpu,memory.used --format=csv,noheader,nounits -lms 500 >"$found/smi.csv" 2>/dev/null &
+log=$!
 
+missing=
 for of in $parts; do
-	part ${of%:*} ${of#*:} || test ${of%:*} != driver || break # without a driver there is nothing more to see
+	if [ -n "$missing" ]; then ended ${of%:*} "skipped: no driver" 0 ${of#*:}; continue; fi
+	part ${of%:*} ${of#*:}
+	case ${of%:*}:$? in driver:0 | driver:124) ;; driver:*) missing=1 ;; esac # 124: it starts slowly
 done
-rm -rf "$work" # the archive has what was found
+stop
 failures=$(grep -c '| FAIL |' "$OUT/report.md")
 echo
 echo "$failures checks failed; see $OUT/report.md"

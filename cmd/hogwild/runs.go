@@ -23,7 +23,7 @@ Lists the run folders in DIR (default: runs), oldest first, with data, model, se
 epochs, state, final test loss and accuracy (or R2), and training time.
 
   live          running now: hogwild top RUN shows its workers
-  done          finished all epochs, or reached --target-loss or --target-accuracy
+  done          finished all epochs, or reached --target-loss, --target-accuracy or --stop-after
   interrupted   stopped by Ctrl-C, SIGTERM or SIGHUP, and saved
   diverged      the loss became infinite, not a number or far too large
   failed        stopped by an error

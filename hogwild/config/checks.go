@@ -61,6 +61,17 @@ func (c *Config) checkHangTimeout() error {
 	return nil
 }
 
+// checkStopAfter refuses a time that is none, and one on several nodes: each would end by its own clock.
+func (c *Config) checkStopAfter() error {
+	switch d := c.StopAfter; {
+	case d < 0:
+		return Usage("stop-after %v: must be a time such as 90s or 2h, or 0 for no limit", d)
+	case d > 0 && c.Nodes > 1:
+		return Usage("stop-after %v on %d nodes: each node has its own clock; send node 0 a SIGTERM, which saves the job", d, c.Nodes)
+	}
+	return nil
+}
+
 // maxGradientDelay keeps a chunk of 1,024 such steps within what a run that is stopped
 // waits for.
 const maxGradientDelay = 5 * time.Millisecond

@@ -97,6 +97,8 @@ type Config struct {
 	TargetLoss     float64   `yaml:"target-loss" json:"target_loss"`         // 0 = none
 	TargetAccuracy float64   `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
 
+	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"` // since the first worker of this process began to train; 0 = never; JSON: ns
+
 	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
 	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end; "auto" = so that it costs 2% of the time at most
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to continue
@@ -193,6 +195,7 @@ func (c *Config) check() error {
 		between("beta2", c.Beta2, 0, maxShare),
 		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
 		between("target-accuracy", c.TargetAccuracy, 0, 1),
+		c.checkStopAfter(),
 		between("patience", float64(c.Patience), 0, math.MaxInt32),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
 		between("decay", c.Decay, 1e-12, 1),

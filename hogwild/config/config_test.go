@@ -66,6 +66,8 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Schedule, c.Decay = "exp", 1.1 }, "decay 1.1: must be from 1e-12 to 1"},
 		{func(c *Config) { c.TargetLoss = -1 }, "target-loss -1: must be from 0"},
 		{func(c *Config) { c.TargetAccuracy = 95 }, "target-accuracy 95: must be from 0 to 1"},
+		{func(c *Config) { c.StopAfter = -1 }, "stop-after -1ns: must be a time such as 90s"},
+		{func(c *Config) { c.StopAfter, c.Nodes = time.Second, 2 }, "stop-after 1s on 2 nodes: each node has its own clock"},
 		{func(c *Config) { c.Validation = "0" }, "validation 0: want a share of the training rows above 0 and below 1, such as 0.1, or a file"},
 		{func(c *Config) { c.Validation = "10" }, "validation 10: want a share"},
 		{func(c *Config) { c.Validation = "NaN" }, "validation NaN: want a share"},

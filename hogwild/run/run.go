@@ -259,6 +259,7 @@ func (r *coordinator) watch(ctx context.Context) {
 			}
 		case <-show.C:
 			r.show()
+			r.stopInTime()
 		case <-hang.C:
 			r.lookForHung()
 		case <-save:
@@ -268,6 +269,16 @@ func (r *coordinator) watch(ctx context.Context) {
 			if config.Interruption(r.epochs.ended) == nil { // the caller's
 				r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, r.epochs.ended)
 			}
+		}
+	}
+}
+
+// stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
+func (r *coordinator) stopInTime() {
+	for rank := range r.job.Workers {
+		began, limit := r.block.Rank(rank, control.RankBegan), r.job.StopAfter
+		if limit > 0 && began != 0 && control.Monotonic() >= began+uint64(limit) {
+			r.epochs.stopped, r.epochs.ended = fmt.Sprintf("stop after %v", limit), errDone
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
@@ -112,6 +113,34 @@ func TestTargets(t *testing.T) {
 			}
 			c.TargetLoss, c.TargetAccuracy, c.SaveEvery = 0, 0, "1"
 			sameEnd(t, free.Run, train(t, resumed(c)).Run) // and it can go on
+		})
+	}
+}
+
+// TestStopAfter: a run ends once its time is over, within an epoch too; resumed it counts anew, and loses no example.
+func TestStopAfter(t *testing.T) {
+	for _, mode := range []string{"async", "sync", "delayed:3"} {
+		t.Run(mode, func(t *testing.T) {
+			c := quick(t)
+			c.Mode, c.Epochs, c.SaveEvery, c.StopAfter = config.MustMode(mode), 100000, "0", 300*time.Millisecond
+			examples := int64(0)
+			for range 2 {
+				began := time.Now()
+				r := train(t, c)
+				if r.Stopped != "stop after 300ms" || r.Epochs >= c.Epochs || r.Examples <= examples || time.Since(began) < c.StopAfter {
+					t.Errorf("%d examples after %d, stopped by %q after %v", r.Examples, examples, r.Stopped, time.Since(began))
+				}
+				examples, c = r.Examples, resumed(c)
+			}
+			c.Epochs, c.StopAfter = int(examples/2000)+1, 0
+			if r := train(t, c); r.Stopped != "" || r.Examples != int64(2000*c.Epochs) {
+				t.Errorf("resumed: %d examples of %d epochs, stopped by %q", r.Examples, c.Epochs, r.Stopped)
+			}
+			if mode != "delayed:3" { // which applies its delayed updates when it is saved
+				free := withRun(c, t.TempDir())
+				free.Resume = ""
+				sameEnd(t, train(t, free).Run, c.Run)
+			}
 		})
 	}
 }

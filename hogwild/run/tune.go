@@ -94,7 +94,7 @@ func (t *tuner) shorten() {
 	want := max(tuneExamples, tuneSteps*t.data.job.Tuning.Batch*c.Workers)
 	c.Sample = min(rows, want)
 	c.Epochs = min(c.Epochs, plan.CeilDiv(want, c.Sample))
-	c.SaveEvery, c.TargetLoss, c.TargetAccuracy = "0", 0, 0
+	c.SaveEvery, c.TargetLoss, c.TargetAccuracy, c.StopAfter = "0", 0, 0, 0
 	c.OnDivergence = config.Stop     // that is what tells which rates are too high
 	c.Validation, c.Patience = "", 0 // a short run is judged by its training loss
 	t.say("tuning: short runs of %s examples, %s, %s", human.Count(int64(c.Sample*c.Epochs)), human.Plural(c.Workers, "worker"), c.Mode)

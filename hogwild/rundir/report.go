@@ -84,14 +84,14 @@ type Result struct {
 	Unused               []string       `json:"unused,omitempty"`     // tensors that received no gradient in the first epoch
 
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
-	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy
+	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy, stop after
 	Error   string        `json:"error,omitempty"`   // why it failed
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
 }
 
-// Texts of Result.Stopped; a target that was reached has others.
+// Texts of Result.Stopped; a target or a time that was reached has others.
 const (
 	StoppedInterrupted = "interrupted"
 	StoppedTerminated  = "terminated"
