@@ -275,11 +275,8 @@ func (r *coordinator) watch(ctx context.Context) {
 
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
 func (r *coordinator) stopInTime() {
-	for rank := range r.job.Workers {
-		began, limit := r.block.Rank(rank, control.RankBegan), r.job.StopAfter
-		if limit > 0 && began != 0 && control.Monotonic() >= began+uint64(limit) {
-			r.epochs.stopped, r.epochs.ended = fmt.Sprintf("stop after %v", limit), errDone
-		}
+	if limit := r.job.StopAfter; limit > 0 && r.wall()-r.epochs.before >= limit.Seconds() {
+		r.epochs.stopped, r.epochs.ended = fmt.Sprintf("stop after %v", limit), errDone
 	}
 }
 
