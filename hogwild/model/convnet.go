@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"hogwild/hogwild/data"
@@ -76,12 +75,12 @@ func (m *convNet) Params() []Param {
 }
 
 func (m *convNet) Init(w []float32, seed uint64) {
-	r := rand.New(rand.NewPCG(seed, 0))
+	s := newSource(seed)
 	for i := range m.convs {
-		m.convs[i].init(w, r)
+		m.convs[i].init(w, s)
 	}
 	for i := range m.dense {
-		m.dense[i].init(w, r)
+		m.dense[i].init(w, s)
 	}
 }
 
