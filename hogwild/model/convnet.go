@@ -49,8 +49,6 @@ func newConvNet(s Spec) *convNet {
 		m.dense = append(m.dense, denseStage{filter: place(in, hidden.Width, 1), drop: hidden.Drop})
 		in = hidden.Width
 	}
-	m.g = make([]float32, at)
-	m.part = []Part{{Bias: -1, G: m.g}}
 	return m
 }
 
@@ -205,6 +203,10 @@ func (m *convNet) grow(groups int) {
 		return
 	}
 	m.groups = groups
+	if m.g == nil { // not earlier: others ask only how many weights there are
+		m.g = make([]float32, Size(m.Params()))
+		m.part = []Part{{Bias: -1, G: m.g}}
+	}
 	first := &m.convs[0]
 	m.images = make([]float32, groups*first.in*first.height*first.width*vec.Lanes)
 	for i := range m.convs {
