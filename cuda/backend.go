@@ -24,6 +24,9 @@ type backend struct {
 // Own makes and exports the run's memory on the first of the GPUs that the configuration
 // names, puts the set on the others too, and tries the kernels on all.
 func (b backend) Own(s *device.Setup) (device.Owner, error) {
+	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack
+		return nil, err
+	}
 	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size), s.Job.HostNode, s.Job.HostNodes)
 	if err == nil {
 		err = keep(b.enough(&s.Job.Config, indices), refuseGradients(&s.Job.Config))

@@ -4,7 +4,6 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"gorgonia.org/cu"
@@ -62,9 +61,6 @@ func survey() (Listing, error) {
 	}
 	return l, nil
 }
-
-// versionText is the text of a version as CUDA counts them: 12060 is 12.6.
-func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // describe is what the driver tells of a GPU without a context.
 func describe(i int) (GPU, error) {

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-
-	"gorgonia.org/cu"
 )
 
 // checkup is what the checks of the GPUs look at.
 type checkup struct {
 	Listing
-	version int                  // of CUDA, as the driver counts it: 12060
-	child   func() *exec.Cmd     // a second process of this program, that calls Echo
-	locked  func() (int64, bool) // the limit of locked memory in bytes; false: none
+	child  func() *exec.Cmd     // a second process of this program, that calls Echo
+	locked func() (int64, bool) // the limit of locked memory in bytes; false: none
 }
 
 // Examine looks at driver and GPUs, and at what a run will ask of them. It opens a
@@ -25,7 +22,7 @@ func Examine(child func() *exec.Cmd) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := checkup{Listing: l, version: cu.Version(), child: child, locked: lockedMemory}
+	c := checkup{Listing: l, child: child, locked: lockedMemory}
 	return c.findings(), nil
 }
 
@@ -46,11 +43,7 @@ func (c *checkup) findings() []Finding {
 }
 
 func (c *checkup) driver() Finding {
-	name := strings.TrimSpace(c.Driver + " for CUDA " + c.CUDA)
-	if c.version < OldestCUDA {
-		return Found("driver", Fails, "%s is too old: CUDA %s is needed; install driver 525 or newer", name, versionText(OldestCUDA))
-	}
-	return Found("driver", Fine, "%s", name)
+	return Found("driver", Fine, "%s", strings.TrimSpace(c.Driver+" for CUDA "+c.CUDA))
 }
 
 func (c *checkup) nvml() Finding {

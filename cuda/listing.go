@@ -12,9 +12,21 @@ import (
 // These types are what the build with CUDA says of a machine; a build without it
 // only prints them.
 
-// OldestCUDA is the version of CUDA, as drivers count it, whose headers the build with
+// oldestCUDA is the version of CUDA, as drivers count it, whose headers the build with
 // CUDA is compiled with at the least: 12.0, which driver 525 brought.
-const OldestCUDA = 12000
+const oldestCUDA = 12000
+
+// TooOld is an error if a driver for a version of CUDA, as drivers count it, may lack what the build with CUDA calls.
+func TooOld(version int) error {
+	if version >= oldestCUDA {
+		return nil
+	}
+	return fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %s, hogwild needs %s; install driver 525 or newer",
+		versionText(version), versionText(oldestCUDA))
+}
+
+// versionText is the text of a version as CUDA counts them: 12060 is 12.6.
+func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // Listing is the GPUs that this process may use, and the driver.
 type Listing struct {

@@ -70,7 +70,8 @@ func (ks kernels) load(c *gpu, list []image) error {
 // try loads an image and finds its kernels: a driver that loads lazily looks at the image
 // only then. The images that were refused before it are for the message.
 func (ks kernels) try(c *gpu, i image, refused []string) error {
-	doing := fmt.Sprintf("loading kernels (%v of %s%s) on GPU %d (%s)", i, i.source, after(refused), c.device, c.Name)
+	doing := fmt.Sprintf("loading kernels (%v of %s%s) on GPU %d (%s), driver for CUDA %s",
+		i, i.source, after(refused), c.device, c.Name, versionText(cu.Version()))
 	code, err := i.read()
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -336,60 +335,6 @@ func TestRefuses(t *testing.T) {
 		_, err := run.Run(context.Background(), digits(t, c.edit), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want an error that says %q", err, c.says)
-		}
-	}
-}
-
-// spoilt makes the kernel regularize where the CPU does not: any wrong step.
-type spoilt struct{ backend }
-
-func (b spoilt) Own(s *device.Setup) (device.Owner, error) {
-	made, err := b.backend.Own(s)
-	if err != nil {
-		return nil, err
-	}
-	o := made.(*owner)
-	o.idle.job.L2 = .1
-	if err := o.within(o.selfCheck); err != nil {
-		return nil, errors.Join(err, o.Close())
-	}
-	return o, nil
-}
-
-// TestTried: one trial that agrees is enough, an error ends them, and what is wrong in all is
-// told.
-func TestTried(t *testing.T) {
-	broken := errors.New("broken")
-	for _, c := range []struct {
-		wrong  string // of each trial, a letter; a dash for none
-		err    error  // of the last
-		trials int
-		says   string
-	}{{"-", nil, 1, ""}, {"a-", nil, 2, ""}, {"ab-", nil, 3, ""}, {"abc", nil, 3, "c"}, {"ab", broken, 2, ""}} {
-		trials := 0
-		wrong, err := tried(func(number uint64) (string, error) {
-			if trials++; number != uint64(trials) {
-				t.Errorf("trial %d has the number %d", trials, number)
-			}
-			if trials == len(c.wrong) && c.err != nil {
-				return "", c.err
-			}
-			return strings.Trim(c.wrong[trials-1:trials], "-"), nil
-		})
-		if wrong != c.says || err != c.err || trials != c.trials {
-			t.Errorf("%s: %q, %v after %d trials; want %q, %v after %d", c.wrong, wrong, err, trials, c.says, c.err, c.trials)
-		}
-	}
-}
-
-// TestSelfCheck: a GPU that computes something else than the CPU trains nothing.
-func TestSelfCheck(t *testing.T) {
-	device.RegisterBackend("cuda", spoilt{})
-	defer Register()
-	for _, model := range []string{"softmax", "mlp:20", "conv:2@3p2,4"} {
-		_, err := run.Run(context.Background(), digits(t, func(c *config.Config) { c.Model = model }), run.Options{})
-		if err == nil || !strings.Contains(err.Error(), "self-check of") || !strings.Contains(err.Error(), "do not trust") {
-			t.Errorf("%s: %v, want the self-check's error", model, err)
 		}
 	}
 }

@@ -109,7 +109,7 @@ type Layout struct {
 // Add appends an array of zeros. A mistake in it is reported by Create.
 func (l *Layout) Add(name string, kind Kind, shape ...int) {
 	if count(shape) < 0 {
-		l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large", name, shape)
+		l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large: the most is %d elements", name, shape, maxElement)
 		return
 	}
 	if kind.size() == 0 {

@@ -115,11 +115,7 @@ func fits(path, text string) error {
 	}
 	major, _ := strconv.Atoi(v[2]) // digits
 	minor, _ := strconv.Atoi(v[3])
-	if 1000*major+10*minor < cuda.OldestCUDA {
-		return fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %d.%d, hogwild needs %d.%d; install driver 525 or newer",
-			major, minor, cuda.OldestCUDA/1000, cuda.OldestCUDA%1000/10)
-	}
-	return nil
+	return cuda.TooOld(1000*major + 10*minor)
 }
 
 // causes are what hogwild-cuda says when it ends before its main, in the words of the
@@ -145,6 +141,10 @@ const initFailed = "for details on: "
 func noDriver(path, text string, err error) error {
 	said := strings.Join(strings.Fields(text), " ")
 	said = said[:min(len(said), 300)]
+	if _, name, ok := strings.Cut(said, "undefined symbol: cu"); ok { // the loader's
+		name, _, _ = strings.Cut(name, " ")
+		return fmt.Errorf("the NVIDIA driver is too old: its libcuda.so.1 lacks cu%s; install driver 525 or newer", strings.TrimSuffix(name, ","))
+	}
 	for _, cause := range causes {
 		if !strings.Contains(said, cause.says) {
 			continue

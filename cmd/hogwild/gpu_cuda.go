@@ -17,9 +17,12 @@ import (
 // Before main, because a worker process is one before it is anything else.
 func init() { cuda.Register() }
 
-// toGPU has nothing to do, as this is hogwild-cuda; unless it is to start anew, so that
+// toGPU has nothing to do, as this is hogwild-cuda, but to refuse an old driver; unless it is to start anew, so that
 // its driver finds what has come into the environment.
-func toGPU(_ config.Config, anew bool) error {
+func toGPU(c config.Config, anew bool) error {
+	if err := handOver(); err != nil && c.GPU != "" {
+		return usagef("gpu %s: %v", c.GPU, err)
+	}
 	if !anew {
 		return nil
 	}
@@ -33,8 +36,8 @@ func toGPU(_ config.Config, anew bool) error {
 // findCUDA is the path of this program.
 func findCUDA() (string, error) { return os.Executable() }
 
-// handOver has nothing to do: this is hogwild-cuda.
-func handOver() error { return nil }
+// handOver has nothing to do: this is hogwild-cuda. An old driver may lack what others would call.
+func handOver() error { return cuda.TooOld(cu.Version()) }
 
 func listGPUs() (*cuda.Listing, error) {
 	l, err := cuda.Devices()

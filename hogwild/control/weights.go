@@ -2,7 +2,6 @@ package control
 
 import (
 	"errors"
-	"fmt"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/tuning"
@@ -59,7 +58,7 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	}
 	seg, err := l.Create("weights")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %d weights and the optimizer's state", err, p)
+		return nil, config.Usage("%w: %d weights and the optimizer's state; choose a smaller model", err, p)
 	}
 	return OpenWeights(seg, c)
 }

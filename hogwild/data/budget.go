@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -83,7 +84,8 @@ func (s *Sets) MayTake(limit, need int64, of, what string) error {
 	if need <= b.limit-b.held {
 		return nil
 	}
-	return &MemoryError{Of: of, What: what, Need: need, Held: b.held, Limit: b.limit, Asked: b.asked, Trains: true}
+	return &MemoryError{Of: of, What: what, Need: need, Held: b.held, Limit: b.limit, Asked: b.asked,
+		Cure: "choose a smaller model or fewer --workers, or raise it with --max-memory"}
 }
 
 // give counts n bytes less.
@@ -99,9 +101,10 @@ func (b *budget) give(n int64) {
 // MemoryError is the error that something would take more memory than it may.
 type MemoryError struct {
 	Of, What          string
-	Need, Held, Limit int64 // bytes
-	Asked             bool  // the limit is the user's own
-	Trains            bool  // a run's, which has --max-memory
+	Need, Held, Limit int64  // bytes
+	Asked             bool   // the limit is the user's own
+	Trains            bool   // a run's, which has --max-memory
+	Cure              string // what to do, if it is not what helps with a file
 }
 
 // Error says what needs how much, what the limit is, and what to do.
@@ -115,7 +118,7 @@ func (e *MemoryError) Error() string {
 	} else {
 		limit += " (three quarters of the free memory)"
 	}
-	cure := "split the file, or convert it: hogwild data convert"
+	cure := cmp.Or(e.Cure, "split the file, or convert it: hogwild data convert")
 	if e.Trains {
 		cure = "raise it with --max-memory, or convert data larger than memory: hogwild data convert"
 	}

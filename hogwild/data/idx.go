@@ -49,6 +49,9 @@ func (s *source) images() (*table, error) {
 	if len(shape) < 2 {
 		return nil, s.errorf("byte 3: labels (one dimension), not images: name the file of the images")
 	}
+	if err := countable(s.path, shape[0], 0); err != nil {
+		return nil, err
+	}
 	t := newTable(s, "idx", Bytes)
 	t.Rows, t.Features, t.x8 = shape[0], len(x)/max(shape[0], 1), x
 	if len(shape) > 2 {

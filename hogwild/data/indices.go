@@ -11,6 +11,9 @@ import (
 // the most training examples, 0 for all. Of no test examples the set has one, which nobody reads.
 func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, err error) {
 	defer s.closeOn(&err)
+	if err = countable("of the program", max(train, test), 0); err != nil {
+		return s, err
+	}
 	room := newBudget(maxMemory)
 	order := shuffled(allRows(train), seed, drawRows)
 	if limit > 0 {

@@ -26,7 +26,10 @@ func (m *Meta) ZeroBased() bool { return slices.Contains(m.Notes, noteZeroBased)
 func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 	p := parser{source: src, line: 1}
 	t := newTable(src, "libsvm", Sparse)
-	values, lines := bytes.Count(src.text, []byte(":")), bytes.Count(src.text, []byte("\n"))+1
+	values, lines := bytes.Count(src.text, []byte(":")), lines(src.text)
+	if err := countable(src.path, lines, 0); err != nil {
+		return nil, err
+	}
 	if err := t.room.take(src.path, int64(values)*8+int64(lines)*20, fmt.Sprintf("%s values in %s rows", count(values), count(lines))); err != nil {
 		return nil, err
 	}
@@ -69,6 +72,11 @@ func decodeLIBSVM(src *source, like *Meta) (*table, error) {
 		return t, t.dense()
 	}
 	return t, err
+}
+
+// lines is how many lines a text has.
+func lines(text []byte) int {
+	return bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) + 1
 }
 
 // cut gives a sparse table d features, and drops the values of those beyond.

@@ -69,6 +69,9 @@ func (m *Memory) table(src *source, like *Meta) (*table, error) {
 	if len(m.Shape) > 1 {
 		t.Shape = m.Shape
 	}
+	if err := countable(src.path, len(m.Rows), m.Features); err != nil {
+		return nil, err
+	}
 	if len(m.Y) != len(m.Rows) {
 		return nil, src.errorf("%s labels for %s rows", count(len(m.Y)), count(len(m.Rows)))
 	}
@@ -148,7 +151,7 @@ func (m *Memory) check(src *source, kind string, features *int) error {
 
 // entries is the pairs; edges without weights have 1.
 func (m *Memory) entries(src *source) (*entries, error) {
-	if err := src.room.take(src.path, int64(len(m.Pairs))*entryBytes, count(len(m.Pairs))+" pairs"); err != nil {
+	if err := src.takeEntries(len(m.Pairs)); err != nil {
 		return nil, err
 	}
 	e := &entries{format: "memory", idx: make([]uint32, 0, 2*len(m.Pairs)), y: slices.Clone(m.Y)}

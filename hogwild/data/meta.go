@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Check refuses a description that no set has. One that was read from a file may promise more
@@ -11,7 +12,7 @@ func (m *Meta) Check() error {
 	d := m.Features
 	fits := func(n int) bool { return n <= 1 || n == d }
 	switch {
-	case m.Rows < 1 || d < 1 || d > maxFeatures:
+	case m.Rows < 1 || d < 1 || d > maxRows:
 		return fmt.Errorf("%d rows of %d features", m.Rows, d)
 	case !fits(len(m.Mul)) || !fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
 		return fmt.Errorf("scaling of %d and %d, names of %d of %d features", len(m.Mul), len(m.Add), len(m.Columns), d)
@@ -23,8 +24,20 @@ func (m *Meta) Check() error {
 	return nil
 }
 
-// maxFeatures is far more than a row of any file has.
-const maxFeatures = 1 << 32
+// maxRows is the most rows, and features, that a set has: their numbers are int32 in orders and on GPUs.
+const maxRows = math.MaxInt32
+
+// countable refuses a set with more of them, before there is memory for it.
+func countable(name string, rows, features int) error {
+	switch {
+	case rows > maxRows:
+		return fmt.Errorf("data: %s: %s rows: a set has at most %s, as their numbers have 31 bits: split it", name, count(rows), count(maxRows))
+	case features > maxRows:
+		return fmt.Errorf("data: %s: %s features (of a matrix: rows and columns): a set has at most %s, as their numbers have 31 bits: choose fewer",
+			name, count(features), count(maxRows))
+	}
+	return nil
+}
 
 // checkIDs holds the runs of ids against the shape.
 func (m *Meta) checkIDs() error {

@@ -47,6 +47,9 @@ func (s *source) array() (*table, error) {
 	if len(x.shape) < 2 {
 		return nil, s.errorf("an array of shape %s: want n rows x d features", x.shapeText())
 	}
+	if err := countable(s.path, x.shape[0], 0); err != nil {
+		return nil, err
+	}
 	t := newTable(s, "npy", Floats)
 	t.Rows, t.Features = x.shape[0], len(x.raw)/x.size()/max(x.shape[0], 1)
 	if len(x.shape) > 2 {

@@ -343,8 +343,9 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 		return nil, src.errorf("no rows in the file (read as %s)%s", format, because(t.Notes))
 	case t.Features == 0:
 		return nil, src.errorf("rows without features (read as %s)%s", format, because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
-	case t.Rows > 1<<31-1:
-		return nil, src.errorf("%s rows: the maximum is 2,147,483,647", count(t.Rows))
+	}
+	if err := countable(src.path, t.Rows, t.Features); err != nil {
+		return nil, err
 	}
 	if t.Kind != Bytes { // bytes stay where they are
 		src.done()

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bytes"
 	"math"
 	"regexp"
 	"strconv"
@@ -58,15 +57,20 @@ func readEntries(src *source) (*entries, error) {
 	if err == nil && len(e.y) == 0 {
 		err = src.errorf("no entries in the file (read as three numbers a line)")
 	}
-	if err == nil && len(e.y) > math.MaxInt32 {
-		err = src.errorf("%s entries: the maximum is 2,147,483,647", count(len(e.y)))
-	}
 	src.done()
 	return e, err
 }
 
 // entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
 const entryBytes = 14
+
+// takeEntries counts the memory of n entries.
+func (s *source) takeEntries(n int) error {
+	if err := countable(s.path, n, 0); err != nil {
+		return err
+	}
+	return s.room.take(s.path, int64(n)*entryBytes, count(n)+" entries")
+}
 
 // readNPY reads an array of n x 3.
 func (e *entries) readNPY(src *source) error {
@@ -78,7 +82,7 @@ func (e *entries) readNPY(src *source) error {
 		return src.errorf("an array of shape %s: want n x 3: row, column, value", a.shapeText())
 	}
 	n := a.shape[0]
-	if err := src.room.take(src.path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
+	if err := src.takeEntries(n); err != nil {
 		return err
 	}
 	e.idx, e.y = arrayOf[uint32](e.room, 2*n, &err), arrayOf[float32](e.room, n, &err)
@@ -104,8 +108,8 @@ func (e *entries) readNPY(src *source) error {
 // readText reads lines of text. The first may be names.
 func (e *entries) readText(src *source) error {
 	text := src.text
-	n := bytes.Count(text, []byte("\n")) + 1
-	if err := src.room.take(src.path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
+	n := lines(text)
+	if err := src.takeEntries(n); err != nil {
 		return err
 	}
 	var err error

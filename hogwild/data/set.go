@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -173,6 +172,9 @@ const metaRoom = 160
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
 func create(m Meta, stored int, room *budget) (*Set, error) {
+	if err := countable(m.Name, m.Rows, m.Features); err != nil {
+		return nil, err
+	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("data: description of %s: %w", m.Name, err)
@@ -360,17 +362,14 @@ func (s *Set) size() int {
 	return len(s.X8) + 4*(len(s.X)+len(s.Idx)+len(s.Val)+len(s.Y)+len(s.M)) + 8*len(s.Ptr)
 }
 
-// InRange tells whether all indices of a sparse set lie below Features: it looks at each, but for those of
-// a cache, which was verified when it was opened.
-func (s *Set) InRange() bool {
-	return s.was != nil || len(s.Idx) == 0 || int(slices.Max(s.Idx)) < s.Features
-}
-
 // check holds the arrays against the Meta. Feature indices are not checked one by
 // one: the segment is sealed, and its writer has checked them; those of a file are checked when it
 // is opened for the first time (see verify), and so are its offsets.
 func (s *Set) check() error {
 	n, d := s.Rows, s.Features
+	if err := countable(s.Name, n, d); err != nil {
+		return err
+	}
 	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }
 	ok := n > 0 && d > 0 && len(s.Y) == n && len(s.Freq) == d && fits(s.Mul) && fits(s.Add)
 	switch s.Kind {

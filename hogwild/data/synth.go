@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // Synthetic data has the shape, the sparsity and the skew of the sets that sets are compared
@@ -116,6 +118,9 @@ func describeSynth(path string, seed uint64) (maker, Meta, error) {
 		return nil, Meta{}, err
 	}
 	m := k.meta()
+	if err := countable(path, m.Rows, m.Features); err != nil {
+		return nil, Meta{}, err
+	}
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%s %+v %d", path, k, seed)))
 	m.Name, m.Format, m.Scale, m.Seed, m.Checksum = path, "synth", "none", seed, hex.EncodeToString(sum[:])
 	return k, m, nil
@@ -214,7 +219,15 @@ func (b *budget) takeSynth(k maker, m Meta, rows int) error {
 	if matrix, ok := k.(matrixMaker); ok {
 		perFeature += 4 * float64(matrix.rank+2)
 	}
-	need := float64(rows)*perRow + float64(m.Features)*perFeature
+	need := float64(m.Features) * perFeature
+	if b.space() != nil { // rows go to files; what they are made from does not
+		if limit := DefaultMemory(); need > float64(limit) {
+			return fmt.Errorf("data: %s: what its rows are made from needs %s, and the limit is %s (three quarters of the free memory): choose fewer rows and columns",
+				m.Name, human.Bytes(int64(min(need, math.MaxInt64/2))), human.Bytes(limit))
+		}
+		return nil
+	}
+	need += float64(rows) * perRow
 	return b.take(m.Name, int64(min(need, math.MaxInt64/2)), fmt.Sprintf("%s rows (a fraction of it needs less)", count(rows)))
 }
 

@@ -36,6 +36,9 @@ func newTable(src *source, format, kind string) *table {
 
 // takeRows counts the memory of n rows of so many bytes each.
 func (t *table) takeRows(n, bytes int) error {
+	if err := countable(t.path, n, 0); err != nil {
+		return err
+	}
 	total := int64(math.MaxInt64)
 	if bytes == 0 || int64(n) <= total/int64(bytes) {
 		total = int64(n) * int64(bytes)

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -99,8 +99,8 @@ func checksum(b []byte, did func(n int)) (sum uint32) {
 // read or write outside of an array, and numbers that are none. "": nothing.
 func (s *Set) bad() string {
 	n, d := s.Rows, s.Features
-	if n > math.MaxInt32 || d > math.MaxInt32 || s.Nonzeros < 0 {
-		return "the numbers of rows and features are too large"
+	if s.Nonzeros < 0 {
+		return "the number of values is negative"
 	}
 	if s.Kind == Pairs {
 		if why := s.badIDs(); why != "" {
@@ -127,6 +127,12 @@ func (s *Set) bad() string {
 		return "the indices of a row do not ascend"
 	}
 	return ""
+}
+
+// InRange tells whether all indices of a sparse set lie below Features: it looks at each, but for those of
+// a cache, which was verified when it was opened.
+func (s *Set) InRange() bool {
+	return s.was != nil || len(s.Idx) == 0 || int(slices.Max(s.Idx)) < s.Features
 }
 
 // every tells whether ok is true of 0 to n-1. All processors ask.

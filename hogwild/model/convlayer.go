@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"hogwild/internal/vec"
 )
@@ -77,11 +76,8 @@ func (f *filter) lay(width, ldx, ldd int) {
 
 // init draws weights and biases from U(-1/sqrt(n), 1/sqrt(n)) with n the inputs of a
 // unit, as PyTorch's nn.Conv2d and nn.Linear do.
-func (f *filter) init(w []float32, r *rand.Rand) {
-	bound := float32(1 / math.Sqrt(float64(f.in*f.kernel*f.kernel)))
-	for i := range f.taken() {
-		w[f.weight+i] = (2*r.Float32() - 1) * bound
-	}
+func (f *filter) init(w []float32, s *source) {
+	s.uniform(w[f.weight:][:f.taken()], float32(1/math.Sqrt(float64(f.in*f.kernel*f.kernel))))
 }
 
 // pack copies the weights for a batch; back too if the inputs' gradient is wanted.

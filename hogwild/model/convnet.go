@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"hogwild/hogwild/data"
@@ -50,8 +49,6 @@ func newConvNet(s Spec) *convNet {
 		m.dense = append(m.dense, denseStage{filter: place(in, hidden.Width, 1), drop: hidden.Drop})
 		in = hidden.Width
 	}
-	m.g = make([]float32, at)
-	m.part = []Part{{Bias: -1, G: m.g}}
 	return m
 }
 
@@ -76,12 +73,12 @@ func (m *convNet) Params() []Param {
 }
 
 func (m *convNet) Init(w []float32, seed uint64) {
-	r := rand.New(rand.NewPCG(seed, 0))
+	s := newSource(seed)
 	for i := range m.convs {
-		m.convs[i].init(w, r)
+		m.convs[i].init(w, s)
 	}
 	for i := range m.dense {
-		m.dense[i].init(w, r)
+		m.dense[i].init(w, s)
 	}
 }
 
@@ -206,6 +203,10 @@ func (m *convNet) grow(groups int) {
 		return
 	}
 	m.groups = groups
+	if m.g == nil { // not earlier: others ask only how many weights there are
+		m.g = make([]float32, Size(m.Params()))
+		m.part = []Part{{Bias: -1, G: m.g}}
+	}
 	first := &m.convs[0]
 	m.images = make([]float32, groups*first.in*first.height*first.width*vec.Lanes)
 	for i := range m.convs {

@@ -2,11 +2,13 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
 )
 
 // A convolutional network is written conv:LAYER,LAYER,... Convolutions come first, one
@@ -137,12 +139,16 @@ func (n *Net) fit(name string, m data.Meta) error {
 	if n.Channels*n.Height*n.Width != m.Features {
 		return fmt.Errorf("model: %s needs images, but %s has %d features without height and width: use IDX files, or an .npy of n x h x w or n x channels x h x w; or use mlp:WIDTHS", name, m.Name, m.Features)
 	}
-	h, w := n.Height, n.Width
+	in, h, w := n.Channels, n.Height, n.Width
 	for i, c := range n.Convs {
 		if h < c.Kernel || w < c.Kernel {
 			return fmt.Errorf("model: %s: images of %s are %d x %d; the input of convolution %d is %d x %d, smaller than its kernel of %d: use smaller kernels or less pooling", name, m.Name, n.Height, n.Width, i+1, h, w, c.Kernel)
 		}
-		h, w = (h-c.Kernel+1)/c.Pool, (w-c.Kernel+1)/c.Pool
+		if most := math.MaxInt32 / (h * w * vec.Lanes); max(in, c.Out) > most { // places in them are int32
+			return fmt.Errorf("model: %s: convolution %d has %d channels of %d x %d: at most %d of this size; use fewer channels or more pooling",
+				name, i+1, max(in, c.Out), h, w, most)
+		}
+		in, h, w = c.Out, (h-c.Kernel+1)/c.Pool, (w-c.Kernel+1)/c.Pool
 		if h == 0 || w == 0 {
 			return fmt.Errorf("model: %s: images of %s are %d x %d; the pooling of convolution %d, %d x %d, leaves no pixels: use less pooling", name, m.Name, n.Height, n.Width, i+1, c.Pool, c.Pool)
 		}

@@ -69,6 +69,7 @@ func TestConvRefusals(t *testing.T) {
 		{"conv:3@5", "", images(28, 4), `images of photos are 28 x 4; the input of convolution 1 is 28 x 4, smaller than its kernel of 5`},
 		{"convnet", "", images(13, 13), `the input of convolution 2 is 4 x 4`},
 		{"conv:3@5p9", "", images(12, 12), `the pooling of convolution 1, 9 x 9, leaves no pixels`},
+		{"conv:171196@5,233017@5", "", images(28, 28), `convolution 2 has 233017 channels of 24 x 24: at most 233016 of this size; use fewer channels or more pooling`},
 		{"convnet", "squared", images(28, 28), `predicts values, but photos has 10 classes`},
 		{"convnet", "cross-entropy", values, `needs classes`},
 	} {

@@ -29,7 +29,7 @@ func (s *convStage) fix(width int) (rows, columns int) {
 	s.rows = (s.height - s.kernel + 1) / s.pool
 	s.columns = (width - s.kernel + 1) / s.pool
 	s.band = max(1, min(s.rows, bandRoom/(vec.Tile*s.pool*s.wide())))
-	s.lay(width, s.height*width*vec.Lanes, s.band*s.pool*s.wide())
+	s.width = width
 	return s.rows, s.columns
 }
 
@@ -38,6 +38,7 @@ func (s *convStage) fix(width int) (rows, columns int) {
 func (s *convStage) wide() int { return s.columns * s.pool * vec.Lanes }
 
 func (s *convStage) grow(groups int) {
+	s.lay(s.width, s.height*s.width*vec.Lanes, s.band*s.pool*s.wide())
 	size := s.rows * s.columns * vec.Lanes
 	s.z = make([]float32, padded(s.out)*s.pool*s.wide())
 	s.dz = make([]float32, padded(s.out)*s.ldd)

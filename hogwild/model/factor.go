@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -96,11 +95,9 @@ func (m *factor) Params() []Param {
 
 // Init draws the factors uniformly around zero: at zero they would stay there.
 func (m *factor) Init(w []float32, seed uint64) {
-	clear(w)
-	r := rand.New(rand.NewPCG(seed, 0))
-	for i := range m.nodes() * m.k {
-		w[i] = m.scale * (2*r.Float32() - 1)
-	}
+	n := m.nodes() * m.k
+	newSource(seed).uniform(w[:n], m.scale)
+	clear(w[n:])
 	w[len(w)-1] = m.mean
 }
 

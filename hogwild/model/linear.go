@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"hogwild/hogwild/data"
 	"hogwild/internal/vec"
@@ -75,9 +74,8 @@ func (l *linear) backward(s *vec.Workspace, w []float32, x []data.Row, d, dx []f
 
 // init draws weights and bias from U(-1/sqrt(in), 1/sqrt(in)), as PyTorch's
 // nn.Linear does.
-func (l *linear) init(w []float32, r *rand.Rand) {
-	bound := float32(1 / math.Sqrt(float64(l.in)))
-	for i := l.weight; i < l.weight+(l.in+1)*l.out && i < l.end(); i++ {
-		w[i] = (2*r.Float32() - 1) * bound
-	}
+func (l *linear) init(w []float32, s *source) {
+	drawn := min(l.weight+(l.in+1)*l.out, l.end())
+	s.uniform(w[l.weight:drawn], float32(1/math.Sqrt(float64(l.in))))
+	clear(w[drawn:l.end()]) // on centred inputs: s
 }

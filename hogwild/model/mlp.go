@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"hogwild/hogwild/data"
 	"hogwild/internal/vec"
@@ -77,13 +76,13 @@ func (m *mlp) Params() []Param {
 // Init starts a linear model at zero, where its convex loss needs no better, and
 // the layers of others at random.
 func (m *mlp) Init(w []float32, seed uint64) {
-	clear(w)
 	if len(m.stages) == 1 {
+		clear(w)
 		return
 	}
-	r := rand.New(rand.NewPCG(seed, 0))
+	s := newSource(seed)
 	for i := range m.stages {
-		m.stages[i].init(w, r)
+		m.stages[i].init(w, s)
 	}
 }
 

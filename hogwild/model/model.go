@@ -3,7 +3,7 @@
 // and whatever a Go program registers. It does not know that weights are shared, nor how
 // they are updated. A model that a program in another language computes has a layout here, no more.
 //
-// What a model is: model.go, with param.go, loss.go and center.go, for inputs less their means.
+// What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their means.
 // Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go
 // for single sparse rows; convnet.go, with convshape.go, its stages convstage.go and
 // densestage.go on convlayer.go, and dropout.go; factor.go and cut.go, with touched.go and

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -203,7 +204,8 @@ func (r *task) mayTake() error {
 		copies++ // it maps one
 	}
 	sets := data.Sets{Train: r.train, Validation: r.validation, Test: r.test}
-	if err := sets.MayTake(c.MemoryLimit(), 4*int64(p)*int64(copies), "model "+c.Model, human.Count(int64(p))+" weights"); err != nil {
+	need := min(4*float64(p)*float64(copies), math.MaxInt64/2) // some are more than an int64 counts
+	if err := sets.MayTake(c.MemoryLimit(), int64(need), "model "+c.Model, human.Count(int64(p))+" weights"); err != nil {
 		return config.Usage("%w", err)
 	}
 	return nil

@@ -10,6 +10,9 @@ import (
 	"hogwild/hogwild/model"
 )
 
+// drawn counts how often first weights were drawn in this process.
+var drawn int
+
 // unconnected is the softmax model with two tensors more, which it does not use, and one that no step shall change.
 type unconnected struct{ model.Model }
 
@@ -19,6 +22,7 @@ func (u unconnected) Params() []model.Param {
 }
 
 func (u unconnected) Init(w []float32, seed uint64) {
+	drawn++
 	n := model.Size(u.Model.Params())
 	u.Model.Init(w[:n], seed)
 	for i := range w[n:] {
@@ -41,7 +45,8 @@ func registerUnconnected() {
 	})
 }
 
-// TestUnused: tensors that no gradient reaches are named once, in every mode, and the result keeps them through a resume.
+// TestUnused: tensors that no gradient reaches are named once, in every mode, and the result keeps them through a resume. A new
+// run draws its first weights once, and one that is resumed does not.
 func TestUnused(t *testing.T) {
 	for name, edit := range map[string]func(*config.Config){
 		"async":     func(c *config.Config) {},
@@ -54,19 +59,23 @@ func TestUnused(t *testing.T) {
 			c := quick(t)
 			c.Model, c.Workers, c.Epochs = "unconnected", 3, 2
 			edit(&c)
+			drawn = 0
 			got := train(t, c)
 			want := []string{"head.weight", "head.bias"}
 			const line = "head.weight, head.bias received no gradient in the first epoch, or one too small to matter: they are as initialised"
 			if !slices.Equal(got.Unused, want) || !slices.Equal(got.Events, []string{line}) {
 				t.Errorf("unused %q, events %q", got.Unused, got.Events)
 			}
+			if drawn != 1 {
+				t.Errorf("first weights were drawn %d times", drawn)
+			}
 			if name != "async" {
 				return
 			}
-			c = resumed(c)
+			c, drawn = resumed(c), 0
 			c.Epochs = 3
-			if got = train(t, c); !slices.Equal(got.Unused, want) || len(got.Events) > 0 {
-				t.Errorf("resumed: unused %q, events %q", got.Unused, got.Events)
+			if got = train(t, c); !slices.Equal(got.Unused, want) || len(got.Events) > 0 || drawn != 0 {
+				t.Errorf("resumed: unused %q, events %q; first weights were drawn %d times", got.Unused, got.Events, drawn)
 			}
 		})
 	}

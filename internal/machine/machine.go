@@ -72,7 +72,9 @@ func Room(root fs.FS) (room int64, known bool) {
 			most, err := strconv.ParseInt(Text(root, path.Join(folder, v.most)), 10, 64)
 			used, err2 := strconv.ParseInt(Text(root, path.Join(folder, v.used)), 10, 64)
 			if err == nil && err2 == nil {
-				room = min(room, max(0, most-used+cached(Text(root, path.Join(folder, "memory.stat")), v.prefix)))
+				// The two are not of the same moment: the cache may be larger than all that is used, and most the largest number.
+				used -= min(used, cached(Text(root, path.Join(folder, "memory.stat")), v.prefix))
+				room = min(room, max(0, most-used))
 			}
 		}
 	}
