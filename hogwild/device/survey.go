@@ -21,7 +21,7 @@ const (
 type Counts struct {
 	N, Sum, Sum2 float64
 	Low, High    float32            // +Inf and -Inf of no numbers
-	Buckets      [2][Buckets]uint32 // of positive and of negative numbers
+	Buckets      [2][Buckets]uint64 // of positive and of negative numbers
 }
 
 // NoCounts are the counts of no numbers.
