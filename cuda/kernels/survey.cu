@@ -47,7 +47,7 @@ constexpr int AHEAD = 4;
 // each_part calls f(t, from, to) with this CTA's part of each tensor that it has one of.
 template <class F> __device__ inline void each_part(const F& f) {
   const i64 begin = cta() * copy.each;
-  i64 first = 0;
+  i64 first = copy.first[0];
   for (int t = 0; t < (int)copy.tensors; t++) {
     const i64 next = copy.first[t + 1], from = first < begin ? begin : first, to = next < begin + copy.each ? next : begin + copy.each;
     if (from < to) f(t, from, to);
