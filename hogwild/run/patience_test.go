@@ -75,6 +75,10 @@ func (o *hangingOwner) Keep(w []float32, compare bool) ([]bool, error) {
 	defer o.used("Keep")()
 	return o.Owner.Keep(w, compare)
 }
+func (o *hangingOwner) Survey(counts bool) (device.Survey, error) {
+	defer o.used("Survey")()
+	return o.Owner.Survey(counts)
+}
 func (o *hangingOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 	defer o.used("Score")()
 	return o.Owner.Score(w, set)
@@ -91,7 +95,8 @@ func TestHungDevice(t *testing.T) {
 		{"Refresh", false, []string{"has not answered for 3s", "saved the copy in host memory"}},
 		{"Refresh", true, []string{"has not answered for 500ms", "saved the copy in host memory"}},
 		{"Download", true, []string{"has not answered for 500ms", "saved the copy in host memory"}},
-		{"Score", true, []string{"has not answered for 2.5s"}}, // the copy was whole
+		{"Survey", true, []string{"has not answered for 2.5s"}},
+		{"Score", true, []string{"has not answered for 2.5s"}},
 	} {
 		t.Setenv(hangVariable, test.call)
 		c := quick(t)
