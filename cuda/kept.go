@@ -53,7 +53,7 @@ func (o *owner) keepCopies() (err error) {
 	if err = k.own.allocate(o.gpu, wanted{&to, 4 * k.weights(), "a copy of the weights"}); err != nil {
 		return err
 	}
-	if c, ok := model.CenteredOf(s.Params); ok { // in the local form: the merged one is of copies that workers on cores train
+	if c, ok := model.CenteredOf(s.Params); ok { // in the local form: only copies on cores are merged
 		k.job.Center, k.job.Width = int64(c.S), int64(c.Width)
 		if err = k.own.allocate(o.gpu, wanted{&mean, 4 * int64(c.Rows), "the means of the inputs"}); err == nil {
 			err = upload(mean, s.Set.Mean)
@@ -139,7 +139,7 @@ func (o *owner) Keep(_ []float32, compare bool) (changed []bool, err error) {
 	return changed, err
 }
 
-// Survey looks at the copy on the GPU. What comes back is some bytes for each CTA, and 10 KB for each tensor that is counted.
+// Survey looks at the copy on the GPU. What comes back is some bytes for each CTA, and for each tensor that is counted its buckets.
 func (o *owner) Survey(counts bool) (s device.Survey, err error) {
 	err = o.within(func() error {
 		l, err := o.kept.run("survey_count", false, counts)

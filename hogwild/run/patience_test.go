@@ -101,6 +101,9 @@ func TestHungDevice(t *testing.T) {
 		t.Setenv(hangVariable, test.call)
 		c := quick(t)
 		c.GPU, c.InFlight, c.Model, c.SaveEvery, c.Epochs = "0", 1, "slow", "0", 1000
+		if test.call == "Download" { // of what is saved
+			c.SaveEvery = "1"
+		}
 		p := startCoordinator(t, c)
 		await(t, test.call+" to hang", func() bool {
 			_, err := os.Stat(hangFile(&c))
