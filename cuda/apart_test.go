@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 )
@@ -28,7 +29,7 @@ func runApart(text string) int {
 	err := json.Unmarshal([]byte(text), &c)
 	if err == nil {
 		if os.Getenv(poisonVariable) != "" {
-			go poison(c.Run)
+			device.RegisterBackend("cuda", poisoned{})
 		}
 		var r rundir.Result
 		r, err = run.Run(context.Background(), c, run.Options{})

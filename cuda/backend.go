@@ -27,14 +27,14 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack
 		return nil, err
 	}
-	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size), s.Job.HostNode, s.Job.HostNodes)
+	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size+4*plainSize(s)), s.Job.HostNode, s.Job.HostNodes)
 	if err == nil {
 		err = keep(b.enough(&s.Job.Config, indices), refuseGradients(&s.Job.Config))
 	}
 	if err != nil {
 		return nil, err
 	}
-	o, err := b.newOwner(s, indices[0], newLayout(s))
+	o, err := b.newOwner(s, indices[0], newLayout(s), false)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	return o, o.refuse()
 }
 
-// newOwner puts the set on a GPU, and tries the kernels there.
-func (b backend) newOwner(s *device.Setup, index int, l layout) (*owner, error) {
+// newOwner puts the set on a GPU, and tries the kernels there; replica: the weights are to be on another one.
+func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*owner, error) {
 	var before *int64
 	if g, err := describe(index); err == nil { // else open says why
 		before = nvmlFree(g.UUID)
@@ -65,14 +65,14 @@ func (b backend) newOwner(s *device.Setup, index int, l layout) (*owner, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: l}}
+	o := &owner{gpu: c, backend: b, setup: s, memory: memory{layout: l}, replica: replica}
 	return o, o.within(func() (err error) {
 		if o.context, err = contextCost(c.UUID, before); err != nil {
 			return err
 		}
-		steps := []func() error{o.allocateWeights, o.allocateData, o.export, o.uploadData, o.prepare, o.selfCheck}
+		steps := []func() error{o.allocateWeights, o.keepCopies, o.allocateData, o.export, o.uploadData, o.prepare, o.selfCheck}
 		if s.Job.Layout != nil { // the program has the data, and computes
-			steps = []func() error{o.allocateWeights, o.export}
+			steps = []func() error{o.allocateWeights, o.keepCopies, o.export}
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {
@@ -99,7 +99,7 @@ func open(s *device.Setup, index int, uuid string) (*gpu, error) {
 
 // extend puts the set on another GPU. The weights there, on which the kernels were tried, go.
 func (o *owner) extend(index int) error {
-	a, err := o.newOwner(o.setup, index, newLayout(o.setup).replica(o.setup))
+	a, err := o.newOwner(o.setup, index, newLayout(o.setup).replica(o.setup), true)
 	if err != nil {
 		return err
 	}

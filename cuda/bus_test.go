@@ -3,11 +3,14 @@
 package cuda
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 )
 
 // ofWorker trains for an epoch, by calls of Train of so many chunks, and returns what the one
@@ -82,4 +85,60 @@ func TestStaysQueued(t *testing.T) {
 	if launches < 10 || alone > 2 || queued != 0 {
 		t.Errorf("of %d launches %d were waited for with no other behind; %d still queued", launches, alone, queued)
 	}
+}
+
+// still does not bring the weights to host memory every two seconds.
+type still struct{ backend }
+
+type stillOwner struct{ *owner }
+
+func (b still) Own(s *device.Setup) (device.Owner, error) {
+	o, err := b.backend.Own(s)
+	if err != nil {
+		return nil, err
+	}
+	return stillOwner{o.(*owner)}, nil
+}
+
+func (stillOwner) Refresh() error { return nil }
+
+// TestNothingOfAnEpochGrowsWithTheWeights: what the coordinator copies to and from the GPU for an epoch that is not saved does not
+// depend on how many weights there are. The GPU is a small one, so that these are enough for all of its CTAs.
+func TestNothingOfAnEpochGrowsWithTheWeights(t *testing.T) {
+	if !replay(t, "HOGWILD_FAKE_SMS=2", "HOGWILD_FAKE_TRACE="+t.TempDir()+"/calls") {
+		return
+	}
+	device.RegisterBackend("cuda", still{})
+	defer Register()
+	for name, x := range map[string]struct {
+		model, data [2]string
+		weights     [2]int
+	}{
+		"factor":   {[2]string{"factor:8", "factor:64"}, [2]string{"synth:lowrank:2000x1000x500x4", "synth:lowrank:2000x1000x500x4"}, [2]int{24000, 192000}},
+		"logistic": {[2]string{"logistic", "logistic"}, [2]string{"synth:sparse:300x20000x20", "synth:sparse:300x200000x20"}, [2]int{20001, 200001}},
+	} {
+		var bytes [2]int
+		for i := range bytes {
+			few := copiedIn(t, 2, x.model[i], x.data[i])
+			bytes[i] = (copiedIn(t, 5, x.model[i], x.data[i]) - few) / 3
+		}
+		t.Logf("%s: %d bytes an epoch of %d weights, %d of %d", name, bytes[0], x.weights[0], bytes[1], x.weights[1])
+		if bytes[0] != bytes[1] || bytes[0] == 0 || bytes[0] > 4*x.weights[0] {
+			t.Errorf("%s: %d bytes an epoch of %d weights, %d of %d", name, bytes[0], x.weights[0], bytes[1], x.weights[1])
+		}
+	}
+}
+
+// copiedIn is how many bytes the coordinator copies in a run of so many epochs.
+func copiedIn(t *testing.T, epochs int, name, path string) (sum int) {
+	t.Helper()
+	calls := os.Getenv("HOGWILD_FAKE_TRACE")
+	before := len(callsIn(t, calls))
+	train(t, digits(t, func(c *config.Config) { c.Model, c.Data, c.Epochs, c.Batch, c.LR = name, path, epochs, 1, .01 }))
+	for _, c := range callsIn(t, calls)[before:] {
+		if c.PID == os.Getpid() && strings.HasPrefix(c.Call, "cuMemcpy") {
+			sum += c.Bytes
+		}
+	}
+	return sum
 }

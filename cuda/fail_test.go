@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
 	"hogwild/internal/fault"
 )
@@ -19,12 +20,30 @@ import (
 // poisonVariable makes a run apart fail as poison does.
 const poisonVariable = "HOGWILD_TEST_POISON"
 
-// poison breaks the contexts of this process after the first epoch of a run, as a GPU that fails
-// does: with a kernel whose job is nowhere. The process is lost for CUDA from then on.
-func poison(folder string) {
-	for !hasEpoch(folder) {
-		time.Sleep(10 * time.Millisecond)
+// poisoned is a GPU that fails as soon as host memory has the weights of a run after its first epoch.
+type poisoned struct{ backend }
+
+type poisonedOwner struct{ *owner }
+
+func (b poisoned) Own(s *device.Setup) (device.Owner, error) {
+	o, err := b.backend.Own(s)
+	if err != nil {
+		return nil, err
 	}
+	return poisonedOwner{o.(*owner)}, nil
+}
+
+func (o poisonedOwner) Refresh() error {
+	err := o.owner.Refresh()
+	if err == nil && hasEpoch(o.setup.Job.Run) {
+		poison()
+	}
+	return err
+}
+
+// poison breaks the contexts of this process, as a GPU that fails does: with a kernel whose job is nowhere.
+// The process is lost for CUDA from then on.
+func poison() {
 	err := withGPU(0, "", func(c *gpu) error {
 		ks, err := loadKernels(c, "evaluate")
 		if err == nil {

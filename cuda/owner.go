@@ -33,6 +33,8 @@ type owner struct {
 	inside  bool       // no other process can open the memory
 	idle    *trainer   // for the self-check, and in place of ranks that are gone; nil: a program trains
 	others  []local
+	replica bool       // the weights are on another GPU
+	kept    *kept      // of the weights; nil: they are there
 	scorer  *scorer    // made when first needed
 	adder   *adder     // the same
 	besides sync.Mutex // one use at a time of what need not wait for an evaluation
@@ -242,7 +244,7 @@ func (o *owner) deviceOf(rank int) (local, error) {
 	return newTrainer(o.setup, o.gpu, &o.memory, rank)
 }
 
-// Score evaluates a copy of the weights on the GPU.
+// Score evaluates the copy of the weights, or other weights, on the GPU.
 func (o *owner) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 	err = o.within(func() error {
 		if o.scorer == nil {
@@ -250,8 +252,10 @@ func (o *owner) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 				return err
 			}
 		}
-		sum, err = o.scorer.score(w)
-		return err
+		return o.kept.with(w, func() error {
+			sum, err = o.scorer.score()
+			return err
+		})
 	})
 	return sum, err
 }
@@ -276,6 +280,9 @@ func (o *owner) free() error {
 	}
 	if o.scorer != nil {
 		err = keep(err, o.scorer.free())
+	}
+	if o.kept != nil {
+		err = keep(err, o.kept.free())
 	}
 	if o.adder != nil {
 		err = keep(err, o.adder.free())

@@ -13,7 +13,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// scorer evaluates weights on a set that is kept on the GPU, or streams.
+// scorer evaluates the copy of the weights on a set that is kept on the GPU, or streams.
 type scorer struct {
 	pipeline pipeline
 	memory   memory // of the set
@@ -66,12 +66,11 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 	s.ctas = max(1, min(s.pipeline.kernel.most, ceilDiv(s.each, scoreBlock)))
 	s.job.MaxBatch, s.job.Steps = scoreBlock, 1
 	s.job.ScratchStride = f.scratch(&s.job)
-	var w, scratch cu.DevicePtr
-	if err = s.own.allocate(o.gpu, wanted{&w, 4 * int64(s.memory.layout.P), "a copy of the weights"},
-		wanted{&scratch, 4 * s.job.ScratchStride * int64(s.ctas), "activations"}); err != nil {
+	var scratch cu.DevicePtr
+	if err = s.own.allocate(o.gpu, wanted{&scratch, 4 * s.job.ScratchStride * int64(s.ctas), "activations"}); err != nil {
 		return err
 	}
-	s.job.W, s.job.Scratch = uint64(w), uint64(scratch)
+	s.job.W, s.job.Scratch = o.kept.job.To, uint64(scratch)
 	return s.pipeline.open(s.room(), 0)
 }
 
@@ -98,9 +97,8 @@ func (s *scorer) room() int {
 }
 
 // score adds up the sums of all launches and their CTAs, in order.
-func (s *scorer) score(w []float32) (model.Score, error) {
+func (s *scorer) score() (_ model.Score, err error) {
 	s.sum = model.Score{}
-	err := upload(cu.DevicePtr(s.job.W), w)
 	for first := s.from; err == nil && first < s.to; first += s.each {
 		s.list = s.list[:0]
 		for i := first; i < min(first+s.each, s.to); i++ {

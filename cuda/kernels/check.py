@@ -61,6 +61,8 @@ MUST = {  # of kernels whose names do not say it
     "reduce_begin": (READ, STORE),
     "reduce_end": (READ, ADD),
     "reduce_add": (READ, ADD),
+    "survey_keep": (READ, STORE),
+    "survey_count": (READ,),
     "conv_step": (READ, ADD, STORE),
     "conv_evaluate": (READ,),
 }

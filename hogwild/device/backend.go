@@ -14,8 +14,7 @@ import (
 
 // Setup is what devices are made from: the run as all its processes know it, and
 // this process's view of the host memory that they share. With the weights on a GPU
-// that memory is their host copy: what is uploaded at the start, and downloaded to be
-// evaluated and saved.
+// that memory is their host copy: what is uploaded at the start, and downloaded to be saved.
 type Setup struct {
 	Job    *tuning.Job
 	Set    *data.Set // the training data

@@ -21,7 +21,7 @@ const (
 type Counts struct {
 	N, Sum, Sum2 float64
 	Low, High    float32            // meaningless of no numbers
-	Buckets      [2][Buckets]uint32 // of positive and of negative numbers
+	Buckets      [2][Buckets]uint64 // of positive and of negative numbers
 }
 
 // NewCounts are the counts of no numbers.

@@ -71,6 +71,14 @@ func (o *hangingOwner) Refresh() error  { defer o.used("Refresh")(); return o.Ow
 func (o *hangingOwner) Download() error { defer o.used("Download")(); return o.Owner.Download() }
 func (o *hangingOwner) Notes() []string { defer o.used("Notes")(); return o.Owner.Notes() }
 func (o *hangingOwner) Close() error    { defer o.used("Close")(); return o.Owner.Close() }
+func (o *hangingOwner) Keep(w []float32, compare bool) ([]bool, error) {
+	defer o.used("Keep")()
+	return o.Owner.Keep(w, compare)
+}
+func (o *hangingOwner) Survey(counts bool) (device.Survey, error) {
+	defer o.used("Survey")()
+	return o.Owner.Survey(counts)
+}
 func (o *hangingOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 	defer o.used("Score")()
 	return o.Owner.Score(w, set)
@@ -87,12 +95,13 @@ func TestHungDevice(t *testing.T) {
 		{"Refresh", false, []string{"has not answered for 3s", "saved the copy in host memory"}},
 		{"Refresh", true, []string{"has not answered for 500ms", "saved the copy in host memory"}},
 		{"Download", true, []string{"has not answered for 500ms", "saved the copy in host memory"}},
-		{"Score", true, []string{"has not answered for 2.5s"}}, // the copy was whole
+		{"Survey", true, []string{"has not answered for 2.5s"}},
+		{"Score", true, []string{"has not answered for 2.5s"}},
 	} {
 		t.Setenv(hangVariable, test.call)
 		c := quick(t)
 		c.GPU, c.InFlight, c.Model, c.SaveEvery, c.Epochs = "0", 1, "slow", "0", 1000
-		if test.call == "Download" {
+		if test.call == "Download" { // of what is saved
 			c.SaveEvery = "1"
 		}
 		p := startCoordinator(t, c)

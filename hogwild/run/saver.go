@@ -218,13 +218,12 @@ func (r *coordinator) stillGood(e rundir.EpochResult) error {
 // download renews the host copy, all of it. Only while no worker is within a chunk.
 func (r *coordinator) download() error { return r.renewed(r.ask(r.patient(), r.owner.Download)) }
 
-// refresh renews its weights, while workers train. It would wait for an evaluation, which began
-// with a copy of all.
+// refresh renews its weights, while workers train, and beside an evaluation: those are of its own copy.
 func (r *coordinator) refresh() error {
-	if r.saver.busy || r.peers != nil { // each round does
+	if r.peers != nil { // each round does
 		return nil
 	}
-	return r.renewed(r.ask(r.patience, r.owner.Refresh))
+	return r.renewed(r.ask(r.patient(), r.owner.Refresh))
 }
 
 // renewed notes when the host copy was renewed.

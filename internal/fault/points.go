@@ -55,6 +55,7 @@ var Points = []Place{
 	// on a GPU
 	{"gpu.export", false, "before the coordinator makes a handle of its GPU memory"},
 	{"gpu.upload", false, "before it copies the weights to the GPU"},
+	{"gpu.keep", false, "before it copies them on the GPU, to be evaluated"},
 	{"gpu.download", false, "before it copies them back"},
 	{"gpu.open", false, "before a worker opens the coordinator's GPU memory"},
 	{"gpu.launch", false, "before it launches kernels"},
