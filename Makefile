@@ -208,10 +208,10 @@ mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
 
-bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 15 minutes), ROUNDS=3, GPU=0, OUT=FILE
+bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 15 minutes), ROUNDS=3, OUT=FILE
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(GPU),--gpu $(GPU)) $(if $(OUT),--out $(OUT))
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(OUT),--out $(OUT))
 
 clean: ## remove bin, build and dist (runs stay)
 	rm -rf bin build dist

@@ -88,19 +88,6 @@ type Pass struct {
 	TestLoss *float64 `json:"test_loss"`
 }
 
-// Rival is a line of torch_gpu.py.
-type Rival struct {
-	Model             string  `json:"model"`
-	Way               string  `json:"way"`
-	Batch             int     `json:"batch"`
-	ExamplesPerSecond float64 `json:"examples_per_second"`
-	Seconds           float64 `json:"seconds"`
-	Stopped           string  `json:"stopped,omitempty"`
-	TestAccuracy      float64 `json:"test_accuracy"`
-	TestLoss          float64 `json:"test_loss"`
-	Torch             string  `json:"torch"`
-}
-
 // Collect reads a folder of results. What is not there was not measured.
 func Collect(folder string) (*Results, error) {
 	r := &Results{}

@@ -71,6 +71,10 @@ func playedBundle(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rivals, err := os.ReadFile("rivals/gpu.py")
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := t.TempDir()
 	write := func(name string, text []byte) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755), os.WriteFile(filepath.Join(folder, name), text, 0o755)); err != nil {
@@ -78,6 +82,7 @@ func playedBundle(t *testing.T) string {
 		}
 	}
 	write("run.sh", script)
+	write("rivals/gpu.py", rivals)
 	write("COMMIT", []byte("0123abcd\n"))
 	for name, text := range map[string]string{"hogwild": strings.Replace(playedPage, "PROGRAM", self, 1), "hogwild-cuda": playedCUDA, "cuda.test": playedTests} {
 		var packed bytes.Buffer
@@ -167,7 +172,7 @@ var ofPart = map[string][2]string{
 	"flight":     {"| softmax | 8 | capped |", "trained/flight.softmax.capped-8.json"},
 	"mps":        {"| plain | 4 |", "trained/mps.plain-4.json"},
 	"tools":      {"| tools | ncu |", "tools.log"},
-	"rivals":     {"| rivals | PyTorch |", "trained/speed.convnet.default.json"},
+	"rivals":     {"| rivals | hogwild |", "rivals.log"},
 	"programs":   {"| programs | PyTorch | info |", "programs.log"},
 }
 
