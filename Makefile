@@ -155,6 +155,7 @@ test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
 	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI)),,-short))
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./internal/chaos,-count=1 -run GPU)
+	$(WITH_FAKE) $(call gotest,./bench,-count=1 -run TestRivals/kernel)
 
 test-mpi: $(RERUN) build ## run tests of training on several nodes with each MPI library here: Open MPI, MPICH, or that of MPICC
 	@rm -rf build/mpi

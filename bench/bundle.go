@@ -127,6 +127,7 @@ func Collect(folder string) (*Results, error) {
 		var v Rival
 		if err := json.Unmarshal([]byte(line), &v); err == nil { // else it was cut off
 			r.Rivals = append(r.Rivals, v)
+			r.StandIn = r.StandIn || strings.Contains(v.Device, "stand-in")
 		}
 	}
 	for _, line := range lines(read("ncu.txt")) {

@@ -16,7 +16,8 @@ type Rival struct {
 	Accuracy *float64 `json:"accuracy"`
 	Passes   int      `json:"passes"`
 	Rate     float64  `json:"rate"`
-	Of       int      `json:"of"` // runs that its side was to have
+	Of       int      `json:"of"`               // runs that its side was to have
+	Device   string   `json:"device,omitempty"` // of hogwild's runs
 }
 
 // Sweep is the best run of a side of a job, and what all of them took.

@@ -24,7 +24,7 @@ const (
 [ "$1" != bench ] || exec sleep 60
 [ "$1" = train ] || { echo "$1 is fine"; exit; }
 while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; shift; done
-mkdir -p "$run" && echo '{"kind":"epoch"}' >"$run/metrics.jsonl"
+mkdir -p "$run" && echo '{"kind":"epoch","test_loss":0.01,"seconds":1,"examples":60}' >"$run/metrics.jsonl"
 printf '\0\0\0\0\0\0\0\0bits' | tee "$run/weights.safetensors" >"$run/snapshot.safetensors"
 case $run in */kills.*)
 	trap 'status=143' TERM
@@ -58,7 +58,7 @@ func TestPageOf(t *testing.T) {
 
 // playedBundle is a folder as make gpu-bundle makes one.
 func playedBundle(t *testing.T) string {
-	for _, tool := range []string{"bash", "timeout", "ps", "tar", "gzip", "awk", "od", "cmp"} {
+	for _, tool := range []string{"bash", "timeout", "ps", "tar", "gzip", "awk", "od", "cmp", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)
 		}
@@ -172,7 +172,7 @@ var ofPart = map[string][2]string{
 	"flight":     {"| softmax | 8 | capped |", "trained/flight.softmax.capped-8.json"},
 	"mps":        {"| plain | 4 |", "trained/mps.plain-4.json"},
 	"tools":      {"| tools | ncu |", "tools.log"},
-	"rivals":     {"| rivals | hogwild |", "rivals.log"},
+	"rivals":     {"| softmax | 0.285 | hogwild, GPU 0 |", "rivals.jsonl"},
 	"programs":   {"| programs | PyTorch | info |", "programs.log"},
 }
 

@@ -152,7 +152,8 @@ def hogwild(a, job, files, setting, lr, limit):
         return {"ended": "diverged"}
     last = epochs[-1]
     return {"ended": "reached" if last["test_loss"] <= job.target else "passes", "seconds": last["seconds"], "loss": last["test_loss"],
-            "accuracy": last.get("test_accuracy"), "passes": len(epochs), "rate": last["examples"] / max(last["seconds"], 1e-9)}
+            "accuracy": last.get("test_accuracy"), "passes": len(epochs), "rate": last["examples"] / max(last["seconds"], 1e-9),
+            "device": json.loads(done.stdout)["device"]}
 
 
 def until(job, examples, one_pass, score, best, deadline):

@@ -37,7 +37,7 @@ def trainer(where, name, way, data, batch, lr):
     """A function that trains a pass, and the network."""
     x, y = data
     torch.set_float32_matmul_precision("high" if "tf32" in way else "highest")
-    torch.backends.cudnn.allow_tf32 = "tf32" in way
+    torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, "tf32" in way
     torch.manual_seed(1)
     net = mnist.network(name).to(where).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.9, fused=where == "cuda")
