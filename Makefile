@@ -155,6 +155,7 @@ test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
 	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI)),,-short))
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./internal/chaos,-count=1 -run GPU)
+	$(WITH_FAKE) $(call gotest,./bench,-count=1 -run TestRivals/kernel)
 
 test-mpi: $(RERUN) build ## run tests of training on several nodes with each MPI library here: Open MPI, MPICH, or that of MPICC
 	@rm -rf build/mpi
@@ -208,10 +209,10 @@ mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
 
-bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 15 minutes), ROUNDS=3, GPU=0, OUT=FILE
+bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 15 minutes), ROUNDS=3, OUT=FILE
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(GPU),--gpu $(GPU)) $(if $(OUT),--out $(OUT))
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(OUT),--out $(OUT))
 
 clean: ## remove bin, build and dist (runs stay)
 	rm -rf bin build dist

@@ -99,19 +99,6 @@ type Pass struct {
 	TestLoss *float64 `json:"test_loss"`
 }
 
-// Rival is a line of torch_gpu.py.
-type Rival struct {
-	Model             string  `json:"model"`
-	Way               string  `json:"way"`
-	Batch             int     `json:"batch"`
-	ExamplesPerSecond float64 `json:"examples_per_second"`
-	Seconds           float64 `json:"seconds"`
-	Stopped           string  `json:"stopped,omitempty"`
-	TestAccuracy      float64 `json:"test_accuracy"`
-	TestLoss          float64 `json:"test_loss"`
-	Torch             string  `json:"torch"`
-}
-
 // Collect reads a folder of results. What is not there was not measured.
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
@@ -150,6 +137,7 @@ func Collect(folder string) (*Results, error) {
 		var v Rival
 		if err := json.Unmarshal([]byte(line), &v); err == nil { // else it was cut off
 			r.Rivals = append(r.Rivals, v)
+			r.StandIn = r.StandIn || strings.Contains(v.Device, "stand-in")
 		}
 	}
 	for _, kernel := range []string{"linear", "mlp", "conv"} {

@@ -40,6 +40,7 @@ func (r *Results) WriteText(w io.Writer) error {
 		"most":    func(n int, text string) string { return text[:min(len(text), n)] },
 		"number":  human.Short,
 		"loss":    func(v *float64) string { return ifThere("%.4f", 1, v) },
+		"lr":      func(v *float64) string { return ifThere("%.3g", 1, v) },
 		"percent": func(v *float64) string { return ifThere("%.2f %%", 100, v) },
 		"busy":    func(v *float64) string { return timed(ifThere("%.2f", 1, v)) },
 		"timed":   func(format string, v float64) string { return timed(fmt.Sprintf(format, v)) },
@@ -50,13 +51,6 @@ func (r *Results) WriteText(w io.Writer) error {
 				return "–"
 			}
 			return timed(human.Rate(v))
-		},
-		"ended": func(seconds float64, why string) string { // how long a run took, and why it ended early
-			text := timed(fmt.Sprintf("%.3g", seconds))
-			if why != "" {
-				text += ", " + why
-			}
-			return text
 		},
 	}).Parse(bundlePage)
 	if err != nil {
@@ -133,12 +127,6 @@ func (r Run) Sharing() string {
 	sharing, _, _ := strings.Cut(r.Name, "-")
 	return sharing
 }
-
-// Kind is the model, as the names of runs have it.
-func (v Rival) Kind() string { return strings.ReplaceAll(v.Model, ":", "") }
-
-// Accuracy is that on test rows, in percent.
-func (v Rival) Accuracy() string { return fmt.Sprintf("%.2f %%", 100*v.TestAccuracy) }
 
 // Undelayed is the share of the sampled delays that are 0, in percent.
 func (r Run) Undelayed() string {

@@ -26,7 +26,7 @@ const (
 [ "$1" != bench ] || exec sleep 60
 [ "$1" = train ] || { [ "$1" != "$HOGWILD_PLAY_HANG" ] || sleep 60; echo "$1 is fine"; exit "${HOGWILD_PLAY_STATUS:-0}"; }
 while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; [ "$1" != --stop-after ] || busy=$2; shift; done
-mkdir -p "$run" && printf '{"kind":"epoch"}\n{"kind":"second","examples":5}\n' >"$run/metrics.jsonl"
+mkdir -p "$run" && printf '{"kind":"epoch","test_loss":0.01,"seconds":1,"examples":60}\n{"kind":"second","examples":5}\n' >"$run/metrics.jsonl"
 printf '\0\0\0\0\0\0\0\0bits' | tee "$run/weights.safetensors" >"$run/snapshot.safetensors"
 while [ "${run##*/}" = "$HOGWILD_PLAY_HANG" ] && [ -d "$run" ]; do sleep 0.1; done
 until=$((${EPOCHREALTIME/./} + 1600000))
@@ -77,7 +77,7 @@ func TestPageOf(t *testing.T) {
 
 // playedBundle is a folder as make gpu-bundle makes one.
 func playedBundle(t *testing.T) string {
-	for _, tool := range []string{"bash", "timeout", "tar", "gzip", "awk", "od", "cmp"} {
+	for _, tool := range []string{"bash", "timeout", "tar", "gzip", "awk", "od", "cmp", "python3"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)
 		}
@@ -90,6 +90,10 @@ func playedBundle(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rivals, err := os.ReadFile("rivals/gpu.py")
+	if err != nil {
+		t.Fatal(err)
+	}
 	folder := t.TempDir()
 	write := func(name string, text []byte) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755), os.WriteFile(filepath.Join(folder, name), text, 0o755)); err != nil {
@@ -97,6 +101,7 @@ func playedBundle(t *testing.T) string {
 		}
 	}
 	write("run.sh", script)
+	write("rivals/gpu.py", rivals)
 	write("COMMIT", []byte("0123abcd\n"))
 	for name, text := range map[string]string{"hogwild": strings.Replace(playedPage, "PROGRAM", self, 1), "hogwild-cuda": playedCUDA, "cuda.test": playedTests} {
 		var packed bytes.Buffer
@@ -236,7 +241,7 @@ var ofPart = map[string][2]string{
 	"flight":     {"| softmax | 8 | capped |", "trained/flight.softmax.capped-8.json"},
 	"mps":        {"| plain | 4 |", "trained/mps.plain-4.json"},
 	"tools":      {"| tools | ncu mlp | FAIL | no kernel was profiled: No kernels", "ncu.linear.txt"},
-	"rivals":     {"| rivals | PyTorch |", "trained/speed.convnet.default.json"},
+	"rivals":     {"| softmax | 0.285 | hogwild, GPU 0 |", "rivals.jsonl"},
 	"programs":   {"| programs | PyTorch | info |", "programs.log"},
 }
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Builds build/gpu-bundle (make gpu-bundle): programs, data, the PyTorch side of the comparison
-# and run.sh. The bundle runs on a machine with a GPU and needs neither Go nor a network.
+# Builds build/gpu-bundle (make gpu-bundle): programs, data, the rivals and run.sh. The bundle runs on a machine with a GPU and needs neither Go nor a network.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -23,7 +22,9 @@ for program in hogwild-cuda cuda.test; do
 	done
 done
 gzip "$bundle"/bin/*
-cp bench/bundle/run.sh bench/rivals/torch_gpu.py bench/rivals/mnist.py "$bundle/"
+cp bench/bundle/run.sh "$bundle/"
+mkdir "$bundle/rivals"
+cp bench/rivals/gpu{,_dense,_factor,_sparse,_torch}.py bench/rivals/mnist.py bench/rivals/cumf.cu "$bundle/rivals/"
 cp examples/pytorch/mnist.py "$bundle/convnet.py"
 { git rev-parse HEAD; git diff --quiet HEAD || echo "with uncommitted changes"; } >"$bundle/COMMIT"
 

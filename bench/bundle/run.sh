@@ -26,7 +26,7 @@ PATH=$work/bin:$PATH
 export CUDA_CACHE_PATH=$work/cache
 
 # Limits in seconds, the most important parts first; most need less.
-parts=${PARTS:-"machine:30 driver:60 microbench:30 agree:60 kernels:150 rates:150 flight:230 rivals:200 training:200 programs:150 tools:90 kills:45 mps:80"}
+parts=${PARTS:-"machine:30 driver:60 microbench:30 agree:60 kernels:150 rates:150 flight:210 rivals:250 training:200 programs:150 tools:90 kills:45 mps:80"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
@@ -269,19 +269,14 @@ tools() {
 	fi
 }
 
-rivals() { # to the same accuracy
-	local of model
-	for of in softmax=0.92 mlp:128=0.975 convnet=0.985; do
-		model=${of%=*}
-		train "speed.${model/:/}.default" $on $(if [ -n "$QUICK" ]; then echo "--data digits:60"; else images; fi) --model $model --lr 0.02 --epochs $(quick 10 1) --target-accuracy ${of#*=}
-	done
-	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note PyTorch skipped "no PyTorch with CUDA"; return; }
-	test -d "$data/mnist" || { note PyTorch skipped "no MNIST data"; return; }
-	for of in softmax=0.92 mlp:128=0.975 convnet=0.985; do
-		model=${of%=*}
-		timeout 20 python3 "$here/torch_gpu.py" --data "$data/mnist" --model $model --target ${of#*=} --seconds $(quick 3 1) \
-			>>"$found/rivals.jsonl" 2>"$work/stderr" || note "PyTorch $model" FAIL "$(tail -n 1 "$work/stderr")"
-	done
+rivals() { # to the same test loss, batches and rates swept; each run is on disk when it ends
+	local name status text limit
+	if ! has python3; then return; fi
+	limit=$(grep -o 'rivals:[0-9]*' <<<"$parts" | head -n 1)
+	mkdir -p "$work/rivals"
+	python3 "$here/rivals/gpu.py" --data "$data" --work "$work/rivals" --out "$found/rivals.jsonl" --gpu "$GPU" $(quick "" --quick) \
+		--seconds $((${limit#*:} * 9 / 10)) 2>"$work/stderr" | while IFS=$'\t' read -r name status text; do note "$name" "$status" "$text"; done
+	test "${PIPESTATUS[0]}" = 0 || note gpu.py FAIL "$(tail -n 2 "$work/stderr")"
 }
 
 programs() { # PyTorch in the GPU memory that it opens itself, and on cores

@@ -89,14 +89,6 @@ def ddp():
     }, [Claim("against DistributedDataParallel", "hogwild", ("PyTorch DDP, gloo",), 1.0)], 3, (MNIST,))
 
 
-def gpu(model, batch, lr, epochs):
-    flags = ["--model", model, "--batch", batch, "--lr", lr, "--epochs", epochs]
-    return Case(f"GPU {sides.GPU}: {model}, batch {batch}, {epochs} passes, one process", "examples/s", {
-        "hogwild": ours("--gpu", sides.GPU, "--data", MNIST, "--scale", "0,0.3081", "--workers", 1, *flags),
-        **{f"PyTorch {way}": torch("--gpu", sides.GPU, *flags, "--way", way, name="torch_gpu.py") for way in ("eager", "graph")},
-    }, [], 3, (MNIST, f"{sides.HOGWILD}-cuda"))
-
-
 def arithmetic(title, model, widths, batch, target):
     flags = ["--data", MNIST, "--scale", "0.1307,0.3081", "--center", "off", "--workers", 1, "--lr", 0.1, "--epochs", 3]
     return Case(title, "FLOP/s", {
@@ -196,9 +188,6 @@ CASES = {
     "exact-imdb": lambda: exact("imdb", 0.5, 4),
     "factor": factor,
     "modes": modes,
-    "gpu-softmax": lambda: gpu("softmax", 64, 0.1, 5),
-    "gpu-mlp128": lambda: gpu("mlp:128", 64, 0.1, 5),
-    "gpu-convnet": lambda: gpu("convnet", 64, 0.02, 5),
 }
 
 # Without names: those that every kind of rival is in, in less than a quarter of an hour.

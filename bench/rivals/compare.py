@@ -2,8 +2,8 @@
 with the losses reached.
 
     make rivals                                     # once: the rivals, into build/rivals
-    make bench-rivals [CASES="mlp128 a9a"] [ROUNDS=3] [GPU=0] [OUT=FILE]
-    compare.py [CASE ...] [--rounds N] [--gpu N] [--out FILE]      # the same; use the Python in build/rivals/v
+    make bench-rivals [CASES="mlp128 a9a"] [ROUNDS=3] [OUT=FILE]
+    compare.py [CASE ...] [--rounds N] [--out FILE]      # the same; use the Python in build/rivals/v
     compare.py --list
     compare.py --table FILE ...                     # print the table of ratios of results files
     compare.py --show FILE ...                      # print all sides of each case, and the claims
@@ -238,10 +238,8 @@ def main():
     p.add_argument("--table", nargs="+", metavar="FILE", help="print the table of ratios of earlier results")
     p.add_argument("--show", nargs="+", metavar="FILE", help="print all of earlier results")
     p.add_argument("--rounds", type=int, default=0, metavar="N", help="how often each side is run (default: by case, 1 to 5)")
-    p.add_argument("--gpu", type=int, metavar="N", help="the cases on this GPU too")
     p.add_argument("--out", metavar="FILE", help="where the figures go")
     a = p.parse_args()
-    sides.GPU = a.gpu or 0
     if a.list:
         for name, case in cases.CASES.items():
             print(f"{'*' if name in cases.USUAL else ' '} {name:12} {case().title}")
@@ -254,8 +252,7 @@ def main():
             p.error(f"no case {', '.join(unknown)}; there are {', '.join(cases.CASES)}")
         if not os.access(sides.HOGWILD, os.X_OK):
             p.error(f"no {sides.HOGWILD}: make build")
-        usual = cases.USUAL + [c for c in cases.CASES if c.startswith("gpu-") and a.gpu is not None]
-        sys.exit(run(a.cases or usual, a.rounds, a.out))
+        sys.exit(run(a.cases or cases.USUAL, a.rounds, a.out))
 
 
 if __name__ == "__main__":
