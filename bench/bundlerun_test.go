@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -114,10 +115,16 @@ func playedBundle(t *testing.T) string {
 	return folder
 }
 
-// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU, of which two are played.
+// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU, of which two are played, and Python
+// without the packages that it has here.
 func toolsWithoutPS(t *testing.T) string {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"nvidia-smi": playedCard, "ncu": playedNCU} {
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := fmt.Sprintf("#!/bin/bash\nexec '%s' -S \"$@\"\n", bytes.TrimSpace(python))
+	for name, text := range map[string]string{"nvidia-smi": playedCard, "ncu": playedNCU, "python3": bare} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +132,7 @@ func toolsWithoutPS(t *testing.T) string {
 	for _, from := range filepath.SplitList(os.Getenv("PATH")) {
 		programs, _ := os.ReadDir(from) // PATH may name what is not there
 		for _, p := range programs {
-			if !slices.Contains([]string{"ps", "compute-sanitizer", "nvidia-cuda-mps-control", "python3"}, p.Name()) {
+			if !slices.Contains([]string{"ps", "compute-sanitizer", "nvidia-cuda-mps-control"}, p.Name()) {
 				_ = os.Symlink(filepath.Join(from, p.Name()), filepath.Join(folder, p.Name())) // the first of a name counts
 			}
 		}
