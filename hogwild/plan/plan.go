@@ -33,6 +33,7 @@ type Plan struct {
 	seed              uint64
 	node, nodes       int // which of how many, 1 or more
 
+	Longer   int // how many times as long as on cores a chunk is
 	Chunk    int // examples a chunk holds (of one rank)
 	PerRank  int // chunks a rank has in an epoch; dynamic in async mode: all chunks of this node
 	Rounds   int // barrier mode
@@ -51,17 +52,32 @@ type Plan struct {
 // blocks of the order, as far as the batch lets it.
 const chunkExamples = 1024
 
+// A GPU trains up to some billion short steps a second, and a worker's host spends half a microsecond on
+// a chunk of 1,024 with its 16 learning rates. So both are longer on GPUs for each manyRows of the set: see Longer.
+const (
+	mostLonger = 8
+	manyRows   = 1 << 20
+)
+
+// Longer is how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. Cores
+// beside GPUs take many chunks at once, and a program is told of each: theirs are no longer.
+func Longer(c *config.Config, n int) int {
+	k := 1
+	if c.GPU == "" || c.CPUWorkers > 0 || c.Layout != nil || c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
+		return k
+	}
+	for k < mostLonger && 2*k*manyRows <= c.PartOf(n) {
+		k *= 2
+	}
+	return k
+}
+
 // New is the plan for n training rows, with so many examples a step.
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous"}
-	p.Chunk = roundUp(roundUp(min(chunkExamples, n/128+1), data.BlockRows), p.batch)
-	if !p.Barrier {
-		p.PerRank = CeilDiv(CeilDiv(n, p.Chunk)-p.node, p.nodes)
-		if p.Shares {
-			p.PerRank = CeilDiv(p.largestShare(), p.Chunk)
-		}
+	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}
 	p.asked = c.Steps()
@@ -69,6 +85,20 @@ func New(c *config.Config, batch, n int) Plan {
 	p.apart = 1
 	if r, err := strconv.Atoi(c.Rounds); err == nil && r > 0 {
 		p.apart = CeilDiv(p.Rounds, r)
+	}
+	return p
+}
+
+// Times is the plan with chunks so many times as long as on cores: those of an epoch that was begun with them. 0: it
+// is as it was.
+func (p Plan) Times(longer int) Plan {
+	if longer == 0 || longer == p.Longer {
+		return p
+	}
+	p.Longer, p.Chunk = longer, roundUp(roundUp(min(longer*chunkExamples, p.N/128+1), data.BlockRows), p.batch)
+	p.PerRank = CeilDiv(CeilDiv(p.N, p.Chunk)-p.node, p.nodes)
+	if p.Shares {
+		p.PerRank = CeilDiv(p.largestShare(), p.Chunk)
 	}
 	return p
 }
