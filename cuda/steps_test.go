@@ -59,7 +59,7 @@ func testOrder(t *testing.T, g *gpuUnderTest) {
 				o.Fill(want, 17*epoch, at)
 				l := listing{Parts: put(g, []int64{int64(o.First), int64(o.N), int64(at), int64(n), 0, 0, 0, 0}), Rates: put(g, []float32{1}),
 					Rows: put(g, make([]int32, n)), Start: put(g, make([]int32, n+1)), LR: put(g, make([]float32, n)),
-					Count: 1, Batch: 1, Stride: 1, Epoch: int64(17 * epoch), Seed: o.Seed}
+					Count: 1, Batch: 1, Stride: 1, Epoch: int64(17 * epoch), Seed: o.Seed, Block: 64}
 				if err := g.kernels["steps_list"].run(1, cu.DevicePtr(put(g, encode(l)))); err != nil {
 					t.Fatal(err)
 				}
@@ -178,7 +178,7 @@ func TestPace(t *testing.T) {
 	s.Job.Tuning.Batch = batch
 	for step, want := range map[time.Duration]int{10: mostRows / batch, 10 * time.Microsecond: 1000 * wave,
 		5 * time.Millisecond: 16 * wave, 40 * time.Millisecond: 5 * wave, time.Second: wave} {
-		tr := &trainer{setup: s, pace: 128, ctas: 4, job: job{Teams: 2}}
+		tr := &trainer{setup: s, pace: 128, most: mostRows, ctas: 4, job: job{Teams: 2}}
 		for range 30 {
 			tr.adapt(tr.pace, time.Duration(ceilDiv(tr.pace, wave))*step)
 		}

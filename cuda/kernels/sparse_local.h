@@ -11,6 +11,9 @@
 // In job.idx the top bit marks such a column, and the rest is its slot; job.plan has the
 // columns of the slots. The columns stay where they are: as neighbours the most frequent would
 // share a sector of memory.
+//
+// Without job.plan the slots are the biases alone, one an output: no entry is marked. Each step
+// changes them, so that all of a GPU's steps would add to one sector.
 #pragma once
 
 #include "sparse.h"
@@ -29,6 +32,9 @@ __shared__ u32 local_steps;  // steps since the last merge
 
 __device__ inline bool is_local(u32 column) { return (i32)column < 0; }
 __device__ inline u32 slot_of(u32 column) { return column & ~MARK; }
+
+// weight_of is where among the weights that of a slot is.
+__device__ inline i64 weight_of(int slot) { return job.plan ? job.plan[slot] : job.features * job.outputs + slot; }
 
 // column_of is the column that an entry of job.idx stands for.
 __device__ inline u32 column_of(u32 column) { return is_local(column) ? (u32)job.plan[slot_of(column)] : column; }
@@ -57,7 +63,7 @@ __device__ inline void merge(int first, int stride) {
     i64 at[AHEAD];
 #pragma unroll
     for (int q = 0; q < AHEAD; q++) {
-      at[q] = s + q * stride < n ? job.plan[s + q * stride] : -1;
+      at[q] = s + q * stride < n ? weight_of(s + q * stride) : -1;
       w[q] = at[q] >= 0 ? job.w.load(at[q]) : 0;
     }
 #pragma unroll
@@ -73,7 +79,7 @@ __device__ inline void merge(int first, int stride) {
 
 // local_begin and local_end are for all threads of the CTA, local_step for a warp after its step.
 __device__ inline void local_begin() {
-  for (int s = thread(); s < small(job.locals); s += THREADS) locals[s] = {job.w.load(job.plan[s]), 0};
+  for (int s = thread(); s < small(job.locals); s += THREADS) locals[s] = {job.w.load(weight_of(s)), 0};
   if (thread() == 0) local_steps = 0;
   __syncthreads();
 }
