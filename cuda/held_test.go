@@ -20,19 +20,17 @@ import (
 
 // Additions of the bias that CTAs hold back.
 
-// TestBiasEvery: as many steps as the learning rate allows, for a bias with small steps more; none where the
-// limit is not known, where each step was asked for, where few steps are in flight, or in order.
+// TestBiasEvery: as many steps as the learning rate allows among all CTAs; none where the limit is not known,
+// where each step was asked for, where few steps are in flight, or in order.
 func TestBiasEvery(t *testing.T) {
 	for i, c := range []struct {
 		edit func(*tuning.Job)
 		want int
 	}{
-		{func(*tuning.Job) {}, 4}, // half of 264 among 33 CTAs
-		{func(j *tuning.Job) { j.Tuning.BiasStep = .1 }, 20},
-		{func(j *tuning.Job) { j.Tuning.BiasStep = 2 }, 4},
-		{func(j *tuning.Job) { j.Tuning.MaxInFlight = 1e12 }, 64},
-		{func(j *tuning.Job) { j.Tuning.MaxInFlight = 100 }, 1},
-		{func(j *tuning.Job) { j.Tuning.MaxInFlight = 0 }, 1},
+		{func(*tuning.Job) {}, 8}, // 264 among 33 CTAs
+		{func(j *tuning.Job) { j.Tuning.MaxBiasHeld = 1e12 }, 64},
+		{func(j *tuning.Job) { j.Tuning.MaxBiasHeld = 40 }, 1},
+		{func(j *tuning.Job) { j.Tuning.MaxBiasHeld = 0 }, 1},
 		{func(j *tuning.Job) { j.Tuning.InFlight = 32 }, 1},
 		{func(j *tuning.Job) { j.Tuning.InFlight = 2112 }, 1},
 		{func(j *tuning.Job) { j.Config.MergeEvery = "1" }, 1},
@@ -40,7 +38,7 @@ func TestBiasEvery(t *testing.T) {
 		{func(j *tuning.Job) { j.Optimizer = "adam" }, 1},
 	} {
 		j := tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "auto"})
-		j.Tuning = tuning.Tuning{InFlight: 264, MaxInFlight: 264, Lambda: .5, BiasStep: .5}
+		j.Tuning = tuning.Tuning{InFlight: 264, MaxBiasHeld: 264}
 		c.edit(j)
 		s := &device.Setup{Job: j, Set: &data.Set{Meta: data.Meta{Kind: data.Sparse}}}
 		s.Spec.Outputs, s.Spec.Bias = 1, true

@@ -103,17 +103,15 @@ func mergeEvery(s *device.Setup) int {
 }
 
 // biasEvery is how many steps a CTA without a local copy of columns takes from one addition of its biases to the
-// next; 1: each step adds them. All steps add to the same sector, which only many in flight could keep
-// busy. A bias moves by biasStep for each lambda that the weights do, so that what all CTAs hold back may be
-// that many times what mergeEvery allows of all weights.
+// next; 1: each step adds them. All steps add to the same sector, which only many in flight can keep
+// busy; and what all CTAs keep back is to be no more than the learning rate allows.
 func biasEvery(s *device.Setup) int {
 	const few = 32 // steps in flight
 	c, t := s.Job, &s.Job.Tuning
 	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Config.MergeEvery == "1" || t.InFlight <= few {
 		return 1
 	}
-	n := t.MaxInFlight * max(1, t.Lambda/cmp.Or(t.BiasStep, 1)) / float64(2*ceilDiv(t.InFlight, warpsOfCTA))
-	return int(min(max(n, 1), mostMerge))
+	return int(min(max(t.MaxBiasHeld/float64(ceilDiv(t.InFlight, warpsOfCTA)), 1), mostMerge))
 }
 
 // localCount is how many weights the copy has, the bias among them; 0 where there is none.
