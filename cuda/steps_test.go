@@ -77,7 +77,7 @@ func TestLists(t *testing.T) { onEach(t, testLists, "steps") }
 
 func testLists(t *testing.T, g *gpuUnderTest) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for i := range 60 {
+	for i := range 72 {
 		c := config.Default()
 		c.Mode = config.MustMode([]string{"async", "sync"}[i%2])
 		c.Partition = []string{"dynamic", "contiguous"}[i/2%2]
@@ -85,6 +85,9 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 		c.Workers, c.Batch, c.Seed, c.Epochs = 1+r.IntN(5), []int{1, 1, 3, 8, 64, 200}[i%6], r.Uint64(), 3
 		c.LR, c.LRMin, c.Decay = .1, .001, .7
 		n := 70 + r.IntN(5000)
+		if i >= 60 { // so many rows that chunks and the blocks of a rate are longer
+			c.GPU, n = "0", []int{2, 5, 9}[i%3]<<20+r.IntN(5000)
+		}
 		s := &device.Setup{Job: &tuning.Job{Config: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
 		var chunks []plan.Chunk
 		for range 5 {
