@@ -33,6 +33,7 @@ struct Heads {
 // anything, with regularizers and stores too. The fewer questions an entry has to ask. The bias
 // may be in shared memory in all of them.
 enum Way { PLAIN, LOCAL, ANY };
+constexpr Slots slots_of(Way way) { return way == PLAIN ? BIASES : way == LOCAL ? COLUMNS : EITHER; }
 
 // Places are what the loops need of the job: in registers, as asm would have it read anew.
 // Steps of plain SGD are written to the weights and nowhere else.

@@ -60,5 +60,5 @@ __device__ inline void step_many(const Spread& s, u32 i, int from, int rows, Glo
   push_biases(s, rows, z, -lr * (float)job.bias_step);
   if (lane() == 0) job.loss[i] = (float)loss;
   wrote(Warp(), i, 0);
-  if (small(job.locals)) local_step();
+  if (small(job.locals)) local_step<BIASES>();
 }
