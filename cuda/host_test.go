@@ -28,9 +28,10 @@ func BenchmarkHost(b *testing.B) {
 			}
 			defer block.Seg.Close()
 			s := &device.Setup{Job: &job, Plan: plan.New(&c, 1, rows), Schedule: plan.NewSchedule(&c, c.LR, rows)}
-			t := &trainer{setup: s, rate: s.Rate, pace: 9_240_000, most: 9_240_000}
+			h200 := gpu{GPU: GPU{Total: 141 << 30}}
+			t := &trainer{setup: s, rate: s.Rate, pace: h200.longest(), most: h200.longest()}
 			at := &stage{host: make([]byte, 1<<20)}
-			sums := make([]uint64, sumWords*(9_240_000/s.ChunkRows()+2))
+			sums := make([]uint64, sumWords*(t.most/s.ChunkRows()+2))
 			var queued []plan.Chunk
 			for range b.N {
 				block.Open(1)

@@ -172,6 +172,16 @@ func testSums(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
+// TestLongest: the lists of two launches, 16 bytes a row, take a 512th of a large GPU's memory; a small one's launches have
+// a million rows.
+func TestLongest(t *testing.T) {
+	for gib, want := range map[int64]int{141: 9240576, 32: 2 << 20, 16: 1 << 20, 4: 1 << 20} {
+		if got := (&gpu{GPU: GPU{Total: gib << 30}}).longest(); got != want {
+			t.Errorf("with %d GiB a launch has %d rows, want %d", gib, got, want)
+		}
+	}
+}
+
 // TestPace: launches take 10 ms, about, however long a step is, or have 16 steps of each CTA; of
 // steps so long that a watchdog would come, fewer. What is left is shared out alike among them,
 // and a launch that tells of its overhead alone is not taken for the pace.
