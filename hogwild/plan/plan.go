@@ -4,7 +4,7 @@
 //
 //	plan.go      the chunks and rounds of an epoch
 //	schedule.go  the learning rate
-//	chunk.go     Chunk, ChunkResult, Round
+//	chunk.go     Chunk, how long chunks are on GPUs, ChunkResult, Round
 package plan
 
 import (
@@ -51,26 +51,6 @@ type Plan struct {
 // that taking it costs nothing: 1,024 examples, fewer when the set is small, and whole
 // blocks of the order, as far as the batch lets it.
 const chunkExamples = 1024
-
-// A GPU trains up to some billion short steps a second, and a worker's host spends half a microsecond on
-// a chunk of 1,024 with its 16 learning rates. So both are longer on GPUs for each manyRows of the set: see Longer.
-const (
-	mostLonger = 8
-	manyRows   = 1 << 20
-)
-
-// Longer is how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. Cores
-// beside GPUs take many chunks at once, and a program is told of each: theirs are no longer.
-func Longer(c *config.Config, n int) int {
-	k := 1
-	if c.GPU == "" || c.CPUWorkers > 0 || c.Layout != nil || c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
-		return k
-	}
-	for k < mostLonger && 2*k*manyRows <= c.PartOf(n) {
-		k *= 2
-	}
-	return k
-}
 
 // New is the plan for n training rows, with so many examples a step.
 func New(c *config.Config, batch, n int) Plan {
