@@ -31,7 +31,7 @@ type microJob struct {
 
 const (
 	accesses    = 8                     // of a turn of the loops in micro.cu
-	measureTime = 20 * time.Millisecond // of a measurement: long against a launch
+	measureTime = 12 * time.Millisecond // of a measurement: long against a launch
 	farBytes    = 1 << 30               // of memory that no cache holds
 	nearBytes   = 16 << 20              // of memory that the L2 cache holds
 	mostTurns   = 1 << 22               // turns
@@ -109,11 +109,13 @@ func (p *bench) timed(what string, f func() error) (time.Duration, error) {
 	return max(time.Nanosecond, time.Duration(ms*float64(time.Millisecond))), failed(err, "timing %s", what)
 }
 
-// measure runs a kernel on the whole GPU, as many turns as take measureTime, and returns
+// measure runs a kernel by so many CTAs (0: all that the GPU runs), as many turns as take measureTime, and returns
 // how many there were in all warps together, and how long they took.
-func (p *bench) measure(name string, j microJob) (turns float64, took time.Duration, err error) {
+func (p *bench) measure(name string, ctas int, j microJob) (turns float64, took time.Duration, err error) {
 	k := p.kernels[name]
-	ctas := k.most
+	if ctas == 0 {
+		ctas = k.most
+	}
 	if p.quick {
 		ctas, j.Times = min(ctas, 2), 2
 	} else if j.Times, err = p.enough(k, ctas, j); err != nil {

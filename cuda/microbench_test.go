@@ -5,6 +5,7 @@ package cuda
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,9 @@ func TestMicrobenchRuns(t *testing.T) {
 		}
 		seen[f.Name] = true
 	}
-	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp", "load: latency, memory", "copy: host to GPU", "clock under load"} {
+	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp", "add: 25 lines, a lane of each of 264 warps",
+		"add: one sector, a lane of each of 2112 warps", "load: latency, memory", "load: latency, L2 cache, weak", "load: bandwidth, L2 cache, scope gpu",
+		"load: bandwidth, memory, vectors of 4", "copy: host to GPU", "clock under load"} {
 		if !seen[name] {
 			t.Errorf("there is no figure %q", name)
 		}
@@ -34,6 +37,36 @@ func TestMicrobenchRuns(t *testing.T) {
 		t.Errorf("%v:\n%s", err, text.String())
 	}
 	t.Log("\n" + text.String())
+}
+
+// TestMicrobenchLoad: a chain is followed to its end, and each lane loads as many floats as are counted, at any scope.
+func TestMicrobenchLoad(t *testing.T) {
+	onEach(t, func(t *testing.T, g *gpuUnderTest) {
+		const n, turns = 1000, 321
+		chain := make([]uint32, n)
+		for i := range chain {
+			chain[i] = uint32(i*7+3) % n
+		}
+		end := uint32(0)
+		for range turns {
+			end = chain[end]
+		}
+		for kernel, width := range map[string]int{"micro_load": 1, "micro_load_gpu": 1, "micro_load_weak": 1, "micro_load_vector": 4, "micro_chase": 0, "micro_chase_gpu": 0, "micro_chase_weak": 0} {
+			out := put(g, make([]uint64, 8))
+			j, want := microJob{Base: put(g, chain), Out: out, Times: turns}, uint64(end)
+			if width > 0 { // in one turn a thread's sum is a quarter, which a kernel tells
+				each := []float32{float32(.25) / float32(accesses*width)}
+				j = microJob{Base: put(g, slices.Repeat(each, 40*32*width)), Out: out, Times: 1, Pieces: 40}
+				want = 1
+			}
+			if err := g.kernels[kernel].run(2, cu.DevicePtr(put(g, encode(j)))); err != nil {
+				t.Fatal(err)
+			}
+			if got := get[uint64](g, 3, out)[2]; got != want {
+				t.Errorf("%s ends with %d, want %d", kernel, got, want)
+			}
+		}
+	}, "micro")
 }
 
 // TestMicrobenchAdd holds the kernels of additions to what they say they do: so many weights

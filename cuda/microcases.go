@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -46,6 +47,7 @@ func (p *bench) launches() error {
 type addition struct {
 	name, kernel string
 	j            microJob
+	warps        int     // that take part; 0: as many as the GPU runs
 	sectors      float64 // of 32 bytes that an access of a warp touches
 	weights      float64 // when it goes through a vector: how many it has
 	means        string
@@ -58,10 +60,24 @@ func packed(lines int64) microJob {
 
 // additions tell which model of the L2 cache's atomic units holds.
 func (p *bench) additions() error {
-	one := microJob{Pieces: 1, Per: 32, Width: 1, Lanes: 1}
-	eight := one
-	eight.Pieces, eight.Step = 8, 8
-	const hypothesis = "whether operations on one sector wait for each other"
+	few, places := []addition(nil), []struct {
+		name string
+		j    microJob
+	}{
+		{"one sector", microJob{Pieces: 1, Per: 32, Width: 1, Lanes: 1}},
+		{"8 sectors of 2 lines", microJob{Pieces: 8, Step: 8, Per: 32, Width: 1, Lanes: 1}},
+		{"25 lines", microJob{Pieces: 25, Step: 32, Per: 32, Width: 1, Lanes: 1}},
+	}
+	for _, place := range places {
+		for _, warps := range []int{264, 1056, 2112, 0} { // CTAs on 33, 132 and 264 of an H200's multiprocessors; all
+			who := "each warp"
+			if warps > 0 {
+				who = fmt.Sprintf("each of %d warps", warps)
+			}
+			few = append(few, addition{place.name + ", a lane of " + who, "micro_add", place.j, warps, 1, 0,
+				"whether operations on one sector wait for each other: a bias that each sparse row adds to"})
+		}
+	}
 	vector := func(lines int64) microJob {
 		return microJob{Pieces: lines / 4, Step: 128, Per: 32, Width: 4, Lanes: 32}
 	}
@@ -69,25 +85,26 @@ func (p *bench) additions() error {
 		return microJob{Pieces: (floats + 31) / 32, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}
 	}
 	scattered := microJob{Pieces: 512, Step: 32 * 32, Per: 1, Apart: 32, Lanes: 32}
-	return p.all([]addition{
-		{"one sector, a lane of each warp", "micro_add", one, 1, 0, hypothesis},
-		{"8 sectors of 2 lines, a lane of each warp", "micro_add", eight, 1, 0, hypothesis},
-		{"25 lines (784 weights)", "micro_add", packed(25), 4, 784, "logistic regression on images"},
-		{"246 lines (7,850 weights)", "micro_add", packed(246), 4, 7850, "softmax on MNIST"},
-		{"3,181 lines (101,770 weights)", "micro_add", packed(3181), 4, 101770, "784-128-10"},
-		{"3,181 lines, scope gpu", "micro_add_gpu", packed(3181), 4, 101770, "what the scope costs"},
-		{"248 lines, vectors of 4", "micro_add_vector", vector(248), 16, 7936, "whether vectors are worth it"},
-		{"3,180 lines, vectors of 4", "micro_add_vector", vector(3180), 16, 101760, "whether vectors are worth it"},
-		{"784 weights, 8 a line", "micro_add", apart(784), 4, 784, "whether slices go by lines"},
-		{"7,850 weights, 8 a line", "micro_add", apart(7850), 4, 7850, "whether slices go by lines"},
-		{"a line for each lane, 2 MiB", "micro_add", scattered, 32, 0, "sparse rows"},
-		{"3,181 lines, stores", "micro_store", packed(3181), 4, 101770, "what --write racy gains"},
-	})
+	return p.all(append(few, []addition{
+		{"25 lines (784 weights)", "micro_add", packed(25), 0, 4, 784, "logistic regression on images"},
+		{"246 lines (7,850 weights)", "micro_add", packed(246), 0, 4, 7850, "softmax on MNIST"},
+		{"3,181 lines (101,770 weights)", "micro_add", packed(3181), 0, 4, 101770, "784-128-10"},
+		{"3,181 lines, scope gpu", "micro_add_gpu", packed(3181), 0, 4, 101770, "what the scope costs"},
+		{"248 lines, vectors of 4", "micro_add_vector", vector(248), 0, 16, 7936, "whether vectors are worth it"},
+		{"3,180 lines, vectors of 4", "micro_add_vector", vector(3180), 0, 16, 101760, "whether vectors are worth it"},
+		{"784 weights, 8 a line", "micro_add", apart(784), 0, 4, 784, "whether slices go by lines"},
+		{"7,850 weights, 8 a line", "micro_add", apart(7850), 0, 4, 7850, "whether slices go by lines"},
+		{"a line for each lane, 2 MiB", "micro_add", scattered, 0, 32, 0, "sparse rows"},
+		{"3,181 lines, stores", "micro_store", packed(3181), 0, 4, 101770, "what --write racy gains"},
+	}...))
 }
 
 func (p *bench) all(cases []addition) error {
 	for _, c := range cases {
-		turns, took, err := p.measure(c.kernel, c.j)
+		if c.warps/warpsOfCTA > p.kernels[c.kernel].most {
+			continue // a small GPU: all of its warps are another case
+		}
+		turns, took, err := p.measure(c.kernel, c.warps/warpsOfCTA, c.j)
 		if err != nil {
 			return err
 		}
@@ -104,9 +121,10 @@ func (p *bench) all(cases []addition) error {
 // latencies follow a chain of words, a line each, in random order.
 func (p *bench) latencies() error {
 	for _, c := range []struct {
-		name  string
-		bytes int64
-	}{{"L2 cache", nearBytes / 4}, {"memory", p.bytes}} {
+		name   string
+		bytes  int64
+		scopes []scope
+	}{{"L2 cache", nearBytes / 4, scopes}, {"memory", p.bytes, scopes[:1]}} {
 		const line = 32 // words
 		n, turns := int(min(c.bytes, p.bytes)/4/line), 20000
 		if p.quick {
@@ -119,26 +137,49 @@ func (p *bench) latencies() error {
 		if err := upload(p.memory, words); err != nil {
 			return err
 		}
-		took, err := p.once(p.kernels["micro_chase"], 1, microJob{Times: int64(turns)})
-		if err != nil {
-			return err
+		for _, s := range c.scopes {
+			took, err := p.once(p.kernels["micro_chase"+s.kernel], 1, microJob{Times: int64(turns)})
+			if err != nil {
+				return err
+			}
+			p.add("load: latency, "+c.name+s.name, "ns", float64(took.Nanoseconds())/float64(turns), s.means("the time from a gather to its use"))
 		}
-		p.add("load: latency, "+c.name, "ns", float64(took.Nanoseconds())/float64(turns), "the time from a gather to its use")
 	}
 	return nil
 }
 
+// scopes are how weights can be loaded: the first is how they are.
+var scopes = []scope{{"", ""}, {", scope gpu", "_gpu"}, {", weak", "_weak"}}
+
+type scope struct{ name, kernel string }
+
+// means says what a figure at the first scope is for; the others are there to be compared with it.
+func (s *scope) means(first string) string {
+	if s.kernel == "" {
+		return first
+	}
+	return "what the scope of loads costs: ld.relaxed.sys against this"
+}
+
 // bandwidths read memory as kernels read weights.
 func (p *bench) bandwidths() error {
+	vector := scope{", vectors of 4", "_vector"}
 	for _, c := range []struct {
-		name  string
-		bytes int64
-	}{{"L2 cache", nearBytes}, {"memory", p.bytes}} {
-		turns, took, err := p.measure("micro_load", microJob{Pieces: min(c.bytes, p.bytes) / 128})
-		if err != nil {
-			return err
+		name   string
+		bytes  int64
+		scopes []scope
+	}{{"L2 cache", nearBytes, append(slices.Clone(scopes), vector)}, {"memory", p.bytes, []scope{scopes[0], vector}}} {
+		for _, s := range c.scopes {
+			means, bytes := s.means("weights that all CTAs read"), int64(128) // of a warp's load
+			if s == vector {
+				means, bytes = "whether loads of four are worth it: fewer of them are in flight for as many weights", 512
+			}
+			turns, took, err := p.measure("micro_load"+s.kernel, 0, microJob{Pieces: min(c.bytes, p.bytes) / bytes})
+			if err != nil {
+				return err
+			}
+			p.add("load: bandwidth, "+c.name+s.name, "GB/s", turns*accesses*float64(bytes)/took.Seconds()/1e9, means)
 		}
-		p.add("load: bandwidth, "+c.name, "GB/s", turns*accesses*128/took.Seconds()/1e9, "weights that all CTAs read")
 	}
 	return nil
 }
@@ -185,12 +226,12 @@ func (p *bench) copies() (err error) {
 
 // arithmetic measures conversions and multiplications, and the clock meanwhile.
 func (p *bench) arithmetic() error {
-	turns, took, err := p.measure("micro_bytes", microJob{})
+	turns, took, err := p.measure("micro_bytes", 0, microJob{})
 	if err != nil {
 		return err
 	}
 	p.add("bytes to floats", "G/s", turns*32*32/took.Seconds()/1e9, "linear models on images: a conversion an input")
-	if turns, took, err = p.measure("micro_multiply", microJob{Step: 0}); err != nil {
+	if turns, took, err = p.measure("micro_multiply", 0, microJob{Step: 0}); err != nil {
 		return err
 	}
 	p.add("multiply-add", "TFLOP/s", turns*32*64*2/took.Seconds()/1e12, "every product")

@@ -46,10 +46,15 @@ func (o *owner) stepNotes(on int) []string {
 	if c.Tuning.InFlight/on/teams > o.idle.step.most {
 		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Tuning.InFlight, ctas, o.idle.step.name))
 	}
-	if n := o.idle.job.Locals; n > 0 {
-		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every %d of its steps", n, o.idle.job.MergeEvery))
-	} else if why := noLocalCopy(o.setup, &o.idle.job); why != "" {
+	j := &o.idle.job
+	if why := noLocalCopy(o.setup, j); why != "" {
 		notes = append(notes, why)
+	}
+	switch {
+	case j.Locals > 0 && j.Plan != 0:
+		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every %d of its steps", j.Locals, j.MergeEvery))
+	case j.Locals > 0:
+		notes = append(notes, fmt.Sprintf("each CTA adds its changes of the bias every %d of its steps", j.MergeEvery))
 	}
 	return notes
 }

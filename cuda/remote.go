@@ -126,6 +126,7 @@ func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	if err != nil {
 		return err
 	}
+	t.most = mostRows // the weights see nothing of a launch until its end
 	t.samples = false // on the replica nothing is stale: see kernels/reduce.cu
 	i := r.rank % len(r.setup.States)
 	r.Device = t

@@ -42,6 +42,8 @@ func fillSparse(j *job, s *device.Setup, m *memory) error {
 	if m.layout.Data.Local >= 0 {
 		j.Plan = uint64(m.data) + uint64(m.layout.Data.Local)
 		j.Locals, j.MergeEvery = int64(localCount(s)), int64(mergeEvery(s))
+	} else if n := biasEvery(s); n > 1 {
+		j.Locals, j.MergeEvery = int64(spec.Outputs), int64(n)
 	}
 	return nil
 }
@@ -71,13 +73,20 @@ const (
 	leastMerge, mostMerge = 16, 64
 )
 
+// mayHoldBack tells whether CTAs may keep what their steps change for a while: the weights are all
+// workers', and take a step of plain SGD without order.
+func mayHoldBack(s *device.Setup) bool {
+	c := s.Job
+	return c.Mode.Kind == config.Async && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 && !takesWhole(&c.Config)
+}
+
 // mergeEvery is how many steps a CTA takes from merge to merge; 1: it has no local copy. Where
 // nobody says, the steps not yet merged of all CTAs together are to be at most half of the steps
 // in flight that the learning rate allows; where that is too little to gain by, or not known,
 // there is no copy.
 func mergeEvery(s *device.Setup) int {
 	c := s.Job
-	if c.Mode.Kind != config.Async || s.Set.Kind != data.Sparse || s.Spec.Outputs != 1 || len(s.Spec.Widths) > 0 || takesWhole(&c.Config) {
+	if !mayHoldBack(s) || s.Spec.Outputs != 1 {
 		return 1
 	}
 	if n, err := strconv.Atoi(c.Config.MergeEvery); err == nil {
@@ -91,6 +100,18 @@ func mergeEvery(s *device.Setup) int {
 		return min(n, mostMerge)
 	}
 	return 1
+}
+
+// biasEvery is how many steps a CTA without a local copy of columns takes from one addition of its biases to the
+// next; 1: each step adds them. All steps add to the same sector, which only many in flight can keep
+// busy; and what all CTAs keep back is to be no more than the learning rate allows.
+func biasEvery(s *device.Setup) int {
+	const few = 32 // steps in flight
+	c, t := s.Job, &s.Job.Tuning
+	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Config.MergeEvery == "1" || t.InFlight <= few {
+		return 1
+	}
+	return int(min(max(t.MaxBiasHeld/float64(ceilDiv(t.InFlight, warpsOfCTA)), 1), mostMerge))
 }
 
 // localCount is how many weights the copy has, the bias among them; 0 where there is none.
@@ -109,7 +130,7 @@ func localCount(s *device.Setup) int {
 func noLocalCopy(s *device.Setup, j *job) string {
 	n, err := strconv.Atoi(s.Job.Config.MergeEvery)
 	switch {
-	case err != nil || n <= 1 || j.Locals > 0:
+	case err != nil || n <= 1 || j.Plan != 0:
 		return ""
 	case mergeEvery(s) > 1:
 		return fmt.Sprintf("--merge-every %d has no effect: local copies need the whole training set in GPU memory, and this one streams", n)

@@ -46,6 +46,8 @@ func (s *sparseSample) job(g *gpuUnderTest) job {
 	j.Scratch = put(g, make([]float32, int(j.ScratchStride)*s.ctas))
 	if s.locals > 0 {
 		s.copyLocally(g, &j)
+	} else if s.mergeEvery > 0 {
+		j.Locals, j.MergeEvery = int64(s.k), int64(s.mergeEvery)
 	}
 	return j
 }
@@ -145,9 +147,12 @@ func sparseProblems() (ps []sparseProblem) {
 	tickets := slices.Repeat([]int{1}, 140) // of 32 steps, and one of 12
 	for i, b := range append(batches, tickets) {
 		one := sparseProblem{d: 300, k: 1, loss: model.Logistic, batches: b, l1: []float64{0, .1, 0, 0, .05}[i], l2: []float64{.01, 0, 0, .01, 0}[i], biasStep: .2}
-		racy, local, keep := one, one, one
+		racy, local, keep, held := one, one, one, one
 		racy.racy, local.locals, local.mergeEvery, keep.keep, keep.biasStep, keep.l1 = true, 50+i, 1+3*i, true, 0, 0
-		ps = append(ps, one, racy, local, keep)
+		held.mergeEvery = 2 + 3*i
+		plain, many, stored := held, held, held
+		plain.l1, plain.l2, many.k, many.loss, stored.racy = 0, 0, 3+18*(i%2), model.CrossEntropy, true
+		ps = append(ps, one, racy, local, keep, held, plain, many, stored)
 	}
 	for _, loss := range lossesByOutputs[true] {
 		ps = append(ps, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets}, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets, locals: 400, mergeEvery: 7})
@@ -192,6 +197,8 @@ func testSparseTogether(t *testing.T, g *gpuUnderTest) {
 		{batches: batches, ctas: 4, teams: 8},
 		{batches: batches, ctas: 4, teams: 8, locals: 9, mergeEvery: 16},
 		{batches: slices.Repeat([]int{3}, 500), ctas: 3, teams: 5, locals: 1, mergeEvery: 2},
+		{batches: batches, ctas: 4, teams: 8, mergeEvery: 5},
+		{batches: slices.Repeat([]int{3}, 500), ctas: 3, teams: 5, mergeEvery: 2},
 		{batches: slices.Repeat([]int{3}, 300), ctas: 4, optimizer: "adagrad"},
 		{batches: batches, ctas: 4, teams: 8, racy: true},
 	} {

@@ -25,7 +25,7 @@ type sparseProblem struct {
 	nobias     bool
 	keep       bool // add the gradient up instead of stepping
 	locals     int  // columns of which a CTA has a local copy
-	mergeEvery int
+	mergeEvery int  // without locals: of the biases alone; 0: they are added at each step
 	racy       bool
 	ctas       int
 	teams      int

@@ -28,14 +28,6 @@ func (p *piece) seenAt(step int) int64 { return p.Seen + int64(step)*p.each() }
 // each is how many examples of all workers go by in a step.
 func (p *piece) each() int64 { return int64(p.Batch * p.Weight) }
 
-// rates is how many learning rates they have.
-func (p *piece) rates() int {
-	if p.Count == 0 || p.each() >= plan.RateBlock {
-		return p.steps()
-	}
-	return int(p.seenAt(p.steps()-1)/plan.RateBlock-p.Seen/plan.RateBlock) + 1
-}
-
 // flight is a launch that is queued.
 type flight struct {
 	pieces []piece
@@ -54,6 +46,7 @@ type listing struct {
 	Parts, Rates, Rows, Start, LR, Loss, Sums uint64
 	Count, Batch, Stride, Each, Epoch         int64
 	Seed                                      uint64
+	Block                                     int64
 }
 
 const listingBytes = int(unsafe.Sizeof(listing{}))
@@ -71,15 +64,21 @@ func (t *trainer) cut(steps int) (pieces []piece) {
 	return pieces
 }
 
-// rates appends a piece's learning rates: one for each block of examples in which a step
+// ratesOf is how many learning rates a piece has: one for each block of examples in which a step
 // begins, or where a step is longer than a block, one for each step.
-func (t *trainer) rates(to []float32, p *piece) []float32 {
-	n, at, by := p.rates(), p.Seen, int64(plan.RateBlock)
-	if p.each() >= plan.RateBlock {
-		by = p.each()
+func (t *trainer) ratesOf(p *piece) int {
+	block := t.setup.Schedule.Rates
+	if p.Count == 0 || p.each() >= block {
+		return p.steps()
 	}
-	for i := range n {
-		to = append(to, float32(t.rate(at+int64(i)*by)))
+	return int(p.seenAt(p.steps()-1)/block-p.Seen/block) + 1
+}
+
+// rates appends them.
+func (t *trainer) rates(to []float32, p *piece) []float32 {
+	by := max(t.setup.Schedule.Rates, p.each())
+	for i := range t.ratesOf(p) {
+		to = append(to, float32(t.rate(p.Seen+int64(i)*by)))
 	}
 	return to
 }
@@ -89,7 +88,7 @@ func (t *trainer) rates(to []float32, p *piece) []float32 {
 func (t *trainer) tell(s *stage, pieces []piece) (l listing) {
 	parts, at := reserve[int64](s, partWords*len(pieces))
 	c := &pieces[0]
-	l = listing{Parts: at, Batch: int64(c.Batch), Stride: int64(c.Stride), Each: c.each(), Epoch: int64(c.Epoch), Seed: t.setup.Order(c.Rank).Seed}
+	l = listing{Parts: at, Batch: int64(c.Batch), Stride: int64(c.Stride), Each: c.each(), Epoch: int64(c.Epoch), Seed: t.setup.Order(c.Rank).Seed, Block: t.setup.Schedule.Rates}
 	rates, row, step := t.lr[:0], 0, 0
 	for i := range pieces {
 		p := &pieces[i]
@@ -153,13 +152,18 @@ func (t *trainer) ended(f flight, sums []uint64) {
 // A launch is to take 10 ms: long against its overhead, short against the patience of who
 // waits for a turn on the GPU, or for a stop. At its end some CTAs have no step left to take,
 // so that it has 16 steps of each, where those do not take as long as a watchdog of a GPU with
-// a display would bear. Two are queued. It has a million rows at the most (mostRows): they are
-// listed in memory of the GPU, 16 bytes each.
+// a display would bear. Two are queued. Their rows are listed in memory of the GPU, 16 bytes each:
+// a launch has so many at the most that these lists take a share of it, or a million (mostRows) if that is more.
+// That is 9 million of 141 GiB, 4 ms at 2.5 billion rows a second.
 const (
 	trainTime   = 10 * time.Millisecond
 	longestTime = 200 * time.Millisecond
 	leastWaves  = 16
+	listShare   = 1 << 9 // of the GPU's memory, for the lists of two launches
 )
+
+// longest is how many rows a launch on the GPU has at the most.
+func (c *gpu) longest() int { return max(mostRows, int(c.Total/listShare/(2*16))) }
 
 // each is how many steps a launch takes, of those left: alike in all of them. One whose rows
 // come along has what fits a stage, about.
@@ -168,7 +172,7 @@ func (t *trainer) each() int {
 	for _, c := range t.left {
 		all += ceilDiv(c.Count, c.Batch)
 	}
-	most := min(2*t.pace, mostRows/batch)
+	most := min(2*t.pace, t.most/batch)
 	if t.rows.streams {
 		most = min(most, int(t.memory.piece)/(t.rows.mean()*batch))
 	}
@@ -185,7 +189,7 @@ func (t *trainer) adapt(steps int, took time.Duration) {
 	speed := float64(steps) / float64(max(took, time.Microsecond))
 	want := max(speed*float64(trainTime), min(leastWaves*wave, speed*float64(longestTime)), wave)
 	want = min(max(want, float64(t.pace)/2), float64(t.pace)*2)
-	t.pace = min(int(want), max(1, mostRows/t.setup.Job.Tuning.Batch))
+	t.pace = min(int(want), max(1, t.most/t.setup.Job.Tuning.Batch))
 }
 
 // PreferredChunks is the number of chunks that make a launch as long as it should be.

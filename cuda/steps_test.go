@@ -59,7 +59,7 @@ func testOrder(t *testing.T, g *gpuUnderTest) {
 				o.Fill(want, 17*epoch, at)
 				l := listing{Parts: put(g, []int64{int64(o.First), int64(o.N), int64(at), int64(n), 0, 0, 0, 0}), Rates: put(g, []float32{1}),
 					Rows: put(g, make([]int32, n)), Start: put(g, make([]int32, n+1)), LR: put(g, make([]float32, n)),
-					Count: 1, Batch: 1, Stride: 1, Epoch: int64(17 * epoch), Seed: o.Seed}
+					Count: 1, Batch: 1, Stride: 1, Epoch: int64(17 * epoch), Seed: o.Seed, Block: 64}
 				if err := g.kernels["steps_list"].run(1, cu.DevicePtr(put(g, encode(l)))); err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +77,7 @@ func TestLists(t *testing.T) { onEach(t, testLists, "steps") }
 
 func testLists(t *testing.T, g *gpuUnderTest) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for i := range 60 {
+	for i := range 72 {
 		c := config.Default()
 		c.Mode = config.MustMode([]string{"async", "sync"}[i%2])
 		c.Partition = []string{"dynamic", "contiguous"}[i/2%2]
@@ -85,6 +85,9 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 		c.Workers, c.Batch, c.Seed, c.Epochs = 1+r.IntN(5), []int{1, 1, 3, 8, 64, 200}[i%6], r.Uint64(), 3
 		c.LR, c.LRMin, c.Decay = .1, .001, .7
 		n := 70 + r.IntN(5000)
+		if i >= 60 { // so many rows that chunks and the blocks of a rate are longer
+			c.GPU, n = "0", []int{2, 5, 9}[i%3]<<20+r.IntN(5000)
+		}
 		s := &device.Setup{Job: &tuning.Job{Config: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
 		var chunks []plan.Chunk
 		for range 5 {
@@ -169,6 +172,16 @@ func testSums(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
+// TestLongest: the lists of two launches, 16 bytes a row, take a 512th of a large GPU's memory; a small one's launches have
+// a million rows.
+func TestLongest(t *testing.T) {
+	for gib, want := range map[int64]int{141: 9240576, 32: 2 << 20, 16: 1 << 20, 4: 1 << 20} {
+		if got := (&gpu{GPU: GPU{Total: gib << 30}}).longest(); got != want {
+			t.Errorf("with %d GiB a launch has %d rows, want %d", gib, got, want)
+		}
+	}
+}
+
 // TestPace: launches take 10 ms, about, however long a step is, or have 16 steps of each CTA; of
 // steps so long that a watchdog would come, fewer. What is left is shared out alike among them,
 // and a launch that tells of its overhead alone is not taken for the pace.
@@ -178,7 +191,7 @@ func TestPace(t *testing.T) {
 	s.Job.Tuning.Batch = batch
 	for step, want := range map[time.Duration]int{10: mostRows / batch, 10 * time.Microsecond: 1000 * wave,
 		5 * time.Millisecond: 16 * wave, 40 * time.Millisecond: 5 * wave, time.Second: wave} {
-		tr := &trainer{setup: s, pace: 128, ctas: 4, job: job{Teams: 2}}
+		tr := &trainer{setup: s, pace: 128, most: mostRows, ctas: 4, job: job{Teams: 2}}
 		for range 30 {
 			tr.adapt(tr.pace, time.Duration(ceilDiv(tr.pace, wave))*step)
 		}

@@ -32,6 +32,7 @@ type trainer struct {
 	own      blocks // this process's own, beside what its launches bring along
 
 	pace    int                      // steps of a launch that takes as long as it should
+	most    int                      // rows of a launch, at the most
 	rate    func(seen int64) float64 // the learning rate
 	begun   int64                    // steps in all launches so far
 	steps   int64                    // in those that have ended
@@ -50,7 +51,7 @@ type trainer struct {
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
-		pace: ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch), rate: s.Rate}
+		pace: ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch), most: c.longest(), rate: s.Rate}
 	var err error
 	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (t *trainer) launch(pieces []piece) error {
 	steps, rows, rates := 0, 0, 0
 	for i := range pieces {
 		p := &pieces[i]
-		steps, rows, rates = steps+p.steps(), rows+p.Count, rates+p.rates()
+		steps, rows, rates = steps+p.steps(), rows+p.Count, rates+t.ratesOf(p)
 	}
 	if n := len(t.flights); steps == 0 && n > 0 {
 		t.flights[n-1].pieces = append(t.flights[n-1].pieces, pieces...)

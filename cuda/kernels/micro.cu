@@ -1,7 +1,7 @@
 // micro.cu measures the machine, not a model: what additions to few and to many weights
 // cost, how long a load takes, how fast bytes become floats, how late a running kernel
 // sees what the host writes. cuda/microbench.go has the cases. All other kernels' rules on
-// weights hold for the loads and additions here, but for the scope, which is what two of
+// weights hold for the loads and additions here, but for the scope, which is what some of
 // the cases compare.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory, no
@@ -87,10 +87,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) micro_store(const Micro* f
   timed(from, []() INLINE { return access([](i64 at) INLINE { micro.base.store(at, 1); }), 0; });
 }
 
-// micro_load keeps eight loads in flight.
-extern "C" __global__ void __launch_bounds__(THREADS) micro_load(const Micro* from) {
-  timed(from, []() INLINE {
-    const i64 mine = lane(), warps = (i64)ctas() * WARPS;
+// A weak load is one that the compiler may take for unshared memory: it may be served from the L1 cache.
+__device__ inline float load_gpu(i64 at) {
+  float v;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(micro.base.at + at) : "memory");
+  return v;
+}
+__device__ inline float load_weak(i64 at) {
+  float v;
+  asm volatile("ld.weak.global.f32 %0, [%1];" : "=f"(v) : "l"(micro.base.at + at) : "memory");
+  return v;
+}
+
+// loads keeps eight in flight, of width floats a lane.
+template <class Load> __device__ inline void loads(const Micro* from, int width, const Load& load) {
+  timed(from, [&]() INLINE {
+    const i64 mine = lane() * width, warps = (i64)ctas() * WARPS;
     float sum = 0;
     i64 piece = (i64)cta() * WARPS + warp();
 #pragma unroll 1
@@ -98,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) micro_load(const Micro* fr
       float v[EACH];
 #pragma unroll
       for (int k = 0; k < EACH; k++) {
-        v[k] = micro.base.load(piece * 32 + mine);
+        v[k] = load(piece * (32 * width) + mine);
         piece += warps;
         if (piece >= micro.pieces) piece -= micro.pieces;
       }
@@ -109,17 +121,34 @@ extern "C" __global__ void __launch_bounds__(THREADS) micro_load(const Micro* fr
   });
 }
 
-// micro_chase follows a chain: each word says where the next one is.
-extern "C" __global__ void __launch_bounds__(THREADS) micro_chase(const Micro* from) {
-  timed(from, []() INLINE {
+extern "C" __global__ void __launch_bounds__(THREADS) micro_load(const Micro* from) {
+  loads(from, 1, [](i64 at) INLINE { return micro.base.load(at); });
+}
+extern "C" __global__ void __launch_bounds__(THREADS) micro_load_gpu(const Micro* from) { loads(from, 1, load_gpu); }
+extern "C" __global__ void __launch_bounds__(THREADS) micro_load_weak(const Micro* from) { loads(from, 1, load_weak); }
+extern "C" __global__ void __launch_bounds__(THREADS) micro_load_vector(const Micro* from) {
+  loads(from, 4, [](i64 at) INLINE {
+    const f4 v = micro.base.load4(at);
+    return v.x + v.y + v.z + v.w;
+  });
+}
+
+// chase follows a chain: each word says where the next one is.
+template <class Load> __device__ inline void chase(const Micro* from, const Load& load) {
+  timed(from, [&]() INLINE {
     u32 at = 0;
     if (thread() == 0 && cta() == 0)
 #pragma unroll 1
-      for (i64 i = 0; i < micro.times; i++)
-        asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(at) : "l"(micro.base.at + at) : "memory");
+      for (i64 i = 0; i < micro.times; i++) at = __builtin_bit_cast(u32, load(at));
     return (u64)at;
   });
 }
+
+extern "C" __global__ void __launch_bounds__(THREADS) micro_chase(const Micro* from) {
+  chase(from, [](i64 at) INLINE { return micro.base.load(at); });
+}
+extern "C" __global__ void __launch_bounds__(THREADS) micro_chase_gpu(const Micro* from) { chase(from, load_gpu); }
+extern "C" __global__ void __launch_bounds__(THREADS) micro_chase_weak(const Micro* from) { chase(from, load_weak); }
 
 // micro_bytes makes floats of 32 bytes a turn.
 extern "C" __global__ void __launch_bounds__(THREADS) micro_bytes(const Micro* from) {

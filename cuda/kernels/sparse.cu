@@ -3,7 +3,7 @@
 //
 //	sparse_step      plain SGD: job.teams warps of each CTA take a step each: of one row
 //	                 (sparse_row.h), of several (sparse_one.h), with several outputs
-//	                 (sparse_many.h); with job.locals, frequent columns in shared memory (sparse_local.h)
+//	                 (sparse_many.h); with job.locals, frequent columns in shared memory, or the biases alone (sparse_local.h)
 //	sparse_whole     the optimizers with state, and kept gradients: a CTA takes a step (sparse_whole.h)
 //	sparse_evaluate  loss and errors, as evaluate.cu
 //
@@ -24,9 +24,9 @@
 // it is they that bind: 85 G a second, as an H100 was probed, are 1.2 G rows a second, 131
 // slots 7 G.
 //
-// Left out: entries by fours; a warp for two short rows; the bias summed over a ticket (it
-// would be 32 rows late in each warp; with job.locals it is in shared memory); l2 as a factor
-// of the whole vector.
+// Left out: entries by fours; a warp for two short rows; the bias summed over a ticket in
+// registers (for as many additions a row it would be eight times as late as in shared memory,
+// which eight warps add to); l2 as a factor of the whole vector.
 #include "score.h"
 #include "sparse_one.h"
 #include "sparse_row.h"
@@ -97,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) sparse_step(const Job* 
     Global<float>* deltas = job.scratch + cta() * job.scratch_stride + warp() * (job.scratch_stride / job.teams);
     if (small(job.outputs) > 1) with_many(deltas);
     else if (small(job.racy) || job.l1 != 0 || job.l2 != 0) with_one<ANY>(deltas);
-    else if (small(job.locals)) with_one<LOCAL>(deltas);
+    else if (job.plan) with_one<LOCAL>(deltas);
     else with_one<PLAIN>(deltas);
   }
   local_end();

@@ -59,9 +59,9 @@ template <class F> __device__ inline void each(const Spread& s, Row row, int par
 }
 
 // outputs sets z[c * GROUP] to the row's output c, with the bias: lane l those of l, l+32, ...
-__device__ inline void outputs(const Spread& s, Row row, Global<float>* z) {
+// bias_of(c) is that of output c, where the model has one.
+template <class Bias> __device__ inline void outputs(const Spread& s, Row row, Global<float>* z, const Bias& bias_of) {
   constexpr int AHEAD = 4;
-  const i64 biases = job.features * s.k;
 #pragma unroll 1
   for (int first = 0; first < s.k; first += s.step()) {
     const int c = first + s.c;
@@ -85,8 +85,13 @@ __device__ inline void outputs(const Spread& s, Row row, Global<float>* z) {
     else
 #pragma unroll 1
       for (int q = 0; q < s.per; q++) all += from_lane(sum, (q * s.k + lane()) & 31);
-    if (lane() < s.step() && first + lane() < s.k) z[(first + lane()) * GROUP] = all + (job.bias ? job.w.load(biases + first + lane()) : 0);
+    if (lane() < s.step() && first + lane() < s.k) z[(first + lane()) * GROUP] = all + (job.bias ? bias_of(first + lane()) : 0);
   }
+}
+
+__device__ inline void outputs(const Spread& s, Row row, Global<float>* z) {
+  const i64 biases = job.features * s.k;
+  outputs(s, row, z, [&](int c) INLINE { return job.w.load(biases + c); });
 }
 
 // Regularizers are those of a step of so many rows. A weight is regularized when its

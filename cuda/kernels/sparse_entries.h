@@ -30,8 +30,10 @@ struct Heads {
 };
 
 // Way is what a launch's steps are: additions to the weights; the same with local columns; or
-// anything, with regularizers and stores too. The fewer questions an entry has to ask.
+// anything, with regularizers and stores too. The fewer questions an entry has to ask. The bias
+// may be in shared memory in all of them.
 enum Way { PLAIN, LOCAL, ANY };
+constexpr Slots slots_of(Way way) { return way == PLAIN ? BIASES : way == LOCAL ? COLUMNS : EITHER; }
 
 // Places are what the loops need of the job: in registers, as asm would have it read anew.
 // Steps of plain SGD are written to the weights and nowhere else.
@@ -114,11 +116,11 @@ template <Way way> struct Entries {
 
 // read_bias is that of a step, which push_bias adds v to.
 template <Way way> __device__ inline float read_bias(const Places<way>& m) {
-  return m.local() && m.bias ? local_weight(m.slots - 1) : m.w.load_if(m.bias, m.features);
+  return m.slots && m.bias ? local_weight(m.slots - 1) : m.w.load_if(m.bias, m.features);
 }
 template <Way way> __device__ inline void push_bias(const Places<way>& m, float was, float v) {
   if (!m.bias || m.lane != 0) return;
-  if (m.local()) local_add(m.slots - 1, v);
+  if (m.slots) local_add(m.slots - 1, v);
   else if (m.racy()) m.w.store(m.features, was + v);
   else m.w.add(m.features, v);
 }

@@ -11,6 +11,9 @@
 // In job.idx the top bit marks such a column, and the rest is its slot; job.plan has the
 // columns of the slots. The columns stay where they are: as neighbours the most frequent would
 // share a sector of memory.
+//
+// Without job.plan the slots are the biases alone, one an output: no entry is marked. Each step
+// changes them, so that all of a GPU's steps would add to one sector.
 #pragma once
 
 #include "sparse.h"
@@ -30,6 +33,14 @@ __shared__ u32 local_steps;  // steps since the last merge
 __device__ inline bool is_local(u32 column) { return (i32)column < 0; }
 __device__ inline u32 slot_of(u32 column) { return column & ~MARK; }
 
+// Slots are what they are for, as far as is known when this is compiled.
+enum Slots { COLUMNS, BIASES, EITHER };
+
+// weight_of is where among the weights that of a slot is.
+template <Slots kind> __device__ inline i64 weight_of(int slot) {
+  return kind == COLUMNS || (kind == EITHER && job.plan) ? job.plan[slot] : job.features * job.outputs + slot;
+}
+
 // column_of is the column that an entry of job.idx stands for.
 __device__ inline u32 column_of(u32 column) { return is_local(column) ? (u32)job.plan[slot_of(column)] : column; }
 
@@ -48,8 +59,8 @@ __device__ inline void local_add(u32 slot, float v) {
 }
 
 // merge is for the slots first, first+stride, ...
-__device__ inline void merge(int first, int stride) {
-  constexpr int AHEAD = 4;
+template <Slots kind> __device__ inline void merge(int first, int stride) {
+  constexpr int AHEAD = kind == BIASES ? 1 : 4;
   const int n = small(job.locals);
 #pragma unroll 1
   for (int s = first; s < n; s += AHEAD * stride) {
@@ -57,7 +68,7 @@ __device__ inline void merge(int first, int stride) {
     i64 at[AHEAD];
 #pragma unroll
     for (int q = 0; q < AHEAD; q++) {
-      at[q] = s + q * stride < n ? job.plan[s + q * stride] : -1;
+      at[q] = s + q * stride < n ? weight_of<kind>(s + q * stride) : -1;
       w[q] = at[q] >= 0 ? job.w.load(at[q]) : 0;
     }
 #pragma unroll
@@ -73,17 +84,17 @@ __device__ inline void merge(int first, int stride) {
 
 // local_begin and local_end are for all threads of the CTA, local_step for a warp after its step.
 __device__ inline void local_begin() {
-  for (int s = thread(); s < small(job.locals); s += THREADS) locals[s] = {job.w.load(job.plan[s]), 0};
+  for (int s = thread(); s < small(job.locals); s += THREADS) locals[s] = {job.w.load(weight_of<EITHER>(s)), 0};
   if (thread() == 0) local_steps = 0;
   __syncthreads();
 }
-__device__ inline void local_step() {
+template <Slots kind> __device__ inline void local_step() {
   u32 before = 0;
   if (lane() == 0)
     asm volatile("atom.relaxed.cta.shared.inc.u32 %0, [%1], %2;" : "=r"(before) : "r"(place_of(local_steps)), "r"(small(job.merge_every) - 1) : "memory");
-  if (from_lane((int)before, 0) == small(job.merge_every) - 1) merge(lane(), 32);
+  if (from_lane((int)before, 0) == small(job.merge_every) - 1) merge<kind>(lane(), 32);
 }
 __device__ inline void local_end() {
   __syncthreads();
-  merge(thread(), THREADS);
+  merge<EITHER>(thread(), THREADS);
 }

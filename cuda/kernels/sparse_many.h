@@ -2,7 +2,7 @@
 // become deltas, are in scratch as loss.h has them: 8 rows x outputs at a time.
 #pragma once
 
-#include "sparse.h"
+#include "sparse_local.h"
 
 // of_row is where output 0 of a step's row r is.
 __device__ inline Global<float>* of_row(Global<float>* z, int r) {
@@ -32,7 +32,8 @@ __device__ inline void push_biases(const Spread& s, int rows, Global<float>* z, 
 #pragma unroll 1
     for (int r = 0; r < rows; r++) sum += of_row(z, r)[c * GROUP];
     const i64 at = job.features * s.k + c;
-    if (small(job.racy)) job.out.store(at, job.w.load(at) + g * sum);
+    if (small(job.locals)) local_add(c, g * sum);
+    else if (small(job.racy)) job.out.store(at, job.w.load(at) + g * sum);
     else job.out.add(at, g * sum);
   }
 }
@@ -40,11 +41,12 @@ __device__ inline void push_biases(const Spread& s, int rows, Global<float>* z, 
 __device__ inline void step_many(const Spread& s, u32 i, int from, int rows, Global<float>* z) {
   const float lr = job.lr[i], mean = inverse((float)rows);
   const Regularizers regularizers = {lr * (float)job.l2 * mean, lr * (float)job.l1 * mean};
+  const i64 biases = job.features * s.k;
   double loss = 0;
   reads(Warp(), i, [&](u32 r) INLINE { return a_weight(row_at(from), r, [](u32 column) INLINE { return column; }); });
 #pragma unroll 1
   for (int r = 0; r < rows; r++) {
-    outputs(s, row_at(from + r), of_row(z, r));
+    outputs(s, row_at(from + r), of_row(z, r), [&](int c) INLINE { return small(job.locals) ? local_weight(c) : job.w.load(biases + c); });
     loss += deltas(job.loss_kind, of_row(z, r), s.k, label(from + r), mean);
   }
   writes(Warp(), i);
@@ -58,4 +60,5 @@ __device__ inline void step_many(const Spread& s, u32 i, int from, int rows, Glo
   push_biases(s, rows, z, -lr * (float)job.bias_step);
   if (lane() == 0) job.loss[i] = (float)loss;
   wrote(Warp(), i, 0);
+  if (small(job.locals)) local_step<BIASES>();
 }

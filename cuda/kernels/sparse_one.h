@@ -89,6 +89,6 @@ template <Way way> struct One {
     push_bias(m, bias, -lr * m.bias_step * sum);
     if (m.lane == 0) job.loss[i] = loss;
     wrote(Warp(), i, 0);
-    if (m.local()) local_step();
+    if (m.slots) local_step<slots_of(way)>();
   }
 };

@@ -66,7 +66,7 @@ template <Way way> struct Single {
       if (g != 0 || m.regularizes()) push(g, {rate * m.l2, rate * m.l1});
       push_bias(m, bias, g * m.bias_step);
       if (special) wrote(Warp(), first + r, 0);
-      if (m.local()) local_step();
+      if (m.slots) local_step<slots_of(way)>();
     }
     delta_of(m.loss, own, heads.y, 1, loss);
     if (any) job.loss[first + m.lane] = loss;

@@ -51,8 +51,9 @@ struct Steps {
   i64 each;            // examples of all workers that go by in a step
   i64 epoch;
   u64 seed;
+  i64 block;           // examples that a learning rate is kept for: plan.Schedule's, a power of two
 };
-static_assert(sizeof(Part) == 8 * 8 && sizeof(Sum) == 2 * 8 && sizeof(Steps) == 13 * 8);
+static_assert(sizeof(Part) == 8 * 8 && sizeof(Sum) == 2 * 8 && sizeof(Steps) == 14 * 8);
 
 __shared__ Steps steps;
 
@@ -62,7 +63,6 @@ __device__ inline Part part_at(int p) {
 }
 
 constexpr u32 BLOCK_ROWS = 64;  // data.BlockRows
-constexpr int RATE_SHIFT = 6;   // plan.RateBlock is 64
 constexpr u64 GAP = 0x9e3779b97f4a7c15;
 
 // mix, permute, stir and shuffle are those of order.go, the last two of one row.
@@ -129,6 +129,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) steps_list(const Steps* fr
   read_job(steps, from);
   const u64 key = mix(mix(steps.seed) + (u64)steps.epoch);
   const u32 batch = small(steps.batch), stride = small(steps.stride);
+  const int shift = 31 - __builtin_clz(small(steps.block));
 #pragma unroll 1
   for (int p = cta(); p < small(steps.count); p += ctas()) {
     const Part part = part_at(p);
@@ -140,9 +141,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) steps_list(const Steps* fr
     }
 #pragma unroll 1
     for (u32 s = thread(); s < n; s += THREADS) {
-      const i64 block = ((part.seen + s * steps.each) >> RATE_SHIFT) - (part.seen >> RATE_SHIFT);
+      const i64 block = ((part.seen + s * steps.each) >> shift) - (part.seen >> shift);
       steps.start[part.step + s] = (i32)(part.row + s * batch);
-      steps.lr[part.step + s] = steps.rates[part.rate + (steps.each >> RATE_SHIFT ? s : block)];
+      steps.lr[part.step + s] = steps.rates[part.rate + (steps.each >> shift ? s : block)];
     }
     if (p == small(steps.count) - 1 && thread() == 0) steps.start[part.step + n] = (i32)(part.row + rows);
   }
@@ -154,6 +155,8 @@ __device__ inline double swap(double v, int mask) {
   return __builtin_bit_cast(double, (u64)high << 32 | low);
 }
 
+constexpr int AHEAD = 8;  // losses on their way: with one, a part of 8,192 steps would take a warp 256 trips to memory
+
 extern "C" __global__ void __launch_bounds__(THREADS) steps_sum(const Steps* from) {
   read_job(steps, from);
 #pragma unroll 1
@@ -164,10 +167,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) steps_sum(const Steps* fro
     double sum = 0;
     int bad = n;
 #pragma unroll 1
-    for (int s = lane(); s < n; s += 32) {
-      const float v = loss[s];
-      sum += v;
-      if (!(__builtin_fabsf(v) < __builtin_inff()) && s < bad) bad = s;
+    for (int first = lane(); first < n; first += 32 * AHEAD) {
+      float v[AHEAD];
+#pragma unroll
+      for (int q = 0; q < AHEAD; q++) v[q] = first + 32 * q < n ? loss[first + 32 * q] : 0;
+#pragma unroll
+      for (int q = 0; q < AHEAD; q++) {
+        sum += v[q];
+        if (!(__builtin_fabsf(v[q]) < __builtin_inff()) && first + 32 * q < bad) bad = first + 32 * q;
+      }
     }
     for (int m = 16; m > 0; m /= 2) {
       const int other = swap(bad, m);

@@ -76,6 +76,7 @@ WORK = [
     Work("mlp_step", "784-256-128-10, MNIST, b 8", MNIST + "--model mlp:256,128 --batch 8", 235146, 15600, "25 to 28", SINGLE),
     Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--merge-every 1", 47237, 180, "300 to 800"),
     Work("sparse_step", "the same, 512 local columns, merged every 32", SPARSE + "--merge-every 32", 47237, 240, "1,000 to 1,500"),
+    Work("sparse_step", "as the first, 40 in flight, the bias added every 41 steps of a CTA", SPARSE + "--in-flight 40 --lr 1", 47237, 180, "300 to 800"),
     Work("conv_step", "convnet, MNIST, b 4", MNIST + "--model convnet --batch 4 --limit 128", 21840, 48000, "10 to 12", SHAPES),
     Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
@@ -301,6 +302,30 @@ no H200. The design's figures were counted in the same way, by hand, on sketches
 
 {slots}
 {reasons}
+## The bias of sparse rows
+
+The limit on additions counts all sectors alike. The same probe of an H100 also fits another model: operations on one sector
+queue, at 12 to 24 ns each. Then a sector takes 43 to 80 M additions a second, and sparse rows that all add to one bias train at
+43 to 80 M/s at the most, not at 940, however many steps are in flight. Likewise a column that is in every row, unless it is local.
+
+So with more than 32 steps in flight the warps of a CTA add to the bias in shared memory, and one of them adds the change to the
+weights every n of the CTA's steps, and the rest when the launch ends: nothing is lost. Then that limit is n x 43 to 80 M/s. With
+`--in-flight` C, n x C/8 steps hold their change back together. They may be as many as cost nothing in flight at the learning rate
+that is used, times lambda over the bias's step ([asynchrony](asynchrony.md#the-bias-of-sparse-models---bias-step-autox)); n is 64
+at the most. With one output, `--merge-every 1` adds the bias at each step; local columns have the bias among them. A bias whose
+change a warp kept in a register for a ticket of 32 rows would be held back by 32 C steps for as many additions as n = 4 makes.
+
+## What a GPU has to decide
+
+`hogwild bench --microbench --gpu 0` measures what the kernels' next changes depend on:
+
+| figures | what they decide |
+|---|---|
+| add: one sector, a lane of each of 264, 1056, 2112 warps, and of all | if they stay below 0.3 G sectors/s, operations on one sector queue: the bias must be held back, and the most frequent columns be local by default |
+| add: 8 sectors of 2 lines, and 25 lines, a lane of each of as many warps | what queues: sectors, if 8 take 8 times what one does; lines, if twice; with 25 lines, how far a small vector spreads |
+| load: latency and bandwidth, L2 cache; the same with scope gpu, and weak | what `ld.relaxed.sys` costs beside narrower scopes. Within one GPU scope gpu would do; a weak load may be served from a stale L1 cache |
+| load: bandwidth, vectors of 4 | whether gathers are to load four weights a lane, and more of them ahead, before CTAs have more warps |
+
 ## Where the slots go
 
 By source function, with inlined functions listed separately; the accesses of dev.h count where they are called. For single lines:

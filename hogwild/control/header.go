@@ -65,9 +65,11 @@ func Create(h Header) (*Block, error) {
 	return w, nil
 }
 
-// mostChunks is how many chunks an epoch has, whatever the number of workers becomes.
+// mostChunks is how many chunks an epoch has at the most: whatever the number of workers becomes, and
+// where a GPU continues an epoch that was begun on cores.
 func mostChunks(h *Header, ranks int) (most int) {
 	c := h.Job.Config
+	c.GPU = ""
 	for c.Workers = range ranks + 1 {
 		batch := h.Job.Tuning.Batch
 		if c.GlobalBatch > 0 {
@@ -148,7 +150,7 @@ func (w *Block) read(generation uint64) (h Header, err error) {
 func (w *Block) Cut(epoch uint64) {
 	w.Plan = w.whole
 	if epoch == w.start.Epoch {
-		w.Plan = w.whole.After(w.start.Base)
+		w.Plan = w.whole.Times(w.start.Longer).After(w.start.Base)
 	}
 	w.Chunks = w.chunks[:2*w.Plan.Chunks()]
 }

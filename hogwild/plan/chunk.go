@@ -1,5 +1,7 @@
 package plan
 
+import "hogwild/hogwild/config"
+
 // Chunk is the work that a worker takes at once: steps of Batch examples each, at
 // positions First, First+Stride, ... of the epoch's order, Count examples in all.
 // The last step has what is left over.
@@ -13,6 +15,26 @@ type Chunk struct {
 	Stride int
 	Seen   int64 // examples of the whole run before this chunk, trained by all workers of all nodes
 	Weight int   // examples of all workers of all nodes that go by while this chunk trains one
+}
+
+// A GPU trains up to some billion short steps a second, and a worker's host spends half a microsecond on
+// a chunk of 1,024 with its 16 learning rates. So both are longer on GPUs for each manyRows of the set: see Longer.
+const (
+	mostLonger = 8
+	manyRows   = 1 << 20
+)
+
+// Longer is how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. Cores
+// beside GPUs take many chunks at once, and a program is told of each: theirs are no longer.
+func Longer(c *config.Config, n int) int {
+	k := 1
+	if c.GPU == "" || c.CPUWorkers > 0 || c.Layout != nil || c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
+		return k
+	}
+	for k < mostLonger && 2*k*manyRows <= c.PartOf(n) {
+		k *= 2
+	}
+	return k
 }
 
 // Split cuts off the first steps: so many, or all that there are.

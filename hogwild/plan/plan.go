@@ -4,7 +4,7 @@
 //
 //	plan.go      the chunks and rounds of an epoch
 //	schedule.go  the learning rate
-//	chunk.go     Chunk, ChunkResult, Round
+//	chunk.go     Chunk, how long chunks are on GPUs, ChunkResult, Round
 package plan
 
 import (
@@ -33,6 +33,7 @@ type Plan struct {
 	seed              uint64
 	node, nodes       int // which of how many, 1 or more
 
+	Longer   int // how many times as long as on cores a chunk is
 	Chunk    int // examples a chunk holds (of one rank)
 	PerRank  int // chunks a rank has in an epoch; dynamic in async mode: all chunks of this node
 	Rounds   int // barrier mode
@@ -56,12 +57,7 @@ func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous"}
-	p.Chunk = roundUp(roundUp(min(chunkExamples, n/128+1), data.BlockRows), p.batch)
-	if !p.Barrier {
-		p.PerRank = CeilDiv(CeilDiv(n, p.Chunk)-p.node, p.nodes)
-		if p.Shares {
-			p.PerRank = CeilDiv(p.largestShare(), p.Chunk)
-		}
+	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}
 	p.asked = c.Steps()
@@ -69,6 +65,20 @@ func New(c *config.Config, batch, n int) Plan {
 	p.apart = 1
 	if r, err := strconv.Atoi(c.Rounds); err == nil && r > 0 {
 		p.apart = CeilDiv(p.Rounds, r)
+	}
+	return p
+}
+
+// Times is the plan with chunks so many times as long as on cores: those of an epoch that was begun with them. 0: it
+// is as it was.
+func (p Plan) Times(longer int) Plan {
+	if longer == 0 || longer == p.Longer {
+		return p
+	}
+	p.Longer, p.Chunk = longer, roundUp(roundUp(min(longer*chunkExamples, p.N/128+1), data.BlockRows), p.batch)
+	p.PerRank = CeilDiv(CeilDiv(p.N, p.Chunk)-p.node, p.nodes)
+	if p.Shares {
+		p.PerRank = CeilDiv(p.largestShare(), p.Chunk)
 	}
 	return p
 }

@@ -14,15 +14,16 @@ type Schedule struct {
 	decay   float64 // an epoch
 	n       float64 // examples an epoch
 	total   float64 // examples of the run
+	Rates   int64   // examples that a rate is kept for: a power of two
 }
 
-// RateBlock is how many examples a rate is kept for: a step of one example does not
+// rateBlock is how many examples a rate is kept for, where chunks are as long as on cores: a step of one example does not
 // pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed
 // run goes on as it would have.
-const RateBlock = 64
+const rateBlock = 64
 
 // Block is the first example of the block that seen is in.
-func (s Schedule) Block(seen int64) int64 { return seen &^ (RateBlock - 1) }
+func (s Schedule) Block(seen int64) int64 { return seen &^ (s.Rates - 1) }
 
 // NewSchedule is that of a run of n rows at the learning rate lr. Where it is longer than the one that was asked for, as several
 // nodes may have it, so is its end.
@@ -33,7 +34,7 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 		end *= lr / c.LR
 	}
 	return Schedule{kind: c.Schedule, lr: lr, min: min(lr, end), decay: c.Decay,
-		n: float64(n), total: float64(n) * float64(c.Epochs)}
+		n: float64(n), total: float64(n) * float64(c.Epochs), Rates: int64(rateBlock * Longer(c, n))}
 }
 
 // At is the learning rate after seen examples:

@@ -240,7 +240,8 @@ func (r *coordinator) startPeers() error {
 	n := model.Size(r.trained)
 	bits := 0
 	if !r.block.Plan.Barrier {
-		p.last.done = make([]bool, r.block.Plan.AllChunks())
+		most := r.block.Plan.Times(1) // the epochs behind a resumed one may have other chunks
+		p.last.done = make([]bool, most.AllChunks())
 		bits = nodes.BitWords(len(p.last.done))
 	}
 	var err error

@@ -239,7 +239,7 @@ func (r *coordinator) doneChunks() []bool {
 	if plan.Barrier {
 		return nil
 	}
-	done := make([]bool, plan.AllChunks())
+	done := make([]bool, len(r.peers.last.done))
 	for i := range plan.Chunks() {
 		state, _ := r.block.Chunk(i)
 		done[plan.Global(i)] = state == control.ChunkDone

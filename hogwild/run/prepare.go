@@ -300,7 +300,7 @@ func (r *coordinator) readSnapshot(dir string) (*rundir.Saved, error) {
 func (r *task) startOf(p *rundir.Position) control.Start {
 	s := control.Start{Epoch: p.Epoch, Rounds: p.Rounds}
 	if p.Within {
-		s.Base, s.Round = p.Base, p.Round
+		s.Base, s.Round, s.Longer = p.Base, p.Round, max(1, p.Longer)
 	}
 	if s.Rounds == 0 { // of a version whose number of workers did not change
 		s.Rounds = int(p.Epoch-1) * r.block.Plan.Rounds

@@ -47,6 +47,7 @@ func (s *Snapshot) CaptureNodes(m *control.Weights, w *control.Block, n *NodesRo
 		p.Within = p.Base > 0
 		return
 	}
+	p.Longer = w.Plan.Longer
 	whole, each := w.Plan.Whole(), n.Loss/float64(max(1, n.Examples))
 	to := 0 // of a rank's chunks, that are done in barrier mode
 	if w.Plan.Barrier {

@@ -5,7 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/check"
 )
@@ -33,6 +36,49 @@ func TestScalingOfSnapshots(t *testing.T) {
 	now := was
 	now.Scale = "none"
 	check.Error(t, s.MayResume(&tuning.Job{}, now), "scale auto, this run none")
+}
+
+// TestResumeOnOtherDevices: an epoch that was begun on cores continues on a GPU, whose chunks are longer in so large a
+// set, and the other way round: with the chunks that it has, of which the same are done. The epochs behind it have the
+// device's own.
+func TestResumeOnOtherDevices(t *testing.T) {
+	const rows, epoch = 9 << 20, 2
+	for _, devices := range [][]string{{"", "0"}, {"0", ""}, {"0", "0"}, {"", "0", ""}, {"0", "", "0"}} {
+		s, done := &Snapshot{}, map[int]bool{}
+		for i, gpu := range devices {
+			job := tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 1, Batch: 1, GPU: gpu})
+			start := control.Start{Epoch: epoch}
+			if i > 0 {
+				start.Longer = max(1, s.Pos.Longer)
+			}
+			block, err := control.Create(control.Header{Version: config.Version, Job: *job, Rows: rows, Start: start})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer block.Seg.Close()
+			mem := &control.Weights{}
+			block.Open(epoch)
+			if err := s.Restore(mem, block, "sgd"); i > 0 && err != nil {
+				t.Fatalf("%q: %v", devices, err)
+			}
+			for range 5 {
+				c, ok := block.Next(0)
+				for row := c.First; row < c.First+c.Count; row += data.BlockRows {
+					if !ok || done[row] {
+						t.Fatalf("%q: on device %d chunk %+v is trained again", devices, i, c)
+					}
+					done[row] = true
+				}
+				block.Finish(0, c, plan.ChunkResult{Examples: c.Count})
+			}
+			s.Pos = Position{Epoch: epoch, Within: true}
+			s.Capture(mem, block)
+			block.Cut(epoch + 1)
+			if own := map[string]int{"": 1024, "0": 8192}[gpu]; block.Plan.Chunk != own || len(block.Chunks) != 2*rows/own {
+				t.Errorf("%q: the next epoch has chunks of %d on device %d", devices, block.Plan.Chunk, i)
+			}
+		}
+	}
 }
 
 // TestSettingsOfOldSnapshots: a setting that a file is too old to have is at its default; the data

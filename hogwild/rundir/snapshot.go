@@ -74,6 +74,7 @@ type Position struct {
 	Epoch    uint64        `json:"epoch"` // the open one, from 1
 	Round    int           `json:"round"` // barrier mode: its first round that is not complete
 	Within   bool          `json:"within"`
+	Longer   int           `json:"longer,omitempty"`       // plan.Plan's, of the open epoch; 0: 1
 	Seconds  float64       `json:"seconds"`                // of training
 	Wall     float64       `json:"wall_seconds,omitempty"` // the same with boundaries and pauses
 	Examples int64         `json:"examples"`
@@ -120,7 +121,7 @@ func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
 	if !s.Pos.Within {
 		return
 	}
-	s.chunks = append(s.chunks, w.Chunks...)
+	s.chunks, s.Pos.Longer = append(s.chunks, w.Chunks...), w.Plan.Longer
 	for _, slot := range m.Slots {
 		s.slots = append(s.slots, slot...)
 	}

@@ -3,6 +3,7 @@ package tuning
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -108,6 +109,31 @@ var decisions = []struct {
 	{"nodes, nothing known", noFacts, 8, func(c *config.Config) { c.Model, c.Nodes = "convnet", 4 }, "2 0 0 0.01 0.9 0 false"},
 	{"nodes without a cap", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR, c.LRCap = 4, 1, "off" }, "2 0.196 1.71 4 0.9 1 false"},
 	{"a GPU, words", wordFacts, 2, func(c *config.Config) { logistic(c); c.GPU, c.Batch, c.LR = "0", 0, 1 }, "264 31.4 4 0.476 0.9 0 true"},
+}
+
+// TestBiasHeld: at the bound the limit on steps in flight is a quarter of those that there are, and a bias whose steps
+// are a fifth of lambda may be held back by five times as many. At a smaller rate there are more, on cores none.
+func TestBiasHeld(t *testing.T) {
+	c := config.Default()
+	logistic(&c)
+	c.GPU, c.Workers, c.Batch, c.LR = "0", 2, 1, 1
+	choose := func() Tuning {
+		l, err := Choose(&c, model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}, wordFacts, Machine{Cores: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	at := choose()
+	if want := 264. / 4 * at.Lambda / at.BiasStep; !at.Capped || at.InFlight != 264 || at.BiasStep >= at.Lambda || math.Abs(at.MaxBiasHeld-want) > 1e-9*want {
+		t.Errorf("%+v, want a bias held back by %g steps", at, want)
+	}
+	if c.LR = at.LR / 2; math.Abs(choose().MaxBiasHeld-2*at.MaxBiasHeld) > 1e-9*at.MaxBiasHeld {
+		t.Errorf("%g steps at half the rate, %g at the whole", choose().MaxBiasHeld, at.MaxBiasHeld)
+	}
+	if c.GPU = ""; choose().MaxBiasHeld != 0 {
+		t.Errorf("%g steps on cores", choose().MaxBiasHeld)
+	}
 }
 
 // TestDecide: settings, facts and cores in, decisions out.

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -115,6 +116,12 @@ func (l limits) inFlight(lr float64) float64 {
 		c = min(c, 1+l.noise/(lr*lr))
 	}
 	return min(c, 1e12)
+}
+
+// biasHeld is how many steps may be late with their change of the bias, beside those in flight. A bias moves by biasStep
+// where the direction of lambda moves by lambda, so there may be as many more of them.
+func (l limits) biasHeld(lr, biasStep float64) float64 {
+	return l.inFlight(lr) * max(1, l.lambda/cmp.Or(biasStep, 1))
 }
 
 // inFlightRate is the rate at which c steps in flight lose nothing; 0: not known.

@@ -63,6 +63,9 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 			t.LR, t.Capped = lr, true
 		}
 	}
+	if c.GPU != "" {
+		t.MaxBiasHeld = limit.biasHeld(t.LR, t.BiasStep)
+	}
 	return t, nil
 }
 
