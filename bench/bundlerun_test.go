@@ -21,15 +21,15 @@ import (
 )
 
 // The programs of the bundle, played: runs that end at once with a loss, or not at all in the place that
-// HOGWILD_PLAY_HANG names, and a microbenchmark that hangs.
+// PLAYED_HANG names, and a microbenchmark that hangs.
 const (
 	playedCUDA = `#!/bin/bash
 [ "$1" != bench ] || exec sleep 60
-[ "$1" = train ] || { [ "$1" != "$HOGWILD_PLAY_HANG" ] || sleep 60; echo "$1 is fine"; exit "${HOGWILD_PLAY_STATUS:-0}"; }
+[ "$1" = train ] || { [ "$1" != "$PLAYED_HANG" ] || sleep 60; echo "$1 is fine"; exit "${PLAYED_STATUS:-0}"; }
 while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; [ "$1" != --stop-after ] || busy=$2; shift; done
 mkdir -p "$run" && printf '{"kind":"epoch","test_loss":0.01,"seconds":1,"examples":60}\n{"kind":"second","examples":5}\n' >"$run/metrics.jsonl"
 printf '\0\0\0\0\0\0\0\0bits' | tee "$run/weights.safetensors" >"$run/snapshot.safetensors"
-while [ "${run##*/}" = "$HOGWILD_PLAY_HANG" ] && [ -d "$run" ]; do sleep 0.1; done
+while [ "${run##*/}" = "$PLAYED_HANG" ] && [ -d "$run" ]; do sleep 0.1; done
 until=$((${EPOCHREALTIME/./} + 1600000))
 while [ -n "$busy" ] && ((${EPOCHREALTIME/./} < until)); do :; done
 case $run in */kills.*)
@@ -296,7 +296,7 @@ func TestRunScriptStopped(t *testing.T) {
 		for name, signal := range map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM} {
 			t.Run(c.at+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				p := play(t, bundle, tools, "HOGWILD_PLAY_HANG="+c.at, "QUICK="+c.quick, "PARTS="+c.parts)
+				p := play(t, bundle, tools, "PLAYED_HANG="+c.at, "QUICK="+c.quick, "PARTS="+c.parts)
 				last := "trained/" + c.before[len(c.before)-1] + ".json"
 				if c.quick == "" {
 					last = strings.Replace(last, ".json", ".host", 1) // which comes after it
@@ -340,8 +340,8 @@ func TestRunScriptBudget(t *testing.T) {
 		page []string
 	}{
 		{"budget", []string{"BUDGET=60", "PARTS=flight:300 training:9"}, []string{"| flight | skipped: only 5", "| training | tests | ok |"}},
-		{"slow driver", []string{"HOGWILD_PLAY_HANG=--version", "PARTS=driver:1 training:9"}, []string{"| driver | cut off: out of time |", "| training | finished |"}},
-		{"no driver", []string{"HOGWILD_PLAY_STATUS=1", "PARTS=driver:9 training:9"}, []string{"| driver | hogwild-cuda --version | FAIL |", "| training | skipped: no driver |"}},
+		{"slow driver", []string{"PLAYED_HANG=--version", "PARTS=driver:1 training:9"}, []string{"| driver | cut off: out of time |", "| training | finished |"}},
+		{"no driver", []string{"PLAYED_STATUS=1", "PARTS=driver:9 training:9"}, []string{"| driver | hogwild-cuda --version | FAIL |", "| training | skipped: no driver |"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

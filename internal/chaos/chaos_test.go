@@ -125,7 +125,7 @@ func randomJob(rnd *rand.Rand) job {
 			j.flags = append(j.flags, "--average-every", "20")
 		}
 	}
-	if save := pick("1", "1", "3", "30ms", "0"); save != "1" {
+	if save := pick("1", "auto", "3", "30ms", "0"); save != "1" {
 		j.flags = append(j.flags, "--save-every", save)
 	}
 	if rnd.IntN(4) == 0 {

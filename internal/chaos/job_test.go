@@ -63,7 +63,7 @@ func (j *job) examples() int {
 // arguments are the command line of a new run; data is the set that counts.
 func (j *job) arguments(folder, data string) []string {
 	all := append([]string{"train", "--run", folder, "--mode", j.mode, "--workers", strconv.Itoa(j.workers), "--epochs", strconv.Itoa(j.epochs),
-		"--max-restarts", "1000"}, j.flags...)
+		"--max-restarts", "1000", "--save-every", "1"}, j.flags...)
 	if j.counts {
 		all = append(all, "--data", data, "--test", data)
 	}
