@@ -68,7 +68,7 @@ type hostOwner struct {
 	s       *device.Setup
 	scorers []model.Model // one for each core
 	kept    kept
-	spare   spare
+	spare   *spare // made with the copy
 }
 
 // Own is device.Backend's.

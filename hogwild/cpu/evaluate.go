@@ -40,7 +40,7 @@ func Predict(models []model.Model, w []float32, set *data.Set) ([]float32, error
 type part struct {
 	set      *data.Set
 	from, to int    // [from, to)
-	spare    *spare // nil: nothing else is going on
+	spare    *spare // nil: all cores are free
 }
 
 func (p part) batches() int { return plan.CeilDiv(p.to-p.from, evalBatch) }

@@ -27,7 +27,7 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 	}
 	o.parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
 	merged := s.Job.Tuning.MergesCentered()
-	o.spare.awaited.Store(false)
+	o.spare = newSpare(len(o.scorers) - s.Job.Workers)
 	o.kept = kept{w, sync.OnceValue(func() []float32 { return model.ToPlain(s.Params, w, s.Set.Mean, merged) })}
 	return changed, nil
 }
@@ -81,7 +81,11 @@ func (o *hostOwner) Survey(counts bool) (device.Survey, error) {
 }
 
 // Await is device.Owner's.
-func (o *hostOwner) Await() { o.spare.await() }
+func (o *hostOwner) Await() {
+	if o.spare != nil { // a copy was kept
+		o.spare.await()
+	}
+}
 
 // Kept is device.Owner's.
 func (o *hostOwner) Kept() ([]float32, error) { return o.kept.plain(), nil }
@@ -92,5 +96,5 @@ func (o *hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 		w = o.kept.plain()
 	}
 	from, to := o.s.ShareOf(set)
-	return evaluate(o.scorers, w, part{set, from, to, &o.spare})
+	return evaluate(o.scorers, w, part{set, from, to, o.spare})
 }

@@ -2,68 +2,56 @@ package cpu
 
 import (
 	"cmp"
-	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// spare is work beside training. It begins in threads of the lowest priority, which have what the workers leave of
-// the cores: no mode is slower for it, and least of all one whose workers wait for each other. What is left when
-// somebody waits for it, or after promptly, is done with the priority of workers.
+// spare is work beside training: on the cores that workers leave free, and on all once somebody waits for it, as
+// workers then wait too. (Threads of the lowest priority on all cores were tried. On a machine with other work each held what it had
+// begun for so long that the time between epochs grew sixfold.)
 type spare struct {
-	awaited atomic.Bool
+	free    int           // cores, one at least
+	awaited chan struct{} // closed when somebody waits
+	await   func()
 }
 
-const (
-	lowest   = 19
-	promptly = 2 * time.Second
-)
+func newSpare(free int) *spare {
+	s := &spare{free: max(1, free), awaited: make(chan struct{})}
+	s.await = sync.OnceFunc(func() { close(s.awaited) })
+	return s
+}
 
 // each calls do for all numbers from 0 to n, from so many goroutines, whose numbers do is given too. Each takes the next
-// number that is left. A nil spare is awaited. It returns the first error of guard, in which each goroutine runs.
+// number that is left. Those of a nil spare have all cores. It returns the first error of guard, in which each goroutine runs.
 func (s *spare) each(goroutines, n int, guard func(func()) error, do func(goroutine, i int)) error {
 	var taken atomic.Int64
-	share := func(until func() bool, low bool) error {
-		var busy sync.WaitGroup
-		errs := make([]error, goroutines)
-		for g := range goroutines {
-			busy.Go(func() {
-				if low {
-					stepBack()
+	var busy, first sync.WaitGroup
+	over := make(chan struct{})
+	errs := make([]error, goroutines)
+	for g := range goroutines {
+		begins := s == nil || g < s.free
+		if begins {
+			first.Add(1)
+		}
+		busy.Go(func() {
+			if begins {
+				defer first.Done()
+			} else {
+				select {
+				case <-s.awaited:
+				case <-over:
+					return
 				}
-				errs[g] = guard(func() {
-					for !until() {
-						i := int(taken.Add(1)) - 1
-						if i >= n {
-							return
-						}
-						do(g, i)
-					}
-				})
+			}
+			errs[g] = guard(func() {
+				for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
+					do(g, i)
+				}
 			})
-		}
-		busy.Wait()
-		return cmp.Or(errs...)
+		})
 	}
-	if s != nil {
-		late := time.AfterFunc(promptly, s.await)
-		err := share(s.awaited.Load, true)
-		late.Stop()
-		if err != nil || int(taken.Load()) >= n {
-			return err
-		}
-	}
-	return share(func() bool { return false }, false)
-}
-
-// await tells that somebody waits for the work.
-func (s *spare) await() { s.awaited.Store(true) }
-
-// stepBack gives the goroutine a thread of its own, of the lowest priority, which ends with it.
-func stepBack() {
-	runtime.LockOSThread()                             // never unlocked: the priority cannot be raised again
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lowest) // of this thread alone; without it, it is only less fair
+	first.Wait() // then nothing is left to begin
+	close(over)
+	busy.Wait()
+	return cmp.Or(errs...)
 }

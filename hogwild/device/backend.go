@@ -133,7 +133,7 @@ type Owner interface {
 	Keep(w []float32, compare bool) (changed []bool, err error)
 	// Survey looks at the copy, as a plain model has it. Without counts it only looks for weights that are not finite.
 	Survey(counts bool) (Survey, error)
-	// Await says that somebody waits for Survey or Score, which until then leave the cores to workers.
+	// Await says that somebody waits for Survey or Score, which until then leave workers their cores.
 	Await()
 	// Kept is the copy in host memory, as a plain model has it. It is not the caller's.
 	Kept() ([]float32, error)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"hogwild/hogwild/config"
@@ -17,8 +18,9 @@ import (
 )
 
 // endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has
-// one. The weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. To
-// host memory they come only to be saved, or where a program or another node needs them there.
+// one. The weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. On cores
+// that takes one which no worker has; where workers have all, those evaluate it first. To host memory the weights
+// come only to be saved, or where a program or another node needs them there.
 func (r *coordinator) endEpoch() {
 	_ = fault.Point("epoch.end")
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
@@ -61,9 +63,9 @@ func (r *coordinator) endEpoch() {
 	r.capture(whole)
 	scored := r.evaluate(e, save)
 	r.saver.due = false
-	if r.peers != nil || r.evaluator != nil {
+	if r.peers != nil || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= runtime.NumCPU() {
 		r.owner.Await()
-		<-scored // it speaks with other nodes, and nobody else may meanwhile; or programs share all cores
+		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
 	}
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
 		r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change

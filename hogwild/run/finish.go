@@ -118,6 +118,7 @@ func (r *coordinator) saveWithin() error {
 	} else if r.epochs.last != nil {
 		e.TrainLoss = r.epochs.last.TrainLoss
 	}
+	r.owner.Await()
 	_, scored := r.score(&e, false)
 	if r.epochs.failed(scored); errors.Is(scored, config.ErrDiverged) {
 		return nil
