@@ -27,15 +27,14 @@ const (
 [ "$1" != bench ] || exec sleep 60
 [ "$1" = train ] || { [ "$1" != "$PLAYED_HANG" ] || sleep 60; echo "$1 is fine"; exit "${PLAYED_STATUS:-0}"; }
 while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; [ "$1" != --stop-after ] || busy=$2; shift; done
+case $run in */kills.*) trap 'status=143' TERM; if [ -n "$long" ]; then sleep 9 & fi ;; esac # its worker
 mkdir -p "$run" && printf '{"kind":"epoch","test_loss":0.01,"seconds":1,"examples":60}\n{"kind":"second","examples":5}\n' >"$run/metrics.jsonl"
 printf '\0\0\0\0\0\0\0\0bits' | tee "$run/weights.safetensors" >"$run/snapshot.safetensors"
 while [ "${run##*/}" = "$PLAYED_HANG" ] && [ -d "$run" ]; do sleep 0.1; done
 until=$((${EPOCHREALTIME/./} + 1600000))
 while [ -n "$busy" ] && ((${EPOCHREALTIME/./} < until)); do :; done
 case $run in */kills.*)
-	trap 'status=143' TERM
-	sleep 9 &
-	while [ -z "$status" ] && [ -n "$long" ] && [ -d "$run" ]; do sleep 0.1; done
+	while [ -z "$status" ] && [ -n "$long" ] && [ -d "$run" ]; do wait $! || true; [ -n "$status" ] || { sleep 9 & }; done
 	kill $! 2>/dev/null ;;
 esac
 printf '{\n  "device": "cuda:0 (played)",\n  "workers": 4,\n  "examples": 5,\n  "restarts": 1,\n  "test_loss": 0.5\n}\n'
