@@ -58,7 +58,7 @@ SHELL = /bin/bash
 .PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
-	go build -trimpath -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
+	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
 
 cuda: $(STUB) ## build bin/hogwild-cuda, which hogwild --gpu runs, and its tests, bin/cuda.test
 	$(GO_CUDA) build -trimpath -tags cuda,$(TAGS) -o bin/hogwild-cuda ./cmd/hogwild
