@@ -15,6 +15,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -79,7 +80,7 @@ func SameSettings(a, b []Setting) bool {
 }
 
 func readTrial(folder string) (*trial, error) {
-	text, err := rundir.ReadText(filepath.Join(folder, trialFile), mostJSON)
+	text, err := atomicfile.Read(filepath.Join(folder, trialFile), mostJSON)
 	if err != nil {
 		return nil, err
 	}

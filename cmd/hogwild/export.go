@@ -121,7 +121,7 @@ func exportTo(weights, out string, format exportFormat, d run.Description) (writ
 
 // exportArrays writes a file for each tensor into a folder, which has nothing else in it.
 func exportArrays(weights, folder string) (n int, err error) {
-	read, err := rundir.ReadWeights(weights)
+	read, err := rundir.ReadWeights(weights, 0)
 	if err != nil {
 		return 0, err
 	}

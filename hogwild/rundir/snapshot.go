@@ -28,8 +28,7 @@
 //	lock.go         which run may write to a folder
 //	text.go         bounds of texts, YAML
 //	safetensors.go  the format of weights and snapshots
-//	files.go        names of the files
-//	replace.go      files that are replaced whole
+//	files.go        the files, and which are of a run
 //	tfrecord.go     that of events
 package rundir
 
@@ -257,7 +256,7 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, confi
 	if s.Pos.Within {
 		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
 	}
-	ready := func() error { return keepPrevious(dir) }
+	ready := keepPrevious
 	if s.Damaged {
 		ready = nil
 	}
