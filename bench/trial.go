@@ -142,7 +142,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	return rundir.ReplaceFile(path, [][]byte{text.Bytes()})
+	return atomicfile.Write(path, text.Bytes())
 }
 
 // forget drops what the folder holds of the plan.

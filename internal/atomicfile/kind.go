@@ -28,9 +28,13 @@ var (
 	LIBLINEAR   = Kind{"a model of LIBLINEAR", begins("solver_type ")}
 	VW          = Kind{"a model of Vowpal Wabbit", isVW}
 	Predictions = Kind{"a file of predictions", begins("prediction\n", "prediction,p_", "row,column,prediction\n", `{"prediction":`, `{"row":`, "\x93NUMPY")}
+	Unfinished  = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
 	Profile     = Kind{"a profile", begins("\x1f\x8b")}
 	Trace       = Kind{"an execution trace", begins("go 1.")}
 )
+
+// ErrOther is the error of Check about a file of another kind.
+var ErrOther = errors.New("is there already")
 
 // headBytes are enough to tell a kind.
 const headBytes = 1 << 16
@@ -66,7 +70,7 @@ func Check(path string, kind Kind, force bool) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder: name a file in it", path)
+		return &os.PathError{Op: "replace", Path: path, Err: errors.New("it is a folder; name a file in it")}
 	case force || !info.Mode().IsRegular() || info.Size() == 0:
 		return nil
 	}
@@ -76,7 +80,7 @@ func Check(path string, kind Kind, force bool) error {
 		if kind.name != "" {
 			but = ", and is not " + kind.name
 		}
-		err = fmt.Errorf("%s is there already%s: name another file, or add --force to replace it", path, but)
+		err = fmt.Errorf("%s %w%s: name another file", path, ErrOther, but)
 	}
 	return err
 }
