@@ -86,12 +86,13 @@ func exportCommand() *cli.Command {
 	}
 }
 
-// weightsPath is the file of weights that a run folder has; another path is one.
+// weightsPath is the file of weights that a run folder has; another path is one, or is refused where it is read.
 func weightsPath(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return filepath.Join(path, rundir.WeightsFile)
+	file := filepath.Join(path, rundir.WeightsFile)
+	if _, err := os.Stat(file); err != nil {
+		return path
 	}
-	return path
+	return file
 }
 
 // exportTo writes the weights in the format, by default beside them, and says what it has written.

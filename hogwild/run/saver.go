@@ -186,6 +186,7 @@ func (r *coordinator) mend() error {
 		r.report.event("%s was removed or renamed: made again", gone)
 		r.takeRequests()
 	}
+	r.saver.copy.Within = r.folder.Info()
 	return err
 }
 

@@ -32,7 +32,7 @@ const EventPrefix = "events.out.tfevents."
 // lacks says why a folder has no such file.
 func lacks(folder, name string) string {
 	if _, err := os.Stat(filepath.Join(folder, ConfigFile)); err != nil {
-		return "it is no run folder: it has neither " + ConfigFile + " nor " + name
+		return "it is no run folder: it has neither " + ConfigFile + " nor " + name + "; hogwild runs lists run folders"
 	}
 	return "no " + name + " in it: the run ended before it first saved; start a new one"
 }

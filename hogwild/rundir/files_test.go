@@ -24,13 +24,13 @@ func TestPreviousSnapshot(t *testing.T) {
 	}
 	save := func(text string) {
 		t.Helper()
-		err := atomicfile.WriteWhen(newest, [][]byte{[]byte(text)}, func(folder int) error {
+		err := atomicfile.WriteAs(newest, [][]byte{[]byte(text)}, atomicfile.Options{Ready: func(folder int) error {
 			err := keepPrevious(folder)
 			if was := content(newest); was != content(previous) {
 				t.Errorf("before %s is there: newest %q, previous %q", text, was, content(previous))
 			}
 			return err
-		}, true)
+		}})
 		if err != nil || content(newest) != text {
 			t.Errorf("newest is %q, want %q (%v)", content(newest), text, err)
 		}

@@ -151,6 +151,14 @@ func (f *Folder) mendFiles(c config.Config, past *Past) (gone string, err error)
 	return gone, nil
 }
 
+// Info is the folder itself, whatever its name is now. Of nil it is nil.
+func (f *Folder) Info() os.FileInfo {
+	if f == nil {
+		return nil
+	}
+	return f.made
+}
+
 // Epoch writes an epoch's lines: the events come first, since a resumed run notices by the metrics which epochs are
 // missing from both. Of nil it does nothing.
 func (f *Folder) Epoch(e EpochResult, in *control.Instruments, weights []Histogram) error {

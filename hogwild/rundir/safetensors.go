@@ -105,16 +105,16 @@ func (t Tensor) check() error {
 // untouched. Types with larger elements come first, so that each array is aligned
 // for those who map the file. The metadata's keys hogwild and checksum are its own.
 func WriteTensors(path string, meta map[string]string, ts []Tensor) error {
-	return writeTensors(path, meta, ts, nil, true)
+	return writeTensors(path, meta, ts, atomicfile.Options{})
 }
 
-// writeTensors is WriteTensors with what WriteWhen takes.
-func writeTensors(path string, meta map[string]string, ts []Tensor, ready func(dir int) error, confirm bool) error {
+// writeTensors is WriteTensors with options.
+func writeTensors(path string, meta map[string]string, ts []Tensor, o atomicfile.Options) error {
 	parts, err := encodeTensors(meta, ts)
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	if err := atomicfile.WriteWhen(path, parts, ready, confirm); err != nil {
+	if err := atomicfile.WriteAs(path, parts, o); err != nil {
 		if p := (*os.PathError)(nil); errors.As(err, &p) { // it names the file
 			err = p.Err
 		}

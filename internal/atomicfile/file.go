@@ -8,6 +8,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -32,7 +33,10 @@ type File struct {
 }
 
 // Create makes a temporary file beside path. It neither follows a link nor writes to a file that is there.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return create(path, nil) }
+
+// create is Create in a folder that has to be within, unless that is nil.
+func create(path string, within fs.FileInfo) (*File, error) {
 	if err := fault.Point("file.create"); err != nil {
 		return nil, err
 	}
@@ -41,6 +45,10 @@ func Create(path string) (*File, error) {
 		return nil, &fs.PathError{Op: "open", Path: filepath.Dir(path), Err: err}
 	}
 	f := &File{dir: os.NewFile(uintptr(dir), filepath.Dir(path)), path: path}
+	if now, err := f.dir.Stat(); within != nil && (err != nil || !os.SameFile(now, within)) {
+		f.dir.Close()
+		return nil, f.error("create", errors.New("the folder is another one now"))
+	}
 	f.temporary = fmt.Sprintf("%s.%08x%s", filepath.Base(path), rand.Uint32(), Ending)
 	fd, err := unix.Openat(dir, f.temporary, unix.O_CREAT|unix.O_EXCL|unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 	if err != nil {
@@ -65,16 +73,14 @@ func (f *File) error(what string, err error) error {
 }
 
 // Commit gives the file its name, once the disk has confirmed the content, and waits until it has confirmed the name too.
-func (f *File) Commit() error { return f.commit(nil, true) }
+func (f *File) Commit() error { return f.commit(Options{}) }
 
-// commit is Commit that calls ready, unless it is nil, before the file takes the name. Without confirm it does not wait for
-// the disk.
-func (f *File) commit(ready func(dir int) error, confirm bool) error {
+func (f *File) commit(o Options) error {
 	if f.temporary == "" {
 		return f.File.Close()
 	}
 	defer f.Abandon() // of what has its name nothing is left to remove
-	if confirm {
+	if !o.Quick {
 		if err := fault.Point("file.sync"); err != nil {
 			return err
 		}
@@ -86,8 +92,8 @@ func (f *File) commit(ready func(dir int) error, confirm bool) error {
 		return err
 	}
 	dir := int(f.dir.Fd())
-	if ready != nil {
-		if err := ready(dir); err != nil {
+	if o.Ready != nil {
+		if err := o.Ready(dir); err != nil {
 			return err
 		}
 	}
@@ -97,7 +103,7 @@ func (f *File) commit(ready func(dir int) error, confirm bool) error {
 	if err := unix.Renameat(dir, f.temporary, dir, filepath.Base(f.path)); err != nil {
 		return f.error("rename", err)
 	}
-	if !confirm {
+	if o.Quick {
 		return nil
 	}
 	return syncFolder(dir)

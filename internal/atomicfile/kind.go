@@ -65,10 +65,8 @@ func isVW(head []byte) bool {
 func Check(path string, kind Kind, force bool) error {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case err != nil: // who cannot create it says why
 		return nil
-	case err != nil:
-		return err
 	case info.IsDir():
 		return &os.PathError{Op: "replace", Path: path, Err: errors.New("it is a folder; name a file in it")}
 	case force || !info.Mode().IsRegular() || info.Size() == 0:

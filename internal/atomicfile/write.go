@@ -11,12 +11,18 @@ import (
 
 // Write makes the parts, in order, the content of a file. Two processes that do so at once leave the file of one of them;
 // when it fails the old file is as it was.
-func Write(path string, parts ...[]byte) error { return WriteWhen(path, parts, nil, true) }
+func Write(path string, parts ...[]byte) error { return WriteAs(path, parts, Options{}) }
 
-// WriteWhen is Write that calls ready, unless it is nil, with the open folder before the file takes the name. Without confirm
-// it does not wait for the disk.
-func WriteWhen(path string, parts [][]byte, ready func(dir int) error, confirm bool) error {
-	f, err := Create(path)
+// Options say how WriteAs differs from Write.
+type Options struct {
+	Within fs.FileInfo         // nothing is written to another folder, which may have got the name; nil: any
+	Ready  func(dir int) error // is called with the open folder before the file takes the name
+	Quick  bool                // it does not wait for the disk
+}
+
+// WriteAs is Write with options.
+func WriteAs(path string, parts [][]byte, o Options) error {
+	f, err := create(path, o.Within)
 	if err != nil {
 		return err
 	}
@@ -29,7 +35,7 @@ func WriteWhen(path string, parts [][]byte, ready func(dir int) error, confirm b
 			return err
 		}
 	}
-	return f.commit(ready, confirm)
+	return f.commit(o)
 }
 
 // SyncFolder waits until the names in a folder are on the disk, where the file system can tell.
