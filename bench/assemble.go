@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 )
 
 // resultsFile is what an experiment's folder holds of it.
@@ -31,7 +32,7 @@ func ReadExperiment(path string) (*Experiment, error) {
 	if s, err := os.Stat(path); err == nil && s.IsDir() {
 		path = filepath.Join(path, resultsFile)
 	}
-	text, err := rundir.ReadText(path, mostJSON)
+	text, err := atomicfile.Read(path, mostJSON)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usage("%s does not exist: name the folder of a bench or sweep that has results", path)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -79,7 +80,7 @@ func SameSettings(a, b []Setting) bool {
 }
 
 func readTrial(folder string) (*trial, error) {
-	text, err := rundir.ReadText(filepath.Join(folder, trialFile), mostJSON)
+	text, err := atomicfile.Read(filepath.Join(folder, trialFile), mostJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	return rundir.ReplaceFile(path, [][]byte{text.Bytes()})
+	return atomicfile.Write(path, text.Bytes())
 }
 
 // forget drops what the folder holds of the plan.

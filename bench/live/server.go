@@ -17,6 +17,7 @@ import (
 	"hogwild/bench/page"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 )
 
 // server is a run as it is shown.
@@ -152,7 +153,7 @@ const mostText = 64 << 20
 
 // readFile reads a file into a value by what parses it.
 func readFile(path string, parse func([]byte, any) error, into any) error {
-	text, err := rundir.ReadText(path, mostText)
+	text, err := atomicfile.Read(path, mostText)
 	if err == nil {
 		err = parse(text, into)
 	}

@@ -12,6 +12,7 @@ import (
 	"hogwild/bench"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 )
 
 const (
@@ -77,7 +78,7 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	}
 	switch {
 	case o.config != "":
-		text, err := rundir.ReadText(o.config, rundir.MostYAML)
+		text, err := atomicfile.Read(o.config, rundir.MostYAML)
 		if err != nil {
 			return p, usagef("reading the cases: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -17,7 +18,7 @@ import (
 // that have no value yet. Unknown keys, keys written twice and values of the wrong
 // kind are errors that name file, line and column.
 func (s *settings) file(path string) error {
-	text, err := rundir.ReadText(path, rundir.MostYAML)
+	text, err := atomicfile.Read(path, rundir.MostYAML)
 	if err != nil {
 		return usagef("reading the settings: %v", err)
 	}
@@ -56,12 +57,14 @@ func (s *settings) entry(path string, e bench.Entry) error {
 func (s *settings) put(path string, e bench.Entry) (flag, text string, err error) {
 	key, value := e.Key, e.Value
 	flag = key.Value
+	text = value.GetToken().Value
 	switch value.Type() {
 	case ast.StringType, ast.IntegerType, ast.FloatType, ast.BoolType:
+	case ast.LiteralType: // a text of several lines
+		text = value.(*ast.LiteralNode).Value.Value
 	default:
 		return "", "", usagef("%s: %s: want a single value", bench.Place(path, key), flag)
 	}
-	text = value.GetToken().Value
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
 		flag, text = "no-bias", opposite(text)
 	}

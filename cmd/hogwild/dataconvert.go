@@ -9,6 +9,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/internal/atomicfile"
 )
 
 const dataConvertHelp = `Usage: hogwild data convert PATH --out FILE [--test PATH] [--validation SHARE] [--scale HOW] ...
@@ -37,8 +38,10 @@ Examples:
 func dataConvertCommand() *cli.Command {
 	c := config.Default()
 	var out, task string
+	var force bool
 	l := flagList{category: "Flags"}
 	l.string(&out, "out", "`FILE` the data cache to write, such as mnist.hog")
+	forcing(&l, &force)
 	l.string(&c.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
 	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
 	l.string(&c.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
@@ -58,6 +61,9 @@ func dataConvertCommand() *cli.Command {
 				if sameFile(out, in) {
 					return usagef("--out %s: it is an input too; name another file", out)
 				}
+			}
+			if err := mayReplace("--out ", out, atomicfile.Cache, force); err != nil {
+				return err
 			}
 			c.Data = args[0]
 			return convert(&c, task, out, a.App.Writer, a.App.ErrWriter)

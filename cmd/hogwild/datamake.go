@@ -11,12 +11,13 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/internal/atomicfile"
 )
 
-const dataMakeHelp = `Usage: hogwild data make NAME FILE [--seed N] [--limit N]
+const dataMakeHelp = `Usage: hogwild data make NAME FILE [--seed N] [--limit N] [--force]
 
 Writes synthetic data to FILE, and its test rows, if there are any, beside it: with rcv1.libsvm,
-to rcv1.test.libsvm. NAME is as in --data, with or without the prefix synth:
+to rcv1.test.libsvm. Files that are there stay unless --force is given. NAME is as in --data, with or without the prefix synth:
 
   rcv1 netflix jumbo dblife abdomen    data with the sizes of the Hogwild! paper's sets,
                                        or a fraction of them: rcv1:0.1
@@ -38,15 +39,23 @@ Examples:
 `
 
 func dataMakeCommand() *cli.Command {
-	seed, limit := uint64(1), 0
+	seed, limit, force := uint64(1), 0, false
 	l := flagList{category: "Flags"}
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` seed of the random numbers"})
 	l.int(&limit, "limit", "`N` the first N training rows only")
+	l.bool(&force, "force", "replace files that are there")
 	return &cli.Command{
 		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 2 {
 				return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")
+			}
+			ending := filepath.Ext(args[1])
+			beside := strings.TrimSuffix(args[1], ending) + ".test" + ending
+			for _, path := range []string{args[1], beside} {
+				if err := mayReplace("", path, atomicfile.Made, force); err != nil {
+					return err
+				}
 			}
 			name := "synth:" + strings.TrimPrefix(args[0], "synth:")
 			train, test, err := data.Load(data.Options{Path: name, Seed: seed, Limit: limit})
@@ -61,8 +70,7 @@ func dataMakeCommand() *cli.Command {
 			if err := writeSet(ctx, c.App.Writer, args[1], train); err != nil || graph {
 				return err
 			}
-			ending := filepath.Ext(args[1])
-			return writeSet(ctx, c.App.Writer, strings.TrimSuffix(args[1], ending)+".test"+ending, test)
+			return writeSet(ctx, c.App.Writer, beside, test)
 		}),
 	}
 }

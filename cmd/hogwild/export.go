@@ -13,6 +13,7 @@ import (
 	"hogwild/hogwild/export"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -35,7 +36,7 @@ not scaled (bytes are 0 to 255). A missing sparse value is 0.
 
 FLAGS
 Without --out the file lies beside the weights: weights.onnx, weights.model, weights.vw, or the
-folder weights.
+folder weights. A file of another kind stays unless --force is given.
 
 Examples:
   hogwild export runs/digits --to onnx
@@ -46,21 +47,25 @@ Examples:
 // exportFormat is a format of one file, and how its name ends.
 type exportFormat struct {
 	name, ending string
+	kind         atomicfile.Kind
 	encode       func(*run.Saved) ([]byte, error)
 }
 
 const npyFormat = "npy" // a folder
 
 var exportFormats = []exportFormat{
-	{"onnx", ".onnx", export.ONNX}, {npyFormat, "", nil}, {"libsvm", ".model", export.LIBLINEAR}, {"vw", ".vw", export.VW},
+	{"onnx", ".onnx", atomicfile.ONNX, export.ONNX}, {npyFormat, "", atomicfile.NPY, nil},
+	{"libsvm", ".model", atomicfile.LIBLINEAR, export.LIBLINEAR}, {"vw", ".vw", atomicfile.VW, export.VW},
 }
 
 func exportCommand() *cli.Command {
 	var to, out string
+	var force bool
 	var d run.Description
 	l := flagList{category: "Flags"}
 	l.string(&to, "to", "`FORMAT` onnx, npy, libsvm or vw")
 	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default beside the weights")
+	forcing(&l, &force)
 	describing(&l, &d)
 	return &cli.Command{
 		Name: "export", Usage: "write weights for ONNX, NumPy, LIBLINEAR or vw", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,
@@ -72,7 +77,7 @@ func exportCommand() *cli.Command {
 			if i < 0 {
 				return usagef("--to %s: want onnx, npy, libsvm or vw", to)
 			}
-			written, err := exportTo(weightsPath(args[0]), out, exportFormats[i], d)
+			written, err := exportTo(weightsPath(args[0]), out, exportFormats[i], force, d)
 			if err == nil {
 				fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
 			}
@@ -81,16 +86,17 @@ func exportCommand() *cli.Command {
 	}
 }
 
-// weightsPath is the file of weights that a run folder has; another path is one.
+// weightsPath is the file of weights that a run folder has; another path is one, or is refused where it is read.
 func weightsPath(path string) string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return filepath.Join(path, rundir.WeightsFile)
+	file := filepath.Join(path, rundir.WeightsFile)
+	if _, err := os.Stat(file); err != nil {
+		return path
 	}
-	return path
+	return file
 }
 
 // exportTo writes the weights in the format, by default beside them, and says what it has written.
-func exportTo(weights, out string, format exportFormat, d run.Description) (written string, err error) {
+func exportTo(weights, out string, format exportFormat, force bool, d run.Description) (written string, err error) {
 	if out == "" {
 		out = strings.TrimSuffix(weights, filepath.Ext(weights)) + format.ending
 	}
@@ -98,8 +104,11 @@ func exportTo(weights, out string, format exportFormat, d run.Description) (writ
 		return "", usagef("--out %s: these are the weights; name another file", out)
 	}
 	if format.name == npyFormat {
-		n, err := exportArrays(weights, out)
+		n, err := exportArrays(weights, out, force)
 		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
+	}
+	if err := mayReplace("--out ", out, format.kind, force); err != nil {
+		return "", err
 	}
 	saved, err := run.OpenAs(weights, d)
 	if err != nil {
@@ -109,10 +118,7 @@ func exportTo(weights, out string, format exportFormat, d run.Description) (writ
 	if err != nil {
 		return "", err
 	}
-	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return "", usagef("--out %s: it is a folder; name a file in it", out)
-	}
-	err = replaceFile(out, func(w io.Writer) error {
+	err = replaceFile(out, format.kind, force, func(w io.Writer) error {
 		_, err := w.Write(file)
 		return err
 	})
@@ -120,8 +126,8 @@ func exportTo(weights, out string, format exportFormat, d run.Description) (writ
 }
 
 // exportArrays writes a file for each tensor into a folder, which has nothing else in it.
-func exportArrays(weights, folder string) (n int, err error) {
-	read, err := rundir.ReadWeights(weights)
+func exportArrays(weights, folder string, force bool) (n int, err error) {
+	read, err := rundir.ReadWeights(weights, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +152,7 @@ func exportArrays(weights, folder string) (n int, err error) {
 		}
 	}
 	for name, file := range files {
-		err := replaceFile(filepath.Join(folder, name), func(w io.Writer) error {
+		err := replaceFile(filepath.Join(folder, name), atomicfile.NPY, force, func(w io.Writer) error {
 			_, err := w.Write(file)
 			return err
 		})

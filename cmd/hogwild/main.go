@@ -63,18 +63,27 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, config.ErrReported):
 		time.Sleep(time.Second / 2) // when one rank fails, its launcher kills the others: let the one that reports do so
 	case err != nil:
-		fmt.Fprintf(stderr, "hogwild: %s\n", errorText(err))
+		fmt.Fprintf(stderr, "hogwild: %s\n", errorText(err, args))
 	}
 	return status(err)
 }
 
-// errorText is an error for a terminal.
-func errorText(err error) string {
+// errorText is an error for a terminal. A name among the arguments begins no line of its own in it.
+func errorText(err error, args []string) string {
 	table := ""
 	for _, line := range config.TableOf(err) {
 		table += "\n" + line
 	}
-	return human.Printable(human.BriefMessage(strings.TrimSuffix(err.Error(), table))) + table
+	text := strings.TrimSuffix(err.Error(), table)
+	for _, arg := range args {
+		if _, value, is := strings.Cut(arg, "="); is && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		if strings.Contains(arg, "\n") {
+			text = strings.ReplaceAll(text, arg, strings.ReplaceAll(arg, "\n", `\n`))
+		}
+	}
+	return human.Printable(human.BriefMessage(text)) + table
 }
 
 func app(stdout, stderr io.Writer) *cli.App {

@@ -4,15 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/run"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -26,8 +24,8 @@ name. Labels in the file are ignored. WEIGHTS of PyTorch (see hogwild eval --hel
 --train with the training data.
 
 There is one prediction per row, in the order of the file; it is empty if the row lacks a value. CSV
-is written to stdout as rows arrive. --out FILE replaces FILE once the predictions are complete. The
-extension sets the format:
+is written to stdout as rows arrive. --out FILE makes FILE once the predictions are complete, and
+replaces earlier predictions alone unless --force is given. The extension sets the format:
 
   .csv      prediction, then p_CLASS for each class with --proba; row,column,prediction for pairs
   .jsonl    one JSON object per line
@@ -44,7 +42,7 @@ Examples:
 func predictCommand() *cli.Command {
 	in := data.Inputs{Format: "auto"}
 	var out string
-	var proba bool
+	var proba, force bool
 	var d run.Description
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
@@ -52,6 +50,7 @@ func predictCommand() *cli.Command {
 	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have no names")
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
 	l.bool(&proba, "proba", "also print the probability of each class")
+	forcing(&l, &force)
 	describing(&l, &d)
 	return &cli.Command{
 		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
@@ -61,13 +60,13 @@ func predictCommand() *cli.Command {
 					"hogwild predict runs/digits --data digits")
 			}
 			d.Target = in.Target
-			return predict(args[0], d, in, out, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
+			return predict(args[0], d, in, out, force, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
 		}),
 	}
 }
 
 // predict writes the predictions for in to the file out, or to stdout.
-func predict(weights string, d run.Description, in data.Inputs, out string, proba bool, stdout, stderr io.Writer) error {
+func predict(weights string, d run.Description, in data.Inputs, out string, force, proba bool, stdout, stderr io.Writer) error {
 	format, err := predictionFormatOf(out)
 	if err != nil {
 		return err
@@ -75,6 +74,12 @@ func predict(weights string, d run.Description, in data.Inputs, out string, prob
 	for _, input := range []string{weights, in.Path} {
 		if sameFile(out, input) {
 			return usagef("--out %s: it is an input too; name another file", out)
+		}
+	}
+	toFile := out != "" && out != "-"
+	if toFile {
+		if err := mayReplace("--out ", out, atomicfile.Predictions, force); err != nil {
+			return err
 		}
 	}
 	saved, err := run.OpenAs(weights, d)
@@ -103,13 +108,13 @@ func predict(weights string, d run.Description, in data.Inputs, out string, prob
 		}
 		return err
 	}
-	if out == "" || out == "-" {
+	if !toFile {
 		err = write(stdout)
 		if errors.Is(err, syscall.EPIPE) { // whoever read them has enough, as head does
 			return nil
 		}
 	} else {
-		err = replaceFile(out, write)
+		err = replaceFile(out, atomicfile.Predictions, force, write)
 	}
 	if err != nil {
 		return err
@@ -117,57 +122,8 @@ func predict(weights string, d run.Description, in data.Inputs, out string, prob
 	for _, note := range notes {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))
 	}
-	if out != "" && out != "-" {
+	if toFile {
 		fmt.Fprintf(stderr, "%s: %s predictions\n", human.Visible(out), human.Count(int64(table.rows)))
 	}
 	return nil
-}
-
-// sameFile tells whether two paths lead to one file.
-func sameFile(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
-}
-
-// replaceFile has write make a file, which gets its name when it is complete.
-func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path + ".tmp")
-	if err != nil {
-		return usagef("--out %s: %v; name a file in a folder that can be written", path, cause(err))
-	}
-	defer os.Remove(f.Name()) // once it is renamed there is nothing to remove
-	defer f.Close()
-	defer onSignal(func() { os.Remove(f.Name()) })()
-	if err := write(f); err != nil {
-		return err
-	}
-	for _, step := range []func() error{f.Sync, f.Close, func() error { return os.Rename(f.Name(), path) }} {
-		if err == nil {
-			err = step()
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("--out %s: %w", path, err)
-	}
-	return nil
-}
-
-// onSignal calls f before a signal such as Ctrl-C ends the process, until stop is called.
-func onSignal(f func()) (stop func()) {
-	signals, over := make(chan os.Signal, 1), make(chan bool, 1)
-	signal.Notify(signals, config.StopSignals()...)
-	go func() {
-		select {
-		case s := <-signals:
-			f()
-			signal.Reset(s)
-			_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
-		case <-over:
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		over <- true
-	}
 }

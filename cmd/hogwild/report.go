@@ -8,14 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
 	"hogwild/bench/page"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/figure"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -39,8 +38,8 @@ Examples:
 
 // reportOptions is what the flags of report set.
 type reportOptions struct {
-	out            string
-	png, svg, json bool
+	out                   string
+	png, svg, json, force bool
 }
 
 func reportCommand() *cli.Command {
@@ -49,6 +48,7 @@ func reportCommand() *cli.Command {
 	l.string(&o.out, "out", "`FILE` to write (default: report.html in the run folder; for several runs, in the current folder)")
 	l.bool(&o.png, "png", "also write each figure beside it, as FILE-NAME.png")
 	l.bool(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
+	forcing(&l, &o.force)
 	l.bool(&o.json, "json", "print the names of the written files as one JSON object")
 	return &cli.Command{
 		Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp, Flags: l.flags,
@@ -129,41 +129,36 @@ type written struct {
 
 // write writes the page and, if asked, its figures.
 func (o *reportOptions) write(p *page.Page) (*written, error) {
-	switch info, err := os.Stat(o.out); {
-	case err == nil && info.IsDir():
-		return nil, usagef("--out %s: it is a folder; name a file, e.g. %s", o.out, filepath.Join(o.out, "report.html"))
-	case err == nil && !info.Mode().IsRegular(): // the report would take the place of a device
-		return nil, usagef("--out %s: it is not a regular file; name another one", o.out)
+	type file struct {
+		name  string
+		kind  atomicfile.Kind
+		write func(io.Writer) error
 	}
-	w := &written{Report: o.out}
-	if err := bench.WriteFile(o.out, p.WriteHTML); err != nil {
-		return nil, o.failed(err)
-	}
+	files := []file{{o.out, atomicfile.Page, p.WriteHTML}}
 	base := strings.TrimSuffix(o.out, filepath.Ext(o.out))
 	for _, f := range p.Figures() {
-		for _, kind := range []struct {
-			wanted bool
-			ext    string
-			draw   func(*figure.Figure, io.Writer) error
-		}{{o.png, ".png", (*figure.Figure).PNG}, {o.svg, ".svg", (*figure.Figure).SVG}} {
-			if !kind.wanted {
-				continue
-			}
-			name := base + "-" + f.Name + kind.ext
-			if err := bench.WriteFile(name, func(w io.Writer) error { return kind.draw(&f, w) }); err != nil {
-				return nil, o.failed(err)
-			}
-			w.Figures = append(w.Figures, name)
+		if o.png {
+			files = append(files, file{base + "-" + f.Name + ".png", atomicfile.PNG, f.PNG})
+		}
+		if o.svg {
+			files = append(files, file{base + "-" + f.Name + ".svg", atomicfile.SVG, f.SVG})
+		}
+	}
+	for _, f := range files { // all of them, before the first is written
+		if err := mayReplace("--out ", f.name, f.kind, o.force); err != nil {
+			return nil, err
+		}
+	}
+	w := &written{Report: o.out}
+	for i, f := range files {
+		if err := replaceFile(f.name, f.kind, o.force, f.write); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			w.Figures = append(w.Figures, f.name)
 		}
 	}
 	return w, nil
-}
-
-func (o *reportOptions) failed(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
-		return usagef("report %s: %v; choose another place with --out", o.out, cause(err))
-	}
-	return fmt.Errorf("writing the report: %w", err)
 }
 
 // cause is why a file could not be used, without its name.

@@ -12,6 +12,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -73,7 +74,7 @@ func sweepCommand() *cli.Command {
 			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			text, err := rundir.ReadText(args[0], rundir.MostYAML)
+			text, err := atomicfile.Read(args[0], rundir.MostYAML)
 			if err != nil {
 				return usagef("reading the experiment: %v", err)
 			}

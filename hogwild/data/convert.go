@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/fault"
 	"hogwild/shm"
 )
@@ -35,6 +36,9 @@ type Converted struct {
 func Convert(ctx context.Context, o Options, out string, accept func(train *Meta) error, tell func(what string, done, total int)) (Converted, error) {
 	if isCache(o.Path) {
 		return Converted{}, fmt.Errorf("data: %s is a data cache already: train on it, or name the file that it was converted from", o.Path)
+	}
+	if err := atomicfile.Check(out+".part", atomicfile.Unfinished, false); err != nil {
+		return Converted{}, fmt.Errorf("data: %w", err)
 	}
 	if info, err := os.Stat(out); err == nil && !info.Mode().IsRegular() {
 		return Converted{}, fmt.Errorf("data: %s is not a file: name one to be written, such as %s.hog", out, filepath.Base(o.Path))
@@ -186,10 +190,7 @@ func (c *conversion) complete(head *cacheHead) error {
 	// Runs map it: nobody shall write to it by mistake. Not earlier: the next conversion could not take
 	// over a part that is read-only.
 	_ = f.Chmod(info.Mode() &^ 0o222)
-	if dir, err := os.Open(filepath.Dir(c.out)); err == nil {
-		_ = dir.Sync()
-		_ = dir.Close()
-	}
+	_ = atomicfile.SyncFolder(filepath.Dir(c.out))
 	done := &cache{cacheHead: *head, file: f, sum: crc32.Checksum(text, crc32c())}
 	done.remember()
 	return nil

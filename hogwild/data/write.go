@@ -2,16 +2,18 @@ package data
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/atomicfile"
 )
 
 // WriteFile writes the rows of a set to a file, in the format that its ending names,
@@ -30,29 +32,16 @@ func WriteFile(ctx context.Context, path string, s *Set) error {
 // writeWhole writes a file that has its name only when it is complete: what a full disk or a
 // ctx that is done cuts short is removed. What is not a plain file, such as a pipe, is written in place.
 func writeWhole(ctx context.Context, path string, write func(w *bufio.Writer) error) error {
-	part := path + ".tmp"
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		part = path
-	}
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666) // os.Create would not wait for the reader of a pipe
+	f, err := atomicfile.Replace(path)
 	if err != nil {
-		return fmt.Errorf("data: %s: %w; name a file in a folder that can be written", path, errors.Unwrap(err))
+		return fmt.Errorf("data: %s: %w; name a file in a folder that can be written", path, cmp.Or(errors.Unwrap(err), err))
 	}
+	defer f.Abandon()
 	w := bufio.NewWriterSize(until{ctx, f}, 1<<20)
-	err = write(w)
-	for _, end := range []func() error{w.Flush, f.Close} {
-		if e := end(); err == nil {
-			err = e
+	for _, step := range []func() error{func() error { return write(w) }, w.Flush, f.Commit} {
+		if err := step(); err != nil {
+			return fmt.Errorf("data: writing %s: %w", path, err)
 		}
-	}
-	if err == nil && part != path {
-		err = os.Rename(part, path)
-	}
-	if err != nil && part != path {
-		os.Remove(part)
-	}
-	if err != nil {
-		return fmt.Errorf("data: writing %s: %w", path, err)
 	}
 	return nil
 }

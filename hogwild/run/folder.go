@@ -36,6 +36,14 @@ func (r *coordinator) claim() error {
 	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
 		return nil // it is made, or refused, later
 	}
+	if r.job.Resume == "" && r.back == nil && !rundir.HasSnapshot(dir) {
+		switch name, err := rundir.Stranger(dir); {
+		case err != nil:
+			return inFolder(err)
+		case name != "":
+			return config.Usage("%s holds %s and is no run folder: name another one with --run", dir, human.Quote(name))
+		}
+	}
 	return inFolder(r.lock(dir))
 }
 

@@ -34,7 +34,7 @@ func (r *coordinator) givenWeights() error {
 
 // readGiven reads the file of --init, and writes what fits over the weights.
 func (r *coordinator) readGiven() error {
-	f, err := rundir.ReadWeights(r.job.Init)
+	f, err := rundir.ReadWeights(r.job.Init, r.job.MemoryLimit())
 	if err != nil {
 		return err
 	}

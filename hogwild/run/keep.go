@@ -62,6 +62,7 @@ func (r *coordinator) keepElsewhere(cause error, write func() error) error {
 		err = folder.Open(r.job.Config, r.past())
 	}
 	if err == nil {
+		r.saver.copy.Within = folder.Info()
 		err = r.saver.copy.Save(dir, r.params, r.trained)
 	}
 	if err != nil {

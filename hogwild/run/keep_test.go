@@ -111,11 +111,14 @@ func lasting(t *testing.T) config.Config {
 	return c
 }
 
-// TestFolderGone: a run folder that is removed or renamed away is made again, with all that belongs in it.
+// TestFolderGone: a run folder that is removed or renamed away is made again, with all that belongs in it. So are its files.
 func TestFolderGone(t *testing.T) {
 	for name, do := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,
 		"renamed": func(dir string) error { return os.Rename(dir, dir+".old") },
+		"files": func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, rundir.ConfigFile)), os.Remove(filepath.Join(dir, rundir.MetricsName)))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := lasting(t)
@@ -163,6 +166,27 @@ func TestFolderTaken(t *testing.T) {
 		if before[name] != text {
 			t.Errorf("%s of the other run was changed", name)
 		}
+	}
+}
+
+// TestFolderOfOthers: the same with a folder of files that no run has written.
+func TestFolderOfOthers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	shorten(t)
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, rundir.WeightsFile), []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := lasting(t)
+	got, err := disturb(t, c, func(*said) {
+		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.Rename(other, c.Run)); err != nil {
+			t.Error(err)
+		}
+	})
+	elsewhere(t, c, got, err)
+	text, err := os.ReadFile(filepath.Join(c.Run, rundir.WeightsFile))
+	if now := state(t, c.Run); len(now) != 1 || err != nil || string(text) != "mine" {
+		t.Errorf("the folder of others holds %d files, %q (%v)", len(now), text, err)
 	}
 }
 

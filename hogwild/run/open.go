@@ -30,7 +30,7 @@ func OpenAs(path string, d Description) (*Saved, error) {
 	if err := ready(); err != nil {
 		return nil, err
 	}
-	f, err := rundir.ReadWeights(path)
+	f, err := rundir.ReadWeights(path, 0)
 	switch {
 	case err != nil:
 		return nil, err

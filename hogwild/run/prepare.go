@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -60,7 +61,7 @@ func (r *coordinator) prepare() error {
 func (r *coordinator) take() error {
 	err := r.claim()
 	if err == nil {
-		err = errors.Join(mayWrite("cpuprofile", r.options.CPUProfile), mayWrite("trace", r.options.Trace))
+		err = errors.Join(mayWrite("cpuprofile", r.options.CPUProfile, atomicfile.Profile), mayWrite("trace", r.options.Trace, atomicfile.Trace))
 	}
 	if err == nil {
 		err = r.load()
@@ -94,10 +95,13 @@ func (r *coordinator) allocate() error {
 	return err
 }
 
-// mayWrite is an error if the file of a flag cannot be written: better now than by worker 0.
-func mayWrite(flag, path string) error {
+// mayWrite is an error if the file of a flag cannot be written, or is of another kind: better now than by worker 0.
+func mayWrite(flag, path string, kind atomicfile.Kind) error {
 	if path == "" {
 		return nil
+	}
+	if err := atomicfile.Check(path, kind, false); errors.Is(err, atomicfile.ErrOther) {
+		return config.Usage("%s: %w", flag, err)
 	}
 	_, missing := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o666)

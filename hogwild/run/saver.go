@@ -178,14 +178,15 @@ func (r *coordinator) saved(err error) {
 	}
 }
 
-// mend makes the run folder again if it is gone. Only while no copy is being saved.
+// mend makes the run folder, or files in it, again if they are gone. Only while no copy is being saved.
 func (r *coordinator) mend() error {
-	again, err := r.folder.Mend(r.job.Config, r.past())
-	if again {
+	gone, err := r.folder.Mend(r.job.Config, r.past())
+	if gone != "" {
 		r.saver.due = true
-		r.report.event("the run folder %s was removed or renamed: made again", r.dir)
+		r.report.event("%s was removed or renamed: made again", gone)
 		r.takeRequests()
 	}
+	r.saver.copy.Within = r.folder.Info()
 	return err
 }
 

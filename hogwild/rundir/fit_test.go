@@ -32,7 +32,7 @@ func written(t *testing.T, ts ...Tensor) *Weights {
 	if err := WriteTensors(path, map[string]string{"format": "pt"}, ts); err != nil {
 		t.Fatal(err)
 	}
-	f, err := ReadWeights(path)
+	f, err := ReadWeights(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestFitRefuses(t *testing.T) {
 	if err := os.WriteFile(path, []byte("PK\x03\x04"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ReadWeights(path)
+	_, err = ReadWeights(path, 0)
 	check.Error(t, err, path+" is damaged or not an archive")
 }
 
@@ -192,7 +192,7 @@ func TestProgramWeights(t *testing.T) {
 		"norm.num_batches_tracked": "I64[] [1e+06]", "mask": "I64[3] [1 0 -7]"}, got); d != "" {
 		t.Error(d)
 	}
-	f, err := ReadWeights(dir)
+	f, err := ReadWeights(dir, 0)
 	if err != nil || f.Saved == nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/internal/human"
 )
 
 // Folder is the folder of a run that is going on in this process. It is locked, so no other run writes
@@ -21,6 +22,7 @@ type Folder struct {
 	Events  *EventFile
 	lock    *FolderLock // nil: the file system has no locks
 	made    os.FileInfo // the folder itself, whatever its name is now
+	again   os.FileInfo // the one that was made in its place, in which not all could be written yet
 }
 
 // Claim locks a folder that exists, and nothing else. On a file system without locks it returns the
@@ -70,41 +72,91 @@ func (f *Folder) WriteConfig(c config.Config) error {
 	return ReplaceFile(filepath.Join(f.Path, ConfigFile), [][]byte{text})
 }
 
-// Mend makes the folder again if it was removed or renamed, and locks it again if the lock's file was
-// removed. It fails if another run has taken the place.
-func (f *Folder) Mend(c config.Config, past *Past) (again bool, err error) {
+// Mend makes again what is gone, and says what that is: the folder, if it was removed or renamed, or files that grow or are
+// written once; of the lock's file it is silent. It fails if another run, or other files, have taken the place.
+func (f *Folder) Mend(c config.Config, past *Past) (gone string, err error) {
 	if f == nil {
-		return false, nil
+		return "", nil
 	}
 	now, err := os.Stat(f.Path)
 	same := err == nil && os.SameFile(now, f.made)
 	if same && (f.lock == nil || isAt(f.lock.f, f.lock.f.Name())) {
-		return false, nil
+		return f.mendFiles(c, past)
+	}
+	if err == nil && !same && !os.SameFile(now, f.again) {
+		if err := vacant(f.Path); err != nil {
+			return "", err
+		}
 	}
 	if err := os.MkdirAll(f.Path, 0o777); err != nil {
-		return false, fmt.Errorf("the run folder is gone: %w", err)
+		return "", fmt.Errorf("the run folder is gone: %w", err)
 	}
 	n, err := Claim(f.Path)
 	if err != nil && !errors.Is(err, ErrNoLocks) {
-		return false, err
+		return "", err
 	}
 	if same {
 		f.lock.Release()
 		f.lock = n.lock
-		return false, nil
+		return f.mendFiles(c, past)
 	}
-	if HasSnapshot(f.Path) {
-		err = fmt.Errorf("%s is the folder of another run now", f.Path)
-	} else {
-		err = n.Open(c, past)
-	}
-	if err != nil {
+	f.again = n.made
+	if err := n.Open(c, past); err != nil {
 		n.Close()
-		return false, err
+		return "", err
 	}
 	f.Close()
 	*f = *n
-	return true, nil
+	return "the run folder " + f.Path, nil
+}
+
+// vacant refuses a folder in which anything is.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if HasSnapshot(dir) {
+			return fmt.Errorf("%s is the folder of another run now", dir)
+		}
+		if e.Name() != LockFile {
+			return fmt.Errorf("%s is another folder now, with %s in it", dir, human.Quote(e.Name()))
+		}
+	}
+	return err
+}
+
+// mendFiles makes again what is missing of the settings, metrics and events.
+func (f *Folder) mendFiles(c config.Config, past *Past) (gone string, err error) {
+	if _, err := os.Lstat(filepath.Join(f.Path, ConfigFile)); errors.Is(err, os.ErrNotExist) {
+		if err := f.WriteConfig(c); err != nil {
+			return "", err
+		}
+		gone = filepath.Join(f.Path, ConfigFile)
+	}
+	if f.Metrics != nil && !isAt(f.Metrics.f, f.Metrics.f.Name()) {
+		m, _, err := OpenMetrics(f.Path, past)
+		if err != nil {
+			return gone, err
+		}
+		_ = f.Metrics.Close()
+		f.Metrics, gone = m, m.f.Name()
+	}
+	if f.Events != nil && !isAt(f.Events.f, f.Events.f.Name()) {
+		e, err := OpenEvents(f.Path, past, past.History)
+		if err != nil {
+			return gone, err
+		}
+		_ = f.Events.Close()
+		f.Events, gone = e, cmp.Or(gone, e.f.Name())
+	}
+	return gone, nil
+}
+
+// Info is the folder itself, whatever its name is now. Of nil it is nil.
+func (f *Folder) Info() os.FileInfo {
+	if f == nil {
+		return nil
+	}
+	return f.made
 }
 
 // Epoch writes an epoch's lines: the events come first, since a resumed run notices by the metrics which epochs are

@@ -14,11 +14,12 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/internal/fault"
+	"hogwild/internal/human"
 )
 
 // LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when
 // the coordinator dies, however it dies; one that is merely stopped keeps it. While it is locked,
-// the file holds the coordinator's process id and host.
+// the file holds the coordinator's process id and host. It is open to its owner alone: whoever can read a file can lock it.
 const LockFile = ".lock"
 
 // ErrNoLocks is the error of Lock on a file system without locks. Nothing keeps a second run out then.
@@ -38,7 +39,7 @@ type FolderLock struct{ f *os.File }
 func Lock(dir string) (*FolderLock, error) {
 	path := filepath.Join(dir, LockFile)
 	for try := 1; ; try++ {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o666)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, err
 		}
@@ -53,6 +54,8 @@ func Lock(dir string) (*FolderLock, error) {
 		owner := readOwner(f)
 		f.Close()
 		switch {
+		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries && owner.dead():
+			return nil, config.Usage("%s is locked by another process than the run's (pid %d, dead): `fuser -v %s` names it", dir, owner.pid, human.ShellWord(path))
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries:
 			return nil, config.Usage("a run is going on in %s%s", dir, owner)
 		case err != nil && !errors.Is(err, unix.EWOULDBLOCK):
@@ -66,6 +69,7 @@ func Lock(dir string) (*FolderLock, error) {
 // sign writes who holds the lock. A full disk costs a message its pid, and nothing else.
 func (l *FolderLock) sign() {
 	host, _ := os.Hostname()
+	_ = l.f.Chmod(0o600) // of an older version's
 	if l.f.Truncate(0) == nil {
 		_, _ = fmt.Fprintf(l.f, "%d %s\n", os.Getpid(), host)
 	}
@@ -84,15 +88,26 @@ func (l *FolderLock) Release() {
 
 // Live tells whether a run is going on in a folder, and in which process; 0 if that is not known.
 func Live(dir string) (pid int, live bool) {
-	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	path := filepath.Join(dir, LockFile)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return 0, false
+		return 0, errors.Is(err, os.ErrPermission) && listed(path)
 	}
 	defer f.Close()
 	if !errors.Is(flock(f, unix.LOCK_SH), unix.EWOULDBLOCK) {
 		return 0, false
 	}
 	return readOwner(f).pid, true
+}
+
+// listed tells whether the kernel's list of locks, which all users can read, has one on the file.
+func listed(path string) bool {
+	var s unix.Stat_t
+	if unix.Lstat(path, &s) != nil {
+		return false
+	}
+	locks, _ := os.ReadFile("/proc/locks")
+	return strings.Contains(string(locks), fmt.Sprintf(" %02x:%02x:%d ", unix.Major(s.Dev), unix.Minor(s.Dev), s.Ino))
 }
 
 // flock locks a file, or fails at once with EWOULDBLOCK.
@@ -124,6 +139,12 @@ func readOwner(f *os.File) (o owner) {
 	o.pid, _ = strconv.Atoi(pid)
 	o.host = host
 	return o
+}
+
+// dead tells that the process is known, and has ended.
+func (o owner) dead() bool {
+	host, _ := os.Hostname()
+	return o.pid > 0 && o.host == host && errors.Is(unix.Kill(o.pid, 0), unix.ESRCH)
 }
 
 // String is the owner in brackets, and how to continue it if it is stopped.

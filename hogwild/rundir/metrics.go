@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"hogwild/internal/atomicfile"
 )
 
 // MetricsFile is metrics.jsonl in the run folder: one JSON object a line, of kind "epoch" or "second".
@@ -39,7 +41,7 @@ func OpenMetrics(run string, past *Past) (m *MetricsFile, missing []EpochResult,
 
 // mendMetrics replaces the file by one with the lines that belong to the past.
 func (p *Past) mendMetrics(path string) (missing []EpochResult, err error) {
-	old, err := os.ReadFile(path)
+	old, err := atomicfile.Read(path, mostMetrics)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("reading the file to continue: %w", err)
 	}

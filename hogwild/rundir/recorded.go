@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/atomicfile"
 )
 
 // Recorded is what a run folder holds of a run: its settings, what it came to and how it
@@ -50,7 +51,7 @@ func Glance(folder string) (*Recorded, error) {
 
 func readSettings(folder string) (*Recorded, error) {
 	r := &Recorded{Folder: folder, Config: config.Default()}
-	text, err := ReadText(filepath.Join(folder, ConfigFile), MostYAML)
+	text, err := atomicfile.Read(filepath.Join(folder, ConfigFile), MostYAML)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, config.Usage("%s is not a run folder: %w", folder, err)
@@ -66,7 +67,7 @@ func readSettings(folder string) (*Recorded, error) {
 // readResult reads result.json, if it is there.
 func (r *Recorded) readResult() error {
 	path := filepath.Join(r.Folder, ResultFile)
-	text, err := ReadText(path, mostJSON)
+	text, err := atomicfile.Read(path, mostJSON)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -84,7 +85,7 @@ func (r *Recorded) readResult() error {
 // readMetrics reads metrics.jsonl.
 func (r *Recorded) readMetrics() error {
 	path := filepath.Join(r.Folder, MetricsName)
-	text, err := ReadText(path, mostMetrics)
+	text, err := atomicfile.Read(path, mostMetrics)
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // a run that has just begun has none
 		return config.Usage("run folder %s: %w", r.Folder, err)
 	}

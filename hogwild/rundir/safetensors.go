@@ -17,7 +17,9 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir/torch"
+	"hogwild/internal/atomicfile"
 )
 
 // A safetensors file is the length of its header (8 bytes, little endian), the
@@ -103,30 +105,41 @@ func (t Tensor) check() error {
 // untouched. Types with larger elements come first, so that each array is aligned
 // for those who map the file. The metadata's keys hogwild and checksum are its own.
 func WriteTensors(path string, meta map[string]string, ts []Tensor) error {
-	return writeTensors(path, meta, ts, nil, true)
+	return writeTensors(path, meta, ts, atomicfile.Options{})
 }
 
-// writeTensors is WriteTensors with what replaceFile takes.
-func writeTensors(path string, meta map[string]string, ts []Tensor, ready func() error, confirm bool) error {
+// writeTensors is WriteTensors with options.
+func writeTensors(path string, meta map[string]string, ts []Tensor, o atomicfile.Options) error {
 	parts, err := encodeTensors(meta, ts)
 	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
-	if err := replaceFile(path, parts, ready, confirm); err != nil {
-		if p := (*os.PathError)(nil); errors.As(err, &p) { // it names a temporary file
+	if err := atomicfile.WriteAs(path, parts, o); err != nil {
+		if p := (*os.PathError)(nil); errors.As(err, &p) { // it names the file
 			err = p.Err
-		} else if l := (*os.LinkError)(nil); errors.As(err, &l) {
-			err = l.Err
 		}
 		return fmt.Errorf("%s could not be saved: %w", path, err)
 	}
 	return nil
 }
 
+// readWeights reads a file of weights or a snapshot of at most so many bytes; 0 is data.DefaultMemory.
+func readWeights(path string, most int64) ([]byte, error) {
+	asked := most > 0
+	if !asked {
+		most = data.DefaultMemory()
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > most {
+		return nil, &data.MemoryError{Of: path, What: "reading the file", Need: info.Size(), Limit: most, Asked: asked,
+			Cure: "free memory, or name a smaller file of weights"}
+	}
+	return atomicfile.Read(path, most)
+}
+
 // ReadTensors reads and checks a safetensors file. The tensors come in the order
 // of the file and share one buffer. The metadata is what was given to WriteTensors.
 func ReadTensors(path string) (meta map[string]string, ts []Tensor, err error) {
-	file, err := os.ReadFile(path)
+	file, err := readWeights(path, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,7 +30,7 @@ type Saved struct {
 
 // ReadSaved reads a weights or snapshot file that this program wrote.
 func ReadSaved(path string) (*Saved, error) {
-	file, err := os.ReadFile(path)
+	file, err := readWeights(path, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func ReadSnapshot(dir string) (*Saved, error) {
 	case !info.IsDir():
 		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s", dir, SnapshotFile)
 	case !HasSnapshot(dir):
-		return nil, config.Usage("resume %s: no %s in it: the run ended before its first snapshot; start a new one", dir, SnapshotFile)
+		return nil, config.Usage("resume %s: %s", dir, lacks(dir, SnapshotFile))
 	}
 	f, damage := readPosition(filepath.Join(dir, SnapshotFile))
 	if damage == nil {

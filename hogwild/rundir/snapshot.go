@@ -28,8 +28,7 @@
 //	lock.go         which run may write to a folder
 //	text.go         bounds of texts, YAML
 //	safetensors.go  the format of weights and snapshots
-//	files.go        names of the files
-//	replace.go      files that are replaced whole
+//	files.go        the files, and which are of a run
 //	tfrecord.go     that of events
 package rundir
 
@@ -49,6 +48,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/fault"
 )
 
@@ -110,8 +110,9 @@ type Snapshot struct {
 	slots  []float32 // nil unless needed
 	chunks []uint64  // of all nodes; nil between epochs, and where the rest of an epoch is cut anew
 
-	bestSaved int  // the epoch whose weights are in the BestFile
-	Damaged   bool // it was read from the PreviousFile: the newest is missing or damaged
+	bestSaved int         // the epoch whose weights are in the BestFile
+	Within    os.FileInfo // the folder that it is saved to, and to no other that gets its name; nil: any
+	Damaged   bool        // it was read from the PreviousFile: the newest is missing or damaged
 }
 
 // Capture copies the weights and what belongs to them. Only while no worker is
@@ -190,7 +191,7 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 	if err != nil {
 		return err
 	}
-	return WriteTensors(filepath.Join(dir, WeightsFile), meta, s.weightTensors(params, s.Plain(trained)))
+	return writeTensors(filepath.Join(dir, WeightsFile), meta, s.weightTensors(params, s.Plain(trained)), atomicfile.Options{Within: s.Within})
 }
 
 // saveBest writes the weights of the best epoch, unless that was done before.
@@ -207,7 +208,7 @@ func (s *Snapshot) saveBest(dir string, params []model.Param) error {
 		return err
 	}
 	meta["hogwild.epoch"] = strconv.Itoa(best.Epoch)
-	if err := WriteTensors(path, meta, s.weightTensors(params, s.Best)); err != nil {
+	if err := writeTensors(path, meta, s.weightTensors(params, s.Best), atomicfile.Options{Within: s.Within}); err != nil {
 		return err
 	}
 	s.bestSaved = best.Epoch
@@ -223,16 +224,16 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if err := errors.Join(s.SaveWeights(dir, params, trained), s.saveBest(dir, params)); err != nil {
 		return err
 	}
-	return s.saveSnapshot(dir, params, trained, true)
+	return s.saveSnapshot(dir, params, trained, false)
 }
 
 // SaveAtOnce writes the snapshot alone, and does not wait for the disk: for a process that may be killed in a moment. Should
 // the machine fail too, there is the previous snapshot.
 func (s *Snapshot) SaveAtOnce(dir string, params, trained []model.Param) error {
-	return s.saveSnapshot(dir, params, trained, false)
+	return s.saveSnapshot(dir, params, trained, true)
 }
 
-func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, confirm bool) error {
+func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick bool) error {
 	meta, err := s.metadata()
 	if err != nil {
 		return err
@@ -257,11 +258,11 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, confi
 	if s.Pos.Within {
 		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
 	}
-	ready := func() error { return keepPrevious(dir) }
+	o := atomicfile.Options{Within: s.Within, Ready: keepPrevious, Quick: quick}
 	if s.Damaged {
-		ready = nil
+		o.Ready = nil
 	}
-	if err := writeTensors(filepath.Join(dir, SnapshotFile), meta, tensors, ready, confirm); err != nil {
+	if err := writeTensors(filepath.Join(dir, SnapshotFile), meta, tensors, o); err != nil {
 		return err
 	}
 	s.Damaged = false

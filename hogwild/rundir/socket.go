@@ -15,11 +15,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// SocketFile is the file of a run folder where a live run takes requests, from its own user and
-// root alone. A request and its answer are one line of JSON each.
-const SocketFile = "control.sock"
-
-// Request is what a run is asked.
+// Request is what a run is asked through SocketFile. A request and its answer are one line of JSON each.
 type Request struct {
 	Do      string `json:"do"`                // see the constants
 	Workers int    `json:"workers,omitempty"` // for DoScale
@@ -47,6 +43,9 @@ const (
 	requestBytes = 4096
 	requestTime  = 5 * time.Second
 )
+
+// answerBytes are enough for the answer of a run with the most workers.
+const answerBytes = 1 << 20
 
 // answerTime is how long a run may take to answer: between epochs it may be busy.
 const answerTime = 30 * time.Second
@@ -181,9 +180,11 @@ func Ask(dir string, q Request) (a Answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	in := bufio.NewReader(f)
-	line, err := in.ReadBytes('\n')
+	in := bufio.NewReaderSize(f, answerBytes)
+	line, err := in.ReadSlice('\n')
 	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return a, fmt.Errorf("%s: more than %d KiB in answer: what listens there is no run", dir, answerBytes>>10)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return a, fmt.Errorf("%s: the run does not answer within %v: is it suspended (Ctrl-Z), or in a long evaluation?", dir, answerTime)
 	case err != nil:
@@ -213,6 +214,9 @@ func dial(dir string) (*os.File, error) {
 	for end := time.Now().Add(requestTime); ; time.Sleep(10 * time.Millisecond) {
 		err := unix.Connect(s, addressIn(d))
 		if err == nil {
+			err = ofOwner(s, d)
+		}
+		if err == nil {
 			return f, nil
 		}
 		if !errors.Is(err, unix.EAGAIN) || time.Now().After(end) { // EAGAIN: many others wait to be accepted
@@ -220,4 +224,17 @@ func dial(dir string) (*os.File, error) {
 			return nil, err
 		}
 	}
+}
+
+// ofOwner refuses a connection to another user's process than that of the folder's owner, of this user or of root.
+func ofOwner(s int, dir *os.File) error {
+	var folder unix.Stat_t
+	peer, err := unix.GetsockoptUcred(s, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err == nil {
+		err = unix.Fstat(int(dir.Fd()), &folder)
+	}
+	if err == nil && peer.Uid != folder.Uid && peer.Uid != 0 && int(peer.Uid) != os.Geteuid() {
+		err = fmt.Errorf("%s is of user %d, who does not own the folder", SocketFile, peer.Uid)
+	}
+	return err
 }

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -75,22 +72,4 @@ func deepLine(text []byte) int {
 		}
 	}
 	return 0
-}
-
-// ReadText reads a file or a pipe of at most so many bytes. A device such as /dev/zero, which may
-// never end, is an error.
-func ReadText(path string, most int64) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeDevice != 0 {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("a device, not a file")}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("more than %d KiB", most>>10)}
-	}
-	return text, err
 }

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +18,17 @@ type Weights struct {
 	tensors []torch.Tensor
 }
 
-// ReadWeights reads a file of weights, or that of a run folder. Errors match config.ErrUsage.
-func ReadWeights(path string) (*Weights, error) {
+// ReadWeights reads a file of weights, or that of a run folder, of at most so many bytes: see readWeights. Errors match
+// config.ErrUsage.
+func ReadWeights(path string, most int64) (*Weights, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		folder := path
 		path = filepath.Join(path, WeightsFile)
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, config.Usage("%s: %s", folder, lacks(folder, WeightsFile))
+		}
 	}
-	file, err := os.ReadFile(path)
+	file, err := readWeights(path, most)
 	if err != nil {
 		return nil, config.Usage("%w", err)
 	}

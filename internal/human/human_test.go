@@ -45,6 +45,7 @@ func TestWords(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain, ä": "plain, ä", "a\x1b[31mb\tc": `a\x1b[31mb\tc`, "one\ntwo": "one\ntwo", "1\n2\n3\n4\n5": `1\n2\n3\n4\n5`, "\u009b2J": `\u009b2J`,
+		"a\u202e.csv": `a\u202e.csv`, "\u2066x\u2069": `\u2066x\u2069`, "one\u2028two\u2029": `one\u2028two\u2029`, "\u061c": `\u061c`, "\u200c می": "\u200c می",
 	} {
 		if got := Printable(text); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -100,16 +100,22 @@ func BriefMessage(message string) string {
 	return strings.Join(lines, "\n")
 }
 
+// obeyed tells whether a terminal does not show a character but does what it says: moves the cursor, begins a line, or writes
+// from right to left.
+func obeyed(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+}
+
 // Visible is a text whose lines a terminal only shows: control characters but line ends and tabs are
 // written as JSON does, \u001b.
 func Visible(text string) string {
-	obeyed := func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
-	if strings.IndexFunc(text, obeyed) < 0 {
+	written := func(r rune) bool { return obeyed(r) && r != '\n' && r != '\t' }
+	if strings.IndexFunc(text, written) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if obeyed(r) {
+		if written(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 			continue
 		}
@@ -127,7 +133,7 @@ func Printable(text string) string {
 	var b strings.Builder
 	long := strings.Count(text, "\n") >= mostLines
 	for _, r := range text {
-		if unicode.IsControl(r) && (r != '\n' || long) {
+		if obeyed(r) && (r != '\n' || long) {
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 			continue
 		}

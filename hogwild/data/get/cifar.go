@@ -36,12 +36,12 @@ func (j *job) unpackCIFAR10(packed io.Reader) error {
 					err = writeNew(j.dir, names[2*i+1], func(f *os.File) error {
 						_, err := f.Write(append(npyHead(len(y)), y...))
 						return err
-					}, false)
+					})
 				}
 			}
 			return err
-		}, false)
-	}, false)
+		})
+	})
 }
 
 // readCIFAR10 writes the images of the archive to two files, in the order of the batches, and returns

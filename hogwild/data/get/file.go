@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/data/catalog"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
@@ -110,7 +111,7 @@ func (j *job) place(ctx context.Context, p *part, recorded map[string]string) er
 			return localError{err}
 		}
 	}
-	if err := syncFolder(j.dir); err != nil {
+	if err := atomicfile.SyncFolder(j.dir); err != nil {
 		return localError{err}
 	}
 	return p.remove()

@@ -41,10 +41,10 @@ func (g *Getter) lock(ctx context.Context, dir string) (unlock func(), err error
 // newName is what a file is called until it is whole. The lock of the folder keeps others from it.
 func newName(path string) string { return path + ".new" }
 
-// writeNew writes a file under its new name, makes it last, and with rename gives it its own name.
-func writeNew(dir, name string, write func(*os.File) error, rename bool) error {
-	path := filepath.Join(dir, name)
-	f, err := os.OpenFile(newName(path), os.O_RDWR|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o666)
+// writeNew writes a file under its new name, and makes it last.
+func writeNew(dir, name string, write func(*os.File) error) error {
+	path := newName(filepath.Join(dir, name))
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return localError{err}
 	}
@@ -54,26 +54,8 @@ func writeNew(dir, name string, write func(*os.File) error, rename bool) error {
 			err = localError{e}
 		}
 	}
-	if err == nil && rename {
-		if err = os.Rename(newName(path), path); err != nil {
-			err = localError{err}
-		}
-	}
 	if err != nil {
-		os.Remove(newName(path))
+		os.Remove(path)
 	}
 	return err
-}
-
-// syncFolder makes the names in a folder last.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) { // some file systems cannot
-		return err
-	}
-	return nil
 }

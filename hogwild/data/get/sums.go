@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hogwild/internal/atomicfile"
 )
 
 // sumsName is the file in a folder with the checksums of the others, as `sha256sum -c` reads it.
@@ -97,8 +99,8 @@ func writeSums(dir string, recorded map[string]string) error {
 	for _, name := range names {
 		fmt.Fprintf(&b, "%s  %s\n", recorded[name], name)
 	}
-	return writeNew(dir, sumsName, func(f *os.File) error {
-		_, err := f.Write(b.Bytes())
-		return err
-	}, true)
+	if err := atomicfile.Write(filepath.Join(dir, sumsName), b.Bytes()); err != nil {
+		return localError{err}
+	}
+	return nil
 }

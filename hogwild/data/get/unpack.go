@@ -84,7 +84,7 @@ func (j *job) unpackBZip2(packed io.Reader) error {
 	err := writeNew(j.dir, j.Gives()[0], func(f *os.File) error {
 		_, err := j.bounded(io.MultiWriter(f, lines), bzip2.NewReader(packed))
 		return err
-	}, false)
+	})
 	if err == nil && j.Rows > 0 && lines.n != int64(j.Rows) {
 		err = fmt.Errorf("it has %s rows, the published file has %s", count(lines.n), count(int64(j.Rows)))
 	}
@@ -127,7 +127,7 @@ func (j *job) takeOut(ctx context.Context, archive *zip.Reader, m catalog.Member
 		return writeNew(j.dir, m.Name, func(to *os.File) error {
 			_, err := j.bounded(to, from)
 			return err
-		}, false)
+		})
 	}
 	return fmt.Errorf("the archive has no such file")
 }

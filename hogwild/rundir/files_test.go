@@ -6,55 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/atomicfile"
 )
-
-// Two that save at once: whoever reads finds the file of one of them, whole.
-func TestReplaceFileAtOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), SnapshotFile)
-	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<18), bytes.Repeat([]byte("b"), 1<<19), bytes.Repeat([]byte("c"), 1<<17)}
-	var all sync.WaitGroup
-	for _, text := range contents {
-		all.Go(func() {
-			for range 20 {
-				if err := ReplaceFile(path, [][]byte{text[:100], text[100:]}); err != nil {
-					t.Error(err)
-				}
-				got, err := os.ReadFile(path)
-				if err != nil || !slices.ContainsFunc(contents, func(c []byte) bool { return bytes.Equal(c, got) }) {
-					t.Errorf("torn: %d bytes, %v", len(got), err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the folder holds %v", left)
-	}
-}
-
-// A link under the name that temporary files once had is not followed.
-func TestReplaceFileFollowsNoLink(t *testing.T) {
-	path, other := filepath.Join(t.TempDir(), ResultFile), filepath.Join(t.TempDir(), "other")
-	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o666), os.Symlink(other, path+temporaryEnding)); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReplaceFile(path, [][]byte{[]byte("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	if text, _ := os.ReadFile(other); string(text) != "mine" {
-		t.Errorf("wrote %q through a link", text)
-	}
-	if err := writeTemporary(path+temporaryEnding, nil, true); !errors.Is(err, os.ErrExist) {
-		t.Errorf("a temporary file in the place of a link: %v", err)
-	}
-}
 
 // The old snapshot is the previous one by the time the new one takes its name: there is no moment without a whole one.
 func TestPreviousSnapshot(t *testing.T) {
@@ -66,13 +24,13 @@ func TestPreviousSnapshot(t *testing.T) {
 	}
 	save := func(text string) {
 		t.Helper()
-		err := replaceFile(newest, [][]byte{[]byte(text)}, func() error {
-			err := keepPrevious(dir)
+		err := atomicfile.WriteAs(newest, [][]byte{[]byte(text)}, atomicfile.Options{Ready: func(folder int) error {
+			err := keepPrevious(folder)
 			if was := content(newest); was != content(previous) {
 				t.Errorf("before %s is there: newest %q, previous %q", text, was, content(previous))
 			}
 			return err
-		}, true)
+		}})
 		if err != nil || content(newest) != text {
 			t.Errorf("newest is %q, want %q (%v)", content(newest), text, err)
 		}
