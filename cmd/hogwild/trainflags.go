@@ -82,7 +82,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 
 	l.category = "Several nodes"
 	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
-	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started; off: a run of its own")
+	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started, if one has; on: be one, or fail; off: a run of its own")
 	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
 	l.string(&o.NodeLR, "node-lr", "`HOW` learning rate of each node: scaled (lr x nodes, within the stable limit), same, or auto: scaled with --outer mean and sgd or momentum, but not with --mode sync")
 	l.string(&o.Outer, "outer", "`HOW` what a round does with the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")

@@ -21,13 +21,13 @@
 package cpu
 
 import (
-	"runtime"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/internal/machine"
 )
 
 // Replica is a device in host memory that trains w, as long as the weights, in a rank's
@@ -74,7 +74,7 @@ type hostOwner struct {
 // Own is device.Backend's.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
 	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
-	for len(o.scorers) < runtime.NumCPU() {
+	for len(o.scorers) < machine.Cores() {
 		m, err := model.New(s.Job.ModelOptions(), s.Set.Meta)
 		if err != nil {
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/human"
+	"hogwild/internal/machine"
 )
 
 // prepare does all that can fail because of what the user gave, before any process
@@ -175,7 +175,7 @@ func (r *coordinator) load() error {
 
 // choose decides what a run that is alone decides for itself.
 func (r *task) choose() error {
-	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()})
+	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores()})
 	t.Auto = r.job.Tuning.Auto
 	r.job.Tuning = t
 	return err
