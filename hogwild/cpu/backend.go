@@ -21,7 +21,6 @@
 package cpu
 
 import (
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
@@ -109,7 +108,7 @@ func (*hostOwner) Replace() error { return nil }
 // number that it added to this one weight; a worker's update is never lost to it.
 func (o *hostOwner) Add(delta []float32) error {
 	w := newShared(o.s.Mem.W, true)
-	o.parts(len(delta), func(from, to int) { w.add(from, 1, delta[from:to]) })
+	machine.Parts(len(delta), func(from, to int) { w.add(from, 1, delta[from:to]) })
 	return nil
 }
 

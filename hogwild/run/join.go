@@ -292,7 +292,9 @@ func (r *coordinator) startPeers() error {
 	if p.memory, err = p.engine.Memory(n + bits); err != nil {
 		return err
 	}
-	p.copied = make([]float32, n)
+	if p.copied = r.mem.W; !r.block.Plan.Barrier {
+		p.copied = make([]float32, n)
+	}
 	p.outer = nodes.NewOuter(r.job.Outer, r.job.OuterLR, r.job.OuterMomentum, r.mem.W, float64(r.block.Plan.N))
 	if r.resumed != nil {
 		copy(p.outer.Velocity, r.resumed.Outer)

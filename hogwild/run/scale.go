@@ -236,7 +236,7 @@ func (r *coordinator) fill() {
 		case s.due[rank]:
 			r.block.SetRank(rank, control.RankState, control.StateRestarting)
 		default:
-			s.restarts[rank] = 0 // also of one that was gone
+			s.restarts[rank], s.inRow[rank] = 0, 0 // also of one that was gone
 			r.add(rank)
 		}
 	}

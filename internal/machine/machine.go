@@ -74,6 +74,25 @@ func WithinQuota(root fs.FS, cores int) int {
 	return max(1, int(min(float64(cores), Quota(root))))
 }
 
+// Parts cuts n numbers into a part for each core, none of them small, and returns when f has been called for all.
+func Parts(n int, f func(from, to int)) {
+	const least = 1 << 16 // what a core does alone in less time than it takes to ask another one
+	parts := min(runtime.GOMAXPROCS(0), 1+n/least)
+	Each(parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
+}
+
+// Each returns when f has been called for each number below n, on all cores.
+func Each(n int, f func(i int)) {
+	var busy sync.WaitGroup
+	for i := range n - 1 {
+		busy.Go(func() { f(i) })
+	}
+	if n > 0 {
+		f(n - 1)
+	}
+	busy.Wait()
+}
+
 // Quota is how many cores' time the control groups of this process leave it; +Inf when they set no limit.
 func Quota(root fs.FS) float64 {
 	least := math.Inf(1)

@@ -31,3 +31,20 @@ func TestWithinQuota(t *testing.T) {
 		}
 	}
 }
+
+// TestParts: each number is in one part.
+func TestParts(t *testing.T) {
+	for _, n := range []int{0, 1, 1 << 16, 1<<20 + 7} {
+		seen := make([]uint8, n)
+		Parts(n, func(from, to int) {
+			for i := range seen[from:to] {
+				seen[from+i]++
+			}
+		})
+		for i, times := range seen {
+			if times != 1 {
+				t.Fatalf("%d of %d is in %d parts", i, n, times)
+			}
+		}
+	}
+}
