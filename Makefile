@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -213,6 +213,9 @@ bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" 
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(OUT),--out $(OUT))
+
+goodput: build ## measure what a kill every 5 s costs hogwild and torchrun: MNIST=FOLDER PYTHON=PROGRAM (with torch) ARGS='--seconds 30 --rounds 8'
+	@$(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/goodput.py --data $(or $(MNIST),$(HOGWILD_DATA)/mnist) $(ARGS)
 
 clean: ## remove bin, build and dist (runs stay)
 	rm -rf bin build dist

@@ -4,12 +4,13 @@ import (
 	"embed"
 	"encoding/json"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template"
 	"time"
+
+	"hogwild/internal/machine"
 )
 
 // The experiment files of the program: paper and tutorial are those of hogwild reproduce, and
@@ -55,7 +56,7 @@ func PaperPlan(o PaperOptions, flags Flags) (Plan, error) {
 		return Plan{}, usage("--size %g: want more than 0 and at most 1,000", o.Size)
 	}
 	if o.Workers == nil {
-		o.Workers = paperWorkers(runtime.NumCPU())
+		o.Workers = paperWorkers(machine.Cores())
 	}
 	return BuiltInPlan("paper", &paperValues{o}, flags)
 }

@@ -34,7 +34,7 @@ trap 'again=yes; kill -TERM "$step"' TERM
 # srun does not take the number of cores from sbatch: -c, else a rank has one. The tasks end together:
 # with one that is lost the others have nobody to train with.
 srun --mpi=pmix --ntasks-per-node=1 -c "${SLURM_CPUS_PER_TASK:-1}" --kill-on-bad-exit=1 \
-	hogwild train --run "$run" --resume "$run" --node-timeout 2m "$@" &
+	hogwild train --mpi on --run "$run" --resume "$run" --node-timeout 2m "$@" &
 step=$!
 status=0
 wait "$step" || status=$?

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/machine"
 )
 
 const (
@@ -246,9 +246,9 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 			return []string{fmt.Sprint(gpus), fmt.Sprint(2 * gpus), fmt.Sprint(4 * gpus)}, nil
 		}
 		if counts, err := o.nodeList(s); err != nil || len(counts) > 0 {
-			return []string{fmt.Sprint(max(1, runtime.NumCPU()/max(1, slices.Max(append(counts, 1)))))}, err
+			return []string{fmt.Sprint(max(1, machine.Cores()/max(1, slices.Max(append(counts, 1)))))}, err
 		}
-		return upTo(runtime.NumCPU()), nil
+		return upTo(machine.Cores()), nil
 	}
 	var all []string
 	for _, w := range strings.Split(o.workers, ",") {

@@ -61,7 +61,7 @@ func TestHostChecks(t *testing.T) {
 		{"cores unknown", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": ""}, nil, cuda.Fine, "2, all"},
 		{"quota", host.quotaCheck, nil, nil, cuda.Fine, "none"},
 		{"quota unknown", host.quotaCheck, map[string]string{"proc/self/cgroup": ""}, nil, cuda.Fine, "unknown"},
-		{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil, cuda.Advice, "limits 2 cores to the time of 1.5: with one worker per core, workers are throttled; use --workers 1"},
+		{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil, cuda.Advice, "limits 2 cores to the time of 1.5: runs start 1 worker"},
 		{"quota above the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/cpu.max": "50000 100000"}, nil, cuda.Advice, "the time of 0.5"},
 		{"quota of version 1", host.quotaCheck, map[string]string{"proc/self/cgroup": "3:cpu,cpuacct:/a\n",
 			"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "20000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, nil, cuda.Advice, "the time of 0.2"},

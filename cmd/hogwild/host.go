@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"runtime"
 	"strconv"
 	"strings"
@@ -85,31 +84,4 @@ func (h host) online() int {
 		n += to - from + 1
 	}
 	return n
-}
-
-// quota is how many cores' time the control groups of this process leave it; +Inf when
-// they set no limit.
-func (h host) quota() float64 {
-	least := math.Inf(1)
-	for _, folder := range machine.Groups(h.root) {
-		fields := strings.Fields(h.text(path.Join(folder, "cpu.max"))) // "200000 100000" or "max 100000"
-		if len(fields) == 0 {
-			fields = []string{h.text(path.Join(folder, "cpu.cfs_quota_us")), h.text(path.Join(folder, "cpu.cfs_period_us"))}
-		}
-		least = min(least, ratio(fields))
-	}
-	return least
-}
-
-// ratio is the quotient of two positive numbers, else +Inf.
-func ratio(fields []string) float64 {
-	if len(fields) != 2 {
-		return math.Inf(1)
-	}
-	a, errA := strconv.ParseFloat(fields[0], 64)
-	b, errB := strconv.ParseFloat(fields[1], 64)
-	if errA != nil || errB != nil || !(a > 0 && b > 0) {
-		return math.Inf(1)
-	}
-	return a / b
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/cuda"
+	"hogwild/internal/human"
 	"hogwild/internal/machine"
 	"hogwild/internal/vec"
 )
@@ -55,10 +56,10 @@ func (h host) quotaCheck() cuda.Finding {
 	if !h.there("proc/self/cgroup") {
 		return cuda.Found("cpu quota", cuda.Fine, "unknown: /proc does not say")
 	}
-	quota, cores := h.quota(), h.cores()
+	quota, cores := machine.Quota(h.root), h.cores()
 	if quota < float64(cores) {
-		return cuda.Found("cpu quota", cuda.Advice, "a control group limits %d cores to the time of %.3g: with one worker per core, workers are throttled; use --workers %d",
-			cores, quota, max(1, int(quota)))
+		return cuda.Found("cpu quota", cuda.Advice, "a control group limits %d cores to the time of %.3g: runs start %s",
+			cores, quota, human.Plural(machine.WithinQuota(h.root, cores), "worker"))
 	}
 	if math.IsInf(quota, 1) {
 		return cuda.Found("cpu quota", cuda.Fine, "none")

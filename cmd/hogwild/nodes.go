@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,15 +20,47 @@ import (
 
 // launched takes in that an MPI launcher has started this run as one node of a job. Settings are node 0's: the others
 // read no folder of a run.
-func (o *trainOptions) launched() {
+func (o *trainOptions) launched() error {
 	l := nodes.Launched()
-	if o.MPI == "off" || l.Ranks < 2 {
+	switch {
+	case o.MPI == "on" && l.Ranks == 0:
+		return usagef("mpi on: no launcher of a job has started this run, as far as it says: there is none of %s in the environment; use mpirun, mpiexec or srun, or --mpi auto",
+			nodes.Variables())
+	case o.MPI == "off" || l.Ranks < 2 && o.here > 0:
 		o.Nodes = o.here
-		return
+		return nil
 	}
 	o.Node, o.Nodes = l.Rank, l.Ranks
 	if l.Rank > 0 {
 		o.Resume, o.dashboard = "", ""
+	}
+	return nil
+}
+
+// perNode are the flags whose values may differ between the nodes of a job, and those that node 0 alone heeds.
+var perNode = []string{"workers", "cpu-workers", "gpu", "gpu-mem-free", "mps", "max-memory", "resume", "config", "nodes", "json", "quiet",
+	"dashboard", "dashboard-public", "cpuprofile", "trace", "timing"}
+
+// stated are the settings that this node was given, and that all nodes of a job must be given alike.
+func (s *settings) stated() map[string]string {
+	all := map[string]string{}
+	for _, name := range s.names() {
+		if s.given[name] && s.from(name).rank < inRun && !slices.Contains(perNode, name) {
+			all[name] = s.set.Lookup(name).Value.String()
+		}
+	}
+	return all
+}
+
+// noteAlone says which settings a job of one rank has no use for: the same command with more ranks has.
+func (o *trainOptions) noteAlone(stderr io.Writer) {
+	alone := o.Config
+	if alone.Nodes = 0; o.here == 0 && o.Nodes == 1 {
+		for i := range alone.Idle(nil) {
+			if i.Changed {
+				fmt.Fprintf(stderr, "hogwild: %s has started one rank: %s\n", nodes.Launched().Launcher, human.Visible(i.Why))
+			}
+		}
 	}
 }
 
@@ -59,6 +92,7 @@ func (o *trainOptions) afterFirst(train cli.ActionFunc) cli.ActionFunc {
 // joinJob connects this run with the other nodes of its job.
 func (o *trainOptions) joinJob(stderr io.Writer) error {
 	if err := o.checkHere(); err != nil || o.Nodes < 2 {
+		o.noteAlone(stderr)
 		return err
 	}
 	if o.tune {
@@ -113,7 +147,7 @@ func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
 	errs := make([]error, len(engines))
 	var others sync.WaitGroup
 	for i, e := range engines[1:] {
-		c, options := o.Config, run.Options{Engine: e, Quiet: true}
+		c, options := o.Config, run.Options{Engine: e, Quiet: true, Given: o.Given}
 		c.Run = ""
 		others.Go(func() { _, errs[i+1] = run.Run(ctx, c, options) })
 	}

@@ -106,6 +106,7 @@ func trainCommand() *cli.Command {
 			if err := o.files(s); err != nil {
 				return err
 			}
+			o.Given = s.stated()
 			if o.Node == 0 {
 				if err := s.checkIdle(&o.Config); err != nil {
 					return err
@@ -162,7 +163,9 @@ func (o *trainOptions) saved(s *settings) error {
 			return err
 		}
 	}
-	o.launched()
+	if err := o.launched(); err != nil {
+		return err
+	}
 	o.requeued()
 	if o.Resume == "" {
 		return nil

@@ -82,7 +82,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 
 	l.category = "Several nodes"
 	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
-	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started; off: a run of its own")
+	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started, if one has; on: be one, or fail; off: a run of its own")
 	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
 	l.string(&o.NodeLR, "node-lr", "`HOW` learning rate of each node: scaled (lr x nodes, within the stable limit), same, or auto: scaled with --outer mean and sgd or momentum, but not with --mode sync")
 	l.string(&o.Outer, "outer", "`HOW` what a round does with the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")
@@ -100,7 +100,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
 	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; auto: so seldom that saving takes 2% of the time at most; 0: only at the end")
 	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
-	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts of each worker that dies or hangs")
+	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts in a row of a worker that dies or hangs; one that has trained for a while has all again")
 	l.string(&o.MaxMemory, "max-memory", "`SIZE` memory that the data, also while they are read, and the weights may take, e.g. 4GiB; auto: three quarters of the free memory")
 	l.duration(&o.HangTimeout, "hang-timeout", "`TIME` after which a worker that is stopped or stuck is replaced; 0: never")
 	l.string(&o.OnDivergence, "on-divergence", "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning rate, at most 3 times)")

@@ -15,7 +15,6 @@ package config
 import (
 	"cmp"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/machine"
 )
 
 // Version names the program in what it saves, in results and between a coordinator
@@ -110,7 +110,7 @@ type Config struct {
 	OnDivergence string `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
 
 	// Between nodes: runs on several machines that train one set of weights, started by an MPI launcher.
-	MPI           string        `yaml:"mpi" json:"mpi"`                       // auto: be one node of the job that the launcher has started; off: a run of its own
+	MPI           string        `yaml:"mpi" json:"mpi"`                       // auto: be one node of the job that the launcher has started, if one has; on: be one, or fail; off: a run of its own
 	Rounds        string        `yaml:"rounds" json:"rounds"`                 // rounds of averaging in an epoch: auto, or a number
 	NodeLR        string        `yaml:"node-lr" json:"node_lr"`               // auto, scaled (lr x nodes, within the run's limit), same
 	Outer         string        `yaml:"outer" json:"outer"`                   // what a round does with the mean of the nodes' differences: mean, nesterov
@@ -160,7 +160,7 @@ const (
 // cores. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
 func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
-		c.Workers = runtime.NumCPU()
+		c.Workers = machine.Cores()
 		if c.Mode.Kind == Delayed {
 			c.Workers = 1
 		}
@@ -234,7 +234,7 @@ func (c *Config) choices() []choice {
 		{"write", c.Write, "auto atomic racy"},
 		{"on-divergence", c.OnDivergence, Stop + " " + Rollback},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
-		{"mpi", c.MPI, "auto off"},
+		{"mpi", c.MPI, "auto on off"},
 		{"node-lr", c.NodeLR, "auto scaled same"},
 		{"outer", c.Outer, "mean nesterov"},
 	}

@@ -3,11 +3,11 @@ package config
 import (
 	"errors"
 	"math"
-	"runtime"
 	"testing"
 	"time"
 
 	"hogwild/internal/check"
+	"hogwild/internal/machine"
 )
 
 func TestDefaultIsValid(t *testing.T) {
@@ -15,8 +15,8 @@ func TestDefaultIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Workers != runtime.NumCPU() {
-		t.Errorf("%d workers on %d cores", c.Workers, runtime.NumCPU())
+	if c.Workers != machine.Cores() {
+		t.Errorf("%d workers on %d cores", c.Workers, machine.Cores())
 	}
 	if again, err := c.Resolve(); err != nil || again != c {
 		t.Errorf("a second Resolve changes %+v to %+v (%v)", c, again, err)

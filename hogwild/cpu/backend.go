@@ -21,13 +21,12 @@
 package cpu
 
 import (
-	"runtime"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/internal/machine"
 )
 
 // Replica is a device in host memory that trains w, as long as the weights, in a rank's
@@ -74,7 +73,7 @@ type hostOwner struct {
 // Own is device.Backend's.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
 	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
-	for len(o.scorers) < runtime.NumCPU() {
+	for len(o.scorers) < machine.Cores() {
 		m, err := model.New(s.Job.ModelOptions(), s.Set.Meta)
 		if err != nil {
 			return nil, err
@@ -109,7 +108,7 @@ func (*hostOwner) Replace() error { return nil }
 // number that it added to this one weight; a worker's update is never lost to it.
 func (o *hostOwner) Add(delta []float32) error {
 	w := newShared(o.s.Mem.W, true)
-	o.parts(len(delta), func(from, to int) { w.add(from, 1, delta[from:to]) })
+	machine.Parts(len(delta), func(from, to int) { w.add(from, 1, delta[from:to]) })
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/plan"
+	"hogwild/internal/machine"
 )
 
 // kept is the copy of the weights that is evaluated while workers train on.
@@ -25,21 +25,11 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 			changed = append(changed, device.Changed(w[at[i]:end], s.Weights[at[i]:end]))
 		}
 	}
-	o.parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
+	machine.Parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
 	merged := s.Job.Tuning.MergesCentered()
 	o.spare = newSpare(len(o.scorers) - s.Job.Workers)
 	o.kept = kept{w, sync.OnceValue(func() []float32 { return model.ToPlain(s.Params, w, s.Set.Mean, merged) })}
 	return changed, nil
-}
-
-// parts cuts n numbers into a part for each core, and returns when f has been called for all.
-func (o *hostOwner) parts(n int, f func(from, to int)) {
-	var busy sync.WaitGroup
-	for i := range o.scorers {
-		from, to := plan.SliceOf(n, i, len(o.scorers))
-		busy.Go(func() { f(from, to) })
-	}
-	busy.Wait()
 }
 
 // surveyed is how many weights are looked at in one go.

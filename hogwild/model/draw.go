@@ -3,8 +3,8 @@ package model
 import (
 	"math/bits"
 	"math/rand/v2"
-	"runtime"
-	"sync"
+
+	"hogwild/internal/machine"
 )
 
 // source draws first weights: the numbers that rand.New(rand.NewPCG(seed, 0)) gives one after the other. That generator
@@ -14,24 +14,16 @@ type source struct{ state u128 }
 
 func newSource(seed uint64) *source { return &source{u128{hi: seed}} }
 
-// drawAlone is how many numbers a core draws before it is worth to ask another one.
-const drawAlone = 1 << 16
-
 // uniform sets w to numbers from U(-bound, bound).
 func (s *source) uniform(w []float32, bound float32) {
-	var all sync.WaitGroup
-	for i, pieces := 0, min(runtime.GOMAXPROCS(0), 1+len(w)/drawAlone); i < pieces; i++ {
-		from, to := i*len(w)/pieces, (i+1)*len(w)/pieces
-		all.Go(func() {
-			x := s.state.after(from)
-			p := rand.NewPCG(x.hi, x.lo)
-			for j := range w[from:to] {
-				unit := float32(uint32(p.Uint64()>>32)<<8>>8) / (1 << 24) // rand.Rand's Float32, without a call of an interface
-				w[from+j] = (2*unit - 1) * bound
-			}
-		})
-	}
-	all.Wait()
+	machine.Parts(len(w), func(from, to int) {
+		x := s.state.after(from)
+		p := rand.NewPCG(x.hi, x.lo)
+		for j := range w[from:to] {
+			unit := float32(uint32(p.Uint64()>>32)<<8>>8) / (1 << 24) // rand.Rand's Float32, without a call of an interface
+			w[from+j] = (2*unit - 1) * bound
+		}
+	})
 	s.state = s.state.after(len(w))
 }
 

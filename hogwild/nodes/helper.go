@@ -32,7 +32,7 @@ type helper struct {
 }
 
 // What is exchanged with the helper, as in hogwild-mpi.c.
-const helperProtocol = 1
+const helperProtocol = 2
 
 const (
 	callJoin = iota
@@ -42,6 +42,7 @@ const (
 	callSend
 	callReceive
 	callLeave
+	callRoll // at any time: the call that waits is called off
 )
 
 type request struct {
@@ -50,10 +51,10 @@ type request struct {
 }
 
 type reply struct {
-	Failed, Protocol uint32
-	Node, Nodes      int32
-	Local, OnHost    int32
-	Text             [488]byte
+	Failed, Protocol, Call uint32
+	Node, Nodes            int32
+	Local, OnHost          int32
+	Text                   [484]byte
 }
 
 func (r *reply) text() string {
@@ -133,18 +134,49 @@ func (h *helper) live(started chan<- error) {
 
 // call makes one request and waits for the reply, for no longer than timeout; 0: for ever.
 func (h *helper) call(r request, timeout time.Duration) (*reply, error) {
-	packet, err := binary.Append(nil, binary.NativeEndian, r)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := h.socket.Write(packet); err != nil {
+	if err := h.send(r); err != nil {
 		return nil, h.lost()
 	}
+	a, err := h.reply(timeout)
+	switch {
+	case errors.Is(err, ErrSilent):
+		return nil, fmt.Errorf("%w (%v)%s", err, timeout, h.silent(r.Call))
+	case err == nil && a.Failed != 0:
+		return nil, fmt.Errorf("%w: %s", ErrLost, a.text())
+	}
+	return a, err
+}
+
+func (h *helper) send(r request) error {
+	packet, err := binary.Append(nil, binary.NativeEndian, r)
+	if err == nil {
+		_, err = h.socket.Write(packet)
+	}
+	return err
+}
+
+// silent says which nodes have not answered a call, as far as they can be found out, and what the MPI library has printed.
+func (h *helper) silent(call uint32) (text string) {
+	const patience = 10 * time.Second // hogwild-mpi waits for 3 to 6
+	if call != callJoin && call != callLeave && h.send(request{Call: callRoll}) == nil {
+		a, err := h.reply(patience)
+		if err == nil && a.Call != callRoll { // of the call that was called off
+			a, err = h.reply(patience)
+		}
+		if err == nil && a.text() != "" {
+			text = ": nothing came from " + a.text()
+		}
+	}
+	return text + h.said.end()
+}
+
+// reply waits for one, for no longer than timeout; 0: for ever.
+func (h *helper) reply(timeout time.Duration) (*reply, error) {
 	var a reply
 	b := make([]byte, binary.Size(a))
 	switch n, err := h.read(b, timeout); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, fmt.Errorf("%w (%v)", ErrSilent, timeout)
+		return nil, ErrSilent
 	case err != nil:
 		return nil, h.lost()
 	case n != len(b) || binary.NativeEndian.Uint32(b[4:]) != helperProtocol:
@@ -152,9 +184,6 @@ func (h *helper) call(r request, timeout time.Duration) (*reply, error) {
 	}
 	if _, err := binary.Decode(b, binary.NativeEndian, &a); err != nil {
 		return nil, err
-	}
-	if a.Failed != 0 {
-		return nil, fmt.Errorf("%w: %s", ErrLost, a.text())
 	}
 	return &a, nil
 }
@@ -183,8 +212,8 @@ func (h *helper) lost() error {
 		h.kill()
 	}
 	err := fmt.Errorf("%w: hogwild-mpi ended (%v)", ErrLost, h.cmd.ProcessState)
-	if last := h.said.last(); last != "" {
-		err = fmt.Errorf("%w: %s", err, last)
+	if lines := h.said.lines(); len(lines) > 0 {
+		err = fmt.Errorf("%w: %s", err, lines[len(lines)-1])
 	}
 	return err
 }
@@ -216,14 +245,23 @@ func (s *said) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last is the last line with words in it.
-func (s *said) last() (line string) {
+// lines are those with words in them.
+func (s *said) lines() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range strings.Lines(string(s.text)) {
 		if strings.ContainsAny(l, "abcdefghijklmnopqrstuvwxyz") {
-			line = strings.TrimSpace(l)
+			lines = append(lines, strings.TrimSpace(l))
 		}
 	}
-	return line
+	return lines
+}
+
+// end are the last lines, each on one of its own, below a heading; "" if nothing was said.
+func (s *said) end() string {
+	lines := s.lines()
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\nthe MPI library printed:\n  " + strings.Join(lines[max(0, len(lines)-10):], "\n  ")
 }

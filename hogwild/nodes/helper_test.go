@@ -31,7 +31,8 @@ func TestHelperFails(t *testing.T) {
 	}{
 		{"echo one >&2; echo 'libmpi.so.40: cannot open shared object file' >&2; echo '-----' >&2; exit 127", ErrLost, "exit status 127): libmpi.so.40: cannot"},
 		{"kill -9 $$", ErrLost, "signal: killed"},
-		{"exec sleep 60", ErrSilent, "300ms"},
+		{"echo 'failed to TCP connect' >&2; exec sleep 60", nil, "within 300ms"},
+		{"echo 'failed to TCP connect' >&2; exec sleep 60", nil, "printed:\n  failed to TCP connect"},
 		{"echo nonsense >&3; exec sleep 60", nil, "of another version"},
 	} {
 		path := filepath.Join(t.TempDir(), "hogwild-mpi")
@@ -41,11 +42,11 @@ func TestHelperFails(t *testing.T) {
 		t.Setenv(HelperVariable, path)
 		before, _ := filepath.Glob("/proc/self/fd/*")
 		goroutines := runtime.NumGoroutine()
-		timeout := time.Minute
-		if c.is == ErrSilent {
-			timeout = 300 * time.Millisecond
+		start := time.Minute
+		if strings.HasSuffix(c.script, "connect' >&2; exec sleep 60") {
+			start = 300 * time.Millisecond
 		}
-		_, err := StartMPI(timeout)
+		_, err := startMPI(time.Minute, start)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.script, err)
 		}
@@ -58,6 +59,21 @@ func TestHelperFails(t *testing.T) {
 		if n := runtime.NumGoroutine(); n > goroutines {
 			t.Errorf("%s: %d goroutines before, %d after", c.script, goroutines, n)
 		}
+	}
+}
+
+// TestStartLimit: ranks have longer to join than to answer, and more of them have more.
+func TestStartLimit(t *testing.T) {
+	t.Setenv("PMI_SIZE", "2")
+	t.Setenv("PMI_RANK", "0")
+	if some, many := startLimit(time.Second, 2), startLimit(time.Second, 1000); some < 2*time.Minute || many < 2*some || startLimit(time.Hour, 2) < time.Hour {
+		t.Errorf("2 ranks: %v, 1000 ranks: %v", some, many)
+	}
+	if err := notJoined(ErrSilent, time.Minute, ""); strings.Contains(err.Error(), "mpicc") {
+		t.Errorf("the others are late: %v", err)
+	}
+	if err := notJoined(ErrLost, time.Minute, ""); !strings.Contains(err.Error(), "mpicc") {
+		t.Errorf("the helper ended: %v", err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package nodes
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -75,8 +77,21 @@ func (e *inProcess) meet(part any) ([]any, error) {
 	case <-j.lost:
 		return nil, ErrLost
 	case <-late:
-		return nil, ErrSilent
+		return nil, e.silent(t)
 	}
+}
+
+// silent names the nodes that have not come to a call.
+func (e *inProcess) silent(t *turn) error {
+	e.job.mu.Lock()
+	defer e.job.mu.Unlock()
+	var missing []string
+	for i, part := range e.job.parts {
+		if t == e.job.turn && part == nil {
+			missing = append(missing, fmt.Sprintf("node %d", i))
+		}
+	}
+	return fmt.Errorf("%w: nothing came from %s", ErrSilent, strings.Join(missing, ", "))
 }
 
 func (e *inProcess) Gather(mine []byte) ([][]byte, error) {
@@ -136,7 +151,7 @@ func sumOver[T float32 | float64](to []T, parts []any) {
 
 func (e *inProcess) Leave() error {
 	e.left = true
-	_, err := e.meet(nil)
+	_, err := e.meet(true)
 	return err
 }
 

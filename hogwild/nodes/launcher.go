@@ -3,15 +3,17 @@ package nodes
 import (
 	"fmt"
 	"os"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/machine"
 )
 
 // Launch is what the launcher of an MPI job tells each of its ranks in the environment.
-// It is zero if there is no launcher, or only one rank.
+// It is zero if there is no launcher.
 type Launch struct {
 	Launcher    string // "mpirun of Open MPI", "srun"
 	Rank, Ranks int
@@ -21,6 +23,17 @@ type Launch struct {
 
 // Launched reads the environment of this process.
 func Launched() Launch { return launched(os.Getenv) }
+
+// Variables are the environment variables by which a launcher is recognised.
+func Variables() string {
+	var names []string
+	for _, l := range launchers {
+		if !slices.Contains(names, l.ranks) {
+			names = append(names, l.ranks)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // launchers in the order in which they are looked for. A launcher may use another one to reach the
 // hosts, whose variables are then there too: mpirun within Slurm starts its daemons with srun.
@@ -39,7 +52,7 @@ func launched(env func(string) string) Launch {
 			continue
 		}
 		rank, err := strconv.Atoi(env(l.rank))
-		if err != nil || ranks < 2 {
+		if err != nil || ranks < 1 {
 			return Launch{}
 		}
 		local, _ := strconv.Atoi(env(l.local)) // not all say it
@@ -72,13 +85,15 @@ func (p Place) Cores() int {
 	return max(1, mine)
 }
 
-// cores are those that this process may use, and all of the host, or container: those of the first process.
+// cores are those that this process can keep busy, and all of the host, or container: those of the first process, within
+// the same quota.
 func cores() (mine, all int) {
 	var m, a unix.CPUSet
 	if unix.SchedGetaffinity(0, &m) != nil || unix.SchedGetaffinity(1, &a) != nil {
-		return runtime.NumCPU(), runtime.NumCPU()
+		return machine.Cores(), machine.Cores()
 	}
-	return m.Count(), a.Count()
+	root := os.DirFS("/")
+	return machine.WithinQuota(root, m.Count()), machine.WithinQuota(root, a.Count())
 }
 
 // hint is a line for a helper that cannot join: what its library says is often of no help.

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -26,11 +27,24 @@ type mpi struct {
 }
 
 // StartMPI joins the job that an MPI launcher has started, of which this process is a rank. It
-// starts hogwild-mpi and waits until all ranks have done the same. A call that waits longer than
-// timeout for the others, 0: for ever, returns ErrSilent.
+// starts hogwild-mpi and waits until all ranks have done the same, for some minutes. A later call that waits
+// longer than timeout for the others, 0: for ever, returns ErrSilent.
 //
 // The environment must be the launcher's. A process can join once.
 func StartMPI(timeout time.Duration) (Engine, error) {
+	return startMPI(timeout, startLimit(timeout, Launched().Ranks))
+}
+
+// startLimit is how long a rank waits for the others to join: many load their libraries from one file system, and
+// a timeout that suits a running job is short for that.
+func startLimit(timeout time.Duration, ranks int) time.Duration {
+	if timeout == 0 {
+		return 0
+	}
+	return max(timeout, 2*time.Minute) + time.Duration(ranks)*250*time.Millisecond
+}
+
+func startMPI(timeout, start time.Duration) (Engine, error) {
 	path, err := findHelper()
 	if err != nil {
 		return nil, err
@@ -44,12 +58,13 @@ func StartMPI(timeout time.Duration) (Engine, error) {
 		memory.Close()
 		return nil, err
 	}
-	e := &mpi{helper: h, timeout: timeout, memory: memory}
+	e := &mpi{helper: h, timeout: start, memory: memory}
 	a, err := e.call(request{Call: callJoin})
 	if err != nil {
 		h.close()
-		return nil, errors.Join(fmt.Errorf("joining the job: %w%s", err, Launched().hint()), memory.Close())
+		return nil, errors.Join(notJoined(err, start, h.said.end()), memory.Close())
 	}
+	e.timeout = timeout
 	host, _ := os.Hostname() // a name for people
 	e.place = Place{Node: int(a.Node), Nodes: int(a.Nodes), Local: int(a.Local), OnHost: int(a.OnHost), Host: host, Library: libraryName(a.text())}
 	if err := Launched().agrees(e.place); err != nil {
@@ -57,6 +72,20 @@ func StartMPI(timeout time.Duration) (Engine, error) {
 		return nil, errors.Join(err, e.Leave())
 	}
 	return e, nil
+}
+
+// notJoined says why a rank has not joined. One whose MPI library is the launcher's waits for a rank that does not come:
+// another library would be a job of its own, or fail.
+func notJoined(err error, limit time.Duration, said string) error {
+	l := Launched()
+	if errors.Is(err, ErrSilent) {
+		return fmt.Errorf("joining the job: not all ranks (%d, says %s) have come within %v: a host cannot be reached, or hogwild has not started there%s",
+			l.Ranks, cmp.Or(l.Launcher, "nobody"), limit, said)
+	}
+	if errors.Is(err, ErrLost) {
+		err = fmt.Errorf("%w%s", err, l.hint())
+	}
+	return fmt.Errorf("joining the job: %w", err)
 }
 
 // libraryName is the name and version in what an MPI library says of itself.

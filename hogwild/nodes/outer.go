@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"hash/crc64"
 	"math"
+	"slices"
+
+	"hogwild/internal/machine"
 )
 
 // What an Outer does with the mean of the nodes' differences.
@@ -27,7 +30,7 @@ const (
 // algorithm 1), as torch.optim.SGD(nesterov=True) takes it with the gradient -m.
 //
 // Nodes compare no weights between rounds: equal anchors stay equal because each node computes the same bits,
-// on any processor. So the loops are plain Go, and every product is rounded before it is added: the
+// on any processor and any number of cores. So the loops are plain Go, and every product is rounded before it is added: the
 // explicit conversions keep the compiler from fusing the two, which it does on arm64.
 type Outer struct {
 	Anchor   []float32
@@ -61,10 +64,12 @@ func (o *Outer) Difference(to, s []float32, examples float64) {
 		return
 	}
 	share := float32(examples / o.unit)
-	to, s = to[:len(o.Anchor)], s[:len(o.Anchor)]
-	for i, a := range o.Anchor {
-		to[i] = float32(share * (s[i] - a))
-	}
+	machine.Parts(len(o.Anchor), func(from, end int) {
+		to, s := to[from:end], s[from:end]
+		for i, a := range o.Anchor[from:end] {
+			to[i] = float32(share * (s[i] - a))
+		}
+	})
 }
 
 // Step moves the anchor by a round: sum is the sum of all nodes' differences, examples that of their examples. With
@@ -74,40 +79,55 @@ func (o *Outer) Step(sum []float32, examples float64) {
 		return
 	}
 	all := float32(examples / o.unit)
-	sum = sum[:len(o.Anchor)]
+	machine.Parts(len(o.Anchor), func(from, to int) { o.step(sum[from:to], all, from, to) })
+}
+
+// step is Step for a range of the weights.
+func (o *Outer) step(sum []float32, all float32, from, to int) {
+	anchor := o.Anchor[from:to]
 	if o.Velocity == nil {
 		for i, d := range sum {
-			o.Anchor[i] += float32(d / all)
+			anchor[i] += float32(d / all)
 		}
 		return
 	}
-	lr, mu, velocity := o.lr, o.momentum, o.Velocity[:len(sum)]
+	lr, mu, velocity := o.lr, o.momentum, o.Velocity[from:to]
 	for i, d := range sum {
 		mean := float32(d / all)
 		v := float32(mu*velocity[i]) + mean
 		velocity[i] = v
-		o.Anchor[i] += float32(lr * (mean + float32(mu*v)))
+		anchor[i] += float32(lr * (mean + float32(mu*v)))
 	}
 }
 
 // Correction sets to, which may be s itself, to what turns the weights s that were contributed into the anchor. Weights
 // that were trained meanwhile keep what they learned.
 func (o *Outer) Correction(to, s []float32) {
-	to, s = to[:len(o.Anchor)], s[:len(o.Anchor)]
-	for i, a := range o.Anchor {
-		to[i] = a - s[i]
-	}
+	machine.Parts(len(o.Anchor), func(from, end int) {
+		to, s := to[from:end], s[from:end]
+		for i, a := range o.Anchor[from:end] {
+			to[i] = a - s[i]
+		}
+	})
 }
 
 // Checksum is equal on two nodes if all bits of anchor and velocity are.
 func (o *Outer) Checksum() uint64 {
-	return checksum(checksum(0, o.Anchor), o.Velocity)
+	const block = 1 << 18 // numbers; the sum depends on it
+	sums := binary.LittleEndian.AppendUint64(nil, uint64(len(o.Velocity)))
+	for _, part := range [][]float32{o.Anchor, o.Velocity} {
+		blocks := slices.Collect(slices.Chunk(part, block))
+		start := len(sums)
+		sums = append(sums, make([]byte, 8*len(blocks))...)
+		machine.Each(len(blocks), func(i int) { binary.LittleEndian.PutUint64(sums[start+8*i:], checksum(blocks[i])) })
+	}
+	return crc64.Checksum(sums, crcTable)
 }
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// checksum adds the bits of numbers to a checksum, with the same result in any byte order.
-func checksum(sum uint64, numbers []float32) uint64 {
+// checksum is that of the bits of numbers, the same in any byte order.
+func checksum(numbers []float32) (sum uint64) {
 	var b [4096]byte
 	for len(numbers) > 0 {
 		n := min(len(numbers), len(b)/4)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -308,6 +309,35 @@ func TestBitsOfDisjointSetsAddUp(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBitsOnAnyCores: a round and the checksum are the same to the bit on one core and on several, in which each core has a range.
+func TestBitsOnAnyCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var want []float32
+	var wantSum uint64
+	for _, cores := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(cores)
+		random := rand.New(rand.NewPCG(1, 2))
+		s := make([]float32, 300_001) // a range for each core
+		for i := range s {
+			s[i] = float32(random.NormFloat64())
+		}
+		o := nodes.NewOuter(nodes.Nesterov, 0.7, 0.9, make([]float32, len(s)), 10)
+		to := make([]float32, len(s))
+		for range 2 {
+			o.Difference(to, s, 7)
+			o.Step(to, 21)
+			o.Correction(s, s)
+		}
+		got := slices.Concat(s, to, o.Anchor, o.Velocity)
+		if want == nil {
+			want, wantSum = got, o.Checksum()
+		}
+		if !slices.Equal(got, want) || o.Checksum() != wantSum {
+			t.Errorf("%d cores: other numbers, checksum %x, want %x", cores, o.Checksum(), wantSum)
+		}
+	}
 }
 
 // BenchmarkOuter is a round of 16 M weights, without what moves between the nodes.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"hogwild/internal/fault"
+	"hogwild/internal/machine"
 	"hogwild/internal/vec"
 )
 
@@ -103,7 +103,7 @@ func (c *Command) environment(own []string, folder string) []string {
 	env = append(env, fmt.Sprintf("%s=%d", socketVariable, socketFD), fmt.Sprintf("%s=%d", seedVariable, c.Seed),
 		"PYTHONPATH="+path, "PYTHONUNBUFFERED=1")
 	if threads {
-		n := runtime.NumCPU()
+		n := machine.Cores()
 		if c.Rank != Coordinator { // which evaluates while they wait
 			n = max(1, n/max(1, c.Workers))
 		}

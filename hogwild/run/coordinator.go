@@ -76,6 +76,8 @@ type supervisor struct {
 	launcher  *launcher
 	processes []*process // nil: gone, or between two lives
 	restarts  []int
+	inRow     []int    // restarts since a life in which the worker has trained
+	trained   []uint64 // examples of each rank when its last life ended
 	gone      []bool
 	due       []bool         // between two lives
 	leaving   []bool         // there are fewer workers now, and it has a chunk in hand
@@ -201,7 +203,7 @@ func newCoordinator(c config.Config, o Options) *coordinator {
 	n := c.Ranks()
 	silenced, giveUp := context.WithCancelCause(context.Background())
 	return &coordinator{unheed: func() {}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
-		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n),
+		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n), inRow: make([]int, n), trained: make([]uint64, n),
 			gone: make([]bool, n), due: make([]bool, n), leaving: make([]bool, n), respawn: make(chan int, n), first: c.Workers, most: c.Workers},
 		remote: newRemote(),
 		saver:  saver{evaluated: make(chan evaluation, 1)},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"hogwild/hogwild/config"
@@ -15,6 +14,7 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
+	"hogwild/internal/machine"
 )
 
 // endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has
@@ -63,7 +63,7 @@ func (r *coordinator) endEpoch() {
 	r.capture(whole)
 	scored := r.evaluate(e, save)
 	r.saver.due = false
-	if r.peers != nil || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= runtime.NumCPU() {
+	if r.peers != nil || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= machine.Cores() {
 		r.owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
 	}

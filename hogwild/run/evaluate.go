@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 
 	"hogwild/hogwild/cpu"
@@ -14,6 +13,7 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
+	"hogwild/internal/machine"
 )
 
 // scoresOf is what the sums of an evaluation on the set of a name come to.
@@ -137,7 +137,7 @@ func (r *coordinator) testEnd(res *rundir.Result) error {
 	if r.evaluator != nil {
 		return r.testBest(res)
 	}
-	models := make([]model.Model, runtime.NumCPU())
+	models := make([]model.Model, machine.Cores())
 	for i := range models {
 		var err error
 		if models[i], err = model.New(r.job.ModelOptions(), r.train.Meta); err != nil {

@@ -1,16 +1,20 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
+	"maps"
+	"slices"
+	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/machine"
 )
 
 // Before a job begins its nodes agree on it. The settings are node 0's, but for those of a machine;
@@ -80,17 +84,20 @@ type greeting struct {
 	Error   string   `json:"error,omitempty"`
 	Usage   bool     `json:"usage,omitempty"`
 	Version string   `json:"version"`
+	Build   string   `json:"build"` // the commit
 	Host    string   `json:"host"`
 	Data    []string `json:"data"` // checksums of the sets
 	Workers int      `json:"workers"`
 	Cores   int      `json:"cores"`
 	GPU     bool     `json:"gpu"`
+
+	Given map[string]string `json:"given,omitempty"` // settings, by name
 }
 
 // judge has node 0 look at what all nodes say, and gives every node its verdict, with the body that
 // node 0 adds to it.
 func (p *peers) judge(g greeting, own error, look func(all []greeting) ([]byte, error)) ([]byte, error) {
-	g.Version, g.Host = config.Version, p.place.Host
+	g.Version, g.Build, g.Host = config.Version, rundir.Commit(), p.place.Host
 	if own != nil {
 		g.Error, g.Usage = own.Error(), errors.Is(own, config.ErrUsage)
 	}
@@ -147,12 +154,46 @@ func (p *peers) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error))
 }
 
 // ready returns once all nodes are, or the error of one that is not.
-func (p *peers) ready(own error) error {
+func (p *peers) ready(own error) error { return p.begin(nil, own) }
+
+// begin is ready, and refuses a job whose nodes were given different settings.
+func (p *peers) begin(given map[string]string, own error) error {
 	if p == nil {
 		return own
 	}
-	_, err := p.judge(greeting{}, own, nil)
+	_, err := p.judge(greeting{Given: given}, own, sameSettings)
 	return err
+}
+
+// sameSettings refuses different ones: those of node 0 would hold for all.
+func sameSettings(all []greeting) ([]byte, error) {
+	for i, g := range all {
+		var differ []string
+		either := map[string]string{}
+		maps.Copy(either, all[0].Given)
+		maps.Copy(either, g.Given)
+		for _, name := range slices.Sorted(maps.Keys(either)) {
+			if mine, first := cmp.Or(g.Given[name], "not given"), cmp.Or(all[0].Given[name], "not given"); mine != first {
+				differ = append(differ, fmt.Sprintf("%s %s (node 0: %s)", name, mine, first))
+			}
+		}
+		if differ != nil {
+			return nil, config.Usage("node %d (%s) was started with other settings than node 0 (%s): %s; give all nodes the same",
+				i, g.Host, all[0].Host, strings.Join(differ, ", "))
+		}
+	}
+	return nil, nil
+}
+
+// otherBuilds is a line that names a node whose program is of another commit than node 0's; "" if there is none.
+func otherBuilds(all []greeting) string {
+	for i, g := range all {
+		if g.Build != all[0].Build {
+			return fmt.Sprintf("node %d (%s) runs hogwild of commit %s, node 0 of %s: both are %s, but they may not train alike; install one build on all nodes",
+				i, g.Host, cmp.Or(g.Build, "unknown"), cmp.Or(all[0].Build, "unknown"), config.Version)
+		}
+	}
+	return ""
 }
 
 // adopt is what this node is to do: node 0's settings, but for those of a machine.
@@ -190,7 +231,7 @@ func (p *peers) keepOwn(c, own *config.Config) {
 // join makes this run one node of the job, once its data are read or could not be: the data are the
 // same on all nodes, and the settings that follow from them node 0's.
 func (r *coordinator) join(own error) error {
-	g := greeting{Workers: r.job.Workers, Cores: runtime.NumCPU(), GPU: r.job.GPU != ""}
+	g := greeting{Workers: r.job.Workers, Cores: machine.Cores(), GPU: r.job.GPU != ""}
 	if own == nil {
 		g.Data = []string{r.train.Checksum, r.test.Checksum, fmt.Sprint(r.train.Rows)}
 	}
@@ -209,6 +250,9 @@ func (r *coordinator) join(own error) error {
 // jobFor is the job of all nodes. What a run decides for itself is decided for the node with the most workers.
 func (r *coordinator) jobFor(all []greeting) ([]byte, error) {
 	c, cores := r.job.Config, all[0].Cores
+	if note := otherBuilds(all); note != "" {
+		r.report.event("%s", note)
+	}
 	for i, g := range all {
 		for k, sum := range g.Data {
 			if was := all[0].Data[k]; sum != was {
@@ -248,7 +292,9 @@ func (r *coordinator) startPeers() error {
 	if p.memory, err = p.engine.Memory(n + bits); err != nil {
 		return err
 	}
-	p.copied = make([]float32, n)
+	if p.copied = r.mem.W; !r.block.Plan.Barrier {
+		p.copied = make([]float32, n)
+	}
 	p.outer = nodes.NewOuter(r.job.Outer, r.job.OuterLR, r.job.OuterMomentum, r.mem.W, float64(r.block.Plan.N))
 	if r.resumed != nil {
 		copy(p.outer.Velocity, r.resumed.Outer)

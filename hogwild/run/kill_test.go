@@ -201,3 +201,22 @@ func TestStoppedWorker(t *testing.T) {
 		})
 	}
 }
+
+// TestRestartsComeBack: a worker that trains between its deaths is started again and again; the limit is for one that does not.
+func TestRestartsComeBack(t *testing.T) {
+	c := quick(t)
+	c.Model, c.Workers, c.MaxRestarts, c.Batch, c.Epochs = "slow", 2, 1, 16, 1_000_000
+	r := start(t, c)
+	const kills = 4
+	for range kills {
+		pid, trained := r.pid(1), r.block.Rank(1, control.RankExamples)
+		time.Sleep(shortLife + shortLife/10)
+		await(t, "a chunk", func() bool { return r.block.Rank(1, control.RankExamples) > trained })
+		kill(t, pid)
+	}
+	r.pid(1)
+	r.stop()
+	if got, err := r.wait(); !errors.Is(err, config.ErrInterrupted) || got.Restarts != kills {
+		t.Errorf("%d restarts after %d kills: %v; %q", got.Restarts, kills, err, got.Events)
+	}
+}

@@ -5,12 +5,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
+	"hogwild/internal/machine"
 )
 
 // Between two rounds that depend on their cost, a node trains this many times as long as one takes,
@@ -140,8 +143,14 @@ func (r *coordinator) nodeRound(at roundAt, mine, all *message) (err error) {
 		if err := p.engine.SumWeights(len(p.memory)); err != nil {
 			return err
 		}
-		if i := device.NotFiniteAt(p.memory[:n]); i >= 0 {
-			return divergence{fmt.Errorf("weight %d of a node is not finite in epoch %d", i, at.epoch), r.lowerRate()}
+		var bad atomic.Int64 // a number from 1
+		machine.Parts(n, func(from, to int) {
+			if i := device.NotFiniteAt(p.memory[from:to]); i >= 0 {
+				bad.Store(int64(1 + from + i))
+			}
+		})
+		if i := bad.Load(); i > 0 {
+			return divergence{fmt.Errorf("weight %d of a node is not finite in epoch %d", i-1, at.epoch), r.lowerRate()}
 		}
 	}
 	p.took(at, all, time.Since(began))
@@ -163,7 +172,9 @@ func (r *coordinator) nodeRound(at roundAt, mine, all *message) (err error) {
 // copyWeights copies the weights of this node, while its workers train or not.
 func (r *coordinator) copyWeights() error {
 	err := r.ask(r.patience, r.owner.Refresh)
-	copy(r.peers.copied, r.mem.W)
+	if !r.block.Plan.Barrier { // else nobody trains until the round is over, and they are the copy
+		machine.Parts(len(r.peers.copied), func(from, to int) { copy(r.peers.copied[from:to], r.mem.W[from:to]) })
+	}
 	return onDevice(err)
 }
 
@@ -219,17 +230,22 @@ func (r *coordinator) alignAnchors() (differ int, err error) {
 	return int(count[0]), onDevice(r.ask(r.patience, r.owner.Replace))
 }
 
-// shareNumbers gives all nodes node 0's numbers.
+// shareNumbers gives all nodes node 0's numbers, in pieces: a whole copy in bytes would be the largest thing in memory.
 func (p *peers) shareNumbers(numbers []float32) error {
-	var own []byte
-	if p.first() {
-		own, _ = binary.Append(nil, binary.LittleEndian, numbers) // of a known size
+	for piece := range slices.Chunk(numbers, 1<<20) {
+		var own []byte
+		if p.first() {
+			own, _ = binary.Append(nil, binary.LittleEndian, piece) // of a known size
+		}
+		all, err := p.engine.Share(own)
+		if err != nil {
+			return err
+		}
+		if _, err := binary.Decode(all, binary.LittleEndian, piece); err != nil {
+			return err
+		}
 	}
-	all, err := p.engine.Share(own)
-	if err == nil {
-		_, err = binary.Decode(all, binary.LittleEndian, numbers)
-	}
-	return err
+	return nil
 }
 
 // doneChunks tells of each chunk of the whole epoch whether this node has trained it; nil in barrier

@@ -194,3 +194,29 @@ func TestNodesDisagree(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesDiffer: settings that another node was given, and another build there, are named. What belongs to a
+// machine may differ.
+func TestNodesDiffer(t *testing.T) {
+	c := quick(t)
+	c.Workers, c.Epochs, c.Run = 1, 1, t.TempDir()
+	_, errs := together(t, 3, c, func(node int, _ *config.Config, o *Options) {
+		o.Given = map[string]string{"data": "digits:2000", "lr": "0.1"}
+		if node == 2 {
+			o.Given = map[string]string{"data": "digits:2001", "lr": "0.1", "model": "softmax"}
+		}
+	})
+	for node, err := range errs {
+		if want := "data digits:2001 (node 0: digits:2000), model softmax (node 0: not given);"; !errors.Is(err, config.ErrUsage) ||
+			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "node 2 (") || strings.Contains(err.Error(), "lr") {
+			t.Errorf("node %d: %v", node, err)
+		}
+	}
+	same, other := greeting{Build: "69e1f03d2a41", Host: "a"}, greeting{Build: "69e1f03d2a41, modified", Host: "b"}
+	if note := otherBuilds([]greeting{same, same}); note != "" {
+		t.Error(note)
+	}
+	if note := otherBuilds([]greeting{same, same, other}); !strings.HasPrefix(note, "node 2 (b)") || !strings.Contains(note, "modified") {
+		t.Error(note)
+	}
+}

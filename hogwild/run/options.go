@@ -27,6 +27,7 @@ type Options struct {
 	// the settings but Workers and those of GPUs, memory and folders are ignored: they are node 0's. When Run has
 	// returned, the caller calls Leave. Nil: the run is alone.
 	Engine nodes.Engine
+	Given  map[string]string // settings that this node was given, by name; all nodes of a job must have the same
 
 	Timing     bool   // report where the time went
 	CPUProfile string // file for a CPU profile (pprof) of worker 0

@@ -31,7 +31,7 @@ type peers struct {
 	place   nodes.Place
 	outer   *nodes.Outer
 	memory  []float32     // the engine's: the differences, and behind them the bits of done chunks
-	copied  []float32     // the weights when they were last copied, then what corrects them
+	copied  []float32     // the weights when they were last copied, then what corrects them; in barrier mode the weights themselves
 	beat    time.Duration // between two meetings at most
 	stop    atomic.Int64  // why this node ends the job: see the reasons
 	wake    chan struct{} // a meeting may be due

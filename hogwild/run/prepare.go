@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
+	"hogwild/internal/machine"
 )
 
 // prepare does all that can fail because of what the user gave, before any process
@@ -179,7 +179,7 @@ func (r *coordinator) load() error {
 
 // choose decides what a run that is alone decides for itself.
 func (r *task) choose() error {
-	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()})
+	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores()})
 	t.Auto = r.job.Tuning.Auto
 	r.job.Tuning = t
 	return err

@@ -79,7 +79,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 		}()
 	}
 	c, err := o.settle(c, peers)
-	if err = peers.ready(cmp.Or(err, mayStart(), ready())); err != nil {
+	if err = peers.begin(o.Given, cmp.Or(err, mayStart(), ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {

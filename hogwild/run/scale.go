@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"hogwild/hogwild/config"
@@ -14,6 +13,7 @@ import (
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
+	"hogwild/internal/machine"
 )
 
 // The number of workers may change while a run goes on. The coordinator writes another header,
@@ -67,7 +67,7 @@ func (r *coordinator) scaled(n int) (*tuning.Job, error) {
 	if n > r.train.Rows {
 		return nil, config.Usage("%s has only %s", c.Data, human.Plural(r.train.Rows, "training row"))
 	}
-	t, err := tuning.Choose(&c.Config, r.spec, r.facts, tuning.Machine{Cores: runtime.NumCPU()})
+	t, err := tuning.Choose(&c.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores()})
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (r *coordinator) fill() {
 		case s.due[rank]:
 			r.block.SetRank(rank, control.RankState, control.StateRestarting)
 		default:
-			s.restarts[rank] = 0 // also of one that was gone
+			s.restarts[rank], s.inRow[rank] = 0, 0 // also of one that was gone
 			r.add(rank)
 		}
 	}

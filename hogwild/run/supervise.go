@@ -94,9 +94,18 @@ func (r *coordinator) died(e exit) {
 	r.replace(&e, who)
 }
 
-// replace starts a worker again that has died, within the limit.
+// shortLife is one that counts towards the limit of restarts, and delays the next one, whatever the worker did in it.
+const shortLife = time.Second
+
+// replace starts a worker again that has died, within the limit. The limit is for a worker that gets nowhere: one that has
+// lived for a while and trained has all its restarts again, so that rare deaths do not add up over a long run.
 func (r *coordinator) replace(e *exit, who string) {
-	if r.workers.restarts[e.rank] < r.job.MaxRestarts {
+	trained := r.block.Rank(e.rank, control.RankExamples)
+	if e.lived > shortLife && trained > r.workers.trained[e.rank] {
+		r.workers.inRow[e.rank] = 0
+	}
+	r.workers.trained[e.rank] = trained
+	if r.workers.inRow[e.rank] < r.job.MaxRestarts {
 		r.restart(e, who)
 		return
 	}
@@ -132,11 +141,12 @@ func (r *coordinator) unread(e *exit) error {
 // restart starts a worker again, after a while.
 func (r *coordinator) restart(e *exit, who string) {
 	r.workers.restarts[e.rank]++
+	r.workers.inRow[e.rank]++
 	r.epochs.position.Restarts++
-	r.report.event("%s: restarted, %d of %d", who, r.workers.restarts[e.rank], r.job.MaxRestarts)
+	n := r.workers.inRow[e.rank]
+	r.report.event("%s: restarted, %d of %d", who, n, r.job.MaxRestarts)
 	r.block.SetRank(e.rank, control.RankState, control.StateRestarting)
 	r.workers.due[e.rank] = true
-	n := r.workers.restarts[e.rank]
 	if e.pid == 0 { // it could not be started
 		n++
 	}
@@ -147,7 +157,7 @@ func (r *coordinator) restart(e *exit, who string) {
 // backOff is the wait before a worker's n-th restart: none at first, and longer and
 // longer for one that dies as soon as it lives.
 func backOff(n int, lived time.Duration) time.Duration {
-	if n == 1 || lived > time.Second {
+	if n == 1 || lived > shortLife {
 		return 0
 	}
 	return min(20*time.Millisecond<<min(n, 10), 2*time.Second)

@@ -27,7 +27,7 @@ func ThisMachine() Machine { return MachineAt(os.DirFS("/")) }
 // MachineAt is the machine whose files are below root: proc/cpuinfo and proc/meminfo.
 // The rest is this process's.
 func MachineAt(root fs.FS) Machine {
-	m := Machine{CPU: machine.Field(root, "proc/cpuinfo", "model name"), Cores: runtime.NumCPU(),
+	m := Machine{CPU: machine.Field(root, "proc/cpuinfo", "model name"), Cores: machine.Cores(),
 		Memory: machine.Memory(root, "MemTotal"), Kernel: kernel(), Go: runtime.Version()}
 	if m.CPU == "" {
 		m.CPU = runtime.GOARCH

@@ -1,12 +1,16 @@
-// Package machine reads what Linux tells of the machine's memory, and of the control groups
+// Package machine reads what Linux tells of the machine's cores and memory, and of the control groups
 // that limit this process.
 package machine
 
 import (
 	"io/fs"
+	"math"
+	"os"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Text is the content of a file below root, without the white space around it; "" when it
@@ -59,6 +63,60 @@ func Groups(root fs.FS) []string {
 		}
 	}
 	return all
+}
+
+// Cores is how many cores this process can keep busy: those that it may use, but no more than the time that its control
+// groups leave it. It is read once.
+var Cores = sync.OnceValue(func() int { return WithinQuota(os.DirFS("/"), runtime.NumCPU()) })
+
+// WithinQuota is how many of some cores the time suffices for that the control groups leave this process, at least 1.
+func WithinQuota(root fs.FS, cores int) int {
+	return max(1, int(min(float64(cores), Quota(root))))
+}
+
+// Parts cuts n numbers into a part for each core, none of them small, and returns when f has been called for all.
+func Parts(n int, f func(from, to int)) {
+	const least = 1 << 16 // what a core does alone in less time than it takes to ask another one
+	parts := min(runtime.GOMAXPROCS(0), 1+n/least)
+	Each(parts, func(i int) { f(n*i/parts, n*(i+1)/parts) })
+}
+
+// Each returns when f has been called for each number below n, on all cores.
+func Each(n int, f func(i int)) {
+	var busy sync.WaitGroup
+	for i := range n - 1 {
+		busy.Go(func() { f(i) })
+	}
+	if n > 0 {
+		f(n - 1)
+	}
+	busy.Wait()
+}
+
+// Quota is how many cores' time the control groups of this process leave it; +Inf when they set no limit.
+func Quota(root fs.FS) float64 {
+	least := math.Inf(1)
+	for _, folder := range Groups(root) {
+		fields := strings.Fields(Text(root, path.Join(folder, "cpu.max"))) // "200000 100000" or "max 100000"
+		if len(fields) == 0 {
+			fields = []string{Text(root, path.Join(folder, "cpu.cfs_quota_us")), Text(root, path.Join(folder, "cpu.cfs_period_us"))}
+		}
+		least = min(least, ratio(fields))
+	}
+	return least
+}
+
+// ratio is the quotient of two positive numbers, else +Inf.
+func ratio(fields []string) float64 {
+	if len(fields) != 2 {
+		return math.Inf(1)
+	}
+	a, errA := strconv.ParseFloat(fields[0], 64)
+	b, errB := strconv.ParseFloat(fields[1], 64)
+	if errA != nil || errB != nil || !(a > 0 && b > 0) {
+		return math.Inf(1)
+	}
+	return a / b
 }
 
 // Room is the memory in bytes that this process can still have: what is free, but no more

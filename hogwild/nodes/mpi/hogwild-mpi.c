@@ -24,10 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROTOCOL = 1, SOCKET = 3, MEMORY = 4 };
+enum { PROTOCOL = 2, SOCKET = 3, MEMORY = 4 };
 
-// The calls. All nodes make the same sum, share and leave; send on node i meets receive on node 0.
-enum { JOIN, SUM_FLOATS, SUM_DOUBLES, SHARE, SEND, RECEIVE, LEAVE };
+// The calls. All nodes make the same sum, share and leave; send on node i meets receive on node 0. A roll call may
+// come while another call waits: that one is called off, and the job is lost.
+enum { JOIN, SUM_FLOATS, SUM_DOUBLES, SHARE, SEND, RECEIVE, LEAVE, ROLL_CALL };
 
 // MPI counts in ints, and a sum takes as much memory again: large calls are made in pieces of so many bytes.
 enum { PIECE = 64 << 20 };
@@ -43,13 +44,15 @@ struct request {
 struct reply {
 	uint32_t failed;      // 1: text says why
 	uint32_t protocol;
+	uint32_t call;        // that is answered
 	int32_t node, nodes;  // from here on: of JOIN
 	int32_t local, on_host; // place among the nodes of this host, and their number
-	char text[488];       // the MPI library
+	char text[484];       // the MPI library; of ROLL_CALL: the silent nodes
 };
 
 static char *memory;
 static uint64_t mapped; // bytes
+static char (*hosts)[64]; // the name of each node's
 
 // fail writes the reason into the reply.
 static int fail(struct reply *reply, const char *format, ...)
@@ -98,7 +101,7 @@ static int finish(struct reply *reply, const char *function, MPI_Request *reques
 	enum { AT_ONCE = 20 };
 	const long longest = bytes > 64 << 10 ? 50000 : 1000000; // ns
 	struct timespec pause = {0, 10000};
-	struct pollfd coordinator = {.fd = SOCKET}; // without events: reports a hangup only
+	struct pollfd coordinator = {.fd = SOCKET, .events = POLLIN};
 	for (int tests = 0, done = 0;; tests++) {
 		if (check(reply, function, MPI_Test(request, &done, MPI_STATUS_IGNORE)) != 0)
 			return -1;
@@ -106,8 +109,11 @@ static int finish(struct reply *reply, const char *function, MPI_Request *reques
 			return 0;
 		if (tests < AT_ONCE)
 			continue;
-		if (ppoll(&coordinator, 1, &pause, NULL) > 0)
-			coordinator_gone();
+		if (ppoll(&coordinator, 1, &pause, NULL) > 0) {
+			if (coordinator.revents != POLLIN)
+				coordinator_gone();
+			return fail(reply, "%s: called off", function);
+		}
 		if (pause.tv_nsec < longest)
 			pause.tv_nsec += pause.tv_nsec / 8;
 	}
@@ -155,11 +161,50 @@ static int move_all(const struct request *r, struct reply *reply)
 	return 0;
 }
 
+// roll_call has every node say to node 0 that it is there, and node 0 answer. The text names those
+// that have said nothing: node 0 sees all of them, the others see only whether it is node 0.
+static void roll_call(struct reply *reply)
+{
+	enum { TAG = 1, LOOKS = 300 };
+	const struct timespec pause = {0, 10000000};
+	static char mine, theirs; // MPI may use them later
+	int me, nodes, missing = 0, silent = 0, heard;
+	size_t length = 0;
+	MPI_Comm_rank(MPI_COMM_WORLD, &me);
+	MPI_Comm_size(MPI_COMM_WORLD, &nodes);
+	const int first = me == 0 ? 1 : 0, last = me == 0 ? nodes - 1 : 0;
+	MPI_Request send, *calls = calloc((size_t)nodes, sizeof *calls);
+	for (int i = first; i <= last && calls != NULL; i++) {
+		if (me != 0)
+			MPI_Isend(&mine, 1, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &send);
+		MPI_Irecv(&theirs, 1, MPI_BYTE, i, TAG, MPI_COMM_WORLD, &calls[i]);
+		missing++;
+	}
+	for (int look = 0; missing > 0 && look < (me == 0 ? LOOKS : 2 * LOOKS); look++) { // node 0 may begin later
+		for (int i = first; i <= last; i++) {
+			if (calls[i] == MPI_REQUEST_NULL || MPI_Test(&calls[i], &heard, MPI_STATUS_IGNORE) != MPI_SUCCESS || !heard)
+				continue;
+			missing--;
+			if (me == 0)
+				MPI_Isend(&mine, 1, MPI_BYTE, i, TAG, MPI_COMM_WORLD, &send);
+		}
+		nanosleep(&pause, NULL);
+	}
+	for (int i = first; i <= last && missing > 0; i++)
+		if (calls[i] != MPI_REQUEST_NULL && silent++ < 5)
+			length += (size_t)snprintf(reply->text + length, sizeof reply->text - length, "%snode %d (%.63s)",
+				length > 0 ? ", " : "", i, hosts[i]);
+	if (silent > 5)
+		snprintf(reply->text + length, sizeof reply->text - length, " and %d more", silent - 5);
+}
+
 // join enters the job.
 static int join(struct reply *reply)
 {
 	MPI_Comm host;
 	int version, length;
+	char name[sizeof hosts[0]] = "";
+	gethostname(name, sizeof name - 1);
 	char library[MPI_MAX_LIBRARY_VERSION_STRING];
 	if (check(reply, "MPI_Init", MPI_Init(NULL, NULL)) != 0 ||
 		check(reply, "MPI_Comm_set_errhandler", MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)) != 0 ||
@@ -169,6 +214,8 @@ static int join(struct reply *reply)
 		check(reply, "MPI_Comm_rank", MPI_Comm_rank(host, &reply->local)) != 0 ||
 		check(reply, "MPI_Comm_size", MPI_Comm_size(host, &reply->on_host)) != 0 ||
 		check(reply, "MPI_Comm_free", MPI_Comm_free(&host)) != 0 ||
+		(hosts = calloc((size_t)reply->nodes, sizeof name)) == NULL ||
+		check(reply, "MPI_Allgather", MPI_Allgather(name, sizeof name, MPI_CHAR, hosts, sizeof name, MPI_CHAR, MPI_COMM_WORLD)) != 0 ||
 		check(reply, "MPI_Get_library_version", MPI_Get_library_version(library, &version)) != 0)
 		return -1;
 	length = (int)strcspn(library, "\n");
@@ -215,6 +262,9 @@ static void answer(const struct request *r, struct reply *reply)
 	case RECEIVE:
 		move_all(r, reply);
 		break;
+	case ROLL_CALL:
+		roll_call(reply);
+		break;
 	case LEAVE:
 		check(reply, "MPI_Finalize", MPI_Finalize());
 		break;
@@ -247,6 +297,7 @@ int main(void)
 		}
 		if (n != sizeof request)
 			coordinator_gone();
+		reply.call = request.call;
 		answer(&request, &reply);
 		if (send(SOCKET, &reply, sizeof reply, MSG_NOSIGNAL) != sizeof reply)
 			coordinator_gone();
