@@ -22,10 +22,15 @@ type final struct {
 
 // finals are the scores at the end, and the speed.
 func finals() (all []final) {
-	for _, s := range scores {
+	for _, s := range drawn {
 		f := final{s.name, s.title, strings.Replace(s.label, ",", " at the end,", 1), s.end}
 		if s.name == "accuracy" {
-			f.of = percent(s.end)
+			f.of = func(c *bench.Measured) (all []bench.Number) {
+				for _, x := range s.end(c) {
+					all = append(all, 100*x)
+				}
+				return all
+			}
 		}
 		all = append(all, f)
 	}
@@ -94,26 +99,11 @@ func number(value string) float64 {
 	return nan
 }
 
-// byLoss is the cases from the least median test loss to the greatest; those that have
-// none come last.
-func (g *group) byLoss() []*bench.Measured {
-	cases := slices.Clone(g.cases)
-	slices.SortStableFunc(cases, func(a, b *bench.Measured) int { return cmp.Compare(finalLoss(a), finalLoss(b)) })
-	return cases
-}
-
-func finalLoss(c *bench.Measured) float64 {
-	if s := bench.Summarize(c.TestLoss); s.N > 0 {
-		return s.Median
-	}
-	return math.Inf(1)
-}
-
 // slice is the cases that have the best case's values in all fields but two, and these
 // values in words.
 func (g *group) slice(field, next string) (cases []*bench.Measured, held string) {
-	best := g.byLoss()[0]
-	if math.IsInf(finalLoss(best), 1) {
+	best := bench.ByLoss(g.cases)[0]
+	if !finite(bench.Summarize(best.TestLoss).Median) {
 		return g.cases, ""
 	}
 	var words []string
@@ -235,9 +225,10 @@ func (what final) calm(f *figure.Figure) {
 // together.
 func (g *group) leading() []figure.Figure {
 	p := panel{part: g.name}
-	cases := g.byLoss()
+	cases := bench.ByLoss(g.cases)
+	end := func(c *bench.Measured) float64 { return bench.Summarize(c.TestLoss).Median }
 	for i, c := range cases[:min(len(cases), tellApart)] {
-		if i > 0 && finalLoss(c) > 20*finalLoss(cases[0]) {
+		if i > 0 && !(end(c) <= 20*end(cases[0])) {
 			break
 		}
 		p.cases = append(p.cases, entry{c.Name, i, c})
@@ -246,5 +237,5 @@ func (g *group) leading() []figure.Figure {
 	if few, all := len(p.cases), len(cases); few < all {
 		caption += fmt.Sprintf(" Shows the %d cases with the lowest test loss, of %d.", few, all)
 	}
-	return curves(p, caption, scores)
+	return curves(p, caption, drawn...)
 }

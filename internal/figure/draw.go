@@ -10,6 +10,8 @@ import (
 const (
 	thinLine  = 0.8
 	rangeLine = 1.3
+	endLine   = 1.2
+	rangeEnd  = 2 // pixels to both sides of a range
 	dataLine  = 1.8
 	radius    = 3.3
 	manyMarks = 60 // from here on only marks that stand apart are drawn
@@ -213,10 +215,14 @@ func (l *layout) drawHovers(p pen) {
 	}
 }
 
-// drawRange draws the range of a point as an upright line.
+// drawRange draws the range of a point as an upright line, with a bar at both ends: it is not cut off there.
 func (l *layout) drawRange(p pen, r role, x float64, s spot) {
 	if s.ranged() {
-		p.line(r, rangeLine, nil, xy{x, l.atY(s.low)}, xy{x, l.atY(s.high)})
+		low, high := l.atY(s.low), l.atY(s.high)
+		p.line(r, rangeLine, nil, xy{x, low}, xy{x, high})
+		for _, y := range []float64{low, high} {
+			p.line(r, endLine, nil, xy{x - rangeEnd, y}, xy{x + rangeEnd, y})
+		}
 	}
 }
 

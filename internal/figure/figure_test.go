@@ -157,6 +157,9 @@ func TestRangesStandBesideEachOther(t *testing.T) {
 	if len(ranges) != 9 {
 		t.Fatalf("%d ranges, want 9", len(ranges))
 	}
+	if n := len(paths(all, "stroke-width:1.2")); n != 18 {
+		t.Errorf("%d ends of ranges, want 18", n)
+	}
 	for i, e := range ranges {
 		want := []float64{-4, 0, 4}[i/3]
 		if got := corners(t, e)[0][0] - x([]float64{1, 2, 4}[i%3]); math.Abs(got-want) > 0.05 {
