@@ -57,6 +57,7 @@ var outcomes = []column[*run]{
 	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},
 	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), human.Loss) }},
 	{"train loss, last epoch", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
+	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
 	{"model", modelOf},
 	{"data", func(r *run) string { return r.Config.Data }},
 	{"batch", func(r *run) string {
@@ -72,13 +73,15 @@ var outcomes = []column[*run]{
 		if r.Result != nil {
 			return fmt.Sprintf("%g", r.Result.LRUsed)
 		}
-		return fmt.Sprintf("%g", r.Config.LR)
+		if used := cmp.Or(r.last().LR, r.Config.LR); used > 0 {
+			return fmt.Sprintf("%g", used)
+		}
+		return "auto"
 	}},
 	{"epochs done", func(r *run) string { return fmt.Sprint(r.last().Epoch) }},
 	{"examples", func(r *run) string { return human.Count(r.examples()) }},
 	{"training, s", func(r *run) string { return human.Short(r.seconds()) }},
-	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
-	{"examples/s with the time between epochs", ofResult(func(r *rundir.Result) string {
+	{"examples/s, wall", ofResult(func(r *rundir.Result) string {
 		if r.WallSeconds == 0 {
 			return absent
 		}

@@ -26,6 +26,9 @@ func (p *Page) reproduction(e *bench.Experiment) {
 		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Figures: shown(delays(e))})
 		p.section(Section{Title: "Model averaging", Text: aboutAverages, Figures: averages(e)})
 	}
+	if strings.Contains(e.Verdicts(), string(bench.Unjudged)) {
+		p.Title += ": a smoke test, whose figures mean nothing"
+	}
 	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: allRuns(e)})
 }
 

@@ -64,14 +64,14 @@ func rates(all []*run) []figure.Figure {
 		return nil
 	}
 	const label = "throughput, examples/s"
-	whole := overTime("rate", "Throughput", "All workers, over the previous second.", label)
+	whole := overTime("rate", "Throughput", "All workers, smoothed over about two seconds.", label)
 	for _, r := range all {
 		whole.Series = append(whole.Series, moments(r.legend, r.color, r.Seconds, func(at rundir.Status) float64 { return at.Rate }))
 	}
 	if len(all) != 1 {
 		return shown(whole)
 	}
-	workers := overTime("workers", "Throughput per worker", "Over the previous second.", label)
+	workers := overTime("workers", "Throughput per worker", "Smoothed over about two seconds.", label)
 	workers.Series = eachWorker(all[0].Seconds)
 	return shown(whole, workers)
 }
