@@ -58,9 +58,6 @@ func (g *group) swept() (all []figure.Figure) {
 			all = append(all, over(cases, f, field, by, g.name, held))
 		}
 	}
-	if len(all) == 0 && len(g.cases) <= 16 {
-		all = append(all, g.byCase(finals()[0]), g.byCase(finals()[1]))
-	}
 	return shown(all...)
 }
 
@@ -171,19 +168,6 @@ func axisOf(field string) string {
 		return "--" + field
 	}
 	return "--" + field
-}
-
-// byCase is a bar for each case, where what was swept is not a number.
-func (g *group) byCase(what final) figure.Figure {
-	f := chart(g.name, what.name+" by case", what.title+" by case", aboutPoints, "case", what.label)
-	f.Y.Zero = true
-	f.Series = []figure.Series{{Kind: figure.Bars}}
-	for i, c := range g.cases {
-		f.X.Names = append(f.X.Names, c.Name)
-		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.of(c)))
-	}
-	what.calm(&f)
-	return f
 }
 
 // calm leaves out of a figure what is beyond so many times the median of its points, as the

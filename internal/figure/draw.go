@@ -3,7 +3,6 @@ package figure
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // Widths of lines.
@@ -83,16 +82,10 @@ func (l *layout) drawAxis(p pen) {
 	}
 	for _, t := range l.xTicks {
 		x, y := l.atX(t.place), foot-tickLength-tickSize
-		switch {
-		case l.names.slanted:
-			p.text(xy{x + 3, foot - tickLength - tickSize*0.7}, rising, dim, tickSize, t.label)
-			continue
-		case l.names.lines == 0:
+		if len(l.X.Names) == 0 {
 			p.line(dim, thinLine, nil, xy{x, foot}, xy{x, foot - tickLength})
 		}
-		for i, line := range strings.Split(t.label, "\n") {
-			p.text(xy{x, y - float64(i)*tickSize*1.1}, middle, dim, tickSize, line)
-		}
+		p.text(xy{x, y}, middle, dim, tickSize, t.label)
 	}
 }
 
@@ -109,7 +102,7 @@ func (l *layout) drawText(p pen) {
 		p.text(xy{edge, y}, start, ink, textSize, line)
 		y -= lineHeight
 	}
-	y = l.plot.Min.Y - tickLength - l.names.height - 4
+	y = l.plot.Min.Y - tickLength - tickSize - 4
 	for _, line := range l.xLabel {
 		y -= lineHeight
 		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, y + 3}, middle, ink, textSize, line)
