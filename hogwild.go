@@ -266,7 +266,12 @@ func Train(ctx context.Context, c Config, o Options) (*Saved, Result, error) {
 
 // Run is Train with a run folder, c.Run or a new one below runs/, in which everything is saved. If ctx is cancelled,
 // it saves the run and returns ErrInterrupted.
-func Run(ctx context.Context, c Config, o Options) (Result, error) { return run.Run(ctx, c, o.inner()) }
+func Run(ctx context.Context, c Config, o Options) (Result, error) {
+	if c.Optimizer == "" { // Default has one
+		return Result{}, config.Usage("Config is not complete: start from hogwild.Default(), and change what you need")
+	}
+	return run.Run(ctx, c, o.inner())
+}
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
 // runs. It returns c with these values.

@@ -175,9 +175,6 @@ func (c Config) Validate() error {
 }
 
 func (c *Config) check() error {
-	if c.Average == "" && c.Optimizer == "" && c.Format == "" { // of a Go program: a command line has them all
-		return Usage("the settings are not complete: start from hogwild.Default(), and change what you need")
-	}
 	checks := []error{
 		c.checkMode(),
 		c.checkChoices(),
