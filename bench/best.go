@@ -14,6 +14,8 @@ type Best struct {
 	Group    string   `json:"group,omitempty"`
 	Case     string   `json:"case"`
 	TestLoss Number   `json:"test_loss"`
+	Low      Number   `json:"test_loss_low"` // of the repeats
+	High     Number   `json:"test_loss_high"`
 	Ties     []string `json:"ties,omitempty"`
 }
 
@@ -48,7 +50,8 @@ func (e *Experiment) bests() (all []Best) {
 		if e.Kind != "sweep" || first == nil {
 			continue
 		}
-		b := Best{g, first.Name, Number(Summarize(first.TestLoss).Median), nil}
+		s := Summarize(first.TestLoss)
+		b := Best{g, first.Name, Number(s.Median), Number(s.Low), Number(s.High), nil}
 		for _, c := range ties {
 			b.Ties = append(b.Ties, c.Name)
 		}
@@ -67,12 +70,12 @@ func (e *Experiment) BestText(cases []*Measured) string {
 	if s := Summarize(first.TestAccuracy); s.N > 0 {
 		text += ", accuracy " + s.Text(human.Accuracy)
 	}
-	why := "ranges overlap"
+	why, worse := "ranges overlap", "No other range overlaps with its range."
 	if len(e.Seeds) < 2 {
-		why = fmt.Sprintf("one run each, within %g%%", 100*single)
+		why, worse = fmt.Sprintf("one run each, within %g%%", 100*single), fmt.Sprintf("No other case is within %g%% of it, in one run each.", 100*single)
 	}
 	if len(ties) > 0 {
 		return fmt.Sprintf("%s. Not told apart from it (%s): %s.", text, why, names(ties))
 	}
-	return text + ". All other cases are worse beyond the noise of the repeats."
+	return text + ". " + worse
 }

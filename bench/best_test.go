@@ -47,6 +47,9 @@ func TestBest(t *testing.T) {
 		if !strings.HasPrefix(text, "Best: "+c.best+", test loss 0.3") || strings.Contains(text, "Not told apart") != (c.ties != nil) {
 			t.Errorf("%s: %q", c.name, text)
 		}
+		if one := strings.Contains(text, "one run each"); one != (len(e.Seeds) == 1) || read.Best[0].Low > read.Best[0].TestLoss || read.Best[0].High < read.Best[0].TestLoss {
+			t.Errorf("%s: %q, %+v", c.name, text, read.Best[0])
+		}
 		if e.Kind = "bench"; e.BestText(e.of("")) != "" || e.bests() != nil {
 			t.Errorf("%s: a bench has a best case", c.name)
 		}
