@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"hogwild"
@@ -21,15 +20,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runFolder is a new folder for a run, and what removes it.
-func runFolder() (path string, remove func()) {
-	dir, err := os.MkdirTemp("", "hogwild-example-")
-	if err != nil {
-		panic(err)
-	}
-	return filepath.Join(dir, "run"), func() { os.RemoveAll(dir) }
-}
-
 // Four processes learn a line from points in memory. Rows are views: nothing is copied but
 // into the memory that the workers share.
 func Example_dataInMemory() {
@@ -41,16 +31,8 @@ func Example_dataInMemory() {
 	}
 	c := hogwild.Default()
 	c.Model, c.Workers, c.Batch, c.Epochs, c.LR, c.Scale = "linear", 4, 1, 40, 0.05, "standard"
-	dir, remove := runFolder()
-	defer remove()
-	c.Run = dir
 
-	result, err := hogwild.Run(context.Background(), c, hogwild.Options{TrainData: points})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	saved, err := hogwild.Open(result.Run)
+	saved, _, err := hogwild.Train(context.Background(), c, hogwild.Options{TrainData: points})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -66,12 +48,17 @@ func Example_dataInMemory() {
 	// 0.bias [1]
 }
 
-// OnEpoch is called after each epoch. To stop early it cancels the run, which is saved.
+// OnEpoch is called after each epoch. To stop early it cancels the run, which is saved in its folder:
+// hogwild.Open reads its weights.
 func ExampleOptions_earlyStop() {
 	c := hogwild.Default()
 	c.Data, c.Model, c.Workers, c.Epochs, c.LR = "digits:3000", "softmax", 2, 1000, 0.1
-	dir, remove := runFolder()
-	defer remove()
+	dir, err := os.MkdirTemp("", "hogwild-example-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
 	c.Run = dir
 
 	ctx, stop := context.WithCancel(context.Background())
@@ -93,20 +80,13 @@ func ExampleOptions_earlyStop() {
 func ExampleRegister() {
 	c := hogwild.Default()
 	c.Model, c.Workers, c.Batch, c.Epochs, c.LR, c.Schedule = "median", 2, 10, 20, 0.1, "cosine"
-	dir, remove := runFolder()
-	defer remove()
-	c.Run = dir
 	labels := &hogwild.Data{}
 	for i := range 300 {
 		labels.Rows = append(labels.Rows, hogwild.Row{Val: []float32{1}})
 		labels.Y = append(labels.Y, []float32{1.5, 2.5, 80.25}[i%3])
 	}
 
-	if _, err := hogwild.Run(context.Background(), c, hogwild.Options{TrainData: labels, TestData: labels}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	saved, err := hogwild.Open(c.Run)
+	saved, _, err := hogwild.Train(context.Background(), c, hogwild.Options{TrainData: labels, TestData: labels})
 	if err != nil {
 		fmt.Println(err)
 		return

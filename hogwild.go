@@ -7,24 +7,28 @@
 //		}
 //		c := hogwild.Default()
 //		c.Workers, c.Data, c.Model = 4, "digits", "mlp:128"
-//		result, err := hogwild.Run(context.Background(), c, hogwild.Options{})
-//		...
-//		saved, err := hogwild.Open(result.Run)
+//		saved, result, err := hogwild.Train(context.Background(), c, hogwild.Options{})
 //		...
 //		labels, err := saved.Predict(image)
 //		...
 //	}
 //
-// Training data are files, or arrays in memory (Options.TrainData). Options.OnEpoch is called
-// after each epoch. Cancel the context to stop early.
+// Train leaves no files behind. Run keeps the run in a folder, as the command hogwild train does: Open
+// reads its weights, and Config.Resume continues it. Training data are files, or arrays in memory
+// (Options.TrainData). Options.OnEpoch is called after each epoch. Cancel the context to stop early.
 //
-// The types are aliases of types in the packages below hogwild/. See their fields with
-// go doc hogwild/hogwild/config.Config, hogwild/hogwild/run.Options and
-// hogwild/hogwild/rundir.Result. Those packages have no stable API of their own.
+// The module is called hogwild, which go get cannot fetch: clone it, and name the clone in your go.mod
+// by go mod edit -replace hogwild=/path/to/clone.
+//
+// Most types are aliases of types in the packages below hogwild/, which have no stable API of their
+// own; their comments here list the fields and methods.
 package hogwild
 
 import (
+	"cmp"
 	"context"
+	"io"
+	"os"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -33,11 +37,78 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// Config has all settings of a run. Default returns their default values.
+// Config has all settings of a run. Default returns their default values: start from these. A setting is
+// the flag of hogwild train of the same name (hogwild help train all).
+//
+//	Workers int                                  processes; 0 = as many as cores
+//	Data, Test, Format, Target string            digits, a file, a folder or synth:NAME; test data; how to read them
+//	Missing, Scale string                        of a CSV; auto, none, unit, standard
+//	Limit int                                    train on the first rows only; 0 = all
+//	Validation string                            a share of the training rows, such as 0.1, or a file
+//	Patience int                                 stop after so many epochs without a better validation loss; 0 = never
+//	Model, Loss string                           mlp:128, softmax, linear, a name of Register; "" = by the labels
+//	Program string                               a command that trains a model of its own
+//	Layout *Layout                               set by the run: the tensors of that model
+//	Bias, Biases bool                            of each layer; of factor's rows and columns
+//	L1, L2 float64                               regularization
+//	Init string                                  the first weights: a file or a run folder
+//	InitPartial bool                             take the tensors that fit
+//	Mode Mode                                    see ParseMode
+//	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
+//	AverageEvery int                             steps; 0 = one epoch
+//	Batch, GlobalBatch int                       examples of a worker's step, or of all; 0 = auto
+//	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
+//	MomentumCorrection bool                      lower momentum with more workers
+//	GradientDelay time.Duration                  delays each gradient, for experiments
+//	GPU, GPUMemFree, Write string                devices; "" = host memory
+//	CPUWorkers, InFlight int                     beside GPUs; steps in flight there
+//	MPS bool                                     start an NVIDIA Multi-Process Service
+//	Epochs int                                   0 = auto
+//	LR, LRMin, Decay float64                     LR 0 = auto
+//	Schedule string                              constant, cosine, step, exp, linear
+//	Optimizer Optimizer                          "sgd", "momentum", "adam", "adagrad"
+//	Momentum, Beta1, Beta2 float64               of the optimizer
+//	OptimizerState string                        private, shared
+//	Partition string                             dynamic, contiguous
+//	Seed uint64                                  of weights and order
+//	TargetLoss, TargetAccuracy float64           stop there; 0 = none
+//	StopAfter time.Duration                      0 = never
+//	Run, Resume, SaveEvery string                the folder, a folder to continue, how often to save
+//	MaxRestarts int                              of each worker that dies
+//	MaxMemory string                             auto, or such as 4GiB
+//	HangTimeout time.Duration                    a worker that has not run for so long is replaced
+//	OnDivergence string                          stop, rollback
+//	MPI, Rounds, NodeLR, Outer string            between nodes: see docs/nodes.md
+//	OuterLR, OuterMomentum float64               between nodes
+//	NodeTimeout time.Duration                    between nodes
+//	Node, Nodes, HostNode, HostNodes, Sample int  set by the run
+//
+// The method Validate checks the settings as Run does.
 type Config = config.Config
 
-// Options are the settings of one call of Run or Tune.
-type Options = run.Options
+// Options are the settings of one call of Train, Run or Tune. They are not saved with the run.
+type Options struct {
+	// TrainData and TestData are data in memory; they replace the files Config.Data and Config.Test.
+	// Without TestData a sixth of TrainData is held out.
+	TrainData, TestData *Data
+
+	OnEpoch func(Epoch) // called after each epoch is evaluated; the run waits until it returns
+	Signals bool        // Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
+
+	Progress  io.Writer // destination of progress output; nil: none
+	Quiet     bool      // only warnings go to Progress
+	Dashboard string    // address of the dashboard, printed before the run starts
+
+	Timing     bool   // report where the time went
+	CPUProfile string // file for a CPU profile (pprof) of worker 0
+	Trace      string // file for an execution trace of worker 0
+}
+
+// inner is the options of package run, less those of a job of several nodes.
+func (o Options) inner() run.Options {
+	return run.Options{TrainData: o.TrainData, TestData: o.TestData, OnEpoch: o.OnEpoch, Signals: o.Signals, Progress: o.Progress,
+		Quiet: o.Quiet, Dashboard: o.Dashboard, Timing: o.Timing, CPUProfile: o.CPUProfile, Trace: o.Trace}
+}
 
 // Mode is how workers update the weights: Config.Mode.
 type Mode = config.Mode
@@ -45,32 +116,112 @@ type Mode = config.Mode
 // ParseMode reads a Mode: async, sync, delayed:8 and so on.
 func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 
-// Result is the result of a run, and Epoch that of one epoch.
-type (
-	Result = rundir.Result
-	Epoch  = rundir.EpochResult
-)
+// Result is what a run came to, as hogwild train --json prints it. A figure that the run does not have is
+// nil: TestAccuracy of values, TestRMSE of classes. What has no words here is in the glossary of docs/asynchrony.md.
+//
+//	Model, Program, Data, Mode, Merge string         what was trained
+//	Device, CPU string                               where: cpu or cuda:0; avx512, avx2, neon, go
+//	GPUs []string                                    their UUIDs
+//	Workers, Batch, Epochs int                       at the end; epochs completed
+//	Examples int64                                   trained in all
+//	Seconds, WallSeconds, StartupSeconds float64     of training; with the time between epochs; before it
+//	ExamplesPerSecond, WallRate float64              of these times
+//	TrainLoss, TestLoss float64                      of the last epoch
+//	TestAccuracy, TestRMSE, TestR2 *float64          a share from 0 to 1; values
+//	ValidationLoss, ValidationAccuracy *float64      of the best epoch, whose weights are tested then
+//	ValidationRMSE, ValidationR2 *float64            the same
+//	BestEpoch int                                    0: no validation set
+//	Metrics map[string]float64                       that a program measures
+//	Classes []ClassFigures                           precision, recall and F1 of each class
+//	Confusion [][]int                                test rows of class i taken for class j
+//	Residuals *Residuals                             targets minus predictions
+//	Restarts, Rollbacks int                          of workers; after divergence
+//	LostExamples, DiscardedExamples int64            by these
+//	Shares []Share                                   of each device
+//	Rounds int                                       of a job of several nodes, whose number is Nodes.Nodes
+//	Library string                                   between these
+//	Bytes int64                                      between these
+//	SumSeconds, WaitSeconds float64                  between these
+//	Seed uint64                                      of weights and order
+//	Init *Started                                    the first weights, if they are from a file
+//	Parameters int64                                 weights in all
+//	ValuesPerExample, FlopsPerExample float64        what an example costs
+//	Time time.Time                                   of the end
+//	Machine Machine                                  cores, memory, kernel
+//	Version, Commit, Run string                      the program's; the run folder
+//	Lambda, MaxInFlight, Curvature, MaxLR float64    what the learning rate was chosen by
+//	LRUsed, MomentumUsed, BiasStep float64           as trained with
+//	LRCapped, Centered bool                          as trained with
+//	Auto, Warning, Rate string                       what the run chose; what is wrong with the result
+//	StalenessSamples, StalenessP50 int64             updates by others between read and write
+//	StalenessP99, StalenessMax int64                 the same
+//	StalenessMean, LostUpdates, Conflicts float64    the same; shares from 0 to 1
+//	StalenessHistogram [][2]uint64                   least value, samples
+//	BarrierWait float64                              seconds, of all workers
+//	PerWorker []WorkerStatus                         at the end
+//	Scales []Scale                                   other numbers of workers
+//	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers
+//	Stopped, Error string                            why it ended early
+//	History []Epoch                                  each epoch
+type Result = rundir.Result
+
+// Epoch is what one epoch came to.
+//
+//	Kind string                                      epoch
+//	Epoch int                                        from 1
+//	Seconds, LR, TrainLoss, TestLoss float64         since the start of the run; at the end of the epoch
+//	Examples int64                                   since the start of the run
+//	TestAccuracy, TestRMSE, TestR2 *float64          as in Result
+//	ValidationLoss, ValidationAccuracy *float64      with a validation set; TestLoss is NaN then
+//	ValidationRMSE, ValidationR2 *float64            the same
+//	Metrics map[string]float64                       that a program measures
+type Epoch = rundir.EpochResult
 
 // Data is a data set in memory: for Options.TrainData and TestData, and for Saved.PredictData.
+//
+//	Name string               for messages
+//	Rows []Row                Row{Val: numbers}; sparse with Idx, their columns
+//	Pairs [][2]uint32         instead of rows: row and column of each entry, or two nodes
+//	Y []float32               labels, values, or numbers of classes
+//	Features int              of a row; 0: as many as the rows have
+//	Columns, Classes []string  names
+//	Shape []int               of an image in a row: height, width; or channels, height, width
 type Data = data.Memory
 
 // EvalResult is the loss and accuracy of saved weights on a data set.
 type EvalResult = run.EvalResult
 
-// Types for a custom Model. Meta describes the data, Param a tensor of weights. A Model computes
-// the Gradient, made of Parts, for a Batch of Rows, and the Score. A Predictor is a Model that can
-// also predict, a Prober one that also has class probabilities.
+// Model is a custom model, for Register.
+//
+//	Params() []Param                        the tensors in the order in which they lie in w
+//	Init([]float32, uint64)                 writes the initial weights w, a function of the seed
+//	Grad([]float32, *Batch, *Gradient) float64   sets the gradient of the mean loss at w; returns the summed loss
+//	Eval([]float32, *Batch) Score           the sums of loss and errors over the batch
+type Model = model.Model
+
+// Predictor is a Model that can also predict. Have the compiler check yours: var _ hogwild.Predictor = &myModel{}.
+type Predictor interface {
+	// Predict appends, for each row of the batch, the number of a class or a value.
+	Predict(w []float32, b *Batch, to []float32) []float32
+}
+
+// Prober is a Predictor of classes that knows their probabilities.
+type Prober interface {
+	Predictor
+	// Probabilities appends, for each row of the batch, one number per class. They sum to 1.
+	Probabilities(w []float32, b *Batch, to []float32) []float32
+}
+
+// Types for a custom Model. Meta describes the data, Param a tensor of weights. The Gradient is made of Parts, a Batch
+// has Rows and their labels Y, and a Score is of sums.
 type (
-	Model     = model.Model
-	Predictor = model.Predictor
-	Prober    = model.Prober
-	Meta      = data.Meta
-	Param     = model.Param
-	Gradient  = model.Gradient
-	Part      = model.Part
-	Score     = model.Score
-	Batch     = data.Batch
-	Row       = data.Row
+	Meta     = data.Meta
+	Param    = model.Param
+	Gradient = model.Gradient
+	Part     = model.Part
+	Score    = model.Score
+	Batch    = data.Batch
+	Row      = data.Row
 )
 
 // Errors of Run, for errors.Is.
@@ -92,14 +243,40 @@ func IsWorker() bool { return run.IsWorker() }
 // WorkerMain is the main function of a worker process. It returns the exit status.
 func WorkerMain() int { return run.WorkerMain() }
 
-// Run trains c.Model on c.Data with c.Workers processes. If ctx is cancelled, it saves the run and
-// returns ErrInterrupted.
-func Run(ctx context.Context, c Config, o Options) (Result, error) { return run.Run(ctx, c, o) }
+// Train trains c.Model on c.Data with c.Workers processes and returns the trained model. It leaves no files
+// behind: those of the run are in a folder of os.TempDir until it ends. The model may be there beside an error, as
+// when ctx is cancelled (ErrInterrupted).
+func Train(ctx context.Context, c Config, o Options) (*Saved, Result, error) {
+	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
+		return nil, Result{}, config.Usage("Train keeps no run folder, and Config names %s; call Run", folder)
+	}
+	dir, err := os.MkdirTemp("", "hogwild-train-")
+	if err != nil {
+		return nil, Result{}, err
+	}
+	defer os.RemoveAll(dir)
+	if c.Run = dir; c.SavesByCost() {
+		c.SaveEvery = "0" // nobody resumes it
+	}
+	result, err := Run(ctx, c, o)
+	saved, failed := Open(dir)
+	result.Run = ""
+	return saved, result, cmp.Or(err, failed)
+}
+
+// Run is Train with a run folder, c.Run or a new one below runs/, in which everything is saved. If ctx is cancelled,
+// it saves the run and returns ErrInterrupted.
+func Run(ctx context.Context, c Config, o Options) (Result, error) {
+	if c.Optimizer == "" { // Default has one
+		return Result{}, config.Usage("Config is not complete: start from hogwild.Default(), and change what you need")
+	}
+	return run.Run(ctx, c, o.inner())
+}
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
 // runs. It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
-	c, _, err := run.Tune(ctx, c, o)
+	c, _, err := run.Tune(ctx, c, o.inner())
 	return c, err
 }
 
@@ -118,8 +295,19 @@ func EvalAs(weights string, d Description, data, format, target string) (EvalRes
 // Description says of weights that PyTorch has saved which model and data they are of.
 type Description = run.Description
 
-// Saved is the model and weights of a run. Predict, PredictData, Probabilities and PredictFile
-// predict rows; Tensors returns the weights.
+// Saved is the model and weights of a run. It serves one goroutine.
+//
+//	Predict(...[]float32) ([]float32, error)     rows of numbers: for each the number of its class, or a value
+//	PredictData(*Data) ([]float32, error)        rows or pairs
+//	Probabilities(*Data) ([][]float32, error)    of each class, for each row
+//	PredictFile(Inputs, bool, func(*Predictions) error) ([]string, error)   a file, with probabilities or not; notes
+//	Tensors() []Tensor                           copies of the weights
+//	Model() string                               the name
+//	Classes() []string                           as the training data had them; nil for values
+//	Meta() Meta                                  of the training data: classes, columns, scaling
+//	Spec() Spec                                  the model with nothing left open
+//	Pairs() bool                                 whether it predicts pairs
+//	MayPredict(bool) error                       why it has no predictions, or no probabilities
 type Saved = run.Saved
 
 // Inputs names a file for Saved.PredictFile, Predictions has the predictions for a block of its

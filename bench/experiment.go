@@ -106,5 +106,10 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(n))
 }
 
-// WriteJSON writes results.json.
-func (e *Experiment) WriteJSON(w io.Writer) error { return human.WriteJSON(w, e) }
+// WriteJSON writes results.json, with the best cases of a sweep.
+func (e *Experiment) WriteJSON(w io.Writer) error {
+	return human.WriteJSON(w, struct {
+		*Experiment
+		Best []Best `json:"best,omitempty"`
+	}{e, e.bests()})
+}

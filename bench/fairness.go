@@ -20,11 +20,24 @@ const (
 // were lowered for some, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,
+		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
 	}
 	return notes
+}
+
+// smoke says that a reproduction is too small to say anything: in the median run start-up and the ends of epochs weigh
+// more than training.
+func (e *Experiment) smoke() []string {
+	var all []Number
+	for _, c := range e.Cases {
+		all = append(all, c.Seconds...)
+	}
+	if e.Kind != "reproduce" || !(Summarize(all).Median < shortRun) {
+		return nil
+	}
+	return []string{fmt.Sprintf("A smoke test: the median run trained for %s. The figures mean nothing, and no claim is judged.", shortTime(Summarize(all).Median))}
 }
 
 // which is the cases for which something is true.
@@ -39,10 +52,15 @@ func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
 
 // called names the first few of some cases.
 func (e *Experiment) called(cases []*Measured) string {
-	const some = 4
 	if len(cases) > 1 && len(cases) == len(e.Cases) {
 		return "all cases"
 	}
+	return names(cases)
+}
+
+// names is the first few names of cases.
+func names(cases []*Measured) string {
+	const some = 4
 	var names []string
 	for _, c := range cases {
 		names = append(names, c.Name)
@@ -158,12 +176,16 @@ func (e *Experiment) caps() (notes []string) {
 	return notes
 }
 
-// misses are cases that did not reach the target in every run.
+// misses are cases that did not reach the target in every run, or in none.
 func (e *Experiment) misses() []string {
-	return e.note(func(c *Measured) bool {
-		target, ran := float64(c.Target), Summarize(c.TestLoss).N
-		return finite(target) && target > 0 && ran > 0 && Summarize(c.SecondsToTarget).N < ran
-	}, "some runs did not reach the target; times to target are those of the runs that did")
+	reached := func(some bool) func(c *Measured) bool {
+		return func(c *Measured) bool {
+			target, ran, there := float64(c.Target), Summarize(c.TestLoss).N, Summarize(c.SecondsToTarget).N
+			return finite(target) && target > 0 && there < ran && some == (there > 0)
+		}
+	}
+	return append(e.note(reached(false), "no run reached the target"),
+		e.note(reached(true), "some runs did not reach the target; times to target are those of the runs that did")...)
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"strings"
 
 	"hogwild/internal/human"
 )
@@ -26,6 +28,7 @@ const (
 	Differs   Agreement = "differs"
 	Undecided Agreement = "undecided"    // the ranges of the repeats overlap
 	Missing   Agreement = "not measured" // runs failed, or have not been made yet
+	Unjudged  Agreement = "not judged"   // the runs were too short to say anything
 )
 
 // FindingHeads are the heads of FindingRows.
@@ -46,10 +49,34 @@ func (e *Experiment) FindingRows() (rows [][]string) {
 
 // Findings compares an experiment of PaperPlan or TutorialPlan with what is published.
 func (e *Experiment) Findings() []Finding {
+	list := e.paperFindings
 	if e.Name == tutorialName {
-		return e.tutorialFindings()
+		list = e.tutorialFindings
 	}
-	return e.paperFindings()
+	all := list()
+	for i := range all {
+		if len(e.smoke()) > 0 && all[i].Verdict != Missing {
+			all[i].Verdict = Unjudged
+		}
+	}
+	return all
+}
+
+// Verdicts counts them: 23 agree, 10 differ, 1 undecided.
+func (e *Experiment) Verdicts() string {
+	count := map[Agreement]int{}
+	for _, f := range e.Findings() {
+		count[f.Verdict]++
+	}
+	var words []string
+	for _, a := range []Agreement{Agrees, Differs, Undecided, Missing, Unjudged} {
+		if n := count[a]; n == 1 {
+			words = append(words, "1 "+string(a))
+		} else if n > 1 {
+			words = append(words, fmt.Sprintf("%d %s", n, strings.TrimSuffix(string(a), "s")))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // quantity is a speed-up or a loss: as published, NaN where it is not, and that of each of

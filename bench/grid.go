@@ -174,7 +174,11 @@ func (p *point) caseName(varies map[string]bool) string {
 		parts = append(parts, p.Name)
 	}
 	for i, s := range p.varied {
-		if varies[s.Flag] && (p.Name == "" || i >= p.own) {
+		switch {
+		case !varies[s.Flag] || p.Name != "" && i < p.own:
+		case s.Flag == "mode" && i < p.own:
+			parts = append(parts, s.Value) // beside the names of other cases: async, averaged
+		default:
 			parts = append(parts, s.Flag+"="+s.Value)
 		}
 	}

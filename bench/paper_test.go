@@ -142,7 +142,11 @@ func alike(*Case, string, int) float64 { return 0.3 }
 // TestFindingsAgreeWithThePaper: figures that are the paper's own are as in the paper.
 func TestFindingsAgreeWithThePaper(t *testing.T) {
 	for _, workers := range [][]int{{1, 2, 4, 8, 10}, {1, 10}} {
-		list := imagined(t, workers, likeThePaper, alike).Findings()
+		e := imagined(t, workers, likeThePaper, alike)
+		list := e.Findings()
+		if got := e.Verdicts(); got != "34 agree" {
+			t.Errorf("verdicts: %s", got)
+		}
 		for _, f := range list {
 			if f.Verdict != Agrees {
 				t.Errorf("%+v", f)
@@ -266,10 +270,13 @@ func TestReproductionText(t *testing.T) {
 	found := false
 	for line := range strings.Lines(b.String()) {
 		// 781,265 examples, 20 passes in 9.5 s: 1.64 M/s; 1,060 of ours.
-		found = found || fields(line) == "rcv1 Hogwild! 1.64 M 1.06 k 1.06 1.06 9.50 s 1.00 s 0.297 0.3000 0.339 0.3000"
+		found = found || fields(line) == "rcv1 Hogwild! 1.64 M / 1.06 k 1.06 / 1.06 9.50 s / 1.00 s 0.297 / 0.3000 0.339 / 0.3000"
 		if n := len([]rune(line)); n > 130 {
 			t.Errorf("a line of %d signs: %s", n, line)
 		}
+	}
+	if got := b.String(); !strings.Contains(got, "\nVerdicts: "+e.Verdicts()+".") || strings.Contains(got, "smoke") {
+		t.Errorf("no count of the verdicts in\n%s", got)
 	}
 	if !found {
 		t.Errorf("no row of rcv1 with the figures of both:\n%s", b.String())
@@ -286,6 +293,24 @@ func TestReproductionText(t *testing.T) {
 	}
 	if got := len((&Experiment{Kind: "reproduce", Name: "paper"}).Findings()); got != 0 {
 		t.Errorf("%d findings of no cases", got)
+	}
+}
+
+// TestSmoke: runs of milliseconds judge no claim, which the text says first.
+func TestSmoke(t *testing.T) {
+	e := imagined(t, []int{1, 2}, likeThePaper, alike)
+	e.Cases[0].TestLoss, e.Cases[0].ExamplesPerSecond = nil, nil // the serial run of RCV1
+	for i := range e.Cases {
+		for k := range e.Cases[i].Seconds {
+			e.Cases[i].Seconds[k] /= 500
+		}
+	}
+	var b bytes.Buffer
+	if err := e.WriteReproduction(&b); err != nil || !strings.HasPrefix(b.String(), "A smoke test: the median run trained for 2.00 ms.") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	if got := e.Verdicts(); strings.Contains(got, "agree") || strings.Contains(got, "differ") || !strings.Contains(got, "not measured, 3") || !strings.HasSuffix(got, "not judged") {
+		t.Error(got)
 	}
 }
 

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,9 +11,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// PublishedHeads are the heads of PublishedTable: behind each figure of the paper is ours.
-var PublishedHeads = []string{"set", "method", "examples/s", "ours", "speed-up", "ours", "time", "ours",
-	"train error", "our loss", "test error", "our loss"}
+// PublishedHeads are the heads of PublishedTable: a cell has the paper's figure and ours.
+var PublishedHeads = []string{"set", "method", "examples/s", "speed-up", "time", "train error / loss", "test error / loss"}
 
 // PublishedTable is the paper's figure 2 and our figures beside it: medians of the runs with
 // the most workers, and the speed-up with as many threads as these.
@@ -55,15 +55,10 @@ func (r *PaperRuns) ours(c *Measured) (cells [5]string) {
 	return cells
 }
 
-// beside is each of their cells followed by ours.
+// beside is each of their cells with ours.
 func beside(ours, theirs [5]string) (cells []string) {
 	for i := range ours {
-		for _, text := range []string{theirs[i], ours[i]} {
-			if text == "" {
-				text = "-"
-			}
-			cells = append(cells, text)
-		}
+		cells = append(cells, cmp.Or(theirs[i], "-")+" / "+cmp.Or(ours[i], "-"))
 	}
 	return cells
 }
@@ -88,7 +83,7 @@ func (e *Experiment) AboutTable() string {
 			most = max(most, c.Workers)
 		}
 	}
-	return fmt.Sprintf("The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d threads. "+
+	return fmt.Sprintf("Each cell: the paper / measured here. The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d threads. "+
 		"hogwild uses %d workers and smaller synthetic data sets of the same shapes, with fewer passes (see the settings). "+
 		"The paper does not define its errors and hogwild reports mean losses, so compare errors between methods only, not with the paper. "+
 		"Speed-ups are relative to the serial version, Hogwild! with one worker. \"Merged\" is hogwild's default: "+
@@ -99,6 +94,9 @@ func (e *Experiment) AboutTable() string {
 // table, and that of the verdicts.
 func (e *Experiment) WriteReproduction(w io.Writer) error {
 	var b bytes.Buffer
+	for _, line := range e.smoke() {
+		fmt.Fprintf(&b, "%s\n\n", line)
+	}
 	e.head(&b)
 	e.table(&b, PublishedHeads, e.PublishedTable(), e.AboutTable())
 	e.table(&b, TutorialHeads, e.TutorialTable(), "")
@@ -106,7 +104,7 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 	if e.Name == tutorialName {
 		about = ""
 	}
-	e.table(&b, FindingHeads, e.FindingRows(), about)
+	e.table(&b, FindingHeads, e.FindingRows(), strings.TrimSpace("Verdicts: "+e.Verdicts()+". "+about))
 	e.toMind(&b)
 	_, err := w.Write(b.Bytes())
 	return err

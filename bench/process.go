@@ -95,7 +95,7 @@ func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) 
 	case c.Launcher != "" && (status.ExitStatus() == 126 || status.ExitStatus() == 127) && !own: // of the shell
 		return outcome{}, usage("launcher %s: %s", c.Launcher, strings.TrimPrefix(line, "launcher: "))
 	case status.ExitStatus() == 2 && own:
-		return outcome{}, usage("case %s: %s", c.Name, line)
+		return outcome{}, usage("%s (case %s)", line, c.Name)
 	case line == "":
 		line = fmt.Sprintf("exit status %d", status.ExitStatus())
 	}

@@ -188,7 +188,7 @@ func TestUsageError(t *testing.T) {
 	r := aRunner(t)
 	p := aPlan([]uint64{1, 2, 3}, "good", "usage", "fail")
 	_, err := r.Run(t.Context(), p)
-	if !errors.Is(err, config.ErrUsage) || err.Error() != "case usage: data nowhere: no such file" {
+	if !errors.Is(err, config.ErrUsage) || err.Error() != "data nowhere: no such file (case usage)" {
 		t.Errorf("%v", err)
 	}
 	want := []string{}

@@ -35,6 +35,9 @@ func (e *Experiment) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, "%s: ", g)
 		}
 		fmt.Fprintf(&b, "%s\n", title(cases))
+		if text := e.BestText(cases); text != "" {
+			fmt.Fprintf(&b, "%s\n", strings.Join(human.Wrap(text, summaryWidth), "\n"))
+		}
 		writeColumns(&b, e.speedColumns(cases), cases)
 		for _, line := range e.limitLines(cases) {
 			fmt.Fprintln(&b, line)
@@ -151,14 +154,24 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 		return
 	}
 	rows = append([][]string{heads}, rows...)
-	text := aligned(rows)
-	for i := len(heads) - 1; i >= names && widest(text) > tableWidth; i-- { // ranges go, from the right
-		for _, row := range rows[1:] {
-			row[i], _, _ = strings.Cut(row[i], " (")
+	for len(rows[0]) > names { // as many columns as the width has room for, then the next
+		n := len(rows[0])
+		for n > names+1 && widest(aligned(cut(rows, n))) > tableWidth {
+			n--
 		}
-		text = aligned(rows)
+		fmt.Fprintf(b, "\n%s", aligned(cut(rows, n)))
+		for i, row := range rows {
+			rows[i] = slices.Concat(row[:names], row[n:])
+		}
 	}
-	fmt.Fprintf(b, "\n%s", text)
+}
+
+// cut is the first n cells of each row.
+func cut(rows [][]string, n int) (first [][]string) {
+	for _, row := range rows {
+		first = append(first, row[:n])
+	}
+	return first
 }
 
 // aligned is rows of cells as a table.

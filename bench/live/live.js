@@ -4,11 +4,9 @@
 (() => {
   const run = document.getElementById("run");
   const state = document.getElementById("state");
-  const across = document.getElementById("across");
   const pause = document.getElementById("pause");
   const smooth = document.getElementById("smooth");
   const value = document.getElementById("value");
-  let against = "time";
   let held = null; // the newest body, while the page is paused
   let ended = false;
   let pointer = null; // where it is
@@ -18,14 +16,7 @@
     state.className = text.split(":")[0];
   };
 
-  // Of a figure that there is against time and against examples, one is shown. Their names
-  // are loss-against-time and loss-against-examples.
   const arrange = () => {
-    for (const figure of run.querySelectorAll("figure")) {
-      const [, what, other] = figure.id.match(/^(.*)-against-(time|examples)$/) || [];
-      figure.hidden = what !== undefined && other !== against && document.getElementById(what + "-against-" + against) !== null;
-    }
-    across.textContent = against === "time" ? "show against examples" : "show against time";
     for (const path of run.querySelectorAll("figure path[style*='fill:none']")) draw(path);
     for (const title of run.querySelectorAll("circle.hover title")) { // or the browser would show it too
       title.parentNode.dataset.text = title.textContent;
@@ -86,11 +77,6 @@
 
   smooth.addEventListener("click", () => {
     smooth.setAttribute("aria-pressed", smooth.getAttribute("aria-pressed") !== "true");
-    arrange();
-  });
-
-  across.addEventListener("click", () => {
-    against = against === "time" ? "examples" : "time";
     arrange();
   });
 

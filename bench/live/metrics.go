@@ -115,7 +115,7 @@ func (x *exposition) scores(e *rundir.EpochResult) {
 func (x *exposition) moment(s *rundir.Status) {
 	x.single("epoch", "gauge", "Current epoch, from 1.", float64(s.Epoch))
 	x.single("epochs", "gauge", "Number of epochs of the run.", float64(s.Epochs))
-	x.single("examples_per_second", "gauge", "Throughput of all workers over the last second.", s.Rate)
+	x.single("examples_per_second", "gauge", "Throughput of all workers, smoothed over about two seconds.", s.Rate)
 	x.single("rollbacks_total", "counter", "Rollbacks to the last good snapshot after divergence.", float64(s.Rollbacks))
 	x.workers("worker_examples_total", "counter", "Examples trained by a worker since the start of the run.", s.Workers,
 		func(w rundir.WorkerStatus) float64 { return float64(w.Examples) })

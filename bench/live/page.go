@@ -26,7 +26,7 @@ var script string
 
 // bar stands above the run. Where scripts are off its buttons stay hidden.
 const bar = `<p id="bar"><b id="state">as of %s</b>
-<span id="controls" hidden><button id="across" type="button"></button> <button id="smooth" type="button" aria-pressed="false">smooth</button> <button id="pause" type="button" aria-pressed="false">pause</button></span>
+<span id="controls" hidden><button id="smooth" type="button" aria-pressed="false">smooth</button> <button id="pause" type="button" aria-pressed="false">pause</button></span>
 <a href="metrics">metrics</a></p>
 <div id="value" hidden></div>
 `

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hogwild/bench"
 	"hogwild/internal/human"
@@ -28,16 +29,6 @@ func waited(c *bench.Measured) []bench.Number {
 	return c.BarrierWait
 }
 
-// percent is shares in percent.
-func percent(shares measure) measure {
-	return func(c *bench.Measured) (all []bench.Number) {
-		for _, x := range shares(c) {
-			all = append(all, 100*x)
-		}
-		return all
-	}
-}
-
 type caseColumn = column[*bench.Measured]
 
 // lists is a column of medians and ranges.
@@ -50,28 +41,30 @@ var (
 	caseWorkers = caseColumn{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }}
 )
 
-// table is all cases of the group, a line each: of a bench the speed comes first, of a sweep
-// what was learned.
+// table is all cases of the group, a line each: what was learned, how fast, and how soon.
 func (g *group) table() *Table {
 	rival := g.cases[0].Mode
-	speeds := []caseColumn{
+	columns := []caseColumn{caseName}
+	for _, s := range scores {
+		columns = append(columns, lists(s.head, s.text, s.end))
+	}
+	return table(g.cases, append(columns,
 		lists("examples/s", human.Rate, rate),
 		lists("speed-up", human.Factor, g.e.SpeedUp),
-		{"speed vs " + rival, g.against(rate)},
-		{"time (s) to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
-		{"time vs " + rival, g.against(secondsToTarget)},
+		caseColumn{"speed vs " + rival, g.against(rate)},
+		caseColumn{"time (s) to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
+		caseColumn{"time vs " + rival, g.against(secondsToTarget)},
 		lists("epochs to target", human.Short, epochsToTarget),
+		caseColumn{"failed", failed},
+	)...)
+}
+
+// details is what else was measured of the cases.
+func (g *group) details() *Table {
+	return table(g.cases, caseName, caseWorkers,
+		lists(trainLoss.head, trainLoss.text, trainLoss.end),
 		lists("training, s", human.Short, seconds),
-	}
-	var qualities []caseColumn
-	for _, s := range append(slices.Clone(scores), trainLoss) {
-		qualities = append(qualities, lists(s.head, s.text, s.end))
-	}
-	first, second := speeds, qualities
-	if g.e.Kind == "sweep" {
-		first, second = qualities, speeds
-	}
-	return table(g.cases, append(slices.Concat([]caseColumn{caseName, caseWorkers}, first, second),
+		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
 		lists("staleness, mean", human.Short, meanStaleness),
 		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
 		lists("conflicts", human.Share, conflicts),
@@ -90,10 +83,8 @@ func (g *group) table() *Table {
 		lists("waited for nodes, s", human.Short, func(c *bench.Measured) []bench.Number { return c.WaitSeconds }),
 		lists("communication", human.Share, (*bench.Measured).Communication),
 		lists("waiting for nodes", human.Share, (*bench.Measured).Waiting),
-		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
 		caseColumn{"of limit", func(c *bench.Measured) string { return shareOf(g.e, c) }},
-		caseColumn{"failed", failed},
-	)...)
+	)
 }
 
 // against is how a list of a case compares with that of the first mode with as many
@@ -145,9 +136,17 @@ func failed(c *bench.Measured) string {
 	return fmt.Sprintf("%d of %d", n, len(c.Failed))
 }
 
+// aboutRanges says what the cells of a table of repeats are.
+func aboutRanges(e *bench.Experiment) string {
+	if len(e.Seeds) < 2 {
+		return "One run per case."
+	}
+	return "Medians of " + human.Plural(len(e.Seeds), "repeat") + ", with their range."
+}
+
 // how says what the table's figures are.
 func (g *group) how() string {
-	text := "Medians of " + human.Plural(len(g.e.Seeds), "repeat") + ", with the range in brackets."
+	text := strings.TrimSpace(g.e.BestText(g.cases) + " " + aboutRanges(g.e))
 	if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return g.e.Rival(c) != nil }) {
 		text += fmt.Sprintf(" \"vs %[1]s\" is the ratio to %[1]s with as many workers. Undecided: the ranges overlap. Equal: all repeats of both lie within 5%%.", g.cases[0].Mode)
 	}

@@ -21,12 +21,6 @@ type score struct {
 	end                measure
 }
 
-// axis is what a score is drawn against.
-type axis struct {
-	name, title, label string
-	of                 func(rundir.EpochResult) float64
-}
-
 var (
 	testLoss = score{"loss", "Test loss", "test loss, mean per example", func(e rundir.EpochResult) float64 { return e.TestLoss },
 		"test loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestLoss }}
@@ -36,9 +30,9 @@ var (
 		"accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }}
 	rmse = score{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.TestRMSE) },
 		"RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }}
-	r2 = score{"r2", "Test R²", "test R²", func(e rundir.EpochResult) float64 { return value(e.TestR2) },
-		"R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }}
+	r2     = score{head: "R²", text: human.Loss, end: func(c *bench.Measured) []bench.Number { return c.TestR2 }}
 	scores = []score{testLoss, accuracy, rmse, r2} // on the test set
+	drawn  = scores[:3]                            // R² goes as RMSE does
 
 	validationLoss = score{"validation-loss", "Validation loss", "validation loss, mean per example",
 		func(e rundir.EpochResult) float64 { return value(e.ValidationLoss) }, "validation loss", human.Loss, none}
@@ -47,13 +41,6 @@ var (
 			func(e rundir.EpochResult) float64 { return 100 * value(e.ValidationAccuracy) }, "", human.Accuracy, none},
 		{"validation-rmse", "Validation RMSE", "validation RMSE, in units of the target",
 			func(e rundir.EpochResult) float64 { return value(e.ValidationRMSE) }, "", human.Loss, none},
-		{"validation-r2", "Validation R²", "validation R²",
-			func(e rundir.EpochResult) float64 { return value(e.ValidationR2) }, "", human.Loss, none},
-	}
-
-	axes = []axis{
-		{"time", "training time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }},
-		{"examples", "examples", "examples trained", func(e rundir.EpochResult) float64 { return float64(e.Examples) }},
 	}
 )
 
@@ -67,24 +54,23 @@ func value(p *float64) float64 {
 	return *p
 }
 
-// curves is a figure for each score that the cases of a panel have, against time and
-// against examples.
-func curves(p panel, caption string, scores []score) (all []figure.Figure) {
+// curves is a figure for each score that the cases of a panel have, against time.
+func curves(p panel, caption string, scores ...score) (all []figure.Figure) {
 	for _, s := range scores {
-		for _, a := range axes {
-			all = append(all, curve(s, a, p, caption))
-		}
+		all = append(all, curve(s, p, caption))
 	}
 	return shown(all...)
 }
 
+func atSeconds(e rundir.EpochResult) float64 { return e.Seconds }
+
 // curve is a score of each case of a panel.
-func curve(s score, a axis, p panel, caption string) figure.Figure {
-	f := chart(p.part, s.name+" against "+a.name, s.title+" against "+a.title, caption, a.label, s.label)
-	f.X.Log = apart(a, p)
+func curve(s score, p panel, caption string) figure.Figure {
+	f := chart(p.part, s.name+" against time", s.title, caption, "training time, s", s.label)
+	f.X.Log = apart(p)
 	for _, c := range p.cases {
 		line := figure.Series{Name: c.name, Color: c.color}
-		x, y := medians(c.Measured, a.of), medians(c.Measured, s.of)
+		x, y := medians(c.Measured, atSeconds), medians(c.Measured, s.of)
 		for i := range x {
 			line.Points = append(line.Points, figure.Point{X: x[i], Y: y[i]})
 		}
@@ -93,7 +79,7 @@ func curve(s score, a axis, p panel, caption string) figure.Figure {
 		}
 		f.Series = append(f.Series, line)
 	}
-	f.Y.Log = !strings.HasSuffix(s.name, "accuracy") && !strings.HasSuffix(s.name, "r2") && decades(f) >= 1.5
+	f.Y.Log = !strings.HasSuffix(s.name, "accuracy") && decades(f) >= 1.5
 	f.X.Zero = !f.X.Log
 	return f
 }
@@ -126,10 +112,10 @@ func chart(part, name, title, caption, x, y string) figure.Figure {
 
 // apart says whether the cases end so far from each other that only a logarithmic axis
 // shows them all.
-func apart(a axis, p panel) bool {
+func apart(p panel) bool {
 	low, high := math.Inf(1), 0.0
 	for _, c := range p.cases {
-		if x := medians(c.Measured, a.of); len(x) > 0 {
+		if x := medians(c.Measured, atSeconds); len(x) > 0 {
 			low, high = min(low, x[len(x)-1]), max(high, x[len(x)-1])
 		}
 	}

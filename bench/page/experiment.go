@@ -20,7 +20,9 @@ func OfExperiment(e *bench.Experiment) *Page {
 		p.reproduction(e)
 	} else {
 		for _, g := range groups(e) {
-			g.sections(p)
+			p.section(Section{Title: g.title("Results"), Text: g.how(), Table: g.table()})
+			p.section(Section{Title: g.title("Figures"), Figures: g.figures()})
+			p.section(Section{Title: g.title("More figures of each case"), Table: g.details()})
 		}
 	}
 	p.failures(e)
@@ -31,25 +33,6 @@ func OfExperiment(e *bench.Experiment) *Page {
 		Code: again(e),
 	})
 	return p
-}
-
-// sections adds what was measured of a group: the table first, then what it shows.
-func (g *group) sections(p *Page) {
-	p.section(Section{Title: g.title("Results"), Text: g.how(), Table: g.table()})
-	learning := g.learning
-	if g.e.Kind == "sweep" {
-		p.section(Section{Title: g.title("Effect of the settings"), Figures: g.swept()})
-		learning = g.leading
-	}
-	few := len(g.variants) <= tellApart
-	if few {
-		p.section(Section{Title: g.title("Speed"), Figures: g.speed()})
-	}
-	p.section(Section{Title: g.title("Learning"), Figures: learning()})
-	if few {
-		p.section(Section{Title: g.title("Time to target"), Figures: g.toTarget()})
-		p.section(Section{Title: g.title("Asynchrony"), Figures: g.asynchrony()})
-	}
 }
 
 func (p *Page) experimentFacts(e *bench.Experiment) {

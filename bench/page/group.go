@@ -161,42 +161,28 @@ type entry struct {
 // tellApart is how many series of one figure can be told apart.
 const tellApart = 8
 
-// panels is the cases in figures that can be read: one for each number of workers, of
-// several modes; of one mode, all its numbers of workers together.
-func (g *group) panels() (all []panel) {
-	if len(g.variants) == 1 {
-		p := panel{part: g.name}
-		for _, c := range g.cases {
-			p.cases = append(p.cases, entry{human.Plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
-		}
-		return []panel{p}
-	}
-	for _, n := range g.counts() {
-		p := panel{part: g.name}
-		if len(g.workers) > 1 {
-			p.part = strings.TrimPrefix(g.name+", "+human.Plural(n, "worker"), ", ")
-		}
-		for _, c := range g.cases {
-			if v := g.variant(c); c.Workers == n {
-				p.cases = append(p.cases, entry{v, g.colors[v], c})
-			}
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// counts is the numbers of workers that have figures of their own: the least, the most
-// that the machine has cores for, and the most.
-func (g *group) counts() []int {
-	if len(g.workers) <= 3 {
-		return g.workers
-	}
+// panel is the cases of one figure that can be read: of one mode all its numbers of workers, of several modes those
+// with as many workers as the machine has cores for.
+func (g *group) panel() panel {
+	p := panel{part: g.name}
 	n := g.workers[0]
 	for _, w := range g.workers {
 		if w <= g.e.Machine.Cores {
 			n = w
 		}
 	}
-	return slices.Compact([]int{g.workers[0], n, g.workers[len(g.workers)-1]})
+	several := len(g.variants) > 1
+	if several && len(g.workers) > 1 {
+		p.part = strings.TrimPrefix(g.name+", "+human.Plural(n, "worker"), ", ")
+	}
+	for _, c := range g.cases {
+		v := g.variant(c)
+		switch {
+		case !several:
+			p.cases = append(p.cases, entry{human.Plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
+		case c.Workers == n:
+			p.cases = append(p.cases, entry{v, g.colors[v], c})
+		}
+	}
+	return p
 }

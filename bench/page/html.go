@@ -7,8 +7,10 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
+	"hogwild/bench"
 	"hogwild/internal/figure"
 )
 
@@ -55,7 +57,7 @@ func (p *Page) Body() (template.HTML, error) {
 // this same program, writes none.
 func execute(w io.Writer, name string, what any) error {
 	t, err := template.New("page.html").Funcs(template.FuncMap{
-		"svg": svg, "heat": heat, "anchor": anchor, "numeric": numeric, "sentence": sentence,
+		"svg": svg, "heat": heat, "anchor": anchor, "numeric": numeric, "sentence": sentence, "ranged": ranged, "verdict": verdict,
 	}).Parse(markup)
 	if err == nil {
 		err = t.ExecuteTemplate(w, name, what)
@@ -86,6 +88,20 @@ func anchor(title string) string {
 	return strings.Join(words, "-")
 }
 
+// verdict tells whether a cell is one, which has a colour.
+func verdict(cell string) bool {
+	return slices.Contains([]bench.Agreement{bench.Agrees, bench.Differs, bench.Undecided}, bench.Agreement(cell))
+}
+
+// ranged is a cell as its median and its range, which has a line of its own.
+func ranged(cell string) [2]string {
+	median, low, ok := strings.Cut(cell, " (")
+	if !ok || !startsNumber(cell) {
+		return [2]string{cell}
+	}
+	return [2]string{median, strings.ReplaceAll(strings.Replace(low, ")", "", 1), " to ", " – ")}
+}
+
 // sentence says whether a cell is running text, which is broken into lines.
 func sentence(cell string) bool { return len(cell) > 45 }
 
@@ -105,7 +121,7 @@ func numeric(t Table) []bool {
 
 func startsNumber(cell string) bool {
 	switch cell {
-	case "", absent, "equal", "undecided", "not reached":
+	case "", absent, "equal", string(bench.Undecided), "not reached":
 		return true
 	}
 	return strings.ContainsAny(cell[:1], "0123456789-+.")

@@ -143,10 +143,21 @@ func TestNamesAreText(t *testing.T) {
 	}
 }
 
+// TestRangesHaveALine: a range stands below its median, verdicts have a class, and a cell in words stays as it is.
+func TestRangesHaveALine(t *testing.T) {
+	text := whole(t, &Page{Title: "t", Sections: []Section{{Title: "s", Table: &Table{Heads: []string{"a", "b", "c"}, Rows: [][]string{
+		{"x", "0.4739 (0.4703 to 0.4758)", "agrees"}, {"y", "1.00", "differs"}}}}}})
+	for _, want := range []string{`<td class="n">0.4739<small>0.4703 – 0.4758</small></td>`, `<td class="n">1.00</td>`, `<td class="agrees">agrees</td>`, `<td class="differs">differs</td>`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
+
 func TestFiguresAreDrawn(t *testing.T) {
 	p := OfExperiment(handmade())
-	if len(p.Figures()) < 10 {
-		t.Fatalf("%d figures", len(p.Figures()))
+	if n := len(p.Figures()); n < 5 || n > 8 {
+		t.Fatalf("%d figures: eight say what there is to say", n)
 	}
 	names := map[string]bool{}
 	for _, f := range p.Figures() {

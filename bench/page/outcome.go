@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
@@ -16,7 +17,11 @@ func results(all []*run) Section {
 	if len(all) == 1 {
 		t = t.upright()
 	}
-	return Section{Title: "Results", Table: t}
+	text := ""
+	if slices.ContainsFunc(all, func(r *run) bool { return r.best().Epoch > 0 }) {
+		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
+	}
+	return Section{Title: "Results", Text: text, Table: t}
 }
 
 var runName = column[*run]{"run", func(r *run) string { return r.name }}
@@ -51,7 +56,8 @@ var outcomes = []column[*run]{
 	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), human.Accuracy) }},
 	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},
 	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), human.Loss) }},
-	{"train loss", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
+	{"train loss, last epoch", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
+	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
 	{"model", modelOf},
 	{"data", func(r *run) string { return r.Config.Data }},
 	{"batch", func(r *run) string {
@@ -67,13 +73,15 @@ var outcomes = []column[*run]{
 		if r.Result != nil {
 			return fmt.Sprintf("%g", r.Result.LRUsed)
 		}
-		return fmt.Sprintf("%g", r.Config.LR)
+		if used := cmp.Or(r.last().LR, r.Config.LR); used > 0 {
+			return fmt.Sprintf("%g", used)
+		}
+		return "auto"
 	}},
-	{"epochs", func(r *run) string { return fmt.Sprint(r.last().Epoch) }},
+	{"epochs done", func(r *run) string { return fmt.Sprint(r.last().Epoch) }},
 	{"examples", func(r *run) string { return human.Count(r.examples()) }},
 	{"training, s", func(r *run) string { return human.Short(r.seconds()) }},
-	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
-	{"examples/s with the time between epochs", ofResult(func(r *rundir.Result) string {
+	{"examples/s, wall", ofResult(func(r *rundir.Result) string {
 		if r.WallSeconds == 0 {
 			return absent
 		}
@@ -145,7 +153,8 @@ func workersOf(all []*run) *Table {
 	return table(r.workers(),
 		column[worker]{"worker", func(w worker) string { return fmt.Sprint(w.Rank) }},
 		column[worker]{"examples", func(w worker) string { return human.Count(w.Examples) }},
-		column[worker]{"examples/s", func(w worker) string { return r.rate(w.Examples) }},
+		column[worker]{"trained, s", func(w worker) string { return human.Short(r.lived(w)) }},
+		column[worker]{"examples/s", func(w worker) string { return numberText(float64(w.Examples)/r.lived(w), human.Rate) }},
 		column[worker]{"restarts", func(w worker) string { return fmt.Sprint(w.Restarts) }},
 		column[worker]{"state", func(w worker) string {
 			if r.Result != nil {
@@ -153,4 +162,27 @@ func workersOf(all []*run) *Table {
 			}
 			return w.State
 		}})
+}
+
+// lived is for how much of the run's time a worker has trained, as far as the run's moments tell: some join or leave
+// on the way.
+func (r *run) lived(w rundir.WorkerStatus) float64 {
+	const near = 1.5 // seconds, of an end of the run
+	from, to, before, examples := 0.0, 0.0, 0.0, int64(0)
+	for _, at := range r.Seconds {
+		for _, o := range at.Workers {
+			if o.Rank != w.Rank || o.Examples == examples {
+				continue
+			}
+			if examples == 0 && before > near {
+				from = before
+			}
+			examples, to = o.Examples, at.Seconds
+		}
+		before = at.Seconds
+	}
+	if w.Examples > examples || r.seconds()-to < near {
+		to = r.seconds()
+	}
+	return to - from
 }

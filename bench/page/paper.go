@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
@@ -25,7 +26,10 @@ func (p *Page) reproduction(e *bench.Experiment) {
 		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Figures: shown(delays(e))})
 		p.section(Section{Title: "Model averaging", Text: aboutAverages, Figures: averages(e)})
 	}
-	p.section(Section{Title: "All runs", Text: "Medians of " + human.Plural(len(e.Seeds), "repeat") + ", with the range in brackets.", Table: allRuns(e)})
+	if strings.Contains(e.Verdicts(), string(bench.Unjudged)) {
+		p.Title += ": a smoke test, whose figures mean nothing"
+	}
+	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: allRuns(e)})
 }
 
 const (
@@ -39,7 +43,7 @@ const (
 // verdicts is each statement of the publication with its figures and ours.
 func (p *Page) verdicts(e *bench.Experiment, about string) {
 	if rows := e.FindingRows(); len(rows) > 0 {
-		p.section(Section{Title: "Claims and measurements", Text: about, Table: &Table{Heads: bench.FindingHeads, Rows: rows}})
+		p.section(Section{Title: "Claims and measurements", Text: strings.TrimSpace("Verdicts: " + e.Verdicts() + ". " + about), Table: &Table{Heads: bench.FindingHeads, Rows: rows}})
 	}
 }
 
@@ -59,10 +63,11 @@ func speedUps(e *bench.Experiment) (all []figure.Figure) {
 			"Marks: measured, medians of "+human.Plural(len(e.Seeds), "repeat")+" with their range, relative to the serial run of the same round. Plain curves: the paper.",
 			"workers (paper: threads)", "speed-up, relative to serial")
 		f.Y.Zero = true
-		f.Series = []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: 10, Y: 10}}}}
+		most := float64(r.Most) // the paper's curves go on to 10 threads
+		f.Series = []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: most, Y: most}}}}
 		for _, m := range methods {
 			f.Series = append(f.Series,
-				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode])},
+				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode][:min(r.Most, len(s.SpeedUp[m.mode]))])},
 				figure.Series{Name: m.name + ", measured", Color: color(m.mode), Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
 		}
 		f.Series = append(f.Series, figure.Series{Name: "merged, measured", Color: color("atomic"), Points: ours(r, r.Merged)})

@@ -34,10 +34,8 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 	}
 	cases := panelOf(all)
 	p.section(results(all))
-	p.section(Section{Title: "Learning", Figures: learned(cases)})
+	p.section(Section{Title: "Figures", Figures: slices.Concat(learned(cases), rates(all), shown(staleness(cases)))})
 	p.predictions(all)
-	p.section(Section{Title: "Speed", Figures: rates(all, cases)})
-	p.section(Section{Title: "Asynchrony", Figures: asynchronyOf(all, cases)})
 	p.section(Section{Title: "Devices", Table: devicesOf(all)})
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
 	p.runSettings(all)

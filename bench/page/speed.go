@@ -10,31 +10,29 @@ import (
 	"hogwild/internal/human"
 )
 
-// learning is how the test loss and the other scores went with time and with examples.
-func (g *group) learning() (all []figure.Figure) {
-	for _, p := range g.panels() {
-		all = append(all, curves(p, aboutMedians, scores)...)
-	}
-	return all
-}
-
 const aboutMedians = "Medians of the repeats at the end of each epoch."
 
-// speed is how fast the cases are, and how much faster with more workers.
-func (g *group) speed() []figure.Figure {
-	return shown(g.speedUp(), g.bars("rate", "Throughput", g.repeats(), "throughput, examples/s", rate))
+// figures are how the cases learned, how fast they were, how soon they came to the target, and how stale their updates
+// were: of a sweep first the effect of each setting.
+func (g *group) figures() []figure.Figure {
+	if g.e.Kind == "sweep" {
+		return shown(append(g.swept(), g.leading()...)...)
+	}
+	p := g.panel()
+	all := curves(p, aboutMedians, drawn...)
+	if len(g.variants) <= tellApart {
+		all = append(all, g.speedUp(), g.bars("rate", "Throughput", g.repeats(), "throughput, examples/s", rate), g.toTarget(), staleness(p))
+	}
+	return shown(all...)
 }
 
-// toTarget is the time and the epochs to the target.
-func (g *group) toTarget() []figure.Figure {
-	loss := g.target()
-	if !finite(loss) {
-		return nil
+// toTarget is the time to the target.
+func (g *group) toTarget() figure.Figure {
+	if !finite(g.target()) {
+		return figure.Figure{}
 	}
-	to, caption := " to a test loss of "+human.Loss(loss), g.repeats()+" No bar: the case did not reach it."
-	return shown(
-		g.bars("time-to-target", "Training time"+to, caption, "training time to the target, s", secondsToTarget),
-		g.bars("epochs-to-target", "Epochs"+to, caption, "epochs to the target", epochsToTarget))
+	return g.bars("time-to-target", "Training time to a test loss of "+human.Loss(g.target()),
+		g.repeats()+" No bar: the case did not reach it.", "training time to the target, s", secondsToTarget)
 }
 
 // byWorkers is a figure of what was measured over the number of workers, a line for each
@@ -80,7 +78,7 @@ func point(x float64, list []bench.Number) figure.Point {
 // repeats says what the points and bars of a figure are.
 func (g *group) repeats() string {
 	if len(g.e.Seeds) < 2 {
-		return "One run per case."
+		return aboutRanges(g.e)
 	}
 	return "Median of " + human.Plural(len(g.e.Seeds), "repeat") + ". Thin line: range."
 }

@@ -22,10 +22,15 @@ type final struct {
 
 // finals are the scores at the end, and the speed.
 func finals() (all []final) {
-	for _, s := range scores {
+	for _, s := range drawn {
 		f := final{s.name, s.title, strings.Replace(s.label, ",", " at the end,", 1), s.end}
 		if s.name == "accuracy" {
-			f.of = percent(s.end)
+			f.of = func(c *bench.Measured) (all []bench.Number) {
+				for _, x := range s.end(c) {
+					all = append(all, 100*x)
+				}
+				return all
+			}
 		}
 		all = append(all, f)
 	}
@@ -52,9 +57,6 @@ func (g *group) swept() (all []figure.Figure) {
 		for _, f := range finals() {
 			all = append(all, over(cases, f, field, by, g.name, held))
 		}
-	}
-	if len(all) == 0 && len(g.cases) <= 16 {
-		all = append(all, g.byCase(finals()[0]), g.byCase(finals()[1]))
 	}
 	return shown(all...)
 }
@@ -94,26 +96,11 @@ func number(value string) float64 {
 	return nan
 }
 
-// byLoss is the cases from the least median test loss to the greatest; those that have
-// none come last.
-func (g *group) byLoss() []*bench.Measured {
-	cases := slices.Clone(g.cases)
-	slices.SortStableFunc(cases, func(a, b *bench.Measured) int { return cmp.Compare(finalLoss(a), finalLoss(b)) })
-	return cases
-}
-
-func finalLoss(c *bench.Measured) float64 {
-	if s := bench.Summarize(c.TestLoss); s.N > 0 {
-		return s.Median
-	}
-	return math.Inf(1)
-}
-
 // slice is the cases that have the best case's values in all fields but two, and these
 // values in words.
 func (g *group) slice(field, next string) (cases []*bench.Measured, held string) {
-	best := g.byLoss()[0]
-	if math.IsInf(finalLoss(best), 1) {
+	best := bench.ByLoss(g.cases)[0]
+	if !finite(bench.Summarize(best.TestLoss).Median) {
 		return g.cases, ""
 	}
 	var words []string
@@ -183,19 +170,6 @@ func axisOf(field string) string {
 	return "--" + field
 }
 
-// byCase is a bar for each case, where what was swept is not a number.
-func (g *group) byCase(what final) figure.Figure {
-	f := chart(g.name, what.name+" by case", what.title+" by case", aboutPoints, "case", what.label)
-	f.Y.Zero = true
-	f.Series = []figure.Series{{Kind: figure.Bars}}
-	for i, c := range g.cases {
-		f.X.Names = append(f.X.Names, c.Name)
-		f.Series[0].Points = append(f.Series[0].Points, point(float64(i), what.of(c)))
-	}
-	what.calm(&f)
-	return f
-}
-
 // calm leaves out of a figure what is beyond so many times the median of its points, as the
 // losses of runs are that diverge, and says so: no axis shows them and the others too.
 func (what final) calm(f *figure.Figure) {
@@ -235,9 +209,10 @@ func (what final) calm(f *figure.Figure) {
 // together.
 func (g *group) leading() []figure.Figure {
 	p := panel{part: g.name}
-	cases := g.byLoss()
+	cases := bench.ByLoss(g.cases)
+	end := func(c *bench.Measured) float64 { return bench.Summarize(c.TestLoss).Median }
 	for i, c := range cases[:min(len(cases), tellApart)] {
-		if i > 0 && finalLoss(c) > 20*finalLoss(cases[0]) {
+		if i > 0 && !(end(c) <= 20*end(cases[0])) {
 			break
 		}
 		p.cases = append(p.cases, entry{c.Name, i, c})
@@ -246,5 +221,5 @@ func (g *group) leading() []figure.Figure {
 	if few, all := len(p.cases), len(cases); few < all {
 		caption += fmt.Sprintf(" Shows the %d cases with the lowest test loss, of %d.", few, all)
 	}
-	return curves(p, caption, scores)
+	return curves(p, caption, drawn...)
 }

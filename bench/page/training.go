@@ -16,11 +16,6 @@ func panelOf(all []*run) (p panel) {
 		if r.Result != nil && r.Result.Instruments != nil {
 			c.Staleness = r.Result.StalenessHistogram
 		}
-		var rates []bench.Number
-		for _, w := range r.workers() {
-			rates = append(rates, bench.Number(float64(w.Examples)/r.seconds()))
-		}
-		c.WorkerRate = [][]bench.Number{rates}
 		p.cases = append(p.cases, entry{r.legend, r.color, c})
 	}
 	return p
@@ -28,63 +23,57 @@ func panelOf(all []*run) (p panel) {
 
 const epochEnds = "At the end of each epoch."
 
-// learned is how the losses and the other scores of runs went, and the learning rate.
+// learned is how the losses and the other scores of runs went, and a learning rate that changed.
 func learned(p panel) (figures []figure.Figure) {
 	if len(p.cases) == 1 {
-		for _, a := range axes {
-			figures = append(figures, losses(p, a))
-		}
+		figures = append(figures, losses(p))
 	} else {
-		figures = curves(p, epochEnds, []score{testLoss, validationLoss, trainLoss})
+		figures = curves(p, epochEnds, testLoss, validationLoss, trainLoss)
 	}
-	figures = append(figures, curves(p, epochEnds, append(slices.Clone(scores[1:]), validationScores...))...)
-	return shown(append(figures, learningRate(p))...)
+	figures = append(figures, curves(p, epochEnds, append(slices.Clone(drawn[1:]), validationScores...)...)...)
+	rate := curve(score{name: "learning-rate", title: "Learning rate", label: "learning rate", of: func(e rundir.EpochResult) float64 { return e.LR }}, p, epochEnds)
+	if rate.Y.Zero = !rate.Y.Log; slices.ContainsFunc(rate.Series, changes) {
+		figures = append(figures, rate)
+	}
+	return shown(figures...)
+}
+
+// changes tells whether a curve is not flat.
+func changes(s figure.Series) bool {
+	return slices.ContainsFunc(s.Points, func(p figure.Point) bool { return p.Y != s.Points[0].Y })
 }
 
 // losses is both losses of one run. Of the test and the validation loss it has one at each
 // epoch; the other is not shown.
-func losses(p panel, a axis) figure.Figure {
-	f, train, validation := curve(testLoss, a, p, ""), curve(trainLoss, a, p, "").Series[0], curve(validationLoss, a, p, "").Series[0]
+func losses(p panel) figure.Figure {
+	f, train, validation := curve(testLoss, p, ""), curve(trainLoss, p, "").Series[0], curve(validationLoss, p, "").Series[0]
 	f.Series[0].Name, f.Series[0].Color = "test", 0
 	validation.Name, validation.Color = "validation", 0
 	train.Name, train.Color = "training", 1
-	f.Title = "Loss against " + a.title
-	f.Y.Label = "loss, mean per example"
+	f.Title, f.Y.Label = "Loss", "loss, mean per example"
 	f.Series = append(f.Series, validation, train)
 	f.Y.Log = decades(f) >= 1.5
 	f.Caption = epochEnds + " Training loss: mean over the epoch, computed just before each update."
 	return f
 }
 
-// learningRate is the learning rate at the end of each epoch.
-func learningRate(p panel) figure.Figure {
-	rate := score{title: "Learning rate", label: "learning rate", of: func(e rundir.EpochResult) float64 { return e.LR }}
-	f := curve(rate, axis{label: "epoch", of: func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}, p, epochEnds)
-	f.Name, f.Title = "learning-rate", rate.title
-	f.X.Log, f.X.Zero, f.Y.Zero = false, false, !f.Y.Log
-	return f
-}
-
 // rates is how fast runs went over time, of one run each worker too. A single moment says
 // nothing of that.
-func rates(all []*run, p panel) (figures []figure.Figure) {
+func rates(all []*run) []figure.Figure {
+	if !severalMoments(all) {
+		return nil
+	}
 	const label = "throughput, examples/s"
-	whole := overTime("rate", "Throughput", "All workers, over the previous second.", label)
+	whole := overTime("rate", "Throughput", "All workers, smoothed over about two seconds.", label)
 	for _, r := range all {
 		whole.Series = append(whole.Series, moments(r.legend, r.color, r.Seconds, func(at rundir.Status) float64 { return at.Rate }))
 	}
-	if severalMoments(all) {
-		figures = append(figures, whole)
-	}
 	if len(all) != 1 {
-		return shown(figures...)
+		return shown(whole)
 	}
-	if severalMoments(all) {
-		workers := overTime("workers", "Throughput per worker", "Over the previous second.", label)
-		workers.Series = eachWorker(all[0].Seconds)
-		figures = append(figures, workers)
-	}
-	return shown(append(figures, ranks(p, "Over the whole run."))...)
+	workers := overTime("workers", "Throughput per worker", "Smoothed over about two seconds.", label)
+	workers.Series = eachWorker(all[0].Seconds)
+	return shown(whole, workers)
 }
 
 // severalMoments says whether a run has more than one moment.
@@ -93,7 +82,7 @@ func severalMoments(all []*run) bool {
 }
 
 func overTime(name, title, caption, label string) figure.Figure {
-	f := chart("", name+" against time", title+" against time", caption, "training time, s", label)
+	f := chart("", name+" against time", title, caption, "training time, s", label)
 	f.X.Zero, f.Y.Zero = true, true
 	return f
 }
@@ -156,28 +145,4 @@ func mean(list []float64) float64 {
 		sum += x
 	}
 	return sum / float64(len(list))
-}
-
-// asynchronyOf is how stale the updates of runs were, in all and over time.
-func asynchronyOf(all []*run, p panel) []figure.Figure {
-	f := overTime("staleness", "Staleness", "Mean of all samples so far.", "mean staleness, updates")
-	for _, r := range all {
-		f.Series = append(f.Series, moments(r.legend, r.color, r.Seconds, meanOfWorkers))
-	}
-	if !someAbove(f) || !severalMoments(all) {
-		return shown(staleness(p))
-	}
-	return shown(staleness(p), f)
-}
-
-// meanOfWorkers is the mean staleness of all workers at a moment.
-func meanOfWorkers(at rundir.Status) float64 {
-	samples, sum := 0.0, 0.0
-	for _, w := range at.Workers {
-		if w.Instruments != nil {
-			samples += float64(w.StalenessSamples)
-			sum += float64(w.StalenessSamples) * w.StalenessMean
-		}
-	}
-	return sum / samples
 }

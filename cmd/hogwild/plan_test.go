@@ -38,14 +38,14 @@ target-loss: 0.5
 		names = append(names, c.Name)
 		got[c.Name] = strings.Join(text, " ")
 	}
-	if diff := cmp.Diff([]string{"mode=async,workers=1", "mode=async,workers=2", "slow,workers=1", "slow,workers=2"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"async,workers=1", "async,workers=2", "slow,workers=1", "slow,workers=2"}, names); diff != "" {
 		t.Errorf("names:\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{
-		"mode=async,workers=1": "data=digits:500 epochs=2 lr=0.5 no-bias=true mode=async workers=1 batch=8",
-		"mode=async,workers=2": "data=digits:500 epochs=2 lr=0.5 no-bias=true mode=async workers=2 batch=8",
-		"slow,workers=1":       "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=1 batch=8",
-		"slow,workers=2":       "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=2 batch=8",
+		"async,workers=1": "data=digits:500 epochs=2 lr=0.5 no-bias=true mode=async workers=1 batch=8",
+		"async,workers=2": "data=digits:500 epochs=2 lr=0.5 no-bias=true mode=async workers=2 batch=8",
+		"slow,workers=1":  "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=1 batch=8",
+		"slow,workers=2":  "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=2 batch=8",
 	}, got); diff != "" {
 		t.Errorf("settings:\n%s", diff)
 	}
@@ -65,7 +65,7 @@ func TestPlanNames(t *testing.T) {
 		{"grid: {lr: [0.1]}", "base", ""},
 		{"grid: {lr: [0.1, 1e-2]}", "lr=0.1 lr=1e-2", " "},
 		{"cases: [{}, {lr: 0.1}]", "base lr=0.1", " "},
-		{"cases: [{mode: sync, lr: 0.1}, {mode: async, lr: 0.1}]", "mode=sync mode=async", " "},
+		{"cases: [{mode: sync, lr: 0.1}, {mode: async, lr: 0.1}]", "sync async", " "},
 		{"grid: {data: [a/b, a_b, ../a b, \"a  b\"]}", "data=a-b data=a_b data=..-a-b data=a-b-2", "data=a-b data=a_b data=..-a-b data=a-b"},
 		{"cases: [{model: hinge, l2: 0.1}, {l2: 0.1}, {model: hinge}]", "model=hinge,l2=0.1 l2=0.1 model=hinge", "model=hinge base model=hinge"},
 		{"name: 7\ncases: [{name: x, lr: 1}, {name: y.z}]", "x y.z", " "},
@@ -131,7 +131,7 @@ func TestPlanErrors(t *testing.T) {
 		{"base: {lr: 1}\ngrid: {lr: [1, 2]}", `plan.yaml:2:8: lr: also set under base`},
 		{"grid: {lr: [1, 2]}\ncases: [{lr: 3}]", `plan.yaml:2:10: lr: also set in the grid`},
 		{"grid: {lr: [0.1, 1e-1]}", `plan.yaml:1:7: the cases lr=0.1 and lr=1e-1 are identical`},
-		{"cases: [{}, {mode: async}]", `plan.yaml:1:14: the cases base and mode=async are identical`},
+		{"cases: [{}, {mode: async}]", `plan.yaml:1:14: the cases base and async are identical`},
 		{"cases: []", `plan.yaml:1:8: cases: want a list`},
 		{"cases: {mode: async}", `plan.yaml:1:8: cases: want a list`},
 		{"cases: [async]", `plan.yaml:1:9: cases: want flags`},
@@ -168,7 +168,7 @@ func TestPlanExample(t *testing.T) {
 	if err != nil || p.Name != "staleness" || len(p.Cases) != 18 || len(p.Seeds) != 2 {
 		t.Fatalf("%d cases, %d seeds (%v)", len(p.Cases), len(p.Seeds), err)
 	}
-	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "mode=delayed:0,lr=0.01" || last != "mode=async,workers=2,lr=0.1" {
+	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "delayed:0,lr=0.01" || last != "async,workers=2,lr=0.1" {
 		t.Errorf("from %s to %s", first, last)
 	}
 	_, help, _ := strings.Cut(sweepHelp, "\n\n    ")

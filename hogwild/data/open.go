@@ -339,6 +339,8 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case t.Rows == 0 && format == "memory":
+		return nil, src.errorf("the data in memory has no rows; fill Rows, or Pairs, and Y")
 	case t.Rows == 0:
 		return nil, src.errorf("no rows in the file (read as %s)%s", format, because(t.Notes))
 	case t.Features == 0:

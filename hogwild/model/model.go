@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -230,13 +231,30 @@ func New(o Options, m data.Meta) (Model, error) {
 		if err := noOptions(o.Name, o.Loss, o.Bias); err != nil {
 			return nil, err
 		}
-		return f(m)
+		own, err := f(m)
+		if err != nil {
+			return nil, err
+		}
+		return own, checkPredict(o.Name, own)
 	}
 	s, err := Resolve(o, m)
 	if err != nil {
 		return nil, err
 	}
 	return s.New(), nil
+}
+
+// checkPredict refuses a model with a method that is called like one that predictions need, and is another: it would
+// train, and not predict.
+func checkPredict(name string, m Model) error {
+	want := reflect.TypeFor[Prober]()
+	for i := range want.NumMethod() {
+		needed := want.Method(i)
+		if has := reflect.ValueOf(m).MethodByName(needed.Name); has.IsValid() && has.Type() != needed.Type {
+			return fmt.Errorf("model: %s: its method %s is a %v; predictions need a %v", name, needed.Name, has.Type(), needed.Type)
+		}
+	}
+	return nil
 }
 
 // noOptions refuses options that a registered model would not hear of.

@@ -158,6 +158,19 @@ func round(s span, n int) (values []float64, step float64) {
 	return values, step
 }
 
+// nameTicks is a tick for each name, or for every second, third ... if there are more than fit.
+func (l *layout) nameTicks() []tick {
+	for every := 1 + len(l.X.Names)/40; ; every++ {
+		var ticks []tick
+		for i := 0; i < len(l.X.Names); i += every {
+			ticks = append(ticks, tick{float64(i), shorten(plain(l.X.Names[i]), tickSize, l.width/4)})
+		}
+		if len(ticks) < 2 || l.fits(ticks) {
+			return ticks
+		}
+	}
+}
+
 // label is a tick for each value that can be drawn.
 func (a *Axis) label(values []float64, step float64) []tick {
 	most := 0.0

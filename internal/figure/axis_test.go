@@ -58,11 +58,7 @@ func TestFewCountsAreLabelled(t *testing.T) {
 	}
 }
 
-func TestLongNamesKeepTheirEnds(t *testing.T) {
-	got := contract("rcv1, hinge, batch 64", tickSize, 60)
-	if !strings.HasPrefix(got, "rc") || !strings.HasSuffix(got, "64") || width(got, tickSize) > 60 {
-		t.Errorf("%q", got)
-	}
+func TestLongTextsAreBroken(t *testing.T) {
 	if got := wrap("one two three", tickSize, width("one two", tickSize), 2); len(got) != 2 || got[0] != "one two" || got[1] != "three" {
 		t.Errorf("%q", got)
 	}

@@ -16,7 +16,10 @@ func (l *layout) drawBars(p pen, d *drawn, i int) {
 	if !l.Y.log() {
 		foot = l.atY(0)
 	}
-	for _, s := range d.seen(l, wide) {
+	for _, s := range d.points {
+		if !s.ok() {
+			continue
+		}
 		from := l.atX(s.x) - slot/2 + float64(i)*wide
 		gap := min(1, wide/5)
 		d.bar(p, xy{from, foot}, xy{from + max(wide-gap, 0.5), l.atY(s.y)})
@@ -32,30 +35,6 @@ func (d *drawn) bar(p pen, a, b xy) {
 	}
 	box(p, d.tint, a, b)
 	p.line(d.hue, rangeLine, nil, a, xy{a.X, b.Y}, b, xy{b.X, a.Y})
-}
-
-// seen is the points that have a bar: all, or where bars are thinner than a pixel the one
-// that is furthest from 0 in each column.
-func (d *drawn) seen(l *layout, wide float64) []spot {
-	var seen []spot
-	index := map[int]int{}
-	for _, s := range d.points {
-		if !s.ok() {
-			continue
-		}
-		if wide < 1 {
-			c := column(l.at(s))
-			if i, ok := index[c]; ok {
-				if math.Abs(s.Y) > math.Abs(seen[i].Y) {
-					seen[i] = s
-				}
-				continue
-			}
-			index[c] = len(seen)
-		}
-		seen = append(seen, s)
-	}
-	return seen
 }
 
 // drawSteps draws a histogram: its outline, and what is below it lightly filled.

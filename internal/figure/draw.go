@@ -3,13 +3,14 @@ package figure
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // Widths of lines.
 const (
 	thinLine  = 0.8
 	rangeLine = 1.3
+	endLine   = 1.2
+	rangeEnd  = 2 // pixels to both sides of a range
 	dataLine  = 1.8
 	radius    = 3.3
 	manyMarks = 60 // from here on only marks that stand apart are drawn
@@ -81,16 +82,10 @@ func (l *layout) drawAxis(p pen) {
 	}
 	for _, t := range l.xTicks {
 		x, y := l.atX(t.place), foot-tickLength-tickSize
-		switch {
-		case l.names.slanted:
-			p.text(xy{x + 3, foot - tickLength - tickSize*0.7}, rising, dim, tickSize, t.label)
-			continue
-		case l.names.lines == 0:
+		if len(l.X.Names) == 0 {
 			p.line(dim, thinLine, nil, xy{x, foot}, xy{x, foot - tickLength})
 		}
-		for i, line := range strings.Split(t.label, "\n") {
-			p.text(xy{x, y - float64(i)*tickSize*1.1}, middle, dim, tickSize, line)
-		}
+		p.text(xy{x, y}, middle, dim, tickSize, t.label)
 	}
 }
 
@@ -107,7 +102,7 @@ func (l *layout) drawText(p pen) {
 		p.text(xy{edge, y}, start, ink, textSize, line)
 		y -= lineHeight
 	}
-	y = l.plot.Min.Y - tickLength - l.names.height - 4
+	y = l.plot.Min.Y - tickLength - tickSize - 4
 	for _, line := range l.xLabel {
 		y -= lineHeight
 		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, y + 3}, middle, ink, textSize, line)
@@ -213,10 +208,14 @@ func (l *layout) drawHovers(p pen) {
 	}
 }
 
-// drawRange draws the range of a point as an upright line.
+// drawRange draws the range of a point as an upright line, with a bar at both ends: it is not cut off there.
 func (l *layout) drawRange(p pen, r role, x float64, s spot) {
 	if s.ranged() {
-		p.line(r, rangeLine, nil, xy{x, l.atY(s.low)}, xy{x, l.atY(s.high)})
+		low, high := l.atY(s.low), l.atY(s.high)
+		p.line(r, rangeLine, nil, xy{x, low}, xy{x, high})
+		for _, y := range []float64{low, high} {
+			p.line(r, endLine, nil, xy{x - rangeEnd, y}, xy{x + rangeEnd, y})
+		}
 	}
 }
 

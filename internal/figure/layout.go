@@ -13,8 +13,6 @@ const (
 	lineHeight  = 17
 	titleHeight = 21
 	tickLength  = 4
-	slant       = 42 // degrees, of names that have no room
-	longestName = 165
 	keyWidth    = 26 // of a legend's sample
 )
 
@@ -33,7 +31,6 @@ type layout struct {
 	title         []string
 	xLabel        []string
 	yLabel        []string
-	names         nameRows
 	legend        [][]entry
 	empty         bool // nothing can be drawn
 }
@@ -65,7 +62,7 @@ func (f *Figure) layout() *layout {
 
 	y := float64(edge)
 	y += float64(len(l.legend)) * (lineHeight + 2)
-	y += float64(len(l.xLabel))*lineHeight + l.names.height + tickLength + 6
+	y += float64(len(l.xLabel))*lineHeight + tickSize + tickLength + 6
 	l.plot.Min.Y, l.plot.Max.Y = y, y+plotHeight
 	y = l.plot.Max.Y + float64(len(l.yLabel))*lineHeight + 8
 	l.height = math.Ceil(y + float64(len(l.title))*titleHeight + edge)
@@ -95,7 +92,7 @@ func (l *layout) spans() {
 		margin = 0
 	}
 	l.x, l.y = l.X.room(x, l.X.Zero, margin), l.Y.room(y, zero, 0.05)
-	l.x, l.y = l.X.named(l.x), l.Y.named(l.y)
+	l.x = l.X.named(l.x)
 }
 
 // named is a span with half a place beside each name.
@@ -111,9 +108,6 @@ func (a *Axis) named(s span) span {
 
 // ticksOfY are as many as have room above each other.
 func (l *layout) ticksOfY() []tick {
-	if len(l.Y.Names) > 0 {
-		return l.Y.nameTicks(l.y, plotHeight/(tickSize*1.2), l.width/3)
-	}
 	if l.empty {
 		return nil
 	}
@@ -125,12 +119,12 @@ func (l *layout) ticksOfY() []tick {
 func (l *layout) fitX() {
 	switch {
 	case len(l.X.Names) > 0:
-		l.names, l.xTicks = l.fitNames()
+		l.xTicks = l.nameTicks()
+		l.standOut()
 		return
 	case l.empty:
 		return
 	}
-	l.names = nameRows{height: tickSize}
 	if ticks := l.counts(); len(ticks) > 1 && l.fits(ticks) {
 		l.xTicks = ticks
 	} else {

@@ -7,11 +7,14 @@ import (
 )
 
 // number is the label of a value on an axis whose labels are multiples of step, up to
-// largest: plain, with a prefix of the SI from 10,000 on, or with a power of ten.
+// largest: plain, with a prefix of the SI from 10,000 on (rates from 1,000), or with a power of ten.
 func (a *Axis) number(v, step, largest float64) string {
 	prefixed := 1e4
-	if a.seconds() {
+	switch {
+	case a.seconds():
 		prefixed = 1e7
+	case strings.HasSuffix(a.Label, "/s"): // as tables write rates
+		prefixed = 1e3
 	}
 	switch {
 	case v == 0:

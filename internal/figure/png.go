@@ -3,7 +3,6 @@ package figure
 import (
 	"image/color"
 	"io"
-	"math"
 
 	"git.sr.ht/~sbinet/gg"
 )
@@ -65,14 +64,9 @@ func (p pixels) disc(r role, at xy, hollow bool) {
 
 func (p pixels) text(at xy, a anchor, r role, size float64, text string) {
 	x, y := p.at(at)
-	p.Push()
-	if a == rising {
-		p.RotateAbout(-slant*math.Pi/180, x, y)
-	}
 	p.SetFontFace(face(size * scale))
 	p.SetColor(r.paint())
-	p.DrawString(text, x-measured(text, size)*scale*float64(min(a, stop))/2, y)
-	p.Pop()
+	p.DrawString(text, x-measured(text, size)*scale*float64(a)/2, y)
 }
 
 func (p pixels) hover(xy, string) {}

@@ -80,12 +80,8 @@ func (s *svg) disc(r role, at xy, hollow bool) {
 }
 
 func (s *svg) text(at xy, a anchor, r role, size float64, text string) {
-	turn := ""
-	if a == rising {
-		turn = fmt.Sprintf(` transform="rotate(%d %.2f %.2f)"`, -slant, at.X, s.height-at.Y)
-	}
-	fmt.Fprintf(s, `<text x="%.2f" y="%.2f"%s text-anchor="%s" style="font-size:%gpx;%s">%s</text>`+"\n", at.X, s.height-at.Y,
-		turn, [...]string{"start", "middle", "end", "end"}[a], size, r.css("fill"), html.EscapeString(text))
+	fmt.Fprintf(s, `<text x="%.2f" y="%.2f" text-anchor="%s" style="font-size:%gpx;%s">%s</text>`+"\n", at.X, s.height-at.Y,
+		[...]string{"start", "middle", "end"}[a], size, r.css("fill"), html.EscapeString(text))
 }
 
 // hover is a circle that is not seen: browsers show its title beside the pointer.

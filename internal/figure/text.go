@@ -53,7 +53,6 @@ const (
 	start anchor = iota
 	middle
 	stop
-	rising // its end, to which it rises
 )
 
 // plain is text as a line of what can be seen, and of what XML allows.
@@ -72,29 +71,15 @@ func plain(text string) string {
 
 // shorten cuts a text to a width, and shows that it did.
 func shorten(text string, size, room float64) string {
-	return cut(text, size, room, func(runes []rune, n int) string {
-		return strings.TrimRight(string(runes[:n]), " ") + "…"
-	})
-}
-
-// contract cuts a text in its middle, since names often differ in their ends.
-func contract(text string, size, room float64) string {
-	return cut(text, size, room, func(runes []rune, n int) string {
-		return string(runes[:n/2]) + "…" + string(runes[len(runes)-n/2:])
-	})
-}
-
-// cut is the text if it has room, else what keep makes of it with as many runes as fit.
-func cut(text string, size, room float64, keep func(runes []rune, n int) string) string {
 	if width(text, size) <= room {
 		return text
 	}
 	runes := []rune(text)
-	n := min(len(runes)-1, 500) // more are wider than any figure: measure no more
-	for n > 0 && width(keep(runes, n), size) > room {
-		n--
+	for n := min(len(runes)-1, 500); ; n-- { // more are wider than any figure: measure no more
+		if short := strings.TrimRight(string(runes[:n]), " ") + "…"; n == 0 || width(short, size) <= room {
+			return short
+		}
 	}
-	return keep(runes, n)
 }
 
 // wrap breaks a text at its spaces into at most n lines; the last is shortened.

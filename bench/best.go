@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hogwild/internal/human"
+)
+
+// Best is what a sweep's cases of one group come to: the case with the least median test loss, and those that its
+// repeats do not tell apart from it.
+type Best struct {
+	Group    string   `json:"group,omitempty"`
+	Case     string   `json:"case"`
+	TestLoss Number   `json:"test_loss"`
+	Low      Number   `json:"test_loss_low"` // of the repeats
+	High     Number   `json:"test_loss_high"`
+	Ties     []string `json:"ties,omitempty"`
+}
+
+// ByLoss is cases from the least median test loss to the greatest; those that have none come last.
+func ByLoss(cases []*Measured) []*Measured {
+	cases = slices.Clone(cases)
+	slices.SortStableFunc(cases, func(a, b *Measured) int {
+		x, y := Summarize(a.TestLoss), Summarize(b.TestLoss)
+		return cmp.Or(cmp.Compare(min(y.N, 1), min(x.N, 1)), cmp.Compare(x.Median, y.Median))
+	})
+	return cases
+}
+
+// best is the best of some cases and its ties; nil: there is nothing to choose from.
+func best(cases []*Measured) (first *Measured, ties []*Measured) {
+	cases = ByLoss(cases)
+	if len(cases) < 2 || Summarize(cases[0].TestLoss).N == 0 {
+		return nil, nil
+	}
+	for _, c := range cases[1:] {
+		if way, ok := larger(c.TestLoss, cases[0].TestLoss); ok && way == 0 {
+			ties = append(ties, c)
+		}
+	}
+	return cases[0], ties
+}
+
+// bests are those of all groups of a sweep. A bench compares modes, case by case.
+func (e *Experiment) bests() (all []Best) {
+	for _, g := range e.groups() {
+		first, ties := best(e.of(g))
+		if e.Kind != "sweep" || first == nil {
+			continue
+		}
+		s := Summarize(first.TestLoss)
+		b := Best{g, first.Name, Number(s.Median), Number(s.Low), Number(s.High), nil}
+		for _, c := range ties {
+			b.Ties = append(b.Ties, c.Name)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// BestText says which of a sweep's cases is best, and from which the repeats do not tell it; "" of other experiments.
+func (e *Experiment) BestText(cases []*Measured) string {
+	first, ties := best(cases)
+	if e.Kind != "sweep" || first == nil {
+		return ""
+	}
+	text := fmt.Sprintf("Best: %s, test loss %s", first.Name, Summarize(first.TestLoss).Text(human.Loss))
+	if s := Summarize(first.TestAccuracy); s.N > 0 {
+		text += ", accuracy " + s.Text(human.Accuracy)
+	}
+	why, worse := "ranges overlap", "No other range overlaps with its range."
+	if len(e.Seeds) < 2 {
+		why, worse = fmt.Sprintf("one run each, within %g%%", 100*single), fmt.Sprintf("No other case is within %g%% of it, in one run each.", 100*single)
+	}
+	if len(ties) > 0 {
+		return fmt.Sprintf("%s. Not told apart from it (%s): %s.", text, why, names(ties))
+	}
+	return text + ". " + worse
+}

@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBest: the least median loss wins; what its range touches is a tie, and with one run each what is within 5%.
+func TestBest(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		losses [][]Number
+		best   string
+		ties   []string
+	}{
+		{"apart", [][]Number{{0.5, 0.51}, {0.3, 0.31}, {0.4, 0.41}}, "b", nil},
+		{"overlap", [][]Number{{0.5, 0.305}, {0.3, 0.31}, {0.4, 0.41}}, "b", []string{"a"}},
+		{"one run", [][]Number{{0.310}, {0.300}, {0.32}}, "b", []string{"a"}},
+		{"diverged", [][]Number{{missing}, {0.300}, {0.4}}, "b", nil},
+		{"nothing", [][]Number{{missing}, {missing}}, "", nil},
+		{"no choice", [][]Number{{0.3}}, "", nil},
+	} {
+		e := &Experiment{Kind: "sweep", Seeds: FirstSeeds(len(c.losses[0]))}
+		for i, l := range c.losses {
+			e.Cases = append(e.Cases, Measured{Case: Case{Name: string(rune('a' + i))}, TestLoss: l})
+		}
+		var b strings.Builder
+		if err := e.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		var read struct{ Best []Best }
+		if err := json.Unmarshal([]byte(b.String()), &read); err != nil {
+			t.Fatal(err)
+		}
+		text := e.BestText(e.of(""))
+		if c.best == "" {
+			if read.Best != nil || text != "" {
+				t.Errorf("%s: %v, %q", c.name, read.Best, text)
+			}
+			continue
+		}
+		if len(read.Best) != 1 || read.Best[0].Case != c.best || !slices.Equal(read.Best[0].Ties, c.ties) {
+			t.Errorf("%s: %+v, want %s and %q", c.name, read.Best, c.best, c.ties)
+		}
+		if !strings.HasPrefix(text, "Best: "+c.best+", test loss 0.3") || strings.Contains(text, "Not told apart") != (c.ties != nil) {
+			t.Errorf("%s: %q", c.name, text)
+		}
+		if one := strings.Contains(text, "one run each"); one != (len(e.Seeds) == 1) || read.Best[0].Low > read.Best[0].TestLoss || read.Best[0].High < read.Best[0].TestLoss {
+			t.Errorf("%s: %q, %+v", c.name, text, read.Best[0])
+		}
+		if e.Kind = "bench"; e.BestText(e.of("")) != "" || e.bests() != nil {
+			t.Errorf("%s: a bench has a best case", c.name)
+		}
+	}
+}
