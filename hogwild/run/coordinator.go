@@ -38,6 +38,7 @@ type coordinator struct {
 	cancel context.CancelCauseFunc
 	unheed func() // see heed
 
+	after       []loopFailure   // see afterloop.go
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
 	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
@@ -236,7 +237,13 @@ func (d divergence) Is(target error) bool { return target == config.ErrDiverged 
 func (d divergence) Unwrap() error        { return d.what }
 
 // lowerRate is what to do after the numbers diverged.
-func (r *task) lowerRate() string { return "try a lower --lr (" + r.lastGood() + ")" }
+func (r *task) lowerRate() string {
+	rate := "--lr"
+	if r.ownRate() {
+		rate = "learning rate in the program's optimizer"
+	}
+	return "try a lower " + rate + " (" + r.lastGood() + ")"
+}
 
 // lastGood says what is left after the numbers diverged.
 func (r *task) lastGood() string {

@@ -100,7 +100,7 @@ func (r *coordinator) still(p *process, is threads) {
 	}
 	warning := warnAfter(limit)
 	if s.killed { // and yet it is there
-		if s.still > lastingKill && r.job.OnHost(p.rank) {
+		if s.still > lastingKill && r.job.OnHost(p.rank) && !r.block.Stopped() {
 			// It will not execute another instruction, so its chunks and locks can go to others.
 			p.hung += "; the kernel still holds it"
 			r.died(exit{rank: p.rank, pid: p.pid(), lived: time.Since(p.started), crash: crash{signal: true}})
