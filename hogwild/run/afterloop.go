@@ -96,6 +96,7 @@ func (r *coordinator) leaveLoops(res *rundir.Result) error {
 	telling.Stop()
 	late()
 	for _, f := range r.after {
+		slices.Sort(f.who)
 		r.report.event("after the loop over job.batches(), in %s: %s", strings.Join(f.who, ", "), human.Brief(f.why))
 	}
 	if res.Events = r.report.events; r.after == nil {

@@ -116,6 +116,9 @@ func (r *coordinator) still(p *process, is threads) {
 	if s.still >= warning && !s.warned {
 		s.warned = true
 		next := fmt.Sprintf("it is replaced after %v (--hang-timeout)", limit)
+		if r.block.Stopped() {
+			next = strings.Replace(next, "replaced", "killed", 1)
+		}
 		if limit == 0 {
 			next = "it is not replaced, because of --hang-timeout 0"
 		}
