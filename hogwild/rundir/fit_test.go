@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir/torch"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/check"
 )
