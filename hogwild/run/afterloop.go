@@ -18,12 +18,6 @@ import (
 // as long as it does not hang, and fails where it does. Of a run that was interrupted or failed the programs have as long
 // as workers have to end.
 
-// loopFailure is how programs have failed after their loops.
-type loopFailure struct {
-	why string
-	who []string
-}
-
 // failedAfterLoop notes that one has.
 func (r *coordinator) failedAfterLoop(who, why string) {
 	why = strings.TrimPrefix(why, program.AfterLoop)

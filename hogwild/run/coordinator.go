@@ -256,6 +256,12 @@ func (r *task) lastGood() string {
 	return "the last good snapshot is in " + r.dir
 }
 
+// loopFailure is how programs have failed after their loops.
+type loopFailure struct {
+	why string
+	who []string
+}
+
 // rollback is what a coordinator knows of the one before it, which diverged.
 type rollback struct {
 	n        int    // of this call of Run: 1 is the first
