@@ -113,6 +113,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			doctorCommand(),
 			completionCommand(),
 			manCommand(),
+			pythonPathCommand(),
 			versionCommand(),
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			guardCommand(),

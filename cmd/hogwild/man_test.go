@@ -34,7 +34,7 @@ func TestManual(t *testing.T) {
 		}
 	}
 	for _, c := range typed(app(io.Discard, io.Discard).Commands, "") {
-		_, after, ok := strings.Cut(text, "\n.SH HOGWILD "+strings.ToUpper(c.name)+"\n")
+		_, after, ok := strings.Cut(text, "\n.SH HOGWILD "+troff(strings.ToUpper(c.name))+"\n")
 		section, _, _ := strings.Cut(after, "\n.SH ")
 		if !ok || c.Usage == "" {
 			t.Errorf("%s has no section, or no summary", c.name)

@@ -210,7 +210,8 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		}
 	}
 	result, err := o.runNodes(context.Background())
-	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) && !errors.Is(err, config.ErrElsewhere) {
+	reported := errors.Is(err, config.ErrDiverged) || errors.Is(err, config.ErrElsewhere) || errors.Is(err, config.ErrAfterLoop)
+	if err != nil && config.Interruption(err) == nil && !reported {
 		return err
 	}
 	if o.Node > 0 {

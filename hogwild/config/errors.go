@@ -18,7 +18,8 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	ErrTerminated  = errors.New("terminated")
 	ErrHangup      = errors.New("hung up")
-	ErrElsewhere   = errors.New("saved in another folder") // the run's own could not be written
+	ErrElsewhere   = errors.New("saved in another folder")                            // the run's own could not be written
+	ErrAfterLoop   = errors.New("a program failed after its loop over job.batches()") // the run is complete
 	ErrReported    = errors.New("reported by another node")
 )
 

@@ -10,6 +10,7 @@
 //	tickets.go  the words of ordered mode
 //	locks.go    the words of locked mode
 //	record.go   what workers have sampled
+//	measures.go what programs have measured
 //	words.go    the words of the control block
 //	clock.go    clocks
 package control

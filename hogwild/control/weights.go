@@ -19,11 +19,12 @@ type Weights struct {
 	Steps      []uint64         // taken with each optimizer's state, a line each
 	Ranks      int              // for so many workers there is room; the slices are of those that the run has
 
-	Counts   []uint64 // updates written by each rank, a line each
-	Records  []Record // of each rank's samples
-	Locks    []uint32 // locked mode: a line for each block of weights
-	Tickets  []uint64 // ordered mode: see tickets.go
-	sleeping []uint32 // ordered mode: each rank's, a line each
+	Counts   []uint64   // updates written by each rank, a line each
+	Records  []Record   // of each rank's samples
+	Measures []Measures // of each rank's program
+	Locks    []uint32   // locked mode: a line for each block of weights
+	Tickets  []uint64   // ordered mode: see tickets.go
+	sleeping []uint32   // ordered mode: each rank's, a line each
 }
 
 // OptimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
@@ -49,6 +50,9 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	l.Add("steps", shm.U64, states, RankWords)
 	l.Add("counts", shm.U64, ranks, RankWords)
 	l.Add("records", shm.U64, ranks, RecordWords)
+	if c.Program != "" {
+		l.Add("measures", shm.U64, ranks, measuresWords)
+	}
 	switch {
 	case c.Mode.Kind == config.Locked:
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
@@ -98,10 +102,13 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 
 // openModes finds what the modes and the samples need beside the weights.
 func (m *Weights) openModes(c *tuning.Job) error {
-	var errs [4]error
-	var records []uint64
+	var errs [5]error
+	var records, measures []uint64
 	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
 	records, errs[1] = shm.View[uint64](m.Seg, "records")
+	if c.Program != "" {
+		measures, errs[4] = shm.View[uint64](m.Seg, "measures")
+	}
 	switch {
 	case c.Mode.Kind == config.Locked:
 		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
@@ -119,6 +126,9 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	m.Counts = m.Counts[:c.Workers*RankWords]
 	for r := range m.Ranks { // also of those that have left
 		m.Records = append(m.Records, records[r*RecordWords:(r+1)*RecordWords])
+	}
+	for ; len(measures) >= measuresWords; measures = measures[measuresWords:] {
+		m.Measures = append(m.Measures, measures[:measuresWords])
 	}
 	return nil
 }

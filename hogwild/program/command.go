@@ -70,7 +70,7 @@ func (c *Command) command(socket *os.File) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := pythonFolder()
+	folder, err := PythonFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,12 @@ func (c *Command) environment(own []string, folder string) []string {
 	return env
 }
 
-// python has the module that Python programs import, and what that imports when the weights are on a GPU.
+// python has the package that Python programs import, and what that imports when the weights are on a GPU.
 //
-//go:embed python/hogwild.py python/hogwild_cuda.py
+//go:embed python/hogwild/*.py python/hogwild/py.typed python/hogwild_cuda.py
 var python embed.FS
 
-var pythonFiles = []string{"hogwild_cuda.py", "hogwild.py"}
+var pythonFiles = []string{"hogwild_cuda.py", "hogwild/py.typed", "hogwild/_run.py", "hogwild/_alone.py", "hogwild/__init__.py"}
 
 // pythonText is the text of one of them.
 func pythonText(name string) []byte {
@@ -128,9 +128,9 @@ func pythonText(name string) []byte {
 	return text
 }
 
-// pythonFolder is a folder with the module: in the user's cache, or where that cannot be written in
-// the one for temporary files. Each version of the module has a folder of its own, which stays.
-func pythonFolder() (string, error) {
+// PythonFolder is a folder with the package: in the user's cache, or where that cannot be written in
+// the one for temporary files. Each version of the package has a folder of its own, which stays.
+func PythonFolder() (string, error) {
 	sum := sha256.New()
 	for _, name := range pythonFiles {
 		sum.Write(pythonText(name))
@@ -146,7 +146,7 @@ func pythonFolder() (string, error) {
 	// Another user may have made a folder of this name.
 	base := filepath.Join(os.TempDir(), fmt.Sprintf("hogwild-%d", os.Getuid()))
 	if e := os.Mkdir(base, 0o700); e != nil && !errors.Is(e, os.ErrExist) {
-		return "", fmt.Errorf("program: no place for hogwild.py: %w; %w", err, e)
+		return "", fmt.Errorf("program: no place for the package hogwild: %w; %w", err, e)
 	}
 	info, e := os.Lstat(base)
 	if e == nil {
@@ -159,12 +159,12 @@ func pythonFolder() (string, error) {
 		e = write(folder)
 	}
 	if e != nil {
-		return "", fmt.Errorf("program: no place for hogwild.py: %w; %w", err, e)
+		return "", fmt.Errorf("program: no place for the package hogwild: %w; %w", err, e)
 	}
 	return folder, nil
 }
 
-// write puts the module into a folder, if it is not there.
+// write puts the package into a folder, if it is not there.
 func write(folder string) error {
 	for _, name := range pythonFiles {
 		if err := writeFile(folder, name); err != nil {
@@ -180,7 +180,7 @@ func writeFile(folder, name string) error {
 	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, text) {
 		return nil
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(folder, ".hogwild-*")

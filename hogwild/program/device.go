@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
@@ -44,7 +45,8 @@ func Join(s *device.Setup, rank int, inner device.Device, p *Process) (device.De
 func (w *worker) welcome() error {
 	job := w.setup.Job
 	var a arrays
-	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Workers, Seed: job.Seed, Batch: w.batch, L2: job.L2}
+	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Workers, Seed: job.Seed, Batch: w.batch, L2: job.L2,
+		Steps: (w.setup.Plan.N*job.Epochs + w.batch*job.Workers - 1) / (w.batch * job.Workers)}
 	w.noted = w.setup.Samples()
 	err := a.of(&hi, w.setup.Mem, job, w.rank, w.noted)
 	if err != nil {
@@ -78,7 +80,9 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		return y, nil
 	}
 	steps := w.lineUp(c)
-	r, err := w.p.ask(request{Train: &train{Epoch: c.Epoch + 1, Rows: w.rows, LR: w.rates}})
+	whole := float64(w.setup.Plan.N) * float64(w.setup.Job.Epochs)
+	r, err := w.p.ask(request{Train: &train{Epoch: c.Epoch + 1, Rows: w.rows, LR: w.rates,
+		Progress: [2]float64{float64(c.Seen) / whole, float64(c.Batch*c.Weight) / whole}}})
 	switch t := r.Trained; {
 	case err != nil:
 		return y, err
@@ -102,7 +106,22 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		}
 		w.setup.Mem.Records[w.rank].Stale(n)
 	}
+	if err := w.measured(r.Trained); err != nil {
+		return y, err
+	}
 	return plan.ChunkResult{Examples: c.Count, Steps: steps, Loss: float64(r.Trained.Loss)}, nil
+}
+
+// measured keeps what the program has told beside the loss.
+func (w *worker) measured(t *trained) error {
+	m := w.setup.Mem.Measures[w.rank]
+	m.SetOwnRate(t.OwnRate)
+	for name, v := range t.Metrics {
+		if !m.Add(name, float64(v[0]), uint64(v[1])) {
+			return w.p.broke("metric %q: there may be %d in training, with names of 1 to %d bytes", name, control.MostMeasures, control.MeasureName)
+		}
+	}
+	return nil
 }
 
 // lineUp finds the rows of a chunk and the rates of its steps, and returns their number.
@@ -132,14 +151,17 @@ func (w *worker) lineUp(c plan.Chunk) (steps int) {
 // PreferredChunks is device.Device's: a chunk costs the program a message.
 func (w *worker) PreferredChunks() int { return 1 }
 
+// AfterLoop begins the error of Close where the program failed after it was told to leave.
+const AfterLoop = "after its loop: "
+
 // Close is device.Device's.
 func (w *worker) Close() error {
 	err := w.p.Close()
+	if err != nil {
+		err = fmt.Errorf(AfterLoop+"%w", err)
+	}
 	if e := w.Device.Close(); err == nil {
 		err = e
-	}
-	if err != nil {
-		err = fmt.Errorf("at its end: %w", err)
 	}
 	return err
 }

@@ -14,10 +14,9 @@ import (
 )
 
 const (
-	leaveWithin = 10 * time.Second // what a program does after its batches must be done by then; an interpreter may take seconds to end
-	pipeWithin  = time.Second      // processes that it has left behind may hold its standard error
-	exitWithin  = 5 * time.Second  // after a traceback: a context on a GPU takes a second to end
-	killWithin  = 5 * time.Second  // a killed process that is still there is left to the kernel
+	pipeWithin = time.Second     // processes that it has left behind may hold its standard error
+	exitWithin = 5 * time.Second // after a traceback: a context on a GPU takes a second to end
+	killWithin = 5 * time.Second // a killed process that is still there is left to the kernel
 )
 
 // end is the error of a program that has closed its socket: it ends, or is made to.
@@ -29,7 +28,12 @@ func (p *Process) end() error {
 	if why := p.killedBy(); why != nil {
 		return why
 	}
-	return &EndError{How: p.how(), Said: p.Said()}
+	return p.ending()
+}
+
+// ending is the error of a program that has ended.
+func (p *Process) ending() error {
+	return &EndError{How: p.how(), Said: p.Said(), Killed: p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled()}
 }
 
 // hasEnded waits for the end of the process.
@@ -58,8 +62,9 @@ func (p *Process) broke(format string, a ...any) error {
 
 // EndError is the error of a program that has ended before it was told to.
 type EndError struct {
-	How  string // "exited with status 1", "was killed by SIGKILL"
-	Said string // the end of what it printed; "" where that went to a file
+	How    string // "exited with status 1", "was killed by SIGKILL"
+	Said   string // the end of what it printed; "" where that went to a file
+	Killed bool   // by a signal, of whomever
 }
 
 // Error says how it ended, and why: its exception, or else the last line that it printed.
@@ -114,26 +119,24 @@ func (p *Process) killedBy() error {
 	return p.why
 }
 
-// errClosed is why a program was killed that should have left.
-var errClosed = errors.New("the program did not leave in time")
+// errClosed is why a program was killed of which nobody wants anything more.
+var errClosed = errors.New("the program was not needed any more")
 
-// Close tells the program to leave, and waits until it has ended. One that takes too long is killed.
+// Close tells the program to leave, and waits until it has ended: what follows its loop takes as long as it takes, unless
+// it is killed because it hangs.
 func (p *Process) Close() error {
 	p.asked = true
-	if err := p.line.send(request{Leave: true}); err == nil {
-		p.hasEnded(leaveWithin)
+	if err := p.line.send(request{Leave: true}); err != nil {
+		_ = p.end() // it was about to
+	} else {
+		_ = p.await(func() error { <-p.ended; return nil })
 	}
-	select {
-	case <-p.ended:
-		p.shut()
-	default:
-		p.finish(fmt.Errorf("%w: %v after it was told to, it was killed", errClosed, leaveWithin))
-	}
+	p.shut()
 	if why := p.killedBy(); why != nil {
 		return why
 	}
 	if !p.cmd.ProcessState.Success() {
-		return &EndError{How: p.how(), Said: p.Said()}
+		return p.ending()
 	}
 	return nil
 }

@@ -38,6 +38,7 @@ type Evaluator struct {
 	sets      data.Sets
 	gpu       *gpu // nil: it computes on cores
 	evaluates bool
+	ends      bool // it wants to hear of the ends of epochs
 
 	ending sync.Mutex // for what Kill needs
 	now    *Process
@@ -64,12 +65,16 @@ func (e *Evaluator) ComputeOn(uuid string) { e.gpu = &gpu{UUID: uuid} }
 func (e *Evaluator) Layout() *model.Layout { return &e.p.Layout }
 
 // Welcome gives the program the data, and waits until it is ready. With first it is asked for the first weights
-// of a run, which w gets.
+// of a run, which w gets. One that is killed meanwhile is started once more.
 func (e *Evaluator) Welcome(sets data.Sets, first bool, w []float32) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sets = sets
-	if err := e.welcome(first); err != nil {
+	err := e.welcome(first)
+	if ended := (*EndError)(nil); errors.As(err, &ended) && ended.Killed {
+		err = e.restart(err, first)
+	}
+	if err != nil {
 		return err
 	}
 	if first {
@@ -84,13 +89,14 @@ func (e *Evaluator) welcome(first bool) (err error) {
 	if err != nil {
 		return err
 	}
-	hi := welcome{Welcome: protocol, Role: "evaluator", Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2, GPU: e.gpu,
+	hi := welcome{Welcome: protocol, Role: "evaluator", Rank: Coordinator, Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2, GPU: e.gpu,
 		Weights: place{a.file(e.seg.File()), offset}, Init: first}
 	hi.Data, err = a.sets(map[string]*data.Set{"train": e.sets.Train, "validation": e.sets.Validation, "test": e.sets.Test})
 	if err != nil {
 		return err
 	}
-	e.evaluates, err = e.p.welcome(hi, a.files)
+	r, err := e.p.welcome(hi, a.files)
+	e.evaluates, e.ends = r.Evaluates, r.Ends
 	return err
 }
 
@@ -103,41 +109,81 @@ func (e *Evaluator) Evaluates() bool {
 // piece is how many rows are scored at once, at least.
 const piece = 256
 
+// Judge scores the weights after an epoch on a set, and tells the program of the epoch's end, if it wants to hear of that:
+// its metrics are of the whole set.
+func (e *Evaluator) Judge(w []float32, set *data.Set, epoch int) (sum model.Score, metrics map[string]float64, err error) {
+	if e.Evaluates() {
+		sum, err = e.Score(w, set)
+	}
+	if err != nil || !e.ends {
+		return sum, nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	copy(e.copy, w)
+	err = e.twice(func() error {
+		r, err := e.p.ask(request{End: &end{epoch, e.nameOf(set), set.Rows}})
+		if err == nil && r.Ended == nil {
+			err = e.p.broke("its answer to end is not ended")
+		}
+		if err == nil {
+			metrics = plainNumbers(r.Ended.Metrics)
+		}
+		return err
+	})
+	return sum, metrics, err
+}
+
+// nameOf is a set's; "" if the program does not know it.
+func (e *Evaluator) nameOf(set *data.Set) string {
+	switch set {
+	case e.sets.Test:
+		return "test"
+	case e.sets.Validation:
+		return "validation"
+	case e.sets.Train:
+		return "train"
+	}
+	return ""
+}
+
 // Score is the score of weights on a set. A program that dies is started once more.
 func (e *Evaluator) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	name := ""
-	switch set {
-	case e.sets.Test:
-		name = "test"
-	case e.sets.Validation:
-		name = "validation"
-	case e.sets.Train:
-		name = "train"
-	default:
+	name := e.nameOf(set)
+	if name == "" {
 		return sum, errors.New("program: a set that the program does not know cannot be scored")
 	}
 	copy(e.copy, w)
-	restarted := false
-	for from := 0; from < set.Rows; {
-		to := min(from+max(piece, e.batch), set.Rows)
-		var s model.Score
-		s, err = e.score(score{name, from, to})
-		var ended *EndError
-		if errors.As(err, &ended) && !restarted {
-			restarted = true
-			if err = e.restart(err); err == nil {
-				continue
+	from := 0
+	err = e.twice(func() error {
+		for from < set.Rows {
+			to := min(from+max(piece, e.batch), set.Rows)
+			s, err := e.score(score{name, from, to})
+			if err != nil {
+				return err
 			}
+			sum.Add(s, 1)
+			from = to
 		}
-		if err != nil {
-			return sum, fmt.Errorf("evaluating: %w", err)
+		return nil
+	})
+	return sum, err
+}
+
+// twice has the program do something; one that dies is started once more, and goes on with it.
+func (e *Evaluator) twice(do func() error) error {
+	err := do()
+	if ended := (*EndError)(nil); errors.As(err, &ended) {
+		if err = e.restart(err, false); err == nil {
+			err = do()
 		}
-		sum.Add(s, 1)
-		from = to
 	}
-	return sum, nil
+	if err != nil {
+		err = fmt.Errorf("evaluating: %w", err)
+	}
+	return err
 }
 
 // score is that of some rows.
@@ -153,18 +199,24 @@ func (e *Evaluator) score(q score) (s model.Score, err error) {
 	if len(r.Scored.Metrics) == 0 {
 		return s, nil
 	}
-	s.Metrics = &model.Metrics{}
-	for name, sum := range r.Scored.Metrics {
-		(*s.Metrics)[name] = float64(sum)
-	}
+	metrics := model.Metrics(plainNumbers(r.Scored.Metrics))
+	s.Metrics = &metrics
 	if right := math.Round((*s.Metrics)["accuracy"]); right >= 0 && right <= float64(s.N) {
 		s.Correct = int(right)
 	}
 	return s, nil
 }
 
-// restart starts the program once more.
-func (e *Evaluator) restart(why error) error {
+func plainNumbers(metrics map[string]number) map[string]float64 {
+	all := map[string]float64{}
+	for name, v := range metrics {
+		all[name] = float64(v)
+	}
+	return all
+}
+
+// restart starts the program once more; with first it writes the first weights.
+func (e *Evaluator) restart(why error, first bool) error {
 	if e.Restarted != nil {
 		e.Restarted(why)
 	}
@@ -185,7 +237,7 @@ func (e *Evaluator) restart(why error) error {
 		return err
 	}
 	e.p = p
-	return e.welcome(false)
+	return e.welcome(first)
 }
 
 // Kill ends the program. Whoever waits for it gets the error why.

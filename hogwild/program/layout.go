@@ -20,6 +20,11 @@ func checkLayout(l *model.Layout) error {
 	if len(l.Tensors) == 0 {
 		return errors.New("its model has no tensors")
 	}
+	for name := range l.Same {
+		if reserved(name) {
+			return isReserved(name)
+		}
+	}
 	all, seen, trains := 0, map[string]bool{}, false
 	for _, t := range l.Tensors {
 		n := elements(t.Shape)
@@ -28,6 +33,8 @@ func checkLayout(l *model.Layout) error {
 			return errors.New("a tensor has no name")
 		case seen[t.Name]:
 			return fmt.Errorf("two tensors are called %s", t.Name)
+		case reserved(t.Name):
+			return isReserved(t.Name)
 		case !slices.Contains(kinds, t.Kind):
 			return fmt.Errorf("tensor %s is of kind %q; there are %s", t.Name, t.Kind, strings.Join(kinds, ", "))
 		case n < 0 || n > maxElements-all:
@@ -49,6 +56,13 @@ func checkLayout(l *model.Layout) error {
 		return fmt.Errorf("a data set of %d rows, and %d to test", l.Rows, l.TestRows)
 	}
 	return nil
+}
+
+// reserved names are those of a snapshot's other tensors, and of the metadata of its file.
+func reserved(name string) bool { return strings.HasPrefix(name, "hogwild.") || name == "__metadata__" }
+
+func isReserved(name string) error {
+	return fmt.Errorf("tensor %s has a name that run folders use themselves: rename that attribute of the module", name)
 }
 
 // elements is the number of a shape's; -1 if that is no shape, or above maxElements.

@@ -109,19 +109,15 @@ func (p *Process) greet() error {
 	return nil
 }
 
-// welcome answers hello, and waits until the program is ready. It tells whether it evaluates.
-func (p *Process) welcome(w welcome, files []*os.File) (evaluates bool, err error) {
-	if err := p.send(w, files...); err != nil {
-		return false, err
+// welcome answers hello, and waits until the program is ready.
+func (p *Process) welcome(w welcome, files []*os.File) (r reply, err error) {
+	if err = p.send(w, files...); err == nil {
+		err = p.receive(&r)
 	}
-	var r reply
-	if err := p.receive(&r); err != nil {
-		return false, err
+	if err == nil && !r.Ready {
+		err = p.broke("its answer to welcome is not ready")
 	}
-	if !r.Ready {
-		return false, p.broke("its answer to welcome is not ready")
-	}
-	return r.Evaluates, nil
+	return r, err
 }
 
 // ask sends a request and waits for the reply.
@@ -141,11 +137,7 @@ func (p *Process) send(message any, files ...*os.File) error {
 }
 
 func (p *Process) receive(message any) error {
-	if awaits := p.command.Awaits; awaits != nil {
-		awaits(p)
-		defer awaits(nil)
-	}
-	err := p.line.receive(message)
+	err := p.await(func() error { return p.line.receive(message) })
 	switch {
 	case err == nil:
 		return nil
@@ -153,4 +145,13 @@ func (p *Process) receive(message any) error {
 		return p.end()
 	}
 	return p.broke("%w", err)
+}
+
+// await waits for a program, and tells the command meanwhile.
+func (p *Process) await(wait func() error) error {
+	if awaits := p.command.Awaits; awaits != nil {
+		awaits(p)
+		defer awaits(nil)
+	}
+	return wait()
 }

@@ -67,6 +67,8 @@ func TestBadStarts(t *testing.T) {
 		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"same":{"v":"u"}`)), []string{"tensor v is to be the same as u"}},
 		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"rows":-4`)), []string{"a data set of -4 rows"}},
 		{own(hello(`[{"name":"","shape":[1],"kind":"parameter"}]`)), []string{"a tensor has no name"}},
+		{own(hello(`[{"name":"hogwild.state","shape":[1],"kind":"parameter"}]`)), []string{"tensor hogwild.state has a name that run folders use"}},
+		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"same":{"__metadata__":"w"}`)), []string{"tensor __metadata__ has a name that run folders use"}},
 	} {
 		p, err := Start(t.Context(), Command{Line: c.line, Workers: 1})
 		if err == nil {
@@ -167,8 +169,8 @@ func TestEnvironment(t *testing.T) {
 			}
 		}
 		folder, rest, _ := strings.Cut(env["PYTHONPATH"], ":")
-		text, err := os.ReadFile(filepath.Join(folder, "hogwild.py"))
-		if rest != "/mine" || err != nil || !bytes.Equal(text, pythonText("hogwild.py")) {
+		text, err := os.ReadFile(filepath.Join(folder, "hogwild/__init__.py"))
+		if rest != "/mine" || err != nil || !bytes.Equal(text, pythonText("hogwild/__init__.py")) {
 			t.Errorf("PYTHONPATH=%s: %v", env["PYTHONPATH"], err)
 		}
 	}
@@ -180,27 +182,27 @@ func TestPythonFolder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	folder := func() string {
 		t.Helper()
-		folder, err := pythonFolder()
+		folder, err := PythonFolder()
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(folder, "hogwild.py")
+		path := filepath.Join(folder, "hogwild/__init__.py")
 		text, err := os.ReadFile(path)
 		names, _ := os.ReadDir(folder)
-		if err != nil || !bytes.Equal(text, pythonText("hogwild.py")) || len(names) != len(pythonFiles) {
+		if err != nil || !bytes.Equal(text, pythonText("hogwild/__init__.py")) || len(names) != 2 {
 			t.Errorf("%s: %v, and %d files", path, err, len(names))
 		}
 		return folder
 	}
 	first := folder()
-	info, _ := os.Stat(filepath.Join(first, "hogwild.py"))
+	info, _ := os.Stat(filepath.Join(first, "hogwild/__init__.py"))
 	if again := folder(); again != first {
 		t.Errorf("%s, and then %s", first, again)
 	}
-	if now, err := os.Stat(filepath.Join(first, "hogwild.py")); err != nil || !os.SameFile(now, info) {
+	if now, err := os.Stat(filepath.Join(first, "hogwild/__init__.py")); err != nil || !os.SameFile(now, info) {
 		t.Errorf("it was written again: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(first, "hogwild.py"), pythonText("hogwild.py")[:5], 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(first, "hogwild/__init__.py"), pythonText("hogwild/__init__.py")[:5], 0o666); err != nil {
 		t.Fatal(err)
 	}
 	folder()
@@ -212,6 +214,6 @@ func TestPythonFolder(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(second), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := pythonFolder()
-	check.Error(t, err, "no place for hogwild.py", "/proc/nowhere", "is not a folder of this user alone")
+	_, err := PythonFolder()
+	check.Error(t, err, "no place for the package hogwild", "/proc/nowhere", "is not a folder of this user alone")
 }

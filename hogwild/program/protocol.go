@@ -33,11 +33,12 @@ type hello struct {
 type welcome struct {
 	Welcome   int            `json:"welcome"`
 	Role      string         `json:"role"` // worker, evaluator
-	Rank      int            `json:"rank"`
+	Rank      int            `json:"rank"` // Coordinator of the evaluator
 	Workers   int            `json:"workers"`
 	Seed      uint64         `json:"seed"`
 	Batch     int            `json:"batch"`
-	Mode      string         `json:"mode"` // async, weights, gradients
+	Steps     int            `json:"steps"` // an equal share of the run's
+	Mode      string         `json:"mode"`  // async, weights, gradients
 	L2        float64        `json:"l2"`
 	GPU       *gpu           `json:"gpu,omitempty"`
 	Weights   place          `json:"weights"`
@@ -89,6 +90,7 @@ type array struct {
 type request struct {
 	Train *train `json:"train,omitempty"`
 	Score *score `json:"score,omitempty"`
+	End   *end   `json:"end,omitempty"`
 	Leave bool   `json:"leave,omitempty"`
 }
 
@@ -97,6 +99,8 @@ type train struct {
 	Epoch int       `json:"epoch"` // from 1
 	Rows  []int32   `json:"rows"`
 	LR    []float64 `json:"lr"` // of each step
+
+	Progress [2]float64 `json:"progress"` // the part of the run that is over, 0 to 1: at the first step; more with each
 }
 
 // score asks for the loss of the rows [From, To).
@@ -106,13 +110,22 @@ type score struct {
 	To   int    `json:"to"`
 }
 
+// end tells of an epoch's end, after its scores, on so many rows of a set.
+type end struct {
+	Epoch int    `json:"epoch"` // from 1
+	Set   string `json:"set"`   // validation, test
+	Rows  int    `json:"rows"`
+}
+
 // reply is a line of a program that has said hello. It has one of its parts.
 type reply struct {
 	Ready     bool       `json:"ready"`
 	Evaluates bool       `json:"evaluates"` // with Ready
+	Ends      bool       `json:"ends"`      // with Ready: it wants to hear of the ends of epochs
 	Trained   *trained   `json:"trained"`
 	NotFinite *notFinite `json:"not_finite"`
 	Scored    *scored    `json:"scored"`
+	Ended     *ended     `json:"ended"`
 }
 
 // trained answers train.
@@ -121,6 +134,9 @@ type trained struct {
 	Steps     int      `json:"steps"`
 	Loss      number   `json:"loss"` // summed over the examples
 	Staleness []uint64 `json:"staleness"`
+
+	Metrics map[string][2]number `json:"metrics"`  // of its own: the sum over the examples that have it, and their number
+	OwnRate bool                 `json:"own_rate"` // its optimizer takes steps at a rate of its own
 }
 
 // notFinite answers train, where a loss was NaN or infinite.
@@ -134,6 +150,11 @@ type scored struct {
 	Examples int               `json:"examples"`
 	Loss     number            `json:"loss"`
 	Metrics  map[string]number `json:"metrics"`
+}
+
+// ended answers end: metrics of the whole set.
+type ended struct {
+	Metrics map[string]number `json:"metrics"`
 }
 
 // number is a JSON number, or one of the texts nan, inf and -inf, for which JSON has no numbers.

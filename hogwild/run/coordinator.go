@@ -38,6 +38,7 @@ type coordinator struct {
 	cancel context.CancelCauseFunc
 	unheed func() // see heed
 
+	after       []loopFailure   // see afterloop.go
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
 	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
@@ -238,7 +239,13 @@ func (d divergence) Is(target error) bool { return target == config.ErrDiverged 
 func (d divergence) Unwrap() error        { return d.what }
 
 // lowerRate is what to do after the numbers diverged.
-func (r *task) lowerRate() string { return "try a lower --lr (" + r.lastGood() + ")" }
+func (r *task) lowerRate() string {
+	rate := "--lr"
+	if r.ownRate() {
+		rate = "learning rate in the program's optimizer"
+	}
+	return "try a lower " + rate + " (" + r.lastGood() + ")"
+}
 
 // lastGood says what is left after the numbers diverged.
 func (r *task) lastGood() string {
@@ -249,6 +256,12 @@ func (r *task) lastGood() string {
 		return "no snapshot was saved"
 	}
 	return "the last good snapshot is in " + r.dir
+}
+
+// loopFailure is how programs have failed after their loops.
+type loopFailure struct {
+	why string
+	who []string
 }
 
 // rollback is what a coordinator knows of the one before it, which diverged.

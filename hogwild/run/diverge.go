@@ -69,7 +69,8 @@ func (r *coordinator) scoreFirst() (float64, error) {
 // scoreOn has the device evaluate plain weights on a set. Of several nodes each evaluates its share of the rows.
 func (r *coordinator) scoreOn(w []float32, set *data.Set) (model.Score, error) {
 	if r.evaluator != nil {
-		return r.scoredByProgram(w, set)
+		s, _, err := r.scoredByProgram(w, set, 0)
+		return s, err
 	}
 	own := func() (model.Score, error) {
 		s, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })

@@ -53,7 +53,10 @@ func (r *coordinator) endEpoch() {
 	}
 	rate := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows)
 	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds, Examples: r.epochs.position.Examples,
-		LR: rate.At(int64(r.epochs.position.Epoch) * int64(r.block.Plan.N)), TrainLoss: loss / float64(max(done, 1))}
+		LR: rate.At(int64(r.epochs.position.Epoch) * int64(r.block.Plan.N)), TrainLoss: loss / float64(max(done, 1)), TrainMetrics: r.trainMetrics()}
+	for _, m := range r.mem.Measures {
+		m.Clear()
+	}
 	r.epochs.position.Epoch++
 	r.epochs.position.Round, r.epochs.position.Within = 0, false
 	r.epochs.position.Base, r.epochs.position.BaseDone, r.epochs.position.BaseLoss = 0, 0, 0
@@ -199,20 +202,15 @@ func (r *coordinator) score(e *rundir.EpochResult, counts bool) (weights []rundi
 
 // judge adds the scores of the copy to an epoch.
 func (r *coordinator) judge(e *rundir.EpochResult) error {
-	var w []float32 // nil: the copy where it is
 	if r.evaluator != nil {
-		w = r.saver.copy.Plain(r.trained)
+		return r.judgeByProgram(e)
 	}
 	name, set := r.judges()
-	sum, err := r.scoreOn(w, set)
+	sum, err := r.scoreOn(nil, set) // the copy where it is
 	if err != nil {
 		return err
 	}
-	if sum.N == 0 { // a program that does not evaluate
-		e.TestLoss = math.NaN()
-		return nil
-	}
-	e.Judge(scoresOf(name, sum, len(set.Classes) > 0 && r.evaluator == nil))
+	e.Judge(scoresOf(name, sum, len(set.Classes) > 0))
 	return r.overflown(e)
 }
 

@@ -64,6 +64,7 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	result := r.result()
 	if r.peers.first() {
 		r.epochs.failed(r.testEnd(&result))
+		r.epochs.failed(r.leaveLoops(&result))
 		r.epochs.failed(r.saveResult(&result))
 	}
 	return result, errors.Join(r.epochs.ended, r.saver.elsewhere)

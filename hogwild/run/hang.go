@@ -100,7 +100,7 @@ func (r *coordinator) still(p *process, is threads) {
 	}
 	warning := warnAfter(limit)
 	if s.killed { // and yet it is there
-		if s.still > lastingKill && r.job.OnHost(p.rank) {
+		if s.still > lastingKill && r.job.OnHost(p.rank) && !r.block.Stopped() {
 			// It will not execute another instruction, so its chunks and locks can go to others.
 			p.hung += "; the kernel still holds it"
 			r.died(exit{rank: p.rank, pid: p.pid(), lived: time.Since(p.started), crash: crash{signal: true}})
@@ -116,6 +116,9 @@ func (r *coordinator) still(p *process, is threads) {
 	if s.still >= warning && !s.warned {
 		s.warned = true
 		next := fmt.Sprintf("it is replaced after %v (--hang-timeout)", limit)
+		if r.block.Stopped() {
+			next = strings.Replace(next, "replaced", "killed", 1)
+		}
 		if limit == 0 {
 			next = "it is not replaced, because of --hang-timeout 0"
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"hogwild/hogwild/program"
 	"hogwild/internal/human"
 	"hogwild/internal/lastwords"
 	"hogwild/internal/traceback"
@@ -17,6 +18,7 @@ type crash struct {
 	all    string // from that line on
 	place  string // the innermost frame outside Go's runtime: "loop.go:93"; "" without a traceback
 	signal bool   // the processor or another process caused it
+	after  bool   // a program failed after its loop, when it had been told to leave
 }
 
 // Patterns in the text of a crash. They are compiled when a worker has died: each process would
@@ -35,6 +37,7 @@ const (
 	rankPrefix = `^hogwild worker [0-9]+: `
 	anyNumber  = `0x[0-9a-f]+|[0-9]+`
 	otherModel = "the program's model is not that of the run"
+	leftLoop   = "before it was told to: keep iterating"
 	// How a worker tells the end of its program, which has printed before it.
 	programEnd = `(?m)^hogwild worker [0-9]+: ((?:.*: )?(?:the program (?:exited with status [1-9]|was killed by).*|program .*: it has closed its socket, and runs on))$`
 )
@@ -57,6 +60,8 @@ func readCrash(said string) crash {
 	}
 	if strings.Contains(first, otherModel) { // another process of that program would fail, too
 		c.place = "hogwild.join"
+	} else if strings.Contains(first, leftLoop) {
+		c.place = "job.batches()"
 	}
 	c.first = regexp.MustCompile(rankPrefix).ReplaceAllString(c.first, "")
 	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && !strings.HasPrefix(c.first, "panic: ") {
@@ -80,7 +85,8 @@ func readCrash(said string) crash {
 // has caught, and printed, is not why a signal ended it.
 func readProgram(said, how string) crash {
 	said = strings.TrimSpace(said)
-	c := crash{first: how, all: strings.TrimSpace(said + "\n" + how), signal: strings.Contains(how, "the program was killed by ")}
+	c := crash{first: how, all: strings.TrimSpace(said + "\n" + how), signal: strings.Contains(how, "the program was killed by "),
+		after: strings.HasPrefix(how, program.AfterLoop)}
 	t, found := traceback.Find(said)
 	switch {
 	case found && (t.Fatal || !c.signal):

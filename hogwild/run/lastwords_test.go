@@ -213,8 +213,8 @@ func TestReadProgram(t *testing.T) {
 		signal                        bool
 	}{
 		{"exception", trace + ended, "ValueError: 7 rows (step.py:12)", "step.py:12", strings.TrimPrefix(trace, "epoch 1\n") + "the program exited with status 1", false},
-		{"before it left", trace + "hogwild worker 0: at its end: the program exited with status 1", "ValueError: 7 rows (step.py:12)", "step.py:12",
-			strings.TrimPrefix(trace, "epoch 1\n") + "at its end: the program exited with status 1", false},
+		{"before it left", trace + "hogwild worker 0: after its loop: the program exited with status 1", "ValueError: 7 rows (step.py:12)", "step.py:12",
+			strings.TrimPrefix(trace, "epoch 1\n") + "after its loop: the program exited with status 1", false},
 		{"slow to end", trace + "hogwild worker 0: program python3 step.py: it has closed its socket, and runs on", "ValueError: 7 rows (step.py:12)", "step.py:12",
 			strings.TrimPrefix(trace, "epoch 1\n") + "program python3 step.py: it has closed its socket, and runs on", false},
 		{"sys.exit", "epoch 1\nno such file: x.csv\n" + ended, "the program exited with status 1: no such file: x.csv", "",

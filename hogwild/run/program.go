@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"slices"
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
@@ -17,9 +20,17 @@ import (
 
 // startEvaluator starts the program that evaluates, which describes its model.
 func startEvaluator(c *config.Config, w *programWatch, prints io.Writer) (*program.Evaluator, error) {
-	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator, Stderr: prints, Awaits: w.awaits})
+	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator, Stderr: prints, Awaits: w.awaits}
+	p, err := program.Start(context.Background(), command)
+	if killed(err) { // nobody's mistake: it is started once more, as a worker is
+		w.warn("the program that evaluates: %v: it is started again", err)
+		p, err = program.Start(context.Background(), command)
+	}
+	if err != nil && !killed(err) {
+		err = config.Usage("%w", err)
+	}
 	if err != nil {
-		return nil, config.Usage("%w", err)
+		return nil, err
 	}
 	w.hasJoined()
 	e, err := program.NewEvaluator(p, max(c.AskedBatch(), 1), c.L2)
@@ -27,6 +38,12 @@ func startEvaluator(c *config.Config, w *programWatch, prints io.Writer) (*progr
 		return nil, errors.Join(err, p.Close())
 	}
 	return e, nil
+}
+
+// killed tells whether a program was ended by a signal.
+func killed(err error) bool {
+	var ended *program.EndError
+	return errors.As(err, &ended) && ended.Killed
 }
 
 // describe has a program describe its model and its data.
@@ -57,13 +74,11 @@ func (r *coordinator) describe() (err error) {
 	return nil
 }
 
-// endEvaluator ends what describe has started.
+// endEvaluator ends what describe has started, at once if the program is there still: see leaveLoops.
 func (r *coordinator) endEvaluator() {
-	if r.evaluator != nil && config.Interruption(r.epochs.ended) != nil { // nobody shall wait for Python to tidy up
-		r.evaluator.Kill(r.epochs.ended)
-	}
 	if r.evaluator != nil {
-		_ = r.evaluator.Close() // the run has all that it needs of it
+		r.evaluator.Kill(errLate)
+		_ = r.evaluator.Close() // nobody shall wait for Python to tidy up
 	}
 	if r.watching != nil {
 		r.watching.close()
@@ -108,32 +123,78 @@ var lastScore = 10 * time.Second
 // errLate is the error of a score that an interrupted run no longer waits for.
 var errLate = errors.New("the run was interrupted")
 
-// scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
-// no test data, could not answer before, or takes too long after an interruption.
-func (r *coordinator) scoredByProgram(w []float32, set *data.Set) (model.Score, error) {
-	if r.scoreless || !r.evaluator.Evaluates() {
-		return model.Score{}, nil
-	}
-	done, interrupted := make(chan struct{}), r.interrupted
-	defer close(done)
+// killLate kills the evaluator's program if it takes too long after an interruption. What it returns ends that.
+func (r *coordinator) killLate() (done func()) {
+	over, interrupted, evaluator := make(chan struct{}), r.interrupted, r.evaluator
 	go func() {
 		select {
-		case <-done:
+		case <-over:
 			return
 		case <-interrupted:
 		}
 		select {
-		case <-done:
+		case <-over:
 		case <-time.After(lastScore):
-			r.evaluator.Kill(errLate)
+			evaluator.Kill(errLate)
 		}
 	}()
-	s, err := r.evaluator.Score(w, set)
+	return func() { close(over) }
+}
+
+// scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
+// no test data, could not answer before, or takes too long after an interruption. With an epoch the program hears of
+// its end, and may have metrics of the whole set.
+func (r *coordinator) scoredByProgram(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
+	if r.scoreless {
+		return s, nil, nil
+	}
+	defer r.killLate()()
+	if epoch > 0 {
+		s, metrics, err = r.evaluator.Judge(w, set, epoch)
+	} else if r.evaluator.Evaluates() {
+		s, err = r.evaluator.Score(w, set)
+	}
 	r.scoreless = err != nil // the run ends, and its last weights are saved without a score
 	if errors.Is(err, errLate) {
-		return model.Score{}, nil
+		return model.Score{}, nil, nil
 	}
-	return s, err
+	return s, metrics, err
+}
+
+// judgeByProgram is judge where a program scores.
+func (r *coordinator) judgeByProgram(e *rundir.EpochResult) error {
+	name, set := r.judges()
+	epoch := e.Epoch
+	if e.Kind == "" { // the run ends within it
+		epoch = 0
+	}
+	sum, metrics, err := r.scoredByProgram(r.saver.copy.Plain(r.trained), set, epoch)
+	if err != nil {
+		return err
+	}
+	e.TestLoss = math.NaN()
+	if sum.N > 0 {
+		e.Judge(scoresOf(name, sum, false))
+		err = r.overflown(e)
+	}
+	for name, v := range metrics {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue // JSON has no such numbers
+		}
+		if e.Metrics == nil {
+			e.Metrics = map[string]float64{}
+		}
+		e.Metrics[name] = v
+	}
+	return err
+}
+
+// trainMetrics are the means that the programs tell of in the open epoch.
+func (r *task) trainMetrics() map[string]float64 { return control.Means(r.mem.Measures) }
+
+// ownRate tells whether a program's optimizer takes the steps, at a rate that is not the run's.
+func (r *task) ownRate() bool {
+	return r.mem != nil && slices.ContainsFunc(r.mem.Measures, control.Measures.OwnRate)
 }
 
 // testBest has a program test the weights of the best epoch, where a validation set has chosen it.
@@ -162,7 +223,10 @@ func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
 	if err != nil {
 		return err
 	}
-	defer e.Close()
+	defer func() {
+		e.Kill(errLate) // nobody wants what follows its loop
+		_ = e.Close()
+	}()
 	if err := program.Compare(c.Layout, e.Layout()); err != nil {
 		return config.Usage("%s: %w", r.Weights, err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // programLog keeps what a program prints in a file of the run folder, which is made when the first line
-// comes. A run does not end because the file cannot be written.
+// comes. Of more than twice logLimit the beginning is dropped. A run does not end because the file cannot be written.
 type programLog struct {
 	name string
 	told func(path string) // of the first line
@@ -20,6 +20,7 @@ type programLog struct {
 	dir   string // "" until there is a run folder
 	early []byte // printed until then
 	file  *os.File
+	size  int64
 	over  bool
 }
 
@@ -60,10 +61,25 @@ func (l *programLog) write(b []byte) {
 			l.over = true
 			return
 		}
+		if info, err := l.file.Stat(); err == nil { // that of the worker before
+			l.size = info.Size()
+		}
 		l.told(path)
 	}
+	if l.size > 0 && l.size+int64(len(b)) > logLimit {
+		path := l.file.Name()
+		_ = l.file.Close()
+		_ = os.Rename(path, path+".1")
+		l.file, l.size = nil, 0
+		l.write(b)
+		return
+	}
+	l.size += int64(len(b))
 	_, _ = l.file.Write(b)
 }
+
+// logLimit is when a log gets another name, and a new one is begun, in bytes.
+var logLimit int64 = 16 << 20
 
 // open says where the run folder is.
 func (l *programLog) open(dir string) {

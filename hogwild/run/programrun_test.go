@@ -144,7 +144,6 @@ func TestKilledProgramsAreReplaced(t *testing.T) {
 	for trick, restarts := range map[string]int{
 		"once=" + sign + "@train": 1, // the program of one of the workers
 		"once=" + sign + "@score": 0, // that of the coordinator
-		"exit=3@leave":            0, // when all is done
 	} {
 		t.Run(trick[:4], func(t *testing.T) {
 			_ = os.Remove(sign)

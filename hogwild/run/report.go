@@ -43,6 +43,9 @@ func (r *coordinator) result() rundir.Result {
 	}
 	res.Nodes = r.peers.result()
 	tell(&res, c)
+	if r.ownRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
+		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
+	}
 	res.Warning = r.warning()
 	res.Instruments = r.instruments()
 	res.PerWorker, res.Scales, res.Unused = r.workerStatus(), r.epochs.position.Scales, r.epochs.position.Unused
@@ -88,6 +91,7 @@ func (r *coordinator) scores(res *rundir.Result) {
 	if e := r.epochs.last; e != nil {
 		res.TrainLoss, res.TestLoss, res.Validation = e.TrainLoss, e.TestLoss, e.Validation
 		res.TestAccuracy, res.TestRMSE, res.TestR2, res.Metrics = e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics
+		res.TrainMetrics = e.TrainMetrics
 	}
 	if best := rundir.Best(r.epochs.position.History); best != nil {
 		res.BestEpoch, res.Validation = best.Epoch, best.Validation
@@ -158,11 +162,16 @@ func (r *coordinator) show() {
 	s := r.status()
 	r.report.latest = s
 	r.report.display.status(s)
-	if time.Since(r.report.second) >= time.Second {
+	if time.Since(r.report.second) >= time.Second && r.stepped() { // programs may take long to start
 		r.report.second = time.Now()
 		lr := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows).At(s.Examples)
 		r.report.wrote(r.folder.Second(s, r.instruments(), lr))
 	}
+}
+
+// stepped tells whether a worker has taken a step.
+func (r *coordinator) stepped() bool {
+	return slices.ContainsFunc(r.workers.processes, func(p *process) bool { return p != nil && r.block.Rank(p.rank, control.RankFirst) != 0 })
 }
 
 // status is the run at this moment.
@@ -177,6 +186,7 @@ func (r *coordinator) status() rundir.Status {
 		if done > 0 {
 			mean := loss / float64(done)
 			s.TrainLoss = &mean
+			s.TrainMetrics = r.trainMetrics()
 		}
 	}
 	passed := max(time.Since(r.report.looked).Seconds(), 1e-3)

@@ -24,6 +24,7 @@
 //	report.go       what people are told
 //	warning.go      results that look like success and are none
 //	patience.go     a device that fails, or does not answer
+//	afterloop.go    what programs do after their loops
 //	program.go      models that a program computes
 //	evaluate.go     scores
 //	open.go         saved weights

@@ -67,6 +67,9 @@ func (r *coordinator) died(e exit) {
 		r.epochs.ended = onDevice(e.err)
 		return
 	}
+	if e.crash.after {
+		r.failedAfterLoop(fmt.Sprintf("worker %d", e.rank), e.crash.first)
+	}
 	leaving := r.workers.leaving[e.rank]
 	if r.workers.leaving[e.rank] = false; e.rank >= r.job.Workers || leaving && e.clean {
 		if e.rank < r.job.Workers { // there are more again: another one takes its place
@@ -191,6 +194,9 @@ func (r *coordinator) halt() {
 	r.block.Stop()
 	if r.job.Program != "" {
 		r.killStarting()
+	}
+	if r.job.Program != "" && (r.epochs.ended == nil || errors.Is(r.epochs.ended, errDone)) {
+		r.awaitPrograms()
 	}
 	if limit := r.patience / hurry; !r.awaitEnd(limit) {
 		r.kill(r.workers.running()...)

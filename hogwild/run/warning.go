@@ -62,6 +62,8 @@ func (r *coordinator) remedy(rose bool) string {
 	switch scaled := r.train.Kind != data.Floats || r.train.Scale != "none"; {
 	case !scaled:
 		return "; try --scale standard"
+	case r.ownRate():
+		return fmt.Sprintf("; try another learning rate in the program's optimizer, or more --epochs than %d", r.job.Epochs)
 	case rose:
 		return fmt.Sprintf("; try a smaller --lr than %.2g, or --tune", r.job.Config.LR)
 	}

@@ -3,8 +3,10 @@ package rundir
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,11 +98,13 @@ func (e *EventFile) write(step int64, field uint64, content []byte, owe bool) er
 func (e *EventFile) Epoch(r EpochResult, in *control.Instruments, weights []Histogram) error {
 	var s summary
 	s.number("train/loss", r.TrainLoss)
+	s.numbers("train/", r.TrainMetrics)
 	on := r.Judged()
 	s.number(on.Set+"/loss", on.Loss)
 	s.optional(on.Set+"/accuracy", on.Accuracy)
 	s.optional(on.Set+"/rmse", on.RMSE)
 	s.optional(on.Set+"/r2", on.R2)
+	s.numbers(on.Set+"/", on.Metrics)
 	if in.StalenessSamples > 0 {
 		s.histogram(stalenessHistogram(in))
 	}
@@ -135,6 +139,12 @@ func (s *summary) number(tag string, v float64) {
 	m.Bytes(ValueTag, []byte(tag))
 	m.Float(ValueNumber, float32(v))
 	s.Bytes(SummaryValue, m)
+}
+
+func (s *summary) numbers(before string, metrics map[string]float64) {
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		s.number(before+name, metrics[name])
+	}
 }
 
 func (s *summary) optional(tag string, v *float64) {

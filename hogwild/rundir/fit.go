@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +41,12 @@ func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, p
 				cure = "give a file with weights of this model"
 			}
 			return nil, config.Table(fit.Lines, "%s: %d of the %d tensors of model %s are in it, %s: %s", f.Path, m.fit, len(params), name, m.counts(), cure)
+		}
+	}
+	for _, alias := range slices.Sorted(maps.Keys(same)) {
+		a, b := m.found[alias], m.found[same[alias]]
+		if a.Name != "" && !bytes.Equal(a.Data, b.Data) {
+			return nil, config.Usage("%s: %s and %s are one tensor in the model, and differ in the file: remove one of them", f.Path, b.Name, a.Name)
 		}
 	}
 	for _, p := range params {

@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir/torch"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/check"
 )
@@ -132,6 +133,23 @@ func TestFitRefuses(t *testing.T) {
 	}
 	_, err = ReadWeights(path, 0)
 	check.Error(t, err, path+" is damaged or not an archive")
+}
+
+// TestTiedTensorsThatDiffer: a file with two values for one tensor is refused, whose names stand in the error.
+func TestTiedTensorsThatDiffer(t *testing.T) {
+	layout := &model.Layout{Tensors: []model.Tensor{{Name: "embed.weight", Shape: []int{2}, Kind: model.Parameter}}, Same: map[string]string{"head.weight": "embed.weight"}}
+	for _, c := range []struct {
+		values []float32
+		says   string
+	}{{[]float32{1, 2}, ""}, {[]float32{1, 3}, "net.pt: embed.weight and head.weight are one tensor in the model, and differ in the file"}} {
+		f := &Weights{Path: "net.pt", tensors: []torch.Tensor{FloatTensor("embed.weight", []int{2}, []float32{1, 2}).view(), FloatTensor("head.weight", []int{2}, c.values).view()}}
+		fit, err := f.Fit("program", layout.Params(), layout, true, "")
+		if c.says != "" {
+			check.Error(t, err, c.says)
+		} else if err != nil || !slices.Equal(fit.values["embed.weight"], []float32{1, 2}) {
+			t.Errorf("%v: %v", fit, err)
+		}
+	}
 }
 
 // TestPyTorchLoadsProgramWeights: with strict=True, a network with tied weights, BatchNorm and a mask.

@@ -38,6 +38,7 @@ type Result struct {
 	WallRate          float64            `json:"wall_examples_per_second,omitempty"`
 	StartupSeconds    float64            `json:"startup_seconds"` // first worker's exec to the last worker's first update
 	TrainLoss         float64            `json:"train_loss"`
+	TrainMetrics      map[string]float64 `json:"train_metrics,omitempty"` // of the last epoch: others that a program tells of in training
 	TestLoss          float64            `json:"test_loss"`
 	TestAccuracy      *float64           `json:"test_accuracy,omitempty"`
 	TestRMSE          *float64           `json:"test_rmse,omitempty"`
@@ -130,7 +131,8 @@ type EpochResult struct {
 	TestR2       *float64 `json:"test_r2,omitempty"`
 	Validation            // with a validation set the test set is not evaluated: TestLoss is NaN
 
-	Metrics map[string]float64 `json:"metrics,omitempty"` // others that a program measures on the rows by which the epoch is judged
+	Metrics      map[string]float64 `json:"metrics,omitempty"`       // others that a program measures on the rows by which the epoch is judged
+	TrainMetrics map[string]float64 `json:"train_metrics,omitempty"` // others that it tells of in training, means over the epoch
 }
 
 // Best is the first epoch with the least validation loss; nil if there is none.
@@ -175,6 +177,8 @@ type Status struct {
 
 	// TrainLoss is the mean over the examples of this epoch so far; nil before the first chunk is done.
 	TrainLoss *float64 `json:"train_loss,omitempty"`
+
+	TrainMetrics map[string]float64 `json:"train_metrics,omitempty"` // see EpochResult
 }
 
 // Done is the share of the run's examples that are trained, from 0 to 1.
@@ -209,7 +213,7 @@ func (r Result) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
 	row := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
+		fmt.Fprintf(&b, "%-11s "+format+"\n", append([]any{label}, args...)...)
 	}
 	known := func(label, text string) {
 		if text != "" {
@@ -298,6 +302,9 @@ func DataText(name string) string {
 // scoreRows are the losses and scores of the report.
 func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	row("train loss", "%s", human.Loss(r.TrainLoss))
+	for _, name := range slices.Sorted(maps.Keys(r.TrainMetrics)) {
+		row("train "+name, "%s", human.Loss(r.TrainMetrics[name]))
+	}
 	switch v := r.Validation; {
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")

@@ -55,10 +55,10 @@ func (e *EpochResult) Judge(s Scores) {
 
 // Text is the scores in a line: "test loss 0.31  accuracy 90.12%".
 func (s Scores) Text(between string) string {
-	if math.IsNaN(s.Loss) {
-		return s.Set + " set: not evaluated"
-	}
 	words := []string{s.Set + " loss " + human.Loss(s.Loss)}
+	if math.IsNaN(s.Loss) {
+		words[0] = s.Set + " set: not evaluated"
+	}
 	if s.Accuracy != nil {
 		words = append(words, "accuracy "+human.Accuracy(*s.Accuracy))
 	}

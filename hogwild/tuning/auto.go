@@ -41,6 +41,9 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	if c.LR == 0 {
 		c.LR = firstDigits(autoRate(c, spec, f, batch))
 		says := fmt.Sprintf("lr %.3g", c.LR)
+		if c.Program != "" {
+			says += " for job.step"
+		}
 		if f.Kind != data.Floats || c.Scale == "none" { // else they are scaled
 			says += tooSmall(plainRate, c.LR)
 		}

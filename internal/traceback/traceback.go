@@ -33,7 +33,7 @@ var patterns = sync.OnceValue(func() (p struct{ margin, exception, fatal, abort,
 	p.fatal = regexp.MustCompile(`^Fatal Python error: `)
 	p.abort = regexp.MustCompile(`^terminate called (after throwing an instance of '(.+)'|.+)$`)
 	p.frame = regexp.MustCompile(`^ {0,2}File "(.+)", line (\d+)(, in .+| in .+)?$`) // what was printed may have been trimmed
-	p.library = regexp.MustCompile(`^<|/(site|dist)-packages/|/lib/python[0-9.]+/|/hogwild\.py$`)
+	p.library = regexp.MustCompile(`^<|/(site|dist)-packages/|/lib/python[0-9.]+/|/hogwild/_[a-z_]+\.py$`)
 	return p
 })
 

@@ -101,10 +101,10 @@ Original Traceback (most recent call last):
 IndexError: no row 0
 
 `, want: "IndexError: no row 0 (rows.py:4)", begins: "Traceback"},
-	{name: "in hogwild.py", said: `Traceback (most recent call last):
+	{name: "in the package hogwild", said: `Traceback (most recent call last):
   File "/home/a/step.py", line 8, in <module>
     for x, y in job.batches():
-  File "/home/a/.cache/hogwild/python-1f/hogwild.py", line 120, in batches
+  File "/home/a/.cache/hogwild/python-1f/hogwild/__init__.py", line 120, in batches
     raise RuntimeError("a batch without step or done")
 RuntimeError: a batch without step or done
 `, want: "RuntimeError: a batch without step or done (step.py:8)", begins: "Traceback"},

@@ -65,6 +65,7 @@ type program struct {
 
 	own       int  // rows of its own data set; 0: it trains on the run's
 	scoreless bool // it has no function that evaluates
+	measures  bool // it tells of more than losses, and of the ends of epochs
 	chunks    int  // taken
 	trick     func(p *program, here string) error
 }
@@ -92,7 +93,7 @@ func (p *program) error(set string, i int) (e float64, x []float64) {
 }
 
 func (p *program) train(rows []int, rates []float64) object {
-	loss, staleness := 0.0, []uint64{}
+	loss, absolute, staleness := 0.0, 0.0, []uint64{}
 	steps := 0
 	count := &p.w[len(p.w)-1]
 	*count = float32(math.Round(float64(*count))) // a mean of integers may be off by a rounding
@@ -102,6 +103,7 @@ func (p *program) train(rows []int, rates []float64) object {
 		for _, i := range batch {
 			e, x := p.error("train", i)
 			loss += e * e / 2
+			absolute += math.Abs(e)
 			for j, v := range x {
 				g[j] += e * v / float64(len(batch))
 			}
@@ -123,7 +125,22 @@ func (p *program) train(rows []int, rates []float64) object {
 		staleness = append(staleness, p.others()-before)
 		p.took()
 	}
-	return object{"trained": object{"examples": len(rows), "steps": steps, "loss": loss, "staleness": staleness}}
+	trained := object{"examples": len(rows), "steps": steps, "loss": loss, "staleness": staleness}
+	if p.measures {
+		trained["own_rate"] = true
+		trained["metrics"] = object{"absolute": []any{absolute, len(rows)}, "nan": []any{"nan", 1}}
+	}
+	return object{"trained": trained}
+}
+
+// end has the largest error on a set, which is no mean.
+func (p *program) end(set string, rows int) object {
+	most := 0.0
+	for i := range rows {
+		e, _ := p.error(set, i)
+		most = max(most, math.Abs(e))
+	}
+	return object{"ended": object{"metrics": object{"most": most, "inf": "inf"}}}
 }
 
 // clock is a rank's.

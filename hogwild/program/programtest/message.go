@@ -29,6 +29,10 @@ type message struct {
 		Set      string
 		From, To int
 	}
+	End *struct {
+		Set  string
+		Rows int
+	}
 	Leave bool
 }
 

@@ -43,6 +43,8 @@ func Main(args []string) int {
 			features = n
 		case "own":
 			p.own = n
+		case "measures":
+			p.measures = true
 		case "noevaluate":
 			p.scoreless = true
 		default:
@@ -95,7 +97,7 @@ func (p *program) run(features int) error {
 	if err := p.welcome(features); err != nil {
 		return err
 	}
-	if err := p.answer("welcome", func() object { return object{"ready": true, "evaluates": !p.scoreless} }); err != nil {
+	if err := p.answer("welcome", func() object { return object{"ready": true, "evaluates": !p.scoreless, "ends": p.measures} }); err != nil {
 		return err
 	}
 	return p.serve()
@@ -184,6 +186,8 @@ func (p *program) serve() error {
 		case m.Train != nil:
 			p.chunks++
 			err = p.answer("train", func() object { return p.train(m.Train.Rows, m.Train.LR) })
+		case m.End != nil:
+			err = p.answer("end", func() object { return p.end(m.End.Set, m.End.Rows) })
 		case m.Score != nil:
 			err = p.answer("score", func() object { return p.score(m.Score.Set, m.Score.From, m.Score.To) })
 		}

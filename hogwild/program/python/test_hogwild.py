@@ -1,9 +1,11 @@
-"""Tests of hogwild.py alone: each forks a program, and plays hogwild's side of the protocol over a socket pair.
+"""Tests of the package hogwild alone: each forks a program, and plays hogwild's side of the protocol over a socket pair.
 
 python3 test_hogwild.py
 """
 
 import array
+import contextlib
+import io
 import json
 import os
 import socket
@@ -72,7 +74,7 @@ class Run:
         return list(struct.unpack(f"{count}f", os.pread(self.file, 4 * count, 4 * first)))
 
     def train(self, rows, lr):
-        return self.ask({"train": {"epoch": 1, "rows": rows, "lr": lr}})
+        return self.ask({"train": {"epoch": 1, "rows": rows, "lr": lr, "progress": [0.5, 0.125]}})
 
     def end(self):
         """The status with which the program ends, and the last line of what it printed."""
@@ -112,7 +114,7 @@ class Stepping(unittest.TestCase):
             loop(hogwild.join(net, dataset=dataset()), net)
 
         run = Run(program)
-        self.assertEqual(run.welcome(), {"ready": True, "evaluates": False})
+        self.assertEqual(run.welcome(), {"ready": True, "evaluates": False, "ends": False})
         self.assertEqual(run.hello["rows"], 10)
         self.assertEqual(run.hello["tensors"], [{"name": "weight", "shape": [1, 1], "kind": "parameter"}])
         self.assertEqual(run.floats(), [0.5])
@@ -264,16 +266,79 @@ class Scoring(unittest.TestCase):
                 assert not any(m.training for m in net.modules()) and not torch.is_grad_enabled()
                 return F.mse_loss(net(x), y), {"error": (net(x) - y).mean(), "bad": float("nan")}
 
+            @job.epoch_ended
+            def ended(epoch):
+                assert (job.rank, job.evaluator, job.epoch) == (-1, True, 4) and not torch.is_grad_enabled() and not net.training
+                sizes = [len(y) for x, y in job.test_batches()]
+                return {"sum": sum(float((net(x) - y).sum()) for x, y in job.test_batches()), "rows": sum(sizes), "off": float("inf")}
+
             assert list(job.batches()) == []
             assert [m.training for m in net.modules()] == [True, True, True, True, False]
 
         run = Run(program)
-        self.assertEqual(run.welcome(role="evaluator"), {"ready": True, "evaluates": True})
+        self.assertEqual(run.welcome(role="evaluator", rank=-1), {"ready": True, "evaluates": True, "ends": True})
         self.assertEqual(run.hello["test_rows"], 3)
         os.pwrite(run.file, struct.pack("f", 1.0), 0)
         scored = run.ask({"score": {"set": "test", "from": 1, "to": 3}})["scored"]
         self.assertEqual(scored, {"examples": 2, "loss": 5.0, "metrics": {"error": -3.0, "bad": "nan"}})
+        ended = run.ask({"end": {"epoch": 4, "set": "test", "rows": 3}})["ended"]
+        self.assertEqual(ended, {"metrics": {"sum": -3.0, "rows": 3.0, "off": "inf"}})  # -(0 + 1 + 2)
         self.assertEqual(run.leave(), (0, ""))
+
+    def test_metrics_and_progress_of_training(self):
+        def program():
+            net = line()
+            job = hogwild.join(net, dataset=dataset())
+            for i, (x, y) in enumerate(job.batches()):
+                loss = F.mse_loss(net(x), y)
+                loss.backward()
+                net.zero_grad()
+                rate = job.lr if i > 1 else 0
+                job.done(loss, first=x[0], progress=job.progress, **({"late": rate} if i % 2 else {}))
+            assert job.steps == 7
+
+        run = Run(program)
+        run.welcome(steps=7)
+        first = run.train([5, 6, 7], [0.1, 0.2])["trained"]
+        self.assertEqual(first["metrics"], {"first": [5 * 2 + 7, 3], "progress": [0.5 * 2 + 0.625, 3], "late": [0.0, 1]})
+        self.assertTrue(first["own_rate"])
+        self.assertFalse(run.train([5, 6, 7], [0.1, 0.2])["trained"]["own_rate"])  # it follows job.lr
+        self.assertEqual(run.leave(), (0, ""))
+
+
+class Alone(unittest.TestCase):
+    def test_as_a_loop_by_hand(self):
+        self.assertEqual(set(hogwild.alone), {"epochs", "batch", "lr", "seed"})
+        hogwild.alone.update(epochs=2, batch=4, lr=0.01)
+        net, again, said, epochs = line(), line(), io.StringIO(), []
+        with contextlib.redirect_stderr(said):
+            job = hogwild.join(net, dataset=dataset(), test=dataset()[:3])
+            job.evaluate(lambda x, y: F.mse_loss(net(x), y))
+            job.epoch_ended(lambda epoch: epochs.append((epoch, job.rank, job.workers, job.progress, net.training)))
+            loop(job, net)
+        optimizer = torch.optim.SGD(again.parameters(), lr=0.01)
+        for _ in range(2):
+            for x, y in torch.utils.data.DataLoader(dataset(), batch_size=4):
+                optimizer.zero_grad()
+                F.mse_loss(again(x), y).backward()
+                optimizer.step()
+        self.assertTrue(torch.allclose(net.weight, again.weight, rtol=1e-6), (net.weight, again.weight))
+        self.assertEqual(job.steps, 6)
+        self.assertEqual([e[:3] + e[4:] for e in epochs], [(1, 0, 1, False), (2, 0, 1, False)])
+        self.assertAlmostEqual(epochs[1][3], 5 / 6)
+        lines = said.getvalue().splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertIn("runs alone, without hogwild train: 2 x 10 examples in order, batch 4, lr 0.01; nothing is saved", lines[0])
+        tested = sum((float(again(x) - y)) ** 2 for x, y in dataset()[:3]) / 3
+        self.assertTrue(lines[2].startswith("hogwild: epoch 2  train loss ") and lines[2].endswith(f"test loss {tested:.4f}"), lines[2])
+
+    def test_twice_and_with_a_loss_that_is_not_finite(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            for _ in range(2):  # as the cell of a notebook
+                net = line()
+                loop(hogwild.join(net, dataset=dataset()), net)
+            with self.assertRaisesRegex(hogwild.Error, "the loss became nan at step 1"):
+                loop(hogwild.join(net, dataset=dataset()), net, lambda p, y: (p - y).mean() * float("nan"))
 
 
 class Data(unittest.TestCase):

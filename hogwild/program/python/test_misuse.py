@@ -1,4 +1,4 @@
-"""Each misuse of hogwild.py has one error that says what to change: see test_hogwild.py.
+"""Each misuse of the package hogwild has one error that says what to change: see test_hogwild.py.
 
 python3 test_misuse.py
 """
@@ -52,6 +52,12 @@ def by_hand():
     hogwild.join(line())
 
 
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [line(), line()]
+
+
 def twice(call):
     def program():
         job = hogwild.join(line(), dataset=dataset())
@@ -66,7 +72,8 @@ def good(job, net, loss):
 
 
 MISUSE = {
-    "started by hand": (by_hand, "start this with hogwild train --program 'python3 "),
+    "without data, by hand": (by_hand, "alone a script has no --data: give hogwild.join(net, dataset=...) some examples"),
+    "no tensors": (joined(Layers), "the module has no tensors: layers in a Python list or dict are no part of it; use nn.ModuleList"),
     "join twice": (twice(lambda job: hogwild.join(line())), "hogwild.join was called twice"),
     "no module": (joined(lambda: torch.relu), "hogwild.join takes an nn.Module, not builtin_function_or_method"),
     "double": (joined(lambda: line().double()), "weight is torch.float64"),
@@ -89,6 +96,10 @@ MISUSE = {
                  "weight has left the run's weights"),
     "evaluate returns three": (evaluated((1.0, 2.0, 3.0)), "loss of @job.evaluate must be one number, the batch's mean, not tuple"),
     "evaluate returns two losses": (evaluated((1.0, 2.0)), "the function of @job.evaluate returns loss, or (loss, {"),
+    "evaluate returns a loss twice": (evaluated((1.0, {"loss": 42.0})), '@job.evaluate: no metric can be called "loss"'),
+    "test_batches": (stepped(lambda job, net, loss: job.test_batches()), "job.test_batches() is for the function of @job.epoch_ended"),
+    "a metric that is none": (stepped(lambda job, net, loss: job.done(loss, D=[1, 2])), "D must be one number, the batch's mean, not list"),
+    "epoch_ended late": (stepped(lambda job, net, loss: job.epoch_ended(print)), "@job.epoch_ended marks one function"),
     "evaluate returns a vector": (evaluated(torch.ones(2)), "loss of @job.evaluate must be one number, the batch's mean, not Tensor [2]"),
 }
 

@@ -5,26 +5,26 @@
         loss = F.cross_entropy(net(x), y)
         net.zero_grad(set_to_none=True); loss.backward()
         job.step(loss)
+
+A script that is started by hand runs alone, for debuggers, profilers and notebooks: one process, the examples in order.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
-import mmap
 import os
 import random
-import socket
 import sys
-import warnings
 from functools import partial
-from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar, cast
+from typing import Any, Callable, Dict, Generator, Iterator, List, Optional, Tuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-Message = Dict[str, Any]
-Evaluate = TypeVar("Evaluate", bound=Callable[..., Any])
+from ._run import Channel, Message, Set
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Error(Exception):
@@ -36,6 +36,10 @@ def _check(ok: Any, message: str) -> None:
         raise Error(message)
 
 
+def _shown(number: float) -> Any:
+    return number if math.isfinite(number) else str(number)  # JSON has no NaN
+
+
 def _seed(seed: int) -> None:
     random.seed(seed)
     torch.manual_seed(seed)
@@ -43,80 +47,13 @@ def _seed(seed: int) -> None:
         sys.modules["numpy"].random.seed(seed % (1 << 32))
 
 
-_socket = os.environ.pop("HOGWILD_SOCKET", None)  # processes that this one starts cannot join
+_socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by hand
 if _socket:
+    os.environ["HOGWILD_SOCKET"] = ""  # processes that this one starts cannot join
     _seed(int(os.environ["HOGWILD_SEED"]))
 
-
-class _Channel:
-    """Messages between hogwild and the program, one JSON object a line, and the files that come with them."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._socket = socket.socket(fileno=os.dup(descriptor))  # hogwild sees its end when the process has ended
-        self._received = b""
-        self._files: List[int] = []
-        self._maps: Dict[int, mmap.mmap] = {}
-        self.gpu: Any = None  # its memory, of a worker with the weights
-
-    def ask(self, message: Message) -> Message:
-        """Sends a message and returns the next one. When hogwild's process is gone, so is this one."""
-        try:
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
-            while b"\n" not in self._received:
-                data, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 16)
-                if not data:
-                    os._exit(1)
-                self._received += data
-                self._files += files
-        except OSError:
-            os._exit(1)
-        line, _, self._received = self._received.partition(b"\n")
-        return dict(json.loads(line))
-
-    def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
-        """A view of a file. Data is mapped privately: older kernels refuse shared mappings of sealed files."""
-        file, count = where.get("file"), math.prod(shape)
-        if file is None:
-            return cast(Tensor, self.gpu.tensor(where["offset"], count))
-        if file not in self._maps:
-            flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
-            self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # data is not writable; programs get copies of its rows
-            return torch.frombuffer(self._maps[file], dtype=dtype, count=max(count, 1), offset=where["offset"])[:count].view(shape)
-
-
-class _Set:
-    """A data set of --data. Called with the numbers of rows, it returns their batch."""
-
-    def __init__(self, what: Message, channel: _Channel, device: torch.device) -> None:
-        at = {name: {"file": what["file"], **array} for name, array in what["arrays"].items()}
-        rows, width, shape = what["rows"], what["features"], what.get("shape") or []
-        self.kind, self.classes, self.y = what["kind"], what.get("classes"), channel.tensor(at["y"], torch.float32, rows)
-        self.shape = [1] * (len(shape) == 2) + shape if shape else [width]  # of an image: channels, height, width
-        self.device, first = device, [0, shape[0] if shape else 0]  # pairs: a matrix's columns are numbered after its rows
-        self.mul, self.add, self.first = (torch.tensor(numbers, device=device) for numbers in (
-            what.get("mul") or [1.0], what.get("add") or [0.0], first))
-        if self.kind == "sparse":
-            self.ptr = channel.tensor(at["ptr"], torch.int64, rows + 1)
-            self.idx = channel.tensor(at["idx"], torch.int32, int(self.ptr[-1]))
-            self.val = channel.tensor(at["val"], torch.float32, int(self.ptr[-1]))
-        else:
-            name, dtype = {"bytes": ("x8", torch.uint8), "floats": ("x", torch.float32), "pairs": ("idx", torch.int32)}[self.kind]
-            self.x = channel.tensor(at[name], dtype, rows, 2 if self.kind == "pairs" else width)
-
-    def __call__(self, rows: Tensor) -> Tuple[Any, Tensor]:
-        y = self.y.index_select(0, rows).to(self.device, torch.int64 if self.classes else torch.float32)
-        if self.kind == "sparse":
-            first, end = self.ptr.index_select(0, rows), self.ptr.index_select(0, rows + 1)
-            offsets = (end - first).cumsum(0) - (end - first)
-            at = (first - offsets).repeat_interleave(end - first)
-            at += torch.arange(len(at))
-            return tuple(t.to(self.device) for t in (self.idx[at].long(), self.val[at], offsets)), y
-        dense = self.x.index_select(0, rows).to(self.device)
-        if self.kind == "pairs":
-            return dense.long() - self.first, y
-        return (dense.float().mul_(self.mul).add_(self.add) if self.kind == "bytes" else dense).view(-1, *self.shape), y
+# The settings of a script that runs alone, to be changed before hogwild.join; None in a run.
+alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
 
 class _Shared:
@@ -152,34 +89,47 @@ def _tensors(net: nn.Module) -> Tuple[List[_Shared], Dict[str, str]]:
 
 class Job:
     """A module's part in the run that started this program. Its batches are of --data; or collate([dataset[i], ...]) for the
-    indices i that the run deals out, and the examples of test are scored after each epoch."""
+    indices i that the run deals out, and the examples of test are scored after each epoch.
+
+    rank: the number of this worker, from 0; -1 in the evaluator    evaluator: this process scores, and does not train
+    workers: how many there are    epoch: from 1    device: where the module is, and batches come to
+    steps: about how many batches this worker gets in the run       progress: the part of the run that is over, 0 to 1
+    lr: the run's learning rate for this batch"""
 
     def __init__(self, net: nn.Module, dataset: Any = None, test: Any = None,
                  collate: Optional[Callable[[List[Any]], Any]] = None) -> None:
         global _socket
-        _check(_socket is not None, f"start this with hogwild train --program 'python3 {os.path.basename(sys.argv[0])}'")
-        _check(_socket, "hogwild.join was called twice: a run trains one module; put several into one nn.ModuleList")
+        _check(_socket != "", "hogwild.join was called twice, or in a process that the program has started: "
+               "a run trains one module; put several into one nn.ModuleDict")
         _check(isinstance(net, nn.Module), f"hogwild.join takes an nn.Module, not {type(net).__name__}")
         sets = {name: own for name, own in (("train", dataset), ("test", test)) if own is not None}
         _check(all(hasattr(own, "__len__") and hasattr(own, "__getitem__") for own in sets.values()),
                "a dataset needs __len__ and __getitem__, since the run deals out the indices of its examples")
         self._net, self._collate = getattr(net, "_orig_mod", net), collate or torch.utils.data.default_collate
         self._shared, same = _tensors(self._net)
+        _check(self._shared, "the module has no tensors: layers in a Python list or dict are no part of it; use nn.ModuleList or nn.ModuleDict")
         tensors = [{"name": s.name, "shape": list(s.tensor.shape), "kind": s.kind} for s in self._shared]
         rows = {"test_rows" if name == "test" else "rows": len(own) for name, own in sets.items()}
-        self._channel, _socket = _Channel(int(_socket or 0)), ""  # one process joins once
+        if _socket is None:
+            from ._alone import Alone
+            self._channel: Any = Alone(alone, Error, self._shared[0].tensor.device)
+        else:
+            self._channel, _socket = Channel(int(_socket)), ""  # one process joins once
         self._run = run = self._channel.ask({"hello": 1, "tensors": tensors, "same": same, **rows,
                                              "language": f"Python {sys.version.split()[0]}, PyTorch {torch.__version__}"})
-        self.rank, self.workers = int(run["rank"]), int(run["workers"])  # of this worker, from 0; how many there are
-        self.epoch, self.lr = 0, 0.0  # from 1; the run's learning rate for this batch
-        self._gpu = self._channel.gpu = __import__("hogwild_cuda").Memory(run["gpu"]) if "gpu" in run else None
+        self.rank, self.workers, self.evaluator = int(run["rank"]), int(run["workers"]), run["role"] == "evaluator"
+        self.epoch, self.progress, self.steps = 0, 0.0, int(run.get("steps", 0))
+        self._lr, self._own = 0.0, {"done": False, "reads": False}  # job.done was called; job.lr was read
+        self._gpu = self._channel.memory(run)
         self.device = torch.device(self._gpu.device if self._gpu else "cpu")
         _check(self._gpu or not any(s.tensor.is_cuda for s in self._shared), "the module is on a GPU: train with --gpu")
         self._net.to(self.device)
         self._sets: Dict[str, Callable[[Tensor], Any]] = {name: partial(self._gather, own) for name, own in sets.items()}
-        self._sets.update({name: _Set(what, self._channel, self.device) for name, what in run["data"].items()})
+        self._sets.update({name: Set(what, self._channel, self.device) for name, what in run["data"].items()})
         self._gradients = run["mode"] == "gradients"
         self._evaluate: Any = None
+        self._ended: Any = None
+        self._judged: Any = None  # within a call of that function: the rows by which the epoch is judged
         self._entered = self._open = False  # open: the program has a batch, and has not taken the step
         if run["role"] == "worker":
             _seed((run["seed"] + 1 + self.rank) % (1 << 64))
@@ -188,29 +138,50 @@ class Job:
         batch = self._collate([dataset[i] for i in rows.tolist()])
         return self._gpu.moved(batch) if self._gpu else batch
 
-    def evaluate(self, function: Evaluate) -> Evaluate:
+    @property
+    def lr(self) -> float:
+        """The run's learning rate for this batch."""
+        self._own["reads"] = True
+        return self._lr
+
+    def evaluate(self, function: Function) -> Function:
         """Marks the function that scores a batch: f(*batch) -> loss, or (loss, {"accuracy": value}), means over the batch."""
         _check(not self._evaluate and not self._entered, "@job.evaluate marks one function, before job.batches()")
         self._evaluate = function
         return function
+
+    def epoch_ended(self, function: Function) -> Function:
+        """Marks f(epoch) -> None, or {"auc": value}: called in the evaluator after each epoch is scored, with its weights."""
+        _check(not self._ended and not self._entered, "@job.epoch_ended marks one function, before job.batches()")
+        self._ended = function
+        return function
+
+    def test_batches(self) -> Iterator[Any]:
+        """Within the function of @job.epoch_ended: the rows by which epochs are judged, in order."""
+        _check(self._judged, "job.test_batches() is for the function of @job.epoch_ended")
+        name, count, size = self._judged
+        _check(name in self._sets, "job.test_batches() has no rows: give hogwild.join a test set")
+        return (self._sets[name](torch.arange(at, min(at + size, count))) for at in range(0, count, size))
 
     def batches(self) -> Iterator[Any]:
         """The batches of this worker in all epochs. The module has the run's weights from here on."""
         _check(not self._entered, "job.batches() was called twice: it has the batches of all epochs, so it needs no loop around it")
         self._entered = True
         self._attach()
-        message = self._channel.ask({"ready": True, "evaluates": self._evaluate is not None})
+        message = self._channel.ask({"ready": True, "evaluates": self._evaluate is not None, "ends": self._ended is not None})
         while "leave" not in message:
             if "train" in message:
                 message = self._channel.ask({"trained": (yield from self._train(**message["train"]))})
-            else:
+            elif "score" in message:
                 message = self._channel.ask({"scored": self._score(**message["score"])})
+            else:
+                message = self._channel.ask({"ended": {"metrics": self._end(message["end"])}})
 
-    def step(self, loss: Tensor) -> None:
-        """After loss.backward(): takes the step of this batch, w -= lr*(gradient + l2*w)."""
-        self._take(loss)
+    def step(self, loss: Tensor, **metrics: Any) -> None:
+        """After loss.backward(): takes the step of this batch, w -= lr*(gradient + l2*w). Metrics are means over the batch."""
+        self._take(loss, metrics)
         _check(any(s.tensor.grad is not None for s in self._shared), "no gradients: call loss.backward() before job.step(loss)")
-        l2, scale = self._run["l2"], 1.0 if self._gradients else -self.lr
+        l2, scale = self._run["l2"], 1.0 if self._gradients else -self._lr
         with torch.no_grad():
             for s in self._shared:
                 if self._gradients:
@@ -218,20 +189,22 @@ class Job:
                 if s.tensor.grad is not None:
                     s.slot.add_(s.tensor.mul(l2).add_(s.tensor.grad) if l2 else s.tensor.grad, alpha=scale)
 
-    def done(self, loss: Tensor) -> None:
-        """After optimizer.step(): an optimizer of the program has taken the step of this batch."""
+    def done(self, loss: Tensor, **metrics: Any) -> None:
+        """After optimizer.step(): an optimizer of the program has taken the step of this batch. Metrics are means over the batch."""
         _check(not self._gradients, "with --average gradients the run takes the steps: call job.step(loss), not job.done(loss)")
-        self._take(loss)
+        self._take(loss, metrics)
+        self._own["done"] = True
 
     def _value(self, number: Any, what: str) -> float:
         _check(isinstance(number, (int, float)) or isinstance(number, Tensor) and number.numel() == 1,
                f"{what} must be one number, the batch's mean, not {type(number).__name__} {list(getattr(number, 'shape', []))}")
         return float(number.item() if isinstance(number, Tensor) else number)  # item: float warns of gradients
 
-    def _take(self, loss: Any) -> None:
+    def _take(self, loss: Any, metrics: Dict[str, Any]) -> None:
         """Closes a batch. If the loss is not finite, the run ends before this step is written."""
         _check(self._open, "a batch of job.batches() takes one job.step(loss) or job.done(loss), and this is one more")
         self._open, self._loss = False, self._value(loss, "the loss")
+        self._metrics = {name: self._value(mean, name) for name, mean in metrics.items()}
         if not math.isfinite(self._loss):
             self._channel.ask({"not_finite": {"step": self._step, "loss": str(self._loss)}})
             sys.exit(0)
@@ -262,39 +235,66 @@ class Job:
                 _check(s.kind in ("buffer", "integer"), f"{s.name} has left the run's weights: do not replace or convert it")
                 (t if load else s.slot).copy_(t if not load else s.weights.round() if s.kind == "integer" else s.weights)
 
-    def _train(self, epoch: int, rows: List[int], lr: List[float]) -> Generator[Any, None, Message]:
+    def _train(self, epoch: int, rows: List[int], lr: List[float], progress: List[float]) -> Generator[Any, None, Message]:
         self.epoch, loss, staleness, chance, size = epoch, 0.0, [], random.Random(rows[0]), self._run["batch"]
+        metrics: Dict[str, List[float]] = {}  # the sum over examples, and their number
         self._copy(load=True)
-        for self._step, self.lr in enumerate(lr, 1):
+        for self._step, self._lr in enumerate(lr, 1):
+            self.progress = progress[0] + (self._step - 1) * progress[1]
             part = torch.tensor(rows[(self._step - 1) * size:self._step * size])
             batch, self._open = self._sets["train"](part), True
             before = int(self._clocks.sum()) if chance.random() < 1 / 16 else -1  # few steps, since this takes time
             yield batch
             _check(not self._open, "a batch had no step: call job.step(loss), or job.done(loss) after optimizer.step()")
             loss += self._loss * len(part)
+            for name, mean in self._metrics.items():
+                sum_, count = metrics.get(name, (0.0, 0))
+                metrics[name] = [sum_ + mean * len(part), count + len(part)]
             staleness += [int(self._clocks.sum()) - before] if before >= 0 else []
             self._clocks[self.rank] += 1
         self._copy(load=False)
         if self._gpu:
             self._gpu.synchronize()
-        return {"examples": len(rows), "steps": len(lr), "loss": loss, "staleness": staleness}
+        return {"examples": len(rows), "steps": len(lr), "loss": loss, "staleness": staleness,
+                "metrics": {name: [_shown(sum_), count] for name, (sum_, count) in metrics.items()},
+                "own_rate": self._own["done"] and not self._own["reads"]}
 
-    def _score(self, **what: Any) -> Message:
-        """Sums of the loss and the metrics over the examples from..to of a set."""
-        rows, modes = torch.arange(what["from"], what["to"]), [(m, m.training) for m in self._net.modules()]
-        batch = self._sets[what["set"]](rows)
+    @contextlib.contextmanager
+    def _scoring(self) -> Iterator[None]:
+        """The module has the weights that are to be scored, and its modes are those of scoring."""
+        modes = [(m, m.training) for m in self._net.modules()]
         self._net.eval()
         self._weights.copy_(self._given)
         self._copy(load=True)
         with torch.no_grad():
-            result = self._evaluate(*(batch if isinstance(batch, (tuple, list)) else [batch]))
+            yield
         for module, training in modes:
             module.training = training
+
+    def _means(self, metrics: Any, of: str) -> Dict[str, float]:
+        _check(isinstance(metrics, dict), f"the function of {of} returns " + {
+            "@job.evaluate": 'loss, or (loss, {"accuracy": value})', "@job.epoch_ended": 'nothing, or {"auc": value}'}[of])
+        _check("loss" not in metrics, f'{of}: no metric can be called "loss", which is the name of the loss: choose another')
+        return {name: self._value(mean, f"{name} of {of}") for name, mean in metrics.items()}
+
+    def _score(self, **what: Any) -> Message:
+        """Sums of the loss and the metrics over the examples from..to of a set."""
+        rows = torch.arange(what["from"], what["to"])
+        batch = self._sets[what["set"]](rows)
+        with self._scoring():
+            result = self._evaluate(*(batch if isinstance(batch, (tuple, list)) else [batch]))
         loss, metrics = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
-        _check(isinstance(metrics, dict), "the function of @job.evaluate returns loss, or (loss, {\"accuracy\": value})")
-        sums = {name: len(rows) * self._value(mean, f"{name} of @job.evaluate") for name, mean in {"loss": loss, **metrics}.items()}
-        shown = {name: v if math.isfinite(v) else str(v) for name, v in sums.items()}  # JSON has no NaN
-        return {"examples": len(rows), "loss": shown.pop("loss"), "metrics": shown}
+        means = self._means(metrics, "@job.evaluate")
+        return {"examples": len(rows), "loss": _shown(len(rows) * self._value(loss, "loss of @job.evaluate")),
+                "metrics": {name: _shown(len(rows) * mean) for name, mean in means.items()}}
+
+    def _end(self, what: Message) -> Message:
+        """The metrics of the function of @job.epoch_ended."""
+        self.epoch, self._judged = what["epoch"], (what["set"], what["rows"], max(256, self._run["batch"]))
+        with self._scoring():
+            metrics = self._ended(self.epoch)
+        self._judged = None
+        return {name: _shown(v) for name, v in self._means({} if metrics is None else metrics, "@job.epoch_ended").items()}
 
 
 join = Job

@@ -1,0 +1,92 @@
+"""What a run of hogwild shares with a program: messages over a socket, memory, and data."""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import socket
+import warnings
+from typing import Any, Dict, List, Tuple, cast
+
+import torch
+from torch import Tensor
+
+Message = Dict[str, Any]
+
+
+class Channel:
+    """Messages between hogwild and the program, one JSON object a line, and the files that come with them."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=os.dup(descriptor))  # hogwild sees its end when the process has ended
+        self._received = b""
+        self._files: List[int] = []
+        self._maps: Dict[int, mmap.mmap] = {}
+        self.gpu: Any = None  # its memory, of a worker with the weights
+
+    def ask(self, message: Message) -> Message:
+        """Sends a message and returns the next one. When hogwild's process is gone, so is this one."""
+        try:
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
+            while b"\n" not in self._received:
+                data, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 16)
+                if not data:
+                    os._exit(1)
+                self._received += data
+                self._files += files
+        except OSError:
+            os._exit(1)
+        line, _, self._received = self._received.partition(b"\n")
+        return dict(json.loads(line))
+
+    def memory(self, run: Message) -> Any:
+        """The memory of the run's GPU, of which a worker's has the weights; None on cores."""
+        self.gpu = __import__("hogwild_cuda").Memory(run["gpu"]) if "gpu" in run else None
+        return self.gpu
+
+    def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
+        """A view of a file. Data is mapped privately: older kernels refuse shared mappings of sealed files."""
+        file, count = where.get("file"), math.prod(shape)
+        if file is None:
+            return cast(Tensor, self.gpu.tensor(where["offset"], count))
+        if file not in self._maps:
+            flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
+            self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # data is not writable; programs get copies of its rows
+            return torch.frombuffer(self._maps[file], dtype=dtype, count=max(count, 1), offset=where["offset"])[:count].view(shape)
+
+
+class Set:
+    """A data set of --data. Called with the numbers of rows, it returns their batch."""
+
+    def __init__(self, what: Message, channel: Channel, device: torch.device) -> None:
+        at = {name: {"file": what["file"], **array} for name, array in what["arrays"].items()}
+        rows, width, shape = what["rows"], what["features"], what.get("shape") or []
+        self.kind, self.classes, self.y = what["kind"], what.get("classes"), channel.tensor(at["y"], torch.float32, rows)
+        self.shape = [1] * (len(shape) == 2) + shape if shape else [width]  # of an image: channels, height, width
+        self.device, first = device, [0, shape[0] if shape else 0]  # pairs: a matrix's columns are numbered after its rows
+        self.mul, self.add, self.first = (torch.tensor(numbers, device=device) for numbers in (
+            what.get("mul") or [1.0], what.get("add") or [0.0], first))
+        if self.kind == "sparse":
+            self.ptr = channel.tensor(at["ptr"], torch.int64, rows + 1)
+            self.idx = channel.tensor(at["idx"], torch.int32, int(self.ptr[-1]))
+            self.val = channel.tensor(at["val"], torch.float32, int(self.ptr[-1]))
+        else:
+            name, dtype = {"bytes": ("x8", torch.uint8), "floats": ("x", torch.float32), "pairs": ("idx", torch.int32)}[self.kind]
+            self.x = channel.tensor(at[name], dtype, rows, 2 if self.kind == "pairs" else width)
+
+    def __call__(self, rows: Tensor) -> Tuple[Any, Tensor]:
+        y = self.y.index_select(0, rows).to(self.device, torch.int64 if self.classes else torch.float32)
+        if self.kind == "sparse":
+            first, end = self.ptr.index_select(0, rows), self.ptr.index_select(0, rows + 1)
+            offsets = (end - first).cumsum(0) - (end - first)
+            at = (first - offsets).repeat_interleave(end - first)
+            at += torch.arange(len(at))
+            return tuple(t.to(self.device) for t in (self.idx[at].long(), self.val[at], offsets)), y
+        dense = self.x.index_select(0, rows).to(self.device)
+        if self.kind == "pairs":
+            return dense.long() - self.first, y
+        return (dense.float().mul_(self.mul).add_(self.add) if self.kind == "bytes" else dense).view(-1, *self.shape), y

@@ -1,0 +1,101 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/program"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// What a script does after its loop, as a last test or an export, is part of the run: one that is complete waits for it
+// as long as it does not hang, and fails where it does. Of a run that was interrupted or failed the programs have as long
+// as workers have to end.
+
+// failedAfterLoop notes that one has.
+func (r *coordinator) failedAfterLoop(who, why string) {
+	why = strings.TrimPrefix(why, program.AfterLoop)
+	for i := range r.after {
+		if r.after[i].why == why {
+			r.after[i].who = append(r.after[i].who, who)
+			return
+		}
+	}
+	r.after = append(r.after, loopFailure{why, []string{who}})
+}
+
+// awaitPrograms waits until the workers of a run that is complete have ended, but for those that hang.
+func (r *coordinator) awaitPrograms() {
+	look := time.NewTicker(lookEvery(r.job.HangTimeout))
+	defer look.Stop()
+	defer r.tellOfLoops("the workers").Stop()
+	interrupted := false
+	for !interrupted && slices.ContainsFunc(r.workers.running(), func(p *process) bool { return p.hung == "" }) {
+		select {
+		case e := <-r.workers.launcher.exits:
+			starting := r.block.Rank(e.rank, control.RankState) == control.StateStarting // and not needed any more
+			if !r.workers.ended(&e) {
+				continue
+			}
+			r.release(e.rank)
+			if why := e.how; !e.clean && !starting {
+				if e.crash.after {
+					why = e.crash.first
+				}
+				r.failedAfterLoop(fmt.Sprintf("worker %d", e.rank), why)
+			}
+		case <-look.C:
+			r.lookForHung()
+		case <-r.interrupted:
+			interrupted = true
+		}
+	}
+	for _, p := range r.workers.running() {
+		why := p.hung
+		if why == "" {
+			why = "it was still busy when the run was interrupted"
+		}
+		r.failedAfterLoop(fmt.Sprintf("worker %d", p.rank), why)
+	}
+}
+
+// tellOfLoops tells people after a while what the run waits for.
+func (r *coordinator) tellOfLoops(who string) *time.Timer {
+	return time.AfterFunc(10*time.Second, func() {
+		r.report.display.event("what follows the loop over job.batches() takes long in " + who + ": the run waits for it")
+	})
+}
+
+// leaveLoops ends the evaluator of a run that is complete, and tells of all programs that have failed after their loops.
+func (r *coordinator) leaveLoops(res *rundir.Result) error {
+	if r.evaluator == nil || r.epochs.ended != nil {
+		return nil
+	}
+	telling, late := r.tellOfLoops("the evaluator"), r.killLate()
+	if err := r.evaluator.Close(); err != nil {
+		why := err.Error()
+		if ended := (*program.EndError)(nil); errors.As(err, &ended) {
+			c := readProgram(ended.Said, "the program "+ended.How)
+			why = c.first
+		}
+		r.failedAfterLoop("the evaluator", why)
+	}
+	r.evaluator = nil
+	telling.Stop()
+	late()
+	for _, f := range r.after {
+		slices.Sort(f.who)
+		r.report.event("after the loop over job.batches(), in %s: %s", strings.Join(f.who, ", "), human.Brief(f.why))
+	}
+	if res.Events = r.report.events; r.after == nil {
+		return nil
+	}
+	res.Error = fmt.Sprintf("%v: %s", config.ErrAfterLoop, r.after[0].why)
+	return fmt.Errorf("%w; the run is complete, and saved in %s", config.ErrAfterLoop, r.dir)
+}
