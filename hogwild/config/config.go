@@ -40,10 +40,10 @@ type Config struct {
 	Limit   int    `yaml:"limit" json:"limit"`     // train on the first rows only; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
-	// Validation data: a share of the training rows, e.g. 0.1, or a path. Epochs are compared on
-	// it, and the test set is used only at the end. "" = none.
+	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
+	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.
 	Validation string `yaml:"validation" json:"validation"`
-	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never
+	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never, but for those networks
 
 	// Program is the command that trains a model of its own, in place of Model; Layout is what it has
 	// said of that model.
@@ -238,6 +238,16 @@ func (c *Config) choices() []choice {
 		{"node-lr", c.NodeLR, "auto scaled same"},
 		{"outer", c.Outer, "mean nesterov"},
 	}
+}
+
+// NoValidation is the Validation of a run that trains on all rows, whatever the model.
+const NoValidation = "none"
+
+// HoldsOut tells whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
+// the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often to.
+func (c *Config) HoldsOut() bool {
+	f := model.FamilyOf(c.Model)
+	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" && c.TargetLoss == 0 && c.TargetAccuracy == 0
 }
 
 // Choices are the words that a setting takes; nil if it takes others than a few.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,12 +136,14 @@ func (r *coordinator) load() error {
 	if err := r.describe(); err != nil {
 		return err
 	}
+	var stops []string
 	if r.train == nil {
 		s, err := readData(&c.Config, &r.options)
 		if err != nil {
 			return err
 		}
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
+		stops = r.settleStop(s.HeldOut)
 	}
 	if r.train.Rows < c.Workers {
 		return config.Usage("workers %d: %s has only %s; give at most as many --workers", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"))
@@ -164,7 +167,7 @@ func (r *coordinator) load() error {
 		return config.Usage("%w", err)
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
-	auto = append(auto, tuning.Settle(&c.Config, spec, r.facts)...)
+	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts), stops)
 	c.Tuning.Auto = strings.Join(auto, ", ")
 	if r.back != nil {
 		c.Tuning.Auto = r.back.auto

@@ -90,7 +90,7 @@ func (r *coordinator) scores(res *rundir.Result) {
 		res.TestAccuracy, res.TestRMSE, res.TestR2, res.Metrics = e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics
 	}
 	if best := rundir.Best(r.epochs.position.History); best != nil {
-		res.BestEpoch, res.Validation = best.Epoch, best.Validation
+		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation, best.Metrics
 	}
 }
 

@@ -103,7 +103,7 @@ func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 		t.Fatal(err)
 	}
 	defer sets.Close()
-	s, err := Open(filepath.Join(c.Run, rundir.BestFile))
+	s, err := Open(filepath.Join(c.Run, rundir.WeightsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func sameBest(t *testing.T, a, b string) {
 	t.Helper()
 	var of [2][]float32
 	for i, dir := range []string{a, b} {
-		s, err := Open(filepath.Join(dir, rundir.BestFile))
+		s, err := Open(filepath.Join(dir, rundir.WeightsFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,7 @@ import (
 // the old or the new, never half of either. The metrics grow line by line, and TensorBoard's events,
 // whose names begin with EventPrefix, record by record.
 const (
-	WeightsFile  = "weights.safetensors"       // the weights alone, as PyTorch names and shapes them
-	BestFile     = "best.safetensors"          // the plain weights of the best epoch: see Best
+	WeightsFile  = "weights.safetensors"       // the weights alone, as PyTorch names and shapes them; of the best epoch: see Best
 	SnapshotFile = "snapshot.safetensors"      // all that is needed to continue
 	PreviousFile = "snapshot.prev.safetensors" // the snapshot before it
 	ResultFile   = "result.json"               // the result, once the run has ended
@@ -64,7 +63,7 @@ func keepPrevious(dir string) error {
 func removeLeftovers(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		for _, name := range []string{WeightsFile, BestFile, SnapshotFile, ResultFile, ConfigFile, MetricsName} {
+		for _, name := range []string{WeightsFile, SnapshotFile, ResultFile, ConfigFile, MetricsName} {
 			if strings.HasPrefix(e.Name(), name+".") && strings.HasSuffix(e.Name(), temporaryEnding) {
 				err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 			}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -42,8 +41,8 @@ type Result struct {
 	TestAccuracy      *float64           `json:"test_accuracy,omitempty"`
 	TestRMSE          *float64           `json:"test_rmse,omitempty"`
 	TestR2            *float64           `json:"test_r2,omitempty"`
-	Metrics           map[string]float64 `json:"metrics,omitempty"` // of the last epoch: others that a program measures
-	Validation                           // with a validation set: of the best epoch, whose weights are tested then
+	Metrics           map[string]float64 `json:"metrics,omitempty"` // others that a program measures
+	Validation                           // with a validation set: of the best epoch; so are TrainLoss, and the weights that are saved and tested
 	BestEpoch         int                `json:"best_epoch,omitempty"`
 	*Detail                              // of the predictions for the test set; nil for a run that was interrupted
 	Restarts          int                `json:"restarts"`
@@ -297,21 +296,23 @@ func DataText(name string) string {
 
 // scoreRows are the losses and scores of the report.
 func (r Result) scoreRows(row func(label, format string, args ...any)) {
-	row("train loss", "%s", human.Loss(r.TrainLoss))
-	switch v := r.Validation; {
+	v, train := r.Validation, "train loss "+human.Loss(r.TrainLoss)
+	if r.BestEpoch > 0 { // all figures are of its weights
+		row("best epoch", "%d, %s, %s", r.BestEpoch, train, v.scores().Text(", "))
+	} else {
+		row("train loss", "%s", human.Loss(r.TrainLoss))
+	}
+	switch {
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
 	case v.ValidationLoss == nil:
 		row("test loss", "%s", human.Loss(r.TestLoss))
 	case r.BestEpoch == 0: // within the first epoch
 		row("validation", "%s", v.scores().Text(", "))
+	case math.IsNaN(r.TestLoss):
+		row("test loss", "not evaluated: the run did not finish")
 	default:
-		row("best epoch", "%d, %s", r.BestEpoch, v.scores().Text(", "))
-		if math.IsNaN(r.TestLoss) {
-			row("test loss", "not evaluated: the run did not finish")
-		} else {
-			row("test loss", "%s, with the weights of epoch %d; test rows had no other use", human.Loss(r.TestLoss), r.BestEpoch)
-		}
+		row("test loss", "%s, with the weights of epoch %d; test rows were used only for this", human.Loss(r.TestLoss), r.BestEpoch)
 	}
 	if r.TestAccuracy != nil {
 		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
@@ -338,11 +339,7 @@ func (r Result) stalenessText() string {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	weights := r.Run
-	if r.BestEpoch > 0 {
-		weights = filepath.Join(r.Run, BestFile)
-	}
-	next := []string{"hogwild eval " + human.ShellWord(weights)} // on the same test rows
+	next := []string{"hogwild eval " + human.ShellWord(r.Run)} // on the same test rows
 	if slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped) {
 		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}

@@ -53,6 +53,9 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		}
 		c.Epochs = min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
 		text := human.Plural(c.Epochs, "epoch")
+		if c.Patience > 0 {
+			text = "at most " + text
+		}
 		if c.Epochs > fewestEpochs {
 			text += fmt.Sprintf(" (a small set: %s rows)", human.Count(int64(f.Rows)))
 		}
