@@ -133,6 +133,7 @@ func (r *task) own() error {
 // load reads the data, and finds the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.job
+	defer r.report.display.during("reading " + rundir.DataText(c.Data) + " ...")()
 	if err := r.describe(); err != nil {
 		return err
 	}

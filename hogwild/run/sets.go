@@ -26,7 +26,7 @@ func (r *task) settleStop(share string) []string {
 		return nil
 	}
 	c.Validation, c.Patience = share, cmp.Or(c.Patience, ownPatience)
-	return []string{fmt.Sprintf("stops after %d without a better loss on %s training rows held out, and keeps the best weights (--validation none trains on all)",
+	return []string{fmt.Sprintf("stops after %d without a better loss on %s rows held out (--validation none trains on all)",
 		c.Patience, human.Count(int64(r.validation.Rows)))}
 }
 

@@ -15,6 +15,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
+	"hogwild/internal/self"
 )
 
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
@@ -85,6 +86,7 @@ type Result struct {
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy, stop after
 	Error   string        `json:"error,omitempty"`   // why it failed
+	Told    bool          `json:"-"`                 // whoever reads the text has just seen what stood above the run
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
@@ -206,13 +208,20 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		nodes = r.Nodes.Nodes
 	}
-	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	if !r.Told {
+		fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	}
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s"+format+"\n", append([]any{label}, args...)...)
 	}
 	known := func(label, text string) {
 		if text != "" {
 			row(label, "%s", text)
+		}
+	}
+	untold := func(label, text string) { // what the run began with: header and result fit on one screen then
+		if !r.Told {
+			known(label, text)
 		}
 	}
 
@@ -228,9 +237,9 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		row("nodes", "%s", r.Nodes.Text())
 	}
-	row("start-up", "%.3f s", r.StartupSeconds)
-	known("cpu", r.CPU) // older results do not have it
-	known("merge", r.Merge)
+	untold("start-up", fmt.Sprintf("%.3f s", r.StartupSeconds))
+	untold("cpu", r.CPU) // older results do not have it
+	untold("merge", r.Merge)
 	r.scoreRows(row)
 	detail := r.Detail.Text(fewClasses)
 	table := r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
@@ -240,13 +249,16 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Instruments != nil && r.StalenessSamples > 0 {
 		row("staleness", "%s", r.stalenessText())
 	}
-	known("auto", r.Auto)
-	known("rate", r.Rate)
+	untold("auto", r.Auto)
+	untold("rate", r.Rate)
 	if r.Restarts > 0 || r.LostExamples > 0 {
 		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
 	}
 	if r.Rollbacks > 0 {
 		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks, human.Count(r.DiscardedExamples), r.LRUsed)
+	}
+	if r.Told {
+		r.Events, r.Notes = nil, nil
 	}
 	for _, list := range []struct {
 		label string
@@ -258,7 +270,11 @@ func (r Result) WriteText(w io.Writer) error {
 		}
 	}
 	known("warning", r.Warning)
-	if r.Stopped != "" {
+	switch r.Stopped {
+	case "":
+	case StoppedInterrupted, StoppedTerminated, StoppedHangup, StoppedDiverged, StoppedFailed:
+		row("stopped", "early, %s", r.Stopped)
+	default:
 		row("stopped", "early: %s", r.Stopped)
 	}
 	if r.Run != "" {
@@ -339,9 +355,9 @@ func (r Result) stalenessText() string {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	next := []string{"hogwild eval " + human.ShellWord(r.Run)} // on the same test rows
+	next := []string{human.Next + self.Name() + " eval " + human.ShellWord(r.Run)} // on the same test rows
 	if slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped) {
-		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
+		next = append(next, human.Next+self.Name()+" train --resume "+human.ShellWord(r.Run))
 	}
 	return next
 }
