@@ -26,15 +26,15 @@ func (r *coordinator) warning() string {
 	if len(history) > 1 && last.TrainLoss > history[0].TrainLoss {
 		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss), human.Loss(last.TrainLoss))
 	}
-	worse := ""
+	worse, byHeart := "", true
 	_, set := r.judges()
 	if best := r.constant(set); best != nil {
-		worse = worseThan(*best, judged, set.Rows)
+		worse, byHeart = worseThan(*best, judged, set.Rows), tested.TrainLoss*2 < best.Loss
 	}
 	switch {
 	case worse != "" && rose != "":
 		return worse + ", and " + rose + r.remedy(true)
-	case overfits(tested, history, worse != ""):
+	case byHeart && overfits(tested, history, worse != ""):
 		if worse != "" {
 			worse += "; "
 		}

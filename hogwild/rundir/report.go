@@ -270,11 +270,7 @@ func (r Result) WriteText(w io.Writer) error {
 		}
 	}
 	known("warning", r.Warning)
-	switch r.Stopped {
-	case "":
-	case StoppedInterrupted, StoppedTerminated, StoppedHangup, StoppedDiverged, StoppedFailed:
-		row("stopped", "early, %s", r.Stopped)
-	default:
+	if r.Stopped != "" {
 		row("stopped", "early: %s", r.Stopped)
 	}
 	if r.Run != "" {

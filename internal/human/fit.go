@@ -131,7 +131,7 @@ func cutOf(block []string, columns int) (cut int) {
 }
 
 // breakLine breaks a line at words. What follows stands below the text behind a label, or is indented by two.
-func breakLine(line string, columns int) []string {
+func breakLine(line string, columns int) (parts []string) {
 	if len([]rune(line)) <= columns || strings.HasPrefix(line, Next) {
 		return []string{line}
 	}
@@ -140,10 +140,23 @@ func breakLine(line string, columns int) []string {
 	if margin == 0 || margin > columns/2 {
 		label, margin = "", 2
 	}
-	parts := Wrap(line[len(label):], columns-margin)
-	for i := range parts {
-		parts[i] = strings.Repeat(" ", margin) + parts[i]
+	runes := []rune(line)
+	for indent := 0; len(runes) > columns; indent = margin {
+		at := columns
+		for at > margin && runes[at] != ' ' {
+			at--
+		}
+		if least := max(indent, len([]rune(strings.TrimRight(label, " ")))); at <= least { // the word is too long: the terminal breaks it
+			for at = columns; at < len(runes) && runes[at] != ' '; {
+				at++
+			}
+		}
+		parts = append(parts, strings.TrimRight(string(runes[:at]), " "))
+		rest := strings.TrimLeft(string(runes[at:]), " ")
+		if rest == "" {
+			return parts
+		}
+		runes = []rune(strings.Repeat(" ", margin) + rest)
 	}
-	parts[0] = label + strings.TrimLeft(parts[0], " ")
-	return parts
+	return append(parts, string(runes))
 }

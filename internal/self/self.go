@@ -39,7 +39,7 @@ func Path() (string, error) {
 // has built and started it, under a name that is gone afterwards. A program that has it as a library is not it.
 func Name() string {
 	switch dir, base := filepath.Split(os.Args[0]); {
-	case strings.Contains(dir, "/go-build"):
+	case base == "hogwild" && strings.Contains(dir, "/go-build"):
 		return "go run ./cmd/hogwild"
 	case strings.HasPrefix(base, "hogwild"):
 		return human.ShellWord(os.Args[0])
