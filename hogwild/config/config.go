@@ -240,16 +240,6 @@ func (c *Config) choices() []choice {
 	}
 }
 
-// NoValidation is the Validation of a run that trains on all rows, whatever the model.
-const NoValidation = "none"
-
-// HoldsOut tells whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
-// the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often to.
-func (c *Config) HoldsOut() bool {
-	f := model.FamilyOf(c.Model)
-	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" && c.TargetLoss == 0 && c.TargetAccuracy == 0
-}
-
 // Choices are the words that a setting takes; nil if it takes others than a few.
 func Choices(name string) []string {
 	for _, f := range new(Config).choices() {

@@ -29,7 +29,7 @@ func (r *coordinator) warning() string {
 	worse, byHeart := "", true
 	_, set := r.judges()
 	if best := r.constant(set); best != nil {
-		worse, byHeart = worseThan(*best, judged, set.Rows), tested.TrainLoss*2 < best.Loss
+		worse, byHeart = worseThan(*best, judged, set.Rows), tested.TrainLoss*2 < best.Loss && set.Rows >= fewRows
 	}
 	switch {
 	case worse != "" && rose != "":
@@ -69,11 +69,14 @@ func (r *coordinator) earlyStop() string {
 	return "--validation 0.1 --patience 5, "
 }
 
+// fewRows are too few to judge a model by.
+const fewRows = 10
+
 // worseThan says that a score on n rows is no better than that of the constant predictor. An accuracy may fall
 // short of it by chance, by two standard errors, as long as the loss is the smaller one. A few rows, or no mistake, say nothing.
 func worseThan(best, s rundir.Scores, n int) string {
 	switch {
-	case n < 10 || s.Accuracy != nil && *s.Accuracy == 1:
+	case n < fewRows || s.Accuracy != nil && *s.Accuracy == 1:
 	case s.Accuracy != nil:
 		p := *best.Accuracy
 		chance := 2 * math.Sqrt(p*(1-p)/float64(n))

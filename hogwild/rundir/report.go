@@ -204,11 +204,16 @@ const fewClasses = 5
 // happened to workers on the way, and what to type next.
 func (r Result) WriteText(w io.Writer) error {
 	var b bytes.Buffer
+	if r.Told {
+		r.CPU, r.Merge, r.Auto, r.Rate, r.Events, r.Notes = "", "", "", "", nil, nil
+	}
 	nodes := 1
 	if r.Nodes != nil {
 		nodes = r.Nodes.Nodes
 	}
+	started := ""
 	if !r.Told {
+		started = fmt.Sprintf("%.3f s", r.StartupSeconds)
 		fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
 	}
 	row := func(label, format string, args ...any) {
@@ -217,11 +222,6 @@ func (r Result) WriteText(w io.Writer) error {
 	known := func(label, text string) {
 		if text != "" {
 			row(label, "%s", text)
-		}
-	}
-	untold := func(label, text string) { // what the run began with: header and result fit on one screen then
-		if !r.Told {
-			known(label, text)
 		}
 	}
 
@@ -237,9 +237,9 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		row("nodes", "%s", r.Nodes.Text())
 	}
-	untold("start-up", fmt.Sprintf("%.3f s", r.StartupSeconds))
-	untold("cpu", r.CPU) // older results do not have it
-	untold("merge", r.Merge)
+	known("start-up", started)
+	known("cpu", r.CPU) // older results do not have it
+	known("merge", r.Merge)
 	r.scoreRows(row)
 	detail := r.Detail.Text(fewClasses)
 	table := r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
@@ -249,16 +249,13 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Instruments != nil && r.StalenessSamples > 0 {
 		row("staleness", "%s", r.stalenessText())
 	}
-	untold("auto", r.Auto)
-	untold("rate", r.Rate)
+	known("auto", r.Auto)
+	known("rate", r.Rate)
 	if r.Restarts > 0 || r.LostExamples > 0 {
 		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
 	}
 	if r.Rollbacks > 0 {
 		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks, human.Count(r.DiscardedExamples), r.LRUsed)
-	}
-	if r.Told {
-		r.Events, r.Notes = nil, nil
 	}
 	for _, list := range []struct {
 		label string

@@ -23,9 +23,6 @@ const roomInFlight = 8
 // loss has anywhere: a model of many classes starts where h is small, and ends between two of them.
 const noiseCost = 0.02
 
-// plainRate is the rate where nothing is known of the curvature.
-const plainRate = 0.01
-
 // An epoch of a small set has few steps. The automatic number of epochs makes them leastSteps, between fewestEpochs
 // and mostEpochs; a factorization, whose step is about one entry, is given leastEntries.
 const (

@@ -116,6 +116,9 @@ func lowered(from, to float64) string {
 	}
 }
 
+// plainRate is the rate where nothing is known of the curvature.
+const plainRate = 0.01
+
 // tooSmall is what to do about a rate that is small, and less than a hundredth of another: a few large inputs decide it.
 func tooSmall(from, to float64) string {
 	if to*100 >= from || to > plainRate {

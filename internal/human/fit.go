@@ -53,8 +53,14 @@ func Fit(text string, columns int) string {
 	if columns < 20 { // nobody reads that
 		return text
 	}
-	var fitted []string
-	lines := strings.Split(text, "\n")
+	var lines, fitted []string
+	for _, line := range strings.Split(text, "\n") {
+		if n := len(lines); n > 0 && strings.HasPrefix(lines[n-1], "- ") && strings.HasPrefix(line, "  ") {
+			lines[n-1] += line[1:] // it was broken for another width
+			continue
+		}
+		lines = append(lines, line)
+	}
 	for from := 0; from < len(lines); {
 		to := from + 1
 		for to < len(lines) && lines[from] != "" && lines[to] != "" {

@@ -17,6 +17,8 @@ func TestFit(t *testing.T) {
 		{30, "staleness   mean 39.2, p99 448; 82% in conflict", "staleness   mean 39.2, p99\n            448; 82% in\n            conflict"},
 		{30, "epochs      10, 600,000 examples\ntraining    0.27 s, 2.25 M examples/s", "epochs      10, 600,000\n            examples\ntraining    0.27 s, 2.25 M\n            examples/s"},
 		{30, "- a bullet that is longer than the screen", "- a bullet that is longer than\n  the screen"},
+		{30, "- a bullet that was broken for\n  another width", "- a bullet that was broken for\n  another width"},
+		{40, "- a bullet that\n  was broken for another width\n- b", "- a bullet that was broken for another\n  width\n- b"},
 		{30, "  an indented line that is too long for it", "  an indented line that is too\n  long for it"},
 		{30, "a " + strings.Repeat("/long", 10), "a\n  " + strings.Repeat("/long", 10)},
 		{30, Next + "hogwild eval runs/one that is not broken", Next + "hogwild eval runs/one that is not broken"},
