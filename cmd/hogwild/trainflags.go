@@ -18,7 +18,7 @@ func (o *trainOptions) flags() []cli.Flag {
 		Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2"})
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
-	l.string(&o.Validation, "validation", "`FILE` validation data, or a share of the training rows, e.g. 0.1: the test set is then used only at the end")
+	l.string(&o.Validation, "validation", "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then used only at the end (default: 0.1 for networks without --epochs, else none)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.string(&o.Missing, "missing", "`HOW` rows with missing values in a CSV file: drop or error")
