@@ -96,7 +96,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.float(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
 	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
 	l.duration(&o.StopAfter, "stop-after", "`TIME` stop, saved, so long after the first worker began to train, within an epoch too; 0: never")
-	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never")
+	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never (20 for networks that hold out rows by themselves)")
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
 	l.string(&o.SaveEvery, "save-every", "`N` epochs between snapshots, or a time: 30s; auto: so seldom that saving takes 2% of the time at most; 0: only at the end")
 	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
