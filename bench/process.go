@@ -37,7 +37,7 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 			args = append(args, "--"+s.Flag+"="+s.Value)
 		}
 	}
-	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
+	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet", "--validation=none") // sides are compared by the test loss of each epoch
 	cmd, err := r.command(ctx, c, args)
 	if err != nil {
 		return outcome{}, err

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -61,20 +59,14 @@ func newProgress(w io.Writer, trials [][]*trial) *progress {
 	if p.done > 0 {
 		fmt.Fprintf(p.w, "%d of %d runs already done\n", p.done, p.total)
 	}
-	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
-			p.columns = func() int { return columnsOf(f) }
-			p.gone.Go(p.renew)
+	if size := human.Terminal(w); size != nil {
+		p.columns = func() int {
+			columns, _ := size()
+			return columns
 		}
+		p.gone.Go(p.renew)
 	}
 	return p
-}
-
-func columnsOf(f *os.File) int {
-	if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 {
-		return int(size.Col)
-	}
-	return 80
 }
 
 // start takes in that a run of the case of an index begins, in a folder.

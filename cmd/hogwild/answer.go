@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -20,7 +21,20 @@ func report(stdout io.Writer, a answer, asJSON bool) error {
 	if asJSON {
 		return a.WriteJSON(stdout)
 	}
-	return a.WriteText(stdout)
+	var text bytes.Buffer
+	if err := a.WriteText(&text); err != nil {
+		return err
+	}
+	return show(stdout, text.String())
+}
+
+// show writes text for people to stdout, within the width of a terminal.
+func show(stdout io.Writer, text string) error {
+	if o, ok := stdout.(*output); ok {
+		return o.write(human.Shown(o.Writer, human.Visible(text)))
+	}
+	_, err := io.WriteString(stdout, text)
+	return err
 }
 
 // output is stdout for commands that do not end when nobody reads it any more: behind head, or on a
@@ -38,17 +52,21 @@ func outputTo(f *os.File) *output {
 
 // Write writes whole lines to stdout, as long as somebody reads.
 func (o *output) Write(p []byte) (int, error) {
-	if o.gone {
-		return len(p), nil
-	}
-	_, err := io.WriteString(o.Writer, human.Visible(string(p)))
-	if errors.Is(err, syscall.EPIPE) || o.terminal && errors.Is(err, syscall.EIO) {
-		o.gone, err = true, nil
-	}
-	if err != nil {
+	if err := o.write(human.Visible(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+func (o *output) write(text string) error {
+	if o.gone {
+		return nil
+	}
+	_, err := io.WriteString(o.Writer, text)
+	if errors.Is(err, syscall.EPIPE) || o.terminal && errors.Is(err, syscall.EIO) {
+		o.gone, err = true, nil
+	}
+	return err
 }
 
 // directly is stdout itself.

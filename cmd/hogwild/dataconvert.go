@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
 const dataConvertHelp = `Usage: hogwild data convert PATH --out FILE [--test PATH] [--validation SHARE] [--scale HOW] ...
@@ -104,8 +105,8 @@ type teller struct {
 }
 
 func newTeller(w io.Writer) *teller {
-	if f, _ := terminal(w); f != nil {
-		return &teller{w: f}
+	if human.Terminal(w) != nil {
+		return &teller{w: w}
 	}
 	return &teller{}
 }

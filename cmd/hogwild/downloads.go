@@ -27,7 +27,7 @@ type downloads struct {
 
 func newDownloads(w io.Writer, quiet bool) *downloads {
 	d := &downloads{w: w, quiet: quiet}
-	if _, size := terminal(w); size != nil {
+	if size := human.Terminal(w); size != nil {
 		d.columns = func() int {
 			columns, _ := size()
 			return columns

@@ -90,8 +90,8 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	if failed := report(stdout, a, asJSON); failed != nil || asJSON {
 		return errors.Join(err, failed)
 	}
-	_, failed := fmt.Fprintf(stdout, "\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
-	return errors.Join(err, failed)
+	saved := fmt.Sprintf("\nsaved in %s: report.html, results.csv, results.json, results.txt, runs/\n", folder)
+	return errors.Join(err, show(stdout, saved))
 }
 
 // undone is the error of a plan of which runs failed, other than by diverging.

@@ -86,8 +86,7 @@ func writeHelp(w io.Writer, s *settings, all bool) error {
 		}
 	}
 	b.WriteString(more + h.details + h.examples)
-	_, err := w.Write(b.Bytes())
-	return err
+	return show(w, b.String())
 }
 
 // describe is one flag: its name with what it takes (the usage begins with that, in

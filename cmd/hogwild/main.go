@@ -63,7 +63,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, config.ErrReported):
 		time.Sleep(time.Second / 2) // when one rank fails, its launcher kills the others: let the one that reports do so
 	case err != nil:
-		fmt.Fprintf(stderr, "hogwild: %s\n", errorText(err, args))
+		fmt.Fprint(stderr, human.Shown(stderr, "hogwild: "+errorText(err, args)+"\n"))
 	}
 	return status(err)
 }
@@ -171,8 +171,7 @@ func group(help string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		switch arg := c.Args().First(); arg {
 		case "", "-h", "-help", "--help":
-			_, err := fmt.Fprint(c.App.Writer, strings.Replace(help, "COMMANDS\n", commandTable(c.App.Commands), 1))
-			return err
+			return show(c.App.Writer, strings.Replace(help, "COMMANDS\n", commandTable(c.App.Commands), 1))
 		case "-v", "-version", "--version":
 			return thisVersion().WriteText(c.App.Writer)
 		default:

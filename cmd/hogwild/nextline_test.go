@@ -43,8 +43,8 @@ func TestNextLine(t *testing.T) {
 			said := sh(t, path, "hogwild train "+c.flags+" --workers 2 --epochs 2 --quiet --run '"+run+"'")
 			var line string
 			for l := range strings.Lines(said) {
-				if strings.HasPrefix(l, "hogwild eval ") {
-					line = strings.TrimSpace(l)
+				if rest, ok := strings.CutPrefix(l, "Next: hogwild eval "); ok {
+					line = "hogwild eval " + strings.TrimSpace(rest)
 				}
 			}
 			var want struct {

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
@@ -52,11 +50,12 @@ func topCommand() *cli.Command {
 			if err := v.renew(); err != nil {
 				return err
 			}
-			f, size := terminal(directly(c.App.Writer))
-			if once || asJSON || f == nil {
+			w := directly(c.App.Writer)
+			size := human.Terminal(w)
+			if once || asJSON || size == nil {
 				return report(c.App.Writer, v, asJSON)
 			}
-			return v.follow(f, size)
+			return v.follow(w, size)
 		}),
 	}
 }
@@ -96,7 +95,7 @@ func (v *view) WriteText(w io.Writer) error {
 }
 
 // follow renews it on a terminal until the run has ended.
-func (v *view) follow(f *os.File, size func() (columns, rows int)) error {
+func (v *view) follow(f io.Writer, size func() (columns, rows int)) error {
 	drawn := 0
 	for {
 		columns, rows := size()
@@ -146,21 +145,4 @@ func (v *view) lines(columns int) []string {
 	_ = w.Flush() // into memory
 	all := append([]string{head}, run.ProgressLines(v.Status, columns)...)
 	return append(append(all, ""), strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
-}
-
-// terminal is w and its size, if it is a terminal; else nil.
-func terminal(w io.Writer) (*os.File, func() (columns, rows int)) {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return nil, nil
-	}
-	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
-		return nil, nil
-	}
-	return f, func() (int, int) {
-		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 && size.Row > 0 {
-			return int(size.Col), int(size.Row)
-		}
-		return 80, 24
-	}
 }

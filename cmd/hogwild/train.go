@@ -192,7 +192,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		return err
 	}
 	for _, line := range o.dropped {
-		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(line))
+		fmt.Fprint(stderr, human.Shown(stderr, human.Visible("hogwild: "+line+"\n")))
 	}
 	end, err := o.watched(stderr)
 	if err != nil {
@@ -217,5 +217,6 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	if o.Node > 0 {
 		return err
 	}
+	result.Told = !o.Quiet && human.Terminal(directly(stdout)) != nil && human.Terminal(stderr) != nil
 	return errors.Join(err, report(stdout, result, o.json))
 }

@@ -176,3 +176,13 @@ func (c *Config) PartOf(n int) int {
 	}
 	return n
 }
+
+// NoValidation is the Validation of a run that trains on all rows, whatever the model.
+const NoValidation = "none"
+
+// HoldsOut tells whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
+// the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often to.
+func (c *Config) HoldsOut() bool {
+	f := model.FamilyOf(c.Model)
+	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" && c.TargetLoss == 0 && c.TargetAccuracy == 0
+}

@@ -40,10 +40,10 @@ type Config struct {
 	Limit   int    `yaml:"limit" json:"limit"`     // train on the first rows only; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
-	// Validation data: a share of the training rows, e.g. 0.1, or a path. Epochs are compared on
-	// it, and the test set is used only at the end. "" = none.
+	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
+	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.
 	Validation string `yaml:"validation" json:"validation"`
-	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never
+	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never, but for those networks
 
 	// Program is the command that trains a model of its own, in place of Model; Layout is what it has
 	// said of that model.

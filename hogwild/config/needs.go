@@ -38,6 +38,8 @@ func (k known) adam() bool     { return k.Optimizer == Adam }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
 func (k known) nodes() bool    { return k.Nodes > 0 }     // 1 if it was asked for
 
+func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }
+
 // not tells whether the model is of none of the families; true while nobody knows the model.
 func (k known) not(families ...model.Family) bool {
 	for _, f := range families {
@@ -83,8 +85,8 @@ var needs = []need{
 	{"beta1", "optimizer", "use optimizer adam", true, known.adam},
 	{"beta2", "optimizer", "use optimizer adam", true, known.adam},
 	{"optimizer-state", "optimizer", "use momentum, adam or adagrad", true, known.stateful},
-	{"patience", "validation", "add validation 0.1", false, func(k known) bool { return k.Validation != "" }},
-	{"validation", "model", "", false, func(k known) bool { return k.not(model.Cut) }}, // all edges of a graph are cut
+	{"patience", "validation", "add validation 0.1", false, func(k known) bool { return k.validated() || k.HoldsOut() }},
+	{"validation", "model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }}, // all edges of a graph are cut
 	{"lr-min", "schedule", "use cosine, linear, step or exp", false, func(k known) bool { return k.Schedule != "constant" }},
 	{"decay", "schedule", "use step or exp", true, func(k known) bool { return k.Schedule == "step" || k.Schedule == "exp" }},
 	// Off holds where nothing is capped.

@@ -219,7 +219,11 @@ func (o Options) loadCache() (s Sets, err error) {
 		return s, err
 	}
 	s.Train.Name = o.Path
-	switch apart := c.find(validationPart); {
+	apart := c.find(validationPart)
+	if _, share, _ := ValidationShare(c.Made.Validation); share && apart != nil && o.HoldOut && o.Validation == "" {
+		o.Validation = c.Made.Validation
+	}
+	switch {
 	case o.Validation == "" && apart != nil:
 		s.Train.notef("the validation rows of %s are not used; --validation %s uses them", o.Path, c.Made.Validation)
 	case o.Validation != "" && o.Validation == c.Made.Validation:
@@ -227,7 +231,7 @@ func (o Options) loadCache() (s Sets, err error) {
 			return s, err
 		}
 		if _, share, _ := ValidationShare(o.Validation); share {
-			s.noteApart(s.Train.Rows + s.Validation.Rows)
+			s.noteApart(o, s.Train.Rows+s.Validation.Rows)
 		}
 	case o.Validation != "":
 		s.Validation, err = loadValidation(o, &s.Train.Meta)

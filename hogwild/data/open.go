@@ -15,6 +15,7 @@ type Options struct {
 	Test string // the same; "" = the set's own test split, else a sixth is held out
 	// Validation is a share of the training rows, such as "0.1", or a path; "" = no validation set.
 	Validation string
+	HoldOut    bool   // without Validation: a tenth of the training rows, where there are enough of them
 	Format     string // auto, idx, libsvm, csv, npy, ratings; "" = auto
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
@@ -33,7 +34,7 @@ type Options struct {
 
 // Load is LoadSets of a training and a test set.
 func Load(o Options) (train, test *Set, err error) {
-	o.Validation = ""
+	o.Validation, o.HoldOut = "", false
 	s, err := LoadSets(o)
 	return s.Train, s.Test, err
 }
@@ -120,7 +121,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	t.Notes = nil // train has them
 	if k > 0 {
 		s.Validation, err = t.store(apart, y)
-		s.noteApart(all)
+		s.noteApart(o, all)
 	} else if o.Validation != "" {
 		s.Validation, err = loadValidation(o, &s.Train.Meta)
 	}

@@ -127,7 +127,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	p.Notes = nil // train has them
 	if k > 0 {
 		s.Validation, err = apart.with(p.Meta, p.room).store(false, 0)
-		s.noteApart(all)
+		s.noteApart(o, all)
 	} else if o.Validation != "" {
 		s.Validation, err = loadValidation(o, &s.Train.Meta)
 	}

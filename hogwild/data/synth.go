@@ -157,7 +157,7 @@ func (o Options) loadSynth() (s Sets, err error) {
 	if apart > 0 {
 		m.Rows = apart
 		s.Validation, err = k.make(o.room.uncounted(), m, forValidation, o.Seed)
-		s.noteApart(rows)
+		s.noteApart(o, rows)
 	} else if o.Validation != "" {
 		s.Validation, err = o.likewise(o.Validation, &s.Train.Meta)
 	}

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,7 +11,8 @@ import (
 // Sets are the data of a run. They share no row, but for a graph, which is its own test set.
 type Sets struct {
 	Train, Test *Set
-	Validation  *Set // nil: none was asked for
+	Validation  *Set   // nil: none was asked for
+	HeldOut     string // the share of the training rows that Options.HoldOut has made the validation set, "" for none
 }
 
 // Close closes all of them.
@@ -31,7 +33,11 @@ func (s *Sets) closeOn(err *error) {
 }
 
 // noteApart notes that some of all training rows were held out for validation.
-func (s *Sets) noteApart(all int) {
+func (s *Sets) noteApart(o Options, all int) {
+	if o.HoldOut {
+		s.HeldOut = cmp.Or(o.Validation, ownShare) // who asked for it says so
+		return
+	}
 	if s.Validation != nil {
 		s.Train.notef("held out %s of %s training rows for validation", count(s.Validation.Rows), count(all))
 	}
@@ -39,7 +45,7 @@ func (s *Sets) noteApart(all int) {
 
 // disjoint refuses a validation file whose rows are trained or tested on.
 func (s *Sets) disjoint(o Options) error {
-	if _, share, _ := ValidationShare(o.Validation); share || s.Validation == nil {
+	if _, share, _ := ValidationShare(o.Validation); share || s.HeldOut != "" || s.Validation == nil {
 		return nil
 	}
 	for _, other := range []struct {
@@ -66,8 +72,18 @@ func ValidationShare(text string) (share float64, is bool, err error) {
 	return share, true, nil
 }
 
+// Options.HoldOut takes ownShare of at least enoughRows: of fewer the validation set would be too small to say when to
+// stop, and networks need all of them. Of 500 digits a run that held some out ended worse than one that overfitted, of 1,000 better.
+const (
+	ownShare   = "0.1"
+	enoughRows = 1000
+)
+
 // apart is how many of n training rows are held out for validation, 0 for none.
 func (o Options) apart(n int, graph bool) (int, error) {
+	if o.HoldOut && o.Validation == "" && n >= enoughRows {
+		o.Validation = ownShare
+	}
 	if o.Validation == "" {
 		return 0, nil
 	}

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"time"
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -26,32 +24,34 @@ type display struct {
 	quiet bool
 	from  string                     // whose lines these are, where several programs write to one terminal
 	size  func() (columns, rows int) // nil when w is not a terminal
+	doing string                     // what is shown while there is no live block; "": nothing
+	shown time.Time                  // when the last line of an epoch was
+	held  string                     // that of the last epoch, if it is not shown yet
 	now   *rundir.Status             // what the live block shows, nil for no block
 	drawn []string                   // lines of the live block on the screen; the cursor is below
 }
 
 // newDisplay writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
 // warnings only.
-// There are no colors, so NO_COLOR asks for nothing; TERM=dumb asks for no live block.
 func newDisplay(w io.Writer, quiet bool) *display {
 	if w == nil {
 		w = io.Discard
 	}
-	d := &display{w: w, quiet: quiet}
-	if f, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" {
-		if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err == nil {
-			d.size = func() (int, int) { return terminalSize(f) }
-		}
-	}
-	return d
+	return &display{w: w, quiet: quiet, size: human.Terminal(w)}
 }
 
-func terminalSize(f *os.File) (columns, rows int) {
-	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil || ws.Col == 0 || ws.Row == 0 {
-		return 80, 24
+// during shows on a terminal what is being done before the run starts, until the function that it returns is called.
+func (d *display) during(doing string) (done func()) {
+	show := func(doing string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.size != nil && !d.quiet {
+			d.doing = doing
+			d.print()
+		}
 	}
-	return int(ws.Col), int(ws.Row)
+	show(doing)
+	return func() { show("") }
 }
 
 // start shows what is about to be trained, on a terminal.
@@ -73,12 +73,27 @@ func (d *display) status(s rundir.Status) {
 	}
 }
 
-// epoch shows the results of an epoch.
+// betweenEpochs is the least time between two lines of epochs: short ones would push the header off the screen.
+const betweenEpochs = time.Second
+
+// epoch shows the results of an epoch: those of the first, of the last, and of others if some time has passed.
 func (d *display) epoch(e rundir.EpochResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.quiet {
-		d.print(fmt.Sprintf("epoch %3d  %7.1f s  train loss %-9s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), e.Judged().Text("  ")))
+	if d.quiet {
+		return
+	}
+	d.held = fmt.Sprintf("epoch %3d  %7.1f s  train loss %-6s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), e.Judged().Text("  "))
+	if time.Since(d.shown) >= betweenEpochs {
+		d.showHeld()
+	}
+}
+
+// showHeld shows the last epoch, unless that was done.
+func (d *display) showHeld() {
+	if d.held != "" {
+		d.print(d.held)
+		d.held, d.shown = "", time.Now()
 	}
 }
 
@@ -104,6 +119,7 @@ func (d *display) close() {
 	defer d.mu.Unlock()
 	d.now = nil
 	d.print()
+	d.showHeld()
 	d.size = nil
 }
 
@@ -119,9 +135,16 @@ func (d *display) print(lines ...string) {
 	var live []string
 	if d.now != nil {
 		live = block(*d.now, d.size)
+	} else if d.doing != "" {
+		live = []string{d.doing}
 	}
-	for _, line := range append(lines, live...) {
-		b.WriteString(human.Visible(d.from+line) + "\n")
+	for i, line := range append(lines, live...) {
+		line = human.Visible(d.from + line)
+		if columns := 0; d.size != nil && i < len(lines) {
+			columns, _ = d.size()
+			line = human.Fit(line, columns)
+		}
+		b.WriteString(line + "\n")
 	}
 	d.drawn = live
 	if b.Len() > 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -214,7 +215,7 @@ func TestDisplayElsewhere(t *testing.T) {
 		size  func() (int, int)
 		want  string
 	}{
-		{"pipe", false, nil, `epoch   1      1.0 s  train loss 0.6123     test loss 0.4123  accuracy 89.12%
+		{"pipe", false, nil, `epoch   1      1.0 s  train loss 0.6123  test loss 0.4123  accuracy 89.12%
 worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3
 saved runs/x
 after the end
@@ -229,6 +230,46 @@ after the end
 		if b.String() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, b.String(), c.want)
 		}
+	}
+}
+
+// TestShortEpochs: of epochs that follow each other quickly the first is shown and the last, once each, on a terminal and
+// in a pipe; of slow ones all.
+func TestShortEpochs(t *testing.T) {
+	for _, c := range []struct {
+		age  time.Duration
+		want string
+	}{{0, "1 5"}, {2 * betweenEpochs, "1 2 3 4 5"}} {
+		var b bytes.Buffer
+		d := newDisplay(&b, false)
+		for n := 1; n <= 5; n++ {
+			d.epoch(rundir.EpochResult{Epoch: n, TrainLoss: 1, TestLoss: 1})
+			d.shown = d.shown.Add(-c.age)
+		}
+		d.close()
+		d.close()
+		var shown []string
+		for line := range strings.Lines(b.String()) {
+			shown = append(shown, strings.Fields(line)[1])
+		}
+		if got := strings.Join(shown, " "); got != c.want {
+			t.Errorf("epochs that are %v apart: %s are shown, want %s", c.age, got, c.want)
+		}
+	}
+}
+
+// TestReading: a terminal shows at once what is being done, and nothing of it stays.
+func TestReading(t *testing.T) {
+	s := newScreen(t, 80, 24)
+	d := &display{w: s, size: s.size}
+	done := d.during("reading digits ...")
+	if s.String() != "|reading digits ...\n|_\n" {
+		t.Errorf("while it reads:\n%s", s)
+	}
+	done()
+	d.start("header")
+	if s.String() != "|header\n|_\n" {
+		t.Errorf("afterwards:\n%s", s)
 	}
 }
 

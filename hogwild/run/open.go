@@ -65,7 +65,7 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	}
 	c := config.Default()
 	c.Model, c.Loss, c.Bias = d.Model, d.Loss, !d.NoBias
-	c.Data, c.Test, c.Target = d.Train, d.Train, d.Target // all rows count: none are held out
+	c.Data, c.Test, c.Target, c.Validation = d.Train, d.Train, d.Target, config.NoValidation // all rows count: none are held out
 	if d.Format != "" {
 		c.Format = d.Format
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,15 +137,18 @@ func (r *task) own() error {
 // load reads the data, and finds the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.job
+	defer r.report.display.during("reading " + rundir.DataText(c.Data) + " ...")()
 	if err := r.describe(); err != nil {
 		return err
 	}
+	var stops []string
 	if r.train == nil {
 		s, err := readData(&c.Config, &r.options)
 		if err != nil {
 			return err
 		}
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
+		stops = r.settleStop(s.HeldOut)
 	}
 	if r.train.Rows < c.Workers {
 		return config.Usage("workers %d: %s has only %s; give at most as many --workers", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"))
@@ -168,7 +172,7 @@ func (r *coordinator) load() error {
 		return config.Usage("%w", err)
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
-	auto = append(auto, tuning.Settle(&c.Config, spec, r.facts)...)
+	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts), stops)
 	c.Tuning.Auto = strings.Join(auto, ", ")
 	if r.back != nil {
 		c.Tuning.Auto = r.back.auto

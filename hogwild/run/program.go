@@ -205,7 +205,7 @@ func (r *coordinator) testBest(res *rundir.Result) error {
 	sum, err := r.scoreOn(r.saver.copy.Best, r.test)
 	if err == nil && sum.N > 0 {
 		s := scoresOf("test", sum, false)
-		res.TestLoss, res.TestAccuracy = s.Loss, s.Accuracy
+		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
 	}
 	return err
 }

@@ -94,7 +94,7 @@ func (r *coordinator) scores(res *rundir.Result) {
 		res.TrainMetrics = e.TrainMetrics
 	}
 	if best := rundir.Best(r.epochs.position.History); best != nil {
-		res.BestEpoch, res.Validation = best.Epoch, best.Validation
+		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation, best.Metrics
 	}
 }
 

@@ -1,10 +1,34 @@
 package run
 
 import (
+	"cmp"
+	"fmt"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/human"
 )
+
+// ownPatience is the Patience of a network that stops by itself. The best weights are kept, so that much of it costs time
+// and little of it a model: with 5 to 10, convnet on 2,000 digits stopped at 1.3 to 1.6 times the test loss that it reached with 20.
+const ownPatience = 20
+
+// settleStop makes settings of what follows for a run that holds out rows by itself from the share that was, "" for none:
+// its config.yaml has them, and a resumed run holds out the same rows. It says what it chose.
+func (r *task) settleStop(share string) []string {
+	c := &r.job.Config
+	switch {
+	case !c.HoldsOut():
+		return nil
+	case share == "":
+		c.Validation = config.NoValidation
+		return nil
+	}
+	c.Validation, c.Patience = share, cmp.Or(c.Patience, ownPatience)
+	return []string{fmt.Sprintf("stops after %d without a better loss on %s rows held out (--validation none trains on all)",
+		c.Patience, human.Count(int64(r.validation.Rows)))}
+}
 
 // readData reads the training, validation and test sets.
 func readData(c *config.Config, o *Options) (data.Sets, error) {
@@ -15,7 +39,11 @@ func readData(c *config.Config, o *Options) (data.Sets, error) {
 	if err != nil {
 		return data.Sets{}, config.Usage("%w", err)
 	}
-	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
+	validation := c.Validation
+	if validation == config.NoValidation {
+		validation = ""
+	}
+	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: validation, HoldOut: c.HoldsOut(), Format: c.Format,
 		Target: c.Target, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
 		MaxMemory: c.MemoryLimit(), Memory: o.TrainData, TestMemory: o.TestData})
 	if err != nil {

@@ -103,7 +103,7 @@ func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 		t.Fatal(err)
 	}
 	defer sets.Close()
-	s, err := Open(filepath.Join(c.Run, rundir.BestFile))
+	s, err := Open(filepath.Join(c.Run, rundir.WeightsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func sameBest(t *testing.T, a, b string) {
 	t.Helper()
 	var of [2][]float32
 	for i, dir := range []string{a, b} {
-		s, err := Open(filepath.Join(dir, rundir.BestFile))
+		s, err := Open(filepath.Join(dir, rundir.WeightsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,5 +196,33 @@ func TestInterruptedIsNotTested(t *testing.T) {
 	c.Epochs = r.Epochs + 1
 	if r = train(t, resumed(c)); r.TestAccuracy == nil || r.BestEpoch != c.Epochs {
 		t.Errorf("at its end: %+v", r)
+	}
+}
+
+// TestNetworksStopInTime: a network that is left to itself ends near the best test loss that it had on all rows, where a run
+// without early stopping ends far from it; the weights that it leaves have the loss that it reports.
+func TestNetworksStopInTime(t *testing.T) {
+	best, last, stopped := 0.0, 0.0, 0.0
+	for seed := range uint64(3) {
+		c := config.Default()
+		c.Data, c.Model, c.Workers, c.Seed, c.Run = "digits:3000", "mlp:32", 1, seed+1, t.TempDir()
+		all := withRun(c, t.TempDir())
+		all.Validation = config.NoValidation
+		whole := train(t, all)
+		least := math.Inf(1)
+		for _, e := range whole.History {
+			least = min(least, e.TestLoss)
+		}
+		r := train(t, c)
+		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+ownPatience || r.Epochs >= whole.Epochs {
+			t.Errorf("seed %d: %d epochs, the best %d; without early stopping %d", c.Seed, r.Epochs, r.BestEpoch, whole.Epochs)
+		}
+		if e, err := Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
+			t.Errorf("seed %d: the saved weights have the test loss %v (%v), the run says %v; train loss %v", c.Seed, e.Loss, err, r.TestLoss, r.TrainLoss)
+		}
+		best, last, stopped = best+least, last+whole.TestLoss, stopped+r.TestLoss
+	}
+	if last < 1.15*best || stopped-best > (last-best)/2 {
+		t.Errorf("test losses of three runs together: %.4f, the best of all epochs %.4f, the last %.4f", stopped, best, last)
 	}
 }

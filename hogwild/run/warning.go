@@ -10,29 +10,36 @@ import (
 )
 
 // warning is what a user should know of a result that looks like success and is none: the model is
-// no better than the constant predictor, or its training loss rose. "" of a good one.
+// no better than the constant predictor, its training loss rose, or it overfits. "" of a good one.
 func (r *coordinator) warning() string {
 	last := r.epochs.last
 	history := r.epochs.position.History
 	if last == nil || r.job.Sample > 0 || r.epochs.ended != nil {
 		return ""
 	}
-	judged := last.Judged()
+	tested := last
 	if best := rundir.Best(history); best != nil {
-		judged = best.Judged() // the weights that are tested
+		tested = best
 	}
+	judged := tested.Judged()
 	rose := ""
 	if len(history) > 1 && last.TrainLoss > history[0].TrainLoss {
 		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss), human.Loss(last.TrainLoss))
 	}
-	worse := ""
+	worse, byHeart := "", true
 	_, set := r.judges()
 	if best := r.constant(set); best != nil {
-		worse = worseThan(*best, judged, set.Rows)
+		worse, byHeart = worseThan(*best, judged, set.Rows), tested.TrainLoss*2 < best.Loss && set.Rows >= fewRows
 	}
 	switch {
 	case worse != "" && rose != "":
 		return worse + ", and " + rose + r.remedy(true)
+	case byHeart && overfits(tested, history, worse != ""):
+		if worse != "" {
+			worse += "; "
+		}
+		return fmt.Sprintf("%sthe run overfits, train loss %s, %s loss %s; try %s--l2, or fewer columns",
+			worse, human.Loss(tested.TrainLoss), judged.Set, human.Loss(judged.Loss), r.earlyStop())
 	case worse != "":
 		return worse + r.remedy(false)
 	case rose != "":
@@ -41,10 +48,35 @@ func (r *coordinator) warning() string {
 	return ""
 }
 
+// overfits tells whether the tested epoch predicts its training rows far better than others, and those others worse than it
+// might: than an earlier epoch did, or than the constant predictor.
+func overfits(tested *rundir.EpochResult, history []rundir.EpochResult, worse bool) bool {
+	loss := tested.Judged().Loss
+	for i := range history {
+		worse = worse || history[i].Judged().Loss*1.1 < loss
+	}
+	return worse && tested.TrainLoss*2 < loss
+}
+
+// earlyStop is what stops a run before it overfits, if it has not been tried.
+func (r *coordinator) earlyStop() string {
+	switch {
+	case r.job.Patience > 0:
+		return ""
+	case r.validation != nil:
+		return "--patience 5, "
+	}
+	return "--validation 0.1 --patience 5, "
+}
+
+// fewRows are too few to judge a model by.
+const fewRows = 10
+
 // worseThan says that a score on n rows is no better than that of the constant predictor. An accuracy may fall
-// short of it by chance, by two standard errors, as long as the loss is the smaller one.
+// short of it by chance, by two standard errors, as long as the loss is the smaller one. A few rows, or no mistake, say nothing.
 func worseThan(best, s rundir.Scores, n int) string {
 	switch {
+	case n < fewRows || s.Accuracy != nil && *s.Accuracy == 1:
 	case s.Accuracy != nil:
 		p := *best.Accuracy
 		chance := 2 * math.Sqrt(p*(1-p)/float64(n))

@@ -25,6 +25,12 @@ func TestWarning(t *testing.T) {
 		{"good", classes, 2, rundir.EpochResult{TrainLoss: 1, TestLoss: 1, TestAccuracy: number(.8)}, nil},
 		{"chance", classes, 2, rundir.EpochResult{TrainLoss: 1.9, TestLoss: 4, TestAccuracy: number(.05)},
 			[]string{"accuracy 5.00%, but always predicting the most common class has ", "; try --tune, or more --epochs than 3"}},
+		{"by heart", classes, 2, rundir.EpochResult{TrainLoss: .1, TestLoss: 4, TestAccuracy: number(.05)},
+			[]string{"most common class has ", "; the run overfits, train loss 0.1000, test loss 4.0000; try --validation 0.1 --patience 5, --l2, or fewer columns"}},
+		{"never better", classes, 2, rundir.EpochResult{TrainLoss: .1, TestLoss: .6, TestAccuracy: number(.88)}, nil},
+		{"was better", classes, 2, rundir.EpochResult{TrainLoss: .1, TestLoss: 2.3, TestAccuracy: number(.88)}, []string{"the run overfits, train loss 0.1000, test loss 2.3000; try --validation"}},
+		{"stopped", func(c *config.Config) { c.Validation, c.Patience = "0.1", 5 }, 2, rundir.EpochResult{TrainLoss: .1, TestLoss: 2.3, TestAccuracy: number(.88)}, []string{"; try --l2, or"}},
+		{"few rows", func(c *config.Config) { c.Data = "digits:30" }, 2, rundir.EpochResult{TrainLoss: 1.9, TestLoss: 4, TestAccuracy: number(0)}, nil},
 		{"rose", classes, 2, rundir.EpochResult{TrainLoss: 2.5, TestLoss: 1, TestAccuracy: number(.7)},
 			[]string{"the train loss rose from 2.0000 in the first epoch to 2.5000; try a smaller --lr than 0.1, or --tune"}},
 		{"both", classes, 2, rundir.EpochResult{TrainLoss: 9, TestLoss: 9, TestAccuracy: number(.05)},
@@ -43,7 +49,7 @@ func TestWarning(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.epochs.last = &c.last
-			r.epochs.position.History = []rundir.EpochResult{{TrainLoss: c.first}, c.last}
+			r.epochs.position.History = []rundir.EpochResult{{TrainLoss: c.first, TestLoss: 2}, c.last}
 			got := r.warning()
 			if c.says == nil && got != "" || strings.Contains(got, "\n") {
 				t.Errorf("%q", got)

@@ -16,8 +16,7 @@ import (
 // the old or the new, never half of either. The metrics grow line by line, and TensorBoard's events,
 // whose names begin with EventPrefix, record by record.
 const (
-	WeightsFile  = "weights.safetensors"       // the weights alone, as PyTorch names and shapes them
-	BestFile     = "best.safetensors"          // the plain weights of the best epoch: see Best
+	WeightsFile  = "weights.safetensors"       // the weights alone, as PyTorch names and shapes them; of the best epoch: see Best
 	SnapshotFile = "snapshot.safetensors"      // all that is needed to continue
 	PreviousFile = "snapshot.prev.safetensors" // the snapshot before it
 	ResultFile   = "result.json"               // the result, once the run has ended
@@ -66,7 +65,7 @@ func ofRun(dir string, e os.DirEntry) bool {
 	switch name {
 	case ConfigFile, MetricsName, ResultFile, PreviousFile:
 		return true
-	case WeightsFile, BestFile:
+	case WeightsFile:
 		is, err := atomicfile.Is(path, atomicfile.Weights)
 		return is && err == nil
 	case "report.html":
@@ -80,7 +79,7 @@ func ofRun(dir string, e os.DirEntry) bool {
 
 // isLeftover tells by its name that a file is what a process left that was killed while it saved.
 func isLeftover(name string) bool {
-	for _, file := range []string{WeightsFile, BestFile, SnapshotFile, ResultFile, ConfigFile, MetricsName} {
+	for _, file := range []string{WeightsFile, SnapshotFile, ResultFile, ConfigFile, MetricsName} {
 		if strings.HasPrefix(name, file+".") && strings.HasSuffix(name, atomicfile.Ending) {
 			return true
 		}

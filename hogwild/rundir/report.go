@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
+	"hogwild/internal/self"
 )
 
 // Result is what a run comes to. Its JSON form is the contract of `--json`.
@@ -43,8 +43,8 @@ type Result struct {
 	TestAccuracy      *float64           `json:"test_accuracy,omitempty"`
 	TestRMSE          *float64           `json:"test_rmse,omitempty"`
 	TestR2            *float64           `json:"test_r2,omitempty"`
-	Metrics           map[string]float64 `json:"metrics,omitempty"` // of the last epoch: others that a program measures
-	Validation                           // with a validation set: of the best epoch, whose weights are tested then
+	Metrics           map[string]float64 `json:"metrics,omitempty"` // others that a program measures
+	Validation                           // with a validation set: of the best epoch; so are TrainLoss, and the weights that are saved and tested
 	BestEpoch         int                `json:"best_epoch,omitempty"`
 	*Detail                              // of the predictions for the test set; nil for a run that was interrupted
 	Restarts          int                `json:"restarts"`
@@ -87,6 +87,7 @@ type Result struct {
 	Notes   []string      `json:"notes,omitempty"`   // what was done to the data, and what the device has to say
 	Stopped string        `json:"stopped,omitempty"` // why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy, stop after
 	Error   string        `json:"error,omitempty"`   // why it failed
+	Told    bool          `json:"-"`                 // whoever reads the text has just seen what stood above the run
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
@@ -207,11 +208,18 @@ const fewClasses = 5
 // happened to workers on the way, and what to type next.
 func (r Result) WriteText(w io.Writer) error {
 	var b bytes.Buffer
+	if r.Told {
+		r.CPU, r.Merge, r.Auto, r.Rate, r.Events, r.Notes = "", "", "", "", nil, nil
+	}
 	nodes := 1
 	if r.Nodes != nil {
 		nodes = r.Nodes.Nodes
 	}
-	fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	started := ""
+	if !r.Told {
+		started = fmt.Sprintf("%.3f s", r.StartupSeconds)
+		fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data), WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)
+	}
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-11s "+format+"\n", append([]any{label}, args...)...)
 	}
@@ -233,7 +241,7 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Nodes != nil {
 		row("nodes", "%s", r.Nodes.Text())
 	}
-	row("start-up", "%.3f s", r.StartupSeconds)
+	known("start-up", started)
 	known("cpu", r.CPU) // older results do not have it
 	known("merge", r.Merge)
 	r.scoreRows(row)
@@ -301,24 +309,26 @@ func DataText(name string) string {
 
 // scoreRows are the losses and scores of the report.
 func (r Result) scoreRows(row func(label, format string, args ...any)) {
-	row("train loss", "%s", human.Loss(r.TrainLoss))
+	v, train := r.Validation, "train loss "+human.Loss(r.TrainLoss)
+	if r.BestEpoch > 0 { // all figures are of its weights
+		row("best epoch", "%d, %s, %s", r.BestEpoch, train, v.scores().Text(", "))
+	} else {
+		row("train loss", "%s", human.Loss(r.TrainLoss))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.TrainMetrics)) {
 		row("train "+name, "%s", human.Loss(r.TrainMetrics[name]))
 	}
-	switch v := r.Validation; {
+	switch {
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
 	case v.ValidationLoss == nil:
 		row("test loss", "%s", human.Loss(r.TestLoss))
 	case r.BestEpoch == 0: // within the first epoch
 		row("validation", "%s", v.scores().Text(", "))
+	case math.IsNaN(r.TestLoss):
+		row("test loss", "not evaluated: the run did not finish")
 	default:
-		row("best epoch", "%d, %s", r.BestEpoch, v.scores().Text(", "))
-		if math.IsNaN(r.TestLoss) {
-			row("test loss", "not evaluated: the run did not finish")
-		} else {
-			row("test loss", "%s, with the weights of epoch %d; test rows had no other use", human.Loss(r.TestLoss), r.BestEpoch)
-		}
+		row("test loss", "%s, with the weights of epoch %d; test rows were used only for this", human.Loss(r.TestLoss), r.BestEpoch)
 	}
 	if r.TestAccuracy != nil {
 		row("accuracy", "%s", human.Accuracy(*r.TestAccuracy))
@@ -345,13 +355,9 @@ func (r Result) stalenessText() string {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	weights := r.Run
-	if r.BestEpoch > 0 {
-		weights = filepath.Join(r.Run, BestFile)
-	}
-	next := []string{"hogwild eval " + human.ShellWord(weights)} // on the same test rows
+	next := []string{human.Next + self.Name() + " eval " + human.ShellWord(r.Run)} // on the same test rows
 	if slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped) {
-		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
+		next = append(next, human.Next+self.Name()+" train --resume "+human.ShellWord(r.Run))
 	}
 	return next
 }

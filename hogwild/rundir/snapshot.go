@@ -110,9 +110,8 @@ type Snapshot struct {
 	slots  []float32 // nil unless needed
 	chunks []uint64  // of all nodes; nil between epochs, and where the rest of an epoch is cut anew
 
-	bestSaved int         // the epoch whose weights are in the BestFile
-	Within    os.FileInfo // the folder that it is saved to, and to no other that gets its name; nil: any
-	Damaged   bool        // it was read from the PreviousFile: the newest is missing or damaged
+	Within  os.FileInfo // the folder that it is saved to, and to no other that gets its name; nil: any
+	Damaged bool        // it was read from the PreviousFile: the newest is missing or damaged
 }
 
 // Capture copies the weights and what belongs to them. Only while no worker is
@@ -185,43 +184,29 @@ func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	return model.ToPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
 }
 
-// SaveWeights writes the plain weights, the tensors params, into the run folder.
+// SaveWeights writes the plain weights, the tensors params, into the run folder: those of the best epoch, where a validation
+// set has chosen one.
 func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error {
 	meta, err := s.metadata()
 	if err != nil {
 		return err
 	}
-	return writeTensors(filepath.Join(dir, WeightsFile), meta, s.weightTensors(params, s.Plain(trained)), atomicfile.Options{Within: s.Within})
+	w := s.Best
+	if w == nil {
+		w = s.Plain(trained)
+	} else {
+		meta["hogwild.epoch"] = strconv.Itoa(Best(s.Pos.History).Epoch)
+	}
+	return writeTensors(filepath.Join(dir, WeightsFile), meta, s.weightTensors(params, w), atomicfile.Options{Within: s.Within})
 }
 
-// saveBest writes the weights of the best epoch, unless that was done before.
-func (s *Snapshot) saveBest(dir string, params []model.Param) error {
-	best, path := Best(s.Pos.History), filepath.Join(dir, BestFile)
-	if s.Best == nil {
-		return nil
-	}
-	if _, err := os.Lstat(path); err == nil && best.Epoch == s.bestSaved {
-		return nil
-	}
-	meta, err := s.metadata()
-	if err != nil {
-		return err
-	}
-	meta["hogwild.epoch"] = strconv.Itoa(best.Epoch)
-	if err := writeTensors(path, meta, s.weightTensors(params, s.Best), atomicfile.Options{Within: s.Within}); err != nil {
-		return err
-	}
-	s.bestSaved = best.Epoch
-	return nil
-}
-
-// Save writes them, those of the best epoch, and the snapshot. The snapshot that was the newest is then the previous
+// Save writes them and the snapshot. The snapshot that was the newest is then the previous
 // one, unless it is damaged.
 func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if err := fault.Point("snapshot.save"); err != nil {
 		return err
 	}
-	if err := errors.Join(s.SaveWeights(dir, params, trained), s.saveBest(dir, params)); err != nil {
+	if err := s.SaveWeights(dir, params, trained); err != nil {
 		return err
 	}
 	return s.saveSnapshot(dir, params, trained, false)

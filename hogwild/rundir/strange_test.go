@@ -104,7 +104,7 @@ func TestStranger(t *testing.T) {
 			t.Errorf("%s is a stranger (%v)", got, err)
 		}
 	}
-	for _, name := range []string{"table.csv", WeightsFile, BestFile, "report.html", "worker.log", "x.tmp"} {
+	for _, name := range []string{"table.csv", WeightsFile, "report.html", "worker.log", "x.tmp"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o666); err != nil {
 			t.Fatal(err)

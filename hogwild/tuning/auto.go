@@ -23,9 +23,6 @@ const roomInFlight = 8
 // loss has anywhere: a model of many classes starts where h is small, and ends between two of them.
 const noiseCost = 0.02
 
-// plainRate is the rate where nothing is known of the curvature.
-const plainRate = 0.01
-
 // An epoch of a small set has few steps. The automatic number of epochs makes them leastSteps, between fewestEpochs
 // and mostEpochs; a factorization, whose step is about one entry, is given leastEntries.
 const (
@@ -56,6 +53,9 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		}
 		c.Epochs = min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
 		text := human.Plural(c.Epochs, "epoch")
+		if c.Patience > 0 {
+			text = "at most " + text
+		}
 		if c.Epochs > fewestEpochs {
 			text += fmt.Sprintf(" (a small set: %s rows)", human.Count(int64(f.Rows)))
 		}

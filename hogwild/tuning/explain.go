@@ -79,7 +79,7 @@ func (j *Job) Changes() (lines []string) {
 		if j.Tuning.LR == j.MaxLR {
 			why = fmt.Sprintf("the limit for a batch of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
 		}
-		lines = append(lines, fmt.Sprintf("lr %.3g -> %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
+		lines = append(lines, fmt.Sprintf("lr %.3g lowered to %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
 	}
 	if j.NodesLR && j.Tuning.LR > j.Config.LR {
 		lines = append(lines, j.nodesText())
@@ -116,9 +116,12 @@ func lowered(from, to float64) string {
 	}
 }
 
-// tooSmall is what to do about a rate that is less than a hundredth of another: a few large inputs decide it.
+// plainRate is the rate where nothing is known of the curvature.
+const plainRate = 0.01
+
+// tooSmall is what to do about a rate that is small, and less than a hundredth of another: a few large inputs decide it.
 func tooSmall(from, to float64) string {
-	if to*100 >= from {
+	if to*100 >= from || to > plainRate {
 		return ""
 	}
 	return " (so small a rate learns slowly: scale the inputs with --scale standard)"

@@ -117,7 +117,7 @@ func TestChoose(t *testing.T) {
 			digits(c)
 			c.Mode, c.Center, c.Workers, c.LR = config.MustMode("ordered"), "off", 64, 1
 		},
-			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*l.Curvature*64-math.Pi/2) < 1e-9 }, "lr 1 -> 0.012: 64 steps in flight"},
+			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*l.Curvature*64-math.Pi/2) < 1e-9 }, "lr 1 lowered to 0.012: 64 steps in flight"},
 		{"cap off", func(c *config.Config) {
 			digits(c)
 			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "off"

@@ -120,7 +120,7 @@ func (r *trial) awaitEpoch() {
 // says tells whether a life has written some text.
 func (l *life) says(text string) bool {
 	all, _ := os.ReadFile(l.log)
-	return bytes.Contains(all, []byte(text))
+	return bytes.Contains(append([]byte("\n"), all...), []byte(text)) // the first line too begins after a line end
 }
 
 // start starts a coordinator with faults: it resumes the run if there is a snapshot.

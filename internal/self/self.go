@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // Emulator is the environment variable that names an emulator: the command line of qemu-user
@@ -30,6 +33,18 @@ func Path() (string, error) {
 		return "", fmt.Errorf("cannot find this program's own file without /proc: %w; run mount -t proc proc /proc as root, or start the program by its full path", err)
 	}
 	return path, nil
+}
+
+// Name is how the user calls this program, as a shell takes it: hogwild, bin/hogwild, or the command of a checkout where go
+// has built and started it, under a name that is gone afterwards. A program that has it as a library is not it.
+func Name() string {
+	switch dir, base := filepath.Split(os.Args[0]); {
+	case base == "hogwild" && strings.Contains(dir, "/go-build"):
+		return "go run ./cmd/hogwild"
+	case strings.HasPrefix(base, "hogwild"):
+		return human.ShellWord(os.Args[0])
+	}
+	return "hogwild"
 }
 
 // Command is this program with other arguments, to be started. It keeps the name that it
