@@ -16,6 +16,8 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("%d rows of %d features", m.Rows, d)
 	case !fits(len(m.Mul)) || !fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
 		return fmt.Errorf("scaling of %d and %d, names of %d of %d features", len(m.Mul), len(m.Add), len(m.Columns), d)
+	case len(m.Fill) != 0 && len(m.Fill) != d:
+		return fmt.Errorf("what fills %d of %d features", len(m.Fill), d)
 	case m.Kind == Pairs:
 		return m.checkIDs()
 	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse && m.Kind != Indices:
