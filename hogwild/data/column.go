@@ -23,6 +23,7 @@ type column struct {
 	distinct       map[string]bool // cells that are not missing, at most maxTexts+1
 	textLine       int             // where the first text stands
 	text           string          // the first text
+	kinds          int             // texts in distinct
 	repeats        bool            // a value of distinct occurs twice
 	first, last    float64         // of numbers that count up by 1
 	jumps          bool            // they do not
@@ -45,7 +46,8 @@ func (c *column) see(line int, cell string) (kept int64) {
 	if isMissing(cell) {
 		return 0
 	}
-	if v, ok := cellNumber(cell); ok {
+	v, isNumber := cellNumber(cell)
+	if isNumber {
 		c.numbers++
 		c.countUp(v)
 	} else {
@@ -66,6 +68,9 @@ func (c *column) see(line int, cell string) (kept int64) {
 		c.distinct = map[string]bool{}
 	}
 	c.distinct[strings.Clone(cell)] = true
+	if !isNumber {
+		c.kinds++
+	}
 	return kept + int64(len(cell)) + textBytes
 }
 
@@ -232,7 +237,7 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 		case j == 0 && c.unnamed && c.texts == 0:
 			t.notef("left out the first column: it has no name, and so is taken for row numbers")
 		case c.isID(n) && len(f.columns) > 2:
-			t.notef("left out column %s: its numbers are ids of the rows (with another name, and not counted from 0 or 1, they would be inputs)", name)
+			t.notef("left out column %s: its numbers are ids of the rows", name)
 		case c.texts == 0:
 			features = append(features, feature{column: j})
 		case c.order != "":
@@ -276,10 +281,10 @@ func (c *column) asNumbers() string {
 }
 
 // stray is an error if column j has texts among more numbers than texts: as texts the
-// numbers would become a feature each.
+// numbers would become a feature each. Many different texts are no mistake: the column has codes, such as tickets.
 func (f *csvFile) stray(j int) error {
 	c := &f.columns[j]
-	if c.texts == 0 || c.numbers <= c.texts {
+	if c.texts == 0 || c.numbers <= c.texts || c.kinds > 10 && 20*c.texts > c.numbers {
 		return nil
 	}
 	what := fmt.Sprintf("text, but the other %s values are numbers", count(c.numbers))
