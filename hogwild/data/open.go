@@ -268,7 +268,7 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 		return nil, err
 	}
 	if t.Features != like.Features {
-		return nil, src.errorf("%s features per row; the model was trained on %s", count(t.Features), count(like.Features))
+		return nil, src.errorf("%s per row; the model was trained on %s", human.Plural(t.Features, "feature"), count(like.Features))
 	}
 	y, err := t.targets(like.Classes)
 	if err != nil {

@@ -78,6 +78,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 			}
 		}()
 	}
+	anyNumber := c.Workers == 0 && peers == nil
 	c, err := o.settle(c, peers)
 	if err = peers.ready(cmp.Or(err, mayStart(), ready())); err != nil {
 		return rundir.Result{}, err
@@ -86,7 +87,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 		defer config.OutlivePipes()()
 	}
 	r := newCoordinator(c, o)
-	r.peers = peers
+	r.peers, r.anyNumber = peers, anyNumber
 	if !peers.first() {
 		r.report.display.quiet, r.report.display.from = true, fmt.Sprintf("%v: ", peers.place)
 	}
