@@ -72,7 +72,7 @@ type difference struct {
 }
 
 // ofTheLoss are the settings that must be alike for losses to be of the same thing.
-var ofTheLoss = []string{"data", "test", "validation", "format", "target", "missing", "loss"}
+var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "missing", "loss"}
 
 func compareRuns(runs []*rundir.Recorded) *comparison {
 	c := &comparison{Settings: []difference{}, Loss: nan}

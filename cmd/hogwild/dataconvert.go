@@ -20,7 +20,7 @@ and, with --validation, validation rows. train --data FILE maps it instead of de
 which takes milliseconds, and gives the same results. A cache may be larger than memory: rows are
 read from the disk while workers train.
 
-What is decided here holds for every run on FILE: format, target, missing, scale, limit, the split
+What is decided here holds for every run on FILE: format, target, ignore, missing, scale, limit, the split
 and the order in which rows lie, by --seed. train refuses settings that contradict it.
 
 Neither the source nor FILE has to fit in memory. The folder of FILE needs room for twice its size
@@ -47,7 +47,8 @@ func dataConvertCommand() *cli.Command {
 	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
 	l.string(&c.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&c.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.string(&c.Missing, "missing", "`HOW` rows with missing values in a CSV file: drop or error")
+	l.string(&c.Ignore, "ignore", ignoreUsage)
+	l.string(&c.Missing, "missing", missingUsage)
 	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
 	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided by the data if left out")
 	l.int(&c.Limit, "limit", "`N` the first N training rows only")
@@ -76,7 +77,7 @@ func dataConvertCommand() *cli.Command {
 func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error {
 	ctx, stop := untilSignal()
 	defer stop()
-	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target,
+	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target, Ignore: c.Ignore,
 		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
 	begun, tell := time.Now(), newTeller(stderr)
 	r, err := data.Convert(ctx, o, out, c.CheckIdle, tell.tell)

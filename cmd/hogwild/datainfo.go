@@ -18,7 +18,7 @@ const dataInfoHelp = `Usage: hogwild data info PATH [--json] [--check]
 
 Reads a data file (or a folder of IDX or .npy files; - for standard input) as train does, and
 reports rows, features, whether labels are classes or numbers, the input scaling that train would
-use, non-zero values, format and checksum. --check reads every byte of a data cache (see data
+use, non-zero values, format and checksum, and what train would refuse. --check reads every byte of a data cache (see data
 convert) and reports damage.
 
 FLAGS
@@ -30,12 +30,13 @@ Examples:
 `
 
 func dataInfoCommand() *cli.Command {
-	var target string
+	o := config.Default()
 	var asJSON, check bool
-	format := "auto"
 	l := flagList{category: "Flags"}
-	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
-	l.string(&target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
+	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
+	l.string(&o.Ignore, "ignore", ignoreUsage)
+	l.string(&o.Missing, "missing", missingUsage)
 	l.bool(&check, "check", "check every byte of a data cache")
 	l.bool(&asJSON, "json", "print the result as one JSON object")
 	return &cli.Command{
@@ -51,11 +52,12 @@ func dataInfoCommand() *cli.Command {
 					return usagef("%v", err)
 				}
 			}
-			meta, err := data.Describe(args[0], format, target)
+			o.Data = args[0]
+			meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore, Missing: o.Missing})
 			if err != nil {
 				return usagef("%v", err)
 			}
-			if err := config.CheckData(args[0], format, target, &meta); err != nil {
+			if err := o.CheckIdle(&meta); err != nil {
 				return err
 			}
 			if check {
@@ -85,7 +87,11 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	}
 	fmt.Fprintf(w, "sha256\t%s\n", m.Checksum)
 	for _, note := range m.Notes {
-		fmt.Fprintf(w, "note\t%s\n", note)
+		what := "note"
+		if problem, is := strings.CutPrefix(note, "problem: "); is {
+			what, note = "problem", problem
+		}
+		fmt.Fprintf(w, "%s\t%s\n", what, note)
 	}
 	return w.Flush()
 }

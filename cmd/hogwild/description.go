@@ -9,5 +9,6 @@ func describing(l *flagList, d *run.Description) {
 	l.string(&d.Loss, "loss", "`LOSS` of the model, as in train")
 	l.bool(&d.NoBias, "no-bias", "the model has no bias terms")
 	l.string(&d.Train, "train", "`PATH` training data, which tell classes, columns and scaling")
+	l.string(&d.Ignore, "ignore", ignoreUsage)
 	l.string(&d.Scale, "scale", "`HOW` scaling of inputs, as in train: auto, none, unit, standard or MEAN,STD")
 }

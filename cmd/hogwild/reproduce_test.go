@@ -50,7 +50,7 @@ func TestReproductionsAreTaken(t *testing.T) {
 			if o.Data == "digits" {
 				continue
 			}
-			if _, err := data.Describe(o.Data, o.Format, o.Target); err != nil {
+			if _, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target}); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
 		}

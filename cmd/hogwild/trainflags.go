@@ -9,6 +9,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+const (
+	ignoreUsage  = "`COLUMNS` of a CSV file to leave out, by name or number, separated by commas"
+	missingUsage = "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop (such rows) or error"
+)
+
 // flags lists the flags of train in the order of its help. What a destination
 // holds when the list is made is the flag's default.
 func (o *trainOptions) flags() []cli.Flag {
@@ -21,7 +26,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Validation, "validation", "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then used only at the end (default: 0.1 for networks without --epochs, else none)")
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.string(&o.Missing, "missing", "`HOW` rows with missing values in a CSV file: drop or error")
+	l.string(&o.Ignore, "ignore", ignoreUsage)
+	l.string(&o.Missing, "missing", missingUsage)
 	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
 	l.string(&o.Scale, "scale", "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 

@@ -36,7 +36,8 @@ type Config struct {
 	Test    string `yaml:"test" json:"test"`       // "" = the data set's own test split, else a held-out sixth
 	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
-	Missing string `yaml:"missing" json:"missing"` // CSV rows with missing values: drop, error
+	Ignore  string `yaml:"ignore" json:"ignore"`   // CSV: columns to leave out, by name or 1-based number, between commas
+	Missing string `yaml:"missing" json:"missing"` // missing values of a CSV: fill, drop, error
 	Limit   int    `yaml:"limit" json:"limit"`     // train on the first rows only; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
 
@@ -133,7 +134,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores
-		Data:    "digits", Format: "auto", Missing: "drop", Scale: "auto",
+		Data:    "digits", Format: "auto", Missing: data.Fill, Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Average: "weights", AverageState: "keep",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
@@ -230,7 +231,7 @@ func (c *Config) choices() []choice {
 		{"schedule", c.Schedule, "constant cosine step exp linear"},
 		{"partition", c.Partition, "dynamic contiguous"},
 		{"center", c.Center, "auto on off"},
-		{"missing", c.Missing, "drop error"},
+		{"missing", c.Missing, "fill drop error"},
 		{"write", c.Write, "auto atomic racy"},
 		{"on-divergence", c.OnDivergence, Stop + " " + Rollback},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},

@@ -116,6 +116,7 @@ var needs = []need{
 	{"biases", "model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
 	{"l1", "model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
 	{"target", "data", "use CSV (format csv) or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},
+	{"ignore", "data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 	{"missing", "data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 	{"format", "data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
 	{"scale", "data", "use none", false, func(k known) bool { return k.Scale == "none" || k.data == nil || k.data.Kind != data.Pairs }},

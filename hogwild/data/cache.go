@@ -51,6 +51,7 @@ type recipe struct {
 	Format     string `json:"format,omitempty"`
 	Target     string `json:"target,omitempty"`
 	Scale      string `json:"scale,omitempty"`
+	Ignore     string `json:"ignore,omitempty"`
 	Missing    string `json:"missing,omitempty"`
 	Limit      int    `json:"limit,omitempty"`
 	Task       string `json:"task,omitempty"`
@@ -180,7 +181,8 @@ func (c *cache) refuse(o *Options) error {
 		{"format", o.Format, "auto", c.Made.Format},
 		{"target", o.Target, "", c.Made.Target},
 		{"scale", o.Scale, "auto", c.Made.Scale},
-		{"missing", o.Missing, "drop", c.Made.Missing},
+		{"ignore", o.Ignore, "", c.Made.Ignore},
+		{"missing", o.Missing, Fill, c.Made.Missing},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
 	} {
 		if s.asked == "" || s.asked == s.neutral || s.asked == s.made {

@@ -134,6 +134,7 @@ func TestCacheRefusesSettings(t *testing.T) {
 		"target":     {Options{Target: "b"}, []string{"target b", "converted without --target"}},
 		"limit":      {Options{Limit: 3}, []string{"limit 3", "without --limit"}},
 		"missing":    {Options{Missing: "error"}, []string{"missing error"}},
+		"ignore":     {Options{Ignore: "a"}, []string{"ignore a", "converted without --ignore"}},
 		"format":     {Options{Format: "libsvm"}, []string{"format libsvm"}},
 		"validation": {Options{Validation: "0.3"}, []string{"validation 0.3", "convert " + table + " again with --validation 0.3"}},
 		"task":       {Options{Task: "values"}, []string{"holds classes", "--task values"}},
@@ -147,7 +148,7 @@ func TestCacheRefusesSettings(t *testing.T) {
 		}
 	}
 	// What was said then, or is the default, is no contradiction, nor is another test set.
-	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: "drop", Validation: "0.2", Test: table})
+	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: Fill, Validation: "0.2", Test: table})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,9 @@
 package data
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"hogwild/internal/human"
 )
@@ -21,14 +24,13 @@ import (
 // more numbers than texts, if it counts the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts
 // occurs again in its column. The target is the column asked for, else one named
 // target, label, y or class, else the last. A column of numbers becomes a feature;
-// one of texts becomes a feature for each text (1 where it stands, else 0), and is
-// left out if it has more than 100, or if they hardly occur twice. A text among more numbers is an error. Rows with a
-// missing value (see isMissing) are left out, or are an error if that is asked for or if
-// they are more than half of the training rows. Other data than the training data gets the features
-// of that, by name. What was done is in the Notes.
+// one of dates some features (see dateFeatures); one of texts a feature for each text (1 where it stands, else 0).
+// Texts are left out if there are more than 100, or if they hardly occur twice; so are numbers of rows. A text among more numbers is
+// an error. Missing values (see isMissing) are filled in (see fillHoles); if that is asked for, such rows are left out, or are an error.
+// Other data than the training data gets the features of that, by name. What was done is in the Notes.
 func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	f := newCSVFile(src)
-	f.missing = o.Missing
+	f.missing, f.lenient = cmp.Or(o.Missing, Fill), o.lenient
 	if err := f.profile(); err != nil {
 		return nil, err
 	}
@@ -36,9 +38,7 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 		return nil, f.errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 	}
 	t := newTable(src, "csv", Floats)
-	if f.header && like == nil {
-		t.notef(noteHeader)
-	}
+	t.Named = f.header
 	if f.commas {
 		t.notef("numbers are written with decimal commas")
 	}
@@ -46,46 +46,93 @@ func decodeCSV(src *source, o Options, like *Meta) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c := &f.columns[y]; like == nil && c.order != "" && len(c.distinct) > fewClasses {
+		err := f.errorf("the target %s has dates, e.g. %s: choose another column with --target", human.Quote(c.name), human.Quote(c.text))
+		if err = f.refuse(err); err != nil {
+			return nil, err
+		}
+	}
 	var features []feature
 	if like != nil && like.Columns != nil {
 		features, err = f.featuresOf(*like)
-	} else {
+	} else if err = f.ignore(o.Ignore, y); err == nil {
 		features, err = f.features(t, y)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(features) == 0 && like == nil {
-		return nil, f.errorf("no column to learn %s from%s; free text must become numbers first, such as word counts in a LIBSVM file", human.Quote(t.Target), because(t.Notes))
+		err := f.errorf("no column to learn %s from%s; free text must become numbers first, such as word counts in a LIBSVM file", human.Quote(t.Target), because(t.Notes))
+		if err = f.refuse(err); err != nil {
+			return nil, err
+		}
 	}
-	t.Features = len(features)
-	for _, x := range features {
-		t.Columns = append(t.Columns, f.name(x))
-		t.fromText = append(t.fromText, x.oneHot)
-	}
+	f.describe(t, features)
 	return t, f.fill(t, y, features, like)
 }
 
-// noteHeader tells other data that the names of columns are names, though they may be numbers.
-const noteHeader = "the first line names the columns"
+// describe says in t what the features are.
+func (f *csvFile) describe(t *table, features []feature) {
+	t.Features = len(features)
+	var last feature
+	group := int32(0)
+	for _, x := range features {
+		if !x.oneHot {
+			t.oneHot = append(t.oneHot, 0)
+		} else {
+			if !last.oneHot || last.column != x.column || last.part != x.part {
+				group++
+			}
+			t.oneHot = append(t.oneHot, group)
+		}
+		last = x
+		t.Columns = append(t.Columns, f.name(x))
+		if x.part != "" {
+			if t.Dates == nil {
+				t.Dates = map[string]string{}
+			}
+			t.Dates[f.columns[x.column].name] = f.columns[x.column].order
+		}
+	}
+}
+
+// refuse returns an error that makes a file useless for training, unless the file is only described: then it
+// is a problem to be told.
+func (f *csvFile) refuse(err error) error {
+	if err == nil || !f.lenient {
+		return err
+	}
+	if says := strings.TrimPrefix(err.Error(), "data: "); len(f.problems) < 5 {
+		f.problems = append(f.problems, "problem: "+says)
+	}
+	return nil
+}
 
 // csvFile is a file whose columns are known after profile.
 type csvFile struct {
 	*source
-	comma   rune
-	commas  bool // numbers have commas where others have points: 1,5
-	header  bool
-	missing string // what to do about values that are not there: drop the row ("" too), or error
-	columns []column
-	lines   int               // rows, the names of the columns too
-	labels  map[string]string // texts, each once
+	comma    rune
+	commas   bool // numbers have commas where others have points: 1,5
+	header   bool
+	missing  string // what to do about values that are not there: Fill, Drop, Refuse
+	comments int    // lines before the first that begin with #, and are no row
+	lenient  bool   // what is wrong is told among the problems, not an error
+	problems []string
+	columns  []column
+	lines    int               // rows, the names of the columns too
+	labels   map[string]string // texts, each once
 }
 
 // columnBytes is about what a column takes beside its texts, with its name and its feature.
 const columnBytes = 300
 
 func newCSVFile(src *source) *csvFile {
-	first, _, _ := strings.Cut(string(src.text[:min(len(src.text), 1<<20)]), "\n")
+	first := ""
+	for line := range strings.Lines(string(src.text[:min(len(src.text), 1<<20)])) {
+		if first = line; line[0] != '#' {
+			break
+		}
+	}
 	f := &csvFile{source: src, comma: ','}
 	for _, c := range ";\t|" {
 		if strings.Count(first, string(c)) > strings.Count(first, string(f.comma)) {
@@ -99,7 +146,24 @@ func newCSVFile(src *source) *csvFile {
 		}
 		f.commas = has(`(?:\.\d{3})*,`) && !has(`\.`)
 	}
+	f.comments = f.leading()
 	return f
+}
+
+// leading is how many lines there are before the rows that begin with # and have another number of cells.
+func (f *csvFile) leading() (n int) {
+	text, rest := string(f.text[:min(len(f.text), 1<<16)]), ""
+	cells := func(line string) int { return strings.Count(line, string(f.comma)) }
+	var first []int
+	for rest = text; strings.HasPrefix(rest, "#"); {
+		line, after, _ := strings.Cut(rest, "\n")
+		first, rest = append(first, cells(line)), after
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	for line != "" && n < len(first) && first[n] != cells(line) {
+		n++
+	}
+	return n
 }
 
 // withPoint is a number with a decimal comma, 1.234,5, as Go reads it; other cells are as they
@@ -121,7 +185,14 @@ func (f *csvFile) rows(do func(line int, cells []string) error) error {
 // rowsFrom is rows of a file that is read as it comes.
 func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) error) error {
 	b := &bounded{Reader: from, left: mostRow}
-	r := csv.NewReader(b)
+	lines := bufio.NewReaderSize(b, 1<<16)
+	for range f.comments {
+		for more := true; more; {
+			_, err := lines.ReadSlice('\n')
+			more = errors.Is(err, bufio.ErrBufferFull)
+		}
+	}
+	r := csv.NewReader(lines)
 	r.Comma, r.ReuseRecord = f.comma, true
 	last := 0
 	for {
@@ -130,8 +201,13 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 			return nil
 		}
 		if at := (*csv.ParseError)(nil); errors.As(err, &at) {
+			at.Line += f.comments
 			if errors.Is(err, csv.ErrFieldCount) {
-				return fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs quotes)", f.path, at.Line, human.Plural(len(cells), "cell"), r.FieldsPerRecord, f.comma)
+				err = fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs quotes)", f.path, at.Line, human.Plural(len(cells), "cell"), r.FieldsPerRecord, f.comma)
+				if err = f.refuse(err); err == nil {
+					continue
+				}
+				return err
 			}
 			return fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", f.path, at.Line, at.Column, at.Err)
 		}
@@ -142,8 +218,12 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 			return err
 		}
 		line, _ := r.FieldPos(0)
+		line += f.comments
 		last = line
 		for j := range cells {
+			if err := f.refuse(f.checkUTF8(line, cells[j])); err != nil {
+				return err
+			}
 			cells[j] = strings.TrimSpace(cells[j])
 			if f.commas {
 				cells[j] = withPoint(cells[j])
@@ -154,6 +234,14 @@ func (f *csvFile) rowsFrom(from io.Reader, do func(line int, cells []string) err
 		}
 		b.left = mostRow
 	}
+}
+
+// checkUTF8 refuses a text in another encoding.
+func (f *csvFile) checkUTF8(line int, cell string) error {
+	if utf8.ValidString(cell) {
+		return nil
+	}
+	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 OLD >NEW (or from the encoding that it has)", f.path, line, human.Quote(cell))
 }
 
 // mostRow is how many bytes a row may have: a million columns of 16. A quote that is never closed
@@ -200,9 +288,20 @@ func (f *csvFile) profile() error {
 	}
 	f.lines = lines
 	if !f.header {
-		return f.see(firstLine, first)
+		err = f.see(firstLine, first)
 	}
-	return nil
+	names := f.names()
+	for j := range f.columns {
+		c := &f.columns[j]
+		if c.dates.fit == [3]int{} {
+			continue
+		}
+		taken := slices.ContainsFunc(dateParts, func(part string) bool { return slices.Contains(names, c.name+"."+part) })
+		if c.numbers == 0 && !taken {
+			c.order = c.dates.order(c.texts, c.text)
+		}
+	}
+	return err
 }
 
 // countsColumns says whether the cells of a first line are 0, 1, 2 and so on: what pandas writes above columns

@@ -10,7 +10,11 @@ import (
 )
 
 func decodeText(text, target string, like *Meta) (*table, error) {
-	return decodeCSV(&source{path: "file", text: []byte(text)}, Options{Target: target}, like)
+	t, err := decodeCSV(&source{path: "file", text: []byte(text)}, Options{Target: target}, like)
+	if err == nil {
+		t.fillHoles(allRows(t.Rows))
+	}
+	return t, err
 }
 
 func TestCSV(t *testing.T) {
@@ -23,7 +27,7 @@ func TestCSV(t *testing.T) {
 		notes        []string
 	}{
 		"header, last column": {"a,b,c\n1,2,3\n4,5,6\n", "", "a b", []float32{1, 2, 4, 5}, []float64{3, 6}, nil,
-			[]string{"first line", `target "c" (the last column; --target names another)`}},
+			[]string{`target "c" (the last column; --target names another)`}},
 		"no header":         {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, []string{`"3" (the last column`}},
 		"target by name":    {"a,b,c\n1,2,3\n", "a", "b c", []float32{2, 3}, []float64{1}, nil, nil},
 		"target by number":  {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
@@ -35,17 +39,20 @@ func TestCSV(t *testing.T) {
 		"a number for none": {",2,1,y\nu,2,3,4\nv,2,3,5\n", "y", "1.2=u 1.2=v 2 1", []float32{1, 0, 2, 3, 0, 1, 2, 3}, []float64{4, 5}, nil, []string{`target "y"`}},
 		"tabs, CRLF":        {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
 		"quotes":            {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
-		"pandas' numbers":   {"0,1,2,3\n5,6,7,8\n", "", "0 1 2", []float32{5, 6, 7}, []float64{8}, nil, []string{"first line", `"3" (the last column`}},
+		"pandas' numbers":   {"0,1,2,3\n5,6,7,8\n", "", "0 1 2", []float32{5, 6, 7}, []float64{8}, nil, []string{`"3" (the last column`}},
 		"numbers from 1":    {"1,2,3,4\n5,6,7,8\n", "", "1 2 3", []float32{1, 2, 3, 5, 6, 7}, []float64{4, 8}, nil, []string{`"4" (the last column`}},
 		"row numbers":       {",a,y\n0,2,3\n1,5,6\n", "", "a", []float32{2, 5}, []float64{3, 6}, nil, []string{"left out the first column"}},
 		"text column": {"s,y\nred,1\nblue,2\nred,3\n", "", "s=blue s=red", []float32{0, 1, 1, 0, 0, 1}, []float64{1, 2, 3}, nil,
-			[]string{`one-hot encoded column "s": 2 features`}},
+			[]string{"one feature for each text of s (2)"}},
 		"text labels":       {"1,cat\n2,dog\n", "", "1", []float32{1, 2}, nil, []string{"cat", "dog"}, nil},
-		"all texts, header": {"s,kind\nred,cat\nblue,dog\n", "", "s=blue s=red", []float32{0, 1, 1, 0}, nil, []string{"cat", "dog"}, []string{"first line"}},
+		"all texts, header": {"s,kind\nred,cat\nblue,dog\n", "", "s=blue s=red", []float32{0, 1, 1, 0}, nil, []string{"cat", "dog"}, []string{"one feature for each text of s (2)"}},
 		"all texts, none":   {"red,cat\nred,dog\n", "", "1=red", []float32{1, 1}, nil, []string{"cat", "dog"}, nil},
-		"missing": {"a,b,y\n1,,1\n2,NA,1\n?,3,1\n4,nan,1\n5,null,1\n6,7,8\n9,9,\n1,N/A,1\n" + strings.Repeat("6,7,8\n", 6), "", "a b",
-			slices.Repeat([]float32{6, 7}, 7), slices.Repeat([]float64{8}, 7), nil,
-			[]string{"left out 7 of 14 rows", "a (1), b (5), y (1)"}},
+		"missing": {"a,s,y\n1,u,1\nNA,v,1\n3,,2\n?,v,2\n8,u,\n2,N/A,3\n6,v,8\n", "", "a s=u s=v",
+			[]float32{1, 1, 0, 3, 0, 1, 3, 0, 1, 3, 0, 1, 2, 0, 1, 6, 0, 1}, []float64{1, 1, 2, 2, 3, 8}, nil,
+			[]string{"filled 4 missing values with the mean, or the most common text", "a (2), s (2)", `left out 1 of 7 rows without a value of the target "y"`}},
+		"almost empty": {"a,b,y\n" + strings.Repeat("1,,2\n2,,3\n", 15) + "3,4,4\n", "", "a",
+			append(slices.Repeat([]float32{1, 2}, 15), 3), append(slices.Repeat([]float64{2, 3}, 15), 4), nil, []string{`left out column "b": only 1 of 31 rows have a value`}},
+		"comments":     {"# made by, whom\n# on Monday\n#a;b;y\n1;2;3\n4;5;6\n", "", "#a b", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, nil},
 		"empty column": {"a,b,y\n1,,1\n2,,2\n", "", "a", []float32{1, 2}, []float64{1, 2}, nil, []string{`"b": it is empty`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,14 +130,14 @@ func TestCSVErrors(t *testing.T) {
 // as many are.
 func TestCSVStrayText(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"a text":         {"age,y\n1,2\n12o,3\n3,4\n4,5\n", `file:3: column "age" (number 1): "12o" is a text among 3 numbers`},
-		"of the target":  {"age,y\n1,2\n3,none\n3,4\n4,5\n", `file:3: column "y" (number 2): "none" is a text among 3 numbers`},
-		"two of many":    {"x,age,y\n1,1,2\n1,-,3\n1,--,4\n1,4,5\n1,4,5\n1,4,5\n", `file:3: column "age" (number 2): "-" is the first of 2 texts among 4 numbers`},
-		"only texts":     {"t,y\n" + texts("text %d"), `no column to learn "y" from; left out column "t": more than 100 different texts`},
-		"in no header":   {"1,2\n2,3\nx,4\n4,5\n", `file:3: column "1" (number 1): "x" is a text`},
+		"a text":         {"age,y\n1,2\n12o,3\n3,4\n4,5\n", `file:3: column "age" (number 1): "12o" is text, but the other 3 values are numbers`},
+		"of the target":  {"age,y\n1,2\n3,none\n3,4\n4,5\n", `file:3: column "y" (number 2): "none" is text, but the other 3 values are numbers`},
+		"two of many":    {"x,age,y\n1,1,2\n1,-,3\n1,--,4\n1,4,5\n1,4,5\n1,4,5\n", `file:3: column "age" (number 2): "-" is the first of 2 texts, but the other 4 values are numbers`},
+		"only texts":     {"t,y\n" + texts("text %d"), `no column to learn "y" from; left out column "t": more than 100 distinct text values`},
+		"in no header":   {"1,2\n2,3\nx,4\n4,5\n", `file:3: column "1" (number 1): "x" is text`},
 		"escape":         {"\"a\x1b[2J\",y\n1,2\n\x1b[31m,3\n3,4\n4,5\n", `column "a\x1b[2J" (number 1): "\x1b[31m" is`},
-		"long":           {"age,y\n1,2\n" + strings.Repeat("x", 1e5) + ",3\n3,4\n4,5\n", strings.Repeat("x", 300) + `"... is a text`},
-		"most are gone":  {"a,b,y\n1,,2\n2,,3\n3,7,4\n", `2 of 3 rows lack a value, most of them in column "b"`},
+		"long":           {"age,y\n1,2\n" + strings.Repeat("x", 1e5) + ",3\n3,4\n4,5\n", strings.Repeat("x", 300) + `"... is text`},
+		"Latin-1":        {"name,y\nanna,1\ncaf\xe9,2\n", `file:3: "caf\xe9" is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252`},
 		"of test data":   {"x,y\nblue,2\n", `file:2: column "x": "blue": want a finite number`},
 		"no such column": {"z,y\n1,2\n", `no column "x"`},
 	} {
@@ -166,7 +173,7 @@ func TestCSVNotQuiteNumbers(t *testing.T) {
 	for format, says := range map[string]bool{"%d.5%%": true, "$%d": true, "\"$1,%d.00\"": true, "-%d €": true,
 		"A%d": false, "2026-01-%d": false, "1.2.3.%d": false, "555-%d": false} {
 		_, err := decodeText("t,y\n"+texts(format), "", nil)
-		check.Error(t, err, "more than 100 different texts")
+		check.Error(t, err, "more than 100 distinct text values")
 		if err != nil && strings.Contains(err.Error(), "write its numbers without %") != says {
 			t.Errorf("%s: %v", format, err)
 		}
@@ -175,16 +182,99 @@ func TestCSVNotQuiteNumbers(t *testing.T) {
 
 func TestCSVMissing(t *testing.T) {
 	const text = "a,b,y\n1,2,3\n4,5,6\n7,,9\n"
-	for _, missing := range []string{"", "drop"} {
-		tab, err := decodeCSV(&source{path: "file", text: []byte(text)}, Options{Missing: missing}, nil)
-		if err != nil || tab.Rows != 2 {
-			t.Errorf("missing %q: %v, %v", missing, tab, err)
-		}
+	read := func(text, missing string) (*table, error) {
+		return decodeCSV(&source{path: "file", text: []byte(text)}, Options{Missing: missing}, nil)
 	}
-	_, err := decodeCSV(&source{path: "file", text: []byte(text)}, Options{Missing: "error"}, nil)
+	tab, err := read(text, Drop)
+	if err != nil || tab.Rows != 2 || !strings.Contains(strings.Join(tab.Notes, "\n"), "left out 1 of 3 rows with missing values: b (1)") {
+		t.Errorf("%v, %v", tab, err)
+	}
+	_, err = read("a,b,y\n1,,2\n2,,3\n3,7,4\n", Drop)
+	check.Error(t, err, `2 of 3 rows lack a value, most of them in column "b"`)
+	_, err = read(text, Refuse)
 	check.Error(t, err, `file:4: column "b" has no value`, "--missing drop")
 	_, _, err = Load(Options{Path: file(t, "", "a.csv", text), Missing: "ignore"})
-	check.Error(t, err, `missing "ignore"`, "drop or error")
+	check.Error(t, err, `missing "ignore"`, "fill, drop or error")
+}
+
+// TestFillsWithTrainingRows: what stands for a missing value comes from the training rows alone, goes with the Meta, and
+// fills the rows of tests and of predictions.
+func TestFillsWithTrainingRows(t *testing.T) {
+	dir := t.TempDir()
+	train := file(t, dir, "train.csv", "a,s,y\n1,u,0\n2,v,1\n6,u,1\n,,0\n")
+	o := Options{Path: train, Test: file(t, dir, "other.csv", "a,s,y\n,u,0\n100,,1\n"), Scale: "none", Seed: 1}
+	s, test := mustLoad(t, o)
+	if !slices.Equal(s.Fill, []float32{3, 1, 0}) || !slices.Equal(test.X, []float32{3, 1, 0, 100, 1, 0}) {
+		t.Errorf("filled with %v; the test rows %v", s.Fill, test.X)
+	}
+	got, notes := streamed(t, Inputs{Path: file(t, dir, "x.csv", "s,a\n,7\nv,NA\n"), Like: s.Meta})
+	if !slices.EqualFunc(got, [][]float32{{7, 1, 0}, {3, 0, 1}}, slices.Equal) || !strings.Contains(strings.Join(notes, "\n"), "filled 2 missing values with the mean") {
+		t.Errorf("predicted from %v, %q", got, notes)
+	}
+	o.Path, o.Test = converted(t, o), ""
+	cached, _ := mustLoad(t, o)
+	if !slices.Equal(cached.Fill, s.Fill) || !slices.Equal(cached.X, s.X) {
+		t.Errorf("a cache fills with %v: %v", cached.Fill, cached.X)
+	}
+}
+
+// TestCSVIgnore: columns that are not wanted make no features, whatever is in them; by name or number.
+func TestCSVIgnore(t *testing.T) {
+	const text = "a,\"b, c\",d,y\n1,5,x,2\n2,oops,2,3\n3,7,3,4\n4,8,4,5\n"
+	read := func(ignore string) (*table, error) {
+		return decodeCSV(&source{path: "file", text: []byte(text)}, Options{Ignore: ignore}, nil)
+	}
+	tab, err := read(`"b, c", 3`)
+	if err != nil || !slices.Equal(tab.Columns, []string{"a"}) {
+		t.Fatalf("%v, %v", tab, err)
+	}
+	got, _ := streamed(t, Inputs{Path: file(t, "", "x.csv", text), Like: tab.Meta})
+	if !slices.EqualFunc(got, [][]float32{{1}, {2}, {3}, {4}}, slices.Equal) {
+		t.Errorf("predicted from %v", got)
+	}
+	for ignore, says := range map[string]string{"e": `no column "e" to ignore`, "a,y": `column "y" is the target`, `"`: "ignore"} {
+		_, err := read(ignore)
+		check.Error(t, err, says)
+	}
+}
+
+// TestCSVIDs: numbers of rows are no inputs.
+func TestCSVIDs(t *testing.T) {
+	table := func(name string, value func(i int) int) string {
+		var b strings.Builder
+		b.WriteString(name + ",x,y\n")
+		for i := range 50 {
+			fmt.Fprintf(&b, "%d,%d,%d\n", value(i), i*i%7, i%3)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name  string
+		value func(int) int
+		id    bool
+	}{
+		{"number", func(i int) int { return i }, true},
+		{"number", func(i int) int { return i + 1 }, true},
+		{"year", func(i int) int { return 1900 + i }, false},
+		{"PassengerId", func(i int) int { return 997 * i % 1009 }, true},
+		{"customer_id", func(i int) int { return i % 9 }, false},
+		{"paid", func(i int) int { return 997 * i % 1009 }, false},
+	} {
+		tab, err := decodeText(table(c.name, c.value), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := !slices.Contains(tab.Columns, c.name); got != c.id || got != strings.Contains(strings.Join(tab.Notes, "\n"), "ids of the rows") {
+			t.Errorf("%s: columns %q, notes %q", c.name, tab.Columns, tab.Notes)
+		}
+	}
+	var headless strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&headless, "%d,%d,%d\n", i, i*i%7, i%3)
+	}
+	if tab, err := decodeText(headless.String(), "", nil); err != nil || !slices.Equal(tab.Columns, []string{"2"}) {
+		t.Errorf("%v, %v", tab, err)
+	}
 }
 
 // Other data has its target in the column of the training data's, wherever that stands and

@@ -2,24 +2,34 @@ package data
 
 import (
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"hogwild/internal/human"
 )
 
+// The values of Options.Missing.
+const (
+	Fill   = "fill"  // missing values become the mean, or the most common text, of their column in the training rows
+	Drop   = "drop"  // rows that lack a value are left out
+	Refuse = "error" // they are an error
+)
+
+func (o *Options) checkMissing() error {
+	if o.Missing == "" || slices.Contains([]string{Fill, Drop, Refuse}, o.Missing) {
+		return nil
+	}
+	return fmt.Errorf("data: missing %q: want fill, drop or error", o.Missing)
+}
+
 // fill reads the cells a second time, now knowing what they are.
 func (f *csvFile) fill(t *table, y int, features []feature, like *Meta) error {
-	needed := []int{y}
-	for _, x := range features {
-		needed = append(needed, x.column)
-	}
-	needed = slices.Compact(needed) // the features of one column are neighbours
-	missing, all, header := make([]int, len(f.columns)), 0, f.header
-	unknown := newUnknown(features)
 	// The inputs, the label, which may be a text, and the line.
 	if err := t.takeRows(f.lines, 4*len(features)+28); err != nil {
+		return err
+	}
+	if err := t.room.take(t.path, int64(len(features))*spreadBytes, "what fills missing values"); err != nil {
 		return err
 	}
 	var err error
@@ -31,139 +41,115 @@ func (f *csvFile) fill(t *table, y int, features []feature, like *Meta) error {
 		return err
 	}
 	f.labels = map[string]string{}
+	in := newInputs(f, features, nil)
+	if like != nil {
+		in.fill = like.Fill
+	} else if t.fills = f.missing == Fill; t.fills {
+		in.fill = slices.Repeat([]float32{float32(math.NaN())}, len(features)) // until fillHoles knows better
+	}
+	all, unlabelled, err := f.fillRows(t, y, in)
+	t.Rows = len(t.line)
+	if in.fill != nil && unlabelled > 0 {
+		t.notef("left out %s of %s rows without a value of the target %s", count(unlabelled), count(all), human.Quote(t.Target))
+	} else if t.Rows < all {
+		in.holes[y] += unlabelled
+		t.notef("left out %s of %s rows with missing values: %s", count(all-t.Rows), count(all), f.list(in.holes))
+	}
+	t.Notes = append(t.Notes, in.notes(t.Rows)...)
+	if err == nil && like == nil && 0 < t.Rows && 2*t.Rows < all {
+		err = f.refuse(f.errorf("%s of %s rows lack a value, most of them in column %s: leave that column out (--ignore), or fill in its values",
+			count(all-t.Rows), count(all), human.Quote(f.columns[most(in.holes)].name)))
+	}
+	t.Notes = append(t.Notes, f.problems...)
+	return err
+}
+
+// fillRows appends the rows to t. It returns how many there are, and how many of them have no label.
+func (f *csvFile) fillRows(t *table, y int, in *inputs) (all, unlabelled int, err error) {
+	header := f.header
 	err = f.rows(func(line int, cells []string) error {
 		if header {
 			header = false
 			return nil
 		}
 		all++
-		if lacks(cells, needed, missing) {
-			if f.missing == "error" {
-				return f.lacking(line, missing)
-			}
+		gap, err := in.row(line, cells)
+		if err == nil && isMissing(cells[y]) {
+			unlabelled++
+			gap = y
+		}
+		switch {
+		case err != nil:
+			return f.refuse(err)
+		case gap >= 0 && f.missing == Refuse:
+			return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, have hogwild do it (--missing fill), or train without such rows (--missing drop)",
+				f.path, line, human.Quote(f.columns[gap].name))
+		case gap >= 0:
 			return nil
 		}
-		t.line = append(t.line, int32(line))
-		if like != nil {
-			unknown.see(cells)
+		if err := f.label(t, line, y, cells[y]); err != nil {
+			return f.refuse(err)
 		}
-		return f.fillRow(t, line, cells, y, features)
-	})
-	t.Rows = len(t.line)
-	if t.Rows < all {
-		t.notef("left out %s of %s rows with missing values: %s", count(all-t.Rows), count(all), f.list(missing))
-	}
-	for _, j := range slices.Sorted(maps.Keys(unknown.rows)) {
-		n := unknown.rows[j]
-		t.notef("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there", count(n), count(t.Rows), human.Quote(f.columns[j].name))
-	}
-	if err == nil && like == nil && 0 < t.Rows && 2*t.Rows < all {
-		err = f.errorf("%s of %s rows lack a value, most of them in column %s: remove that column from the file, or fill in its values",
-			count(all-t.Rows), count(all), human.Quote(f.columns[most(missing)].name))
-	}
-	return err
-}
-
-// unknown counts the rows in which a column has a text that is no feature.
-type unknown struct {
-	texts map[int]map[string]bool // of each column, the features
-	rows  map[int]int
-}
-
-func newUnknown(features []feature) *unknown {
-	u := &unknown{texts: map[int]map[string]bool{}, rows: map[int]int{}}
-	for _, x := range features {
-		if x.oneHot && u.texts[x.column] == nil {
-			u.texts[x.column] = map[string]bool{}
-		}
-		if x.oneHot {
-			u.texts[x.column][x.text] = true
-		}
-	}
-	return u
-}
-
-func (u *unknown) see(cells []string) {
-	for j, texts := range u.texts {
-		if !texts[cells[j]] {
-			u.rows[j]++
-		}
-	}
-}
-
-func (o *Options) checkMissing() error {
-	if o.Missing == "" || o.Missing == "drop" || o.Missing == "error" {
+		t.x, t.line = append(t.x, in.x...), append(t.line, int32(line))
 		return nil
+	})
+	return all, unlabelled, err
+}
+
+// label appends the label in a cell to t.
+func (f *csvFile) label(t *table, line, y int, cell string) error {
+	if f.columns[y].texts == 0 {
+		v, err := f.number(line, y, cell)
+		if err == nil {
+			t.label = append(t.label, v)
+		}
+		return err
 	}
-	return fmt.Errorf("data: missing %q: want drop or error", o.Missing)
+	label, ok := f.labels[cell]
+	if !ok {
+		label = strings.Clone(cell)
+		f.labels[label] = label
+		if err := f.room.take(f.path, int64(len(label))+textBytes, "its labels, which are texts"); err != nil {
+			return err
+		}
+	}
+	t.text = append(t.text, label)
+	return nil
 }
 
 // most is where the largest number is.
 func most(n []int) int { return slices.Index(n, slices.Max(n)) }
 
-// lacking is the error about the first row without a value, which missing counts.
-func (f *csvFile) lacking(line int, missing []int) error {
-	return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, or train without such rows (--missing drop)", f.path, line, human.Quote(f.columns[most(missing)].name))
-}
-
-// fillRow appends a row without missing values to t.
-func (f *csvFile) fillRow(t *table, line int, cells []string, y int, features []feature) error {
-	for _, x := range features {
-		var v float64
-		if !x.oneHot {
-			var err error
-			if v, err = f.number(line, cells, x.column); err != nil {
-				return err
-			}
-		} else if cells[x.column] == x.text {
-			v = 1
-		}
-		t.x = append(t.x, float32(v))
+// fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of
+// numbers, the most common text.
+func (t *table) fillHoles(rows []int32) {
+	if !t.fills {
+		return
 	}
-	if f.columns[y].texts > 0 {
-		label, ok := f.labels[cells[y]]
-		if !ok {
-			label = strings.Clone(cells[y])
-			f.labels[label] = label
-			if err := f.room.take(f.path, int64(len(label))+textBytes, "its labels, which are texts"); err != nil {
-				return err
+	sums, n := make([]float64, t.Features), make([]float64, t.Features)
+	t.each(rows, func(j int, v float64) {
+		if !math.IsNaN(v) {
+			sums[j] += v
+			n[j]++
+		}
+	})
+	t.Fill = make([]float32, t.Features)
+	for j := 0; j < t.Features; j++ {
+		if t.oneHot[j] == 0 {
+			t.Fill[j] = float32(sums[j] / max(n[j], 1))
+			continue
+		}
+		common := j
+		for ; j+1 < t.Features && t.oneHot[j+1] == t.oneHot[common]; j++ {
+			if sums[j+1] > sums[common] {
+				common = j + 1
 			}
 		}
-		t.text = append(t.text, label)
-		return nil
+		t.Fill[common] = 1
 	}
-	v, err := f.number(line, cells, y)
-	t.label = append(t.label, v)
-	return err
-}
-
-// lacks says whether a needed cell is missing, and counts those in missing.
-func lacks(cells []string, needed, missing []int) bool {
-	found := false
-	for _, j := range needed {
-		if isMissing(cells[j]) {
-			missing[j]++
-			found = true
+	for i, v := range t.x {
+		if v != v {
+			t.x[i] = t.Fill[i%t.Features]
 		}
 	}
-	return found
-}
-
-// list names the columns in which values are missing, with how many.
-func (f *csvFile) list(missing []int) string {
-	var parts []string
-	for j, n := range missing {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s (%s)", human.Name(f.columns[j].name), count(n)))
-		}
-	}
-	return some(parts)
-}
-
-func (f *csvFile) number(line int, cells []string, j int) (float64, error) {
-	v, ok := cellNumber(cells[j])
-	if !ok || !finite(float64(float32(v))) { // the largest float32 is written as a little more
-		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", f.path, line, human.Quote(f.columns[j].name), human.Quote(cells[j]))
-	}
-	return v, nil
 }

@@ -157,7 +157,8 @@ func FuzzLIBSVM(f *testing.F) {
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1;2,5;a\n2;3,5;b\n3;1,5;a\n", "x\ty\n1\t\"a \"\"b\"\"\"\n2\tNA\n3\tc\n", "a,a,a\nu,1,2\nv,2,3\nu,3,4\n",
 		",0,1,2,3\n0,1,2,3,4\n1,2,3,4,5\n2,1,1,1,1\n", "\ufeffa|b\n1|?\n2|3\n4|5\n", "a,b\n1,1e39\n2,1\n", "a,\"b\n1,2\n", "\n\n\n", "\ufeff", "\r1,2\r3,4\r5,6", "a=b,y\nu,0\nv,1\nu,1\n",
-		"1,2,3\n4,5\n", "a,b\n\x1b[31m,1\nx,2\n", "d,y\n74%,1\n60%,2\n", "1.000,5;1\n2.000,5;0\n1,5;1\n", "0,1\n1,0\n0,0\n"} {
+		"1,2,3\n4,5\n", "a,b\n\x1b[31m,1\nx,2\n", "d,y\n74%,1\n60%,2\n", "1.000,5;1\n2.000,5;0\n1,5;1\n", "0,1\n1,0\n0,0\n",
+		"day,a,y\n2026-03-31,1,0\n2026-04-01 14:05,,1\n,2,1\n2025-01-01,3,\n", "# of whom\n#a;y\n3.4.2026;u\n13.4.2026;v\n1.1.2027;u\n", "a,y\ncaf\xe9,1\nu,2\n"} {
 		f.Add([]byte(text), "", "none")
 		f.Add([]byte(text), "1", "standard")
 	}

@@ -26,6 +26,8 @@ func fuzzModels(f *testing.F) (models []Inputs) {
 		{npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), Options{Target: "1"}},
 		{"1 31 2.5\n1 1029 3\n2 31 4\n", Options{Task: "triples"}},
 		{"1 2 1\n2 3 .5\n3 1 1\n", Options{Task: "edges"}},
+		{"day,s,y\n2026-03-31,u,1\n4/1/2026,v,0\n,u,1\n", Options{}},
+		{"3/31/2026 1:05 PM,u,1\n4/1/2026,u,0\n,v,1\n5/30/2026,v,1\n5/31/2026,v,0\n", Options{Missing: Drop}},
 	} {
 		m.o.Path, m.o.Seed = filepath.Join(dir, strconv.Itoa(i)), 1
 		tree(f, dir, map[string]string{strconv.Itoa(i): m.text})
@@ -49,6 +51,7 @@ func FuzzStream(f *testing.F) {
 		{"9:1\n\n# nothing\n0\n2:2 4:5 10:7\n", "? 9:1\n0 \nunknown 2:2 4:5\n", "1 0:1\n"}, {"1:1\n2:2\n1:3 2:1\n", "u,v\n1,0\n", npyOf(2, 1, 0, 0, 2)},
 		{"0:1\n", "1 99999999999:1\n"}, {npyOf(2, 7, 6, 3, 2), npyOf(3, 1, 7, 6, 0, 3, 2), images3x2x2, "7,6\n"},
 		{"1,31\n1,1029,5\n9,9\n", "user,item\n2,31\n", npyOf(2, 1, 31), npyOf(3, 1, .5, 1)}, {"1 2\n2 3\n", "% c\n1 1\n"},
+		{"day,s\n2026-03-31,u\n,v\n", "s,day\nu,4/1/2026\n"}, {"4/1/2026,u\n,\n", "4/1/2026 13:05,u,1\nsoon,u,1\n"},
 	} {
 		for _, text := range texts {
 			f.Add(byte(i), []byte(text), "auto", "")

@@ -66,13 +66,42 @@ func (t *table) numberedClasses(task string) error {
 	for _, v := range values {
 		t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	if task == "" && k > 2 {
+	switch {
+	case task == "" && k > 2 && t.areCounts(values):
+		t.notef("warning: %s: %s classes, which look like counts or grades in an order; --model linear predicts them as numbers", t.target, count(k))
+	case task == "" && k > 2:
 		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear treats them as numbers",
 			t.target, count(k), human.Short(float64(t.Rows)/float64(k)))
-	} else {
+	default:
 		t.notef("%s: %s classes", t.target, count(k))
 	}
+	t.warnOfMany()
 	return nil
+}
+
+// areCounts says whether classes are rather counts, or grades: there are some, and they become rarer, by a factor
+// of three at least, to both sides of the most frequent one.
+func (t *table) areCounts(values []float64) bool {
+	rows := map[float64]int{}
+	for _, v := range t.label {
+		rows[v]++
+	}
+	var n []int
+	for _, v := range values {
+		n = append(n, rows[v])
+	}
+	peak := most(n)
+	down := func(a, b int) int { return b - a }
+	return len(n) > 4 && values[0] >= 0 && slices.Max(n) >= 3*slices.Min(n) &&
+		slices.IsSorted(n[:peak+1]) && slices.IsSortedFunc(n[peak:], down)
+}
+
+// warnOfMany warns of hundreds of classes with few rows each.
+func (t *table) warnOfMany() {
+	if k := len(t.Classes); k > maxTexts && t.Rows < 10*k {
+		t.notef("warning: %s classes have %s rows each on average, which is little to learn them from; --target names another column",
+			count(k), human.Short(float64(t.Rows)/float64(k)))
+	}
 }
 
 // areClasses says whether labels that are whole numbers stand for classes. One or two do.
@@ -98,12 +127,13 @@ func (t *table) areClasses(values []float64) bool {
 
 func (t *table) textClasses() error {
 	names := distinct(t.text)
-	if len(names) > maxTexts && 2*len(names) > t.Rows {
-		return fmt.Errorf("data: %s: the labels are %s different texts in %s rows: name another column with --target",
-			t.Name, count(len(names)), count(t.Rows))
+	if len(names) > fewClasses && 2*len(names) > t.Rows {
+		return fmt.Errorf("data: %s: %s: %s different texts in %s rows, almost one for each: name another column with --target",
+			t.Name, t.target, count(len(names)), count(t.Rows))
 	}
 	t.Classes = names
 	t.notef("%s: %s classes", t.target, count(len(names)))
+	t.warnOfMany()
 	return nil
 }
 

@@ -105,10 +105,10 @@ func TestTooManyRows(t *testing.T) {
 		"a program's rows":    {func() error { return ignore(LoadIndices(tooMany, 1, 5, 1, 0)) }, []string{"program", rows}},
 		"a program's tests":   {func() error { return ignore(LoadIndices(1, tooMany, 5, 1, 0)) }, []string{"program", rows}},
 		"a cache":             {func() error { return ignore(LoadSets(Options{Path: cache})) }, []string{cache, "the train rows", rows}},
-		"a cache, described":  {func() error { return ignore(Describe(cache, "", "")) }, []string{cache, rows}},
+		"a cache, described":  {func() error { return ignore(Describe(Options{Path: cache})) }, []string{cache, rows}},
 		"a cache, checked":    {func() error { return CheckCache(cache, nil) }, []string{cache, rows}},
 		"a matrix":            {func() error { return ignore(LoadSets(Options{Path: wide})) }, []string{wide, features, "choose fewer"}},
-		"a matrix, described": {func() error { return ignore(Describe(wide, "", "")) }, []string{wide, features}},
+		"a matrix, described": {func() error { return ignore(Describe(Options{Path: wide})) }, []string{wide, features}},
 		"a matrix, converted": {func() error { return convert(wide) }, []string{wide, features}},
 		"what a set is": {func() error {
 			return ignore(create(Meta{Name: "it", Rows: 1, Features: tooMany, Kind: Floats}, 0, nil))

@@ -29,7 +29,7 @@ func wide(order binary.AppendByteOrder, text string) string {
 func TestOddFiles(t *testing.T) {
 	const rows = "size,price\n1,2.5\n2,4\n3,6.5\n"
 	for name, c := range map[string]struct{ text, says string }{
-		"UTF-16 LE":             {wide(binary.LittleEndian, "\ufeff"+rows), "a text in UTF-16LE: convert it to UTF-8 first: iconv -f UTF-16LE"},
+		"UTF-16 LE":             {wide(binary.LittleEndian, "\ufeff"+rows), "UTF-16LE text: convert it to UTF-8 first: iconv -f UTF-16LE"},
 		"UTF-16 BE":             {wide(binary.BigEndian, "\ufeff"+rows), "UTF-16BE"},
 		"UTF-16 LE, no mark":    {wide(binary.LittleEndian, rows), "UTF-16LE"},
 		"UTF-16 BE, no mark":    {wide(binary.BigEndian, rows), "UTF-16BE"},

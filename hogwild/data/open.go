@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"hogwild/internal/human"
@@ -19,7 +20,8 @@ type Options struct {
 	Format     string // auto, idx, libsvm, csv, npy, ratings; "" = auto
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
-	Missing    string // CSV: rows that lack a value: "drop" (or "") leaves them out, "error" refuses them
+	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
+	Missing    string // CSV, of missing values: Fill (or ""), Drop or Refuse
 	Limit      int    // the first rows of the training set; 0 = all
 	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
 	Seed       uint64 // of the digits, of the rows held out, of the shuffling
@@ -28,8 +30,9 @@ type Options struct {
 
 	Memory, TestMemory *Memory // the training and the test set, instead of files
 
-	room  *budget
-	files *space // of a conversion
+	room    *budget
+	files   *space // of a conversion
+	lenient bool   // a file is only described: what is wrong is told in the notes
 }
 
 // Load is LoadSets of a training and a test set.
@@ -112,8 +115,12 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	if k > 0 {
 		rows, apart = t.setApart(rows, y, k, o.Seed)
 	}
+	t.fillHoles(rows)
 	if err = t.fit(rule, rows); err != nil {
 		return s, err
+	}
+	if readTest == nil {
+		t.noteTwins(rows, held, y)
 	}
 	if s.Train, err = t.store(shuffled(rows, o.Seed, drawRows), y); err != nil {
 		return s, err
@@ -130,8 +137,8 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	}
 	if readTest == nil {
 		s.Test, err = t.store(held, y)
-	} else {
-		s.Test, err = loadTest(readTest, o, &s.Train.Meta)
+	} else if s.Test, err = loadTest(readTest, o, &s.Train.Meta); err == nil {
+		s.Train.noteSingle("test", s.Test.Rows)
 	}
 	return s, err
 }
@@ -262,7 +269,7 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 		return nil, err
 	}
 	if t.Features != like.Features {
-		return nil, src.errorf("%s features a row, the training data has %s", count(t.Features), count(like.Features))
+		return nil, src.errorf("%s per row; the model was trained on %s", human.Plural(t.Features, "feature"), count(like.Features))
 	}
 	y, err := t.targets(like.Classes)
 	if err != nil {
@@ -273,8 +280,10 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 }
 
 // Describe says what a file holds, without making a set of it: inputs are counted
-// as the file has them, not scaled.
-func Describe(path, format, target string) (Meta, error) {
+// as the file has them, not scaled. What makes it useless for training is a problem among its notes. It uses
+// Format, Target, Ignore and Missing.
+func Describe(o Options) (Meta, error) {
+	path := o.Path
 	if isSynth(path) {
 		_, m, err := describeSynth(path, 1)
 		return m, err
@@ -286,7 +295,7 @@ func Describe(path, format, target string) (Meta, error) {
 	if isCache(path) {
 		return describeCache(path)
 	}
-	o := Options{Format: format, Target: target, Seed: 1}
+	o.Seed, o.lenient = 1, true
 	src, err := read(cmp.Or(train, test), newBudget(0))
 	if err != nil {
 		return Meta{}, err
@@ -299,8 +308,9 @@ func Describe(path, format, target string) (Meta, error) {
 		return Meta{}, err
 	}
 	if err := t.findClasses(""); err != nil {
-		return Meta{}, err
+		t.notef("problem: %s", strings.TrimPrefix(err.Error(), "data: "))
 	}
+	t.fillHoles(allRows(t.Rows))
 	t.Name, t.Scale = path, "auto"
 	t.each(allRows(t.Rows), func(_ int, v float64) {
 		if v != 0 {
@@ -344,7 +354,7 @@ func decode(src *source, o Options, like *Meta) (*table, error) {
 		return nil, src.errorf("the data in memory has no rows; fill Rows, or Pairs, and Y")
 	case t.Rows == 0:
 		return nil, src.errorf("no rows in the file (read as %s)%s", format, because(t.Notes))
-	case t.Features == 0:
+	case t.Features == 0 && !o.lenient:
 		return nil, src.errorf("rows without features (read as %s)%s", format, because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
 	}
 	if err := countable(src.path, t.Rows, t.Features); err != nil {

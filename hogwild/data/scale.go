@@ -94,7 +94,7 @@ func (t *table) fitAuto(rows []int32) {
 		mean, std := pooled(t.spreads(rows))
 		t.setScaling(1/std, -mean/std)
 		t.notef("inputs are standardised by the mean %.4g and the standard deviation %.4g of all pixels; --scale none leaves them as they are", mean, std)
-	case t.fromText != nil && !slices.Contains(t.fromText, false):
+	case t.oneHot != nil && !slices.Contains(t.oneHot, 0):
 	default:
 		t.standardise(rows)
 		t.notef("inputs are standardised: each column has mean 0 and standard deviation 1 in the training rows; --scale none leaves them as they are")
@@ -155,7 +155,7 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 	}
 	for j, s := range t.spreads(rows) {
 		t.Mul[j] = 1
-		if t.fromText != nil && t.fromText[j] {
+		if t.oneHot != nil && t.oneHot[j] > 0 {
 			continue
 		}
 		from, divisor := rule(s)

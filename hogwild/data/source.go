@@ -131,6 +131,9 @@ func looksLikeLIBSVM(head []byte) bool {
 		if len(fields) < 2 || fields[0][0] == '#' {
 			continue
 		}
+		if strings.ContainsAny(fields[0], "/;|\"") || strings.Count(fields[0], "-") > 1 {
+			return false // a date before a time, 2026-03-31 14:05, in a table
+		}
 		index, value, found := strings.Cut(fields[1], ":")
 		_, badValue := strconv.ParseFloat(value, 64)
 		_, badIndex := strconv.ParseUint(index, 10, 64)

@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -134,5 +135,39 @@ func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
 		}
 	}
 	t.notef("held out %s of %s rows (a sixth) as the test set", count(k), count(n))
+	t.noteSingle("test", k)
 	return train, test, nil
+}
+
+// noteTwins notes if more than one in twenty of the rows held out equal a training row: they test nothing new.
+func (t *table) noteTwins(train, held []int32, y []float32) {
+	if t.Kind != Floats || t.rows != nil {
+		return
+	}
+	held = held[:min(len(held), 100_000)] // a sample will do
+	hash := func(i int32) uint64 {        // FNV-1a
+		h := (14695981039346656037 ^ uint64(math.Float32bits(y[i]))) * 1099511628211
+		for _, v := range t.row(int(i)).Val {
+			h = (h ^ uint64(math.Float32bits(v))) * 1099511628211
+		}
+		return h
+	}
+	among := map[uint64]bool{}
+	for _, i := range held {
+		among[hash(i)] = false
+	}
+	for _, i := range train {
+		if seen, is := among[hash(i)]; is && !seen {
+			among[hash(i)] = true
+		}
+	}
+	n := 0
+	for _, i := range held {
+		if among[hash(i)] {
+			n++
+		}
+	}
+	if 20*n > len(held) {
+		t.notef("%s of %s test rows equal a training row: remove duplicates, or name a test set with --test", count(n), count(len(held)))
+	}
 }

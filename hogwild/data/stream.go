@@ -7,12 +7,8 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
-
-	"hogwild/internal/human"
 )
 
 // Inputs say what is read to be predicted. Labels are ignored: a file may have them or not.
@@ -68,8 +64,8 @@ type stream struct {
 	failed error // of do, while the file was read
 
 	rows, gaps, dropped int
-	first               string // the first gap
-	unseen              map[string]int
+	first               string  // the first gap
+	inputs              *inputs // of a table
 }
 
 func (s *stream) name() string {
@@ -306,9 +302,8 @@ func (s *stream) notes() (notes []string) {
 	if s.dropped > 0 {
 		notes = append(notes, fmt.Sprintf("ignored %s values of features beyond %s, the last in the training data", count(s.dropped), count(s.Like.Features)))
 	}
-	for _, column := range slices.Sorted(maps.Keys(s.unseen)) {
-		notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there",
-			count(s.unseen[column]), count(s.rows), human.Quote(column)))
+	if s.inputs != nil {
+		notes = append(notes, s.inputs.notes(s.rows)...)
 	}
 	return notes
 }

@@ -14,9 +14,8 @@ import (
 // where the training data had none, by their numbers.
 func (s *stream) csv(src *source, r *bufio.Reader) error {
 	f := newCSVFile(src)
-	var reader *csvInputs
 	return f.rowsFrom(r, func(line int, cells []string) error {
-		if reader == nil {
+		if s.inputs == nil {
 			f.columns = make([]column, len(cells))
 			for j := range cells {
 				f.columns[j].name = strconv.Itoa(j + 1)
@@ -25,69 +24,20 @@ func (s *stream) csv(src *source, r *bufio.Reader) error {
 			if err != nil {
 				return err
 			}
-			reader = newCSVInputs(f, features)
+			s.inputs = newInputs(f, features, s.Like.Fill)
 			if header {
 				return nil
 			}
 		}
-		return reader.row(s, line, cells)
+		gap, err := s.inputs.row(line, cells)
+		if err != nil {
+			return err
+		}
+		if gap >= 0 {
+			return s.gap(fmt.Sprintf("%s:%d: column %s has no value", f.path, line, human.Quote(f.columns[gap].name)))
+		}
+		return s.dense(s.inputs.x)
 	})
-}
-
-// csvInputs are the features in the cells of a row.
-type csvInputs struct {
-	*csvFile
-	features int
-	x        []float32
-	columns  []csvColumn // those that features come from
-}
-
-// csvColumn is a column that is one feature, or one for each of some texts.
-type csvColumn struct {
-	number  int
-	feature int
-	texts   map[string]int // the feature of each; nil of a column of numbers
-}
-
-func newCSVInputs(f *csvFile, features []feature) *csvInputs {
-	in := &csvInputs{csvFile: f, x: make([]float32, len(features))}
-	for j, x := range features {
-		if !x.oneHot {
-			in.columns = append(in.columns, csvColumn{number: x.column, feature: j})
-			continue
-		}
-		if n := len(in.columns); n == 0 || in.columns[n-1].number != x.column { // those of one column are neighbours
-			in.columns = append(in.columns, csvColumn{number: x.column, texts: map[string]int{}})
-		}
-		in.columns[len(in.columns)-1].texts[x.text] = j
-	}
-	return in
-}
-
-// row appends a row to the stream.
-func (in *csvInputs) row(s *stream, line int, cells []string) error {
-	clear(in.x)
-	for _, c := range in.columns {
-		cell := cells[c.number]
-		if isMissing(cell) {
-			return s.gap(fmt.Sprintf("%s:%d: column %s has no value", in.path, line, human.Quote(in.csvFile.columns[c.number].name)))
-		}
-		if c.texts == nil {
-			v, err := in.number(line, cells, c.number)
-			if err != nil {
-				return err
-			}
-			in.x[c.feature] = float32(v)
-		} else if j, ok := c.texts[cell]; ok {
-			in.x[j] = 1
-		} else {
-			if s.unseen == nil {
-				s.unseen = map[string]int{}
-			}
-			s.unseen[in.csvFile.columns[c.number].name]++
-		}
-	}
-	return s.dense(in.x)
 }
 
 // features finds those of the training data in a file whose first line is first, and tells
@@ -135,11 +85,14 @@ func isText(cell string) bool {
 // numbers are the columns that the training data has features of, if columns had no names: below zero
 // those of texts.
 func (s *stream) numbers() (columns []int, all bool) {
-	if slices.Contains(s.Like.Notes, noteHeader) {
+	if s.Like.Named {
 		return nil, false // numbers, if they are, are names
 	}
 	for _, name := range s.Like.Columns {
 		name, _, oneHot := strings.Cut(name, "=")
+		if base, _, _ := s.Like.datePart(name); base != "" {
+			name, oneHot = base, true
+		}
 		j, err := strconv.Atoi(name)
 		if err != nil || j < 1 {
 			return nil, false

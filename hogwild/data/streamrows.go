@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"hogwild/internal/human"
 )
 
 // set streams a set, and closes it.
@@ -60,7 +62,7 @@ func (s *stream) array(src *source, format string) error {
 		}
 	}
 	if t.Features != d {
-		return src.errorf("%s features a row, the training data has %s", count(t.Features), count(d))
+		return src.errorf("%s per row; the model was trained on %s", human.Plural(t.Features, "feature"), count(d))
 	}
 	t.Scale, t.Mul, t.Add = s.Like.Scale, s.Like.Mul, s.Like.Add
 	set, err := t.store(allRows(t.Rows), make([]float32, t.Rows))

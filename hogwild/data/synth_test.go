@@ -75,7 +75,7 @@ func TestSynthShapes(t *testing.T) {
 		"synth:dblife": {2 * (18167 + 180110 - 10), 18167 + 180110}, "synth:abdomen": {512*512*551*4 - 512*512 - 2*512*551, 512*512*551 + 2},
 		"synth:sparse:100x50x5": {100, 50}, "synth:lowrank:1e3x2e3x5e4x7": {50000, 3000}, "synth:rcv1:0.1": {78127, 47236},
 	} {
-		m, err := Describe(path, "auto", "")
+		m, err := Describe(Options{Path: path})
 		if err != nil || m.Rows != want[0] || m.Features != want[1] {
 			t.Errorf("%s: %d x %d, %v, want %v", path, m.Rows, m.Features, err, want)
 		}

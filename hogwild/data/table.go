@@ -26,8 +26,9 @@ type table struct {
 	line  []int32   // the line of each row in the file; nil where rows are not lines
 	room  *budget
 
-	fromText []bool // of each feature: is it 1 where a text stands? nil if none is
-	target   string // what messages call the labels: labels, or target "price" (the last column; ...)
+	oneHot []int32 // of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
+	fills  bool    // missing values, NaN in x, are to be filled
+	target string  // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
 func newTable(src *source, format, kind string) *table {

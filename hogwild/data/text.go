@@ -86,7 +86,7 @@ func (s *source) checkText() error {
 		return nil
 	}
 	if name := utf16Name(b[:min(len(b), 4096)]); name != "" {
-		return s.errorf("a text in %s: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
+		return s.errorf("%s text: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
 	}
 	s.text = bytes.TrimPrefix(b, []byte("\ufeff"))
 	switch {

@@ -40,6 +40,14 @@ func (s *Sets) noteApart(o Options, all int) {
 	}
 	if s.Validation != nil {
 		s.Train.notef("held out %s of %s training rows for validation", count(s.Validation.Rows), count(all))
+		s.Train.noteSingle("validation", s.Validation.Rows)
+	}
+}
+
+// noteSingle remarks on a set of one row.
+func (m *Meta) noteSingle(what string, rows int) {
+	if rows == 1 {
+		m.notef("the %s set has one row: its loss and accuracy say next to nothing", what)
 	}
 }
 

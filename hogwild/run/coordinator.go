@@ -43,6 +43,7 @@ type coordinator struct {
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
 	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
 	giveUp      context.CancelCauseFunc
+	anyNumber   bool // the user named no number of workers
 	stays       bool // a worker that was killed does not end
 }
 
@@ -201,14 +202,24 @@ func newRemote() remote {
 }
 
 func newCoordinator(c config.Config, o Options) *coordinator {
-	n := c.Ranks()
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	return &coordinator{unheed: func() {}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
-		workers: supervisor{launcher: newLauncher(), processes: make([]*process, n), restarts: make([]int, n), inRow: make([]int, n), trained: make([]uint64, n),
-			gone: make([]bool, n), due: make([]bool, n), leaving: make([]bool, n), respawn: make(chan int, n), first: c.Workers, most: c.Workers},
-		remote: newRemote(),
-		saver:  saver{evaluated: make(chan evaluation, 1)},
-		report: reporter{display: newDisplay(o.Progress, o.Quiet), rates: make([]speed, n)}}
+	r := &coordinator{unheed: func() {}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
+		workers: supervisor{launcher: newLauncher()},
+		remote:  newRemote(),
+		saver:   saver{evaluated: make(chan evaluation, 1)},
+		report:  reporter{display: newDisplay(o.Progress, o.Quiet)}}
+	r.makeRoom()
+	return r
+}
+
+// makeRoom makes what there is one of for each worker.
+func (r *coordinator) makeRoom() {
+	n, s := r.job.Ranks(), &r.workers
+	s.processes, s.restarts, s.respawn = make([]*process, n), make([]int, n), make(chan int, n)
+	s.inRow, s.trained = make([]int, n), make([]uint64, n)
+	s.gone, s.due, s.leaving = make([]bool, n), make([]bool, n), make([]bool, n)
+	s.first, s.most = r.job.Workers, r.job.Workers
+	r.report.rates = make([]speed, n)
 }
 
 // answerTime is how long a GPU may take for a copy of the weights.

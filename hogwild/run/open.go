@@ -17,6 +17,7 @@ type Description struct {
 	Train  string // the training data, or others that are alike
 	Format string // of these; "" = auto
 	Target string // of these, the column that is predicted
+	Ignore string // the columns that are left out
 	Scale  string // of the inputs; "" = auto
 }
 
@@ -36,8 +37,8 @@ func OpenAs(path string, d Description) (*Saved, error) {
 		return nil, err
 	case f.Saved == nil:
 		return described(f, d)
-	case d.Model != "" || d.Loss != "" || d.NoBias || d.Train != "" || d.Scale != "":
-		return nil, config.Usage("%s says itself what its model and data are: leave model, loss, no-bias, train and scale out", f.Path)
+	case d.Model != "" || d.Loss != "" || d.NoBias || d.Train != "" || d.Ignore != "" || d.Scale != "":
+		return nil, config.Usage("%s says itself what its model and data are: leave model, loss, no-bias, train, ignore and scale out", f.Path)
 	}
 	return opened(f.Saved, f.Path)
 }
@@ -65,7 +66,7 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	}
 	c := config.Default()
 	c.Model, c.Loss, c.Bias = d.Model, d.Loss, !d.NoBias
-	c.Data, c.Test, c.Target, c.Validation = d.Train, d.Train, d.Target, config.NoValidation // all rows count: none are held out
+	c.Data, c.Test, c.Target, c.Ignore, c.Validation = d.Train, d.Train, d.Target, d.Ignore, config.NoValidation // all rows count: none are held out
 	if d.Format != "" {
 		c.Format = d.Format
 	}

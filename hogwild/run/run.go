@@ -79,6 +79,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 			}
 		}()
 	}
+	anyNumber := c.Workers == 0 && peers == nil
 	c, err := o.settle(c, peers)
 	if err = peers.begin(o.Given, cmp.Or(err, mayStart(), ready())); err != nil {
 		return rundir.Result{}, err
@@ -87,7 +88,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 		defer config.OutlivePipes()()
 	}
 	r := newCoordinator(c, o)
-	r.peers = peers
+	r.peers, r.anyNumber = peers, anyNumber
 	if !peers.first() {
 		r.report.display.quiet, r.report.display.from = true, fmt.Sprintf("%v: ", peers.place)
 	}

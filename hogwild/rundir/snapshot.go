@@ -148,6 +148,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
 		{"data checksum", s.Meta.Checksum, meta.Checksum}, {"training rows", s.Meta.Rows, meta.Rows},
 		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
+		{"ignore", was.Ignore, c.Ignore}, {"missing", was.Missing, c.Missing},
 		{"validation", was.Validation, c.Validation},
 		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
 	}

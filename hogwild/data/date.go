@@ -1,0 +1,130 @@
+package data
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dateOrders are the orders in which a date may have its year, month and day: 2026-03-31, 31.3.2026, 3/31/2026.
+var dateOrders = []string{"ymd", "dmy", "mdy"}
+
+// monthFirst is the order of 3/4/2026, of which nothing tells.
+const monthFirst = "mdy"
+
+// readDate reads a date in that order, with a year of four digits. A time may follow: 14:05, 2:05 PM, with
+// seconds and a zone, which are passed over.
+func readDate(cell, order string) (at time.Time, timed, ok bool) {
+	var n [3]int
+	mark := byte(0)
+	for i := range n {
+		k := 0
+		for ; k < len(cell) && '0' <= cell[k] && cell[k] <= '9'; k++ {
+			if n[i] = 10*n[i] + int(cell[k]-'0'); k == 4 {
+				return at, false, false
+			}
+		}
+		if k == 0 || (order[i] == 'y') != (k == 4) {
+			return at, false, false
+		}
+		if cell = cell[k:]; i == 2 {
+			break
+		}
+		if cell == "" || strings.IndexByte("-/.", cell[0]) < 0 || i == 1 && cell[0] != mark {
+			return at, false, false
+		}
+		mark, cell = cell[0], cell[1:]
+	}
+	part := func(letter byte) int { return n[strings.IndexByte(order, letter)] }
+	hour, ok := readHour(cell)
+	at = time.Date(part('y'), time.Month(part('m')), part('d'), hour, 0, 0, 0, time.UTC)
+	return at, cell != "", ok && at.Day() == part('d') && int(at.Month()) == part('m')
+}
+
+// readHour is the hour in what follows a date: nothing, or a time.
+func readHour(text string) (hour int, ok bool) {
+	if text == "" {
+		return 0, true
+	}
+	if text[0] != ' ' && text[0] != 'T' {
+		return 0, false
+	}
+	digits, rest, ok := strings.Cut(text[1:], ":")
+	hour, err := strconv.Atoi(digits)
+	if !ok || err != nil || hour < 0 || hour > 23 || strings.Trim(rest, "0123456789:.,+-ZAPM ") != "" {
+		return 0, false
+	}
+	if afternoon := strings.HasSuffix(rest, "PM"); hour <= 12 && (afternoon || strings.HasSuffix(rest, "AM")) {
+		hour %= 12
+		if afternoon {
+			hour += 12
+		}
+	}
+	return hour, true
+}
+
+// see counts a text among the dates of a column.
+func (d *dates) see(cell string) {
+	if cell[0] > '9' || len(cell) < len("1/1/2000") {
+		return
+	}
+	for i, order := range dateOrders {
+		if _, timed, ok := readDate(cell, order); ok {
+			d.fit[i]++
+			d.timed = d.timed || timed
+		}
+	}
+}
+
+// dates count those in the texts of a column.
+type dates struct {
+	fit   [3]int // of dateOrders
+	timed bool   // one has a time
+}
+
+// order is that of all n texts, "" if they are no dates. With both possible, points are of Europe.
+func (d *dates) order(n int, example string) string {
+	try := []int{0, 2, 1}
+	if strings.Contains(example, ".") && !strings.Contains(example, ":") {
+		try = []int{0, 1, 2}
+	}
+	for _, i := range try {
+		if n > 0 && d.fit[i] == n {
+			return dateOrders[i]
+		}
+	}
+	return ""
+}
+
+// dateParts are the parts of a date that are learned from.
+var dateParts = []string{"year", "month", "weekday", "hour"}
+
+// dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
+// week and, if there are times, the hour.
+func dateFeatures(column int, timed bool) []feature {
+	features := []feature{{column: column, part: "year"}}
+	each := func(part string, from, to int, text func(int) string) {
+		for i := from; i <= to; i++ {
+			features = append(features, feature{column, part, text(i), true})
+		}
+	}
+	each("month", 1, 12, strconv.Itoa)
+	each("weekday", 0, 6, func(i int) string { return time.Weekday(i).String() })
+	if timed {
+		each("hour", 0, 23, strconv.Itoa)
+	}
+	return features
+}
+
+// partOf is what a cell of a column of dates would have in a column of years, months, and so on.
+func partOf(at time.Time, part string) string {
+	switch part {
+	case "year":
+		return strconv.Itoa(at.Year())
+	case "month":
+		return strconv.Itoa(int(at.Month()))
+	case "weekday":
+		return at.Weekday().String()
+	}
+	return strconv.Itoa(at.Hour())
+}

@@ -1,0 +1,156 @@
+package data
+
+import (
+	"fmt"
+	"strings"
+
+	"hogwild/internal/human"
+)
+
+// inputs are the features in the cells of a row: of training rows, of others like them, of those to be predicted.
+type inputs struct {
+	*csvFile
+	columns []inputColumn // those that features come from
+	x       []float32     // of the last row
+	fill    []float32     // what is taken where a value is missing; nil: the row has a gap
+	holes   []int         // missing values of each column of the file
+	unseen  []int         // texts in it that are no feature
+}
+
+// inputColumn is a column that is one feature, or one for each of some texts.
+type inputColumn struct {
+	number  int
+	part    string // of its dates
+	feature int    // the first
+	n       int    // how many
+	texts   map[string]int
+}
+
+func newInputs(f *csvFile, features []feature, fill []float32) *inputs {
+	in := &inputs{csvFile: f, x: make([]float32, len(features)), fill: fill,
+		holes: make([]int, len(f.columns)), unseen: make([]int, len(f.columns))}
+	for j, x := range features {
+		last := len(in.columns) - 1
+		if !x.oneHot || last < 0 || in.columns[last].texts == nil || in.columns[last].number != x.column || in.columns[last].part != x.part {
+			in.columns = append(in.columns, inputColumn{number: x.column, part: x.part, feature: j})
+			last++
+		}
+		c := &in.columns[last]
+		if c.n++; x.oneHot {
+			if c.texts == nil {
+				c.texts = map[string]int{}
+			}
+			c.texts[x.text] = j
+		}
+	}
+	return in
+}
+
+// row reads the inputs of a row into x. It returns the number of the first column without a value, if that
+// makes a gap, else -1.
+func (in *inputs) row(line int, cells []string) (gap int, err error) {
+	clear(in.x)
+	gap = -1
+	last := -1
+	for _, c := range in.columns {
+		cell, again := cells[c.number], c.number == last // of a date, several parts
+		last = c.number
+		if isMissing(cell) {
+			if !again {
+				in.holes[c.number]++
+			}
+			if in.fill != nil {
+				copy(in.x[c.feature:c.feature+c.n], in.fill[c.feature:])
+			} else if gap < 0 {
+				gap = c.number
+			}
+			continue
+		}
+		if c.part != "" {
+			if cell, err = in.datePart(line, cells, c); err != nil {
+				return gap, err
+			}
+		}
+		if c.texts == nil {
+			v, err := in.number(line, c.number, cell)
+			if err != nil {
+				return gap, err
+			}
+			in.x[c.feature] = float32(v)
+		} else if j, ok := c.texts[cell]; ok {
+			in.x[j] = 1
+		} else {
+			in.unseen[c.number]++
+		}
+	}
+	return gap, nil
+}
+
+// datePart is a part of a date, as a cell.
+func (in *inputs) datePart(line int, cells []string, c inputColumn) (string, error) {
+	at, _, ok := readDate(cells[c.number], in.csvFile.columns[c.number].order)
+	if !ok {
+		return "", fmt.Errorf("data: %s:%d: column %s: %s: want a date as in the training data, such as %s",
+			in.path, line, human.Quote(in.csvFile.columns[c.number].name), human.Quote(cells[c.number]), dateExample[in.csvFile.columns[c.number].order])
+	}
+	return partOf(at, c.part), nil
+}
+
+// dateExample is a date in each order.
+var dateExample = map[string]string{"ymd": "2026-03-31", "dmy": "31.3.2026", "mdy": "3/31/2026"}
+
+// notes say what stands for missing values, and which texts have no feature, in n rows.
+func (in *inputs) notes(n int) (notes []string) {
+	if holes := sum(in.holes); in.fill != nil && holes > 0 {
+		notes = append(notes, fmt.Sprintf("filled %s with the mean, or the most common text, of the column in the training rows: %s",
+			human.Plural(holes, "missing value"), in.list(in.holes)))
+	}
+	for j, k := range in.unseen {
+		if k > 0 {
+			notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there",
+				count(k), count(n), human.Quote(in.csvFile.columns[j].name)))
+		}
+	}
+	return notes
+}
+
+func sum(n []int) (total int) {
+	for _, k := range n {
+		total += k
+	}
+	return total
+}
+
+// list names the columns in which values are missing, with how many.
+func (f *csvFile) list(missing []int) string {
+	var parts []string
+	for j, n := range missing {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s)", human.Name(f.columns[j].name), count(n)))
+		}
+	}
+	return some(parts)
+}
+
+// number is the number in a cell of column j.
+func (f *csvFile) number(line, j int, cell string) (float64, error) {
+	v, ok := cellNumber(cell)
+	if !ok || !finite(float64(float32(v))) { // the largest float32 is written as a little more
+		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", f.path, line, human.Quote(f.columns[j].name), human.Quote(cell))
+	}
+	return v, nil
+}
+
+// isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,
+// N/A, NaN or null.
+func isMissing(cell string) bool {
+	switch {
+	case len(cell) == 0:
+		return true
+	case len(cell) == 1:
+		return cell[0] == '?'
+	case len(cell) > 4 || cell[0]|0x20 != 'n': // of no word below
+		return false
+	}
+	return strings.EqualFold(cell, "na") || strings.EqualFold(cell, "n/a") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
+}
