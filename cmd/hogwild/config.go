@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"hogwild/bench"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -65,8 +66,8 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
 		flag, text = "no-bias", opposite(text)
 	}
-	if flag == "batch" && text == "0" { // as config.yaml once had it for auto
-		text = "auto"
+	if zero, err := strconv.ParseFloat(text, 64); err == nil && zero == 0 && slices.Contains(savedZeros, flag) {
+		text = config.Zero(flag)
 	}
 	if now := renamed[flag]; now != "" {
 		return "", "", usagef("%s: %s is now %s", bench.Place(path, key), flag, now)
@@ -84,6 +85,9 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	s.origin[flag] = origin{inFile, bench.Place(path, key)}
 	return flag, text, nil
 }
+
+// savedZeros are settings that config.yaml in a run folder has as 0 if nothing was asked for.
+var savedZeros = []string{"average-every", "batch", "global-batch", "in-flight", "limit", "target-accuracy", "target-loss"}
 
 // deviceIDs sets --gpu from a list of indices: device_ids: [2, 3] is gpu: 2,3.
 func (s *settings) deviceIDs(path string, e bench.Entry) error {

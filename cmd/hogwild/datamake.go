@@ -41,7 +41,7 @@ func dataMakeCommand() *cli.Command {
 	seed, limit := uint64(1), 0
 	l := flagList{category: "Flags"}
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` seed of the random numbers"})
-	l.int(&limit, "limit", "`N` the first N training rows only")
+	l.count(&limit, "limit", "`N` the first N training rows only")
 	return &cli.Command{
 		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {

@@ -97,7 +97,7 @@ func describe(f *flag.Flag) (name, usage string) {
 	usage = strings.TrimPrefix(usage, value+" ")
 	name = strings.TrimSpace("--" + f.Name + " " + value)
 	switch f.DefValue {
-	case "", "0", "0s", "false":
+	case "", "0", "0s", "false", "none":
 	default:
 		usage += " (default " + f.DefValue + ")"
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/config"
 )
 
 // flags lists the flags of train in the order of its help. What a destination
@@ -22,7 +26,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.string(&o.Missing, "missing", "`HOW` rows with missing values in a CSV file: drop or error")
-	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
+	l.count(&o.Limit, "limit", "`N` train on the first N rows only")
 	l.string(&o.Scale, "scale", "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 
 	l.category = "Model"
@@ -48,10 +52,10 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
 	l.value(&o.Mode, "mode", "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K")
 	l.string(&o.Average, "average", "`WHAT` sync averages: weights after local steps, or gradients")
-	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between two averagings, or epoch")
+	l.count(&o.AverageEvery, "average-every", "`N` local steps between two averagings, or epoch")
 	l.string(&o.AverageState, "average-state", "`HOW` optimizer state when weights are averaged: keep, average or reset")
-	l.value((*atLeastOne)(&o.Batch), "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs")
-	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
+	l.count(&o.Batch, "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs")
+	l.count(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous (fixed shares)")
 	l.string(&o.MergeEvery, "merge-every", "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place")
 
@@ -61,13 +65,13 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 (default: host memory)")
 	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB")
 	l.int(&o.CPUWorkers, "cpu-workers", "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both")
-	l.int(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once (default: depends on the model)")
+	l.count(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once; auto: depends on the model")
 	l.string(&o.Write, "write", "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models and factor only) or auto")
 	l.bool(&o.MPS, "mps", "start NVIDIA's Multi-Process Service, so that workers on one GPU run at the same time")
 
 	l.category = "Optimizer"
-	l.value((*atLeastOne)(&o.Epochs), "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
-	l.value((*rate)(&o.LR), "lr", "`X` learning rate; auto: from the curvature of the loss on the data")
+	l.count(&o.Epochs, "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
+	l.above(&o.LR, "lr", "`X` learning rate; auto: from the curvature of the loss on the data")
 	l.bool(&o.tune, "tune", "find the learning rate and momentum by short runs first")
 	l.string(&o.LRCap, "lr-cap", "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps")
 	l.string((*string)(&o.Optimizer), "optimizer", "`NAME` sgd, momentum, adam or adagrad")
@@ -81,7 +85,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
 
 	l.category = "Several nodes"
-	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
+	l.count(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
 	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started; off: a run of its own")
 	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
 	l.string(&o.NodeLR, "node-lr", "`HOW` learning rate of each node: scaled (lr x nodes, within the stable limit), same, or auto: scaled with --outer mean and sgd or momentum, but not with --mode sync")
@@ -93,8 +97,8 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
 		Usage: "`N` seed of the order of examples and of the initial weights"})
-	l.float(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
-	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
+	l.above(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
+	l.above(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
 	l.duration(&o.StopAfter, "stop-after", "`TIME` stop, saved, so long after the first worker began to train, within an epoch too; 0: never")
 	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never")
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
@@ -126,6 +130,15 @@ func (l *flagList) value(v cli.Generic, name, usage string) {
 	l.add(&cli.GenericFlag{Name: name, Usage: usage, Category: l.category, Value: v})
 }
 
+// count is a flag for a number from 1, above one for a number above 0; or for the word for 0.
+func (l *flagList) count(p *int, name, usage string) {
+	l.value(positive[int]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+}
+
+func (l *flagList) above(p *float64, name, usage string) {
+	l.value(positive[float64]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+}
+
 func (l *flagList) int(p *int, name, usage string) {
 	l.add(&cli.IntFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
 }
@@ -146,87 +159,40 @@ func (l *flagList) bool(p *bool, name, usage string) {
 	l.add(&cli.BoolFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
 }
 
-// steps is a number of steps, or "epoch", which is 0.
-type steps int
+// positive is a number above 0, or the word for 0 that its flag has, if it has one. What is out of range is left to the
+// checks of all settings.
+type positive[T int | float64] struct {
+	n    *T
+	zero string
+}
 
 // Set reads a flag's value.
-func (n *steps) Set(text string) error {
-	if text == "epoch" {
-		*n = 0
+func (p positive[T]) Set(text string) error {
+	if text == p.zero {
+		*p.n = 0
 		return nil
 	}
-	v, err := strconv.Atoi(text)
-	if err != nil || v < 0 {
-		return errors.New("want a number of steps, or the word epoch")
-	}
-	*n = steps(v)
-	return nil
-}
-
-// String is what Set reads.
-func (n *steps) String() string {
-	if *n == 0 {
-		return "epoch"
-	}
-	return strconv.Itoa(int(*n))
-}
-
-// atLeastOne is a number from 1, or "auto", which is 0.
-type atLeastOne int
-
-// Set reads a flag's value.
-func (n *atLeastOne) Set(text string) error {
-	v, err := fromOne(text)
-	if err == nil {
-		*n = atLeastOne(v)
-	}
-	return err
-}
-
-// String is what Set reads.
-func (n *atLeastOne) String() string { return orAuto(int(*n)) }
-
-// fromOne reads a number from 1, or "auto", which is 0. What is out of range below is left to the checks of all settings.
-func fromOne(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	switch {
-	case text == "auto":
-		return 0, nil
-	case err != nil || n == 0:
-		return 0, errors.New("want a whole number from 1, or auto")
-	}
-	return n, nil
-}
-
-func orAuto(n int) string {
-	if n == 0 {
-		return "auto"
-	}
-	return strconv.Itoa(n)
-}
-
-// rate is a positive number, or "auto", which is 0.
-type rate float64
-
-// Set reads a flag's value.
-func (x *rate) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
-	switch {
-	case text == "auto":
-		v = 0
-	case err != nil || v == 0:
-		return errors.New("want a number above 0, or auto")
+	n, want := T(v), "a number above 0"
+	if _, whole := any(n).(int); whole {
+		want = "a whole number from 1"
+		if float64(n) != v {
+			n = 0
+		}
 	}
-	*x = rate(v)
+	if err != nil || n == 0 {
+		return errors.New("want " + want + ", or " + p.zero)
+	}
+	*p.n = n
 	return nil
 }
 
 // String is what Set reads.
-func (x *rate) String() string {
-	if *x == 0 {
-		return "auto"
+func (p positive[T]) String() string {
+	if p.n == nil || *p.n == 0 {
+		return p.zero
 	}
-	return strconv.FormatFloat(float64(*x), 'g', -1, 64)
+	return fmt.Sprint(*p.n)
 }
 
 // workers is a number of workers, auto, or gpu:N,cpu:M.
@@ -234,10 +200,9 @@ type workers struct{ all, host *int }
 
 // Set reads a flag's value.
 func (w *workers) Set(text string) error {
-	n, err := fromOne(text)
-	if err == nil {
-		*w.all = n // --cpu-workers, wherever it stands, is a setting of its own
-		return nil
+	err := w.count().Set(text)
+	if err == nil || !strings.Contains(text, ":") {
+		return err // --cpu-workers, wherever it stands, is a setting of its own
 	}
 	var gpu, cpu int
 	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 || fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
@@ -249,11 +214,10 @@ func (w *workers) Set(text string) error {
 
 // String is what Set reads.
 func (w *workers) String() string {
-	switch {
-	case w.all == nil:
-		return "auto"
-	case *w.host > 0:
+	if w.host != nil && *w.host > 0 {
 		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
 	}
-	return orAuto(*w.all)
+	return w.count().String()
 }
+
+func (w *workers) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }

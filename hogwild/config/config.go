@@ -178,14 +178,14 @@ func (c *Config) check() error {
 	checks := []error{
 		c.checkMode(),
 		c.checkChoices(),
-		between("workers", float64(c.Workers), 1, maxWorkers),
+		fromOne("workers", c.Workers, maxWorkers),
 		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
-		between("limit", float64(c.Limit), 0, math.MaxInt32),
+		fromOne("limit", c.Limit, math.MaxInt32),
 		fromOne("epochs", c.Epochs, math.MaxInt32),
 		fromOne("batch", c.Batch, maxBatch),
-		between("global-batch", float64(c.GlobalBatch), 0, float64(c.AllWorkers())*maxBatch),
-		between("in-flight", float64(c.InFlight), 0, 1<<16),
-		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
+		fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch),
+		fromOne("in-flight", c.InFlight, 1<<16),
+		fromOne("average-every", c.AverageEvery, math.MaxInt32),
 		positive("lr", cmp.Or(c.LR, 1)), // 0 is auto
 		c.CheckLRMin(),
 		between("l1", c.L1, 0, math.MaxFloat32),
@@ -194,7 +194,7 @@ func (c *Config) check() error {
 		between("beta1", c.Beta1, 0, maxShare),
 		between("beta2", c.Beta2, 0, maxShare),
 		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
-		between("target-accuracy", c.TargetAccuracy, 0, 1),
+		c.checkTargetAccuracy(),
 		c.checkStopAfter(),
 		between("patience", float64(c.Patience), 0, math.MaxInt32),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
@@ -268,10 +268,10 @@ func (c *Config) checkChoices() error {
 	return err
 }
 
-// fromOne refuses a number out of range; 0 is auto.
+// fromOne refuses a number out of range; 0 is the word that the setting has for it.
 func fromOne(name string, n, most int) error {
 	if n < 0 || n > most {
-		return Usage("%s %d: must be from 1 to %d, or auto", name, n, most)
+		return Usage("%s %d: must be from 1 to %d, or %s", name, n, most, zeros[name])
 	}
 	return nil
 }
@@ -285,6 +285,14 @@ func (c *Config) CheckLRMin() error {
 		return Usage("lr-min %g: must be from 0 to lr, which is %g", c.LRMin, c.LR)
 	}
 	return nil
+}
+
+// checkTargetAccuracy refuses one out of range.
+func (c *Config) checkTargetAccuracy() error {
+	if x := c.TargetAccuracy; x > 1 && x <= 100 {
+		return Usage("target-accuracy %g: must be from 0 to 1; write %g for %g%%", x, x/100, x)
+	}
+	return between("target-accuracy", c.TargetAccuracy, 0, 1)
 }
 
 // checkMerge refuses a MergeEvery that is no number of steps.

@@ -67,10 +67,13 @@ func TableOf(err error) []string {
 }
 
 func between(name string, v, lo, hi float64) error {
-	if !(v >= lo && v <= hi) {
-		return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
+	switch {
+	case v >= lo && v <= hi:
+		return nil
+	case hi == math.MaxFloat32:
+		return Usage("%s %.10g: must be from %g, and finite", name, v, lo)
 	}
-	return nil
+	return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
 }
 
 // numberOr accepts one of the words, or a positive number.
