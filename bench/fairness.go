@@ -158,12 +158,16 @@ func (e *Experiment) caps() (notes []string) {
 	return notes
 }
 
-// misses are cases that did not reach the target in every run.
+// misses are cases of which not every run reached the target.
 func (e *Experiment) misses() []string {
-	return e.note(func(c *Measured) bool {
-		target, ran := float64(c.Target), Summarize(c.TestLoss).N
-		return finite(target) && target > 0 && ran > 0 && Summarize(c.SecondsToTarget).N < ran
-	}, "some runs did not reach the target; times to target are those of the runs that did")
+	missed := func(all bool) func(c *Measured) bool {
+		return func(c *Measured) bool {
+			target, ran, reached := float64(c.Target), Summarize(c.TestLoss).N, Summarize(c.SecondsToTarget).N
+			return finite(target) && target > 0 && reached < ran && (reached == 0) == all
+		}
+	}
+	return append(e.note(missed(true), "no run reached the target"),
+		e.note(missed(false), "some runs did not reach the target; times to target are those of the runs that did")...)
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.

@@ -11,7 +11,6 @@ import (
 	"hogwild/bench"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 )
 
 // file reads a YAML file whose keys are the names of flags, and sets the flags
@@ -20,7 +19,7 @@ import (
 func (s *settings) file(path string) error {
 	text, err := rundir.ReadText(path, rundir.MostYAML)
 	if err != nil {
-		return usagef("reading the settings: %v", err)
+		return usagef("--config %s: %v", path, cause(err))
 	}
 	documents, err := bench.Documents(path, text)
 	if err != nil || len(documents) == 0 {
@@ -69,12 +68,9 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	if zero, err := strconv.ParseFloat(text, 64); err == nil && zero == 0 && slices.Contains(savedZeros, flag) {
 		text = config.Zero(flag)
 	}
-	if now := renamed[flag]; now != "" {
-		return "", "", usagef("%s: %s is now %s", bench.Place(path, key), flag, now)
-	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
-			bench.Place(path, key), flag, human.Suggest("", flag, s.names()))
+			bench.Place(path, key), flag, alike("", flag, s.names()))
 	}
 	if s.given[flag] {
 		return flag, text, nil
