@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -87,7 +88,11 @@ func errorText(err error) string {
 	for _, line := range config.TableOf(err) {
 		table += "\n" + line
 	}
-	return human.Printable(human.BriefMessage(strings.TrimSuffix(err.Error(), table))) + table
+	text := strings.TrimSuffix(err.Error(), table)
+	if p := (*fs.PathError)(nil); errors.As(err, &p) { // which begins with a system call
+		text = strings.Replace(text, p.Error(), p.Path+": "+p.Err.Error(), 1)
+	}
+	return human.Printable(human.BriefMessage(text)) + table
 }
 
 func app(stdout, stderr io.Writer) *cli.App {

@@ -72,7 +72,7 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	if d.Scale != "" {
 		c.Scale = d.Scale
 	}
-	sets, err := readData(&c, &Options{})
+	sets, err := readData(&c, &Options{unjudged: true})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // SocketFile is the file of a run folder where a live run takes requests, from its own user and
@@ -168,7 +169,7 @@ func WriteAnswer(f *os.File, a Answer) error {
 func Ask(dir string, q Request) (a Answer, err error) {
 	f, err := dial(dir)
 	if err != nil {
-		return a, config.Usage("%s: no run is live there (%w); hogwild runs lists runs and their states", dir, err)
+		return a, notLive(dir, err)
 	}
 	defer f.Close()
 	text, err := json.Marshal(q)
@@ -200,6 +201,20 @@ func Ask(dir string, q Request) (a Answer, err error) {
 		_, _ = io.Copy(io.Discard, in)
 	}
 	return a, nil
+}
+
+// notLive says why no run answers in a folder.
+func notLive(dir string, why error) error {
+	r, err := Glance(dir)
+	switch {
+	case err != nil:
+		return config.Usage("%w; hogwild runs lists runs and their states", err)
+	case r.State() == Running:
+		return config.Usage("%s: the run does not take requests: %w", dir, why)
+	case r.Resumable():
+		return config.Usage("%s: that run has ended (%s); hogwild train --resume %s continues it", dir, r.State(), human.ShellWord(dir))
+	}
+	return config.Usage("%s: that run has ended (%s); hogwild runs lists runs and their states", dir, r.State())
 }
 
 // dial connects to the run of a folder.
