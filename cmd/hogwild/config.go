@@ -70,7 +70,7 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
-			bench.Place(path, key), flag, alike("", flag, s.names()))
+			bench.Place(path, key), flag, s.alike("", flag))
 	}
 	if s.given[flag] {
 		return flag, text, nil

@@ -43,10 +43,7 @@ func unknownVariable(commands []*cli.Command) error {
 		if !made(prefix) || value == "" || slices.Contains(known, name) || slices.ContainsFunc(madeUp, made) {
 			continue
 		}
-		like := human.Suggest("", strings.ToUpper(name), known)
-		if like == "" {
-			like = alike("--", strings.ToLower(strings.TrimPrefix(name, prefix)), flags)
-		}
+		like := human.Suggest("", variable(ourName(strings.ToLower(strings.TrimPrefix(name, prefix)), flags)), known)
 		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name, like)
 	}
 	return nil

@@ -34,7 +34,7 @@ Except for npy, the scaling of the inputs is part of the file: inputs are those 
 not scaled (bytes are 0 to 255). A missing sparse value is 0.
 
 FLAGS
-Without --out the file lies beside the weights: weights.onnx, weights.model, weights.vw, or the
+Without --out the file is written next to the weights: weights.onnx, weights.model, weights.vw, or the
 folder weights.
 
 Examples:
@@ -60,7 +60,7 @@ func exportCommand() *cli.Command {
 	var d run.Description
 	l := flagList{category: "Flags"}
 	l.string(&to, "to", "`FORMAT` onnx, npy, libsvm or vw")
-	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default beside the weights")
+	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
 	describing(&l, &d)
 	return &cli.Command{
 		Name: "export", Usage: "write weights for ONNX, NumPy, LIBLINEAR or vw", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,

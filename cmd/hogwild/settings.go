@@ -119,7 +119,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 			}
 			return nil, helpAsked(value)
 		case f == nil:
-			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, alike("--", name, s.names()), s.command.HelpName)
+			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, s.alike("--", name), s.command.HelpName)
 		case hasValue:
 		case isBool(f) && len(args) > 0 && (args[0] == "true" || args[0] == "false"):
 			value, args = args[0], args[1:]
@@ -146,14 +146,19 @@ var usual = map[string][]string{
 	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"}, "flush-every": {"merge-every"}, "floors": {"limits"}, "probes": {"microbench"},
 }
 
-// alike is a question for a name that none of the flags has.
-func alike(prefix, name string, flags []string) string {
+// ourName is the flag that is meant by a name, if others call it so; else the name.
+func ourName(name string, flags []string) string {
 	for _, here := range usual[strings.ReplaceAll(name, "_", "-")] {
 		if slices.Contains(flags, here) {
-			return human.Suggest(prefix, here, []string{here})
+			return here
 		}
 	}
-	return human.Suggest(prefix, name, flags)
+	return name
+}
+
+// alike is a question for a name that no flag of the command has.
+func (s *settings) alike(prefix, name string) string {
+	return human.Suggest(prefix, ourName(name, s.names()), s.names())
 }
 
 // variable is the environment variable of a flag.

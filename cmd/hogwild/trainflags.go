@@ -79,7 +79,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum with more workers")
 	l.float(&o.Beta1, "beta1", "`X` decay of the first moment, for adam")
 	l.float(&o.Beta2, "beta2", "`X` decay of the second moment, for adam")
-	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` optimizer state: private to each worker, or shared")
+	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` optimizer state: private (one per worker) or shared")
 	l.string(&o.Schedule, "schedule", "`NAME` learning rate schedule: constant, cosine, step, exp or linear")
 	l.float(&o.LRMin, "lr-min", "`X` final learning rate of the schedule")
 	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
@@ -89,10 +89,10 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started; off: a run of its own")
 	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
 	l.string(&o.NodeLR, "node-lr", "`HOW` learning rate of each node: scaled (lr x nodes, within the stable limit), same, or auto: scaled with --outer mean and sgd or momentum, but not with --mode sync")
-	l.string(&o.Outer, "outer", "`HOW` what a round does with the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")
+	l.string(&o.Outer, "outer", "`HOW` how a round applies the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")
 	l.float(&o.OuterLR, "outer-lr", "`X` learning rate of --outer nesterov")
 	l.float(&o.OuterMomentum, "outer-momentum", "`X` momentum of --outer nesterov")
-	l.duration(&o.NodeTimeout, "node-timeout", "`TIME` after which the job ends, saved, because a node has not answered")
+	l.duration(&o.NodeTimeout, "node-timeout", "`TIME` save and end the job if a node is silent for TIME")
 
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
@@ -106,7 +106,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
 	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts of each worker that dies or hangs")
 	l.string(&o.MaxMemory, "max-memory", "`SIZE` memory that the data, also while they are read, and the weights may take, e.g. 4GiB; auto: three quarters of the free memory")
-	l.duration(&o.HangTimeout, "hang-timeout", "`TIME` after which a worker that is stopped or stuck is replaced; 0: never")
+	l.duration(&o.HangTimeout, "hang-timeout", "`TIME` replace a worker that is stopped or stuck for TIME; 0: never")
 	l.string(&o.OnDivergence, "on-divergence", "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning rate, at most 3 times)")
 	l.string(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")

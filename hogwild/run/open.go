@@ -37,7 +37,7 @@ func OpenAs(path string, d Description) (*Saved, error) {
 	case f.Saved == nil:
 		return described(f, d)
 	case d.Model != "" || d.Loss != "" || d.NoBias || d.Train != "" || d.Scale != "":
-		return nil, config.Usage("%s says itself what its model and data are: leave model, loss, no-bias, train and scale out", f.Path)
+		return nil, config.Usage("%s records its own model and data: leave model, loss, no-bias, train and scale out", f.Path)
 	}
 	return opened(f.Saved, f.Path)
 }

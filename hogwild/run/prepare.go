@@ -146,7 +146,7 @@ func (r *coordinator) load() error {
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
 	}
 	if r.train.Rows < c.Workers {
-		return config.Usage("workers %d: %s has only %s; give at most as many --workers", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"))
+		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"), r.train.Rows)
 	}
 	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 && r.evaluator == nil { // a program measures what it likes
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)

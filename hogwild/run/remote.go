@@ -150,7 +150,7 @@ func (r *coordinator) suspend() (string, error) {
 	r.block.Set(control.WordPause, 1)
 	r.block.Tick()
 	r.block.Call() // they may all be waiting already
-	r.noteEvent("paused: hogwild continue lets the workers train again")
+	r.noteEvent("paused; resume with: hogwild continue")
 	return "paused: each worker finishes its chunk", nil
 }
 

@@ -310,7 +310,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 		if math.IsNaN(r.TestLoss) {
 			row("test loss", "not evaluated: the run did not finish")
 		} else {
-			row("test loss", "%s, with the weights of epoch %d; test rows had no other use", human.Loss(r.TestLoss), r.BestEpoch)
+			row("test loss", "%s, with the weights of epoch %d; test rows were used only for this", human.Loss(r.TestLoss), r.BestEpoch)
 		}
 	}
 	if r.TestAccuracy != nil {

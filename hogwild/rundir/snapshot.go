@@ -140,7 +140,7 @@ func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len
 // SameData refuses to resume a run on other data than it was trained on.
 func (f *Saved) SameData(c *config.Config, checksum string) error {
 	switch was := f.Config.Data; {
-	case f.Meta.Checksum == checksum:
+	case f.Meta.Checksum == checksum, was == c.Data && f.Config.Seed != c.Seed: // MayResume says which seed
 		return nil
 	case was != c.Data:
 		return config.Usage("resume %s: it was trained on %s: leave data out", c.Resume, was)
@@ -182,7 +182,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	}
 	for _, f := range fields {
 		if f.was != f.now {
-			return config.Usage("resume: the snapshot has %s %v, this run %v: keep it unchanged", f.name, f.was, f.now)
+			return config.Usage("resume: the snapshot has %s %v, this run %v: resume with the same %s", f.name, f.was, f.now, f.name)
 		}
 	}
 	if !s.Meta.ScaledAlike(&meta) { // a version whose auto scaled otherwise
