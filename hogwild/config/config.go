@@ -9,7 +9,7 @@
 //	optimizer.go  the optimizers
 //	gpus.go       which GPUs
 //	signals.go    signals that end a run
-//	errors.go     errors that the user can mend
+//	errors.go     errors that the user can mend, and the words for 0
 package config
 
 import (
@@ -268,14 +268,6 @@ func (c *Config) checkChoices() error {
 	return err
 }
 
-// fromOne refuses a number out of range; 0 is the word that the setting has for it.
-func fromOne(name string, n, most int) error {
-	if n < 0 || n > most {
-		return Usage("%s %d: must be from 1 to %d, or %s", name, n, most, zeros[name])
-	}
-	return nil
-}
-
 // CheckLRMin refuses a schedule that would end above its beginning.
 func (c *Config) CheckLRMin() error {
 	switch {
@@ -285,14 +277,6 @@ func (c *Config) CheckLRMin() error {
 		return Usage("lr-min %g: must be from 0 to lr, which is %g", c.LRMin, c.LR)
 	}
 	return nil
-}
-
-// checkTargetAccuracy refuses one out of range.
-func (c *Config) checkTargetAccuracy() error {
-	if x := c.TargetAccuracy; x > 1 && x <= 100 {
-		return Usage("target-accuracy %g: must be from 0 to 1; write %g for %g%%", x, x/100, x)
-	}
-	return between("target-accuracy", c.TargetAccuracy, 0, 1)
 }
 
 // checkMerge refuses a MergeEvery that is no number of steps.

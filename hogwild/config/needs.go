@@ -187,15 +187,6 @@ func (n need) idle(c *Config, changed bool) Idle {
 	return Idle{n.setting, changed, setting + " has no effect " + beside, cure}
 }
 
-// zeros are the words that flags have for 0, where that is no number of things.
-var zeros = map[string]string{
-	"average-every": "epoch", "batch": "auto", "epochs": "auto", "global-batch": "none", "in-flight": "auto", "limit": "all",
-	"lr": "auto", "target-accuracy": "none", "target-loss": "none", "workers": "auto",
-}
-
-// Zero is the word that the flag of a setting has for 0; "": none.
-func Zero(setting string) string { return zeros[setting] }
-
 // Text is a setting as its flag takes it.
 func (c *Config) Text(setting string) string {
 	v, t := reflect.ValueOf(c).Elem(), reflect.TypeFor[Config]()

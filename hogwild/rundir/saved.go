@@ -80,7 +80,7 @@ func (f *Saved) Weights(params []model.Param) ([]float32, error) {
 			return nil, fmt.Errorf("tensor %s is missing", p.Name)
 		}
 		if !slices.Equal(t.Shape, p.Shape) {
-			return nil, fmt.Errorf("tensor %s has shape %s, the model needs %s", p.Name, shapeText(t.Shape), shapeText(p.Shape))
+			return nil, fmt.Errorf("tensor %s has shape %v, the model needs %v", p.Name, t.Shape, p.Shape)
 		}
 		v, err := t.view().Floats() // integers of a program's model too
 		if err != nil {

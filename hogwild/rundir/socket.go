@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
-	"hogwild/internal/human"
 )
 
 // SocketFile is the file of a run folder where a live run takes requests, from its own user and
@@ -164,12 +163,14 @@ func WriteAnswer(f *os.File, a Answer) error {
 	return err
 }
 
-// Ask asks the run that is live in a folder. Of DoStop it returns when the run has ended. An error
-// that the run answers with matches config.ErrUsage, as that of a folder without a live run does.
-func Ask(dir string, q Request) (a Answer, err error) {
+// silent is the error of a folder in which no run answers.
+type silent struct{ error }
+
+// ask is Ask, with a silent error where no run answers.
+func ask(dir string, q Request) (a Answer, err error) {
 	f, err := dial(dir)
 	if err != nil {
-		return a, notLive(dir, err)
+		return a, silent{err}
 	}
 	defer f.Close()
 	text, err := json.Marshal(q)
@@ -201,20 +202,6 @@ func Ask(dir string, q Request) (a Answer, err error) {
 		_, _ = io.Copy(io.Discard, in)
 	}
 	return a, nil
-}
-
-// notLive says why no run answers in a folder.
-func notLive(dir string, why error) error {
-	r, err := Glance(dir)
-	switch {
-	case err != nil:
-		return config.Usage("%w; hogwild runs lists runs and their states", err)
-	case r.State() == Running:
-		return config.Usage("%s: the run does not take requests: %w", dir, why)
-	case r.Resumable():
-		return config.Usage("%s: that run has ended (%s); hogwild train --resume %s continues it", dir, r.State(), human.ShellWord(dir))
-	}
-	return config.Usage("%s: that run has ended (%s); hogwild runs lists runs and their states", dir, r.State())
 }
 
 // dial connects to the run of a folder.
