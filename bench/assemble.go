@@ -37,6 +37,9 @@ func ReadExperiment(path string) (*Experiment, error) {
 		return nil, usage("%s does not exist: name the folder of a bench or sweep that has results", path)
 	}
 	e := &Experiment{}
+	if err == nil && !json.Valid(text) {
+		return nil, usage("%s: neither a run folder nor the results of an experiment (results.json)", path)
+	}
 	if err == nil {
 		err = json.Unmarshal(text, e)
 	}

@@ -25,7 +25,6 @@
 package bench
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -51,10 +50,9 @@ type Setting struct {
 // Settings is the names and values of a configuration, in its order, as config.yaml has
 // them.
 func Settings(c config.Config) (all []Setting) {
-	v := reflect.ValueOf(c)
-	for i := range v.NumField() {
-		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ","); name != "" && name != "-" {
-			all = append(all, Setting{Flag: name, Value: fmt.Sprint(v.Field(i))})
+	for f := range reflect.TypeFor[config.Config]().Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" && name != "-" {
+			all = append(all, Setting{Flag: name, Value: c.Text(name)})
 		}
 	}
 	return all

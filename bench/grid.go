@@ -188,7 +188,7 @@ func (p *point) caseName(varies map[string]bool) string {
 // longestName leaves room for a seed behind it in the name of a folder.
 const longestName = 160
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._=,+:-]+`)
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._=,+-]+`)
 
 // FolderName is a text as a folder may be called; "" if nothing is left of it.
 func FolderName(text string) string {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 )
 
 // Runner carries out a plan in a folder: every run is a fresh process, and the cases take
@@ -96,6 +97,11 @@ func (p *Plan) check() error {
 			return fmt.Errorf("bench: invalid case name %q: it must be a valid folder name and unique", c.Name)
 		}
 		names[c.Name] = true
+		for _, path := range []string{c.Value("data"), c.Value("test")} {
+			if err := data.Find(cmp.Or(path, "digits")); err != nil {
+				return usage("%v", err)
+			}
+		}
 	}
 	if len(p.Cases) == 0 || len(p.Seeds) == 0 {
 		return errors.New("bench: the plan needs at least one case and one seed")

@@ -72,7 +72,7 @@ var outcomes = []column[*run]{
 		if batch := r.Config.AskedBatch(); batch > 0 {
 			return fmt.Sprint(batch)
 		}
-		return "auto"
+		return absent // the run has chosen it, and says so when it ends
 	}},
 	{"learning rate", func(r *run) string {
 		if r.Result != nil {

@@ -19,10 +19,10 @@ const benchHelp = `Usage: hogwild bench [flags]
 Compares modes and worker counts. Each case is trained several times with different seeds, by
 fresh processes, and the cases take turns. For each case the report gives examples/s, the speed-up
 over one worker, the time to a test loss, the final loss and the staleness of updates, all with
-ranges. Without flags it trains on the built-in digits and on synthetic sparse rows, in about a
+ranges. With no flags, it trains on the built-in digits and on synthetic sparse rows, in about a
 minute on two cores.
 
-The folder of --out holds all figures: results.json, results.csv, results.txt (for benchstat)
+The folder --out receives all results: results.json, results.csv, results.txt (for benchstat)
 and report.html. Repeat the command with the same folder to continue a bench that was stopped.
 
 --limits measures what this machine can do at best, on one core and on all: multiply-adds, memory
@@ -174,6 +174,9 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 			fmt.Fprintln(stderr, "these are limits of the cores; hogwild bench --microbench --gpu 0 measures the limits of a GPU")
 		}
 		return report(stdout, f, o.asJSON)
+	}
+	if err := s.noteTestData(stderr); err != nil {
+		return err
 	}
 	p, err := o.plan(s)
 	if err != nil {

@@ -80,7 +80,7 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	case o.config != "":
 		text, err := atomicfile.Read(o.config, rundir.MostYAML)
 		if err != nil {
-			return p, usagef("reading the cases: %v", err)
+			return p, usagef("--config %s: %v", o.config, cause(err))
 		}
 		if p, err = bench.ReadPlan(o.config, text, caseFlags{}); err != nil {
 			return p, err

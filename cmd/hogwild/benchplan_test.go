@@ -50,11 +50,11 @@ func TestBenchPlan(t *testing.T) {
 	for _, c := range []struct{ args, names string }{
 		{"--modes async,sync --workers 1,2 --data digits:9", "async-1 async-2 sync-1 sync-2"},
 		{"--modes sync --workers 3", "digits.sync-3 sparse.sync-3"},
-		{"--gpu 0 --workers gpu:4,cpu:2,1 --model softmax", "async-gpu:4,cpu:2 async-1 sync-gpu:4,cpu:2 sync-1"},
+		{"--gpu 0 --workers gpu:4,cpu:2,1 --model softmax", "async-gpu-4,cpu-2 async-1 sync-gpu-4,cpu-2 sync-1"},
 		{"--gpu 0 --modes async --model softmax", "async-1 async-2 async-4"},
 		{"--gpu auto:2 --model softmax", "async-2 async-4 async-8 sync-2 sync-4 sync-8"},
 		{"--workers 1,2 --config " + gpu, "a.async-1 a.async-2 a.sync-1 a.sync-2 b-1 b-2"},
-		{"--modes async,delayed:3 --workers 2 --model softmax", "async-2 delayed:3-1"},
+		{"--modes async,delayed:3 --workers 2 --model softmax", "async-2 delayed-3-1"},
 		{"--workers 2 --config " + file, "a-2 b.async-2 b.atomic-2 b.locked-2 b.ordered-2 b.sync-2"},
 		{"--nodes 1,2,3 --rounds auto,8 --workers 1,2 --modes sync --model softmax", "sync-1,nodes=1 sync-2,nodes=1 " +
 			"sync-1,nodes=2,rounds=auto sync-1,nodes=2,rounds=8 sync-2,nodes=2,rounds=auto sync-2,nodes=2,rounds=8 " +

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -80,10 +81,10 @@ func compareRuns(runs []*rundir.Recorded) *comparison {
 		c.Runs = append(c.Runs, ran(r))
 	}
 	var apart []string
-	for i, s := range bench.Settings(runs[0].Config) {
+	for i, s := range bench.Settings(asRun(runs[0])) {
 		d := difference{Setting: s.Flag}
 		for _, r := range runs {
-			d.Values = append(d.Values, bench.Settings(r.Config)[i].Value)
+			d.Values = append(d.Values, bench.Settings(asRun(r))[i].Value)
 		}
 		if s.Flag == "run" || s.Flag == "resume" || len(slices.Compact(slices.Sorted(slices.Values(d.Values)))) == 1 {
 			continue
@@ -99,6 +100,15 @@ func compareRuns(runs []*rundir.Recorded) *comparison {
 		c.Notes = append(c.Notes, "the runs differ in "+strings.Join(apart, " and ")+": their losses cannot be compared")
 	}
 	c.apart(runs)
+	return c
+}
+
+// asRun is the settings of a run with the batch that it chose if none was given: those of a resumed run have it.
+func asRun(r *rundir.Recorded) config.Config {
+	c := r.Config
+	if c.AskedBatch() == 0 && r.Result != nil {
+		c.Batch = r.Result.Batch
+	}
 	return c
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"hogwild/bench"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
-	"hogwild/internal/human"
 )
 
 // file reads a YAML file whose keys are the names of flags, and sets the flags
@@ -20,7 +20,7 @@ import (
 func (s *settings) file(path string) error {
 	text, err := atomicfile.Read(path, rundir.MostYAML)
 	if err != nil {
-		return usagef("reading the settings: %v", err)
+		return usagef("--config %s: %v", path, cause(err))
 	}
 	documents, err := bench.Documents(path, text)
 	if err != nil || len(documents) == 0 {
@@ -68,15 +68,12 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
 		flag, text = "no-bias", opposite(text)
 	}
-	if flag == "batch" && text == "0" { // as config.yaml once had it for auto
-		text = "auto"
-	}
-	if now := renamed[flag]; now != "" {
-		return "", "", usagef("%s: %s is now %s", bench.Place(path, key), flag, now)
+	if zero, err := strconv.ParseFloat(text, 64); err == nil && zero == 0 && slices.Contains(savedZeros, flag) {
+		text = config.Zero(flag)
 	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
-			bench.Place(path, key), flag, human.Suggest("", flag, s.names()))
+			bench.Place(path, key), flag, s.alike("", flag))
 	}
 	if s.given[flag] {
 		return flag, text, nil
@@ -87,6 +84,9 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	s.origin[flag] = origin{inFile, bench.Place(path, key)}
 	return flag, text, nil
 }
+
+// savedZeros are settings that config.yaml in a run folder has as 0 if nothing was asked for.
+var savedZeros = []string{"average-every", "batch", "global-batch", "in-flight", "limit", "target-accuracy", "target-loss"}
 
 // deviceIDs sets --gpu from a list of indices: device_ids: [2, 3] is gpu: 2,3.
 func (s *settings) deviceIDs(path string, e bench.Entry) error {

@@ -51,7 +51,7 @@ func dataConvertCommand() *cli.Command {
 	l.string(&c.Missing, "missing", missingUsage)
 	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
 	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided by the data if left out")
-	l.int(&c.Limit, "limit", "`N` the first N training rows only")
+	l.count(&c.Limit, "limit", "`N` the first N training rows only")
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &c.Seed, Value: c.Seed, Usage: "`N` seed of the split, of the order of rows, and of synthetic data"})
 	return &cli.Command{
 		Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH", Description: dataConvertHelp, Flags: l.flags,

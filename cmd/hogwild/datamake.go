@@ -42,7 +42,7 @@ func dataMakeCommand() *cli.Command {
 	seed, limit, force := uint64(1), 0, false
 	l := flagList{category: "Flags"}
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` seed of the random numbers"})
-	l.int(&limit, "limit", "`N` the first N training rows only")
+	l.count(&limit, "limit", "`N` the first N training rows only")
 	l.bool(&force, "force", "replace files that are there")
 	return &cli.Command{
 		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,

@@ -40,7 +40,9 @@ func devicesCommand() *cli.Command {
 	return listCommand("devices", "list CPU cores and GPUs", devicesHelp, "list", func() (answer, error) {
 		d := devices{CPU: thisHost().processor()}
 		if err := handOver(); err != nil {
-			d.NoGPU = err.Error()
+			if d.NoGPU = err.Error(); errors.Is(err, errAbsent) && !thisHost().nvidia() {
+				d.NoGPU = noDevice
+			}
 		} else if d.Listing, err = listGPUs(); err != nil {
 			return nil, err
 		}

@@ -51,7 +51,6 @@ var notRun = map[string]string{
 var instead = []struct{ from, to string }{
 	{"go run ./cmd/hogwild ", "hogwild "},
 	{"bin/hogwild ", "hogwild "},
-	{"hogwild bench --data digits --model mlp:128 ", "hogwild bench --repeat 1 --data digits --model mlp:128 "},
 	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --data mnist/ "},
 	{"--model mlp:256,128 --lr 0.05 --epochs 40 ", "--model mlp:256,128 --lr 0.05 --epochs 3 "},
 	{"runs/digits", "$(ls -d runs/*-digits-*)"}, // the README's first command, whose folder is called after the time

@@ -21,7 +21,7 @@ const prefix = "HOGWILD_" // of the names of all variables
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
-	"HOGWILD_DATA", "HOGWILD_PYTHON", "HOGWILD_BIN", "HOGWILD_PAGE_OF", nodes.HelperVariable,
+	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", "HOGWILD_PAGE_OF", nodes.HelperVariable,
 }
 
 // madeUp are the beginnings of names that tests make up.
@@ -30,12 +30,9 @@ var madeUp = []string{"HOGWILD_FAKE_", "HOGWILD_TEST_"}
 // unknownVariable refuses a HOGWILD_ variable that no command reads, for it would have no effect, and faults that there
 // are not. The variable of another command's flag is fine.
 func unknownVariable(commands []*cli.Command) error {
-	known := slices.Clone(variables)
-	for _, name := range flagNames(commands) {
+	known, flags := slices.Clone(variables), flagNames(commands)
+	for _, name := range flags {
 		known = append(known, variable(name))
-	}
-	for was := range renamed {
-		known = append(known, variable(was)) // which environment refuses where it matters
 	}
 	if err := fault.Wrong(); err != nil {
 		return usagef("environment variable %v", err)
@@ -46,7 +43,8 @@ func unknownVariable(commands []*cli.Command) error {
 		if !made(prefix) || value == "" || slices.Contains(known, name) || slices.ContainsFunc(madeUp, made) {
 			continue
 		}
-		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name, human.Suggest("", name, known))
+		like := human.Suggest("", variable(ourName(strings.ToLower(strings.TrimPrefix(name, prefix)), flags)), known)
+		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name, like)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ Without --data it evaluates the run's own test rows, which gives the loss in the
 --data it evaluates all rows of the file (of a folder, its test set).
 
 WEIGHTS can also be safetensors of another program, or a state_dict that torch.save wrote (.pt, .pth).
-It does not say of which model and data it is: --model does, and --train names the training data, which
-tell classes and scaling (default: those of --data).
+Such a file does not record its model and data: pass --model, and with --train the training data, from which
+classes and scaling are taken (default: those of --data).
 
 FLAGS
 

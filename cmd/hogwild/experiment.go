@@ -135,7 +135,7 @@ func experimentFolder(folder string) error {
 		return nil
 	}
 	if err != nil {
-		return usagef("results folder: %v; choose another with --out", err)
+		return usagef("results folder %s: %v; choose another with --out", folder, cause(err))
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {

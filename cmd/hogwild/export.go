@@ -35,7 +35,7 @@ Except for npy, the scaling of the inputs is part of the file: inputs are those 
 not scaled (bytes are 0 to 255). A missing sparse value is 0.
 
 FLAGS
-Without --out the file lies beside the weights: weights.onnx, weights.model, weights.vw, or the
+Without --out the file is written next to the weights: weights.onnx, weights.model, weights.vw, or the
 folder weights. A file of another kind stays unless --force is given.
 
 Examples:
@@ -64,7 +64,7 @@ func exportCommand() *cli.Command {
 	var d run.Description
 	l := flagList{category: "Flags"}
 	l.string(&to, "to", "`FORMAT` onnx, npy, libsvm or vw")
-	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default beside the weights")
+	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
 	forcing(&l, &force)
 	describing(&l, &d)
 	return &cli.Command{

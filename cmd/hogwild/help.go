@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,8 +13,10 @@ import (
 	"hogwild/internal/human"
 )
 
-// errHelpAll is flag.ErrHelp for --help all.
-var errHelpAll = errors.New("all of the help was asked for")
+// helpAsked is flag.ErrHelp with what the help is to be about: all, a flag, or "".
+type helpAsked string
+
+func (helpAsked) Error() string { return flag.ErrHelp.Error() }
 
 // helpText is the parts of a command's Description. A line that begins with FLAGS stands for
 // the flags. Where it names some, these come first, and --help shows only them: the other
@@ -65,12 +66,17 @@ func (h helpText) groups(c *cli.Command, set *flag.FlagSet) (all []flagGroup) {
 	return all
 }
 
-// writeHelp writes the help of a command: all of it, or what one needs first.
-func writeHelp(w io.Writer, s *settings, all bool) error {
-	h := helpOf(s.command)
+// writeHelp writes the help of a command: all of it, what one needs first, or one flag.
+func writeHelp(w io.Writer, s *settings, about string) error {
+	h, command := helpOf(s.command), strings.TrimPrefix(s.command.HelpName, "hogwild ")
 	groups, more := h.groups(s.command, s.set), ""
-	if len(h.main) > 0 && !all {
-		more = fmt.Sprintf("\nAll %d flags: hogwild help %s all\n\n", len(s.command.Flags), strings.TrimPrefix(s.command.HelpName, "hogwild "))
+	switch f := s.set.Lookup(about); {
+	case f != nil:
+		h, groups = helpText{}, []flagGroup{{"hogwild " + command, []*flag.Flag{f}}}
+	case about != "" && about != "all" && about != "help":
+		return usagef("%s has no flag --%s%s (`hogwild help %s all` lists the flags)", command, about, s.alike("--", about), command)
+	case len(h.main) > 0 && about != "all":
+		more = fmt.Sprintf("\nAll %d flags: hogwild help %s all; one of them: hogwild help %s %s\n\n", len(s.command.Flags), command, command, h.main[0])
 		groups, h.details = groups[:1], ""
 	}
 	var b bytes.Buffer
@@ -96,7 +102,7 @@ func describe(f *flag.Flag) (name, usage string) {
 	usage = strings.TrimPrefix(usage, value+" ")
 	name = strings.TrimSpace("--" + f.Name + " " + value)
 	switch f.DefValue {
-	case "", "0", "0s", "false":
+	case "", "0", "0s", "false", "none":
 	default:
 		usage += " (default " + f.DefValue + ")"
 	}

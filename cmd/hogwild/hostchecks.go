@@ -99,7 +99,8 @@ func (h host) loopsCheck() cuda.Finding {
 		return cuda.Found("loops", cuda.Fine, "plain Go%s: there is no assembly to check", by)
 	}
 	faulty := h.loops()
-	var right, wrong, off []string
+	right := 0
+	var wrong, off []string
 	for _, l := range vec.Loops() {
 		name := l.String()
 		switch what, isWrong := faulty[name]; {
@@ -108,10 +109,10 @@ func (h host) loopsCheck() cuda.Finding {
 		case slices.Contains(vec.Off(), name):
 			off = append(off, name)
 		default:
-			right = append(right, name)
+			right++
 		}
 	}
-	text := fmt.Sprintf("%d of %d agree with plain Go, on %v%s: %s", len(right), len(vec.Loops()), vec.BestSet(), by, strings.Join(right, ", "))
+	text := fmt.Sprintf("%d of %d agree with plain Go, on %v%s", right, len(vec.Loops()), vec.BestSet(), by)
 	if off != nil {
 		text += fmt.Sprintf("; in plain Go by %s: %s", vec.OffVariable, strings.Join(off, ", "))
 	}
@@ -205,10 +206,13 @@ func (h host) mpsCheck() cuda.Finding {
 // It is an obstacle where there is a GPU to be used, or a driver that does not start.
 func (h host) withoutGPU(why error) cuda.Finding {
 	if errors.Is(why, errAbsent) && !h.nvidia() {
-		return cuda.Found("gpu", cuda.Advice, "no usable GPU, so runs use the CPU: %v", why)
+		return cuda.Found("gpu", cuda.Advice, "%s, so runs use the CPU", noDevice)
 	}
 	return cuda.Found("gpu", cuda.Fails, "%v", why)
 }
+
+// noDevice is the first thing to know where there is no GPU: nothing that could be installed would help.
+const noDevice = "no NVIDIA device found"
 
 // nvidia tells whether the machine has a GPU of NVIDIA's, with a driver or without.
 func (h host) nvidia() bool {

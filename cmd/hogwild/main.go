@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,15 +52,11 @@ func main() {
 // execute is the whole program: it carries out the command in args, and returns the
 // exit status. Results go to stdout; progress and errors go to stderr.
 func execute(args []string, stdout, stderr io.Writer) int {
+	a := app(stdout, stderr)
 	if len(args) > 0 && args[0] == "help" {
-		args = args[1:]
-		if n := len(args) - 1; n >= 0 && args[n] == "all" {
-			args = append(args[:n:n], "--help", "all")
-		} else {
-			args = append(args[:len(args):len(args)], "--help")
-		}
+		args = helpArguments(args[1:], a.Commands)
 	}
-	err := app(stdout, stderr).Run(append([]string{"hogwild"}, args...))
+	err := a.Run(append([]string{"hogwild"}, args...))
 	switch {
 	case errors.Is(err, config.ErrReported):
 		time.Sleep(time.Second / 2) // when one rank fails, its launcher kills the others: let the one that reports do so
@@ -66,6 +64,22 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stderr, human.Shown(stderr, "hogwild: "+errorText(err, args)+"\n"))
 	}
 	return status(err)
+}
+
+// helpArguments are what stands for help with a command, and for one word about it: train --help=lr.
+func helpArguments(words []string, commands []*cli.Command) []string {
+	n := 0
+	for ; n < len(words); n++ {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == words[n] })
+		if i < 0 {
+			break
+		}
+		commands = commands[i].Subcommands
+	}
+	if len(commands) > 0 || n == len(words) { // of a group, or of no command
+		return append(slices.Clone(words), "--help")
+	}
+	return append(slices.Clone(words[:n]), "--help="+strings.Join(words[n:], " "))
 }
 
 // errorText is an error for a terminal. A name among the arguments begins no line of its own in it.
@@ -82,6 +96,9 @@ func errorText(err error, args []string) string {
 		if strings.Contains(arg, "\n") {
 			text = strings.ReplaceAll(text, arg, strings.ReplaceAll(arg, "\n", `\n`))
 		}
+	}
+	if p := (*fs.PathError)(nil); errors.As(err, &p) { // which begins with a system call
+		text = strings.Replace(text, p.Error(), p.Path+": "+p.Err.Error(), 1)
 	}
 	return human.Printable(human.BriefMessage(text)) + table
 }

@@ -168,7 +168,7 @@ func TestPlanExample(t *testing.T) {
 	if err != nil || p.Name != "staleness" || len(p.Cases) != 18 || len(p.Seeds) != 2 {
 		t.Fatalf("%d cases, %d seeds (%v)", len(p.Cases), len(p.Seeds), err)
 	}
-	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "delayed:0,lr=0.01" || last != "async,workers=2,lr=0.1" {
+	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "delayed-0,lr=0.01" || last != "async,workers=2,lr=0.1" {
 		t.Errorf("from %s to %s", first, last)
 	}
 	_, help, _ := strings.Cut(sweepHelp, "\n\n    ")

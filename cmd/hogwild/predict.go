@@ -55,9 +55,11 @@ func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) != 1 || in.Path == "" {
-				return usagef("predict takes one weights file or run folder, and data: " +
-					"hogwild predict runs/digits --data digits")
+			switch {
+			case len(args) != 1:
+				return usagef("predict takes one weights file or run folder, and --data: hogwild predict runs/digits --data digits")
+			case in.Path == "":
+				return usagef("--data is missing: hogwild predict %s --data new.csv", human.ShellWord(args[0]))
 			}
 			d.Target = in.Target
 			return predict(args[0], d, in, out, force, proba, forPrograms(c.App.Writer), c.App.ErrWriter)

@@ -45,7 +45,7 @@ type reportOptions struct {
 func reportCommand() *cli.Command {
 	var o reportOptions
 	l := flagList{category: "Flags"}
-	l.string(&o.out, "out", "`FILE` to write (default: report.html in the run folder; for several runs, in the current folder)")
+	l.string(&o.out, "out", "`FILE` output file (default: report.html in the run folder; for several runs, in the current folder)")
 	l.bool(&o.png, "png", "also write each figure beside it, as FILE-NAME.png")
 	l.bool(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
 	forcing(&l, &o.force)

@@ -32,7 +32,7 @@ Examples:
 
 const pauseHelp = `Usage: hogwild pause [RUN] [--json]
 
-Has the workers of a live run wait. Each finishes its chunk, which takes milliseconds. The pause
+Pauses a live run: its workers wait. Each finishes its chunk, which takes milliseconds. The pause
 does not count as training time. hogwild continue ends it.
 
 FLAGS
@@ -81,13 +81,13 @@ func scaleCommand() *cli.Command {
 		if err != nil || n < 1 {
 			return "", rundir.Request{}, usagef("scale %q: give the number of workers, 1 or more: hogwild scale runs/digits 8", last)
 		}
-		folder, err := liveRun("scale", args[:len(args)-1])
+		folder, err := liveRun("scale", args[:len(args)-1], last)
 		return folder, rundir.Request{Do: rundir.DoScale, Workers: n}, err
 	})
 }
 
 func pauseCommand() *cli.Command {
-	return doCommand(rundir.DoPause, "have the workers of a live run wait", pauseHelp)
+	return doCommand(rundir.DoPause, "pause a live run", pauseHelp)
 }
 
 func continueCommand() *cli.Command {
@@ -148,10 +148,11 @@ func (s said) WriteText(w io.Writer) error {
 // WriteJSON writes it as one JSON object.
 func (s said) WriteJSON(w io.Writer) error { return human.WriteJSON(w, s) }
 
-// liveRun is the run that was named, or else the one that is live in the default folder.
-func liveRun(command string, args []string) (string, error) {
+// liveRun is the run that was named, or else the one that is live in the default folder; more is what follows it in the command.
+func liveRun(command string, args []string, more ...string) (string, error) {
+	example := commandLine(append([]string{"hogwild", command, "runs/digits"}, more...)...)
 	if len(args) > 1 {
-		return "", usagef("%s takes one run, got %d", command, len(args))
+		return "", usagef("%s takes one run folder, got %d: %s", command, len(args), example)
 	}
 	if len(args) == 1 {
 		return args[0], nil
@@ -173,7 +174,7 @@ func liveRun(command string, args []string) (string, error) {
 	case 1:
 		return live[0], nil
 	case 0:
-		return "", usagef("no run is live in the folder runs: name the run's folder, as in: hogwild %s runs/digits", command)
+		return "", usagef("no run is live in the folder runs: name the run's folder, as in: %s", example)
 	}
 	return "", usagef("%d runs are live (%s): name one of them", len(live), strings.Join(live, ", "))
 }

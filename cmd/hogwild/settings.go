@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -50,8 +51,8 @@ func action(do func(c *cli.Context, s *settings, args []string) error) cli.Actio
 			return err
 		}
 		args, err := s.arguments(c.Args().Slice())
-		if all := errors.Is(err, errHelpAll); all || errors.Is(err, flag.ErrHelp) {
-			return writeHelp(c.App.Writer, s, all)
+		if about := (helpAsked)(""); errors.As(err, &about) {
+			return writeHelp(c.App.Writer, s, strings.TrimLeft(string(about), "-"))
 		}
 		if err == nil {
 			err = unknownVariable(c.App.Commands)
@@ -113,23 +114,24 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 		f := s.set.Lookup(name)
 		switch {
 		case name == "h" || name == "help":
-			if value == "all" || !hasValue && len(args) > 0 && args[0] == "all" {
-				return nil, errHelpAll
+			if !hasValue && len(args) > 0 && (args[0] == "all" || s.set.Lookup(args[0]) != nil) {
+				value = args[0]
 			}
-			return nil, flag.ErrHelp
+			return nil, helpAsked(value)
 		case f == nil:
-			if now := renamed[name]; now != "" {
-				return nil, usagef("--%s is now --%s", name, now)
-			}
-			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)",
-				name, human.Suggest("--", name, s.names()), s.command.HelpName)
+			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, s.alike("--", name), s.command.HelpName)
 		case hasValue:
+		case isBool(f) && len(args) > 0 && (args[0] == "true" || args[0] == "false"):
+			value, args = args[0], args[1:]
 		case isBool(f):
 			value = "true"
 		case len(args) == 0 || strings.HasPrefix(args[0], "--"):
 			return nil, usagef("--%s needs a value", name)
 		default:
 			value, args = args[0], args[1:]
+		}
+		if s.given[name] {
+			return nil, usagef("--%s is given twice: %s and %s; leave one of them out", name, f.Value, value)
 		}
 		if err := s.assign(name, value); err != nil {
 			return nil, usagef("--%s %v", name, err)
@@ -138,22 +140,51 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 	return positional, nil
 }
 
-// renamed are flags that had another name, and the names that they have.
-var renamed = map[string]string{"flush-every": "merge-every", "floors": "limits", "probes": "microbench"}
+// usual are names that others have for flags, or that flags once had, and the names here: the first that a command has is meant.
+var usual = map[string][]string{
+	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"}, "output": {"out", "run"},
+	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"}, "flush-every": {"merge-every"}, "floors": {"limits"}, "probes": {"microbench"},
+}
+
+// ourName is the flag that is meant by a name, if others call it so; else the name.
+func ourName(name string, flags []string) string {
+	for _, here := range usual[strings.ReplaceAll(name, "_", "-")] {
+		if slices.Contains(flags, here) {
+			return here
+		}
+	}
+	return name
+}
+
+// alike is a question for a name that no flag of the command has.
+func (s *settings) alike(prefix, name string) string {
+	return human.Suggest(prefix, ourName(name, s.names()), s.names())
+}
 
 // variable is the environment variable of a flag.
 func variable(flag string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// environment reads HOGWILD_LR and its like: the flag's name in capitals. There is
-// none for --data, because HOGWILD_DATA is the folder where tests look for data.
-func (s *settings) environment() error {
-	for was, now := range renamed {
-		if s.set.Lookup(now) != nil && os.Getenv(variable(was)) != "" {
-			return usagef("environment variable %s is now %s", variable(was), variable(now))
-		}
+// testData is the variable with the folder where tests look for data. It is not --data.
+const testData = prefix + "DATA"
+
+// noteTestData says so where no data was named: whoever set it may have meant --data.
+func (s *settings) noteTestData(stderr io.Writer) error {
+	value := os.Getenv(testData)
+	if value == "" || s.given["data"] {
+		return nil
 	}
+	what := "environment variable " + testData + " is not --data: it names the folder where tests find data sets"
+	if info, err := os.Stat(value); err != nil || !info.IsDir() {
+		return usagef("%s; use --data %s, or unset it", what, value)
+	}
+	fmt.Fprintf(stderr, "hogwild: %s; this command does not read it\n", what)
+	return nil
+}
+
+// environment reads HOGWILD_LR and its like: the flag's name in capitals. There is none for --data.
+func (s *settings) environment() error {
 	for _, name := range s.names() {
 		key := variable(name)
 		value, ok := os.LookupEnv(key)

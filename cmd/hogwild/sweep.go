@@ -76,7 +76,7 @@ func sweepCommand() *cli.Command {
 			}
 			text, err := atomicfile.Read(args[0], rundir.MostYAML)
 			if err != nil {
-				return usagef("reading the experiment: %v", err)
+				return usagef("%s: %v", args[0], cause(err))
 			}
 			p, err := bench.ReadPlan(args[0], text, caseFlags{})
 			if err != nil {

@@ -21,10 +21,10 @@ const topHelp = `Usage: hogwild top [RUN] [--once] [--json]
 Shows the workers of a live run, renewed each second until the run ends or Ctrl-C:
 
   STATE        starting, training, waiting (for others, or for the next epoch), paused, restarting,
-               gone (no more restarts), leaving (after its chunk, as there are fewer workers now)
+               gone (no more restarts), leaving (finishing its chunk after a scale-down)
   EXAMPLES/S   over the last two seconds
-  CHUNK        the piece of the epoch that it has in hand
-  STALENESS    updates of others between a step's read and its write: mean and 99th percentile
+  CHUNK        the piece of the epoch that it is working on
+  STALENESS    updates of others between a step's read and its write: MEAN and 99th percentile (P99)
 
 FLAGS
 ` + whichRun + `
@@ -37,7 +37,7 @@ Examples:
 func topCommand() *cli.Command {
 	var once, asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&once, "once", "print it once; also what happens if the output is no terminal")
+	l.bool(&once, "once", "print it once: the default when stdout is not a terminal")
 	l.bool(&asJSON, "json", "print it once, as one JSON object")
 	return &cli.Command{
 		Name: "top", Usage: "show the workers of a live run", ArgsUsage: "RUN", Description: topHelp, Flags: l.flags,
@@ -131,7 +131,7 @@ func (v *view) lines(columns int) []string {
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "WORKER\tPID\tSTATE\tEXAMPLES/S\tCHUNK\tSTALENESS\tRESTARTS\t")
+	fmt.Fprintln(w, "WORKER\tPID\tSTATE\tEXAMPLES/S\tCHUNK\tSTALENESS: MEAN, P99\tRESTARTS\t")
 	for _, k := range v.Status.Workers {
 		chunk, stale := noNumber, noNumber
 		if k.Chunk > 0 {

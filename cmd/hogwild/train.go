@@ -103,8 +103,10 @@ func trainCommand() *cli.Command {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
-			if err := o.files(s); err != nil {
-				return err
+			for _, step := range []func() error{func() error { return o.files(s) }, func() error { return s.noteTestData(c.App.ErrWriter) }, func() error { return o.tuned(s) }} {
+				if err := step(); err != nil {
+					return err
+				}
 			}
 			o.Given = s.stated()
 			if o.Node == 0 {
@@ -115,6 +117,19 @@ func trainCommand() *cli.Command {
 			return o.train(c.App.Writer, c.App.ErrWriter)
 		})),
 	}
+}
+
+// tuned refuses a learning rate beside --tune, which finds it; that of a file is dropped.
+func (o *trainOptions) tuned(s *settings) error {
+	if !o.tune || o.LR == 0 || o.Resume != "" {
+		return nil
+	}
+	why := fmt.Sprintf("lr %g has no effect with tune, which finds the learning rate", o.LR)
+	if from := s.from("lr"); from.rank == inFile {
+		o.dropped = append(o.dropped, fmt.Sprintf("%s: %s; the setting is ignored", from.place, why))
+		return s.assign("lr", config.Zero("lr"))
+	}
+	return usagef("%s: leave one of them out", why)
 }
 
 // files gives the flags that have no value yet those of the file of --config, then

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"hogwild/hogwild/config"
 )
 
 const (
@@ -28,7 +32,7 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
 	l.string(&o.Ignore, "ignore", ignoreUsage)
 	l.string(&o.Missing, "missing", missingUsage)
-	l.int(&o.Limit, "limit", "`N` train on the first N rows only")
+	l.count(&o.Limit, "limit", "`N` train on the first N rows only")
 	l.string(&o.Scale, "scale", "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD")
 
 	l.category = "Model"
@@ -54,10 +58,10 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Mode"
 	l.value(&o.Mode, "mode", "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K")
 	l.string(&o.Average, "average", "`WHAT` sync averages: weights after local steps, or gradients")
-	l.value((*steps)(&o.AverageEvery), "average-every", "`N` local steps between two averagings, or epoch")
+	l.count(&o.AverageEvery, "average-every", "`N` local steps between two averagings, or epoch")
 	l.string(&o.AverageState, "average-state", "`HOW` optimizer state when weights are averaged: keep, average or reset")
-	l.value((*atLeastOne)(&o.Batch), "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs")
-	l.int(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
+	l.count(&o.Batch, "batch", "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs")
+	l.count(&o.GlobalBatch, "global-batch", "`N` examples per step of all workers together, instead of --batch")
 	l.string(&o.Partition, "partition", "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous (fixed shares)")
 	l.string(&o.MergeEvery, "merge-every", "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place")
 
@@ -67,13 +71,13 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.GPU, "gpu", "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 (default: host memory)")
 	l.string(&o.GPUMemFree, "gpu-mem-free", "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB")
 	l.int(&o.CPUWorkers, "cpu-workers", "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both")
-	l.int(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once (default: depends on the model)")
+	l.count(&o.InFlight, "in-flight", "`N` steps in flight on the GPUs at once; auto: depends on the model")
 	l.string(&o.Write, "write", "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models and factor only) or auto")
 	l.bool(&o.MPS, "mps", "start NVIDIA's Multi-Process Service, so that workers on one GPU run at the same time")
 
 	l.category = "Optimizer"
-	l.value((*atLeastOne)(&o.Epochs), "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
-	l.value((*rate)(&o.LR), "lr", "`X` learning rate; auto: from the curvature of the loss on the data")
+	l.count(&o.Epochs, "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
+	l.above(&o.LR, "lr", "`X` learning rate; auto: from the curvature of the loss on the data")
 	l.bool(&o.tune, "tune", "find the learning rate and momentum by short runs first")
 	l.string(&o.LRCap, "lr-cap", "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps")
 	l.string((*string)(&o.Optimizer), "optimizer", "`NAME` sgd, momentum, adam or adagrad")
@@ -81,26 +85,26 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.bool(&o.MomentumCorrection, "momentum-correction", "lower the momentum with more workers")
 	l.float(&o.Beta1, "beta1", "`X` decay of the first moment, for adam")
 	l.float(&o.Beta2, "beta2", "`X` decay of the second moment, for adam")
-	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` optimizer state: private to each worker, or shared")
+	l.string(&o.OptimizerState, "optimizer-state", "`WHOSE` optimizer state: private (one per worker) or shared")
 	l.string(&o.Schedule, "schedule", "`NAME` learning rate schedule: constant, cosine, step, exp or linear")
 	l.float(&o.LRMin, "lr-min", "`X` final learning rate of the schedule")
 	l.float(&o.Decay, "decay", "`X` factor of the learning rate per epoch, for step and exp")
 
 	l.category = "Several nodes"
-	l.int(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
+	l.count(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
 	l.string(&o.MPI, "mpi", "`HOW` auto: be one node of the job that mpirun or srun has started, if one has; on: be one, or fail; off: a run of its own")
 	l.string(&o.Rounds, "rounds", "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time")
 	l.string(&o.NodeLR, "node-lr", "`HOW` learning rate of each node: scaled (lr x nodes, within the stable limit), same, or auto: scaled with --outer mean and sgd or momentum, but not with --mode sync")
-	l.string(&o.Outer, "outer", "`HOW` what a round does with the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")
+	l.string(&o.Outer, "outer", "`HOW` how a round applies the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)")
 	l.float(&o.OuterLR, "outer-lr", "`X` learning rate of --outer nesterov")
 	l.float(&o.OuterMomentum, "outer-momentum", "`X` momentum of --outer nesterov")
-	l.duration(&o.NodeTimeout, "node-timeout", "`TIME` after which the job ends, saved, because a node has not answered")
+	l.duration(&o.NodeTimeout, "node-timeout", "`TIME` save and end the job if a node is silent for TIME")
 
 	l.category = "Run"
 	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &o.Seed, Value: o.Seed,
 		Usage: "`N` seed of the order of examples and of the initial weights"})
-	l.float(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
-	l.float(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
+	l.above(&o.TargetLoss, "target-loss", "`X` stop when the validation loss is X or less (without --validation, the test loss)")
+	l.above(&o.TargetAccuracy, "target-accuracy", "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)")
 	l.duration(&o.StopAfter, "stop-after", "`TIME` stop, saved, so long after the first worker began to train, within an epoch too; 0: never")
 	l.int(&o.Patience, "patience", "`N` stop after N epochs without a better validation loss; 0: never (20 for networks that hold out rows by themselves)")
 	l.string(&o.Run, "run", "`DIR` run folder (default: runs/<time>-<name>)")
@@ -108,7 +112,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.string(&o.Resume, "resume", "`DIR` run folder to resume, with its settings")
 	l.int(&o.MaxRestarts, "max-restarts", "`N` restarts in a row of a worker that dies or hangs; one that has trained for a while has all again")
 	l.string(&o.MaxMemory, "max-memory", "`SIZE` memory that the data, also while they are read, and the weights may take, e.g. 4GiB; auto: three quarters of the free memory")
-	l.duration(&o.HangTimeout, "hang-timeout", "`TIME` after which a worker that is stopped or stuck is replaced; 0: never")
+	l.duration(&o.HangTimeout, "hang-timeout", "`TIME` replace a worker that is stopped or stuck for TIME; 0: never")
 	l.string(&o.OnDivergence, "on-divergence", "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning rate, at most 3 times)")
 	l.string(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")
@@ -132,6 +136,15 @@ func (l *flagList) value(v cli.Generic, name, usage string) {
 	l.add(&cli.GenericFlag{Name: name, Usage: usage, Category: l.category, Value: v})
 }
 
+// count is a flag for a number from 1, above one for a number above 0; or for the word for 0.
+func (l *flagList) count(p *int, name, usage string) {
+	l.value(positive[int]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+}
+
+func (l *flagList) above(p *float64, name, usage string) {
+	l.value(positive[float64]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+}
+
 func (l *flagList) int(p *int, name, usage string) {
 	l.add(&cli.IntFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
 }
@@ -152,87 +165,40 @@ func (l *flagList) bool(p *bool, name, usage string) {
 	l.add(&cli.BoolFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
 }
 
-// steps is a number of steps, or "epoch", which is 0.
-type steps int
+// positive is a number above 0, or the word for 0 that its flag has, if it has one. What is out of range is left to the
+// checks of all settings.
+type positive[T int | float64] struct {
+	n    *T
+	zero string
+}
 
 // Set reads a flag's value.
-func (n *steps) Set(text string) error {
-	if text == "epoch" {
-		*n = 0
+func (p positive[T]) Set(text string) error {
+	if text == p.zero {
+		*p.n = 0
 		return nil
 	}
-	v, err := strconv.Atoi(text)
-	if err != nil || v < 0 {
-		return errors.New("want a number of steps, or the word epoch")
-	}
-	*n = steps(v)
-	return nil
-}
-
-// String is what Set reads.
-func (n *steps) String() string {
-	if *n == 0 {
-		return "epoch"
-	}
-	return strconv.Itoa(int(*n))
-}
-
-// atLeastOne is a number from 1, or "auto", which is 0.
-type atLeastOne int
-
-// Set reads a flag's value.
-func (n *atLeastOne) Set(text string) error {
-	v, err := fromOne(text)
-	if err == nil {
-		*n = atLeastOne(v)
-	}
-	return err
-}
-
-// String is what Set reads.
-func (n *atLeastOne) String() string { return orAuto(int(*n)) }
-
-// fromOne reads a number from 1, or "auto", which is 0. What is out of range below is left to the checks of all settings.
-func fromOne(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	switch {
-	case text == "auto":
-		return 0, nil
-	case err != nil || n == 0:
-		return 0, errors.New("want a whole number from 1, or auto")
-	}
-	return n, nil
-}
-
-func orAuto(n int) string {
-	if n == 0 {
-		return "auto"
-	}
-	return strconv.Itoa(n)
-}
-
-// rate is a positive number, or "auto", which is 0.
-type rate float64
-
-// Set reads a flag's value.
-func (x *rate) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
-	switch {
-	case text == "auto":
-		v = 0
-	case err != nil || v == 0:
-		return errors.New("want a number above 0, or auto")
+	n, want := T(v), "a number above 0"
+	if _, whole := any(n).(int); whole {
+		want = "a whole number from 1"
+		if float64(n) != v {
+			n = 0
+		}
 	}
-	*x = rate(v)
+	if err != nil || n == 0 {
+		return errors.New("want " + want + ", or " + p.zero)
+	}
+	*p.n = n
 	return nil
 }
 
 // String is what Set reads.
-func (x *rate) String() string {
-	if *x == 0 {
-		return "auto"
+func (p positive[T]) String() string {
+	if p.n == nil || *p.n == 0 {
+		return p.zero
 	}
-	return strconv.FormatFloat(float64(*x), 'g', -1, 64)
+	return fmt.Sprint(*p.n)
 }
 
 // workers is a number of workers, auto, or gpu:N,cpu:M.
@@ -240,10 +206,9 @@ type workers struct{ all, host *int }
 
 // Set reads a flag's value.
 func (w *workers) Set(text string) error {
-	n, err := fromOne(text)
-	if err == nil {
-		*w.all = n // --cpu-workers, wherever it stands, is a setting of its own
-		return nil
+	err := w.count().Set(text)
+	if err == nil || !strings.Contains(text, ":") {
+		return err // --cpu-workers, wherever it stands, is a setting of its own
 	}
 	var gpu, cpu int
 	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 || fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
@@ -255,11 +220,10 @@ func (w *workers) Set(text string) error {
 
 // String is what Set reads.
 func (w *workers) String() string {
-	switch {
-	case w.all == nil:
-		return "auto"
-	case *w.host > 0:
+	if w.host != nil && *w.host > 0 {
 		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
 	}
-	return orAuto(*w.all)
+	return w.count().String()
 }
+
+func (w *workers) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }

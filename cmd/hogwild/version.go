@@ -52,6 +52,9 @@ func thisVersion() version {
 		v.GPU = path
 	} else {
 		v.GPU, _, _ = strings.Cut(err.Error(), ": ") // without the advice for those who asked for one
+		if !thisHost().nvidia() {
+			v.GPU = noDevice + "; " + v.GPU
+		}
 	}
 	return v
 }

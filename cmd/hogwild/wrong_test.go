@@ -135,7 +135,7 @@ func carriedOut(t *testing.T, command string) (status int, stdout, stderr string
 	return status, out.String(), said.String()
 }
 
-var assignment = regexp.MustCompile(`^(HOGWILD|OMPI)_[A-Z_]*=`)
+var assignment = regexp.MustCompile(`^(HOGWILD|OMPI)_[A-Za-z_]*=`)
 
 // listing are the files of the working directory.
 func listing(t *testing.T) string {

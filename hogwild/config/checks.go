@@ -50,6 +50,14 @@ func (c *Config) checkProgram() error {
 	return nil
 }
 
+// checkTargetAccuracy refuses one out of range.
+func (c *Config) checkTargetAccuracy() error {
+	if x := c.TargetAccuracy; x > 1 && x <= 100 {
+		return Usage("target-accuracy %g: must be from 0 to 1; write %g for %g%%", x, x/100, x)
+	}
+	return between("target-accuracy", c.TargetAccuracy, 0, 1)
+}
+
 // leastHangTimeout leaves a worker that waits for others the time to wake up several times.
 const leastHangTimeout = time.Second
 

@@ -9,7 +9,7 @@
 //	optimizer.go  the optimizers
 //	gpus.go       which GPUs
 //	signals.go    signals that end a run
-//	errors.go     errors that the user can mend
+//	errors.go     errors that the user can mend, and the words for 0
 package config
 
 import (
@@ -179,14 +179,14 @@ func (c *Config) check() error {
 	checks := []error{
 		c.checkMode(),
 		c.checkChoices(),
-		between("workers", float64(c.Workers), 1, maxWorkers),
+		fromOne("workers", c.Workers, maxWorkers),
 		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
-		between("limit", float64(c.Limit), 0, math.MaxInt32),
+		fromOne("limit", c.Limit, math.MaxInt32),
 		fromOne("epochs", c.Epochs, math.MaxInt32),
 		fromOne("batch", c.Batch, maxBatch),
-		between("global-batch", float64(c.GlobalBatch), 0, float64(c.AllWorkers())*maxBatch),
-		between("in-flight", float64(c.InFlight), 0, 1<<16),
-		between("average-every", float64(c.AverageEvery), 0, math.MaxInt32),
+		fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch),
+		fromOne("in-flight", c.InFlight, 1<<16),
+		fromOne("average-every", c.AverageEvery, math.MaxInt32),
 		positive("lr", cmp.Or(c.LR, 1)), // 0 is auto
 		c.CheckLRMin(),
 		between("l1", c.L1, 0, math.MaxFloat32),
@@ -195,7 +195,7 @@ func (c *Config) check() error {
 		between("beta1", c.Beta1, 0, maxShare),
 		between("beta2", c.Beta2, 0, maxShare),
 		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
-		between("target-accuracy", c.TargetAccuracy, 0, 1),
+		c.checkTargetAccuracy(),
 		c.checkStopAfter(),
 		between("patience", float64(c.Patience), 0, math.MaxInt32),
 		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
@@ -267,14 +267,6 @@ func (c *Config) checkChoices() error {
 	}
 	_, _, err = c.SavePeriod()
 	return err
-}
-
-// fromOne refuses a number out of range; 0 is auto.
-func fromOne(name string, n, most int) error {
-	if n < 0 || n > most {
-		return Usage("%s %d: must be from 1 to %d, or auto", name, n, most)
-	}
-	return nil
 }
 
 // CheckLRMin refuses a schedule that would end above its beginning.

@@ -68,10 +68,13 @@ func TableOf(err error) []string {
 }
 
 func between(name string, v, lo, hi float64) error {
-	if !(v >= lo && v <= hi) {
-		return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
+	switch {
+	case v >= lo && v <= hi:
+		return nil
+	case hi == math.MaxFloat32:
+		return Usage("%s %.10g: must be from %g, and finite", name, v, lo)
 	}
-	return nil
+	return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
 }
 
 // numberOr accepts one of the words, or a positive number.
@@ -89,3 +92,20 @@ func positive(name string, v float64) error {
 	}
 	return nil
 }
+
+// fromOne refuses a number out of range; 0 is the word that the setting has for it.
+func fromOne(name string, n, most int) error {
+	if n < 0 || n > most {
+		return Usage("%s %d: must be from 1 to %d, or %s", name, n, most, zeros[name])
+	}
+	return nil
+}
+
+// zeros are the words that flags have for 0, where that is no number of things.
+var zeros = map[string]string{
+	"average-every": "epoch", "batch": "auto", "epochs": "auto", "global-batch": "none", "in-flight": "auto", "limit": "all",
+	"lr": "auto", "target-accuracy": "none", "target-loss": "none", "workers": "auto",
+}
+
+// Zero is the word that the flag of a setting has for 0; "": none.
+func Zero(setting string) string { return zeros[setting] }

@@ -144,7 +144,7 @@ func (c *Config) Idle(m *data.Meta) iter.Seq[Idle] {
 	return func(yield func(Idle) bool) {
 		byDefault := Default()
 		for _, n := range needs {
-			changed := c.text(n.setting) != byDefault.text(n.setting)
+			changed := c.Text(n.setting) != byDefault.Text(n.setting)
 			if (changed || n.stated) && !n.met(known{c, m}) && !yield(n.idle(c, changed)) {
 				return
 			}
@@ -175,12 +175,12 @@ func CheckData(path, format, target string, m *data.Meta) error {
 // idle says why the setting has no effect, and what to do.
 func (n need) idle(c *Config, changed bool) Idle {
 	setting, beside := n.setting, "without "+n.beside
-	if v := c.text(n.setting); v != "true" {
+	if v := c.Text(n.setting); v != "true" {
 		setting += " " + v
 	}
 	if n.beside == "" {
 		beside = "with one node"
-	} else if v := c.text(n.beside); v != "" {
+	} else if v := c.Text(n.beside); v != "" {
 		beside = "with " + n.beside + " " + v
 	}
 	cure := "leave one of them out"
@@ -190,15 +190,15 @@ func (n need) idle(c *Config, changed bool) Idle {
 	return Idle{n.setting, changed, setting + " has no effect " + beside, cure}
 }
 
-// text is a setting as its flag takes it.
-func (c *Config) text(setting string) string {
+// Text is a setting as its flag takes it.
+func (c *Config) Text(setting string) string {
 	v, t := reflect.ValueOf(c).Elem(), reflect.TypeFor[Config]()
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != setting {
 			continue
 		}
-		if setting == "average-every" && c.AverageEvery == 0 {
-			return "epoch"
+		if word := zeros[setting]; word != "" && v.Field(i).IsZero() {
+			return word
 		}
 		return fmt.Sprint(v.Field(i).Interface())
 	}

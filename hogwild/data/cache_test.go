@@ -71,7 +71,7 @@ func TestCacheIsWhatItWasMadeOf(t *testing.T) {
 		"sparse":                {Path: file(t, "", "a.svm", libsvm.String())},
 		"sparse, packed, unit":  {Path: file(t, "", "a.svm.gz", packed(t, libsvm.String())), Scale: "unit", Limit: 50},
 		"LIBSVM, dense":         {Path: file(t, "", "d.svm", dense.String())},
-		"CSV":                   {Path: file(t, "", "t.csv", table.String()), Test: file(t, "", "u.csv", table.String())},
+		"CSV":                   {Path: file(t, "", "t.csv", table.String()), Test: file(t, "", "u.csv", table.String()), Unjudged: true},
 		"old Macintosh":         {Path: file(t, "", "m.csv", strings.ReplaceAll(table.String(), "\n", "\r"))},
 		"array and labels":      {Path: filepath.Join(array, "X_train.npy"), Task: "values"},
 		"array, a target":       {Path: file(t, "", "x.npy", npyOf(3, squares(90)...)), Target: "2", Task: "values"},
@@ -148,7 +148,7 @@ func TestCacheRefusesSettings(t *testing.T) {
 		}
 	}
 	// What was said then, or is the default, is no contradiction, nor is another test set.
-	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: Fill, Validation: "0.2", Test: table})
+	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: Fill, Validation: "0.2", Test: table, Unjudged: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func fuzzModels(f *testing.F) (models []Inputs) {
 	} {
 		m.o.Path, m.o.Seed = filepath.Join(dir, strconv.Itoa(i)), 1
 		tree(f, dir, map[string]string{strconv.Itoa(i): m.text})
-		m.o.Test = m.o.Path
+		m.o.Test, m.o.Unjudged = m.o.Path, true
 		s, err := LoadSets(m.o)
 		if err != nil {
 			f.Fatal(err)

@@ -30,6 +30,8 @@ type Options struct {
 
 	Memory, TestMemory *Memory // the training and the test set, instead of files
 
+	Unjudged bool // the test set is not used to judge a model: it may be the training set
+
 	room    *budget
 	files   *space // of a conversion
 	lenient bool   // a file is only described: what is wrong is told in the notes
@@ -182,6 +184,11 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 	if o.Test == stdinName && o.Path == stdinName {
 		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for one of them")
 	}
+	if _, share, err := ValidationShare(o.Validation); !share && o.Validation != "" && err == nil {
+		if _, err = evaluationPath(o.Validation); err != nil { // before anything is read
+			return "", nil, err
+		}
+	}
 	if o.Test != "" {
 		if beside, err = evaluationPath(o.Test); err != nil {
 			return "", nil, err
@@ -326,7 +333,7 @@ func Describe(o Options) (Meta, error) {
 // decode turns a source into a table. like is nil for training data; other data
 // gets its features.
 func decode(src *source, o Options, like *Meta) (*table, error) {
-	format, err := src.format(o.Format)
+	format, err := src.formatLike(o.Format, like)
 	if err != nil {
 		return nil, err
 	}

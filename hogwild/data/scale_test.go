@@ -91,7 +91,7 @@ func TestScaleOfTestRows(t *testing.T) {
 
 func TestScaleOfLimitedRows(t *testing.T) {
 	path := file(t, "", "a.csv", "x,y\n0,.5\n10,1\n5,1\n50,1\n")
-	train, _ := mustLoad(t, Options{Path: path, Test: path, Scale: "unit", Limit: 2})
+	train, _ := mustLoad(t, Options{Path: path, Test: path, Unjudged: true, Scale: "unit", Limit: 2})
 	if train.Rows != 2 || train.Mul[0] != 0.1 {
 		t.Errorf("%d rows of 0 and 10 are multiplied by %g, want 0.1", train.Rows, train.Mul[0])
 	}
@@ -190,7 +190,7 @@ for name, x in ("rows", r.gamma(2., [1, 30, 1e-4], (60, 3)) - [1, 1, 0]), ("imag
 	want := strings.Split(string(out), "\n")
 	for k, name := range []string{"rows", "images"} {
 		path := filepath.Join(dir, name+".npy")
-		_, set := mustLoad(t, Options{Path: path, Test: path, Task: "values"})
+		_, set := mustLoad(t, Options{Path: path, Test: path, Unjudged: true, Task: "values"})
 		x, _ := rowsOf(t, set)
 		for i, text := range strings.Fields(want[k]) {
 			z, err := strconv.ParseFloat(text, 64)

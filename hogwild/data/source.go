@@ -123,6 +123,15 @@ func (s *source) format(asked string) (string, error) {
 	return "csv", nil
 }
 
+// formatLike is format of data that are to be read as others were. LIBSVM has no columns with names, and any number of features.
+func (s *source) formatLike(asked string, like *Meta) (string, error) {
+	is, err := s.format(asked)
+	if is == "libsvm" && like != nil && like.Format == "csv" && like.Columns != nil {
+		err = s.errorf("read as libsvm, but the training data is a CSV file, whose columns are found by name: give a CSV file with these columns")
+	}
+	return is, err
+}
+
 // looksLikeLIBSVM tells "label index:value ..." from CSV by the first line that
 // has a second field.
 func looksLikeLIBSVM(head []byte) bool {

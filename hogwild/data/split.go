@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -39,12 +40,18 @@ func locate(path string) (train, test string, err error) {
 		}
 		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first%s and name the file", path, how)
 	}
+	if path == "" {
+		return "", "", errors.New("data: the path is empty: name a file, a folder or digits")
+	}
 	info, err := os.Stat(path)
 	if name, was := strings.CutPrefix(path, "made:"); was && err != nil { // until the redesign
 		return "", "", fmt.Errorf("data: %s: did you mean %s%s?", path, synthPrefix, name)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("data: %w%s", err, cmp.Or(download(path), suggest(path)))
+		if p := (*os.PathError)(nil); errors.As(err, &p) {
+			err = p.Err
+		}
+		return "", "", fmt.Errorf("data: %s: %w%s", path, err, cmp.Or(download(path), suggest(path)))
 	}
 	if !info.IsDir() {
 		return path, testBeside(path), nil
@@ -54,6 +61,12 @@ func locate(path string) (train, test string, err error) {
 			path, contents(path), download(path))
 	}
 	return train, test, nil
+}
+
+// Find is an error if no data are there.
+func Find(path string) error {
+	_, _, err := locate(path)
+	return err
 }
 
 // suggest is a question for a path that is not there: a name like it in the same folder,

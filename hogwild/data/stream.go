@@ -168,7 +168,7 @@ func (s *stream) decode(src *source, r *bufio.Reader) error {
 		}
 		r = bufio.NewReader(bytes.NewReader(bytes.ReplaceAll(all, []byte{'\r'}, []byte{'\n'})))
 	}
-	format, err := src.format(s.Format)
+	format, err := src.formatLike(s.Format, &s.Like)
 	if err != nil {
 		return err
 	}

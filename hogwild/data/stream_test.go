@@ -84,7 +84,7 @@ func TestStreamReadsAsEvalDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Path, c.options.Seed = file(t, "", c.file, c.train), 1
-			c.options.Test = c.options.Path
+			c.options.Test, c.options.Unjudged = c.options.Path, true
 			train, _ := mustLoad(t, c.options)
 			labelled := file(t, "", c.file, c.labelled)
 			like, err := LoadLike(labelled, "", c.options.Target, train.Meta)
@@ -237,7 +237,7 @@ func TestMemoryLoadsAsFilesDo(t *testing.T) {
 		fromFile.Path, fromMemory.Path, fromMemory.Memory = c.file, "m", c.memory
 		for _, test := range []bool{false, true} {
 			if test {
-				fromFile.Test, fromMemory.TestMemory = c.file, c.memory
+				fromFile.Test, fromFile.Unjudged, fromMemory.TestMemory = c.file, true, c.memory
 				fromFile.Validation, fromMemory.Validation = "0.2", "0.2"
 			}
 			file, memory := mustLoadSets(t, fromFile), mustLoadSets(t, fromMemory)

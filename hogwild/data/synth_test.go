@@ -191,7 +191,7 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("%s to %s: %v", c.path, c.ending, err)
 			continue
 		}
-		_, back := mustLoad(t, Options{Path: file, Test: file, Task: c.task, Target: c.target, Scale: "none", Seed: 1})
+		_, back := mustLoad(t, Options{Path: file, Test: file, Unjudged: true, Task: c.task, Target: c.target, Scale: "none", Seed: 1})
 		equal := slices.Equal(s.Idx, back.Idx) && slices.Equal(s.Val, back.Val) && slices.Equal(s.X, back.X) && slices.Equal(s.Y, back.Y)
 		if s.Kind == Pairs {
 			equal = slices.Equal(triplesOf(s), triplesOf(back))

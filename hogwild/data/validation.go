@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Sets are the data of a run. They share no row, but for a graph, which is its own test set.
@@ -51,17 +52,25 @@ func (m *Meta) noteSingle(what string, rows int) {
 	}
 }
 
-// disjoint refuses a validation file whose rows are trained or tested on.
+// disjoint refuses a file for validation or test whose rows are those of another set.
 func (s *Sets) disjoint(o Options) error {
-	if _, share, _ := ValidationShare(o.Validation); share || s.HeldOut != "" || s.Validation == nil {
-		return nil
+	type pair struct {
+		what, path  string
+		set         *Set
+		other, cure string
+		holds       *Set
 	}
-	for _, other := range []struct {
-		what string
-		set  *Set
-	}{{"training", s.Train}, {"test", s.Test}} {
-		if s.Validation.Checksum == other.set.Checksum {
-			return fmt.Errorf("data: validation %s: the file holds the %s rows: name another one, or give a share of the training rows, such as 0.1", o.Validation, other.what)
+	var pairs []pair
+	if _, share, _ := ValidationShare(o.Validation); !share && s.HeldOut == "" && s.Validation != nil {
+		const cure = "give a share of the training rows, such as 0.1"
+		pairs = []pair{{"validation", o.Validation, s.Validation, "training", cure, s.Train}, {"validation", o.Validation, s.Validation, "test", cure, s.Test}}
+	}
+	if o.Test != "" && !o.Unjudged && !isSynth(o.Test) { // which has rows of its own
+		pairs = append(pairs, pair{"test", o.Test, s.Test, "training", "leave test out to hold out a sixth", s.Train})
+	}
+	for _, p := range pairs {
+		if p.set.Checksum == p.holds.Checksum {
+			return fmt.Errorf("data: %s %s: the file holds the %s rows: name another one, or %s", p.what, p.path, p.other, p.cure)
 		}
 	}
 	return nil
@@ -70,9 +79,13 @@ func (s *Sets) disjoint(o Options) error {
 // ValidationShare reads a share of the training rows, above 0 and below 1. Another text, is
 // false, is a path.
 func ValidationShare(text string) (share float64, is bool, err error) {
-	share, parse := strconv.ParseFloat(text, 64)
+	number, percent := strings.CutSuffix(text, "%")
+	share, parse := strconv.ParseFloat(number, 64)
 	if parse != nil {
 		return 0, false, nil
+	}
+	if percent {
+		return 0, true, fmt.Errorf("data: validation %s: write the share as a number, %g", text, share/100)
 	}
 	if !(share > 0 && share < 1) {
 		return 0, true, fmt.Errorf("data: validation %s: want a share of the training rows above 0 and below 1, such as 0.1, or a file", text)

@@ -32,6 +32,7 @@ type coordinator struct {
 	peers   *peers     // the other nodes of the job; nil: the run is alone
 
 	resumed *rundir.Snapshot // nil: it begins
+	given   *rundir.Weights  // of --init, until they are the first ones
 
 	back   *rollback    // what it carries on from; nil: it is the first
 	next   *coordinator // carries on after divergence

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 )
@@ -32,12 +33,20 @@ func (r *coordinator) givenWeights() error {
 	return err
 }
 
-// readGiven reads the file of --init, and writes what fits over the weights.
-func (r *coordinator) readGiven() error {
-	f, err := rundir.ReadWeights(r.job.Init, r.job.MemoryLimit())
-	if err != nil {
-		return err
+// lookAtGiven reads the file of --init before the data, which may take minutes.
+func (r *coordinator) lookAtGiven() (err error) {
+	if r.job.Init != "" && r.peers.first() {
+		if r.given, err = rundir.ReadWeights(r.job.Init, r.job.MemoryLimit()); err != nil {
+			return config.Usage("init: %w", err)
+		}
 	}
+	return nil
+}
+
+// readGiven writes what fits of the file of --init over the weights.
+func (r *coordinator) readGiven() error {
+	f := r.given
+	r.given = nil
 	fit, err := f.Fit(r.job.Model, r.params, r.job.Layout, r.job.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func TestResumeSharesWithOtherNodes(t *testing.T) {
 			}
 			c = interruptedJob(t, c)
 			_, errs := together(t, 2, c, nil)
-			check.Error(t, errs[0], "workers on all nodes together 6, this run 4: keep it unchanged")
+			check.Error(t, errs[0], "workers on all nodes together 6, this run 4: resume with the same")
 			c.Workers = 3
 			results, errs := together(t, 2, c, nil)
 			isWhole(t, c, results, errs)

@@ -38,7 +38,7 @@ func OpenAs(path string, d Description) (*Saved, error) {
 	case f.Saved == nil:
 		return described(f, d)
 	case d.Model != "" || d.Loss != "" || d.NoBias || d.Train != "" || d.Ignore != "" || d.Scale != "":
-		return nil, config.Usage("%s says itself what its model and data are: leave model, loss, no-bias, train, ignore and scale out", f.Path)
+		return nil, config.Usage("%s records its own model and data: leave model, loss, no-bias, train, ignore and scale out", f.Path)
 	}
 	return opened(f.Saved, f.Path)
 }
@@ -73,7 +73,7 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	if d.Scale != "" {
 		c.Scale = d.Scale
 	}
-	sets, err := readData(&c, &Options{})
+	sets, err := readData(&c, &Options{unjudged: true})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Timing     bool   // report where the time went
 	CPUProfile string // file for a CPU profile (pprof) of worker 0
 	Trace      string // file for an execution trace of worker 0
+
+	unjudged bool // see data.Options
 }
 
 // settle is c, resolved, on the data in memory if there are any.

@@ -137,6 +137,9 @@ func (r *task) own() error {
 // load reads the data, and finds the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.job
+	if err := r.lookAtGiven(); err != nil {
+		return err
+	}
 	defer r.report.display.during("reading " + rundir.DataText(c.Data) + " ...")()
 	if err := r.describe(); err != nil {
 		return err
@@ -251,6 +254,9 @@ func (r *coordinator) begin() error {
 		if err := program.Compare(l, r.job.Layout); err != nil {
 			return config.Usage("resume %s: %w", from, err)
 		}
+	}
+	if err := f.SameData(&r.job.Config, r.train.Checksum); err != nil {
+		return err
 	}
 	s, err := f.Load(&r.job, r.params, r.trained, r.train.Mean)
 	if err != nil {

@@ -90,7 +90,7 @@ func TestSocket(t *testing.T) {
 		t.Errorf("the socket is left: %v", err)
 	}
 	_, err = rundir.Ask(c.Run, rundir.Request{Do: rundir.DoStatus})
-	check.Error(t, err, "no run is live there")
+	check.Error(t, err, "that run has ended (interrupted); hogwild train --resume")
 }
 
 // TestHostileClients: whatever others send, the run goes on and answers the next one.

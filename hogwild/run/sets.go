@@ -45,7 +45,7 @@ func readData(c *config.Config, o *Options) (data.Sets, error) {
 	}
 	sets, err := data.LoadSets(data.Options{Path: c.Data, Test: c.Test, Validation: validation, HoldOut: c.HoldsOut(), Format: c.Format,
 		Target: c.Target, Ignore: c.Ignore, Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed,
-		MaxMemory: c.MemoryLimit(), Memory: o.TrainData, TestMemory: o.TestData})
+		Unjudged: o.unjudged, MaxMemory: c.MemoryLimit(), Memory: o.TrainData, TestMemory: o.TestData})
 	if err != nil {
 		return data.Sets{}, config.Usage("%w", err)
 	}

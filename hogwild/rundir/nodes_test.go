@@ -279,7 +279,7 @@ func TestSharesKeepTheirRanks(t *testing.T) {
 			}
 			c.Workers = 2
 			_, err := resume(t, dir, jobOf(t, c, 2))
-			check.Error(t, err, "the snapshot has workers on all nodes together 6, this run 4: keep it unchanged")
+			check.Error(t, err, "the snapshot has workers on all nodes together 6, this run 4: resume with the same")
 		})
 	}
 }

@@ -97,7 +97,7 @@ func (f *Saved) Weights(params []model.Param) ([]float32, error) {
 func ReadSnapshot(dir string) (*Saved, error) {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, config.Usage("resume %s: no such folder; give the one that the report shows at saved in", dir)
+		return nil, config.Usage("resume %s: no such folder; give the folder behind saved in of the report", dir)
 	case err != nil:
 		return nil, config.Usage("resume: %w", err)
 	case !info.IsDir():

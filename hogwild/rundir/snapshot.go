@@ -137,6 +137,18 @@ func (s *Snapshot) captureWeights(w []float32, m *control.Weights) {
 // cutAnew tells whether the rest of the open epoch can be trained by any number of workers, with no table of its chunks.
 func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len(s.chunks) == 0 }
 
+// SameData refuses to resume a run on other data than it was trained on.
+func (f *Saved) SameData(c *config.Config, checksum string) error {
+	switch was := f.Config.Data; {
+	case f.Meta.Checksum == checksum, was == c.Data && f.Config.Seed != c.Seed: // MayResume says which seed
+		return nil
+	case was != c.Data:
+		return config.Usage("resume %s: it was trained on %s: leave data out", c.Resume, was)
+	default:
+		return config.Usage("resume %s: the data of %s are not those that it was trained on: bring them back, or start a new run", c.Resume, was)
+	}
+}
+
 // MayResume refuses a configuration with which the run could not go on where it stopped.
 func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	was := s.Config
@@ -146,7 +158,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	}
 	fields := []field{
 		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
-		{"data checksum", s.Meta.Checksum, meta.Checksum}, {"training rows", s.Meta.Rows, meta.Rows},
+		{"training rows", s.Meta.Rows, meta.Rows},
 		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
 		{"ignore", was.Ignore, c.Ignore}, {"missing", was.Missing, c.Missing},
 		{"validation", was.Validation, c.Validation},
@@ -171,7 +183,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	}
 	for _, f := range fields {
 		if f.was != f.now {
-			return config.Usage("resume: the snapshot has %s %v, this run %v: keep it unchanged", f.name, f.was, f.now)
+			return config.Usage("resume: the snapshot has %s %v, this run %v: resume with the same %s", f.name, f.was, f.now, f.name)
 		}
 	}
 	if !s.Meta.ScaledAlike(&meta) { // a version whose auto scaled otherwise

@@ -162,12 +162,14 @@ func WriteAnswer(f *os.File, a Answer) error {
 	return err
 }
 
-// Ask asks the run that is live in a folder. Of DoStop it returns when the run has ended. An error
-// that the run answers with matches config.ErrUsage, as that of a folder without a live run does.
-func Ask(dir string, q Request) (a Answer, err error) {
+// silent is the error of a folder in which no run answers.
+type silent struct{ error }
+
+// ask is Ask, with a silent error where no run answers.
+func ask(dir string, q Request) (a Answer, err error) {
 	f, err := dial(dir)
 	if err != nil {
-		return a, config.Usage("%s: no run is live there (%w); hogwild runs lists runs and their states", dir, err)
+		return a, silent{err}
 	}
 	defer f.Close()
 	text, err := json.Marshal(q)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // State is how a run ended.
@@ -97,4 +98,28 @@ func FindRuns(folder string) ([]string, error) {
 		}
 	}
 	return runs, nil
+}
+
+// Ask asks the run that is live in a folder. Of DoStop it returns when the run has ended. An error
+// that the run answers with matches config.ErrUsage, as that of a folder without a live run does.
+func Ask(dir string, q Request) (Answer, error) {
+	a, err := ask(dir, q)
+	if none := (silent{}); errors.As(err, &none) {
+		err = notLive(dir, none.error)
+	}
+	return a, err
+}
+
+// notLive says why no run answers in a folder.
+func notLive(dir string, why error) error {
+	r, err := Glance(dir)
+	switch {
+	case err != nil:
+		return config.Usage("%w; hogwild runs lists runs and their states", err)
+	case r.State() == Running:
+		return config.Usage("%s: the run does not take requests: %w", dir, why)
+	case r.Resumable():
+		return config.Usage("%s: that run has ended (%s); hogwild train --resume %s continues it", dir, r.State(), human.ShellWord(dir))
+	}
+	return config.Usage("%s: that run has ended (%s); hogwild runs lists runs and their states", dir, r.State())
 }

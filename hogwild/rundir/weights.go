@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -38,6 +39,9 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 			return nil, config.Usage("%s %w", path, err)
 		}
 		return f, nil
+	}
+	if head := file[:min(len(file), 512)]; len(head) > 0 && head[0] >= ' ' && head[0] < 0x7f && bytes.IndexByte(head, 0) < 0 {
+		return nil, config.Usage("%s is text, such as a table, and not weights: name a file of weights or a run folder here, and data with --data", path)
 	}
 	meta, tensors, err := decodeTensors(file)
 	if err != nil {

@@ -53,7 +53,7 @@ type Result struct {
 // Set downloads what is missing of a set to Dir/NAME.
 func (g *Getter) Set(ctx context.Context, s catalog.Set) (Result, error) {
 	r, err := g.files(ctx, filepath.Join(g.Dir, s.Name), s.Files, true)
-	if err != nil && !strings.HasPrefix(err.Error(), s.Name+": ") {
+	if err != nil && !strings.HasPrefix(err.Error(), s.Name+": ") { // a file may have the name of the set
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return r, err
