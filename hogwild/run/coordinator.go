@@ -77,11 +77,13 @@ type supervisor struct {
 	processes []*process // nil: gone, or between two lives
 	restarts  []int
 	gone      []bool
-	due       []bool         // between two lives
-	leaving   []bool         // there are fewer workers now, and it has a chunk in hand
-	first     int            // workers that the run began with
-	most      int            // that it has had at once
-	repeated  repeated       // crashes at one place
+	due       []bool    // between two lives
+	leaving   []bool    // there are fewer workers now, and it has a chunk in hand
+	first     int       // workers that the run began with
+	most      int       // that it has had at once
+	repeated  repeated  // crashes at one place
+	checked   time.Time // when the loops in assembly were, after a worker had died in one
+	faulty    map[string]string
 	respawn   chan int       // ranks whose back-off is over
 	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	started   uint64         // monotonic: the first worker's exec
