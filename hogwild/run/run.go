@@ -120,8 +120,8 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 
 // attempt is a coordinator's life. If the numbers diverge and may be rolled back, next carries on.
 func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
-	defer r.close()
 	defer func() { r.unheed() }()
+	defer r.close()
 	if err := r.prepare(); err != nil {
 		if r.back != nil {
 			err = fmt.Errorf("%w; no rollback: %v", r.back.why, err)
@@ -133,14 +133,16 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		r.heed()
 	}
 	r.takeRequests()
-	if err := r.start(); err != nil {
-		r.epochs.ended = err
-		r.tellPeers() // they meet already
-		r.halt()
-		r.peers.leave(func() {})
-		return rundir.Result{}, err
-	}
 	r.workers.watched, r.report.looked = time.Now(), time.Now()
+	if r.epochs.ended == nil { // else only the report is missing
+		if err := r.start(); err != nil {
+			r.epochs.ended = err
+			r.tellPeers() // they meet already
+			r.halt()
+			r.peers.leave(func() {})
+			return rundir.Result{}, err
+		}
+	}
 	watched := false
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
@@ -150,10 +152,8 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	}()
 	r.watch(ctx)
 	watched = true
-	// From here on, as after a first one, a signal does what it does by default: it ends this
-	// process at once, and the kernel the workers.
-	if !r.goesBack() {
-		r.unheed()
+	if ctx.Err() == nil { // the report is written all the same
+		defer context.AfterFunc(ctx, func() { r.report.display.warn("the run is ending already; another signal ends it at once") })()
 	}
 	result, err := r.finish()
 	if r.next != nil {
@@ -181,6 +181,9 @@ func (r *coordinator) heed() {
 		case <-over:
 		}
 	}()
+	if r.options.Exits {
+		return
+	}
 	r.unheed = sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(over)

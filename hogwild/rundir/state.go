@@ -28,6 +28,11 @@ func (r *Recorded) State() State {
 	if _, live := Live(r.Folder); live {
 		return Running
 	}
+	return r.Ended()
+}
+
+// Ended is State of a run that does not go on.
+func (r *Recorded) Ended() State {
 	if r.Result == nil {
 		return Unfinished
 	}
