@@ -15,6 +15,7 @@ import (
 	"hogwild/bench/page"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -56,6 +57,45 @@ func TestInterrupt(t *testing.T) {
 			}
 			oneResult(t, stdout.Bytes(), folder)
 		})
+	}
+}
+
+// TestInterruptAtEnd: a signal that comes when the last epoch is done does not keep the run from its report. A second one ends it at once.
+func TestInterruptAtEnd(t *testing.T) {
+	for signals, status := range []int{0, 0, -1} {
+		folder := filepath.Join(t.TempDir(), "run")
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "2", "--run", folder, "--json")
+		cmd.Args[0] = "hogwild"
+		cmd.Env = append(os.Environ(), fault.Variable+"=workers.halt:delay=1500ms")
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Process.Kill()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			text, _ := os.ReadFile(filepath.Join(folder, rundir.MetricsName))
+			if bytes.Contains(text, []byte(`"epoch":2,`)) && rundir.HasSnapshot(folder) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the last epoch has no line after 20 s")
+			}
+		}
+		for range signals {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			time.Sleep(300 * time.Millisecond)
+		}
+		_ = cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != status {
+			t.Errorf("%d signals: exit status %d, want %d; stderr: %s", signals, got, status, &stderr)
+		}
+		if status == 0 {
+			oneResult(t, stdout.Bytes(), folder)
+		}
+		if said := strings.Contains(stderr.String(), "another signal ends it at once"); said != (signals > 0) {
+			t.Errorf("%d signals: %s", signals, &stderr)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ type coordinator struct {
 
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
+	cause       func() error    // why it was
 	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
 	giveUp      context.CancelCauseFunc
 	stays       bool // a worker that was killed does not end
@@ -55,6 +56,7 @@ type task struct {
 	owner       device.Owner       // of the device memory
 	evaluator   *program.Evaluator // nil: the model is computed here
 	scoreless   bool               // it could not answer
+	late        bool               // the run was interrupted, and did not wait for its answer
 	prints      *programLog        // of the evaluator
 	watching    *programWatch      // the evaluator
 	orphans     []int              // programs of workers that have died

@@ -128,7 +128,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		}
 		return rundir.Result{}, err
 	}
-	r.interrupted = ctx.Done()
+	r.interrupted, r.cause = ctx.Done(), func() error { return interruption(ctx) }
 	if r.back == nil { // else it does already
 		r.heed()
 	}
@@ -268,12 +268,18 @@ func (r *coordinator) watch(ctx context.Context) {
 		case <-save:
 			r.pause()
 		case <-ctx.Done():
-			r.epochs.ended = context.Cause(ctx)
-			if config.Interruption(r.epochs.ended) == nil { // the caller's
-				r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, r.epochs.ended)
-			}
+			r.epochs.ended = r.cause()
 		}
 	}
+}
+
+// interruption is why ctx is done: a signal, or the caller.
+func interruption(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if config.Interruption(err) == nil {
+		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
+	}
+	return err
 }
 
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.

@@ -299,6 +299,8 @@ func DataText(name string) string {
 func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	row("train loss", "%s", human.Loss(r.TrainLoss))
 	switch v := r.Validation; {
+	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.interrupted():
+		row("test loss", "not evaluated: the run was %s", r.Stopped)
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
 	case v.ValidationLoss == nil:
@@ -336,6 +338,11 @@ func (r Result) stalenessText() string {
 	return text
 }
 
+// interrupted tells whether a signal has ended the run.
+func (r Result) interrupted() bool {
+	return slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped)
+}
+
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
 	weights := r.Run
@@ -343,7 +350,7 @@ func (r Result) next() []string {
 		weights = filepath.Join(r.Run, BestFile)
 	}
 	next := []string{"hogwild eval " + human.ShellWord(weights)} // on the same test rows
-	if slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped) {
+	if r.interrupted() {
 		next = append(next, "hogwild train --resume "+human.ShellWord(r.Run))
 	}
 	return next

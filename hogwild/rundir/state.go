@@ -36,9 +36,10 @@ func (r *Recorded) Ended() State {
 	if r.Result == nil {
 		return Unfinished
 	}
-	switch r.Result.Stopped {
-	case StoppedInterrupted, StoppedTerminated, StoppedHangup:
+	if r.Result.interrupted() {
 		return Interrupted
+	}
+	switch r.Result.Stopped {
 	case StoppedDiverged:
 		return Diverged
 	case StoppedFailed:
