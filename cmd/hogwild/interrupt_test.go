@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +97,40 @@ func TestInterruptAtEnd(t *testing.T) {
 		}
 		if said := strings.Contains(stderr.String(), "another signal ends it at once"); said != (signals > 0) {
 			t.Errorf("%d signals: %s", signals, &stderr)
+		}
+	}
+}
+
+// TestFirstChildSignalled: SIGTERM to the first child, as soon as it is there, ends the coordinator of no run, whichever child that is. (Go starts
+// one itself, which has the coordinator's memory: see self.Probe.)
+func TestFirstChildSignalled(t *testing.T) {
+	for range 25 {
+		var stderr bytes.Buffer
+		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:200", "--workers", "1", "--epochs", "1", "--quiet", "--run", filepath.Join(t.TempDir(), "run"))
+		cmd.Args[0], cmd.Stderr = "hogwild", &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		var err error
+		for hit, over := false, false; !over; {
+			select {
+			case err = <-ended:
+				over = true
+			default:
+				lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+				for _, list := range lists {
+					text, _ := os.ReadFile(list)
+					if pids := strings.Fields(string(text)); !hit && len(pids) > 0 {
+						pid, _ := strconv.Atoi(pids[0])
+						hit = syscall.Kill(pid, syscall.SIGTERM) == nil
+					}
+				}
+			}
+		}
+		if err != nil {
+			t.Fatalf("%v: %s", err, &stderr)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (r *coordinator) allocate() error {
 		return err
 	}
 	if r.mem, err = control.CreateWeights(&r.job, model.Size(r.trained)); err != nil {
-		return err
+		return config.Usage("%w", err) // as of the data that do not fit
 	}
 	if err := r.own(); err != nil {
 		return err
