@@ -38,7 +38,7 @@ func played(files map[string]string) host {
 		}
 	}
 	return host{
-		root: root, cores: func() int { return 2 }, memfd: func() error { return nil }, loops: func() map[string]string { return nil },
+		root: root, cores: func() int { return 2 }, memfd: func() error { return nil }, loops: func() (map[string]string, error) { return nil, nil },
 		limit:  func(int) uint64 { return math.MaxUint64 },
 		getenv: func(string) string { return "" }, uid: 1000,
 	}
@@ -83,10 +83,13 @@ func TestHostChecks(t *testing.T) {
 		{"loops", host.loopsCheck, nil, nil, cuda.Fine, fmt.Sprintf("%d of %[1]d agree with plain Go, on %v", len(vec.Loops()), vec.BestSet())},
 		{"loops of a lesser set", host.loopsCheck, nil, func(h *host) { h.getenv = func(string) string { return "avx2" } }, cuda.Fine, " (HOGWILD_CPU=avx2)"},
 		{"loops wrong", host.loopsCheck, nil, func(h *host) {
-			h.loops = func() map[string]string {
-				return map[string]string{"gemm": "SIGILL: illegal instruction", "dot": "number 3"}
+			h.loops = func() (map[string]string, error) {
+				return map[string]string{"gemm": "SIGILL: illegal instruction", "dot": "number 3"}, nil
 			}
 		}, cuda.Advice, "slower: dot (number 3), gemm (SIGILL: illegal instruction); " + fmt.Sprint(len(vec.Loops())-2)},
+		{"loops not checked", host.loopsCheck, nil, func(h *host) {
+			h.loops = func() (map[string]string, error) { return nil, errors.New("signal: killed") }
+		}, cuda.Advice, "not checked: signal: killed; run the doctor again"},
 		{"files", host.filesCheck, nil, nil, cuda.Fine, "enough for 128"},
 		{"few files", host.filesCheck, nil, func(h *host) { h.limit = func(int) uint64 { return 62 } }, cuda.Advice, "at most 62, enough for about 10 workers"},
 		{"namespace", host.namespaceCheck, nil, nil, cuda.Fine, "the machine's own"},

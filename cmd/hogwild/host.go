@@ -20,17 +20,17 @@ import (
 // host is the machine but for its GPUs, as this process sees it. What it looks at can
 // be replaced by a test.
 type host struct {
-	root   fs.FS                     // "proc/cpuinfo", "sys/..."
-	cores  func() int                // that this process may use
-	limit  func(resource int) uint64 // of this process; math.MaxUint64 is none
-	memfd  func() error              // makes a segment of shared memory
-	loops  func() map[string]string  // what is wrong with the loops in assembly, by their names
+	root   fs.FS                             // "proc/cpuinfo", "sys/..."
+	cores  func() int                        // that this process may use
+	limit  func(resource int) uint64         // of this process; math.MaxUint64 is none
+	memfd  func() error                      // makes a segment of shared memory
+	loops  func() (map[string]string, error) // what is wrong with the loops in assembly, by their names
 	getenv func(string) string
 	uid    int
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, func() map[string]string { return run.VerifyLoops(true) }, os.Getenv, os.Getuid()}
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, run.CheckLoops, os.Getenv, os.Getuid()}
 }
 
 func softLimit(resource int) uint64 {

@@ -98,7 +98,10 @@ func (h host) loopsCheck() cuda.Finding {
 	if vec.BestSet() == vec.Plain {
 		return cuda.Found("loops", cuda.Fine, "plain Go%s: there is no assembly to check", by)
 	}
-	faulty := h.loops()
+	faulty, err := h.loops()
+	if err != nil {
+		return cuda.Found("loops", cuda.Advice, "not checked: %v; run the doctor again", err)
+	}
 	right := 0
 	var wrong, off []string
 	for _, l := range vec.Loops() {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"hogwild/bench/page"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -56,6 +59,79 @@ func TestInterrupt(t *testing.T) {
 			}
 			oneResult(t, stdout.Bytes(), folder)
 		})
+	}
+}
+
+// TestInterruptAtEnd: a signal that comes when the last epoch is done does not keep the run from its report. A second one ends it at once.
+func TestInterruptAtEnd(t *testing.T) {
+	for signals, status := range []int{0, 0, -1} {
+		folder := filepath.Join(t.TempDir(), "run")
+		var stdout, stderr bytes.Buffer
+		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "2", "--run", folder, "--json")
+		cmd.Args[0] = "hogwild"
+		cmd.Env = append(os.Environ(), fault.Variable+"=workers.halt:delay=1500ms")
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Process.Kill()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			text, _ := os.ReadFile(filepath.Join(folder, rundir.MetricsName))
+			if bytes.Contains(text, []byte(`"epoch":2,`)) && rundir.HasSnapshot(folder) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the last epoch has no line after 20 s")
+			}
+		}
+		for range signals {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			time.Sleep(300 * time.Millisecond)
+		}
+		_ = cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != status {
+			t.Errorf("%d signals: exit status %d, want %d; stderr: %s", signals, got, status, &stderr)
+		}
+		if status == 0 {
+			oneResult(t, stdout.Bytes(), folder)
+		}
+		if said := strings.Contains(stderr.String(), "another signal ends it at once"); said != (signals > 0) {
+			t.Errorf("%d signals: %s", signals, &stderr)
+		}
+	}
+}
+
+// TestFirstChildSignalled: SIGTERM to the first child, as soon as it is there, ends the coordinator of no run, whichever child that is. (Go starts
+// one itself, which has the coordinator's memory: see self.Probe.)
+func TestFirstChildSignalled(t *testing.T) {
+	for range 25 {
+		var stderr bytes.Buffer
+		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:200", "--workers", "1", "--epochs", "1", "--quiet", "--run", filepath.Join(t.TempDir(), "run"))
+		cmd.Args[0], cmd.Stderr = "hogwild", &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		var err error
+		for hit, over := false, false; !over; {
+			select {
+			case err = <-ended:
+				over = true
+			default:
+				lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+				for _, list := range lists {
+					text, _ := os.ReadFile(list)
+					if pids := strings.Fields(string(text)); !hit && len(pids) > 0 {
+						pid, _ := strconv.Atoi(pids[0])
+						hit = syscall.Kill(pid, syscall.SIGTERM) == nil
+					}
+				}
+			}
+		}
+		if err != nil {
+			t.Fatalf("%v: %s", err, &stderr)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
 	"hogwild/internal/human"
+	"hogwild/internal/self"
 )
 
 const rootHelp = `hogwild trains one model with many worker processes and no locks.
@@ -45,6 +46,7 @@ func main() {
 	if run.IsWorker() { // first of all: a worker starts in milliseconds
 		os.Exit(run.WorkerMain())
 	}
+	self.Probe()
 	config.OutlivePipes()
 	os.Exit(execute(os.Args[1:], outputTo(os.Stdout), os.Stderr))
 }

@@ -214,7 +214,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		return err
 	}
 	defer end()
-	o.Progress, o.Signals = stderr, true
+	o.Progress, o.Signals, o.Exits = stderr, true, true
 	if err := o.joinJob(stderr); err != nil {
 		return err
 	}

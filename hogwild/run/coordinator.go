@@ -42,6 +42,7 @@ type coordinator struct {
 	after       []loopFailure   // see afterloop.go
 	patience    time.Duration   // see ask
 	interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
+	cause       func() error    // why it was
 	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
 	giveUp      context.CancelCauseFunc
 	anyNumber   bool // the user named no number of workers
@@ -58,6 +59,7 @@ type task struct {
 	owner       device.Owner       // of the device memory
 	evaluator   *program.Evaluator // nil: the model is computed here
 	scoreless   bool               // it could not answer
+	late        bool               // the run was interrupted, and did not wait for its answer
 	prints      *programLog        // of the evaluator
 	watching    *programWatch      // the evaluator
 	orphans     []int              // programs of workers that have died
@@ -82,11 +84,13 @@ type supervisor struct {
 	inRow     []int    // restarts since a life in which the worker has trained
 	trained   []uint64 // examples of each rank when its last life ended
 	gone      []bool
-	due       []bool         // between two lives
-	leaving   []bool         // there are fewer workers now, and it has a chunk in hand
-	first     int            // workers that the run began with
-	most      int            // that it has had at once
-	repeated  repeated       // crashes at one place
+	due       []bool    // between two lives
+	leaving   []bool    // there are fewer workers now, and it has a chunk in hand
+	first     int       // workers that the run began with
+	most      int       // that it has had at once
+	repeated  repeated  // crashes at one place
+	checked   time.Time // when the loops in assembly were, after a worker had died in one
+	faulty    map[string]string
 	respawn   chan int       // ranks whose back-off is over
 	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	started   uint64         // monotonic: the first worker's exec

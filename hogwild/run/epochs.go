@@ -74,7 +74,9 @@ func (r *coordinator) endEpoch() {
 		r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
 	}
 	if last && r.epochs.ended == nil {
-		r.epochs.ended = errDone
+		if r.epochs.ended = errDone; r.late { // the last score is still to come, when the run is resumed
+			r.epochs.ended = r.cause()
+		}
 	}
 	if r.epochs.ended == nil {
 		r.openNext()

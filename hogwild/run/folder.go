@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -125,6 +126,8 @@ func runName(c *config.Config) string {
 	}
 	return strings.Trim(notInNames.ReplaceAllString(name, "-"), "-.")
 }
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // freshFolder is a name that is not taken.
 func freshFolder(name string) string {

@@ -19,6 +19,7 @@ type crash struct {
 	place  string // the innermost frame outside Go's runtime: "loop.go:93"; "" without a traceback
 	signal bool   // the processor or another process caused it
 	after  bool   // a program failed after its loop, when it had been told to leave
+	sent   bool   // another process did
 }
 
 // Patterns in the text of a crash. They are compiled when a worker has died: each process would
@@ -28,6 +29,7 @@ const (
 	// the signal two lines below.)
 	crashLine = `(?m)^(panic: |fatal error: |unexpected fault address |SIG[A-Z]+[0-9]*: |hogwild worker )`
 	bySignal  = `(?m)^SIG[A-Z]+[0-9]*: |^unexpected fault address |^\[signal SIG`
+	trapLine  = `(?m)^panic: |^(\[signal )?SIG(ILL|SEGV|BUS|FPE): |^unexpected fault address `
 	faultLine = `(?m)^\[signal (SIG[A-Z]+: [a-z ]+) code=`
 	// Another process sent the signal: SI_USER, or SI_TKILL (-6) without its sign.
 	sentLine = `(?m) sigcode=(0|18446744073709551610)\b|^\[signal SIG.* code=0x(0|fffffffffffffffa) `
@@ -68,7 +70,7 @@ func readCrash(said string) crash {
 		c.first = m[1] + ", " + c.first
 	}
 	c.signal = regexp.MustCompile(bySignal).MatchString(c.all)
-	if regexp.MustCompile(sentLine).MatchString(c.all) {
+	if c.sent = regexp.MustCompile(sentLine).MatchString(c.all); c.sent {
 		return c // wherever the worker was
 	}
 	runtime := regexp.MustCompile(ofRuntime)
@@ -97,6 +99,15 @@ func readProgram(said, how string) crash {
 		}
 	}
 	return c
+}
+
+// traps tells whether the code that ran is to blame: an instruction, an address, a panic.
+func (c *crash) traps() bool { return !c.sent && regexp.MustCompile(trapLine).MatchString(c.all) }
+
+// inLoop tells whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is; who sends
+// that signal, as a test does, has them checked in vain.
+func (c *crash) inLoop() bool {
+	return strings.HasPrefix(c.first, "SIGILL: ") || c.traps() && strings.Contains(c.place, ".s:")
 }
 
 // same tells whether two workers crashed at the same place for the same reason: addresses, ranks

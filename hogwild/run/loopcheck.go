@@ -3,16 +3,19 @@ package run
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
@@ -22,150 +25,120 @@ import (
 	"hogwild/shm"
 )
 
-// Before its first run on a machine the program checks its loops in assembly against their
-// references in plain Go. It does so in a child process, since a loop with an instruction that
-// the processor lacks ends the process that runs it; the child names each loop before it
-// runs it. What was found is kept in the user's cache folder, in a file for each kind of
-// processor.
+// The program checks its loops in assembly against their references in plain Go when the doctor asks for it, and when a
+// worker died in one: starting a run takes no check. It runs in a child process, since a loop with an instruction that the
+// processor lacks ends the process that runs it; the child names each loop before it runs it. Only a trap or a wrong
+// number is held against a loop. What is wrong is kept in the user's cache folder, in a file for each build and kind of
+// processor, and all later runs obey it.
 
 // checkLoop is vec's; a test replaces it.
 var checkLoop = vec.Loop.Check
 
-// loopFindings is what a check of the loops found, as the cache folder keeps it.
-type loopFindings struct {
-	CPU     string            `json:"cpu"`     // the processor's name
-	Set     string            `json:"set"`     // the instruction set that was checked
-	Program string            `json:"program"` // version, commit, and time and size of its file
-	Faulty  map[string]string `json:"faulty"`  // what is wrong with a loop, by its name
-}
+// checkTime is how long a check may take. It takes milliseconds, but the machine may be busy.
+var checkTime = 30 * time.Second
 
-var verified = sync.OnceValue(func() map[string]string { return verifyLoops(false) })
+// KnownFaults is what an earlier check has found wrong with this build's loops on this processor, by their names. When it is first
+// asked it has plain Go replace these, so it is asked before anything that computes.
+func KnownFaults() map[string]string { return knownFaults() }
 
-// VerifyLoops checks the loops against plain Go, unless this machine's cache folder says
-// that this program has done so, and switches those off that are wrong. It returns what is
-// wrong, by the loops' names. It runs before anything that computes; again asks for a fresh check.
-func VerifyLoops(again bool) map[string]string {
-	if again {
-		return verifyLoops(true)
-	}
-	return verified()
-}
+var knownFaults = sync.OnceValue(readFaults)
 
-func verifyLoops(again bool) map[string]string {
-	// The child of a program that does not ask IsWorker, as one that only calls Eval, would
-	// do what that program does.
-	if vec.BestSet() == vec.Plain || !asked.Load() || isChild() {
+func readFaults() map[string]string {
+	var faulty map[string]string
+	text, err := os.ReadFile(faultsFile())
+	if err != nil || json.Unmarshal(text, &faulty) != nil {
 		return nil
 	}
-	want := loopFindings{CPU: rundir.ThisMachine().CPU, Set: vec.InstructionSet(), Program: programStamp()}
-	file := want.file()
-	known, ok := readFindings(file)
-	if again || !ok || known.CPU != want.CPU || known.Set != want.Set || known.Program != want.Program {
-		var err error
-		if want.Faulty, err = checkInChild(); err != nil {
-			return nil // no process can be started: the first worker's error says so
-		}
-		want.write(file)
-		known = want
-	}
-	off := slices.Collect(maps.Keys(known.Faulty))
-	_ = vec.SwitchOff(append(off, vec.Off()...)...) // a name of another version is no loop here
-	return known.Faulty
+	replaceLoops(faulty)
+	return faulty
 }
 
-// programStamp tells one build of this program from another: archives give all their builds one time.
-func programStamp() string {
-	path, err := self.Path()
-	if err != nil {
-		return ""
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%s %s, %s, %d bytes", config.Version, rundir.Commit(), info.ModTime().UTC().Format("2006-01-02 15:04:05.000000000"), info.Size())
+// replaceLoops has plain Go replace these loops too.
+func replaceLoops(faulty map[string]string) {
+	_ = vec.SwitchOff(slices.AppendSeq(vec.Off(), maps.Keys(faulty))...) // all are loops: the file is of this build
 }
 
-// file is where the findings are kept; "" when there is no cache folder.
-func (f loopFindings) file() string {
+// faultsFile is where faults are kept; "" when there is no cache folder. Archives give all their builds one time.
+func faultsFile() string {
 	dir, err := os.UserCacheDir()
-	if err != nil {
+	path, err2 := self.Path()
+	info, err3 := os.Stat(path)
+	if errors.Join(err, err2, err3) != nil {
 		return ""
 	}
-	name := strings.Trim(notInNames.ReplaceAllString(f.CPU+" "+f.Set+" "+filepath.Base(os.Args[0]), "-"), "-")
-	return filepath.Join(dir, "hogwild", "loops-"+name+".json")
+	build := fmt.Sprint(rundir.ThisMachine().CPU, vec.BestSet(), config.Version, rundir.Commit(), info.ModTime().UnixNano(), info.Size())
+	return filepath.Join(dir, "hogwild", fmt.Sprintf("loops-%x.json", sha256.Sum256([]byte(build))))
 }
 
-// readFindings reads a file that write has written.
-func readFindings(file string) (f loopFindings, ok bool) {
-	text, err := os.ReadFile(file)
-	return f, err == nil && json.Unmarshal(text, &f) == nil
-}
-
-// write keeps the findings for the next run, as far as that is possible: without them it
-// only checks again.
-func (f loopFindings) write(file string) {
-	if file == "" || os.MkdirAll(filepath.Dir(file), 0o755) != nil {
+// keepFaults keeps them for later runs, as far as that is possible.
+func keepFaults(faulty map[string]string) {
+	file := faultsFile()
+	if len(faulty) == 0 {
+		_ = os.Remove(file) // there is none, as a rule
 		return
 	}
-	text, err := json.MarshalIndent(f, "", "  ")
+	text, err := json.MarshalIndent(faulty, "", "  ")
 	if err != nil {
 		panic(err) // strings can be written
 	}
-	part, err := os.CreateTemp(filepath.Dir(file), "loops-")
-	if err != nil {
-		return
-	}
-	_, err = part.Write(append(text, '\n'))
-	if errors.Join(err, part.Close()) != nil || os.Rename(part.Name(), file) != nil {
-		os.Remove(part.Name())
+	if os.MkdirAll(filepath.Dir(file), 0o755) == nil {
+		_ = os.WriteFile(file, append(text, '\n'), 0o666) // half of one is no JSON, and ignored
 	}
 }
 
-// checkInChild checks all loops, and says what is wrong with them.
-func checkInChild() (map[string]string, error) {
+// CheckLoops checks all loops, keeps what is wrong with them for later runs, and returns it by their names. After an error,
+// which says that the check did not come to its end, nothing is kept.
+func CheckLoops() (map[string]string, error) {
+	if vec.BestSet() == vec.Plain {
+		return nil, nil
+	}
+	if err := mayStart(); err != nil {
+		return nil, err // the child would do what this program does
+	}
 	faulty := map[string]string{}
 	loops := vec.Loops()
 	for next := 0; next < len(loops); {
-		last, err := checkFrom(loops[next], faulty)
-		if err == nil {
-			return faulty, nil
+		last, trap, err := checkFrom(loops[next], faulty)
+		if err != nil {
+			return nil, err
 		}
-		if last < next {
-			return nil, err // it did not begin
+		if trap == "" {
+			break
 		}
-		faulty[loops[last].String()] = err.Error()
+		faulty[loops[last].String()] = trap
 		next = last + 1
 	}
+	keepFaults(faulty)
 	return faulty, nil
 }
 
-// checkFrom checks the loops from one on, in a child process. When the child ends before
-// all are done, last is the loop that it was at, else -1, and the error says how it ended.
-func checkFrom(first vec.Loop, faulty map[string]string) (last int, err error) {
+// checkFrom checks the loops from one on, in a child process. When one of them ends the child, last is that one, and trap says how.
+func checkFrom(first vec.Loop, faulty map[string]string) (last int, trap string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
 	var out, trace bytes.Buffer
-	child := self.Command(context.Background(), "worker")
+	child := self.Command(ctx, "worker")
 	child.Env = append(os.Environ(), checkVariable+"="+first.String())
 	child.Stdout, child.Stderr = &out, &trace
+	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a signal to the group is not for it
+	runtime.LockOSThread()                                                              // Pdeathsig is of this thread
+	defer runtime.UnlockOSThread()
 	err = child.Run()
 	last = -1
 	for line := range strings.Lines(out.String()) {
 		name, wrong, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		for i, l := range vec.Loops() {
-			if l.String() == name {
-				last = i
-			}
-		}
+		last = slices.IndexFunc(vec.Loops(), func(l vec.Loop) bool { return l.String() == name })
 		if wrong != "" {
 			faulty[name] = wrong
 		}
 	}
-	if err != nil {
-		if said, _, _ := strings.Cut(trace.String(), "\n"); said != "" { // "SIGILL: illegal instruction"
-			err = errors.New(said)
-		}
+	if c := readCrash(trace.String()); err != nil && last >= int(first) && c.traps() {
+		return last, c.first, nil // "SIGILL: illegal instruction"
 	}
-	return last, err
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it was not done after %v", checkTime)
+	}
+	return last, "", err
 }
 
 // checkLoops is the child's main: a line for each loop before it is checked, and another
@@ -195,7 +168,7 @@ func faultNotes(faulty map[string]string) []string {
 	if all == nil {
 		return nil
 	}
-	return []string{"these assembly loops give wrong results on this processor; plain Go replaces them, slower: " + strings.Join(all, ", ")}
+	return []string{"these assembly loops do not work on this processor; plain Go replaces them, slower: " + strings.Join(all, ", ")}
 }
 
 // ready is what comes before anything that computes. It tells what would keep every run on
@@ -210,8 +183,6 @@ func ready() error {
 	if _, err := self.Path(); err != nil {
 		return config.Usage("%w", err)
 	}
-	VerifyLoops(false)
+	KnownFaults()
 	return nil
 }
-
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

@@ -2,36 +2,51 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
 )
 
-// faultVariable has the check in a child process find one loop wrong and be ended by another:
-// "dot wrong,merge trap". TestMain obeys it.
+// faultVariable has the check in a child process find one loop wrong and be ended by another: "dot wrong,merge trap". Workers are
+// ended by SIGILL at their start, as by a loop that traps, until plain Go replaces it. TestMain obeys it.
 const faultVariable = "HOGWILD_TEST_FAULTS"
 
 // spoilChecks is faultVariable's effect.
 func spoilChecks(text string) {
-	right := checkLoop
+	right, faults := checkLoop, map[string]string{}
+	for fault := range strings.SplitSeq(text, ",") {
+		name, how, _ := strings.Cut(fault, " ")
+		if faults[name] = how; how == "trap" && os.Getenv(rankVariable) != "" && !slices.Contains(vec.Off(), name) {
+			dieAtStart("SIGILL")
+		}
+	}
 	checkLoop = func(l vec.Loop) error {
-		for fault := range strings.SplitSeq(text, ",") {
-			switch name, how, _ := strings.Cut(fault, " "); {
-			case name != l.String():
-			case how == "wrong":
-				return errors.New("number 3 is 1, plain Go has 2")
-			default: // as an instruction that the processor lacks
-				_ = syscall.Kill(os.Getpid(), syscall.SIGILL)
-				select {}
-			}
+		switch how := faults[l.String()]; how {
+		case "wrong":
+			return errors.New("number 3 is 1, plain Go has 2")
+		case "trap":
+			readMissing()
+		case "panic":
+			panic("index out of range")
+		case "fatal":
+			fmt.Fprintln(os.Stderr, "fatal error: newosproc")
+			os.Exit(2)
+		case "":
+		default: // another process does that
+			_ = syscall.Kill(os.Getpid(), unix.SignalNum(how))
+			select {}
 		}
 		return right(l)
 	}
@@ -39,66 +54,86 @@ func spoilChecks(text string) {
 
 // cached has a test's findings in a folder of its own, and forgets them afterwards.
 func cached(t *testing.T, faults string) (folder string) {
+	if vec.BestSet() == vec.Plain {
+		t.Skip("there is no assembly for this processor")
+	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv(faultVariable, faults)
 	t.Cleanup(func() { _ = vec.SwitchOff() })
 	return filepath.Join(os.Getenv("XDG_CACHE_HOME"), "hogwild")
 }
 
-// TestVerifyLoops: loops that are wrong, or end the process, are found, switched off, kept in
-// the cache folder and not looked for again until they are asked for.
-func TestVerifyLoops(t *testing.T) {
-	if vec.BestSet() == vec.Plain {
-		t.Skip("there is no assembly for this processor")
-	}
-	folder := cached(t, "dot wrong,merge trap,widen trap")
-	faulty := verifyLoops(false)
-	if got := slices.Sorted(maps.Keys(faulty)); !slices.Equal(got, []string{"dot", "merge", "widen"}) {
-		t.Fatalf("faulty: %v", faulty)
-	}
-	if !strings.Contains(faulty["merge"], "SIGILL") || !strings.Contains(faulty["dot"], "plain Go has 2") {
-		t.Errorf("faulty: %v", faulty)
-	}
-	if got := vec.Off(); !slices.Equal(got, []string{"dot", "merge", "widen"}) {
-		t.Errorf("switched off: %v", got)
-	}
-	files, _ := filepath.Glob(filepath.Join(folder, "*"))
-	if len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "loops-") {
-		t.Fatalf("cache: %v", files)
-	}
+// files are those of a folder.
+func files(folder string) []string {
+	all, _ := filepath.Glob(filepath.Join(folder, "*"))
+	return all
+}
 
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
+// TestCheckLoops: loops that are wrong, or end the process, are found, and kept in the cache folder, which later runs obey.
+func TestCheckLoops(t *testing.T) {
+	folder := cached(t, "dot wrong,merge trap,widen panic")
+	faulty, err := CheckLoops()
+	if got := slices.Sorted(maps.Keys(faulty)); err != nil || !slices.Equal(got, []string{"dot", "merge", "widen"}) {
+		t.Fatalf("faulty: %v (%v)", faulty, err)
 	}
-	for _, part := range []string{rundir.ThisMachine().CPU, vec.BestSet().String(), config.Version, rundir.Commit()} {
-		if !strings.Contains(string(text), part) {
-			t.Errorf("the cache does not say %q: %s", part, text)
+	for name, says := range map[string]string{"dot": "plain Go has 2", "merge": "SIGSEGV", "widen": "panic: index out of range"} {
+		if !strings.Contains(faulty[name], says) {
+			t.Errorf("%s: %s, want %q", name, faulty[name], says)
 		}
 	}
-
-	_ = vec.SwitchOff()
-	t.Setenv(faultVariable, "")
-	if faulty := verifyLoops(false); len(faulty) != 3 || len(vec.Off()) != 3 {
+	kept := files(folder)
+	if len(kept) != 1 || len(vec.Off()) != 0 {
+		t.Fatalf("cache: %v; switched off: %v", kept, vec.Off())
+	}
+	if faulty := readFaults(); len(faulty) != 3 || !slices.Equal(vec.Off(), []string{"dot", "merge", "widen"}) {
 		t.Errorf("from the cache: %v, off %v", faulty, vec.Off())
 	}
 	_ = vec.SwitchOff()
-	if faulty := verifyLoops(true); len(faulty) != 0 || len(vec.Off()) != 0 {
-		t.Errorf("checked again: %v, off %v", faulty, vec.Off())
-	}
-	if err := os.WriteFile(files[0], []byte("{"), 0o644); err != nil {
+
+	other := filepath.Join(folder, "loops-0.json") // of another build, or another processor
+	if err := os.Rename(kept[0], other); err != nil {
 		t.Fatal(err)
 	}
-	if faulty := verifyLoops(false); len(faulty) != 0 {
-		t.Errorf("a cache that cannot be read: %v", faulty)
+	if faulty := readFaults(); len(faulty) != 0 {
+		t.Errorf("of another build: %v", faulty)
+	}
+	if err := os.WriteFile(kept[0], []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if faulty := readFaults(); len(faulty) != 0 {
+		t.Errorf("a file that cannot be read: %v", faulty)
+	}
+	t.Setenv(faultVariable, "")
+	if faulty, err := CheckLoops(); len(faulty) != 0 || err != nil || !slices.Equal(files(folder), []string{other}) {
+		t.Errorf("checked again: %v (%v), kept in %v", faulty, err, files(folder))
 	}
 }
 
-// TestVerifyLoopsWithoutCache: each run checks again where nothing can be kept.
-func TestVerifyLoopsWithoutCache(t *testing.T) {
-	if vec.BestSet() == vec.Plain {
-		t.Skip("there is no assembly for this processor")
+// TestCheckCutShort: a check that somebody ends, or stops, says nothing of the loops, and leaves what is known.
+func TestCheckCutShort(t *testing.T) {
+	folder := cached(t, "dot wrong")
+	if _, err := CheckLoops(); err != nil {
+		t.Fatal(err)
 	}
+	was := checkTime
+	defer func() { checkTime = was }()
+	for _, how := range []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGILL", "SIGSEGV", "fatal", "SIGSTOP"} {
+		if checkTime = was; how == "SIGSTOP" {
+			checkTime = 2 * time.Second
+		}
+		t.Setenv(faultVariable, "merge "+how)
+		if faulty, err := CheckLoops(); err == nil || faulty != nil {
+			t.Errorf("%s: %v (%v)", how, faulty, err)
+		}
+		if faulty := readFaults(); len(faulty) != 1 || len(files(folder)) != 1 {
+			t.Errorf("%s: kept is %v in %v", how, faulty, files(folder))
+		}
+		_ = vec.SwitchOff()
+	}
+}
+
+// TestCheckWithoutCache: a check finds what is wrong also where nothing can be kept.
+func TestCheckWithoutCache(t *testing.T) {
 	cached(t, "dot wrong")
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
@@ -107,68 +142,57 @@ func TestVerifyLoopsWithoutCache(t *testing.T) {
 	for _, folder := range []string{file, file + "/below", "/proc/self", "not/absolute", ""} {
 		t.Setenv("XDG_CACHE_HOME", folder)
 		t.Setenv("HOME", "")
-		_ = vec.SwitchOff()
-		for range 2 {
-			if faulty := verifyLoops(false); len(faulty) != 1 || !slices.Equal(vec.Off(), []string{"dot"}) {
-				t.Errorf("cache folder %q: %v, off %v", folder, faulty, vec.Off())
-			}
+		if faulty, err := CheckLoops(); len(faulty) != 1 || err != nil || len(readFaults()) != 0 {
+			t.Errorf("cache folder %q: %v (%v), kept is %v", folder, faulty, err, readFaults())
 		}
 	}
 }
 
-// TestVerifyLoopsOfOtherBuild: what another build or processor has found does not count.
-func TestVerifyLoopsOfOtherBuild(t *testing.T) {
-	if vec.BestSet() == vec.Plain {
-		t.Skip("there is no assembly for this processor")
-	}
-	for _, edit := range []func(*loopFindings){
-		func(f *loopFindings) { f.Program = "0.0.1, " + f.Program },
-		func(f *loopFindings) { f.CPU = "another processor" },
-		func(f *loopFindings) { f.Set = "avx2, but a little" },
-	} {
-		folder := cached(t, "dot wrong")
-		verifyLoops(false)
-		files, _ := filepath.Glob(filepath.Join(folder, "*"))
-		if len(files) != 1 {
-			t.Fatalf("cache: %v", files)
-		}
-		f, _ := readFindings(files[0])
-		edit(&f)
-		f.write(files[0])
-		_ = vec.SwitchOff()
-		t.Setenv(faultVariable, "")
-		if faulty := verifyLoops(false); len(faulty) != 0 || len(vec.Off()) != 0 {
-			t.Errorf("%v, off %v", faulty, vec.Off())
-		}
-	}
-}
-
-// TestTrainsWithoutFaultyLoops: a run whose loops end the process goes on without them, says
-// so, and comes to what a run in plain Go comes to.
-func TestTrainsWithoutFaultyLoops(t *testing.T) {
-	if vec.BestSet() == vec.Plain {
-		t.Skip("there is no assembly for this processor")
-	}
-	cached(t, "gemm trap,expsum wrong")
-	faulty := verifyLoops(false)
-	was := verified
-	verified = func() map[string]string { return faulty }
-	defer func() { verified = was }()
+// TestReplacesLoops: workers die of a loop. The run checks all loops then, goes on without those that are wrong, says so, and comes to
+// what a run with all of them comes to. The next run knows it from the start.
+func TestReplacesLoops(t *testing.T) {
+	folder := cached(t, "gemm trap,expsum wrong")
 	c := quick(t)
-	c.Workers, c.Epochs, c.Model = 1, 2, "mlp:16"
+	c.Workers, c.Epochs, c.Model, c.Mode.Kind = 2, 2, "mlp:16", config.Sync
 	got := train(t, c)
-	if !strings.Contains(got.CPU, "but expsum and gemm in plain Go") {
-		t.Errorf("cpu: %s", got.CPU)
+	if !strings.Contains(got.CPU, "but expsum and gemm in plain Go") || got.Restarts != c.Workers {
+		t.Errorf("cpu: %s, %d restarts", got.CPU, got.Restarts)
 	}
-	if len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "expsum (number 3 is 1, plain Go has 2), gemm (SIGILL") {
-		t.Errorf("notes: %q", got.Notes)
+	const says = "expsum (number 3 is 1, plain Go has 2), gemm (SIGSEGV"
+	if n := strings.Count(strings.Join(got.Events, "\n"), says); n != 1 || len(files(folder)) != 1 {
+		t.Errorf("events: %q; kept in %v", got.Events, files(folder))
 	}
+
 	_ = vec.SwitchOff()
-	verified = func() map[string]string { return nil }
+	was := knownFaults
+	knownFaults = readFaults
+	c.Run = t.TempDir()
+	next := train(t, c)
+	knownFaults = was
+	if next.Restarts != 0 || !strings.Contains(strings.Join(next.Notes, "\n"), says) {
+		t.Errorf("the next run: %d restarts, notes %q", next.Restarts, next.Notes)
+	}
+
+	_ = vec.SwitchOff()
+	t.Setenv(faultVariable, "")
 	c.Run = t.TempDir()
 	want := train(t, c)
-	if d := got.TestLoss - want.TestLoss; d > 1e-4 || d < -1e-4 || len(want.Notes) != 0 {
-		t.Errorf("test loss %v, with all loops %v; notes %q", got.TestLoss, want.TestLoss, want.Notes)
+	for _, got := range []float64{got.TestLoss, next.TestLoss} {
+		if d := got - want.TestLoss; !(math.Abs(d) <= 1e-4) || len(want.Notes)+len(want.Events) != 0 {
+			t.Errorf("test loss %v, with all loops %v; notes %q, events %q", got, want.TestLoss, want.Notes, want.Events)
+		}
+	}
+}
+
+// TestLoopsAreRight: a worker dies of an instruction though all loops are right. It is started again, and the loops stay.
+func TestLoopsAreRight(t *testing.T) {
+	folder := cached(t, "")
+	c := quick(t)
+	c.Workers, c.Model, c.MaxRestarts = 1, "crashing", 1
+	t.Setenv(startVariable, "SIGILL")
+	_, err := Run(t.Context(), c, Options{})
+	if err == nil || len(vec.Off()) != 0 || len(files(folder)) != 0 {
+		t.Errorf("%v; switched off: %v; kept in %v", err, vec.Off(), files(folder))
 	}
 }
 
@@ -180,7 +204,7 @@ func TestRunWithoutAsking(t *testing.T) {
 		if _, err := Run(t.Context(), quick(t), Options{}); err == nil || !strings.Contains(err.Error(), "call hogwild.IsWorker first") {
 			t.Errorf("%v", err)
 		}
-		if found := verifyLoops(true); found != nil {
+		if found, err := CheckLoops(); err == nil && vec.BestSet() != vec.Plain {
 			t.Errorf("it checked its loops, and found %v", found)
 		}
 	}

@@ -19,6 +19,8 @@ type Options struct {
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
 	Signals bool                     // Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
 
+	Exits bool // the program ends when Run has returned: until then a first signal does not end it
+
 	Progress  io.Writer // destination of progress output; nil: none
 	Quiet     bool      // only warnings go to Progress
 	Dashboard string    // address of the dashboard, printed before the run starts

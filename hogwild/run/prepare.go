@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -80,7 +81,7 @@ func (r *coordinator) allocate() error {
 		return err
 	}
 	if r.mem, err = control.CreateWeights(&r.job, model.Size(r.trained)); err != nil {
-		return err
+		return config.Usage("%w", err) // as of the data that do not fit
 	}
 	if err := r.own(); err != nil {
 		return err
@@ -268,16 +269,13 @@ func (r *coordinator) begin() error {
 	if err := s.Check(r.params, r.trained); err != nil {
 		return err
 	}
-	if int(s.Pos.Epoch) > r.job.Epochs {
-		return config.Usage("resume %s: its %d epochs are done; give a larger --epochs to continue", r.job.Resume, s.Pos.Epoch-1)
-	}
 	r.epochs.position, r.saver.copy.Best, r.saver.copy.Damaged = s.Pos, s.Best, s.Damaged
 	r.epochs.before = max(s.Pos.Wall, s.Pos.Seconds) // before it was saved there was none
 	if f.Damage != nil {
 		r.report.event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}
-	if why, epochs := impatient(s.Pos.History, r.job.Patience); why != "" {
-		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", r.job.Resume, why, epochs+1)
+	if err := r.mayContinue(&s.Pos); err != nil {
+		return err
 	}
 	if n := len(r.epochs.position.History); n > 0 {
 		r.epochs.last = &r.epochs.position.History[n-1]
@@ -294,6 +292,37 @@ func (r *coordinator) begin() error {
 		return err
 	}
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
+}
+
+// mayContinue refuses to resume a run that has come to its end. If it was killed before it could report, it has
+// ended already, and is concluded.
+func (r *coordinator) mayContinue(at *rundir.Position) error {
+	done, why := int(at.Epoch)-1, ""
+	if len(at.History) > 0 {
+		why = r.stops(at.History)
+	}
+	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.first() && concluded(r.job.Resume, done)) {
+		r.epochs.stopped, r.epochs.ended = why, errDone
+		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Resume))
+		return nil
+	}
+	if done >= r.job.Epochs {
+		are := "s are"
+		if done == 1 {
+			are = " is"
+		}
+		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", r.job.Resume, done, are)
+	}
+	if why, epochs := impatient(at.History, r.job.Patience); why != "" {
+		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", r.job.Resume, why, epochs+1)
+	}
+	return nil
+}
+
+// concluded tells whether the run in a folder has reported its end, after so many epochs.
+func concluded(folder string, epochs int) bool {
+	was, err := rundir.Glance(folder)
+	return err == nil && was.Result != nil && was.Result.Epochs == epochs && was.Ended() == rundir.Done
 }
 
 // readSnapshot reads the snapshot to resume: of several nodes the first does, and gives it to all.

@@ -156,6 +156,7 @@ func (r *coordinator) scoredByProgram(w []float32, set *data.Set, epoch int) (s 
 	}
 	r.scoreless = err != nil // the run ends, and its last weights are saved without a score
 	if errors.Is(err, errLate) {
+		r.late = true
 		return model.Score{}, nil, nil
 	}
 	return s, metrics, err
@@ -197,13 +198,22 @@ func (r *task) ownRate() bool {
 	return r.mem != nil && slices.ContainsFunc(r.mem.Measures, control.Measures.OwnRate)
 }
 
-// testBest has a program test the weights of the best epoch, where a validation set has chosen it.
+// testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones, where they have no
+// score, since the run was interrupted before.
 func (r *coordinator) testBest(res *rundir.Result) error {
-	if r.saver.copy.Best == nil {
+	w := r.saver.copy.Best
+	if w == nil && math.IsNaN(res.TestLoss) {
+		w = r.saver.copy.Plain(r.trained)
+	}
+	if w == nil {
 		return nil
 	}
-	sum, err := r.scoreOn(r.saver.copy.Best, r.test)
-	if err == nil && sum.N > 0 {
+	sum, err := r.scoreOn(w, r.test)
+	switch {
+	case err == nil && r.late:
+		err = r.cause()
+		res.Stopped = config.Interruption(err).Error()
+	case err == nil && sum.N > 0:
 		s := scoresOf("test", sum, false)
 		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
 	}

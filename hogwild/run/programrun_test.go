@@ -1,10 +1,13 @@
 package run
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -170,6 +173,54 @@ func TestInterruptedScore(t *testing.T) {
 	if !errors.Is(err, config.ErrInterrupted) || !math.IsNaN(got.TestLoss) {
 		t.Errorf("test loss %v, error %v", got.TestLoss, err)
 	}
+}
+
+// A score of the last epoch for which an interrupted run does not wait is no missing function: the run says that it was interrupted, and
+// resumed it has the score, and all else, of one that was not.
+func TestInterruptedLastScore(t *testing.T) {
+	was := lastScore
+	lastScore = 0
+	defer func() { lastScore = was }()
+	for _, validation := range []string{"", "0.2"} {
+		t.Run("validation "+validation, func(t *testing.T) {
+			sign := filepath.Join(t.TempDir(), "sign")
+			c := linear(t, "sleeponce="+sign+"@score")
+			if c.Epochs = 1; validation != "" {
+				c.Program, c.Data, c.Validation = strings.Replace(c.Program, "own=400 ", "", 1), rowsFile(t), validation
+			}
+			r := start(t, c)
+			await(t, "the score", func() bool { _, err := os.Stat(sign); return err == nil })
+			r.stop()
+			got, err := r.wait()
+			if !errors.Is(err, config.ErrInterrupted) || !math.IsNaN(got.TestLoss) || got.Epochs != 1 {
+				t.Fatalf("%d epochs, test loss %v, error %v", got.Epochs, got.TestLoss, err)
+			}
+			var text bytes.Buffer
+			if err := got.WriteText(&text); err != nil || !strings.Contains(text.String(), "not evaluated: the run was interrupted") {
+				t.Errorf("the report (%v): %s", err, &text)
+			}
+			end := train(t, resumed(c))
+			whole := train(t, withRun(c, t.TempDir()))
+			if end.TestLoss != whole.TestLoss || end.Stopped != "" || end.Epochs != 1 {
+				t.Errorf("resumed: test loss %v, stopped %q; without an interruption %v", end.TestLoss, end.Stopped, whole.TestLoss)
+			}
+		})
+	}
+}
+
+// rowsFile is a table of examples of the tests' program.
+func rowsFile(t *testing.T) string {
+	var text bytes.Buffer
+	text.WriteString("a,b,c,y\n")
+	for i := range linearRows {
+		x, y := programtest.Row(i)
+		fmt.Fprintf(&text, "%g,%g,%g,%g\n", x[0], x[1], x[2], y)
+	}
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // What ends a run by its scores is refused where the program has none; with a score it may be an accuracy

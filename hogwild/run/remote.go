@@ -150,7 +150,8 @@ func (r *coordinator) suspend() (string, error) {
 	r.block.Set(control.WordPause, 1)
 	r.block.Tick()
 	r.block.Call() // they may all be waiting already
-	r.noteEvent("paused; resume with: hogwild continue")
+	r.report.events = append(r.report.events, "paused")
+	r.report.display.event("paused; resume with: hogwild continue")
 	return "paused: each worker finishes its chunk", nil
 }
 

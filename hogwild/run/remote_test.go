@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ func TestPause(t *testing.T) {
 			got, err := r.wait()
 			if err != nil {
 				t.Fatal(err)
+			}
+			if !slices.Equal(got.Events, []string{"paused", "continued"}) {
+				t.Errorf("events: %q", got.Events)
 			}
 			if want := int64(c.Epochs * 2000); got.Examples != want {
 				t.Errorf("%d examples, want %d", got.Examples, want)

@@ -132,7 +132,7 @@ func (r *coordinator) notes() []string {
 			notes = append(notes, "validation set: "+note)
 		}
 	}
-	return slices.Concat(notes, device, faultNotes(VerifyLoops(false)))
+	return slices.Concat(notes, device, faultNotes(KnownFaults()))
 }
 
 // header is what the display shows at the top.

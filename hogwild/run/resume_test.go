@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/fault"
 )
 
 // cut starts a run and stops it within an epoch, once so many examples are done.
@@ -267,6 +269,43 @@ func sameWeights(t *testing.T, a, b string) {
 	}
 }
 
+// TestResumeConcludes: a run that was killed when its last epoch was saved, before it had a result, is resumed to the end of one that was
+// not: weights, scores, a line an epoch. Then it is done.
+func TestResumeConcludes(t *testing.T) {
+	for name, edit := range map[string]func(*config.Config){
+		"test rows":   func(*config.Config) {},
+		"validation":  func(c *config.Config) { c.Validation = "0.2" },
+		"patience":    func(c *config.Config) { c.Validation, c.Patience, c.LR, c.Epochs = "0.2", 1, 1e-30, 9 },
+		"target":      func(c *config.Config) { c.TargetAccuracy, c.Epochs = 0.2, 9 },
+		"one epoch":   func(c *config.Config) { c.Epochs = 1 },
+		"two workers": func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 2 },
+		"a program":   func(c *config.Config) { *c = withRun(linear(t, ""), c.Run) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := quick(t)
+			edit(&c)
+			whole := train(t, withRun(c, t.TempDir()))
+			killed := command(t, c)
+			killed.Env = append(killed.Environ(), fmt.Sprintf("%s=snapshot.saved:crash@%d", fault.Variable, whole.Epochs))
+			if err := killed.Run(); err == nil || !rundir.HasSnapshot(c.Run) {
+				t.Fatalf("it was not killed after a save: %v", err)
+			}
+			end := train(t, resumed(c))
+			sameEnd(t, whole.Run, end.Run)
+			if end.TestLoss != whole.TestLoss || end.Epochs != whole.Epochs || end.Stopped != whole.Stopped || end.Examples != whole.Examples || end.BestEpoch != whole.BestEpoch {
+				t.Errorf("%+v\nwant %+v", end, whole)
+			}
+			run, err := rundir.ReadRun(c.Run)
+			if err != nil || run.Result == nil || len(run.Epochs) != whole.Epochs || run.State() != rundir.Done {
+				t.Errorf("%d epochs in %s (%v), state %v", len(run.Epochs), rundir.MetricsName, err, run.State())
+			}
+			if _, err := try(t, resumed(c)); whole.Stopped == "" && !errors.Is(err, config.ErrUsage) {
+				t.Errorf("resumed once more: %v", err)
+			}
+		})
+	}
+}
+
 // TestResumeGoesOn: a run that is complete takes more epochs, and not the same again.
 func TestResumeGoesOn(t *testing.T) {
 	c := quick(t)
@@ -274,7 +313,7 @@ func TestResumeGoesOn(t *testing.T) {
 	c.Epochs = 2
 	train(t, c)
 	_, err := try(t, resumed(c))
-	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "its 2 epochs are done") {
+	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "its 2 epochs are done; raise --epochs to train further") {
 		t.Errorf("error %v, want one that says that all is done", err)
 	}
 	c.Epochs = 3

@@ -122,27 +122,29 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 
 // attempt is a coordinator's life. If the numbers diverge and may be rolled back, next carries on.
 func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
-	defer r.close()
 	defer func() { r.unheed() }()
+	defer r.close()
 	if err := r.prepare(); err != nil {
 		if r.back != nil {
 			err = fmt.Errorf("%w; no rollback: %v", r.back.why, err)
 		}
 		return rundir.Result{}, err
 	}
-	r.interrupted = ctx.Done()
+	r.interrupted, r.cause = ctx.Done(), func() error { return interruption(ctx) }
 	if r.back == nil { // else it does already
 		r.heed()
 	}
 	r.takeRequests()
-	if err := r.start(); err != nil {
-		r.epochs.ended = err
-		r.tellPeers() // they meet already
-		r.halt()
-		r.peers.leave(func() {})
-		return rundir.Result{}, err
-	}
 	r.workers.watched, r.report.looked = time.Now(), time.Now()
+	if r.epochs.ended == nil { // else only the report is missing
+		if err := r.start(); err != nil {
+			r.epochs.ended = err
+			r.tellPeers() // they meet already
+			r.halt()
+			r.peers.leave(func() {})
+			return rundir.Result{}, err
+		}
+	}
 	watched := false
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
@@ -152,10 +154,8 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	}()
 	r.watch(ctx)
 	watched = true
-	// From here on, as after a first one, a signal does what it does by default: it ends this
-	// process at once, and the kernel the workers.
-	if !r.goesBack() {
-		r.unheed()
+	if ctx.Err() == nil { // the report is written all the same
+		defer context.AfterFunc(ctx, func() { r.report.display.warn("the run is ending already; another signal ends it at once") })()
 	}
 	result, err := r.finish()
 	if r.next != nil {
@@ -183,6 +183,9 @@ func (r *coordinator) heed() {
 		case <-over:
 		}
 	}()
+	if r.options.Exits {
+		return
+	}
 	r.unheed = sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(over)
@@ -267,12 +270,18 @@ func (r *coordinator) watch(ctx context.Context) {
 		case <-save:
 			r.pause()
 		case <-ctx.Done():
-			r.epochs.ended = context.Cause(ctx)
-			if config.Interruption(r.epochs.ended) == nil { // the caller's
-				r.epochs.ended = fmt.Errorf("%w: %w", config.ErrInterrupted, r.epochs.ended)
-			}
+			r.epochs.ended = r.cause()
 		}
 	}
+}
+
+// interruption is why ctx is done: a signal, or the caller.
+func interruption(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if config.Interruption(err) == nil {
+		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
+	}
+	return err
 }
 
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.

@@ -62,18 +62,19 @@ func (r *coordinator) wantsSave(epoch int) bool {
 		return s.due || time.Since(s.saved) >= max(leastBetweenSaves, saveShare*s.cost)
 	}
 	every, _, _ := r.job.SavePeriod()
-	return s.due || every > 0 && epoch%every == 0
+	return s.due || every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(s.saved) >= saveShare*s.cost)
 }
 
-// Counting weights takes longer than all else that is done with a copy: of more than manyWeights it is done seldom.
-const (
-	manyWeights = 1 << 20
-	countsEvery = 2 * time.Second
-)
+// manyEpochs is when the history in a snapshot is long. Writing it after each of many short epochs would write the square of
+// their number, so saves are as seldom then as by default.
+const manyEpochs = 1000
+
+// Counting weights takes longer than all else that is done with a copy, and most of what TensorBoard gets is counts: it is done seldom.
+const countsEvery = 2 * time.Second
 
 // wantsCounts tells whether the weights of an epoch are to be counted, for TensorBoard.
 func (r *coordinator) wantsCounts(save bool) bool {
-	if len(r.mem.W) > manyWeights && !save && time.Since(r.saver.counted) < countsEvery {
+	if !save && time.Since(r.saver.counted) < countsEvery {
 		return false
 	}
 	r.saver.counted = time.Now()

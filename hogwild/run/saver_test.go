@@ -1,6 +1,9 @@
 package run
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -27,12 +30,29 @@ func TestWantsSave(t *testing.T) {
 		{"0", time.Hour, 0, 4, false, false},
 		{"30s", time.Hour, 0, 4, false, false}, // within epochs
 		{"0", 0, 0, 3, true, true},
+		{"1", 0, time.Hour, manyEpochs, false, true}, // then the history is long
+		{"1", 4 * time.Second, 100 * time.Millisecond, manyEpochs + 1, false, false},
+		{"1", 6 * time.Second, 100 * time.Millisecond, manyEpochs + 1, false, true},
 	} {
 		r := newCoordinator(config.Config{SaveEvery: x.every, Workers: 1}, Options{Quiet: true})
 		r.saver.saved, r.saver.cost, r.saver.due = time.Now().Add(-x.ago), x.cost, x.due
 		if got := r.wantsSave(x.epoch); got != x.want {
 			t.Errorf("%+v: %v", x, got)
 		}
+	}
+}
+
+// TestHistogramsAreSeldom: of many short epochs TensorBoard gets the scores of each, and histograms every two seconds at most.
+func TestHistogramsAreSeldom(t *testing.T) {
+	c := quick(t)
+	c.Data, c.Epochs, c.SaveEvery = "digits:200", 200, "0"
+	began := time.Now()
+	train(t, c)
+	files, _ := filepath.Glob(filepath.Join(c.Run, rundir.EventPrefix+"*"))
+	events, err := os.ReadFile(files[0])
+	most := int(time.Since(began)/countsEvery) + 2 // and those of the last epoch
+	if got, scores := bytes.Count(events, []byte("bias")), bytes.Count(events, []byte("train/loss")); err != nil || got == 0 || got > most || scores < c.Epochs {
+		t.Errorf("%d histograms of the bias and %d losses in %d epochs (%v), want at most %d histograms", got, scores, c.Epochs, err, most)
 	}
 }
 

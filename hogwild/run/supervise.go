@@ -90,11 +90,34 @@ func (r *coordinator) died(e exit) {
 		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
 		return
 	}
+	if e.crash.inLoop() && r.replacesLoops(&e) {
+		r.replace(&e, who)
+		return
+	}
 	if r.workers.repeated.everywhere(e.rank, &e.crash, r.job.Workers, r.block.Get(control.WordEpoch)) {
 		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.crash.place, who, r.dir)
 		return
 	}
 	r.replace(&e, who)
+}
+
+// replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go replace
+// those that are wrong. It tells whether they are replaced since this worker began.
+func (r *coordinator) replacesLoops(e *exit) bool {
+	w := &r.workers
+	if w.checked.IsZero() {
+		var err error
+		if w.faulty, err = CheckLoops(); err != nil {
+			r.report.event("the loops in assembly could not be checked: %v", err)
+		}
+		for _, note := range faultNotes(w.faulty) {
+			r.awaitEvaluation() // it runs them too
+			replaceLoops(w.faulty)
+			r.report.event("%s", note)
+		}
+		w.checked = time.Now()
+	}
+	return len(w.faulty) > 0 && time.Now().Add(-e.lived).Before(w.checked)
 }
 
 // shortLife is one that counts towards the limit of restarts, and delays the next one, whatever the worker did in it.

@@ -105,7 +105,7 @@ func (e *EventFile) Epoch(r EpochResult, in *control.Instruments, weights []Hist
 	s.optional(on.Set+"/rmse", on.RMSE)
 	s.optional(on.Set+"/r2", on.R2)
 	s.numbers(on.Set+"/", on.Metrics)
-	if in.StalenessSamples > 0 {
+	if in.StalenessSamples > 0 && len(weights) > 0 { // histograms are large, and come seldom
 		s.histogram(stalenessHistogram(in))
 	}
 	for _, h := range weights {

@@ -319,6 +319,8 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 		row("train "+name, "%s", human.Loss(r.TrainMetrics[name]))
 	}
 	switch {
+	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.interrupted():
+		row("test loss", "not evaluated: the run was %s", r.Stopped)
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
 	case v.ValidationLoss == nil:
@@ -353,10 +355,15 @@ func (r Result) stalenessText() string {
 	return text
 }
 
+// interrupted tells whether a signal has ended the run.
+func (r Result) interrupted() bool {
+	return slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped)
+}
+
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
 	next := []string{human.Next + self.Name() + " eval " + human.ShellWord(r.Run)} // on the same test rows
-	if slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped) {
+	if r.interrupted() {
 		next = append(next, human.Next+self.Name()+" train --resume "+human.ShellWord(r.Run))
 	}
 	return next

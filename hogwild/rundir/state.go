@@ -29,12 +29,18 @@ func (r *Recorded) State() State {
 	if _, live := Live(r.Folder); live {
 		return Running
 	}
+	return r.Ended()
+}
+
+// Ended is State of a run that does not go on.
+func (r *Recorded) Ended() State {
 	if r.Result == nil {
 		return Unfinished
 	}
-	switch r.Result.Stopped {
-	case StoppedInterrupted, StoppedTerminated, StoppedHangup:
+	if r.Result.interrupted() {
 		return Interrupted
+	}
+	switch r.Result.Stopped {
 	case StoppedDiverged:
 		return Diverged
 	case StoppedFailed:

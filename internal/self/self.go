@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/internal/human"
 )
@@ -65,4 +68,20 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 		cmd.Err = err
 	}
 	return cmd
+}
+
+// Probe has Go find out now how it starts processes, for which it starts one, and not later: that one has the memory and the handlers of
+// this process, and a signal to it would end both. So it has all signals blocked.
+func Probe() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, was unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &all, &was) != nil {
+		return
+	}
+	_, _ = os.FindProcess(os.Getpid()) // of this one there is always one
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
 }

@@ -3,7 +3,10 @@ package self
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestCommand(t *testing.T) {
@@ -24,5 +27,19 @@ func TestCommand(t *testing.T) {
 		if c.emulator == "" && cmd.Args[0] != os.Args[0] {
 			t.Errorf("its name is %s, want %s", cmd.Args[0], os.Args[0])
 		}
+	}
+}
+
+// TestProbe: the signals that this thread blocks are the same afterwards.
+func TestProbe(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, after unix.Sigset_t
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	Probe()
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, nil, &after); err != nil || before != after {
+		t.Errorf("%v blocked, before %v (%v)", after, before, err)
 	}
 }
