@@ -42,7 +42,7 @@ import (
 //
 //	Workers int                                  processes; 0 = as many as cores
 //	Data, Test, Format, Target string            digits, a file, a folder or synth:NAME; test data; how to read them
-//	Missing, Scale string                        of a CSV; auto, none, unit, standard
+//	Ignore, Missing, Scale string                of a CSV: columns to leave out; fill, drop or error; auto, none, unit, standard
 //	Limit int                                    train on the first rows only; 0 = all
 //	Validation string                            a share of the training rows, such as 0.1, or a file
 //	Patience int                                 stop after so many epochs without a better validation loss; 0 = never
@@ -131,7 +131,7 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	ValidationLoss, ValidationAccuracy *float64      of the best epoch, whose weights are tested then
 //	ValidationRMSE, ValidationR2 *float64            the same
 //	BestEpoch int                                    0: no validation set
-//	Metrics map[string]float64                       that a program measures
+//	Metrics, TrainMetrics map[string]float64         that a program measures: on test rows, and in training
 //	Classes []ClassFigures                           precision, recall and F1 of each class
 //	Confusion [][]int                                test rows of class i taken for class j
 //	Residuals *Residuals                             targets minus predictions
@@ -161,6 +161,7 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers
+//	Told bool                                        set by the command line
 //	Stopped, Error string                            why it ended early
 //	History []Epoch                                  each epoch
 type Result = rundir.Result
@@ -174,7 +175,7 @@ type Result = rundir.Result
 //	TestAccuracy, TestRMSE, TestR2 *float64          as in Result
 //	ValidationLoss, ValidationAccuracy *float64      with a validation set; TestLoss is NaN then
 //	ValidationRMSE, ValidationR2 *float64            the same
-//	Metrics map[string]float64                       that a program measures
+//	Metrics, TrainMetrics map[string]float64         that a program measures: on test rows, and in training
 type Epoch = rundir.EpochResult
 
 // Data is a data set in memory: for Options.TrainData and TestData, and for Saved.PredictData.

@@ -142,7 +142,7 @@ func TestReadExperimentErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"": "results.json does not exist", "nowhere": "nowhere does not exist", "cut.json": "cut.json: not results of",
+	for name, want := range map[string]string{"": "results.json does not exist", "nowhere": "nowhere does not exist", "cut.json": "cut.json: neither a run folder nor the results of an experiment",
 		"other.json": "it has no cases", "type.json": "not results of"} {
 		_, err := ReadExperiment(filepath.Join(folder, name))
 		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {

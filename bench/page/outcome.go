@@ -56,12 +56,7 @@ var outcomes = []column[*run]{
 	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), human.Accuracy) }},
 	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},
 	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), human.Loss) }},
-	{"train loss", func(r *run) string {
-		if best := r.best(); best.Epoch > 0 { // of the weights that the other figures are of
-			return numberText(best.TrainLoss, human.Loss)
-		}
-		return numberText(r.last().TrainLoss, human.Loss)
-	}},
+	{"train loss, last epoch", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
 	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
 	{"model", modelOf},
 	{"data", func(r *run) string { return r.Config.Data }},

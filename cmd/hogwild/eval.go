@@ -10,7 +10,7 @@ const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
        hogwild eval WEIGHTS --model MODEL [--train PATH] --data PATH
 
 Evaluates saved weights on a data set: loss, accuracy or error, and figures per class or of the
-residuals. WEIGHTS is a weights.safetensors or best.safetensors; for a run folder, eval uses the
+residuals. WEIGHTS is a weights.safetensors; for a run folder, eval uses the
 weights of the last epoch. Inputs are scaled as in training.
 Without --data it evaluates the run's own test rows, which gives the loss in the run's report. With
 --data it evaluates all rows of the file (of a folder, its test set).
@@ -23,7 +23,7 @@ FLAGS
 
 Examples:
   hogwild eval runs/digits
-  hogwild eval runs/digits/best.safetensors
+  hogwild eval runs/digits/weights.safetensors
       the best epoch of a run with --validation
   hogwild eval runs/digits --data digits:2000:7
   hogwild eval runs/a9a/weights.safetensors --data a9a.t --json

@@ -40,7 +40,7 @@ folder weights. A file of another kind stays unless --force is given.
 
 Examples:
   hogwild export runs/digits --to onnx
-  hogwild export runs/digits/best.safetensors --to onnx --out digits.onnx
+  hogwild export runs/digits/weights.safetensors --to onnx --out digits.onnx
   hogwild export runs/a9a --to vw --out a9a.vw
 `
 

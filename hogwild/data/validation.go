@@ -65,7 +65,7 @@ func (s *Sets) disjoint(o Options) error {
 		const cure = "give a share of the training rows, such as 0.1"
 		pairs = []pair{{"validation", o.Validation, s.Validation, "training", cure, s.Train}, {"validation", o.Validation, s.Validation, "test", cure, s.Test}}
 	}
-	if o.Test != "" && !o.Unjudged && !isSynth(o.Test) { // which has rows of its own
+	if o.Test != "" && o.TestMemory == nil && !o.Unjudged && !isSynth(o.Test) { // which has rows of its own
 		pairs = append(pairs, pair{"test", o.Test, s.Test, "training", "leave test out to hold out a sixth", s.Train})
 	}
 	for _, p := range pairs {

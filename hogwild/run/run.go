@@ -35,11 +35,11 @@
 //	hang.go         workers that are
 //	proc.go         a worker process
 //	programlog.go   what programs print
-//	lastwords.go    how it ended
 //	display.go      progress
 //	rounds.go       barrier mode
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor
+//	lastwords.go    how it ended
 //	options.go      Options
 //	peers.go        the other nodes of a job
 //	backend.go      where the weights are
