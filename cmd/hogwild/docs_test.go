@@ -53,7 +53,6 @@ var instead = []struct{ from, to string }{
 	{"bin/hogwild ", "hogwild "},
 	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --data mnist/ "},
 	{"--model mlp:256,128 --lr 0.05 --epochs 40 ", "--model mlp:256,128 --lr 0.05 --epochs 3 "},
-	{"runs/digits", "$(ls -d runs/*-digits-*)"}, // the README's first command, whose folder is called after the time
 	{"--patience 5 --epochs 100 --lr 0.1 --run", "--patience 5 --epochs 8 --lr 0.1 --run"},
 	{"hogwild train --resume runs/killed", "hogwild train --resume runs/killed --epochs 4"},
 	{"hogwild train --resume runs/patient", "hogwild train --resume runs/patient --epochs 10"},
