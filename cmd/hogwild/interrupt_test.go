@@ -162,8 +162,11 @@ func oneResult(t *testing.T, report []byte, folder string) {
 func waitForLine(t *testing.T, path string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if text, _ := os.ReadFile(path); bytes.Contains(text, []byte("\n")) {
-			return
+		files, _ := filepath.Glob(path)
+		for _, file := range files {
+			if text, _ := os.ReadFile(file); bytes.Contains(text, []byte("\n")) {
+				return
+			}
 		}
 	}
 	t.Fatalf("no line in %s after 20 s", path)

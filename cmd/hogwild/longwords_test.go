@@ -32,7 +32,7 @@ func TestLongWords(t *testing.T) {
 		"train --workers LONG", "train --gpu LONG", "train --run LONG", "train --resume LONG", "train --config LONG",
 		"train --cpuprofile LONG", "train --trace LONG", "train --dashboard LONG", "train --schedule LONG", "train --average-every LONG",
 		"train --save-every LONG", "train --seed LONG", "train --center LONG", "train --merge-every LONG", "train --partition LONG",
-		"train --data cell.csv", "train --data head.csv --target LONG", "train --data head.csv --target nosuch", "train --data label.csv",
+		"train --data cell.csv --workers 2", "train --data head.csv --target LONG --workers 2", "train --data head.csv --target nosuch", "train --data label.csv",
 		"train --data rows.libsvm", "train --data label.libsvm", "train --config key.yaml", "train --config value.yaml",
 		"train --data ratings.csv --format ratings --model factor:2", "train --data ratings.csv --target LONG",
 		"eval LONG", "eval key.yaml --data LONG", "data info LONG", "data info cell.csv --target LONG", "data make LONG x.csv",

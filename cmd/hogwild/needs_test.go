@@ -201,7 +201,6 @@ func TestVariables(t *testing.T) {
 		}
 		os.Unsetenv(name)
 	}
-	t.Setenv("HOGWILD_FLUSH_EVERY", "1")
 	t.Setenv(prefix+"EMPTY", "")
 	if err := unknownVariable(app(nil, nil).Commands); err != nil {
 		t.Error(err)

@@ -318,7 +318,7 @@ func TestInterruptedPredict(t *testing.T) {
 	}
 	defer cmd.Process.Kill()
 	fmt.Fprint(rows, "size,colour,weight\n1,red,2\n")
-	waitForLine(t, out+".tmp")
+	waitForLine(t, out+".*.tmp")
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
 	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {

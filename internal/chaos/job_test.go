@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -63,25 +62,34 @@ func (j *job) examples() int {
 // arguments are the command line of a new run; data is the set that counts.
 func (j *job) arguments(folder, data string) []string {
 	all := append([]string{"train", "--run", folder, "--mode", j.mode, "--workers", strconv.Itoa(j.workers), "--epochs", strconv.Itoa(j.epochs),
-		"--max-restarts", "1000", "--save-every", "1"}, j.flags...)
+		"--max-restarts", "1000"}, j.flags...)
+	if !slices.Contains(j.flags, "--save-every") {
+		all = append(all, "--save-every", "1")
+	}
 	if j.counts {
-		all = append(all, "--data", data, "--test", data)
+		all = append(all, "--data", data, "--test", filepath.Join(filepath.Dir(data), testedFile))
 	}
 	return all
 }
 
-// writeCounts writes a set whose i-th row has the i-th feature alone.
+// testedFile has the rows that count in another order: a test set with the training rows is refused.
+const testedFile = "tested.svm"
+
+// writeCounts writes a set whose i-th row has the i-th feature alone, and the testedFile beside it.
 func writeCounts(t *testing.T) string {
 	t.Helper()
-	var b bytes.Buffer
+	var lines []string
 	for i := range rows {
-		fmt.Fprintf(&b, "%+d %d:1\n", 1-2*(i%3/2), i+1)
+		lines = append(lines, fmt.Sprintf("%+d %d:1\n", 1-2*(i%3/2), i+1))
 	}
-	path := filepath.Join(t.TempDir(), "counts.svm")
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, name := range []string{"counts.svm", testedFile} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(lines)
 	}
-	return path
+	return filepath.Join(dir, "counts.svm")
 }
 
 // undisturbed trains the job without faults, and notes the accuracy.
