@@ -235,6 +235,23 @@ func TestMPIInterrupt(t *testing.T) {
 	}
 }
 
+// TestMPISilent: node 0 names the node that has stopped, before the launcher ends it because another node has ended.
+func TestMPISilent(t *testing.T) {
+	for _, library := range mpiLibraries(t) {
+		folder := filepath.Join(t.TempDir(), "run")
+		j := trainOn(t, library, library, 3, "--data", "digits:2000", "--epochs", "10000000", "--node-timeout", "3s", "--run", folder)
+		j.until(t, "no epoch has ended", func() bool { return epochsOf(folder) > 1 })
+		for _, p := range j.processes() {
+			if p.kind == "helper" && p.rank == 1 {
+				_ = syscall.Kill(p.pid, syscall.SIGSTOP)
+			}
+		}
+		if j.finish(t); !strings.Contains(j.stderr.String(), "node 0 of 3") || !strings.Contains(j.stderr.String(), "nothing came from node 1 (") {
+			t.Errorf("%s: %v", library, j.ProcessState)
+		}
+	}
+}
+
 // TestMPIWorker: the death of a worker concerns its own node only.
 func TestMPIWorker(t *testing.T) {
 	for _, library := range mpiLibraries(t) {

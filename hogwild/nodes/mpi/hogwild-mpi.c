@@ -161,8 +161,9 @@ static int move_all(const struct request *r, struct reply *reply)
 	return 0;
 }
 
-// roll_call has every node say to node 0 that it is there, and node 0 answer. The text names those
-// that have said nothing: node 0 sees all of them, the others see only whether it is node 0.
+// roll_call has every node say to node 0 that it is there, and node 0 answer. The text names those that have said
+// nothing: node 0 sees all of them, the others see only whether it is node 0. It answers when it has heard all that
+// it will: a node that has its answer ends, and the launcher then ends the others.
 static void roll_call(struct reply *reply)
 {
 	enum { TAG = 1, LOOKS = 300 };
@@ -185,13 +186,13 @@ static void roll_call(struct reply *reply)
 			if (calls[i] == MPI_REQUEST_NULL || MPI_Test(&calls[i], &heard, MPI_STATUS_IGNORE) != MPI_SUCCESS || !heard)
 				continue;
 			missing--;
-			if (me == 0)
-				MPI_Isend(&mine, 1, MPI_BYTE, i, TAG, MPI_COMM_WORLD, &send);
 		}
 		nanosleep(&pause, NULL);
 	}
-	for (int i = first; i <= last && missing > 0; i++)
-		if (calls[i] != MPI_REQUEST_NULL && silent++ < 5)
+	for (int i = first; i <= last && calls != NULL; i++)
+		if (calls[i] == MPI_REQUEST_NULL && me == 0)
+			MPI_Isend(&mine, 1, MPI_BYTE, i, TAG, MPI_COMM_WORLD, &send);
+		else if (calls[i] != MPI_REQUEST_NULL && silent++ < 5)
 			length += (size_t)snprintf(reply->text + length, sizeof reply->text - length, "%snode %d (%.63s)",
 				length > 0 ? ", " : "", i, hosts[i]);
 	if (silent > 5)
