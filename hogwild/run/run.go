@@ -177,9 +177,8 @@ func (r *coordinator) heed() {
 	go func() {
 		select {
 		case s := <-signals:
+			signal.Stop(signals) // OnEpoch may take its time: the next signal does what it does by default
 			r.cancel(config.SignalError(s))
-			// OnEpoch may take its time: the next signal does what it does by default.
-			signal.Stop(signals)
 		case <-over:
 		}
 	}()
