@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -120,6 +121,8 @@ func Ask(dir string, q Request) (Answer, error) {
 func notLive(dir string, why error) error {
 	r, err := Glance(dir)
 	switch {
+	case err != nil && !errors.Is(why, fs.ErrNotExist) && !errors.Is(why, syscall.ENOTDIR): // somebody else's socket, for one
+		return config.Usage("%s: %w", dir, why)
 	case err != nil:
 		return config.Usage("%w; hogwild runs lists runs and their states", err)
 	case r.State() == Running:
