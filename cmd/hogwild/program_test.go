@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,21 @@ func trainProgram(t *testing.T, folder string, script []string, flags string) (r
 		t.Fatal(err)
 	}
 	return r
+}
+
+// override is a command line with other values: flags are names and values in turn, which replace those in args or follow
+// them.
+func override(args []string, flags ...string) []string {
+	args = slices.Clone(args)
+	for i := 0; i < len(flags); i += 2 {
+		name, value := flags[i], flags[i+1]
+		if at := slices.Index(args, name); at >= 0 {
+			args[at+1] = value
+		} else {
+			args = append(args, name, value)
+		}
+	}
+	return args
 }
 
 // The weights of a run are those of the same loop written by hand, with torch.optim.SGD, on the rows
@@ -113,8 +129,8 @@ func TestProgramGuide(t *testing.T) {
 	if err := os.WriteFile(script, code[1], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	flags := strings.Replace(string(line[1]), "mnist/", mnist, 1) + " --limit 10000 --epochs 2 --workers 2"
-	r := trainProgram(t, t.TempDir(), []string{script}, flags)
+	flags := override(strings.Fields(string(line[1])), "--data", mnist, "--limit", "10000", "--epochs", "2", "--workers", "2")
+	r := trainProgram(t, t.TempDir(), []string{script}, strings.Join(flags, " "))
 	t.Logf("accuracy %.3f", r.TestAccuracy)
 	if !(r.TestAccuracy >= 0.85) {
 		t.Errorf("accuracy %.3f, want 0.85", r.TestAccuracy)
