@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,7 +39,11 @@ func toGPU(c config.Config, _ bool) error {
 	if err := c.Validate(); err != nil { // a wrong flag is a wrong flag without a GPU too
 		return err
 	}
-	return usagef("gpu %s: %v", c.GPU, handOver())
+	err := handOver()
+	if errors.Is(err, errAbsent) && !thisHost().nvidia() {
+		return usagef("gpu %s: %s; %v", c.GPU, noDevice, err)
+	}
+	return usagef("gpu %s: %v", c.GPU, err)
 }
 
 // handOver lets hogwild-cuda take the place of this process, and returns only when that

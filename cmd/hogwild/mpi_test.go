@@ -294,7 +294,7 @@ func TestMPIBench(t *testing.T) {
 		if err != nil || strings.Contains(text, "failed") || !strings.Contains(text, "MPI") || !strings.Contains(text, "30.7 KiB") {
 			t.Errorf("%s: %v\n%s", library, err, text)
 		}
-		if text, err := bench("factor:8", "2"); err == nil || !strings.Contains(text, "hogwild: case async-1,nodes=2,rounds=2: ") || !strings.Contains(text, "has rows with labels") {
+		if text, err := bench("factor:8", "2"); err == nil || !strings.Contains(text, "(case async-1,nodes=2,rounds=2)") || !strings.Contains(text, "has rows with labels") {
 			t.Errorf("%s: a model that the data cannot have: %v\n%s", library, err, text)
 		}
 	}

@@ -145,7 +145,7 @@ func (r *coordinator) load() error {
 	if err := r.describe(); err != nil {
 		return err
 	}
-	var stops []string
+	stops := false
 	if r.train == nil {
 		s, err := readData(&c.Config, &r.options)
 		if err != nil {
@@ -180,7 +180,10 @@ func (r *coordinator) load() error {
 		return config.Usage("%w", err)
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
-	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts), stops)
+	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts))
+	if stops {
+		auto = append(auto, r.stopNote())
+	}
 	c.Tuning.Auto = strings.Join(auto, ", ")
 	if r.back != nil {
 		c.Tuning.Auto = r.back.auto

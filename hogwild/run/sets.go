@@ -15,19 +15,27 @@ import (
 const ownPatience = 20
 
 // settleStop makes settings of what follows for a run that holds out rows by itself from the share that was, "" for none:
-// its config.yaml has them, and a resumed run holds out the same rows. It says what it chose.
-func (r *task) settleStop(share string) []string {
+// its config.yaml has them, and a resumed run holds out the same rows. It reports whether the run holds out rows by itself.
+func (r *task) settleStop(share string) bool {
 	c := &r.job.Config
 	switch {
 	case !c.HoldsOut():
-		return nil
+		return false
 	case share == "":
 		c.Validation = config.NoValidation
-		return nil
+		return false
 	}
 	c.Validation, c.Patience = share, cmp.Or(c.Patience, ownPatience)
-	return []string{fmt.Sprintf("stops after %d without a better loss on %s rows held out (--validation none trains on all)",
-		c.Patience, human.Count(int64(r.validation.Rows)))}
+	return true
+}
+
+// stopNote says what a run does with the rows that it holds out by itself.
+func (r *task) stopNote() string {
+	note := fmt.Sprintf("keeps the best epoch by %s rows held out (--validation none trains on all)", human.Count(int64(r.validation.Rows)))
+	if r.job.Epochs > r.job.Patience {
+		note = fmt.Sprintf("stops after %d without a better loss, ", r.job.Patience) + note
+	}
+	return note
 }
 
 // readData reads the training, validation and test sets.
