@@ -91,6 +91,9 @@ func errorText(err error, args []string) string {
 		table += "\n" + line
 	}
 	text := strings.TrimSuffix(err.Error(), table)
+	if p := (*fs.PathError)(nil); errors.As(err, &p) { // which begins with a system call
+		text = strings.Replace(text, p.Error(), p.Path+": "+p.Err.Error(), 1)
+	}
 	for _, arg := range args {
 		if _, value, is := strings.Cut(arg, "="); is && strings.HasPrefix(arg, "-") {
 			arg = value
@@ -98,9 +101,6 @@ func errorText(err error, args []string) string {
 		if strings.Contains(arg, "\n") {
 			text = strings.ReplaceAll(text, arg, strings.ReplaceAll(arg, "\n", `\n`))
 		}
-	}
-	if p := (*fs.PathError)(nil); errors.As(err, &p) { // which begins with a system call
-		text = strings.Replace(text, p.Error(), p.Path+": "+p.Err.Error(), 1)
 	}
 	return human.Printable(human.BriefMessage(text)) + table
 }
