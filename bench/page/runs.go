@@ -23,7 +23,6 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 		}
 		all = append(all, one)
 	}
-	byMode(all)
 	p := &Page{Title: human.Plural(len(all), "run")}
 	if len(all) == 1 {
 		p.Title = all[0].title()
@@ -32,9 +31,8 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 		p.runFacts(r)
 		p.runNotes(r)
 	}
-	cases := panelOf(all)
 	p.section(results(all))
-	p.section(Section{Title: "Figures", Figures: slices.Concat(learned(cases), rates(all), shown(staleness(cases)))})
+	p.section(Section{Title: "Figures", Figures: figuresOf(all)})
 	p.predictions(all)
 	p.section(Section{Title: "Devices", Table: devicesOf(all)})
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
@@ -60,21 +58,6 @@ func name(runs []*rundir.Recorded, i int) string {
 		}
 	}
 	return short
-}
-
-// byMode gives runs the colours of their modes, if these tell them apart.
-func byMode(all []*run) {
-	seen := map[int]bool{}
-	for _, r := range all {
-		at := ofMode(r.Config.Mode.String())
-		if at < 0 || seen[at] {
-			return
-		}
-		seen[at] = true
-	}
-	for _, r := range all {
-		r.color = ofMode(r.Config.Mode.String())
-	}
 }
 
 // title is what was trained on what.
@@ -174,12 +157,12 @@ func (p *Page) runFacts(r *run) {
 
 // unsaid is those facts that another run has not said already, with the run's name where
 // they are not the same.
-func unsaid(said, facts [][2]string, name string) (kept [][2]string) {
+func unsaid(said, facts [][]string, name string) (kept [][]string) {
 	for _, f := range facts {
-		if slices.Contains(said, f) {
+		if slices.ContainsFunc(said, func(o []string) bool { return slices.Equal(o, f) }) {
 			continue
 		}
-		if slices.ContainsFunc(said, func(o [2]string) bool { return o[0] == f[0] }) {
+		if slices.ContainsFunc(said, func(o []string) bool { return o[0] == f[0] }) {
 			f[0] += ", " + name
 		}
 		kept = append(kept, f)

@@ -88,14 +88,12 @@ func TestRunOfOneFolder(t *testing.T) {
 	if len(loss) != 2 || loss[1].X != 3 || loss[1].Y != 0.35 {
 		t.Errorf("test loss: %v, want 0.35 after 3 s", loss)
 	}
-	rate := series(t, drawing(t, p, "workers-against-time"), "worker 1").Points
-	if len(rate) != 2 || rate[0].Y != 30000 {
-		t.Errorf("worker 1: %v, want 30000/s", rate)
+	rate := series(t, drawing(t, p, "rate-against-time"), "").Points
+	if len(rate) != 2 || rate[0].Y != 40000 {
+		t.Errorf("throughput: %v, want 40000/s", rate)
 	}
-	for _, f := range p.Figures() {
-		if strings.HasPrefix(f.Name, "learning-rate") {
-			t.Error("a learning rate that is constant has a figure")
-		}
+	if len(p.Figures()) != 4 {
+		t.Errorf("%d figures, want loss, accuracy, throughput and staleness", len(p.Figures()))
 	}
 }
 

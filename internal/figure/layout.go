@@ -72,38 +72,15 @@ func (f *Figure) layout() *layout {
 // spans is what the axes show.
 func (l *layout) spans() {
 	x, y := nothing, nothing
-	zero := l.Y.Zero
 	for _, d := range l.drawn {
-		if d.Kind == Bars || d.Kind == Steps {
-			zero = true
-		}
 		for _, p := range d.points {
 			if p.ok() {
-				x, y = x.with(p.x).with(p.x+d.extent), y.with(p.y).with(p.low).with(p.high)
-				if d.Kind == Bars {
-					x = x.with(p.x - d.extent)
-				}
+				x, y = x.with(p.x), y.with(p.y).with(p.low).with(p.high)
 			}
 		}
 	}
 	l.empty = x.empty()
-	margin := 0.03
-	if l.bars() > 0 {
-		margin = 0
-	}
-	l.x, l.y = l.X.room(x, l.X.Zero, margin), l.Y.room(y, zero, 0.05)
-	l.x = l.X.named(l.x)
-}
-
-// named is a span with half a place beside each name.
-func (a *Axis) named(s span) span {
-	if len(a.Names) == 0 {
-		return s
-	}
-	if s.lo >= -0.5 && s.hi <= float64(len(a.Names))-0.5 {
-		s = span{-0.5, float64(len(a.Names)) - 0.5} // not the margin of a scale
-	}
-	return s.with(-0.5).with(float64(len(a.Names)) - 0.5)
+	l.x, l.y = l.X.room(x, l.X.Zero, 0.03), l.Y.room(y, l.Y.Zero, 0.05)
 }
 
 // ticksOfY are as many as have room above each other.
@@ -117,12 +94,7 @@ func (l *layout) ticksOfY() []tick {
 // fitX chooses the marks of the x axis: the values themselves where they are a few whole
 // numbers, else as many round numbers as fit.
 func (l *layout) fitX() {
-	switch {
-	case len(l.X.Names) > 0:
-		l.xTicks = l.nameTicks()
-		l.standOut()
-		return
-	case l.empty:
+	if l.empty {
 		return
 	}
 	if ticks := l.counts(); len(ticks) > 1 && l.fits(ticks) {
@@ -158,7 +130,7 @@ func (l *layout) counts() []tick {
 			if !p.ok() || seen[v] {
 				continue
 			}
-			if seen[v] = true; v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(seen) > 8 || d.Kind == Steps {
+			if seen[v] = true; v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(seen) > 8 {
 				return nil
 			}
 			values = append(values, v)
