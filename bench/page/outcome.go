@@ -121,28 +121,6 @@ func sampled(text func(*control.Instruments) string) func(*run) string {
 	})
 }
 
-// devicesOf is what each device has trained, of runs on several; nil if there are none.
-func devicesOf(all []*run) *Table {
-	type share struct {
-		*run
-		rundir.Share
-	}
-	var shares []share
-	for _, r := range all {
-		if r.Result != nil {
-			for _, s := range r.Result.Shares {
-				shares = append(shares, share{r, s})
-			}
-		}
-	}
-	return table(shares,
-		column[share]{"run", func(s share) string { return cmp.Or(s.legend, absent) }},
-		column[share]{"device", func(s share) string { return s.Device }},
-		column[share]{"examples", func(s share) string { return human.Count(s.Examples) }},
-		column[share]{"examples/s", func(s share) string { return s.rate(s.Examples) }},
-		column[share]{"share of the examples", func(s share) string { return human.Share(s.Share.Share) }})
-}
-
 // workersOf is the workers of a run at its last moment; of several runs none.
 func workersOf(all []*run) *Table {
 	if len(all) != 1 {

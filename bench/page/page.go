@@ -18,6 +18,8 @@ type Page struct {
 	Facts    [][]string // machine, commit, time, command
 	Notes    []string   // what is not fair or not significant
 	Sections []Section
+
+	of string // the run whose facts are added
 }
 
 // Section is a part of a page, all of whose parts may be missing.
@@ -77,11 +79,16 @@ func (p *Page) Figures() []figure.Figure {
 	return all
 }
 
-// fact adds a line on how the page came to be, if it is known.
+// fact adds a line on how the page came to be, if it is known and not said; where something else is said, with the name
+// of what it is of.
 func (p *Page) fact(name, value string) {
-	if value != "" {
-		p.Facts = append(p.Facts, []string{name, value})
+	switch said := func(f []string) bool { return f[0] == name }; {
+	case value == "" || slices.ContainsFunc(p.Facts, func(f []string) bool { return said(f) && f[1] == value }):
+		return
+	case slices.ContainsFunc(p.Facts, said):
+		name += ", " + p.of
 	}
+	p.Facts = append(p.Facts, []string{name, value})
 }
 
 // note adds a line that a reader must know, once.

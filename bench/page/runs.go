@@ -33,8 +33,11 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 	}
 	p.section(results(all))
 	p.section(Section{Title: "Figures", Figures: figuresOf(all)})
-	p.predictions(all)
-	p.section(Section{Title: "Devices", Table: devicesOf(all)})
+	for _, r := range all {
+		if r.Result != nil {
+			p.details(r)
+		}
+	}
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
 	p.runSettings(all)
 	p.section(Section{Title: "Reproduce", Text: "Starts a new run with the same settings:", Code: repeat(all)})
@@ -148,26 +151,10 @@ func (p *Page) runFacts(r *run) {
 	if t := r.Result.Time; r.legend == "" && !t.IsZero() {
 		p.fact("ended", t.Format("2006-01-02 15:04:05 MST"))
 	}
-	before := len(p.Facts)
+	p.of = r.name
 	p.version(r.Result.Version, r.Result.Commit)
 	p.machine(r.Result.Machine)
 	p.fact("device", r.Result.Device)
-	p.Facts = append(p.Facts[:before], unsaid(p.Facts[:before], p.Facts[before:], r.name)...)
-}
-
-// unsaid is those facts that another run has not said already, with the run's name where
-// they are not the same.
-func unsaid(said, facts [][]string, name string) (kept [][]string) {
-	for _, f := range facts {
-		if slices.ContainsFunc(said, func(o []string) bool { return slices.Equal(o, f) }) {
-			continue
-		}
-		if slices.ContainsFunc(said, func(o []string) bool { return o[0] == f[0] }) {
-			f[0] += ", " + name
-		}
-		kept = append(kept, f)
-	}
-	return kept
 }
 
 func (p *Page) runNotes(r *run) {

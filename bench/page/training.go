@@ -43,19 +43,15 @@ func speeds(all []*run) figure.Figure {
 	return f
 }
 
-// predictions adds, of each run that has ended, what is known of its predictions for the test set:
-// of classes the figures of each and the confusion matrix, of values the residuals.
-func (p *Page) predictions(all []*run) {
-	for _, r := range all {
-		if r.Result == nil || r.Result.Detail == nil {
-			continue
-		}
-		of := ""
-		if r.legend != "" {
-			of = ", " + r.legend
-		}
+// details adds what is known of a run that has ended: what each of several devices has trained, and of its predictions
+// for the test set the figures of each class and the confusion matrix, or the residuals.
+func (p *Page) details(r *run) {
+	of := ""
+	if r.legend != "" {
+		of = ", " + r.legend
+	}
+	if d := r.Result.Detail; d != nil {
 		type class = column[rundir.ClassFigures]
-		d := r.Result.Detail
 		p.section(Section{Title: "Classes" + of, Table: table(d.Classes,
 			class{"class", func(c rundir.ClassFigures) string { return c.Class }},
 			class{"precision", func(c rundir.ClassFigures) string { return human.Accuracy(c.Precision) }},
@@ -70,6 +66,12 @@ func (p *Page) predictions(all []*run) {
 			p.residuals(d.Residuals, of)
 		}
 	}
+	type share = column[rundir.Share]
+	p.section(Section{Title: "Devices" + of, Table: table(r.Result.Shares,
+		share{"device", func(s rundir.Share) string { return s.Device }},
+		share{"examples", func(s rundir.Share) string { return human.Count(s.Examples) }},
+		share{"examples/s", func(s rundir.Share) string { return r.rate(s.Examples) }},
+		share{"share of the examples", func(s rundir.Share) string { return human.Share(s.Share) }})})
 }
 
 func confusion(d *rundir.Detail) *Table {

@@ -13,7 +13,6 @@ const (
 	rangeEnd  = 2 // pixels to both sides of a range
 	dataLine  = 1.8
 	radius    = 3.3
-	manyMarks = 60 // from here on only marks that stand apart are drawn
 )
 
 // pen draws on the text of an SVG, or on pixels.
@@ -38,9 +37,6 @@ func (l *layout) draw(p pen) {
 	l.drawText(p)
 	l.drawLegend(p)
 	l.drawHovers(p)
-	if l.empty {
-		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, (l.plot.Min.Y + l.plot.Max.Y) / 2}, middle, dim, textSize, "no data")
-	}
 }
 
 // drawGrid draws a thin line at each label of y; where x has labels, the axis has ticks.
@@ -77,16 +73,10 @@ func (l *layout) drawText(p pen) {
 		y -= titleHeight
 		p.text(xy{edge, y + 5}, start, ink, titleSize, line)
 	}
-	y = l.plot.Max.Y + 10 + float64(len(l.yLabel)-1)*lineHeight
-	for _, line := range l.yLabel {
-		p.text(xy{edge, y}, start, ink, textSize, line)
-		y -= lineHeight
-	}
-	y = l.plot.Min.Y - tickLength - tickSize - 4
-	for _, line := range l.xLabel {
-		y -= lineHeight
-		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, y + 3}, middle, ink, textSize, line)
-	}
+	p.text(xy{edge, l.plot.Max.Y + 10}, start, ink, textSize, shorten(plain(l.Y.Label), textSize, l.width-2*edge))
+	wide := l.plot.Max.X - l.plot.Min.X
+	below := xy{l.plot.Min.X + wide/2, l.plot.Min.Y - tickLength - tickSize - lineHeight - 1}
+	p.text(below, middle, ink, textSize, shorten(plain(l.X.Label), textSize, wide))
 }
 
 // drawLegend draws a sample of each series and its name.
@@ -141,16 +131,7 @@ func (l *layout) drawLine(p pen, d *drawn) {
 
 // drawMarks marks the points of a line and their ranges.
 func (l *layout) drawMarks(p pen, d *drawn, run []spot, points []xy) {
-	least := 0.0
-	if len(points) > manyMarks {
-		least = 5 * radius
-	}
-	last := math.Inf(-1)
 	for i, at := range points {
-		if math.Abs(at.X-last) < least {
-			continue
-		}
-		last = at.X
 		l.drawRange(p, d.hue, at.X, run[i])
 		mark(p, d.hue, d.mark, at)
 	}

@@ -29,10 +29,7 @@ type layout struct {
 	plot          struct{ Min, Max xy }
 	drawn         []*drawn
 	title         []string
-	xLabel        []string
-	yLabel        []string
 	legend        [][]entry
-	empty         bool // nothing can be drawn
 }
 
 // entry is a series in the legend.
@@ -48,23 +45,20 @@ func (f *Figure) layout() *layout {
 	l := &layout{Figure: f, width: figureWidth}
 	l.drawn = l.prepare()
 	l.spans()
-	room := l.width - 2*edge // of text
-	l.title = wrap(plain(f.Title), titleSize, room, 3)
-	l.yLabel = wrap(plain(f.Y.Label), textSize, room, 2)
+	l.title = wrap(plain(f.Title), titleSize, l.width-2*edge, 3)
 
-	l.yTicks = l.ticksOfY()
+	l.yTicks = l.Y.ticks(l.y, 5)
 	left := edge + tickLength + widest(l.yTicks)
 	l.plot.Min.X, l.plot.Max.X = left, l.width-12
 	l.fitX()
 	l.dodge()
-	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-l.plot.Min.X, 2)
 	l.legend = l.rows()
 
 	y := float64(edge)
 	y += float64(len(l.legend)) * (lineHeight + 2)
-	y += float64(len(l.xLabel))*lineHeight + tickSize + tickLength + 6
+	y += lineHeight + tickSize + tickLength + 6
 	l.plot.Min.Y, l.plot.Max.Y = y, y+plotHeight
-	y = l.plot.Max.Y + float64(len(l.yLabel))*lineHeight + 8
+	y = l.plot.Max.Y + lineHeight + 8
 	l.height = math.Ceil(y + float64(len(l.title))*titleHeight + edge)
 	return l
 }
@@ -79,24 +73,12 @@ func (l *layout) spans() {
 			}
 		}
 	}
-	l.empty = x.empty()
 	l.x, l.y = l.X.room(x, l.X.Zero, 0.03), l.Y.room(y, l.Y.Zero, 0.05)
-}
-
-// ticksOfY are as many as have room above each other.
-func (l *layout) ticksOfY() []tick {
-	if l.empty {
-		return nil
-	}
-	return l.Y.ticks(l.y, 5)
 }
 
 // fitX chooses the marks of the x axis: the values themselves where they are a few whole
 // numbers, else as many round numbers as fit.
 func (l *layout) fitX() {
-	if l.empty {
-		return
-	}
 	if ticks := l.counts(); len(ticks) > 1 && l.fits(ticks) {
 		l.xTicks = ticks
 	} else {
