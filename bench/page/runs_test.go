@@ -115,6 +115,15 @@ func TestRunUnderWay(t *testing.T) {
 	whole(t, OfRuns(nil))
 }
 
+// TestRateThatChanged is told with its first and its last value.
+func TestRateThatChanged(t *testing.T) {
+	lines := strings.Replace(metrics(), `"lr":0.05`, `"lr":0.2`, 1)
+	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
+	if got := cell(t, p, "Results", "learning rate", ""); got != "0.2 to 0.05" {
+		t.Errorf("learning rate %q, want 0.2 to 0.05", got)
+	}
+}
+
 // TestWorkerThatLeft: a worker that trained from the third to the fifth of ten seconds has the speed of these.
 func TestWorkerThatLeft(t *testing.T) {
 	var b strings.Builder

@@ -18,8 +18,8 @@ func figuresOf(all []*run) []figure.Figure {
 	var p panel // runs as cases of one repeat each
 	for _, r := range all {
 		c := &bench.Measured{Histories: [][]rundir.EpochResult{r.Epochs}}
-		if r.Result != nil && r.Result.Instruments != nil {
-			c.Staleness = r.Result.StalenessHistogram
+		if in := r.got.Instruments; in != nil {
+			c.Staleness = in.StalenessHistogram
 		}
 		p.cases = append(p.cases, entry{r.legend, r.color, c})
 	}
