@@ -9,32 +9,34 @@ import (
 	"hogwild/internal/human"
 )
 
-// results is the table of what runs came to: a line each, or of one run a line for each
-// figure.
+// results is the table of what runs came to: a line for each figure, a column for each run.
 func results(all []*run) Section {
-	t := table(all, append([]column[*run]{runName}, outcomes...)...)
-	if len(all) == 1 {
-		t = t.upright()
+	t := &Table{}
+	for _, f := range outcomes {
+		row := []string{f.head}
+		for _, r := range all {
+			row = append(row, f.cell(r))
+		}
+		if slices.ContainsFunc(row[1:], func(s string) bool { return s != absent }) {
+			t.Rows = append(t.Rows, row)
+		}
 	}
 	text := ""
-	if slices.ContainsFunc(all, func(r *run) bool { return r.best.Epoch > 0 }) {
-		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
+	for _, r := range all {
+		if r.best.Epoch > 0 {
+			text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
+		}
+		if len(all) > 1 {
+			t.Heads = append(t.Heads, r.name)
+		}
+	}
+	if len(all) > 1 {
+		t.Heads = append([]string{"run"}, t.Heads...)
 	}
 	return Section{Title: "Results", Text: text, Table: t}
 }
 
 var runName = column[*run]{"run", func(r *run) string { return r.name }}
-
-// upright is a table of one row as names and values.
-func (t *Table) upright() *Table {
-	u := &Table{}
-	for i, head := range t.Heads[1:] {
-		if cell := t.Rows[0][i+1]; cell != absent {
-			u.Rows = append(u.Rows, []string{head, cell})
-		}
-	}
-	return u
-}
 
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
 var outcomes = []column[*run]{

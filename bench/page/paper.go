@@ -29,7 +29,15 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	if strings.Contains(e.Verdicts(), string(bench.Unjudged)) {
 		p.Title += ": a smoke test, whose figures mean nothing"
 	}
-	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: allRuns(e)})
+	cases := pointers(e.Cases)
+	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: table(cases, caseName, caseScores[0],
+		caseColumn{"accuracy or RMSE", func(c *bench.Measured) string { // of one kind of set the one, of others the other
+			if text := caseScores[1].cell(c); text != absent {
+				return text
+			}
+			return caseScores[2].cell(c)
+		}}, caseScores[4])})
+	p.section(Section{Title: "More figures of each case", Table: table(cases, append([]caseColumn{caseName}, caseDetails...)...)})
 }
 
 const (
@@ -123,9 +131,4 @@ func delays(e *bench.Experiment) *Table {
 	}
 	slices.SortStableFunc(t.Rows, func(a, b []string) int { return cmp.Compare(number(a[0]), number(b[0])) })
 	return t
-}
-
-// allRuns is a line for each case.
-func allRuns(e *bench.Experiment) *Table {
-	return table(pointers(e.Cases), slices.Concat([]caseColumn{caseName}, caseScores, caseDetails)...)
 }

@@ -176,6 +176,9 @@ func TestSeveralRuns(t *testing.T) {
 			t.Errorf("runConfig that differ: %q, want the mode alone", s.Table.Heads)
 		}
 	}
+	if one, two := cell(t, p, "Results", "mode", "one"), cell(t, p, "Results", "mode", "two"); one != "async" || two != "sync" {
+		t.Errorf("modes of the runs: %q and %q", one, two)
+	}
 	f := drawing(t, p, "loss-against-time")
 	if series(t, f, "one").Color == series(t, f, "two").Color {
 		t.Error("two runs have one colour")
