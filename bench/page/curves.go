@@ -10,31 +10,26 @@ import (
 	"hogwild/internal/figure"
 )
 
-// score is what tells how well a model does after an epoch: NaN where the model has no such score.
-type score struct {
+// quantity is a number of an epoch: NaN where the model has no such score.
+type quantity struct {
 	name, label string
 	of          func(rundir.EpochResult) float64
 }
 
 // The losses and scores that are drawn: those of the set by which epochs are judged. R² goes as RMSE does.
 var (
-	judgedLoss = score{"loss", "loss, mean per example", func(e rundir.EpochResult) float64 { return e.Judged().Loss }}
-	trainLoss  = score{"training loss", "training loss, mean per example", func(e rundir.EpochResult) float64 { return e.TrainLoss }}
-	scores     = []score{
+	judgedLoss = quantity{"loss", "loss, mean per example", func(e rundir.EpochResult) float64 { return e.Judged().Loss }}
+	trainLoss  = quantity{"training loss", "training loss, mean per example", func(e rundir.EpochResult) float64 { return e.TrainLoss }}
+	scores     = []quantity{
 		{"accuracy", "accuracy, %", func(e rundir.EpochResult) float64 { return 100 * value(e.Judged().Accuracy) }},
 		{"RMSE", "RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.Judged().RMSE) }},
 	}
 )
 
-// axis is what a score is drawn against.
-type axis struct {
-	name, label string
-	of          func(rundir.EpochResult) float64
-}
-
+// What they are drawn against.
 var (
-	overEpochs = axis{"epochs", "epoch", func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}
-	overTime   = axis{"time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
+	overEpochs = quantity{"epochs", "epoch", func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}
+	overTime   = quantity{"time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
 )
 
 // learned is how the cases of a panel learned: their losses, over epochs too where there are several to compare, and the
@@ -65,7 +60,7 @@ func losses(p panel, caption string) figure.Figure {
 }
 
 // curve is a score of each case of a panel.
-func curve(s score, against axis, p panel, caption string) figure.Figure {
+func curve(s, against quantity, p panel, caption string) figure.Figure {
 	title := strings.TrimSpace(p.set() + " " + s.name)
 	if s.name == trainLoss.name {
 		title = s.name
