@@ -13,13 +13,9 @@ import (
 // measure is what was measured of a case, of each repeat.
 type measure func(*bench.Measured) []bench.Number
 
+func testLoss(c *bench.Measured) []bench.Number        { return c.TestLoss }
 func rate(c *bench.Measured) []bench.Number            { return c.ExamplesPerSecond }
-func seconds(c *bench.Measured) []bench.Number         { return c.Seconds }
 func secondsToTarget(c *bench.Measured) []bench.Number { return c.SecondsToTarget }
-func epochsToTarget(c *bench.Measured) []bench.Number  { return c.EpochsToTarget }
-func meanStaleness(c *bench.Measured) []bench.Number   { return c.StalenessMean }
-func conflicts(c *bench.Measured) []bench.Number       { return c.Conflicts }
-func lostUpdates(c *bench.Measured) []bench.Number     { return c.LostUpdates }
 
 // waited is how long the workers waited, all together; nothing if none did.
 func waited(c *bench.Measured) []bench.Number {
@@ -36,55 +32,59 @@ func lists(head string, text func(float64) string, of measure) caseColumn {
 	return caseColumn{head, func(c *bench.Measured) string { return spreadText(of(c), text) }}
 }
 
+var caseName = caseColumn{"case", func(c *bench.Measured) string { return c.Name }}
+
+// caseScores are the columns of what was learned, caseDetails those of what else was measured.
 var (
-	caseName    = caseColumn{"case", func(c *bench.Measured) string { return c.Name }}
-	caseWorkers = caseColumn{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }}
-)
-
-// table is all cases of the group, a line each: what was learned, how fast, and how soon.
-func (g *group) table() *Table {
-	rival := g.cases[0].Mode
-	columns := []caseColumn{caseName}
-	for _, s := range scores {
-		columns = append(columns, lists(s.head, s.text, s.end))
-	}
-	return table(g.cases, append(columns,
+	caseScores = []caseColumn{
+		lists("test loss", human.Loss, testLoss),
+		lists("accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }),
+		lists("RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }),
+		lists("R²", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestR2 }),
 		lists("examples/s", human.Rate, rate),
-		lists("speed-up", human.Factor, g.e.SpeedUp),
-		caseColumn{"speed vs " + rival, g.against(rate)},
-		caseColumn{"time (s) to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.SecondsToTarget, human.Short) }},
-		caseColumn{"time vs " + rival, g.against(secondsToTarget)},
-		lists("epochs to target", human.Short, epochsToTarget),
-		caseColumn{"failed", failed},
-	)...)
-}
-
-// details is what else was measured of the cases.
-func (g *group) details() *Table {
-	return table(g.cases, caseName, caseWorkers,
-		lists(trainLoss.head, trainLoss.text, trainLoss.end),
-		lists("training, s", human.Short, seconds),
+	}
+	caseDetails = []caseColumn{
+		{"workers", func(c *bench.Measured) string { return fmt.Sprint(c.Workers) }},
+		lists("train loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TrainLoss }),
+		lists("training, s", human.Short, func(c *bench.Measured) []bench.Number { return c.Seconds }),
 		lists("start-up, s", human.Short, func(c *bench.Measured) []bench.Number { return c.StartupSeconds }),
-		lists("staleness, mean", human.Short, meanStaleness),
+		lists("staleness, mean", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessMean }),
 		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
-		lists("conflicts", human.Share, conflicts),
-		lists("lost updates", human.Share, lostUpdates),
+		lists("conflicts", human.Share, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
+		lists("lost updates", human.Share, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
 		lists("wait, s", human.Short, waited),
-		caseColumn{"nodes", func(c *bench.Measured) string {
+		{"nodes", func(c *bench.Measured) string {
 			if c.Nodes == 0 {
 				return absent
 			}
 			return fmt.Sprint(c.Nodes)
 		}},
-		caseColumn{"rounds", func(c *bench.Measured) string { return cmp.Or(c.Rounds(), absent) }},
+		{"rounds", func(c *bench.Measured) string { return cmp.Or(c.Rounds(), absent) }},
 		lists("rounds taken", human.Short, func(c *bench.Measured) []bench.Number { return c.NodeRounds }),
 		lists("bytes a node a round", human.Short, (*bench.Measured).RoundBytes),
 		lists("in sums, s", human.Short, func(c *bench.Measured) []bench.Number { return c.SumSeconds }),
 		lists("waited for nodes, s", human.Short, func(c *bench.Measured) []bench.Number { return c.WaitSeconds }),
 		lists("communication", human.Share, (*bench.Measured).Communication),
 		lists("waiting for nodes", human.Share, (*bench.Measured).Waiting),
-		caseColumn{"of limit", func(c *bench.Measured) string { return shareOf(g.e, c) }},
-	)
+	}
+)
+
+// table is all cases of the group, a line each: what was learned, how fast, and how soon.
+func (g *group) table() *Table {
+	rival := g.cases[0].Mode
+	return table(g.cases, slices.Concat([]caseColumn{caseName}, caseScores, []caseColumn{
+		lists("speed-up", human.Factor, g.e.SpeedUp),
+		{"speed vs " + rival, g.against(rate)},
+		{"time (s) to loss " + human.Loss(g.target()), toTarget},
+		{"time vs " + rival, g.against(secondsToTarget)},
+		lists("epochs to target", human.Short, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
+		{"failed", failed},
+	})...)
+}
+
+// details is what else was measured of the cases.
+func (g *group) details() *Table {
+	return table(g.cases, slices.Concat([]caseColumn{caseName}, caseDetails, []caseColumn{{"of limit", g.ofLimit}})...)
 }
 
 // against is how a list of a case compares with that of the first mode with as many
@@ -95,28 +95,26 @@ func (g *group) against(list measure) func(*bench.Measured) string {
 		if other == nil {
 			return absent
 		}
-		if text := bench.Compare(list(c), list(other)).String(); text != "" {
-			return text
-		}
-		return absent
+		return cmp.Or(bench.Compare(list(c), list(other)).String(), absent)
 	}
 }
 
-// toTarget is a list that runs have which reached the target, and how many did if not all.
-func toTarget(c *bench.Measured, list []bench.Number, text func(float64) string) string {
-	ended, there := bench.Summarize(c.TestLoss).N, bench.Summarize(list).N
+// toTarget is how long runs took that reached the target, and how many did if not all.
+func toTarget(c *bench.Measured) string {
+	took := spreadText(c.SecondsToTarget, human.Short)
+	ended, there := bench.Summarize(c.TestLoss).N, bench.Summarize(c.SecondsToTarget).N
 	switch {
 	case !finite(float64(c.Target)) || c.Target == 0 || there >= ended:
-		return spreadText(list, text)
+		return took
 	case there == 0:
 		return "not reached"
 	}
-	return fmt.Sprintf("%s, %d of %d", spreadText(list, text), there, ended)
+	return fmt.Sprintf("%s, %d of %d", took, there, ended)
 }
 
-// shareOf is what a case reaches of the limit that it is nearest to.
-func shareOf(e *bench.Experiment, c *bench.Measured) string {
-	s, ok := e.Share(c)
+// ofLimit is what a case reaches of the limit that it is nearest to.
+func (g *group) ofLimit(c *bench.Measured) string {
+	s, ok := g.e.Share(c)
 	if !ok {
 		return absent
 	}

@@ -8,80 +8,97 @@ import (
 	"hogwild/bench"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
-	"hogwild/internal/human"
 )
 
-// score is what tells how well a model does: after an epoch, and of a case at its end. It
-// is NaN where the model has no such score.
-type score struct {
-	name, title, label string
-	of                 func(rundir.EpochResult) float64
-	head               string // of its column in a table
-	text               func(float64) string
-	end                measure
+// quantity is a number of an epoch: NaN where the model has no such score.
+type quantity struct {
+	name, label string
+	of          func(rundir.EpochResult) float64
 }
 
+// The losses and scores that are drawn: those of the set by which epochs are judged. R² goes as RMSE does.
 var (
-	testLoss = score{"loss", "Test loss", "test loss, mean per example", func(e rundir.EpochResult) float64 { return e.TestLoss },
-		"test loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestLoss }}
-	trainLoss = score{"train-loss", "Training loss", "training loss, mean per example", func(e rundir.EpochResult) float64 { return e.TrainLoss },
-		"train loss", human.Loss, func(c *bench.Measured) []bench.Number { return c.TrainLoss }}
-	accuracy = score{"accuracy", "Test accuracy", "test accuracy, %", func(e rundir.EpochResult) float64 { return 100 * value(e.TestAccuracy) },
-		"accuracy", human.Accuracy, func(c *bench.Measured) []bench.Number { return c.TestAccuracy }}
-	rmse = score{"rmse", "Test RMSE", "test RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.TestRMSE) },
-		"RMSE", human.Loss, func(c *bench.Measured) []bench.Number { return c.TestRMSE }}
-	r2     = score{head: "R²", text: human.Loss, end: func(c *bench.Measured) []bench.Number { return c.TestR2 }}
-	scores = []score{testLoss, accuracy, rmse, r2} // on the test set
-	drawn  = scores[:3]                            // R² goes as RMSE does
-
-	validationLoss = score{"validation-loss", "Validation loss", "validation loss, mean per example",
-		func(e rundir.EpochResult) float64 { return value(e.ValidationLoss) }, "validation loss", human.Loss, none}
-	validationScores = []score{
-		{"validation-accuracy", "Validation accuracy", "validation accuracy, %",
-			func(e rundir.EpochResult) float64 { return 100 * value(e.ValidationAccuracy) }, "", human.Accuracy, none},
-		{"validation-rmse", "Validation RMSE", "validation RMSE, in units of the target",
-			func(e rundir.EpochResult) float64 { return value(e.ValidationRMSE) }, "", human.Loss, none},
+	judgedLoss = quantity{"loss", "loss, mean per example", func(e rundir.EpochResult) float64 { return e.Judged().Loss }}
+	trainLoss  = quantity{"training loss", "training loss, mean per example", func(e rundir.EpochResult) float64 { return e.TrainLoss }}
+	scores     = []quantity{
+		{"accuracy", "accuracy, %", func(e rundir.EpochResult) float64 { return 100 * value(e.Judged().Accuracy) }},
+		{"RMSE", "RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.Judged().RMSE) }},
 	}
 )
 
-// none is the measure of scores that experiments do not have.
-func none(*bench.Measured) []bench.Number { return nil }
+// What they are drawn against.
+var (
+	overEpochs = quantity{"epochs", "epoch", func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}
+	overTime   = quantity{"time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
+)
 
-func value(p *float64) float64 {
-	if p == nil {
-		return nan
+// learned is how the cases of a panel learned: their losses, over epochs too where there are several to compare, and the
+// first score that they have.
+func learned(p panel, caption string) (all []figure.Figure) {
+	if len(p.cases) == 1 {
+		all = append(all, losses(p, caption))
+	} else if all = shown(curve(judgedLoss, overEpochs, p, caption), curve(judgedLoss, overTime, p, caption)); len(all) == 0 {
+		all = append(all, curve(trainLoss, overEpochs, p, caption), curve(trainLoss, overTime, p, caption)) // nothing else was evaluated
 	}
-	return *p
-}
-
-// curves is a figure for each score that the cases of a panel have, against time.
-func curves(p panel, caption string, scores ...score) (all []figure.Figure) {
 	for _, s := range scores {
-		all = append(all, curve(s, p, caption))
+		if f := shown(curve(s, overTime, p, caption)); len(f) > 0 {
+			return shown(append(all, f[0])...)
+		}
 	}
 	return shown(all...)
 }
 
-func atSeconds(e rundir.EpochResult) float64 { return e.Seconds }
+// losses is both losses of a single case.
+func losses(p panel, caption string) figure.Figure {
+	f, train := curve(judgedLoss, overTime, p, caption), curve(trainLoss, overTime, p, "").Series[0]
+	f.Series[0].Name, f.Series[0].Color = p.set(), 0
+	train.Name, train.Color = "training", 1
+	f.Title, f.Series = "Loss", append(f.Series, train)
+	f.Y.Log = decades(f) >= 1.5
+	f.Caption += " Training loss: mean over the epoch, computed just before each update."
+	return f
+}
 
 // curve is a score of each case of a panel.
-func curve(s score, p panel, caption string) figure.Figure {
-	f := chart(p.part, s.name+" against time", s.title, caption, "training time, s", s.label)
-	f.X.Log = apart(p)
+func curve(s, against quantity, p panel, caption string) figure.Figure {
+	title := strings.TrimSpace(p.set() + " " + s.name)
+	if s.name == trainLoss.name {
+		title = s.name
+	}
+	title = strings.ToUpper(title[:1]) + title[1:] + " over " + against.name
+	f := chart(p.part, s.name+" against "+against.name, title, caption, against.label, s.label)
+	first, last := math.Inf(1), 0.0 // of the times at which cases end: a linear axis does not show ends far apart
 	for _, c := range p.cases {
 		line := figure.Series{Name: c.name, Color: c.color}
-		x, y := medians(c.Measured, atSeconds), medians(c.Measured, s.of)
+		x, y := medians(c.Measured, against.of), medians(c.Measured, s.of)
 		for i := range x {
 			line.Points = append(line.Points, figure.Point{X: x[i], Y: y[i]})
+		}
+		if n := len(x); n > 0 {
+			first, last = min(first, x[n-1]), max(last, x[n-1])
 		}
 		if len(x) > 20 {
 			line.Kind = figure.Curve
 		}
 		f.Series = append(f.Series, line)
 	}
-	f.Y.Log = !strings.HasSuffix(s.name, "accuracy") && decades(f) >= 1.5
+	f.Y.Log = s.name != "accuracy" && decades(f) >= 1.5
+	f.X.Log = against.name == overTime.name && first > 0 && last >= 10*first
 	f.X.Zero = !f.X.Log
 	return f
+}
+
+// set is the rows by which the epochs of a panel are judged.
+func (p panel) set() string {
+	var sets []string
+	for _, c := range p.cases {
+		for _, e := range slices.Concat(c.Histories...) {
+			if set := e.Judged().Set; !slices.Contains(sets, set) {
+				sets = append(sets, set)
+			}
+		}
+	}
+	return strings.Join(sets, " or ")
 }
 
 // medians is the medians of a case's repeats at the end of each epoch that most of them
@@ -110,18 +127,6 @@ func chart(part, name, title, caption, x, y string) figure.Figure {
 	return figure.Figure{Name: anchor(name), Title: title, Caption: caption, X: figure.Axis{Label: x}, Y: figure.Axis{Label: y}}
 }
 
-// apart says whether the cases end so far from each other that only a logarithmic axis
-// shows them all.
-func apart(p panel) bool {
-	low, high := math.Inf(1), 0.0
-	for _, c := range p.cases {
-		if x := medians(c.Measured, atSeconds); len(x) > 0 {
-			low, high = min(low, x[len(x)-1]), max(high, x[len(x)-1])
-		}
-	}
-	return low > 0 && high >= 10*low
-}
-
 // decades is over how many powers of ten the values of a figure range, and the ends of their
 // ranges; 0 if not all values are positive.
 func decades(f figure.Figure) float64 {
@@ -146,15 +151,8 @@ func shown(all ...figure.Figure) (kept []figure.Figure) {
 		visible := func(p figure.Point) bool {
 			return finite(p.X) && finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0)
 		}
-		var series []figure.Series
-		measured := false
-		for _, s := range f.Series {
-			if slices.ContainsFunc(s.Points, visible) {
-				series = append(series, s)
-				measured = measured || s.Kind != figure.Ideal
-			}
-		}
-		if f.Series = series; measured {
+		f.Series = slices.DeleteFunc(f.Series, func(s figure.Series) bool { return !slices.ContainsFunc(s.Points, visible) })
+		if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Kind != figure.Ideal }) {
 			kept = append(kept, f)
 		}
 	}

@@ -24,8 +24,8 @@ func TestDevices(t *testing.T) {
 	}
 
 	alone := folder(t, "alone", map[string]string{"config.yaml": runConfig, "metrics.jsonl": metrics(), "result.json": result})
-	if got := cell(t, OfRuns([]*rundir.Recorded{alone, mixed}), "Devices", "mixed", "device"); got != "cuda:0" {
-		t.Errorf("first device of the second run: %q", got)
+	if got := cell(t, OfRuns([]*rundir.Recorded{alone, mixed}), "Devices, mixed", "cuda:0", "share of the examples"); got != "67%" {
+		t.Errorf("share of the second run's GPU: %q", got)
 	}
 	for _, s := range OfRuns([]*rundir.Recorded{alone}).Sections {
 		if s.Title == "Devices" {

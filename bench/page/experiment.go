@@ -92,7 +92,7 @@ func (p *Page) limits(e *bench.Experiment) {
 		limit{"unit", func(f bench.Limit) string { return f.Unit }},
 		limit{"cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }},
 		limit{"median (range)", func(f bench.Limit) string {
-			return spreadText([]bench.Number{bench.Number(f.Min), bench.Number(f.Median), bench.Number(f.Max)}, human.Short)
+			return bench.Spread{Median: f.Median, Low: f.Min, High: f.Max, N: 1}.Text(human.Short)
 		}},
 		limit{"bounds", func(f bench.Limit) string { return f.Means }})})
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,13 +20,13 @@ type group struct {
 	fields   []string // flags that differ among the cases
 	variants []string // in the order of the cases
 	workers  []int    // ascending
-	colors   map[string]int
+	colors   painter
 }
 
 // groups is the groups of an experiment, in the order of their first cases.
 func groups(e *bench.Experiment) []*group {
 	var all []*group
-	colors := map[string]int{}
+	colors := painter{}
 	for i := range e.Cases {
 		c := &e.Cases[i]
 		at := slices.IndexFunc(all, func(g *group) bool { return g.name == c.Group })
@@ -43,7 +44,6 @@ func groups(e *bench.Experiment) []*group {
 		}
 		anchors[anchor(g.name)] = true
 	}
-	paint(all, colors)
 	if len(all) == 1 {
 		all[0].name = "" // nothing to be told from
 	}
@@ -67,36 +67,24 @@ func (g *group) sort() {
 // modes in the order of their colours, which they have on every page.
 var modes = []string{"async", "atomic", "locked", "ordered", "sync", "delayed"}
 
-// ofMode is the colour of a mode, such as sync or delayed:8; -1 for anything else.
-func ofMode(mode string) int {
-	mode, _, _ = strings.Cut(mode, ":")
-	return slices.Index(modes, mode)
-}
+// painter is the colour of each name on a page.
+type painter map[string]int
 
-// paint gives each variant a colour: a mode its own, and others those that are left.
-func paint(all []*group, colors map[string]int) {
-	taken := map[int]bool{}
-	var others []string
-	for _, g := range all {
-		for _, v := range g.variants {
-			if _, ok := colors[v]; ok || slices.Contains(others, v) {
-				continue
-			}
-			if at := ofMode(v); at >= 0 && !taken[at] {
-				colors[v], taken[at] = at, true
-			} else {
-				others = append(others, v)
-			}
+// of gives a mode, such as sync or delayed:8, its own colour, and any other name the first that is left.
+func (p painter) of(name string) int {
+	if at, ok := p[name]; ok {
+		return at
+	}
+	mode, _, _ := strings.Cut(strings.TrimPrefix(name, "mode "), ":")
+	taken := slices.Collect(maps.Values(p))
+	at := slices.Index(modes, mode)
+	if at < 0 || slices.Contains(taken, at) {
+		for at = 0; slices.Contains(taken, at); {
+			at++
 		}
 	}
-	next := 0
-	for _, v := range others {
-		for taken[next] {
-			next++
-		}
-		colors[v] = next
-		next++
-	}
+	p[name] = at
+	return at
 }
 
 // varying is the flags whose values differ among cases, in the order in which they come.
@@ -181,7 +169,7 @@ func (g *group) panel() panel {
 		case !several:
 			p.cases = append(p.cases, entry{human.Plural(c.Workers, "worker"), slices.Index(g.workers, c.Workers), c})
 		case c.Workers == n:
-			p.cases = append(p.cases, entry{v, g.colors[v], c})
+			p.cases = append(p.cases, entry{v, g.colors.of(v), c})
 		}
 	}
 	return p

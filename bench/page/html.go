@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ func (p *Page) Body() (template.HTML, error) {
 // this same program, writes none.
 func execute(w io.Writer, name string, what any) error {
 	t, err := template.New("page.html").Funcs(template.FuncMap{
-		"svg": svg, "heat": heat, "anchor": anchor, "numeric": numeric, "sentence": sentence, "ranged": ranged, "verdict": verdict,
+		"svg": svg, "anchor": anchor, "numeric": numeric, "sentence": sentence, "ranged": ranged, "verdict": verdict,
 	}).Parse(markup)
 	if err == nil {
 		err = t.ExecuteTemplate(w, name, what)
@@ -67,9 +66,6 @@ func execute(w io.Writer, name string, what any) error {
 	}
 	return nil
 }
-
-// heat is that of a cell in percent, as strong as a number on it can be read.
-func heat(all [][]float64, row, column int) int { return int(math.Round(55 * all[row][column])) }
 
 // svg is a figure as an element of the page. Package figure escapes its texts.
 func svg(f figure.Figure) (template.HTML, error) {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,137 +9,94 @@ import (
 	"hogwild/internal/human"
 )
 
-// results is the table of what runs came to: a line each, or of one run a line for each
-// figure.
+// results is the table of what runs came to: a line for each figure, a column for each run.
 func results(all []*run) Section {
-	t := table(all, append([]column[*run]{runName}, outcomes...)...)
-	if len(all) == 1 {
-		t = t.upright()
+	t := &Table{}
+	for _, f := range outcomes {
+		row := []string{f.head}
+		for _, r := range all {
+			row = append(row, f.cell(r))
+		}
+		if slices.ContainsFunc(row[1:], func(s string) bool { return s != absent }) {
+			t.Rows = append(t.Rows, row)
+		}
 	}
 	text := ""
-	if slices.ContainsFunc(all, func(r *run) bool { return r.best().Epoch > 0 }) {
-		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
+	for _, r := range all {
+		if r.best.Epoch > 0 {
+			text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
+		}
+		if len(all) > 1 {
+			t.Heads = append(t.Heads, r.name)
+		}
+	}
+	if len(all) > 1 {
+		t.Heads = append([]string{"run"}, t.Heads...)
 	}
 	return Section{Title: "Results", Text: text, Table: t}
 }
 
 var runName = column[*run]{"run", func(r *run) string { return r.name }}
 
-// upright is a table of one row as names and values.
-func (t *Table) upright() *Table {
-	u := &Table{}
-	for i, head := range t.Heads[1:] {
-		if cell := t.Rows[0][i+1]; cell != absent {
-			u.Rows = append(u.Rows, []string{head, cell})
-		}
-	}
-	return u
-}
-
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
 var outcomes = []column[*run]{
 	{"state", (*run).state},
 	{"mode", func(r *run) string { return r.Config.Mode.String() }},
 	{"workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }},
-	{"best epoch", func(r *run) string {
-		if best := rundir.Best(r.Epochs); best != nil {
-			return fmt.Sprint(best.Epoch)
-		}
-		return absent
-	}},
-	{"validation loss", func(r *run) string { return numberText(value(r.best().ValidationLoss), human.Loss) }},
-	{"validation accuracy", func(r *run) string { return numberText(value(r.best().ValidationAccuracy), human.Accuracy) }},
-	{"validation RMSE", func(r *run) string { return numberText(value(r.best().ValidationRMSE), human.Loss) }},
-	{"validation R²", func(r *run) string { return numberText(value(r.best().ValidationR2), human.Loss) }},
-	{"test loss", func(r *run) string { return numberText(r.last().TestLoss, human.Loss) }},
-	{"accuracy", func(r *run) string { return numberText(value(r.last().TestAccuracy), human.Accuracy) }},
-	{"RMSE", func(r *run) string { return numberText(value(r.last().TestRMSE), human.Loss) }},
-	{"R²", func(r *run) string { return numberText(value(r.last().TestR2), human.Loss) }},
-	{"train loss, last epoch", func(r *run) string { return numberText(r.last().TrainLoss, human.Loss) }},
-	{"examples/s", func(r *run) string { return r.rate(r.examples()) }},
+	{"best epoch", ifAny(func(r *run) string { return human.Count(int64(r.best.Epoch)) })},
+	{"validation loss", func(r *run) string { return numberText(value(r.best.ValidationLoss), human.Loss) }},
+	{"validation accuracy", func(r *run) string { return numberText(value(r.best.ValidationAccuracy), human.Accuracy) }},
+	{"validation RMSE", func(r *run) string { return numberText(value(r.best.ValidationRMSE), human.Loss) }},
+	{"validation R²", func(r *run) string { return numberText(value(r.best.ValidationR2), human.Loss) }},
+	{"test loss", func(r *run) string { return numberText(r.got.TestLoss, human.Loss) }},
+	{"accuracy", func(r *run) string { return numberText(value(r.got.TestAccuracy), human.Accuracy) }},
+	{"RMSE", func(r *run) string { return numberText(value(r.got.TestRMSE), human.Loss) }},
+	{"R²", func(r *run) string { return numberText(value(r.got.TestR2), human.Loss) }},
+	{"train loss, last epoch", func(r *run) string { return numberText(r.got.TrainLoss, human.Loss) }},
+	{"examples/s", func(r *run) string { return r.rate(r.got.Examples) }},
 	{"model", modelOf},
 	{"data", func(r *run) string { return r.Config.Data }},
-	{"batch", func(r *run) string {
-		if r.Result != nil {
-			return fmt.Sprint(r.Result.Batch)
-		}
-		if batch := r.Config.AskedBatch(); batch > 0 {
-			return fmt.Sprint(batch)
-		}
-		return absent // the run has chosen it, and says so when it ends
-	}},
+	{"batch", ifAny(func(r *run) string { return human.Count(int64(r.got.Batch)) })}, // else the run has chosen it, and says so when it ends
 	{"learning rate", func(r *run) string {
-		if r.Result != nil {
-			return fmt.Sprintf("%g", r.Result.LRUsed)
+		switch n := len(r.Epochs); {
+		case r.got.LRUsed == 0:
+			return "auto"
+		case n > 0 && r.Epochs[0].LR != r.Epochs[n-1].LR:
+			return fmt.Sprintf("%g to %g", r.Epochs[0].LR, r.got.LRUsed)
 		}
-		if used := cmp.Or(r.last().LR, r.Config.LR); used > 0 {
-			return fmt.Sprintf("%g", used)
-		}
-		return "auto"
+		return fmt.Sprintf("%g", r.got.LRUsed)
 	}},
-	{"epochs done", func(r *run) string { return fmt.Sprint(r.last().Epoch) }},
-	{"examples", func(r *run) string { return human.Count(r.examples()) }},
-	{"training, s", func(r *run) string { return human.Short(r.seconds()) }},
-	{"examples/s, wall", ofResult(func(r *rundir.Result) string {
-		if r.WallSeconds == 0 {
-			return absent
-		}
-		return human.Rate(r.WallRate)
-	})},
-	{"start-up, s", ofResult(func(r *rundir.Result) string { return human.Short(r.StartupSeconds) })},
+	{"epochs done", func(r *run) string { return fmt.Sprint(r.got.Epochs) }},
+	{"examples", func(r *run) string { return human.Count(r.got.Examples) }},
+	{"training, s", func(r *run) string { return human.Short(r.got.Seconds) }},
+	{"examples/s, wall", ifAny(func(r *run) string { return human.Rate(r.got.WallRate) })},
+	{"start-up, s", ifAny(func(r *run) string { return human.Short(r.got.StartupSeconds) })},
 	{"staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })},
 	{"staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })},
 	{"staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })},
 	{"conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
 	{"lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })},
-	{"weights", ofResult(func(r *rundir.Result) string {
-		if r.Parameters == 0 {
-			return absent
-		}
-		return human.Count(r.Parameters)
-	})},
+	{"weights", ifAny(func(r *run) string { return human.Count(r.got.Parameters) })},
 }
 
-// ofResult is a cell that only a run has that has ended.
-func ofResult(text func(*rundir.Result) string) func(*run) string {
+// ifAny is a cell of a number, which has nothing to say where that is 0.
+func ifAny(text func(*run) string) func(*run) string {
 	return func(r *run) string {
-		if r.Result == nil {
-			return absent
+		if text := text(r); text != "0" {
+			return text
 		}
-		return text(r.Result)
+		return absent
 	}
 }
 
 // sampled is a cell of what the instruments of a run have seen.
 func sampled(text func(*control.Instruments) string) func(*run) string {
-	return ofResult(func(r *rundir.Result) string {
-		if r.Instruments == nil || r.StalenessSamples == 0 {
-			return absent
+	return func(r *run) string {
+		if in := r.got.Instruments; in != nil && in.StalenessSamples > 0 {
+			return text(in)
 		}
-		return text(r.Instruments)
-	})
-}
-
-// devicesOf is what each device has trained, of runs on several; nil if there are none.
-func devicesOf(all []*run) *Table {
-	type share struct {
-		*run
-		rundir.Share
+		return absent
 	}
-	var shares []share
-	for _, r := range all {
-		if r.Result != nil {
-			for _, s := range r.Result.Shares {
-				shares = append(shares, share{r, s})
-			}
-		}
-	}
-	return table(shares,
-		column[share]{"run", func(s share) string { return cmp.Or(s.legend, absent) }},
-		column[share]{"device", func(s share) string { return s.Device }},
-		column[share]{"examples", func(s share) string { return human.Count(s.Examples) }},
-		column[share]{"examples/s", func(s share) string { return s.rate(s.Examples) }},
-		column[share]{"share of the examples", func(s share) string { return human.Share(s.Share.Share) }})
 }
 
 // workersOf is the workers of a run at its last moment; of several runs none.
@@ -149,8 +105,12 @@ func workersOf(all []*run) *Table {
 		return nil
 	}
 	r := all[0]
+	workers := r.got.PerWorker
+	if len(workers) == 0 {
+		workers = r.now.Workers
+	}
 	type worker = rundir.WorkerStatus
-	return table(r.workers(),
+	return table(workers,
 		column[worker]{"worker", func(w worker) string { return fmt.Sprint(w.Rank) }},
 		column[worker]{"examples", func(w worker) string { return human.Count(w.Examples) }},
 		column[worker]{"trained, s", func(w worker) string { return human.Short(r.lived(w)) }},
@@ -181,8 +141,8 @@ func (r *run) lived(w rundir.WorkerStatus) float64 {
 		}
 		before = at.Seconds
 	}
-	if w.Examples > examples || r.seconds()-to < near {
-		to = r.seconds()
+	if w.Examples > examples || r.got.Seconds-to < near {
+		to = r.got.Seconds
 	}
 	return to - from
 }

@@ -3,18 +3,23 @@
 package page
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
+	"hogwild/bench"
 	"hogwild/internal/figure"
 )
 
 // Page is a report.
 type Page struct {
 	Title    string
-	About    string      // a sentence or two
-	Facts    [][2]string // machine, commit, time, command
-	Notes    []string    // what is not fair or not significant
+	About    string     // a sentence or two
+	Facts    [][]string // machine, commit, time, command
+	Notes    []string   // what is not fair or not significant
 	Sections []Section
+
+	of string // the run whose facts are added
 }
 
 // Section is a part of a page, all of whose parts may be missing.
@@ -31,8 +36,10 @@ type Section struct {
 type Table struct {
 	Heads []string
 	Rows  [][]string
-	Heat  [][]float64 // of each cell from 0 to 1, of a heat map; nil for other tables
 }
+
+// absent stands in a table for what was not measured.
+const absent = "–"
 
 // column is a column of a table of things, as cases or runs.
 type column[T any] struct {
@@ -72,11 +79,16 @@ func (p *Page) Figures() []figure.Figure {
 	return all
 }
 
-// fact adds a line on how the page came to be, if it is known.
+// fact adds a line on how the page came to be, if it is known and not said; where something else is said, with the name
+// of what it is of.
 func (p *Page) fact(name, value string) {
-	if value != "" {
-		p.Facts = append(p.Facts, [2]string{name, value})
+	switch said := func(f []string) bool { return f[0] == name }; {
+	case value == "" || slices.ContainsFunc(p.Facts, func(f []string) bool { return said(f) && f[1] == value }):
+		return
+	case slices.ContainsFunc(p.Facts, said):
+		name += ", " + p.of
 	}
+	p.Facts = append(p.Facts, []string{name, value})
 }
 
 // note adds a line that a reader must know, once.
@@ -93,4 +105,30 @@ func (p *Page) section(s Section) {
 	if len(s.Figures) > 0 || s.Table != nil || s.Code != "" {
 		p.Sections = append(p.Sections, s)
 	}
+}
+
+var nan = math.NaN()
+
+// finite says whether x is a number that can be shown.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// value is NaN of what is not there.
+func value(p *float64) float64 {
+	if p == nil {
+		return nan
+	}
+	return *p
+}
+
+// numberText is a number or nothing.
+func numberText(x float64, text func(float64) string) string {
+	if !finite(x) {
+		return absent
+	}
+	return text(x)
+}
+
+// spreadText is the median of a list and, where there is one, its range.
+func spreadText(list []bench.Number, text func(float64) string) string {
+	return cmp.Or(bench.Summarize(list).Text(text), absent)
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,27 +18,33 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	if rows := e.TutorialTable(); rows != nil {
 		p.Title = "Reproducing a tutorial's synchronous SGD"
 		p.verdicts(e, "")
-		p.section(Section{Title: "Accuracy", Text: tutorialSource, Figures: shown(accuracies(e)), Table: &Table{Heads: bench.TutorialHeads, Rows: rows}})
+		p.section(Section{Title: "Accuracy", Text: tutorialSource, Table: &Table{Heads: bench.TutorialHeads, Rows: rows}})
 	} else {
 		p.fact("paper", bench.PaperSource)
-		p.verdicts(e, bench.AboutFindings)
+		p.verdicts(e, bench.AboutFindings+" "+aboutAverages)
 		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(), Table: &Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
 		p.section(Section{Title: "Speed-up against workers", Text: aboutCurves, Figures: speedUps(e)})
-		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Figures: shown(delays(e))})
-		p.section(Section{Title: "Model averaging", Text: aboutAverages, Figures: averages(e)})
+		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Table: delays(e)})
 	}
 	if strings.Contains(e.Verdicts(), string(bench.Unjudged)) {
 		p.Title += ": a smoke test, whose figures mean nothing"
 	}
-	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: allRuns(e)})
+	cases := pointers(e.Cases)
+	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: table(cases, caseName, caseScores[0],
+		caseColumn{"accuracy or RMSE", func(c *bench.Measured) string { // of one kind of set the one, of others the other
+			if text := caseScores[1].cell(c); text != absent {
+				return text
+			}
+			return caseScores[2].cell(c)
+		}}, caseScores[4])})
+	p.section(Section{Title: "More figures of each case", Table: table(cases, append([]caseColumn{caseName}, caseDetails...)...)})
 }
 
 const (
 	tutorialSource = "The tutorial reports 87, 92 and 93% after epochs 1, 2 and 3. It does not give its initial weights."
 	aboutCurves    = "Speed-up over the serial version (Hogwild! with one worker), as in figures 3 and 4 of the paper. The paper's curves were digitized from its vector figures."
-	aboutDelays    = "As in figure 5c of the paper, a fixed delay is added to each gradient. In the paper, round robin catches up at long delays. Runs with shorter delays train on more examples, so that all take about as long."
-	aboutAverages  = "As in figure 5b of the paper, 1, 3 and 10 workers each train a model, and the mean of the models is evaluated. The paper averages once, at the end. hogwild averages after each epoch, and each worker trains on its share of the data. " +
-		"The paper plots the error on the training set. hogwild plots the training loss of each pass, computed just before each update."
+	aboutDelays    = "Speed-up over the serial version with a fixed delay added to each gradient, as in figure 5c of the paper, where round robin catches up at long delays. Runs with shorter delays train on more examples, so that all take about as long."
+	aboutAverages  = "Model averaging (figure 5b): the paper averages once, at the end; hogwild averages after each epoch, and each worker trains on its share of the data."
 )
 
 // verdicts is each statement of the publication with its figures and ours.
@@ -96,105 +103,32 @@ func indexed(list []float64) (points []figure.Point) {
 	return points
 }
 
-// delays is the speed-up by how long a gradient takes longer.
-func delays(e *bench.Experiment) figure.Figure {
-	groups, seconds := e.DelayGroups()
-	f := chart("", "slow-gradients", "Speed-up with slow gradients", "", "delay per gradient, s", "speed-up, relative to serial")
-	f.X.Log, f.Y.Zero = true, true
-	most := 0
+// delays is the speed-up by how much longer a gradient takes: the paper's and ours.
+func delays(e *bench.Experiment) *Table {
+	t := &Table{Heads: []string{"delay, s", "source", "workers"}}
 	for _, m := range methods {
-		theirs := figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode)}
-		for i, x := range bench.PublishedDelays {
-			theirs.Points = append(theirs.Points, figure.Point{X: x, Y: bench.PublishedByDelay[m.mode][i]})
-		}
-		here := figure.Series{Name: m.name + ", measured", Color: color(m.mode)}
-		for i, g := range groups {
-			if r := e.PaperRuns(g); r != nil {
-				most = r.Most
-				here.Points = append(here.Points, point(seconds[i], r.SpeedUp(r.Of(m.mode, r.Most))))
+		t.Heads = append(t.Heads, m.name)
+	}
+	groups, seconds := e.DelayGroups()
+	for i, g := range groups {
+		if r := e.PaperRuns(g); r != nil {
+			row := []string{fmt.Sprint(seconds[i]), "measured", fmt.Sprint(r.Most)}
+			for _, m := range methods {
+				row = append(row, spreadText(r.SpeedUp(r.Of(m.mode, r.Most)), human.Factor))
 			}
-		}
-		if len(here.Points) > 0 {
-			f.Series = append(f.Series, theirs, here)
+			t.Rows = append(t.Rows, row)
 		}
 	}
-	f.Caption = fmt.Sprintf("Marks: measured with %s. Plain curves: the paper, 10 threads.", human.Plural(most, "worker"))
-	if len(groups) == 0 {
-		f.Series = nil
-	}
-	return f
-}
-
-// averages is the training loss by passes, and the paper's error.
-func averages(e *bench.Experiment) []figure.Figure {
-	by, hogwild, passes := e.Averages()
-	if by[1] == nil {
+	if t.Rows == nil {
 		return nil
 	}
-	here := chart("", "averages-here", "Model averaging, measured",
-		fmt.Sprintf("First repeat, %d passes per worker. The Hogwild! workers share each pass.", passes),
-		"passes over the data, per worker", trainLoss.label)
-	theirs := chart("", "averages-paper", "Model averaging, paper", "Figure 5b, digitized.",
-		"passes over the data, per thread", "training error")
-	here.X.Zero, theirs.X.Zero = true, true
-	for i, n := range []int{1, 3, 10} {
-		theirs.Series = append(theirs.Series, figure.Series{Name: human.Plural(n, "thread"), Kind: figure.Curve, Color: i, Points: indexed(bench.PublishedAverage[n])})
-		if c := by[n]; c != nil {
-			here.Series = append(here.Series, figure.Series{Name: human.Plural(n, "worker"), Color: i, Points: byPass(c, n)})
+	for i, x := range bench.PublishedDelays {
+		row := []string{fmt.Sprint(x), "paper", "10"}
+		for _, m := range methods {
+			row = append(row, human.Factor(bench.PublishedByDelay[m.mode][i]))
 		}
+		t.Rows = append(t.Rows, row)
 	}
-	if hogwild != nil {
-		here.Series = append(here.Series, figure.Series{Name: "Hogwild!, " + human.Plural(hogwild.Workers, "worker"), Color: 3, Points: byPass(hogwild, 1)})
-	}
-	return shown(here, theirs)
-}
-
-// byPass is the training loss at the end of each pass, which takes so many epochs.
-func byPass(c *bench.Measured, epochs int) (points []figure.Point) {
-	if len(c.Histories) == 0 {
-		return nil
-	}
-	for i, h := range c.Histories[0] {
-		if (i+1)%epochs == 0 {
-			points = append(points, figure.Point{X: float64((i + 1) / epochs), Y: h.TrainLoss})
-		}
-	}
-	return points
-}
-
-// accuracies is the tutorial's test accuracy by epoch, and ours.
-func accuracies(e *bench.Experiment) figure.Figure {
-	f := chart("", "accuracy-by-epoch", "Test accuracy after each epoch",
-		"Medians of "+human.Plural(len(e.Seeds), "repeat")+" and their range.", "epoch", "test accuracy, %")
-	theirs := figure.Series{Name: "sync, tutorial", Kind: figure.Curve, Color: color("sync")}
-	for i, x := range bench.PublishedTutorial {
-		theirs.Points = append(theirs.Points, figure.Point{X: float64(i + 1), Y: 100 * x})
-	}
-	f.Series = append(f.Series, theirs)
-	for _, c := range e.Cases {
-		s := figure.Series{Name: c.Mode + ", measured", Color: color(c.Mode)}
-		for i, a := range c.AccuracyByEpoch() {
-			s.Points = append(s.Points, figure.Point{X: float64(i + 1), Y: 100 * a.Median, Low: 100 * a.Low, High: 100 * a.High})
-		}
-		f.Series = append(f.Series, s)
-	}
-	return f
-}
-
-// allRuns is a line for each case.
-func allRuns(e *bench.Experiment) *Table {
-	return table(pointers(e.Cases), caseName, caseWorkers,
-		lists("examples/s", human.Rate, rate),
-		lists("training, s", human.Short, seconds),
-		lists(trainLoss.head, trainLoss.text, trainLoss.end),
-		lists(testLoss.head, testLoss.text, testLoss.end),
-		caseColumn{"accuracy or RMSE", func(c *bench.Measured) string {
-			if quality := spreadText(c.TestAccuracy, human.Accuracy); quality != absent {
-				return quality
-			}
-			return spreadText(c.TestRMSE, human.Loss)
-		}},
-		lists("staleness, mean", human.Short, meanStaleness),
-		lists("conflicts", human.Share, conflicts),
-		lists("lost updates", human.Share, lostUpdates))
+	slices.SortStableFunc(t.Rows, func(a, b []string) int { return cmp.Compare(number(a[0]), number(b[0])) })
+	return t
 }

@@ -21,9 +21,9 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 		if len(runs) > 1 {
 			one.legend = one.name
 		}
+		one.begin()
 		all = append(all, one)
 	}
-	byMode(all)
 	p := &Page{Title: human.Plural(len(all), "run")}
 	if len(all) == 1 {
 		p.Title = all[0].title()
@@ -32,11 +32,13 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 		p.runFacts(r)
 		p.runNotes(r)
 	}
-	cases := panelOf(all)
 	p.section(results(all))
-	p.section(Section{Title: "Figures", Figures: slices.Concat(learned(cases), rates(all), shown(staleness(cases)))})
-	p.predictions(all)
-	p.section(Section{Title: "Devices", Table: devicesOf(all)})
+	p.section(Section{Title: "Figures", Figures: figuresOf(all)})
+	for _, r := range all {
+		if r.Result != nil {
+			p.details(r)
+		}
+	}
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
 	p.runSettings(all)
 	p.section(Section{Title: "Reproduce", Text: "Starts a new run with the same settings:", Code: repeat(all)})
@@ -49,6 +51,9 @@ type run struct {
 	name   string
 	legend string // the name, if there are several runs
 	color  int
+	got    *rundir.Result      // to which the run has got
+	now    rundir.Status       // its last moment
+	best   *rundir.EpochResult // its best epoch, if it has a validation set; else an empty one
 }
 
 // name is the folder of a run without what leads to it, unless another one is called so.
@@ -62,21 +67,6 @@ func name(runs []*rundir.Recorded, i int) string {
 	return short
 }
 
-// byMode gives runs the colours of their modes, if these tell them apart.
-func byMode(all []*run) {
-	seen := map[int]bool{}
-	for _, r := range all {
-		at := ofMode(r.Config.Mode.String())
-		if at < 0 || seen[at] {
-			return
-		}
-		seen[at] = true
-	}
-	for _, r := range all {
-		r.color = ofMode(r.Config.Mode.String())
-	}
-}
-
 // title is what was trained on what.
 func (r *run) title() string {
 	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), rundir.DataText(filepath.Base(r.Config.Data)), human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
@@ -86,69 +76,34 @@ func modelOf(r *run) string {
 	return cmp.Or(r.Config.Program, r.Config.Model, "model")
 }
 
-// last is the run as it was last evaluated: at its end, also within an epoch, as its result says; else
-// after its last epoch. Empty before the first.
-func (r *run) last() rundir.EpochResult {
-	if s := r.Result; s != nil {
-		return rundir.EpochResult{Epoch: s.Epochs, Seconds: s.Seconds, Examples: s.Examples, LR: s.LRUsed, TrainLoss: s.TrainLoss,
-			TestLoss: s.TestLoss, TestAccuracy: s.TestAccuracy, TestRMSE: s.TestRMSE, TestR2: s.TestR2}
-	}
-	if n := len(r.Epochs); n > 0 {
-		return r.Epochs[n-1]
-	}
-	return rundir.EpochResult{TrainLoss: nan, TestLoss: nan}
-}
-
-// best is the run's best epoch, if it has a validation set; else an empty one.
-func (r *run) best() rundir.EpochResult {
-	if best := rundir.Best(r.Epochs); best != nil {
-		return *best
-	}
-	return rundir.EpochResult{}
-}
-
-// now is the run's last moment.
-func (r *run) now() rundir.Status {
+// begin finds out how far the run has got: to its end, as its result says, or to its last epoch or moment.
+func (r *run) begin() {
 	if n := len(r.Seconds); n > 0 {
-		return r.Seconds[n-1]
+		r.now = r.Seconds[n-1]
 	}
-	return rundir.Status{}
-}
-
-// seconds is how long the run has trained, examples how many.
-func (r *run) seconds() float64 {
-	if r.Result != nil {
-		return r.Result.Seconds
+	if r.got = r.Result; r.got == nil {
+		e := rundir.EpochResult{TrainLoss: nan, TestLoss: nan}
+		if n := len(r.Epochs); n > 0 {
+			e = r.Epochs[n-1]
+		}
+		r.got = &rundir.Result{Epochs: e.Epoch, Seconds: max(e.Seconds, r.now.Seconds), Examples: max(e.Examples, r.now.Examples), Batch: r.Config.AskedBatch(),
+			LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, TestLoss: e.TestLoss, TestAccuracy: e.TestAccuracy, TestRMSE: e.TestRMSE, TestR2: e.TestR2}
 	}
-	return max(r.last().Seconds, r.now().Seconds)
-}
-
-func (r *run) examples() int64 {
-	if r.Result != nil {
-		return r.Result.Examples
+	if r.best = rundir.Best(r.Epochs); r.best == nil {
+		r.best = &rundir.EpochResult{}
 	}
-	return max(r.last().Examples, r.now().Examples)
 }
 
 // rate is so many examples a second of the run.
 func (r *run) rate(examples int64) string {
-	return numberText(float64(examples)/r.seconds(), human.Rate)
-}
-
-// workers is the workers at the end, or at the last moment.
-func (r *run) workers() []rundir.WorkerStatus {
-	if r.Result != nil && len(r.Result.PerWorker) > 0 {
-		return r.Result.PerWorker
-	}
-	return r.now().Workers
+	return numberText(float64(examples)/r.got.Seconds, human.Rate)
 }
 
 // state says whether the run has ended, and how.
 func (r *run) state() string {
-	at := fmt.Sprintf("at epoch %d of %d", max(r.last().Epoch, r.now().Epoch), r.Config.Epochs)
 	switch {
 	case r.Result == nil:
-		return at
+		return fmt.Sprintf("at epoch %d of %d", max(r.got.Epochs, r.now.Epoch), r.Config.Epochs)
 	case r.Result.Stopped != "":
 		return "stopped early: " + r.Result.Stopped
 	}
@@ -165,26 +120,10 @@ func (p *Page) runFacts(r *run) {
 	if t := r.Result.Time; r.legend == "" && !t.IsZero() {
 		p.fact("ended", t.Format("2006-01-02 15:04:05 MST"))
 	}
-	before := len(p.Facts)
+	p.of = r.name
 	p.version(r.Result.Version, r.Result.Commit)
 	p.machine(r.Result.Machine)
 	p.fact("device", r.Result.Device)
-	p.Facts = append(p.Facts[:before], unsaid(p.Facts[:before], p.Facts[before:], r.name)...)
-}
-
-// unsaid is those facts that another run has not said already, with the run's name where
-// they are not the same.
-func unsaid(said, facts [][2]string, name string) (kept [][2]string) {
-	for _, f := range facts {
-		if slices.Contains(said, f) {
-			continue
-		}
-		if slices.ContainsFunc(said, func(o [2]string) bool { return o[0] == f[0] }) {
-			f[0] += ", " + name
-		}
-		kept = append(kept, f)
-	}
-	return kept
 }
 
 func (p *Page) runNotes(r *run) {

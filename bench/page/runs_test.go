@@ -88,14 +88,12 @@ func TestRunOfOneFolder(t *testing.T) {
 	if len(loss) != 2 || loss[1].X != 3 || loss[1].Y != 0.35 {
 		t.Errorf("test loss: %v, want 0.35 after 3 s", loss)
 	}
-	rate := series(t, drawing(t, p, "workers-against-time"), "worker 1").Points
-	if len(rate) != 2 || rate[0].Y != 30000 {
-		t.Errorf("worker 1: %v, want 30000/s", rate)
+	rate := series(t, drawing(t, p, "rate-against-time"), "").Points
+	if len(rate) != 2 || rate[0].Y != 40000 {
+		t.Errorf("throughput: %v, want 40000/s", rate)
 	}
-	for _, f := range p.Figures() {
-		if strings.HasPrefix(f.Name, "learning-rate") {
-			t.Error("a learning rate that is constant has a figure")
-		}
+	if len(p.Figures()) != 4 {
+		t.Errorf("%d figures, want loss, accuracy, throughput and staleness", len(p.Figures()))
 	}
 }
 
@@ -115,6 +113,15 @@ func TestRunUnderWay(t *testing.T) {
 	}
 	whole(t, OfRuns([]*rundir.Recorded{folder(t, "new", map[string]string{"config.yaml": runConfig})}))
 	whole(t, OfRuns(nil))
+}
+
+// TestRateThatChanged is told with its first and its last value.
+func TestRateThatChanged(t *testing.T) {
+	lines := strings.Replace(metrics(), `"lr":0.05`, `"lr":0.2`, 1)
+	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
+	if got := cell(t, p, "Results", "learning rate", ""); got != "0.2 to 0.05" {
+		t.Errorf("learning rate %q, want 0.2 to 0.05", got)
+	}
 }
 
 // TestWorkerThatLeft: a worker that trained from the third to the fifth of ten seconds has the speed of these.
@@ -168,6 +175,9 @@ func TestSeveralRuns(t *testing.T) {
 		if s.Title == "Settings that differ" && len(s.Table.Heads) != 2 {
 			t.Errorf("runConfig that differ: %q, want the mode alone", s.Table.Heads)
 		}
+	}
+	if one, two := cell(t, p, "Results", "mode", "one"), cell(t, p, "Results", "mode", "two"); one != "async" || two != "sync" {
+		t.Errorf("modes of the runs: %q and %q", one, two)
 	}
 	f := drawing(t, p, "loss-against-time")
 	if series(t, f, "one").Color == series(t, f, "two").Color {

@@ -3,6 +3,8 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 
 	"hogwild/bench"
@@ -16,57 +18,48 @@ const aboutMedians = "Medians of the repeats at the end of each epoch."
 // were: of a sweep first the effect of each setting.
 func (g *group) figures() []figure.Figure {
 	if g.e.Kind == "sweep" {
-		return shown(append(g.swept(), g.leading()...)...)
+		return append(shown(g.swept()...), g.leading()...)
 	}
 	p := g.panel()
-	all := curves(p, aboutMedians, drawn...)
-	if len(g.variants) <= tellApart {
-		all = append(all, g.speedUp(), g.bars("rate", "Throughput", g.repeats(), "throughput, examples/s", rate), g.toTarget(), staleness(p))
+	all := learned(p, aboutMedians)
+	if len(g.variants) > tellApart {
+		return all
 	}
-	return shown(all...)
-}
-
-// toTarget is the time to the target.
-func (g *group) toTarget() figure.Figure {
-	if !finite(g.target()) {
-		return figure.Figure{}
+	if len(g.workers) > 1 { // at one number of workers there is no line: tables have the figures
+		all = append(all, g.speedUp(), g.byWorkers("rate", "Throughput", "throughput, examples/s", rate))
+		if finite(g.target()) {
+			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(g.target()), "training time to the target, s", secondsToTarget)
+			f.Caption += " No mark: the case did not reach it."
+			all = append(all, f)
+		}
 	}
-	return g.bars("time-to-target", "Training time to a test loss of "+human.Loss(g.target()),
-		g.repeats()+" No bar: the case did not reach it.", "training time to the target, s", secondsToTarget)
+	return shown(append(all, staleness(p))...)
 }
 
 // byWorkers is a figure of what was measured over the number of workers, a line for each
 // variant.
-func (g *group) byWorkers(name, title, caption, label string, of measure) figure.Figure {
-	f := chart(g.name, name, title, caption, "worker processes", label)
+func (g *group) byWorkers(name, title, label string, of measure) figure.Figure {
+	f := chart(g.name, name, title, aboutPoints, "worker processes", label)
 	f.Y.Zero = true
-	for _, v := range g.variants {
-		s := figure.Series{Name: v, Color: g.colors[v]}
-		for _, c := range g.cases {
-			if g.variant(c) == v {
-				s.Points = append(s.Points, point(float64(c.Workers), of(c)))
-			}
-		}
-		slices.SortStableFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
-		f.Series = append(f.Series, s)
-	}
+	over(&f, g.cases, g.colors, of, func(c *bench.Measured) float64 { return float64(c.Workers) }, g.variant)
 	return f
 }
 
-// bars is the same with a bar for each number of workers and variant, side by side, so that
-// ranges do not hide each other.
-func (g *group) bars(name, title, caption, label string, of measure) figure.Figure {
-	f := g.byWorkers(name, title, caption, label, of)
-	for _, n := range g.workers {
-		f.X.Names = append(f.X.Names, fmt.Sprint(n))
-	}
-	for i, s := range f.Series {
-		f.Series[i].Kind = figure.Bars
-		for j, p := range s.Points {
-			s.Points[j].X = float64(slices.Index(g.workers, int(p.X)))
+const aboutPoints = "Medians of the repeats. Thin line: range."
+
+// over gives a figure of what was measured over a setting a line for each name of the cases.
+func over(f *figure.Figure, cases []*bench.Measured, colors painter, of measure, x func(*bench.Measured) float64, name func(*bench.Measured) string) {
+	for _, c := range cases {
+		at := slices.IndexFunc(f.Series, func(s figure.Series) bool { return s.Name == name(c) })
+		if at < 0 {
+			at = len(f.Series)
+			f.Series = append(f.Series, figure.Series{Name: name(c), Color: colors.of(name(c))})
 		}
+		f.Series[at].Points = append(f.Series[at].Points, point(x(c), of(c)))
 	}
-	return f
+	for _, s := range f.Series {
+		slices.SortStableFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
+	}
 }
 
 // point is the median of a list and its range, at x.
@@ -75,31 +68,45 @@ func point(x float64, list []bench.Number) figure.Point {
 	return figure.Point{X: x, Y: s.Median, Low: s.Low, High: s.High}
 }
 
-// repeats says what the points and bars of a figure are.
-func (g *group) repeats() string {
-	if len(g.e.Seeds) < 2 {
-		return aboutRanges(g.e)
-	}
-	return "Median of " + human.Plural(len(g.e.Seeds), "repeat") + ". Thin line: range."
-}
-
-// speedUp is nothing where one number of workers was measured: it is 1 then, or unknown.
+// speedUp is over one worker, beside that of an ideal machine with as many cores.
 func (g *group) speedUp() figure.Figure {
-	if len(g.workers) < 2 {
-		return figure.Figure{}
-	}
-	f := g.byWorkers("speed-up", "Speed-up over one worker",
-		g.repeats()+" Each repeat is compared with the one-worker run of the same round.", "speed-up, relative to one worker", g.e.SpeedUp)
+	f := g.byWorkers("speed-up", "Speed-up over one worker", "speed-up, relative to one worker", g.e.SpeedUp)
+	f.Caption += " Each repeat is compared with the one-worker run of the same round."
 	most := float64(g.workers[len(g.workers)-1])
 	top := most
 	if cores := g.e.Machine.Cores; cores >= 1 && float64(cores) < most && g.cases[0].Config.GPU == "" {
 		top = float64(cores)
 		f.Caption += fmt.Sprintf(" The ideal line is flat beyond %s, all that the machine has.", human.Plural(cores, "core"))
 	}
-	ideal := figure.Series{Name: "ideal", Kind: figure.Ideal, Color: len(modes)}
+	ideal := figure.Series{Name: "ideal", Kind: figure.Ideal}
 	for _, n := range slices.Compact([]float64{1, top, most}) {
 		ideal.Points = append(ideal.Points, figure.Point{X: n, Y: min(n, top)})
 	}
 	f.Series = append([]figure.Series{ideal}, f.Series...)
+	return f
+}
+
+// staleness is the histograms of a panel's cases: a point for 0 and one for each power of two, since shares of buckets
+// compare only where these have the same widths.
+func staleness(p panel) figure.Figure {
+	const about = "Updates by other workers between a step's read of the weights and its write. " +
+		"A mark for each of 0 (drawn at ½), 1, 2 to 3, 4 to 7 and so on."
+	f := chart(p.part, "staleness", "Staleness of updates", about, "staleness, updates", "samples, %")
+	f.X.Log, f.Y.Zero = true, true
+	for _, c := range p.cases {
+		var counts []float64
+		total := 0.0
+		for _, s := range c.Staleness {
+			at := bits.Len64(s[0])
+			counts = append(counts, make([]float64, max(0, at+1-len(counts)))...)
+			counts[at] += float64(s[1])
+			total += float64(s[1])
+		}
+		line := figure.Series{Name: c.name, Color: c.color}
+		for i, n := range counts {
+			line.Points = append(line.Points, figure.Point{X: math.Ldexp(0.5, i), Y: 100 * n / total})
+		}
+		f.Series = append(f.Series, line)
+	}
 	return f
 }

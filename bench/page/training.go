@@ -2,147 +2,116 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"hogwild/bench"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
-
-// panelOf is runs as cases of one repeat each: they have figures that experiments have too.
-func panelOf(all []*run) (p panel) {
-	for _, r := range all {
-		c := &bench.Measured{Histories: [][]rundir.EpochResult{r.Epochs}, Workers: len(r.workers())}
-		if r.Result != nil && r.Result.Instruments != nil {
-			c.Staleness = r.Result.StalenessHistogram
-		}
-		p.cases = append(p.cases, entry{r.legend, r.color, c})
-	}
-	return p
-}
 
 const epochEnds = "At the end of each epoch."
 
-// learned is how the losses and the other scores of runs went, and a learning rate that changed.
-func learned(p panel) (figures []figure.Figure) {
-	if len(p.cases) == 1 {
-		figures = append(figures, losses(p))
-	} else {
-		figures = curves(p, epochEnds, testLoss, validationLoss, trainLoss)
-	}
-	figures = append(figures, curves(p, epochEnds, append(slices.Clone(drawn[1:]), validationScores...)...)...)
-	rate := curve(score{name: "learning-rate", title: "Learning rate", label: "learning rate", of: func(e rundir.EpochResult) float64 { return e.LR }}, p, epochEnds)
-	if rate.Y.Zero = !rate.Y.Log; slices.ContainsFunc(rate.Series, changes) {
-		figures = append(figures, rate)
-	}
-	return shown(figures...)
-}
-
-// changes tells whether a curve is not flat.
-func changes(s figure.Series) bool {
-	return slices.ContainsFunc(s.Points, func(p figure.Point) bool { return p.Y != s.Points[0].Y })
-}
-
-// losses is both losses of one run. Of the test and the validation loss it has one at each
-// epoch; the other is not shown.
-func losses(p panel) figure.Figure {
-	f, train, validation := curve(testLoss, p, ""), curve(trainLoss, p, "").Series[0], curve(validationLoss, p, "").Series[0]
-	f.Series[0].Name, f.Series[0].Color = "test", 0
-	validation.Name, validation.Color = "validation", 0
-	train.Name, train.Color = "training", 1
-	f.Title, f.Y.Label = "Loss", "loss, mean per example"
-	f.Series = append(f.Series, validation, train)
-	f.Y.Log = decades(f) >= 1.5
-	f.Caption = epochEnds + " Training loss: mean over the epoch, computed just before each update."
-	return f
-}
-
-// rates is how fast runs went over time, of one run each worker too. A single moment says
-// nothing of that.
-func rates(all []*run) []figure.Figure {
-	if !severalMoments(all) {
-		return nil
-	}
-	const label = "throughput, examples/s"
-	whole := overTime("rate", "Throughput", "All workers, smoothed over about two seconds.", label)
+// figuresOf is how runs learned, how fast they were, and how stale their updates.
+func figuresOf(all []*run) []figure.Figure {
+	var p panel // runs as cases of one repeat each
 	for _, r := range all {
-		whole.Series = append(whole.Series, moments(r.legend, r.color, r.Seconds, func(at rundir.Status) float64 { return at.Rate }))
+		c := &bench.Measured{Histories: [][]rundir.EpochResult{r.Epochs}}
+		if in := r.got.Instruments; in != nil {
+			c.Staleness = in.StalenessHistogram
+		}
+		p.cases = append(p.cases, entry{r.legend, r.color, c})
 	}
-	if len(all) != 1 {
-		return shown(whole)
-	}
-	workers := overTime("workers", "Throughput per worker", "Smoothed over about two seconds.", label)
-	workers.Series = eachWorker(all[0].Seconds)
-	return shown(whole, workers)
+	return append(learned(p, epochEnds), shown(speeds(all), staleness(p))...)
 }
 
-// severalMoments says whether a run has more than one moment.
-func severalMoments(all []*run) bool {
-	return slices.ContainsFunc(all, func(r *run) bool { return len(r.Seconds) > 1 })
-}
-
-func overTime(name, title, caption, label string) figure.Figure {
-	f := chart("", name+" against time", title, caption, "training time, s", label)
+// speeds is how fast runs went over time. A single moment says nothing of that.
+func speeds(all []*run) figure.Figure {
+	f := chart("", "rate against time", "Throughput", "All workers, smoothed over about two seconds.", overTime.label, "throughput, examples/s")
 	f.X.Zero, f.Y.Zero = true, true
+	if !slices.ContainsFunc(all, func(r *run) bool { return len(r.Seconds) > 1 }) {
+		return f
+	}
+	for _, r := range all {
+		s := figure.Series{Name: r.legend, Color: r.color, Kind: figure.Curve}
+		for _, at := range r.Seconds {
+			s.Points = append(s.Points, figure.Point{X: at.Seconds, Y: at.Rate})
+		}
+		f.Series = append(f.Series, s)
+	}
 	return f
 }
 
-// moments is a curve of a value at each moment.
-func moments(name string, color int, all []rundir.Status, of func(rundir.Status) float64) figure.Series {
-	s := figure.Series{Name: name, Color: color, Kind: figure.Curve}
-	for _, at := range all {
-		s.Points = append(s.Points, figure.Point{X: at.Seconds, Y: of(at)})
+// details adds what is known of a run that has ended: what each of several devices has trained, and of its predictions
+// for the test set the figures of each class and the confusion matrix, or the residuals.
+func (p *Page) details(r *run) {
+	of := ""
+	if r.legend != "" {
+		of = ", " + r.legend
 	}
-	return s
-}
-
-// eachWorker is the rate of each worker; of many the slowest, the mean and the fastest.
-func eachWorker(seconds []rundir.Status) (all []figure.Series) {
-	most := 0
-	for _, at := range seconds {
-		for _, w := range at.Workers {
-			most = max(most, w.Rank+1)
+	if d := r.Result.Detail; d != nil {
+		type class = column[rundir.ClassFigures]
+		p.section(Section{Title: "Classes" + of, Table: table(d.Classes,
+			class{"class", func(c rundir.ClassFigures) string { return c.Class }},
+			class{"precision", func(c rundir.ClassFigures) string { return human.Accuracy(c.Precision) }},
+			class{"recall", func(c rundir.ClassFigures) string { return human.Accuracy(c.Recall) }},
+			class{"F1", func(c rundir.ClassFigures) string { return human.Accuracy(c.F1) }},
+			class{"test rows", func(c rundir.ClassFigures) string { return human.Count(int64(c.Rows)) }})})
+		if d.Confusion != nil {
+			p.section(Section{Title: "Confusion matrix" + of, Table: confusion(d),
+				Text: "Rows: true class. Columns: predicted class. Cells: number of test rows."})
+		}
+		if d.Residuals != nil {
+			p.residuals(d.Residuals, of)
 		}
 	}
-	if most > tellApart {
-		return extremes(seconds)
-	}
-	for rank := range most {
-		all = append(all, moments(fmt.Sprintf("worker %d", rank), rank, seconds, func(at rundir.Status) float64 {
-			for _, w := range at.Workers {
-				if w.Rank == rank {
-					return w.Rate
-				}
-			}
-			return nan // it has not joined yet, or has left
-		}))
-	}
-	return all
+	type share = column[rundir.Share]
+	p.section(Section{Title: "Devices" + of, Table: table(r.Result.Shares,
+		share{"device", func(s rundir.Share) string { return s.Device }},
+		share{"examples", func(s rundir.Share) string { return human.Count(s.Examples) }},
+		share{"examples/s", func(s rundir.Share) string { return r.rate(s.Examples) }},
+		share{"share of the examples", func(s rundir.Share) string { return human.Share(s.Share) }})})
 }
 
-func extremes(seconds []rundir.Status) (all []figure.Series) {
-	for i, e := range []struct {
-		name string
-		of   func([]float64) float64
-	}{{"slowest worker", slices.Min[[]float64]}, {"mean", mean}, {"fastest worker", slices.Max[[]float64]}} {
-		all = append(all, moments(e.name, i, seconds, func(at rundir.Status) float64 {
-			var rates []float64
-			for _, w := range at.Workers {
-				rates = append(rates, w.Rate)
-			}
-			if rates == nil {
-				return nan
-			}
-			return e.of(rates)
-		}))
+func confusion(d *rundir.Detail) *Table {
+	t := &Table{Heads: []string{"class"}}
+	for i, c := range d.Classes {
+		t.Heads = append(t.Heads, c.Class)
+		cells := []string{c.Class}
+		for _, n := range d.Confusion[i] {
+			cells = append(cells, fmt.Sprint(n))
+		}
+		t.Rows = append(t.Rows, cells)
 	}
-	return all
+	return t
 }
 
-func mean(list []float64) float64 {
-	sum := 0.0
-	for _, x := range list {
-		sum += x
+// residuals adds how far targets lie from predictions, of all and by prediction.
+func (p *Page) residuals(r *rundir.Residuals, of string) {
+	t := &Table{}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"mean", r.Mean}, {"std. deviation", r.SD}, {"MAE", r.MAE}, {"RMSE", r.RMSE}, {"R²", value(r.R2)},
+		{"minimum", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95}, {"maximum", r.Max}} {
+		if finite(f.value) {
+			t.Rows = append(t.Rows, []string{f.name, plainText(f.value)})
+		}
 	}
-	return sum / float64(len(list))
+	p.section(Section{Title: "Residuals" + of, Text: "Target minus prediction, of the test rows.", Table: t})
+	type band = column[rundir.Band]
+	p.section(Section{Title: "Residuals by prediction" + of, Text: "Test rows in equal-sized groups by their prediction.", Table: table(r.Bands,
+		band{"prediction, mean", func(b rundir.Band) string { return plainText(b.Prediction) }},
+		band{"residual, 10%", func(b rundir.Band) string { return plainText(b.P10) }},
+		band{"median", func(b rundir.Band) string { return plainText(b.Median) }},
+		band{"90%", func(b rundir.Band) string { return plainText(b.P90) }})})
+}
+
+// plainText is a number to four digits, without an exponent for prices.
+func plainText(x float64) string {
+	if size := math.Abs(x); size >= 1e4 && size < 1e9 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
 }

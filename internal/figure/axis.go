@@ -9,18 +9,15 @@ import (
 // largest is the largest number drawn: differences of such numbers are finite.
 const largest = 1e300
 
-// log tells whether the scale is logarithmic: a row of names has no scale.
-func (a *Axis) log() bool { return a.Log && len(a.Names) == 0 }
-
 // place is where a value stands on the axis, on a linear scale: its logarithm on a
 // logarithmic one. It is NaN for what cannot be drawn.
 func (a *Axis) place(v float64) float64 {
 	switch {
 	case math.IsNaN(v) || math.Abs(v) > largest:
 		return math.NaN()
-	case a.log() && v <= 0:
+	case a.Log && v <= 0:
 		return math.NaN()
-	case a.log():
+	case a.Log:
 		return math.Log10(v)
 	}
 	return v
@@ -44,13 +41,13 @@ func (s span) with(place float64) span {
 
 func (s span) has(place float64) bool { return s.lo <= place && place <= s.hi }
 
-// room widens the span of what is shown: to 0 if the axis begins there or bars do, and by
+// room widens the span of what is shown: to 0 if the axis begins there, and by
 // margin of its length elsewhere.
 func (a *Axis) room(s span, zero bool, margin float64) span {
 	if s.empty() {
 		return span{0, 1}
 	}
-	if zero && !a.log() {
+	if zero && !a.Log {
 		s = s.with(0)
 	}
 	if s.hi-s.lo <= 1e-9*max(math.Abs(s.lo), math.Abs(s.hi), 1e-290) {
@@ -58,16 +55,16 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 	}
 	positive, negative := s.lo >= 0, s.hi <= 0
 	pad := (s.hi - s.lo) * margin
-	if s.lo != 0 || a.log() {
+	if s.lo != 0 || a.Log {
 		s.lo -= pad
 	}
-	if s.hi != 0 || a.log() {
+	if s.hi != 0 || a.Log {
 		s.hi += pad
 	}
-	if !a.log() && positive {
+	if !a.Log && positive {
 		s.lo = max(s.lo, 0) // no room for what cannot be
 	}
-	if !a.log() && negative {
+	if !a.Log && negative {
 		s.hi = min(s.hi, 0)
 	}
 	return s
@@ -76,7 +73,7 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 // around is the span of a single place.
 func (a *Axis) around(place float64) span {
 	switch half := math.Abs(place) / 2; {
-	case a.log():
+	case a.Log:
 		return span{place - 0.5, place + 0.5}
 	case half < 1e-290:
 		return span{0, 1}
@@ -85,7 +82,7 @@ func (a *Axis) around(place float64) span {
 	}
 }
 
-// tick is a marked place; minor ones have no label.
+// tick is a marked place.
 type tick struct {
 	place float64
 	label string
@@ -95,7 +92,7 @@ type tick struct {
 // those of the decades.
 func (a *Axis) ticks(s span, n int) []tick {
 	switch decades := s.hi - s.lo; {
-	case !a.log():
+	case !a.Log:
 		values, step := round(s, n)
 		return a.label(values, step)
 	case decades >= 2.3:
@@ -129,17 +126,6 @@ func (a *Axis) mantissas(s span, multiples ...float64) []tick {
 	return ticks
 }
 
-// minor are the places between the labels of a logarithmic axis, which show that it is one.
-func (a *Axis) minor(s span) []tick {
-	switch {
-	case !a.log() || s.hi-s.lo > 30:
-		return nil
-	case s.hi-s.lo > 8:
-		return a.mantissas(s, 1)
-	}
-	return a.mantissas(s, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-}
-
 // round is the multiples within a span of the step 1, 2 or 5 times a power of ten of which
 // there are about n.
 func round(s span, n int) (values []float64, step float64) {
@@ -156,19 +142,6 @@ func round(s span, n int) (values []float64, step float64) {
 		values = append(values, i*step+0) // + 0: never -0
 	}
 	return values, step
-}
-
-// nameTicks is a tick for each name, or for every second, third ... if there are more than fit.
-func (l *layout) nameTicks() []tick {
-	for every := 1 + len(l.X.Names)/40; ; every++ {
-		var ticks []tick
-		for i := 0; i < len(l.X.Names); i += every {
-			ticks = append(ticks, tick{float64(i), shorten(plain(l.X.Names[i]), tickSize, l.width/4)})
-		}
-		if len(ticks) < 2 || l.fits(ticks) {
-			return ticks
-		}
-	}
 }
 
 // label is a tick for each value that can be drawn.

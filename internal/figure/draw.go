@@ -13,32 +13,22 @@ const (
 	rangeEnd  = 2 // pixels to both sides of a range
 	dataLine  = 1.8
 	radius    = 3.3
-	manyMarks = 60 // from here on only marks that stand apart are drawn
 )
 
 // pen draws on the text of an SVG, or on pixels.
 type pen interface {
 	line(r role, width float64, dash []float64, points ...xy)
 	area(r role, corners ...xy)
-	disc(r role, at xy, hollow bool)
 	text(at xy, a anchor, r role, size float64, text string)
 	hover(at xy, text string) // shown while a pointer is at the place, where there are pointers
 }
 
-// draw draws what is behind first: grid, comparisons, areas, lines, text.
+// draw draws what is behind first: grid, comparisons, lines, text.
 func (l *layout) draw(p pen) {
 	l.drawGrid(p)
-	bar := 0
-	for _, kind := range []Kind{Ideal, Bars, Steps, Curve, Line} {
+	for _, kind := range []Kind{Ideal, Curve, Line} {
 		for _, d := range l.drawn {
-			switch {
-			case d.Kind != kind:
-			case kind == Bars:
-				l.drawBars(p, d, bar)
-				bar++
-			case kind == Steps:
-				l.drawSteps(p, d)
-			default:
+			if d.Kind == kind {
 				l.drawLine(p, d)
 			}
 		}
@@ -47,9 +37,6 @@ func (l *layout) draw(p pen) {
 	l.drawText(p)
 	l.drawLegend(p)
 	l.drawHovers(p)
-	if l.empty {
-		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, (l.plot.Min.Y + l.plot.Max.Y) / 2}, middle, dim, textSize, "no data")
-	}
 }
 
 // drawGrid draws a thin line at each label of y; where x has labels, the axis has ticks.
@@ -59,32 +46,21 @@ func (l *layout) drawGrid(p pen) {
 		p.line(grid, thinLine, nil, xy{l.plot.Min.X, y}, xy{l.plot.Max.X, y})
 		p.text(xy{l.plot.Min.X - tickLength - 1, y - tickSize*0.35}, stop, dim, tickSize, t.label)
 	}
-	for _, t := range l.Y.minor(l.y) {
-		y := l.atY(t.place)
-		p.line(dim, thinLine/2, nil, xy{l.plot.Min.X, y}, xy{l.plot.Min.X + tickLength/2, y})
-	}
 }
 
 // drawAxis draws the foot of the plot, or the line of 0 if that is within it, and the
 // ticks of x.
 func (l *layout) drawAxis(p pen) {
 	foot := l.plot.Min.Y
-	if !l.Y.log() && l.y.has(0) {
+	if !l.Y.Log && l.y.has(0) {
 		y := l.atY(0)
 		p.line(dim, thinLine, nil, xy{l.plot.Min.X, y}, xy{l.plot.Max.X, y})
 	} else {
 		p.line(dim, thinLine, nil, l.plot.Min, xy{l.plot.Max.X, foot})
 	}
-	if len(l.X.Names) == 0 && !l.empty {
-		for _, t := range l.X.minor(l.x) {
-			p.line(dim, thinLine/2, nil, xy{l.atX(t.place), foot}, xy{l.atX(t.place), foot - tickLength/2})
-		}
-	}
 	for _, t := range l.xTicks {
 		x, y := l.atX(t.place), foot-tickLength-tickSize
-		if len(l.X.Names) == 0 {
-			p.line(dim, thinLine, nil, xy{x, foot}, xy{x, foot - tickLength})
-		}
+		p.line(dim, thinLine, nil, xy{x, foot}, xy{x, foot - tickLength})
 		p.text(xy{x, y}, middle, dim, tickSize, t.label)
 	}
 }
@@ -97,16 +73,10 @@ func (l *layout) drawText(p pen) {
 		y -= titleHeight
 		p.text(xy{edge, y + 5}, start, ink, titleSize, line)
 	}
-	y = l.plot.Max.Y + 10 + float64(len(l.yLabel)-1)*lineHeight
-	for _, line := range l.yLabel {
-		p.text(xy{edge, y}, start, ink, textSize, line)
-		y -= lineHeight
-	}
-	y = l.plot.Min.Y - tickLength - tickSize - 4
-	for _, line := range l.xLabel {
-		y -= lineHeight
-		p.text(xy{(l.plot.Min.X + l.plot.Max.X) / 2, y + 3}, middle, ink, textSize, line)
-	}
+	p.text(xy{edge, l.plot.Max.Y + 10}, start, ink, textSize, shorten(plain(l.Y.Label), textSize, l.width-2*edge))
+	wide := l.plot.Max.X - l.plot.Min.X
+	below := xy{l.plot.Min.X + wide/2, l.plot.Min.Y - tickLength - tickSize - lineHeight - 1}
+	p.text(below, middle, ink, textSize, shorten(plain(l.X.Label), textSize, wide))
 }
 
 // drawLegend draws a sample of each series and its name.
@@ -124,20 +94,13 @@ func (l *layout) drawLegend(p pen) {
 // sample is a series in the legend, from its left.
 func (d *drawn) sample(p pen, at xy) {
 	to := xy{at.X + keyWidth, at.Y}
-	switch d.Kind {
-	case Bars:
-		d.bar(p, xy{at.X + 8, at.Y - 5}, xy{to.X - 4, at.Y + 5})
-	case Steps:
-		a, b := xy{at.X + 4, at.Y - 5}, xy{to.X, at.Y + 4}
-		box(p, d.tint, a, b)
-		p.line(d.hue, dataLine, d.dash, xy{a.X, b.Y}, b)
-	case Ideal:
+	if d.Kind == Ideal {
 		p.line(dim, thinLine, idealDash, at, to)
-	default:
-		p.line(d.hue, dataLine, d.dash, at, to)
-		if d.Kind == Line {
-			mark(p, d.hue, d.mark, xy{at.X + keyWidth/2, at.Y})
-		}
+		return
+	}
+	p.line(d.hue, dataLine, d.dash, at, to)
+	if d.Kind == Line {
+		mark(p, d.hue, d.mark, xy{at.X + keyWidth/2, at.Y})
 	}
 }
 
@@ -147,9 +110,6 @@ var idealDash = []float64{4, 3}
 // drawLine draws a line, its ranges and its marks.
 func (l *layout) drawLine(p pen, d *drawn) {
 	for _, run := range d.runs() {
-		if d.Kind == Curve && slices.ContainsFunc(run, spot.ranged) {
-			l.drawBand(p, d, run)
-		}
 		points := make([]xy, len(run))
 		for i, s := range run {
 			points[i] = l.at(s)
@@ -171,16 +131,7 @@ func (l *layout) drawLine(p pen, d *drawn) {
 
 // drawMarks marks the points of a line and their ranges.
 func (l *layout) drawMarks(p pen, d *drawn, run []spot, points []xy) {
-	least := 0.0
-	if len(points) > manyMarks {
-		least = 5 * radius
-	}
-	last := math.Inf(-1)
 	for i, at := range points {
-		if math.Abs(at.X-last) < least {
-			continue
-		}
-		last = at.X
 		l.drawRange(p, d.hue, at.X, run[i])
 		mark(p, d.hue, d.mark, at)
 	}
@@ -189,7 +140,7 @@ func (l *layout) drawMarks(p pen, d *drawn, run []spot, points []xy) {
 // drawHovers puts the values of lines and curves at their points.
 func (l *layout) drawHovers(p pen) {
 	for _, d := range l.drawn {
-		if d.Kind != Line && d.Kind != Curve {
+		if d.Kind == Ideal {
 			continue
 		}
 		last := math.Inf(-1)
@@ -217,22 +168,4 @@ func (l *layout) drawRange(p pen, r role, x float64, s spot) {
 			p.line(r, endLine, nil, xy{x - rangeEnd, y}, xy{x + rangeEnd, y})
 		}
 	}
-}
-
-// drawBand fills the ranges of a curve.
-func (l *layout) drawBand(p pen, d *drawn, run []spot) {
-	var low, high []xy
-	for _, s := range run {
-		a, b := s.y, s.y
-		if s.ranged() {
-			a, b = s.low, s.high
-		}
-		low = append(low, xy{l.atX(s.x), l.atY(a)})
-		high = append(high, xy{l.atX(s.x), l.atY(b)})
-	}
-	low, high = thin(low), thin(high)
-	for i := range low {
-		high = append(high, low[len(low)-1-i])
-	}
-	p.area(d.tint, high...)
 }

@@ -1,4 +1,4 @@
-// Package figure draws curves, bars and ranges as SVG, which follows the reader's light
+// Package figure draws lines and ranges as SVG, which follows the reader's light
 // or dark theme, and as PNG. It knows nothing of learning.
 package figure
 
@@ -14,13 +14,12 @@ type Figure struct {
 
 // Axis is one axis of a figure.
 type Axis struct {
-	Label string   // with the unit: "training time, s"
-	Log   bool     // logarithmic; what is not positive is left out
-	Zero  bool     // the axis begins at 0
-	Names []string // of the places 0, 1, 2 ..., for bars
+	Label string // with the unit: "training time, s"
+	Log   bool   // logarithmic; what is not positive is left out
+	Zero  bool   // the axis begins at 0
 }
 
-// Series is one curve, row of bars or band of a figure.
+// Series is one line of a figure.
 type Series struct {
 	Name   string // in the legend; "" leaves it out there
 	Kind   Kind
@@ -40,6 +39,4 @@ const (
 	Line  Kind = iota // points joined, each with its mark and range
 	Curve             // points joined, without marks: for many points
 	Ideal             // a thin dashed line, drawn first
-	Bars              // a bar from 0 at each X, a whole number, side by side with those of other series
-	Steps             // a histogram: constant from each X to the next
 )

@@ -29,10 +29,7 @@ type layout struct {
 	plot          struct{ Min, Max xy }
 	drawn         []*drawn
 	title         []string
-	xLabel        []string
-	yLabel        []string
 	legend        [][]entry
-	empty         bool // nothing can be drawn
 }
 
 // entry is a series in the legend.
@@ -48,23 +45,20 @@ func (f *Figure) layout() *layout {
 	l := &layout{Figure: f, width: figureWidth}
 	l.drawn = l.prepare()
 	l.spans()
-	room := l.width - 2*edge // of text
-	l.title = wrap(plain(f.Title), titleSize, room, 3)
-	l.yLabel = wrap(plain(f.Y.Label), textSize, room, 2)
+	l.title = wrap(plain(f.Title), titleSize, l.width-2*edge, 3)
 
-	l.yTicks = l.ticksOfY()
+	l.yTicks = l.Y.ticks(l.y, 5)
 	left := edge + tickLength + widest(l.yTicks)
 	l.plot.Min.X, l.plot.Max.X = left, l.width-12
 	l.fitX()
 	l.dodge()
-	l.xLabel = wrap(plain(f.X.Label), textSize, l.plot.Max.X-l.plot.Min.X, 2)
 	l.legend = l.rows()
 
 	y := float64(edge)
 	y += float64(len(l.legend)) * (lineHeight + 2)
-	y += float64(len(l.xLabel))*lineHeight + tickSize + tickLength + 6
+	y += lineHeight + tickSize + tickLength + 6
 	l.plot.Min.Y, l.plot.Max.Y = y, y+plotHeight
-	y = l.plot.Max.Y + float64(len(l.yLabel))*lineHeight + 8
+	y = l.plot.Max.Y + lineHeight + 8
 	l.height = math.Ceil(y + float64(len(l.title))*titleHeight + edge)
 	return l
 }
@@ -72,59 +66,19 @@ func (f *Figure) layout() *layout {
 // spans is what the axes show.
 func (l *layout) spans() {
 	x, y := nothing, nothing
-	zero := l.Y.Zero
 	for _, d := range l.drawn {
-		if d.Kind == Bars || d.Kind == Steps {
-			zero = true
-		}
 		for _, p := range d.points {
 			if p.ok() {
-				x, y = x.with(p.x).with(p.x+d.extent), y.with(p.y).with(p.low).with(p.high)
-				if d.Kind == Bars {
-					x = x.with(p.x - d.extent)
-				}
+				x, y = x.with(p.x), y.with(p.y).with(p.low).with(p.high)
 			}
 		}
 	}
-	l.empty = x.empty()
-	margin := 0.03
-	if l.bars() > 0 {
-		margin = 0
-	}
-	l.x, l.y = l.X.room(x, l.X.Zero, margin), l.Y.room(y, zero, 0.05)
-	l.x = l.X.named(l.x)
-}
-
-// named is a span with half a place beside each name.
-func (a *Axis) named(s span) span {
-	if len(a.Names) == 0 {
-		return s
-	}
-	if s.lo >= -0.5 && s.hi <= float64(len(a.Names))-0.5 {
-		s = span{-0.5, float64(len(a.Names)) - 0.5} // not the margin of a scale
-	}
-	return s.with(-0.5).with(float64(len(a.Names)) - 0.5)
-}
-
-// ticksOfY are as many as have room above each other.
-func (l *layout) ticksOfY() []tick {
-	if l.empty {
-		return nil
-	}
-	return l.Y.ticks(l.y, 5)
+	l.x, l.y = l.X.room(x, l.X.Zero, 0.03), l.Y.room(y, l.Y.Zero, 0.05)
 }
 
 // fitX chooses the marks of the x axis: the values themselves where they are a few whole
 // numbers, else as many round numbers as fit.
 func (l *layout) fitX() {
-	switch {
-	case len(l.X.Names) > 0:
-		l.xTicks = l.nameTicks()
-		l.standOut()
-		return
-	case l.empty:
-		return
-	}
 	if ticks := l.counts(); len(ticks) > 1 && l.fits(ticks) {
 		l.xTicks = ticks
 	} else {
@@ -158,7 +112,7 @@ func (l *layout) counts() []tick {
 			if !p.ok() || seen[v] {
 				continue
 			}
-			if seen[v] = true; v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(seen) > 8 || d.Kind == Steps {
+			if seen[v] = true; v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(seen) > 8 {
 				return nil
 			}
 			values = append(values, v)

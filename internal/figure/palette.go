@@ -18,18 +18,15 @@ var (
 type role uint8
 
 const (
-	ink  role      = iota // text
-	dim                   // axes, ticks and what is only there to compare with
-	grid                  // thin lines behind the data
-	hue                   // hue + i: series of colour i
-	tint = hue + 8        // tint + i: an area in this colour through which the grid is seen
+	ink  role = iota // text
+	dim              // axes, ticks and what is only there to compare with
+	grid             // thin lines behind the data
+	hue              // hue + i: series of colour i
 )
 
 // color is a role's index into the palette, -1 for ink, and its opacity of 255.
 func (r role) color() (index int, opacity byte) {
 	switch {
-	case r >= tint:
-		return int(r - tint), 60
 	case r >= hue:
 		return int(r - hue), 255
 	case r == grid:
@@ -48,10 +45,9 @@ func rgb(hex string, alpha byte) color.NRGBA {
 
 // look is how a series is told apart.
 type look struct {
-	hue, tint role
-	dash      []float64
-	mark      int  // shape of its marks
-	hollow    bool // bars are outlined
+	hue  role
+	dash []float64
+	mark int // shape of its marks
 }
 
 // dashes are the patterns of lines; the first is solid.
@@ -63,5 +59,5 @@ func wheel(c int) int { return ((c % len(light)) + len(light)) % len(light) }
 // lookOf is the look of a series whose colour is used for the n-th time in a figure: the
 // first time it follows from the colour alone, so that it is the same in all figures.
 func lookOf(c, n int) look {
-	return look{hue: hue + role(c), tint: tint + role(c), dash: dashes[(c+n)%len(dashes)], mark: (c + 3*n) % marks, hollow: n%2 == 1}
+	return look{hue: hue + role(c), dash: dashes[(c+n)%len(dashes)], mark: (c + 3*n) % len(marks)}
 }

@@ -31,10 +31,6 @@ func (p pixels) at(a xy) (x, y float64) { return a.X * scale, (p.height - a.Y) *
 
 func (p pixels) line(r role, width float64, dash []float64, points ...xy) {
 	p.path(points)
-	p.stroke(r, width, dash)
-}
-
-func (p pixels) stroke(r role, width float64, dash []float64) {
 	var scaled []float64
 	for _, d := range dash {
 		scaled = append(scaled, d*scale)
@@ -47,17 +43,6 @@ func (p pixels) stroke(r role, width float64, dash []float64) {
 
 func (p pixels) area(r role, points ...xy) {
 	p.path(points)
-	p.SetColor(r.paint())
-	p.Fill()
-}
-
-func (p pixels) disc(r role, at xy, hollow bool) {
-	x, y := p.at(at)
-	p.DrawCircle(x, y, radius*scale)
-	if hollow {
-		p.stroke(r, dataLine, nil)
-		return
-	}
 	p.SetColor(r.paint())
 	p.Fill()
 }

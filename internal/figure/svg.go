@@ -71,14 +71,6 @@ func (s *svg) area(r role, points ...xy) {
 	fmt.Fprintf(s, `<path d="%sZ" style="%s" />`+"\n", s.path(points), r.css("fill"))
 }
 
-func (s *svg) disc(r role, at xy, hollow bool) {
-	style := r.css("fill")
-	if hollow {
-		style = fmt.Sprintf("fill:none;%s;stroke-width:%g", r.css("stroke"), dataLine)
-	}
-	fmt.Fprintf(s, `<circle cx="%.2f" cy="%.2f" r="%g" style="%s" />`+"\n", at.X, s.height-at.Y, radius, style)
-}
-
 func (s *svg) text(at xy, a anchor, r role, size float64, text string) {
 	fmt.Fprintf(s, `<text x="%.2f" y="%.2f" text-anchor="%s" style="font-size:%gpx;%s">%s</text>`+"\n", at.X, s.height-at.Y,
 		[...]string{"start", "middle", "end"}[a], size, r.css("fill"), html.EscapeString(text))
