@@ -15,6 +15,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
+	"hogwild/shm"
 )
 
 // LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when
@@ -141,10 +142,10 @@ func readOwner(f *os.File) (o owner) {
 	return o
 }
 
-// dead tells that the process is known, and has ended.
+// dead tells that the process is known, and has ended; its parent need not have heard of it.
 func (o owner) dead() bool {
 	host, _ := os.Hostname()
-	return o.pid > 0 && o.host == host && errors.Is(unix.Kill(o.pid, 0), unix.ESRCH)
+	return o.pid > 0 && o.host == host && !shm.Alive(o.pid)
 }
 
 // String is the owner in brackets, and how to continue it if it is stopped.
