@@ -114,9 +114,7 @@ func (r *coordinator) saveWithin() error {
 		return r.saveHostCopy()
 	}
 	e := rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds}
-	if done > 0 {
-		e.TrainLoss = loss / float64(done)
-	} else if r.epochs.last != nil {
+	if e.TrainLoss = loss / float64(done); done == 0 && r.epochs.last != nil { // of no examples it is not a number
 		e.TrainLoss = r.epochs.last.TrainLoss
 	}
 	r.owner.Await()
