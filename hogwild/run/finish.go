@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -78,7 +79,7 @@ func (r *coordinator) saveResult(res *rundir.Result) error {
 		if err := res.WriteJSON(&text); err != nil {
 			return err
 		}
-		if err := rundir.ReplaceFile(filepath.Join(r.dir, rundir.ResultFile), [][]byte{text.Bytes()}); err != nil {
+		if err := atomicfile.Write(filepath.Join(r.dir, rundir.ResultFile), text.Bytes()); err != nil {
 			return fmt.Errorf("the result could not be saved: %w", err)
 		}
 		return nil

@@ -333,8 +333,13 @@ func (r *reporter) wrote(err error) {
 
 func (r *reporter) event(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	r.mu.Lock()
-	r.events = append(r.events, line)
-	r.mu.Unlock()
+	r.note(line)
 	r.display.warn(line)
+}
+
+// note keeps a line for the report.
+func (r *reporter) note(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, line)
 }
