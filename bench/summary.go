@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode/utf8"
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -156,7 +155,7 @@ func writeColumns(b *bytes.Buffer, columns []column, cases []*Measured) {
 	rows = append([][]string{heads}, rows...)
 	for len(rows[0]) > names { // as many columns as the width has room for, then the next
 		n := len(rows[0])
-		for n > names+1 && widest(aligned(cut(rows, n))) > tableWidth {
+		for n > names+1 && human.Widest(aligned(cut(rows, n))) > tableWidth {
 			n--
 		}
 		fmt.Fprintf(b, "\n%s", aligned(cut(rows, n)))
@@ -186,14 +185,6 @@ func aligned(rows [][]string) string {
 		fmt.Fprintln(&text, strings.TrimRight(line, " \n"))
 	}
 	return text.String()
-}
-
-// widest is the length of the longest line.
-func widest(text string) (most int) {
-	for line := range strings.Lines(text) {
-		most = max(most, utf8.RuneCountInString(line)-1)
-	}
-	return most
 }
 
 // speedColumns are how fast the cases of a group are, and what it does to updates.

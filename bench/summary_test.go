@@ -14,6 +14,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // handmade is an experiment of three turns on two cores whose figures are round, so
@@ -77,7 +78,7 @@ func TestSummary(t *testing.T) {
 	for line := range strings.Lines(got) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
-	if n := widest(got); n > 110 {
+	if n := human.Widest(got); n > 110 {
 		t.Errorf("%d columns:\n%s", n, got)
 	}
 	for _, want := range []string{
@@ -115,7 +116,7 @@ func TestSummaryOfLongNames(t *testing.T) {
 	e.Cases = append(e.Cases, e.Cases[1])
 	e.Cases[4].Name = long
 	got := summary(t, e)
-	if n := widest(got); n > tableWidth {
+	if n := human.Widest(got); n > tableWidth {
 		t.Errorf("%d columns:\n%s", n, got)
 	}
 	for _, row := range []string{` +2 +1\.98 M \(1\.80 to 2\.00\)`, ` +2 +1\.80 \(1\.50 to 2\.00\)`, ` +2 +0\.3100 \(0\.3000 to 0\.3300\) +90\.00%`} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -75,7 +76,7 @@ func dataConvertCommand() *cli.Command {
 
 // convert writes the data of c to a cache, and says what is in it.
 func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error {
-	ctx, stop := untilSignal()
+	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
 	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target, Ignore: c.Ignore,
 		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -103,7 +104,7 @@ func isAddress(name string) bool { return strings.Contains(name, "://") }
 
 // getAll downloads the sets, or the file at the address.
 func getAll(out io.Writer, g *get.Getter, d *downloads, sets []catalog.Set, args []string, sum string) error {
-	ctx, stop := untilSignal()
+	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
 	defer d.close()
 	if sets == nil {

@@ -64,7 +64,7 @@ func dataMakeCommand() *cli.Command {
 			}
 			defer train.Close()
 			defer test.Close()
-			ctx, stop := untilSignal()
+			ctx, stop := config.UntilSignal(context.Background())
 			defer stop()
 			graph := train.Kind == data.Pairs && train.Shape == nil // its own test
 			if err := writeSet(ctx, c.App.Writer, args[1], train); err != nil || graph {

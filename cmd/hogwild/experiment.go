@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	if err := folderFor(folder, p); err != nil {
 		return err
 	}
-	ctx, stop := untilSignal()
+	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
 	r := &bench.Runner{Folder: folder, Progress: stderr, Fresh: fresh}
 	e, err := r.Run(ctx, p)
@@ -165,26 +164,6 @@ func writeExperiment(folder string, e *bench.Experiment) error {
 		}
 	}
 	return nil
-}
-
-// untilSignal is a context that the first Ctrl-C, SIGTERM or SIGHUP ends; the second one ends the
-// program.
-func untilSignal() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, config.StopSignals()...)
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			cancel(config.SignalError(s))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		cancel(nil)
-	}
 }
 
 // again is the command line with the flags that were given, but for those that only say how to

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
 
 	"hogwild/hogwild/config"
@@ -51,21 +50,10 @@ func replaceFile(path string, kind atomicfile.Kind, force bool, write func(io.Wr
 
 // onSignal calls f before a signal such as Ctrl-C ends the process, until stop is called.
 func onSignal(f func()) (stop func()) {
-	signals, over := make(chan os.Signal, 1), make(chan bool, 1)
-	signal.Notify(signals, config.StopSignals()...)
-	go func() {
-		select {
-		case s := <-signals:
-			f()
-			signal.Reset(s)
-			_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
-		case <-over:
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		over <- true
-	}
+	return config.OnSignal(func(s os.Signal) {
+		f()
+		_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
+	})
 }
 
 // sameFile tells whether two paths lead to one file.

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
@@ -25,6 +27,34 @@ func SignalError(s os.Signal) error {
 		return ErrHangup
 	}
 	return ErrInterrupted
+}
+
+// OnSignal has the first stop signal call do. The next one does what it does by default, and so do all after stop is called.
+func OnSignal(do func(os.Signal)) (stop func()) {
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, StopSignals()...)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			do(s)
+		case <-over:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		signal.Stop(signals)
+		close(over)
+	})
+}
+
+// UntilSignal is a context that the first stop signal ends: its cause is a SignalError.
+func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
+	until, cancel := context.WithCancelCause(ctx)
+	ignore := OnSignal(func(s os.Signal) { cancel(SignalError(s)) })
+	return until, func() {
+		ignore()
+		cancel(nil)
+	}
 }
 
 // OutlivePipes lets this process outlive those who read its stdout and stderr: until stop is called,

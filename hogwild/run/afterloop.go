@@ -15,8 +15,8 @@ import (
 )
 
 // What a script does after its loop, as a last test or an export, is part of the run: one that is complete waits for it
-// as long as it does not hang, and fails where it does. Of a run that was interrupted or failed the programs have as long
-// as workers have to end.
+// as long as it does not hang, and fails where it does; once interrupted, as long as for a score. Of a run that was
+// interrupted before, or failed, the programs have as long as workers have to end.
 
 // failedAfterLoop notes that one has.
 func (r *coordinator) failedAfterLoop(who, why string) {
@@ -35,8 +35,8 @@ func (r *coordinator) awaitPrograms() {
 	look := time.NewTicker(lookEvery(r.job.HangTimeout))
 	defer look.Stop()
 	defer r.tellOfLoops("the workers").Stop()
-	interrupted := false
-	for !interrupted && slices.ContainsFunc(r.workers.running(), func(p *process) bool { return p.hung == "" }) {
+	interrupted, late, over := r.interrupted, (<-chan time.Time)(nil), false
+	for !over && slices.ContainsFunc(r.workers.running(), func(p *process) bool { return p.hung == "" }) {
 		select {
 		case e := <-r.workers.launcher.exits:
 			starting := r.block.Rank(e.rank, control.RankState) == control.StateStarting // and not needed any more
@@ -52,8 +52,10 @@ func (r *coordinator) awaitPrograms() {
 			}
 		case <-look.C:
 			r.lookForHung()
-		case <-r.interrupted:
-			interrupted = true
+		case <-interrupted:
+			interrupted, late = nil, time.After(lastScore)
+		case <-late:
+			over = true
 		}
 	}
 	for _, p := range r.workers.running() {

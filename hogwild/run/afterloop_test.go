@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -47,6 +48,28 @@ func TestAfterLoop(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestInterruptedAfterLoop: a run that is interrupted when its last epoch is done gives its programs time to end. What takes longer is told.
+func TestInterruptedAfterLoop(t *testing.T) {
+	for _, limit := range []time.Duration{lastScore, 10 * time.Millisecond} {
+		func() {
+			defer func(was time.Duration) { lastScore = was }(lastScore)
+			lastScore = limit
+			c, o := linear(t, "slow=700ms@leave"), Options{Quiet: true}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			o.OnEpoch = func(e rundir.EpochResult) {
+				if e.Epoch == c.Epochs {
+					stop()
+				}
+			}
+			_, err := Run(ctx, c, o)
+			if cut := errors.Is(err, config.ErrAfterLoop); cut != (limit < time.Second) || !cut && err != nil {
+				t.Errorf("with %v: %v", limit, err)
+			}
+		}()
 	}
 }
 

@@ -37,7 +37,7 @@ type coordinator struct {
 	back   *rollback    // what it carries on from; nil: it is the first
 	next   *coordinator // carries on after divergence
 	cancel context.CancelCauseFunc
-	unheed func() // see heed
+	heed   func() // has a signal cancel the run
 
 	after       []loopFailure   // see afterloop.go
 	patience    time.Duration   // see ask
@@ -208,7 +208,7 @@ func newRemote() remote {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	r := &coordinator{unheed: func() {}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
+	r := &coordinator{patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher()},
 		remote:  newRemote(),
 		saver:   saver{evaluated: make(chan evaluation, 1)},

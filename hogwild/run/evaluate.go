@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
@@ -181,19 +179,8 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	if r.own {
 		rows = "the test rows of " + r.Data
 	}
-	text := fmt.Sprintf("%s on %s: %d examples, loss %s", r.Model, rows, r.Examples, human.Loss(r.Loss))
-	if r.Accuracy != nil {
-		text += ", accuracy " + human.Accuracy(*r.Accuracy)
-	}
-	if r.RMSE != nil {
-		text += fmt.Sprintf(", RMSE %s", human.Loss(*r.RMSE))
-	}
-	if r.R2 != nil {
-		text += fmt.Sprintf(", R2 %.4f", *r.R2)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
-		text += fmt.Sprintf(", %s %s", name, human.Loss(r.Metrics[name]))
-	}
+	scores := rundir.Scores{Loss: r.Loss, Accuracy: r.Accuracy, RMSE: r.RMSE, R2: r.R2, Metrics: r.Metrics}
+	text := fmt.Sprintf("%s on %s: %d examples,%s", r.Model, rows, r.Examples, scores.Text(", "))
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
 	}

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -78,7 +79,7 @@ func (r *coordinator) saveResult(res *rundir.Result) error {
 		if err := res.WriteJSON(&text); err != nil {
 			return err
 		}
-		if err := rundir.ReplaceFile(filepath.Join(r.dir, rundir.ResultFile), [][]byte{text.Bytes()}); err != nil {
+		if err := atomicfile.Write(filepath.Join(r.dir, rundir.ResultFile), text.Bytes()); err != nil {
 			return fmt.Errorf("the result could not be saved: %w", err)
 		}
 		return nil
@@ -114,9 +115,7 @@ func (r *coordinator) saveWithin() error {
 		return r.saveHostCopy()
 	}
 	e := rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds}
-	if done > 0 {
-		e.TrainLoss = loss / float64(done)
-	} else if r.epochs.last != nil {
+	if e.TrainLoss = loss / float64(done); done == 0 && r.epochs.last != nil { // of no examples it is not a number
 		e.TrainLoss = r.epochs.last.TrainLoss
 	}
 	r.owner.Await()

@@ -16,9 +16,12 @@ import (
 // keepWaits are the pauses after which a failed save at the end of a run is tried again.
 var keepWaits = []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second}
 
-// keep writes what a run leaves behind to its folder. While that fails it tries again. If all tries fail, it saves
-// the whole run to another folder.
+// keep writes what a run leaves behind to its folder, which the first node has. While that fails it tries again. If all
+// tries fail, it saves the whole run to another folder.
 func (r *coordinator) keep(write func() error) error {
+	if !r.peers.first() {
+		return nil
+	}
 	err := r.tryKeep(write)
 	for i, wait := range keepWaits {
 		if err == nil {

@@ -143,9 +143,7 @@ func (r *coordinator) finalRound() error {
 func (r *coordinator) saveLast() {
 	_, done, lost, _ := r.progressOfAll()
 	r.saver.good = true
-	if r.peers.first() {
-		r.epochs.failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
-	}
+	r.epochs.failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
 }

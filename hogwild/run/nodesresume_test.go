@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -99,5 +100,29 @@ func TestResumeSharesWithOtherNodes(t *testing.T) {
 			results, errs := together(t, 2, c, nil)
 			isWhole(t, c, results, errs)
 		})
+	}
+}
+
+// TestNodesConclude: a job that was killed before it had a result is concluded on all nodes, and only node 0 writes.
+func TestNodesConclude(t *testing.T) {
+	c := quick(t)
+	c.Workers, c.Validation = 2, "0.2"
+	before, errs := together(t, 2, c, nil)
+	if errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	if err := os.Remove(filepath.Join(c.Run, rundir.ResultFile)); err != nil {
+		t.Fatal(err)
+	}
+	here := t.TempDir()
+	t.Chdir(here)
+	after, errs := together(t, 2, resumed(c), nil)
+	for i, r := range after {
+		if errs[i] != nil || r.Epochs != c.Epochs || i == 0 && r.TestLoss != before[0].TestLoss {
+			t.Errorf("node %d: %d of %d epochs, test loss %v, want %v; %v", i, r.Epochs, c.Epochs, r.TestLoss, before[0].TestLoss, errs[i])
+		}
+	}
+	if left, err := os.ReadDir(here); err != nil || len(left) > 0 {
+		t.Errorf("the nodes have left %v in the folder where they run (%v)", left, err)
 	}
 }

@@ -147,10 +147,8 @@ func (r *coordinator) suspend() (string, error) {
 		return "paused already", nil
 	}
 	r.halted.asked = true
-	r.block.Set(control.WordPause, 1)
-	r.block.Tick()
-	r.block.Call() // they may all be waiting already
-	r.report.events = append(r.report.events, "paused")
+	r.hold()
+	r.report.note("paused")
 	r.report.display.event("paused; resume with: hogwild continue")
 	return "paused: each worker finishes its chunk", nil
 }
@@ -180,12 +178,7 @@ func (r *coordinator) resume() (string, error) {
 	}
 	r.halted.asked, r.halted.since = false, 0
 	r.letGo()
-	r.noteEvent("continued")
+	r.report.note("continued")
+	r.report.display.event("continued")
 	return "continued", nil
-}
-
-// noteEvent tells people of something that a user asked for.
-func (r *coordinator) noteEvent(line string) {
-	r.report.events = append(r.report.events, line)
-	r.report.display.event(line)
 }

@@ -52,8 +52,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -111,6 +109,14 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.cancel = cancel
+	unheed := func() {}
+	defer func() { unheed() }()
+	r.heed = func() {
+		stop := config.OnSignal(func(s os.Signal) { cancel(config.SignalError(s)) }) // OnEpoch may take its time: the next one ends this process
+		if !r.options.Exits {
+			unheed = stop
+		}
+	}
 	for {
 		result, err := r.attempt(ctx)
 		if r.next == nil {
@@ -122,7 +128,6 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 
 // attempt is a coordinator's life. If the numbers diverge and may be rolled back, next carries on.
 func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
-	defer func() { r.unheed() }()
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		if r.back != nil {
@@ -131,7 +136,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		return rundir.Result{}, err
 	}
 	r.interrupted, r.cause = ctx.Done(), func() error { return interruption(ctx) }
-	if r.back == nil { // else it does already
+	if r.options.Signals && r.back == nil { // else it does already
 		r.heed()
 	}
 	r.takeRequests()
@@ -160,35 +165,8 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	result, err := r.finish()
 	if r.next != nil {
 		r.next.cancel = r.cancel
-		if ctx.Err() == nil { // else a signal has come already, and the next one ends this process
-			r.next.heed()
-		}
 	}
 	return result, err
-}
-
-// heed has a signal cancel the run, until unheed is called.
-func (r *coordinator) heed() {
-	signals := make(chan os.Signal, 1)
-	if r.options.Signals {
-		signal.Notify(signals, config.StopSignals()...)
-	}
-	over := make(chan struct{})
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals) // OnEpoch may take its time: the next signal does what it does by default
-			r.cancel(config.SignalError(s))
-		case <-over:
-		}
-	}()
-	if r.options.Exits {
-		return
-	}
-	r.unheed = sync.OnceFunc(func() {
-		signal.Stop(signals)
-		close(over)
-	})
 }
 
 // start opens the first epoch and starts the workers into it.
@@ -274,15 +252,6 @@ func (r *coordinator) watch(ctx context.Context) {
 	}
 }
 
-// interruption is why ctx is done: a signal, or the caller.
-func interruption(ctx context.Context) error {
-	err := context.Cause(ctx)
-	if config.Interruption(err) == nil {
-		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
-	}
-	return err
-}
-
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
 func (r *coordinator) stopInTime() {
 	if limit := r.job.StopAfter; limit > 0 && r.wall()-r.epochs.before >= limit.Seconds() {
@@ -364,8 +333,13 @@ func (r *reporter) wrote(err error) {
 
 func (r *reporter) event(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	r.mu.Lock()
-	r.events = append(r.events, line)
-	r.mu.Unlock()
+	r.note(line)
 	r.display.warn(line)
+}
+
+// note keeps a line for the report.
+func (r *reporter) note(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, line)
 }

@@ -97,6 +97,11 @@ func (r *coordinator) pause() {
 	}
 	r.saver.paused = true
 	_ = fault.Point("pause.ask")
+	r.hold()
+}
+
+// hold has workers wait before their next chunk, until letGo.
+func (r *task) hold() {
 	r.block.Set(control.WordPause, 1)
 	r.block.Tick()
 	r.block.Call() // they may all be waiting already

@@ -110,9 +110,7 @@ func (r *coordinator) mayRescale() {
 		return
 	case paused:
 		if r.block.Get(control.WordPause) == 0 {
-			r.block.Set(control.WordPause, 1)
-			r.block.Tick()
-			r.block.Call() // they may all be waiting already
+			r.hold()
 		}
 		if !r.quiet() {
 			return
@@ -269,7 +267,8 @@ func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string)
 		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
 	}
 	for _, line := range lines {
-		r.noteEvent(line)
+		r.report.note(line)
+		r.report.display.event(line)
 	}
 	s := r.status()
 	s.Scale = &at

@@ -38,10 +38,14 @@ func (r *task) stopNote() string {
 	return note
 }
 
-// readData reads the training, validation and test sets.
+// readData reads the training, validation and test sets, or makes those of a program that has its own examples.
 func readData(c *config.Config, o *Options) (data.Sets, error) {
 	if c.Layout != nil && c.Layout.Rows > 0 {
-		return programData(c)
+		s, err := data.LoadIndices(c.Layout.Rows, c.Layout.TestRows, c.Limit, c.Seed, c.MemoryLimit())
+		if err != nil {
+			err = config.Usage("%w", err)
+		}
+		return s, err
 	}
 	task, err := model.Task(c.Model, c.Loss)
 	if err != nil {
@@ -58,13 +62,4 @@ func readData(c *config.Config, o *Options) (data.Sets, error) {
 		return data.Sets{}, config.Usage("%w", err)
 	}
 	return sets, nil
-}
-
-// programData are the sets of a program that has its own examples.
-func programData(c *config.Config) (data.Sets, error) {
-	s, err := data.LoadIndices(c.Layout.Rows, c.Layout.TestRows, c.Limit, c.Seed, c.MemoryLimit())
-	if err != nil {
-		return s, config.Usage("%w", err)
-	}
-	return s, nil
 }

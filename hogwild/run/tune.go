@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 
@@ -40,12 +39,11 @@ func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
 
 // tuner finds the best settings of a run by trying.
 type tuner struct {
-	ctx     context.Context
-	c       config.Config // of a short run
-	data    *coordinator
-	folder  string
-	signals chan os.Signal
-	trials  []Trial
+	ctx    context.Context
+	c      config.Config // of a short run
+	data   *coordinator
+	folder string
+	trials []Trial
 }
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum,
@@ -66,7 +64,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	if c.LRCap == "auto" {
 		c.LRCap, short.LRCap = "off", "off"
 	}
-	t := &tuner{ctx: ctx, c: short, data: newCoordinator(short, o), signals: make(chan os.Signal, 1)}
+	t := &tuner{ctx: ctx, c: short, data: newCoordinator(short, o)}
 	defer t.data.close()
 	if err := t.data.load(); err != nil {
 		return c, nil, err
@@ -76,9 +74,10 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 		return c, nil, err
 	}
 	defer os.RemoveAll(t.folder)
-	if o.Signals { // between two short runs; within one, it sees to them itself
-		signal.Notify(t.signals, config.StopSignals()...)
-		defer signal.Stop(t.signals)
+	if o.Signals {
+		var stop func()
+		t.ctx, stop = config.UntilSignal(ctx)
+		defer stop()
 	}
 	t.shorten()
 	best, err := t.search()
@@ -177,20 +176,27 @@ func (t *tuner) best() Trial {
 	return best
 }
 
+// interruption is why ctx is done: a signal, or the caller.
+func interruption(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if config.Interruption(err) == nil {
+		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
+	}
+	return err
+}
+
 // try makes one short run, unless it has been made.
 func (t *tuner) try(lr, momentum float64) error {
 	if slices.ContainsFunc(t.trials, func(tr Trial) bool { return tr.LR == lr && tr.Momentum == momentum }) {
 		return nil
 	}
-	select {
-	case s := <-t.signals:
-		return config.SignalError(s)
-	default:
+	if t.ctx.Err() != nil {
+		return interruption(t.ctx)
 	}
 	c := t.c
 	c.LR, c.LRMin, c.Momentum = lr, c.LRMin*lr/c.LR, momentum
 	c.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
-	r := newCoordinator(c, Options{Signals: t.data.options.Signals})
+	r := newCoordinator(c, Options{})
 	r.train, r.test, r.lent = t.data.train, t.data.test, true
 	result, err := r.run(t.ctx)
 	tr := Trial{LR: lr, Momentum: momentum, Loss: r.epochs.secondHalf, Seconds: result.Seconds}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -156,27 +157,23 @@ func joinProgram(h *control.Header, rank int, block *control.Block, s *device.Se
 // profile runs f with the profiles that were asked for. One worker is like another:
 // worker 0 stands for all.
 func profile(h *control.Header, f func() error) error {
-	if h.CPUProfile != "" {
-		file, err := os.Create(h.CPUProfile)
+	for _, p := range []struct {
+		path  string
+		start func(io.Writer) error
+		stop  func()
+	}{{h.CPUProfile, pprof.StartCPUProfile, pprof.StopCPUProfile}, {h.Trace, trace.Start, trace.Stop}} {
+		if p.path == "" {
+			continue
+		}
+		file, err := os.Create(p.path)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		if err := pprof.StartCPUProfile(file); err != nil {
+		if err := p.start(file); err != nil {
 			return err
 		}
-		defer pprof.StopCPUProfile()
-	}
-	if h.Trace != "" {
-		file, err := os.Create(h.Trace)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if err := trace.Start(file); err != nil {
-			return err
-		}
-		defer trace.Stop()
+		defer p.stop()
 	}
 	return f()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hogwild/internal/check"
+	"hogwild/internal/human"
 )
 
 // TestClassesByHand: ten examples of three classes, of which one was never predicted.
@@ -72,8 +73,8 @@ func TestManyClasses(t *testing.T) {
 		t.Errorf("%q: want a line", text)
 	}
 	d = DetailOf(classes[:12], y[:24], predicted[:24])
-	if text := d.Text(20); strings.Count(text, "\n") != 14 || width(text) > textWidth {
-		t.Errorf("%d columns:\n%s", width(text), text)
+	if text := d.Text(20); strings.Count(text, "\n") != 14 || human.Widest(text) > textWidth {
+		t.Errorf("%d columns:\n%s", human.Widest(text), text)
 	}
 }
 

@@ -27,7 +27,7 @@ func (d *Detail) Text(listed int) string {
 		return d.worst()
 	}
 	table := d.table(true)
-	if width(table) > textWidth {
+	if human.Widest(table) > textWidth {
 		return d.table(false)
 	}
 	return table
@@ -104,12 +104,4 @@ func aligned(rows [][]string) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// width is that of the widest line.
-func width(text string) (most int) {
-	for line := range strings.Lines(text) {
-		most = max(most, len([]rune(line))-1)
-	}
-	return most
 }

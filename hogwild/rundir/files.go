@@ -97,9 +97,6 @@ func HasSnapshot(dir string) bool {
 	return false
 }
 
-// ReplaceFile makes the parts, in order, the content of a file: see atomicfile.Write.
-func ReplaceFile(path string, parts [][]byte) error { return atomicfile.Write(path, parts...) }
-
 // keepPrevious gives the newest snapshot of an open folder the name of the previous one too, before another file takes
 // its name: so at every moment one of the two names leads to a whole snapshot.
 func keepPrevious(dir int) error {

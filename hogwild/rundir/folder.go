@@ -11,6 +11,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -69,7 +70,7 @@ func (f *Folder) WriteConfig(c config.Config) error {
 	if err != nil {
 		return err
 	}
-	return ReplaceFile(filepath.Join(f.Path, ConfigFile), [][]byte{text})
+	return atomicfile.Write(filepath.Join(f.Path, ConfigFile), text)
 }
 
 // Mend makes again what is gone, and says what that is: the folder, if it was removed or renamed, or files that grow or are

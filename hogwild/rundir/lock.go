@@ -15,6 +15,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
+	"hogwild/shm"
 )
 
 // LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when
@@ -32,12 +33,24 @@ const (
 )
 
 // FolderLock is the lock on a run folder. It belongs to this process: workers do not inherit it.
-type FolderLock struct{ f *os.File }
+type FolderLock struct {
+	f   *os.File
+	dir *os.Root // of the folder, whatever its name is by now
+}
 
 // Lock locks a run folder that exists, until Release or the end of the process. If a run holds the
 // lock, the error matches config.ErrUsage and says which process it is.
-func Lock(dir string) (*FolderLock, error) {
+func Lock(dir string) (l *FolderLock, err error) {
 	path := filepath.Join(dir, LockFile)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if l == nil {
+			root.Close()
+		}
+	}()
 	for try := 1; ; try++ {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
@@ -47,7 +60,7 @@ func Lock(dir string) (*FolderLock, error) {
 			err = flock(f, unix.LOCK_EX)
 		}
 		if err == nil && isAt(f, path) { // its last holder may have removed it since
-			l := &FolderLock{f}
+			l := &FolderLock{f, root}
 			l.sign()
 			return l, nil
 		}
@@ -80,10 +93,12 @@ func (l *FolderLock) Release() {
 	if l == nil {
 		return
 	}
-	if isAt(l.f, l.f.Name()) { // and not one of another run, where this folder was moved away
-		_ = os.Remove(l.f.Name())
+	open, err1 := l.f.Stat()
+	if there, err2 := l.dir.Lstat(LockFile); err1 == nil && err2 == nil && os.SameFile(open, there) { // not one that was made since
+		_ = l.dir.Remove(LockFile)
 	}
 	_ = l.f.Close()
+	_ = l.dir.Close()
 }
 
 // Live tells whether a run is going on in a folder, and in which process; 0 if that is not known.
@@ -141,10 +156,10 @@ func readOwner(f *os.File) (o owner) {
 	return o
 }
 
-// dead tells that the process is known, and has ended.
+// dead tells that the process is known, and has ended; its parent need not have heard of it.
 func (o owner) dead() bool {
 	host, _ := os.Hostname()
-	return o.pid > 0 && o.host == host && errors.Is(unix.Kill(o.pid, 0), unix.ESRCH)
+	return o.pid > 0 && o.host == host && !shm.Alive(o.pid)
 }
 
 // String is the owner in brackets, and how to continue it if it is stopped.

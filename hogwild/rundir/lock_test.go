@@ -43,6 +43,25 @@ func TestOneLockAtATime(t *testing.T) {
 	}
 }
 
+// TestLockOfAMovedFolder: the file goes when the lock does, whatever the folder is called then.
+func TestLockOfAMovedFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
+	if left, err := os.ReadDir(dir + "-away"); err != nil || len(left) > 0 {
+		t.Errorf("left are %v (%v)", left, err)
+	}
+}
+
 // Locks that are taken and released while others look on: never two at a time, and looking on
 // never makes a lock fail.
 func TestLockIsNeverHeldTwice(t *testing.T) {

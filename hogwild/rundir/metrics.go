@@ -47,7 +47,7 @@ func (p *Past) mendMetrics(path string) (missing []EpochResult, err error) {
 	}
 	text, missing, err := p.mend(string(old))
 	if err == nil && text != string(old) {
-		err = ReplaceFile(path, [][]byte{[]byte(text)})
+		err = atomicfile.Write(path, []byte(text))
 	}
 	return missing, err
 }

@@ -312,7 +312,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	v, train := r.Validation, "train loss "+human.Loss(r.TrainLoss)
 	if r.BestEpoch > 0 { // all figures are of its weights
 		row("best epoch", "%d, %s, %s", r.BestEpoch, train, v.scores().Text(", "))
-	} else {
+	} else if r.Examples > 0 {
 		row("train loss", "%s", human.Loss(r.TrainLoss))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.TrainMetrics)) {

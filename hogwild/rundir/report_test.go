@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,16 @@ func TestReportText(t *testing.T) {
 			t.Fatal(err)
 		}
 		check.Golden(t, "report-"+name+".golden", b.String())
+	}
+}
+
+// TestReportOfNothing: a run that was stopped before its first step has no training loss.
+func TestReportOfNothing(t *testing.T) {
+	r := results()["values"]
+	r.Examples, r.Epochs, r.TrainLoss = 0, 0, math.NaN()
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil || strings.Contains(b.String(), "train loss") || strings.Contains(b.String(), "NaN") {
+		t.Errorf("%v: %s", err, &b)
 	}
 }
 

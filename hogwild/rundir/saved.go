@@ -105,11 +105,11 @@ func ReadSnapshot(dir string) (*Saved, error) {
 	case !HasSnapshot(dir):
 		return nil, config.Usage("resume %s: %s", dir, lacks(dir, SnapshotFile))
 	}
-	f, damage := readPosition(filepath.Join(dir, SnapshotFile))
+	f, damage := hasPosition(ReadSaved(filepath.Join(dir, SnapshotFile)))
 	if damage == nil {
 		return f, nil
 	}
-	if f, err := readPosition(filepath.Join(dir, PreviousFile)); err == nil {
+	if f, err := hasPosition(ReadSaved(filepath.Join(dir, PreviousFile))); err == nil {
 		f.Damage = damage
 		return f, nil
 	}
@@ -124,9 +124,6 @@ func ParseSnapshot(file []byte) (*Saved, error) {
 	}
 	return f, err
 }
-
-// readPosition reads a snapshot.
-func readPosition(path string) (*Saved, error) { return hasPosition(ReadSaved(path)) }
 
 // hasPosition refuses a file that is no snapshot.
 func hasPosition(f *Saved, err error) (*Saved, error) {

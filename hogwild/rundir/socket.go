@@ -192,7 +192,10 @@ func ask(dir string, q Request) (a Answer, err error) {
 	case err != nil:
 		return a, fmt.Errorf("%s: the run has ended, or too many others ask it at once", dir)
 	}
-	if err := json.Unmarshal(line, &a); err != nil {
+	if err = json.Unmarshal(line, &a); err == nil && q.Do == DoStatus && a.Error == "" && a.Status == nil {
+		err = errors.New("it has no status")
+	}
+	if err != nil {
 		return a, fmt.Errorf("%s: the run's answer: %w", dir, err)
 	}
 	if a.Error != "" {

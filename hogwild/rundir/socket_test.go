@@ -37,6 +37,24 @@ func TestAnswerIsBounded(t *testing.T) {
 	}
 }
 
+// TestAnswerWithoutStatus: what listens in a folder may leave it out.
+func TestAnswerWithoutStatus(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		if f, err := l.Accept(); err == nil {
+			_ = WriteAnswer(f, Answer{Says: "nothing"})
+		}
+	}()
+	if _, err := Ask(dir, Request{Do: DoStatus}); err == nil || !strings.Contains(err.Error(), "it has no status") {
+		t.Errorf("%v", err)
+	}
+}
+
 // listenVariable has this program listen in a folder, for somebody else.
 const listenVariable = "PLAYED_LISTEN"
 

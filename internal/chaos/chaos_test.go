@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -15,12 +16,7 @@ const perTrial = 8
 // TestChaos hurts runs at random: CHAOS=1000 events, 50 in CI. With CHAOS_SEED it does so in the same order again, and a
 // failure says with which seed its run comes first; what the processes are doing at that moment is chance.
 func TestChaos(t *testing.T) {
-	events, seed := 50, uint64(time.Now().UnixNano())%1e9
-	if text := os.Getenv("CHAOS"); text != "" {
-		events = atoi(t, text)
-	} else if os.Getenv("CI") != "true" {
-		t.Skip("takes half a minute: CI=true, or CHAOS=1000 for as many events")
-	}
+	events, seed := wanted(t), uint64(time.Now().UnixNano())%1e9
 	if text := os.Getenv("CHAOS_SEED"); text != "" {
 		seed = uint64(atoi(t, text))
 	}
@@ -30,6 +26,44 @@ func TestChaos(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed+i), func(t *testing.T) { hurt(t, &all, rand.New(rand.NewPCG(seed+i, 0))) })
 	}
 	t.Logf("seed %d, %d runs:\n%s", seed, all.runs, &all)
+}
+
+// TestChaosAtAProgramsStart: the first program that a run starts, which evaluates, is killed at any moment of its start. The run
+// starts another one.
+func TestChaosAtAProgramsStart(t *testing.T) {
+	times := max(1, wanted(t)/50)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range times {
+		r := newTrial(t, job{mode: "async", workers: 2, epochs: 5, want: -1, delay: "10ms", flags: []string{"--data", "none", "--lr", "0.1", "--program", exe + " own=3000"}})
+		r.rnd = rand.New(rand.NewPCG(rand.Uint64(), 0))
+		r.start("")
+		var pids []int
+		for pids = r.workers(); len(pids) == 0 && !r.life.over(); pids = r.workers() {
+			time.Sleep(time.Millisecond)
+		}
+		r.pause(60)
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if r.wait(); !r.done {
+			r.problem("lost", "the run ended: %s", r.lastError())
+		}
+		r.report(t)
+	}
+	t.Logf("%d programs killed at their start", times)
+}
+
+// wanted is how many events there are to be.
+func wanted(t *testing.T) int {
+	if text := os.Getenv("CHAOS"); text != "" {
+		return atoi(t, text)
+	} else if os.Getenv("CI") != "true" {
+		t.Skip("takes half a minute: CI=true, or CHAOS=1000 for as many events")
+	}
+	return 50
 }
 
 func atoi(t *testing.T, text string) int {

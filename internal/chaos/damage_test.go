@@ -54,7 +54,7 @@ func (r *trial) checkOrphans() {
 
 // expected are the files that a run may leave. One that was killed also leaves what it was writing.
 var (
-	expected  = regexp.MustCompile(`^(config\.yaml|metrics\.jsonl|result\.json|[a-z.]+\.safetensors|events\.out\.tfevents\.[^/]*|worker-\d+\.log)$`)
+	expected  = regexp.MustCompile(`^(config\.yaml|metrics\.jsonl|result\.json|[a-z.]+\.safetensors|events\.out\.tfevents\.[^/]*|(worker|program)-[a-z0-9]+\.log)$`)
 	remaining = regexp.MustCompile(`^\.[^/]+$|\.tmp[^/]*$|^control\.sock$`)
 )
 
@@ -137,8 +137,8 @@ func (r *trial) checkMetrics() {
 	if len(run.Epochs) != r.job.epochs {
 		r.problem("lost", "%s has %d of %d epochs", rundir.MetricsName, len(run.Epochs), r.job.epochs)
 	}
-	if run.Result != nil && (run.Result.LostExamples != 0 || run.Result.Epochs != r.job.epochs) {
-		r.problem("lost", "result.json has %d epochs, %d lost examples", run.Result.Epochs, run.Result.LostExamples)
+	if run.Result == nil || run.Result.LostExamples != 0 || run.Result.Epochs != r.job.epochs {
+		r.problem("lost", "the result is %+v", run.Result)
 	}
 	if !(accuracy >= r.job.want-0.06) {
 		r.problem("lost", "accuracy %v, %v undisturbed", accuracy, r.job.want)

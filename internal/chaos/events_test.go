@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
 )
 
@@ -37,6 +39,8 @@ var events = []event{
 	{name: "SIGINT", ends: true, do: func(r *trial) { r.end(syscall.SIGINT) }},
 	{name: "SIGTERM", ends: true, do: func(r *trial) { r.end(syscall.SIGTERM) }},
 	{name: "SIGHUP", ends: true, do: func(r *trial) { r.end(syscall.SIGHUP) }},
+	{name: "signal in the first second", ends: true, do: func(r *trial) { r.again(""); r.pause(100); r.end(r.signals()) }},
+	{name: "signal in the last second", ends: true, do: (*trial).lastSecond},
 	{name: "fault: crash", ends: true, do: func(r *trial) { r.fail("crash") }},
 	{name: "fault: error", ends: true, do: func(r *trial) { r.fail("error=ENOSPC") }},
 	{name: "fault: panic", ends: true, do: func(r *trial) { r.fail("panic") }},
@@ -44,6 +48,8 @@ var events = []event{
 	{name: "descriptors used up for a while", later: true, do: func(r *trial) { r.limit(unix.RLIMIT_NOFILE, 3) }},
 	{name: "descriptors used up, worker SIGKILL", later: true, do: func(r *trial) { r.limit(unix.RLIMIT_NOFILE, 3, syscall.SIGKILL) }},
 	{name: "run folder renamed for a while", later: true, do: (*trial).moveFolder},
+	{name: "run folder renamed during a save", ends: true, later: true, do: (*trial).moveDuringSave},
+	{name: "FIFO in place of a file", later: true, do: (*trial).pipe},
 	{name: "run folder removed", later: true, do: (*trial).removeFolder},
 	{name: "scale", later: true, do: func(r *trial) { r.scale(1 + r.rnd.IntN(6)) }},
 	{name: "pause and continue", later: true, do: func(r *trial) { r.ask("pause"); r.pause(300); r.ask("continue") }},
@@ -108,17 +114,40 @@ func (r *trial) awaitEnd(of string) {
 	}
 }
 
-// fail ends this life and begins one that fails at a point, or does not come to it for a while.
-func (r *trial) fail(action string) {
+// again ends this life and begins one with faults.
+func (r *trial) again(faults string) {
 	r.end(syscall.SIGKILL)
 	r.wait()
+	r.start(faults)
+}
+
+// signals is one of those that end a life.
+func (r *trial) signals() syscall.Signal {
+	return []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL}[r.rnd.IntN(4)]
+}
+
+// lastSecond ends a life between its last snapshot and its result.
+func (r *trial) lastSecond() {
+	r.again("snapshot.saved:delay=60ms@every,workers.halt:delay=100ms,file.rename:delay=20ms@every")
+	for !r.life.over() {
+		if s, err := rundir.ReadSnapshot(r.folder); err == nil && int(s.Pos.Epoch) > r.job.epochs {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	r.pause(300)
+	r.end(r.signals())
+}
+
+// fail ends this life and begins one that fails at a point, or does not come to it for a while.
+func (r *trial) fail(action string) {
 	var p fault.Place
 	for p.Name == "" || elsewhere(p.Name) || p.NoError && strings.HasPrefix(action, "error") {
 		p = fault.Points[r.rnd.IntN(len(fault.Points))]
 	}
 	at := "@" + []string{"1", "2", "3", "5", "9"}[r.rnd.IntN(5)]
 	r.history[len(r.history)-1] += " " + p.Name + at
-	r.start(p.Name + ":" + action + at)
+	r.again(p.Name + ":" + action + at)
 	select {
 	case <-r.life.ended:
 	case <-time.After(time.Duration(r.rnd.IntN(400)) * time.Millisecond):
@@ -149,6 +178,37 @@ func (r *trial) moveFolder() {
 	}
 	r.pause(300)
 	r.moveBack(away)
+}
+
+// moveDuringSave moves it between the making of a file and its renaming.
+func (r *trial) moveDuringSave() {
+	r.again("file.rename:delay=50ms@every")
+	r.awaitEpoch()
+	for !r.life.over() {
+		if files, _ := filepath.Glob(filepath.Join(r.folder, "*.tmp")); len(files) > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.moveFolder()
+}
+
+// pipe has a pipe in a file's place for a while. Nobody may wait for what it will say.
+func (r *trial) pipe() {
+	names := []string{rundir.ConfigFile, rundir.ResultFile, rundir.WeightsFile, rundir.MetricsName}
+	path := filepath.Join(r.folder, names[r.rnd.IntN(len(names))])
+	away := filepath.Join(r.where, "tmp", "away")
+	had := os.Rename(path, away) == nil
+	_ = unix.Mkfifo(path, 0o600) // unless the run has made the file again
+	r.ask("runs")
+	r.pause(100)
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		_ = os.Remove(away)
+	} else if had {
+		_ = os.Rename(away, path)
+	} else {
+		_ = os.Remove(path)
+	}
 }
 
 // moveBack gives a folder its name again; if the run has made another one meanwhile, that counts.

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hogwild/hogwild/program/programtest"
 	"hogwild/internal/check"
 )
 
@@ -28,6 +29,9 @@ var program string
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 
 func runTests(m *testing.M) int {
+	if programtest.IsProgram() {
+		return programtest.Main(os.Args[1:])
+	}
 	check.HeedHangups()
 	if bin := os.Getenv("HOGWILD_BIN"); bin != "" {
 		program = filepath.Join(bin, "hogwild")

@@ -26,7 +26,7 @@ var (
 	merging  = []visit{{mode: "async", flags: []string{"--model", "mlp:16", "--merge-every", "2"}}}
 	centred  = []visit{{mode: "async", flags: []string{"--model", "softmax", "--merge-every", "4", "--center", "on"}}}
 	meeting  = []visit{{counts: true, mode: "sync"}, {mode: "sync", flags: []string{"--average", "gradients", "--model", "softmax"}}}
-	pausing  = []visit{{counts: true, mode: "async", flags: []string{"--save-every", "5ms"}, delay: "2ms"},
+	pausing  = []visit{{counts: true, mode: "async", flags: []string{"--save-every", "5ms"}, delay: "10ms"},
 		{counts: true, mode: "sync", flags: []string{"--save-every", "5ms", "--average-every", "160"}, delay: "2ms"}}
 	scaling = []visit{{counts: true, mode: "async", delay: "10ms"}, {counts: true, mode: "sync", flags: []string{"--average-every", "160"}, delay: "10ms"}}
 )

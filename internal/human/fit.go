@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -165,4 +166,12 @@ func breakLine(line string, columns int) (parts []string) {
 		runes = []rune(strings.Repeat(" ", margin) + rest)
 	}
 	return append(parts, string(runes))
+}
+
+// Widest is the length of the longest line of a text.
+func Widest(text string) (most int) {
+	for line := range strings.Lines(text) {
+		most = max(most, utf8.RuneCountInString(line)-1)
+	}
+	return most
 }
