@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -99,6 +100,9 @@ type Pass struct {
 	TestLoss *float64 `json:"test_loss"`
 }
 
+// mostResult is more than run.sh writes to one file.
+const mostResult = 1 << 28
+
 // Collect reads a folder of results. What is not there was not measured.
 func Collect(folder string) (*Results, error) {
 	r := &Results{}
@@ -106,7 +110,7 @@ func Collect(folder string) (*Results, error) {
 		return nil, usage("%s has no results of run.sh, which make gpu-bundle packs: %v", folder, err)
 	}
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(folder, name))
+		text, err := atomicfile.Read(filepath.Join(folder, name), mostResult)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err.Error()
 		}
@@ -172,7 +176,7 @@ func (r *Results) runs(folder string) error {
 		return err
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := atomicfile.Read(file, mostResult)
 		if err != nil {
 			return err
 		}
@@ -181,11 +185,11 @@ func (r *Results) runs(folder string) error {
 			continue // the run was cut off
 		}
 		run.Group, run.Name, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ".")
-		flags, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".flags")
+		flags, _ := atomicfile.Read(strings.TrimSuffix(file, ".json")+".flags", mostResult)
 		run.Flags = strings.TrimSpace(string(flags))
-		metrics, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".metrics")
+		metrics, _ := atomicfile.Read(strings.TrimSuffix(file, ".json")+".metrics", mostResult)
 		run.Passes = passes(string(metrics))
-		host, _ := os.ReadFile(strings.TrimSuffix(file, ".json") + ".host")
+		host, _ := atomicfile.Read(strings.TrimSuffix(file, ".json")+".host", mostResult)
 		run.HostCores = number(strings.TrimSpace(string(host)))
 		r.Runs = append(r.Runs, run)
 		if strings.HasPrefix(run.Device, "cuda") && r.Device == "" {

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/internal/check"
@@ -68,5 +70,23 @@ func TestCollectErrors(t *testing.T) {
 	}
 	if _, err := Collect(folder); err == nil || !strings.Contains(err.Error(), "microbench.json") {
 		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// A pipe in the place of a result is an error, and is not waited for.
+func TestCollectAPipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "parts.tsv"), nil, 0o600), syscall.Mkfifo(filepath.Join(dir, "a.test"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { _, err := Collect(dir); ended <- err }()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "pipe") {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for a writer")
 	}
 }

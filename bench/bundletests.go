@@ -2,11 +2,12 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"hogwild/internal/atomicfile"
 )
 
 // testLine is what go test -v prints of a test: that it begins or goes on, how it ended, or what it says,
@@ -63,7 +64,7 @@ func (r *Results) tests(folder string) error {
 		return err
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := atomicfile.Read(file, mostResult)
 		if err != nil {
 			return err
 		}

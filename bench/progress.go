@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
@@ -182,7 +182,7 @@ func mean(list []float64) float64 {
 // latest is the speed and the test loss that a run has written of itself last; NaN: none.
 func latest(folder string) (rate, loss float64) {
 	rate, loss = math.NaN(), math.NaN()
-	f, err := os.Open(filepath.Join(folder, "metrics.jsonl"))
+	f, err := atomicfile.Open(filepath.Join(folder, "metrics.jsonl"))
 	if err != nil {
 		return rate, loss
 	}

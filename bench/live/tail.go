@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 )
 
 // tail follows the metrics.jsonl of a run in progress. It reads on from where it was; a
@@ -24,7 +25,7 @@ type tail struct {
 
 // read takes in what was written since. A file that is not there yet is empty.
 func (t *tail) read() error {
-	f, err := os.Open(t.path)
+	f, err := atomicfile.Open(t.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

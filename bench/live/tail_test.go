@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -196,5 +199,23 @@ func TestOneCourseOfMany(t *testing.T) {
 	all := tail.seconds.all()
 	if n := len(all); n < maxKept/2 || n > maxKept+1 || all[0].Seconds != 0 || all[n-1].Seconds != 9999 {
 		t.Errorf("%d moments from %g to %g, want at most %d that begin and end as the run", n, all[0].Seconds, all[n-1].Seconds, maxKept+1)
+	}
+}
+
+// A pipe in the place of a run's metrics is an error, and is not waited for.
+func TestTailOfAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics.jsonl")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- (&tail{path: path}).read() }()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "pipe") {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for a writer")
 	}
 }
