@@ -255,9 +255,6 @@ func Choices(name string) []string {
 func (c *Config) checkChoices() error {
 	for _, f := range c.choices() {
 		if choices := strings.Fields(f.words); !slices.Contains(choices, f.value) {
-			if f.value == "ticket" { // until the redesign
-				return Usage("%s %q: did you mean dynamic?", f.name, f.value)
-			}
 			return Usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
 		}
 	}

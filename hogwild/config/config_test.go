@@ -82,7 +82,6 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.OptimizerState = "own" }, `optimizer-state "own": choose one of private, shared`},
 		{func(c *Config) { c.Schedule = "cos" }, `schedule "cos": choose one of constant, cosine, step, exp, linear`},
 		{func(c *Config) { c.Partition = "fixed" }, `partition "fixed": choose one of dynamic, contiguous`},
-		{func(c *Config) { c.Partition = "ticket" }, `partition "ticket": did you mean dynamic?`},
 		{func(c *Config) { c.Format = "json" }, `format "json": choose one of auto, idx, libsvm, csv, npy`},
 		{func(c *Config) { c.Model = "cnn" }, `unknown model "cnn": the models are softmax`},
 		{func(c *Config) { c.Loss = "mse" }, `unknown loss "mse": the losses are`},

@@ -44,9 +44,6 @@ func locate(path string) (train, test string, err error) {
 		return "", "", errors.New("data: the path is empty: name a file, a folder or digits")
 	}
 	info, err := os.Stat(path)
-	if name, was := strings.CutPrefix(path, "made:"); was && err != nil { // until the redesign
-		return "", "", fmt.Errorf("data: %s: did you mean %s%s?", path, synthPrefix, name)
-	}
 	if err != nil {
 		if p := (*os.PathError)(nil); errors.As(err, &p) {
 			err = p.Err

@@ -163,7 +163,7 @@ func TestSynthMatrices(t *testing.T) {
 // suit.
 func TestSynthErrors(t *testing.T) {
 	for _, c := range []struct{ path, task, want string }{
-		{"made:rcv1", "", "did you mean synth:rcv1?"}, {"synth:", "", "want synth:rcv1"}, {"synth:rvc1", "", "want synth:rcv1"}, {"synth:rcv1:0", "", "fraction"},
+		{"synth:", "", "want synth:rcv1"}, {"synth:rvc1", "", "want synth:rcv1"}, {"synth:rcv1:0", "", "fraction"},
 		{"synth:rcv1:1.5", "", "fraction"}, {"synth:rcv1:x", "", "fraction"}, {"synth:sparse", "", "whole number"},
 		{"synth:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"synth:sparse:10x10x9", "", "half"}, {"synth:dense:10x10x9", "", "ROWSxCOLS"},
 		{"synth:dense:0x10", "", "whole number"}, {"synth:dense:1e99x10", "", "whole number"}, {"synth:lowrank:5x5x5", "", "RANK"},
