@@ -201,10 +201,7 @@ func choices(name string) (words []string) {
 	case "gpu":
 		return []string{"auto", "auto:", "0"}
 	case "to":
-		for _, f := range exportFormats {
-			words = append(words, f.name)
-		}
-		return words
+		return []string{onnxFormat, npyFormat}
 	case "average-every":
 		return []string{"epoch"}
 	case "lr", "epochs", "batch", "merge-every", "bias-step":

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -28,56 +27,44 @@ of PyTorch (see hogwild eval --help) need --model and --train, except for npy.
             channels x height x width. Outputs "logits", "label" (the class, counted from 0) and
             for the losses softmax and logistic "probabilities"; or "value"
   npy       a folder with one NumPy array per tensor, for any model, with PyTorch's names and shapes
-  libsvm    a linear model as LIBLINEAR's model file: its predict reads data in LIBSVM's format
-  vw        a linear model for vw -t -i FILE: features have numbers as names (| 3:0.5 17:1)
 
-Except for npy, the scaling of the inputs is part of the file: inputs are those of the training data,
-not scaled (bytes are 0 to 255). A missing sparse value is 0.
+The scaling of the inputs is part of an ONNX file: inputs are those of the training data, not scaled
+(bytes are 0 to 255). A missing sparse value is 0. The arrays are the weights alone.
 
 FLAGS
-Without --out the file is written next to the weights: weights.onnx, weights.model, weights.vw, or the
-folder weights. A file of another kind stays unless --force is given.
+Without --out the file is written next to the weights: weights.onnx, or the folder weights. A file of
+another kind stays unless --force is given.
 
 Examples:
   hogwild export runs/digits --to onnx
   hogwild export runs/digits/weights.safetensors --to onnx --out digits.onnx
-  hogwild export runs/a9a --to vw --out a9a.vw
+  hogwild export runs/digits --to npy --out arrays
 `
 
-// exportFormat is a format of one file, and how its name ends.
-type exportFormat struct {
-	name, ending string
-	kind         atomicfile.Kind
-	encode       func(*run.Saved) ([]byte, error)
-}
-
-const npyFormat = "npy" // a folder
-
-var exportFormats = []exportFormat{
-	{"onnx", ".onnx", atomicfile.ONNX, export.ONNX}, {npyFormat, "", atomicfile.NPY, nil},
-	{"libsvm", ".model", atomicfile.LIBLINEAR, export.LIBLINEAR}, {"vw", ".vw", atomicfile.VW, export.VW},
-}
+const (
+	onnxFormat = "onnx"
+	npyFormat  = "npy" // a folder
+)
 
 func exportCommand() *cli.Command {
 	var to, out string
 	var force bool
 	var d run.Description
 	l := flagList{category: "Flags"}
-	l.string(&to, "to", "`FORMAT` onnx, npy, libsvm or vw")
+	l.string(&to, "to", "`FORMAT` onnx or npy")
 	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
 	forcing(&l, &force)
 	describing(&l, &d)
 	return &cli.Command{
-		Name: "export", Usage: "write weights for ONNX, NumPy, LIBLINEAR or vw", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,
+		Name: "export", Usage: "write weights for ONNX or NumPy", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 || to == "" {
 				return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits --to onnx")
 			}
-			i := slices.IndexFunc(exportFormats, func(f exportFormat) bool { return f.name == to })
-			if i < 0 {
-				return usagef("--to %s: want onnx, npy, libsvm or vw", to)
+			if to != onnxFormat && to != npyFormat {
+				return usagef("--to %s: want onnx or npy", to)
 			}
-			written, err := exportTo(weightsPath(args[0]), out, exportFormats[i], force, d)
+			written, err := exportTo(weightsPath(args[0]), out, to, force, d)
 			if err == nil {
 				fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
 			}
@@ -96,29 +83,32 @@ func weightsPath(path string) string {
 }
 
 // exportTo writes the weights in the format, by default beside them, and says what it has written.
-func exportTo(weights, out string, format exportFormat, force bool, d run.Description) (written string, err error) {
+func exportTo(weights, out, format string, force bool, d run.Description) (written string, err error) {
 	if out == "" {
-		out = strings.TrimSuffix(weights, filepath.Ext(weights)) + format.ending
+		out = strings.TrimSuffix(weights, filepath.Ext(weights))
+		if format == onnxFormat {
+			out += ".onnx"
+		}
 	}
 	if sameFile(out, weights) {
 		return "", usagef("--out %s: these are the weights; name another file", out)
 	}
-	if format.name == npyFormat {
+	if format == npyFormat {
 		n, err := exportArrays(weights, out, force)
 		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
 	}
-	if err := mayReplace("--out ", out, format.kind, force); err != nil {
+	if err := mayReplace("--out ", out, atomicfile.ONNX, force); err != nil {
 		return "", err
 	}
 	saved, err := run.OpenAs(weights, d)
 	if err != nil {
 		return "", err
 	}
-	file, err := format.encode(saved)
+	file, err := export.ONNX(saved)
 	if err != nil {
 		return "", err
 	}
-	err = replaceFile(out, format.kind, force, func(w io.Writer) error {
+	err = replaceFile(out, atomicfile.ONNX, force, func(w io.Writer) error {
 		_, err := w.Write(file)
 		return err
 	})

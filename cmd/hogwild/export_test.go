@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,23 +17,15 @@ type exported struct {
 	Data   string  `json:"data"` // the test rows
 	Model  string  `json:"model"`
 	Kind   string  `json:"kind"` // the loss
-	Linear bool    `json:"linear"`
 	Loss   float64 `json:"loss"` // what eval says of those rows
 
 	train []string
 }
 
-// TestOtherProgramsLoadWeights: PyTorch's modules take weights.safetensors, and ONNX Runtime, NumPy, LIBLINEAR and Vowpal
-// Wabbit what export writes. All of them predict what hogwild predicts, from inputs as they are.
+// TestOtherProgramsLoadWeights: PyTorch's modules take weights.safetensors, and ONNX Runtime and NumPy what export
+// writes. All of them predict what hogwild predicts, from inputs as they are.
 func TestOtherProgramsLoadWeights(t *testing.T) {
-	check.Interpreter(t, "torch, safetensors, onnx, onnxruntime, vowpalwabbit")
-	if _, err := exec.LookPath("liblinear-predict"); err != nil {
-		complain := t.Skip
-		if os.Getenv("CI") == "true" {
-			complain = t.Fatal
-		}
-		complain("needs liblinear-predict (Debian: liblinear-tools)")
-	}
+	check.Interpreter(t, "torch, safetensors, onnx, onnxruntime")
 	dir := t.TempDir()
 	mnist, a9a := check.Data(t, "mnist"), check.Data(t, "a9a")
 	kinds, kindsTest := predictionData(t, dir, "kind")
@@ -48,20 +39,20 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 		return []string{"--data", train, "--test", test, "--scale", "standard", "--lr", "0.05", "--batch", "8"}
 	}
 	cases := []exported{
-		{Data: mnist, Model: "softmax", Kind: "cross-entropy", Linear: true, train: append(images, "--center", "on")},
-		{Data: mnist, Model: "softmax", Kind: "cross-entropy", Linear: true, train: append(images, "--mode", "sync", "--center", "off", "--no-bias")},
+		{Data: mnist, Model: "softmax", Kind: "cross-entropy", train: append(images, "--center", "on")},
+		{Data: mnist, Model: "softmax", Kind: "cross-entropy", train: append(images, "--mode", "sync", "--center", "off", "--no-bias")},
 		{Data: mnist, Model: "mlp:32", Kind: "cross-entropy", train: append(images, "--center", "off")},
 		{Data: mnist, Model: "mlp:24,16", Kind: "cross-entropy", train: append(images, "--mode", "sync", "--center", "on")},
 		{Data: mnist, Model: "convnet", Kind: "cross-entropy", train: images},
 		{Data: mnist, Model: "convnet", Kind: "cross-entropy", train: append(images, "--mode", "sync", "--scale", "0.1307,0.3081")},
-		{Data: a9a + "/a9a.t", Model: "logistic", Kind: "logistic", Linear: true, train: sparse},
-		{Data: a9a + "/a9a.t", Model: "hinge", Kind: "hinge", Linear: true, train: append(sparse, "--mode", "sync", "--scale", "unit")},
+		{Data: a9a + "/a9a.t", Model: "logistic", Kind: "logistic", train: sparse},
+		{Data: a9a + "/a9a.t", Model: "hinge", Kind: "hinge", train: append(sparse, "--mode", "sync", "--scale", "unit")},
 		{Data: kindsTest, Model: "mlp:12", Kind: "logistic", train: append(table(kinds, kindsTest), "--loss", "logistic")},
 		{Data: kindsTest, Model: "hinge", Kind: "hinge", train: table(kinds, kindsTest)},
-		{Data: valuesTest, Model: "linear", Kind: "squared", Linear: true, train: append(table(values, valuesTest), "--center", "on")},
-		{Data: valuesTest, Model: "l1", Kind: "l1", Linear: true, train: append(table(values, valuesTest), "--mode", "sync")},
+		{Data: valuesTest, Model: "linear", Kind: "squared", train: append(table(values, valuesTest), "--center", "on")},
+		{Data: valuesTest, Model: "l1", Kind: "l1", train: append(table(values, valuesTest), "--mode", "sync")},
 		{Data: valuesTest, Model: "mlp:12", Kind: "squared", train: append(table(values, valuesTest), "--no-bias")},
-		{Data: mnist, Model: "logistic", Kind: "logistic", Linear: true, train: images},
+		{Data: mnist, Model: "logistic", Kind: "logistic", train: images},
 	}
 	for i := range cases {
 		cases[i].Folder = filepath.Join(dir, fmt.Sprintf("%d-%s", i, strings.ReplaceAll(cases[i].Model, ":", "-")))
@@ -76,8 +67,8 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	call(t, "train", "--data", "digits:1000", "--run", "runs/mine", "--quiet", "--json")
-	call(t, "export", "runs/mine", "--to", "onnx")
+	call(t, "train", "--data", "digits:1000", "--run", "runs/export", "--quiet", "--json")
+	call(t, "export", "runs/export", "--to", "onnx")
 	text, err := json.Marshal(cases)
 	if err != nil {
 		t.Fatal(err)
@@ -97,11 +88,7 @@ func (c *exported) write(t *testing.T) {
 		predict = append(predict, "--proba")
 	}
 	call(t, predict...)
-	formats := []string{"onnx", "npy"}
-	if c.Linear {
-		formats = append(formats, "libsvm", "vw")
-	}
-	for _, f := range formats {
+	for _, f := range []string{"onnx", "npy"} {
 		call(t, "export", c.Folder, "--to", f)
 	}
 	var eval struct{ Loss float64 }

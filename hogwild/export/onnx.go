@@ -2,12 +2,9 @@
 // them, but not in the arrays of NumPy: they take inputs as the training data had them, and predict what
 // the run predicts.
 //
-//	onnx.go       a model as an ONNX graph
-//	graph.go      the parts of such a graph
-//	liblinear.go  a linear model as LIBLINEAR's model file
-//	vw.go         a linear model as a regressor of Vowpal Wabbit
-//	flat.go       a linear model, with the scaling in its weights
-//	npy.go        the tensors as arrays of NumPy
+//	onnx.go   a model as an ONNX graph
+//	graph.go  the parts of such a graph
+//	npy.go    the tensors as arrays of NumPy
 package export
 
 import (
@@ -39,7 +36,7 @@ func ONNX(s *run.Saved) ([]byte, error) {
 	case model.Factor, model.Cut:
 		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: use --to npy, one array per tensor", s.Model())
 	default:
-		return nil, foreign(s, "onnx", "use torch.onnx.export in the program")
+		return nil, foreign(s, "use torch.onnx.export in the program")
 	}
 	g, size := &graph{tensors: map[string]run.Tensor{}}, 0
 	for _, t := range s.Tensors() {
@@ -165,4 +162,12 @@ func onnxFile(name string, g *graph, meta data.Meta) ([]byte, error) {
 		file.Bytes(modelMetadata, entry)
 	}
 	return file, nil
+}
+
+// foreign refuses a model that only a program of the user's computes.
+func foreign(s *run.Saved, cure string) error {
+	if s.Model() == model.ProgramName {
+		return config.Usage("onnx: the module is in a program, and only that can compute it: %s, or --to npy here", cure)
+	}
+	return config.Usage("onnx: the model %s is custom code, which is not saved with the weights: use --to npy, one array per tensor", s.Model())
 }

@@ -101,14 +101,12 @@ func TestCheck(t *testing.T) {
 	}
 	table, page := put("table.hog", "a,b\n1,2\n"), put("page.csv", "<!doctype html><title>mine</title>")
 	array, predictions := put("x.csv", "\x93NUMPY\x01\x00"), put("p.npy", "prediction\n1\n")
-	vw, text := put("vw", "\x06\x00\x00\x009.0.0\x00\x01\x00\x00\x00\x00m"), put("vwtext", "\x06\x00\x00\x009.0.0")
-	all := []Kind{Made, Cache, Weights, Page, PNG, SVG, ONNX, NPY, LIBLINEAR, VW, Predictions, Unfinished, Profile, Trace}
+	all := []Kind{Made, Cache, Weights, Page, PNG, SVG, ONNX, NPY, Predictions, Unfinished, Profile, Trace}
 	for _, c := range []struct {
 		path string
 		of   []string // the kinds that may replace it
 	}{
 		{table, nil}, {page, nil}, {array, []string{NPY.name, Predictions.name}}, {predictions, []string{Predictions.name}},
-		{vw, []string{VW.name}}, {text, nil},
 	} {
 		for _, kind := range all {
 			err := Check(c.path, kind, false)

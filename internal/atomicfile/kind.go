@@ -25,8 +25,6 @@ var (
 	SVG         = Kind{"a figure by hogwild", begins(`<svg xmlns="http://www.w3.org/2000/svg" class="figure-svg"`)}
 	ONNX        = Kind{"an ONNX graph by hogwild", func(head []byte) bool { return len(head) > 11 && string(head[2:11]) == "\x12\x07hogwild" }}
 	NPY         = Kind{"a NumPy array", begins("\x93NUMPY")}
-	LIBLINEAR   = Kind{"a model of LIBLINEAR", begins("solver_type ")}
-	VW          = Kind{"a model of Vowpal Wabbit", isVW}
 	Predictions = Kind{"a file of predictions", begins("prediction\n", "prediction,p_", "row,column,prediction\n", `{"prediction":`, `{"row":`, "\x93NUMPY")}
 	Unfinished  = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
 	Profile     = Kind{"a profile", begins("\x1f\x8b")}
@@ -53,11 +51,6 @@ func begins(marks ...string) func([]byte) bool {
 // isPage tells the page template of package page.
 func isPage(head []byte) bool {
 	return begins("<!doctype html>")(head) && bytes.Contains(head, []byte(`content="default-src 'none'; style-src 'unsafe-inline'"`))
-}
-
-// isVW tells a version with its length before and a zero behind it, as of 9.0.0.
-func isVW(head []byte) bool {
-	return len(head) > 9 && bytes.Equal(head[1:4], []byte{0, 0, 0}) && head[5] == '.' && int(head[0])+3 < len(head) && head[3+int(head[0])] == 0
 }
 
 // Check refuses to replace a file of another kind, unless force says that it may be lost. An empty file is of every kind;

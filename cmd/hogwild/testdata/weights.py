@@ -1,5 +1,5 @@
-"""Holds the weights of runs, and what hogwild export made of them, against PyTorch, ONNX Runtime, LIBLINEAR and
-Vowpal Wabbit. Arguments: a JSON list of cases, and docs/export.md, whose Python is run. Each case is a run folder
+"""Holds the weights of runs, and what hogwild export made of them, against PyTorch, ONNX Runtime
+and NumPy. Arguments: a JSON list of cases, and docs/export.md, whose Python is run. Each case is a run folder
 with predictions.npy, what hogwild predict says of the test rows (with --proba where the loss has probabilities),
 and the loss that hogwild eval says."""
 
@@ -7,14 +7,12 @@ import collections
 import csv
 import gzip
 import json
-import subprocess
 import sys
 
 import numpy as np
 import onnx
 import onnxruntime
 import torch
-import vowpalwabbit
 from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import nn
@@ -102,49 +100,6 @@ def onnx_outputs(path, x):
     return all_rows, session.get_modelmeta().custom_metadata_map
 
 
-def lines_of(x, label, space):
-    """Rows in LIBSVM's or Vowpal Wabbit's format; the numbers of features count from 1."""
-    for row in x:
-        yield label + space + " ".join(f"{j + 1}:{row[j]:.9g}" for j in row.nonzero()[0])
-
-
-def liblinear(folder, x, probabilities):
-    with open(folder + "/rows.svm", "w") as f:
-        f.writelines(line + "\n" for line in lines_of(x, "0", " "))
-    subprocess.run(["liblinear-predict", "-q", *["-b", "1"] * probabilities, folder + "/rows.svm", folder + "/weights.model", folder + "/out.txt"],
-                   check=True, stdout=subprocess.DEVNULL)
-    return [line.split() for line in open(folder + "/out.txt")]
-
-
-def vw(folder, x, options):
-    w = vowpalwabbit.Workspace(f"-t -i {folder}/weights.vw --quiet {options}")
-    got = [w.predict(line) for line in lines_of(x, "", "| ")]
-    w.finish()
-    return got
-
-
-def linear_formats(case, x, z, classes, proba, labels):
-    folder, kind = case["folder"], case["kind"]
-    with_proba = kind == "logistic"
-    said = liblinear(folder, x, with_proba)
-    if not classes:
-        near("LIBLINEAR", [float(s[0]) for s in said], z[:, 0])
-        near("vw", vw(folder, x, ""), z[:, 0])
-        return
-    if with_proba:
-        order, said = said[0][1:], said[1:]
-        columns = [order.index(str(int(c))) for c in classes]
-        near("LIBLINEAR's probabilities", [[float(s[1 + c]) for c in columns] for s in said], proba)
-    same_label("LIBLINEAR", [float(s[0]) for s in said], [float(v) for v in labels], z)
-    if z.shape[1] == 1:
-        near("vw", vw(folder, x, ""), z[:, 0])
-        if with_proba:
-            near("vw's probabilities", vw(folder, x, "--link logistic"), proba[:, 1])
-        return
-    near("vw's scores", vw(folder, x, "--scores"), z)
-    same_label("vw", [classes[k - 1] for k in vw(folder, x, "")], labels, z)
-
-
 def check(case):
     folder = case["folder"]
     path = folder + "/weights.safetensors"
@@ -206,13 +161,9 @@ def check(case):
         array = np.load(f"{folder}/weights/{name}.npy")
         assert array.dtype == np.float32 and (array == tensor.numpy()).all(), name
 
-    if case.get("linear"):
-        n = 300  # their programs read text
-        linear_formats(case, x[:n], z[:n], classes, *(a if a is None else a[:n] for a in (proba, said)))
-
 
 def snippets(page):
-    """Runs the Python of a page, block after block, where runs/mine is."""
+    """Runs the Python of a page, block after block, where runs/export is."""
     names = {}
     for block in open(page).read().split("```python\n")[1:]:
         exec(block.split("```")[0], names)
