@@ -71,9 +71,15 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	return result, errors.Join(r.epochs.ended, r.saver.elsewhere)
 }
 
-// saveResult writes result.json.
+// saveResult writes result.json, and the run once more if its folder was removed after the last save.
 func (r *coordinator) saveResult(res *rundir.Result) error {
+	r.saver.due = false
 	return r.keep(func() error {
+		if r.saver.due && r.saver.good {
+			if err := r.saveCopy(); err != nil {
+				return err
+			}
+		}
 		res.Run = r.dir
 		var text bytes.Buffer
 		if err := res.WriteJSON(&text); err != nil {

@@ -146,6 +146,32 @@ func TestFolderGone(t *testing.T) {
 	}
 }
 
+// remover removes a run folder when the run has said something.
+type remover struct{ dir, when string }
+
+func (r *remover) Write(b []byte) (int, error) {
+	if r.when != "" && strings.Contains(string(b), r.when) {
+		r.when = ""
+		for os.RemoveAll(r.dir) != nil { // a save may put a file into it meanwhile
+		}
+	}
+	return len(b), nil
+}
+
+// TestFolderGoneAtTheEnd: one that is removed after the last save has the result and the weights all the same.
+func TestFolderGoneAtTheEnd(t *testing.T) {
+	c := quick(t)
+	c.Run = filepath.Join(c.Run, "mine")
+	out := &remover{c.Run, "epoch   3"}
+	if _, err := Run(context.Background(), c, Options{Progress: out}); err != nil {
+		t.Fatal(err)
+	}
+	if out.when != "" {
+		t.Fatal("the folder was not removed")
+	}
+	whole(t, c.Run, c.Epochs)
+}
+
 // TestFolderTaken: the place of a run folder that was renamed has another run now, which nothing is written to. The
 // whole run is saved elsewhere, and the error says where.
 func TestFolderTaken(t *testing.T) {
