@@ -151,11 +151,11 @@ func looksLikeLIBSVM(head []byte) bool {
 	return false
 }
 
-// existing is the first of the files that is there, as named or with .gz; "" if none is.
+// existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a writer.)
 func existing(paths ...string) string {
 	for _, p := range paths {
 		for _, name := range []string{p, p + ".gz"} {
-			if info, err := os.Stat(name); err == nil && !info.IsDir() {
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 				return name
 			}
 		}
