@@ -30,7 +30,6 @@ var notRun = map[string]string{
 	"go mod edit ":            "TestReadmeSnippet",
 	"go run ./examples/":      "the test of the example",
 	"hogwild data get mnist":  "TestDataGet: tests have no internet; stage has what it would write",
-	"hogwild data get a9a":    "the same",
 	"hogwild data get https":  "TestDataGetEnds",
 	"hogwild train --program": "TestPyTorchExamples",
 	"hogwild reproduce ":      "TestReproduce",
