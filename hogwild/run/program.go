@@ -125,7 +125,7 @@ var errLate = errors.New("the run was interrupted")
 
 // killLate kills the evaluator's program if it takes too long after an interruption. What it returns ends that.
 func (r *coordinator) killLate() (done func()) {
-	over, interrupted, evaluator := make(chan struct{}), r.interrupted, r.evaluator
+	over, interrupted, evaluator, limit := make(chan struct{}), r.interrupted, r.evaluator, lastScore
 	go func() {
 		select {
 		case <-over:
@@ -134,7 +134,7 @@ func (r *coordinator) killLate() (done func()) {
 		}
 		select {
 		case <-over:
-		case <-time.After(lastScore):
+		case <-time.After(limit):
 			evaluator.Kill(errLate)
 		}
 	}()
