@@ -331,6 +331,7 @@ func TestFolderUnwritable(t *testing.T) {
 
 // TestNothingCanBeWritten: the error says both, and the run's last snapshot stays.
 func TestNothingCanBeWritten(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	shorten(t)
 	c := lasting(t)
 	p := saving(t, c)

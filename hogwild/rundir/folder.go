@@ -96,6 +96,10 @@ func (f *Folder) Mend(c config.Config, past *Past) (gone string, err error) {
 	if err != nil && !errors.Is(err, ErrNoLocks) {
 		return "", err
 	}
+	if same && !os.SameFile(n.made, f.made) { // it was removed a moment ago, and n is a new one
+		n.Close()
+		return f.Mend(c, past)
+	}
 	if same {
 		f.lock.Release()
 		f.lock = n.lock

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,6 +174,38 @@ func TestMend(t *testing.T) {
 	}
 	if gone, err := f.Mend(c, past); gone != "the run folder "+dir || err != nil {
 		t.Errorf("an empty folder: %q, %v", gone, err)
+	}
+}
+
+// TestMendMeanwhile: a folder that is removed while it is mended is whole after the next time.
+func TestMendMeanwhile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Claim(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { f.Close() }()
+	c, past := config.Default(), &Past{}
+	if err := f.Open(c, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		var removed sync.WaitGroup
+		removed.Go(func() {
+			for os.RemoveAll(dir) != nil { // a file may be put into it meanwhile
+			}
+		})
+		time.Sleep(time.Duration(i) * 200 * time.Nanosecond)
+		_, _ = f.Mend(c, past)
+		removed.Wait()
+		_, err := f.Mend(c, past)
+		now, gone := os.Stat(dir)
+		if err != nil || gone != nil || !os.SameFile(now, f.Info()) {
+			t.Fatalf("%v, %v", err, gone)
+		}
 	}
 }
 
