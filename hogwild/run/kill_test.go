@@ -25,19 +25,19 @@ func kill(t *testing.T, pid int) {
 	await(t, "the end of the process", func() bool { return !shm.Alive(pid) })
 }
 
-// undisturbed is the accuracy that c reaches when nobody is killed.
+// undisturbed is the test loss that c reaches when nobody is killed.
 func undisturbed(t *testing.T, c config.Config) float64 {
 	t.Helper()
 	c.Model, c.Run, c.Resume, c.SaveEvery = "softmax", t.TempDir(), "", "0"
-	return *train(t, c).TestAccuracy
+	return train(t, c).TestLoss
 }
 
-// asGood fails the test when a run that was disturbed is 2 points or more worse
-// than one that was not.
+// asGood fails the test when a run that was disturbed ends with a test loss more than a tenth above that of one that was
+// not. Equal runs of several workers differ by 2%; their accuracies by a point, of 333 test rows.
 func asGood(t *testing.T, r rundir.Result, want float64) {
 	t.Helper()
-	if r.TestAccuracy == nil || !(*r.TestAccuracy > want-0.02) {
-		t.Errorf("accuracy %v, %v when nobody is killed", r.TestAccuracy, want)
+	if !(r.TestLoss < 1.1*want) {
+		t.Errorf("test loss %g, %g when nobody is killed", r.TestLoss, want)
 	}
 }
 
