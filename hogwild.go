@@ -156,6 +156,8 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	StalenessSamples, StalenessP50 int64             updates by others between read and write
 //	StalenessP99, StalenessMax int64                 the same
 //	StalenessMean, LostUpdates, Conflicts float64    the same; shares from 0 to 1
+//	LostSamples int64                                steps at which losses were looked for
+//	LostBelow float64                                upper limit of LostUpdates, with 95% confidence
 //	StalenessHistogram [][2]uint64                   least value, samples
 //	BarrierWait float64                              seconds, of all workers
 //	PerWorker []WorkerStatus                         at the end

@@ -12,7 +12,7 @@ import (
 // functions of these packages when it starts. Before adding one look at what its start
 // costs (GODEBUG=inittrace=1).
 var linked = []string{
-	"github.com/goccy/go-yaml", "github.com/goccy/go-yaml/ast", "github.com/goccy/go-yaml/internal/errors",
+	"github.com/aclements/go-moremath/mathx", "github.com/goccy/go-yaml", "github.com/goccy/go-yaml/ast", "github.com/goccy/go-yaml/internal/errors",
 	"github.com/goccy/go-yaml/internal/format", "github.com/goccy/go-yaml/lexer", "github.com/goccy/go-yaml/parser",
 	"github.com/goccy/go-yaml/printer", "github.com/goccy/go-yaml/scanner", "github.com/goccy/go-yaml/token",
 	"github.com/kballard/go-shellquote", "golang.org/x/sys/cpu", "golang.org/x/sys/unix",

@@ -169,6 +169,7 @@ func (m *Measured) add(r *rundir.Result, ok bool) {
 	put(&m.StalenessMean, in.StalenessMean, sampled)
 	put(&m.StalenessP99, float64(in.StalenessP99), sampled)
 	put(&m.LostUpdates, in.LostUpdates, sampled)
+	put(&m.LostBelow, in.LostBelow, in.LostSamples > 0)
 	put(&m.Conflicts, in.Conflicts, sampled)
 	put(&m.BarrierWait, in.BarrierWait, r.Instruments != nil)
 	if m.Nodes > 1 {

@@ -58,6 +58,7 @@ type Measured struct {
 	StalenessMean     []Number `json:"staleness_mean"`
 	StalenessP99      []Number `json:"staleness_p99"`
 	LostUpdates       []Number `json:"lost_updates"`
+	LostBelow         []Number `json:"lost_updates_below,omitempty"` // older results have none
 	Conflicts         []Number `json:"conflicts"`
 	BarrierWait       []Number `json:"barrier_wait_seconds"`
 

@@ -145,7 +145,7 @@ func TestMeasured(t *testing.T) {
 		Failed: []string{"", ""}, Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8}, Seconds: []Number{4, 4},
 		ExamplesPerSecond: []Number{3000, 4000}, WallSeconds: none, StartupSeconds: []Number{0, 0}, TrainLoss: []Number{0, 0},
 		TestLoss: []Number{0.3, 0.4}, TestAccuracy: []Number{0.9, 0.9}, TestRMSE: none, TestR2: none,
-		StalenessMean: []Number{1.5, 1.5}, StalenessP99: []Number{2, 2}, LostUpdates: []Number{0, 0}, Conflicts: []Number{0, 0},
+		StalenessMean: []Number{1.5, 1.5}, StalenessP99: []Number{2, 2}, LostUpdates: []Number{0, 0}, LostBelow: none, Conflicts: []Number{0, 0},
 		BarrierWait: []Number{0, 0}, Staleness: [][2]uint64{{0, 2}, {2, 4}}, WorkerRate: [][]Number{{5, missing}, {5, missing}},
 		// 1.02 times the larger of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
 		Target: 0.408, SecondsToTarget: []Number{2.92, 3.84}, EpochsToTarget: []Number{1.46, 1.92}}

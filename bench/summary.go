@@ -212,7 +212,12 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 		column{"STALENESS", func(c *Measured) string {
 			return median(c.StalenessMean, func(x float64) string { return fmt.Sprintf("%.3g", x) })
 		}},
-		column{"LOST", func(c *Measured) string { return median(c.LostUpdates, human.Share) }},
+		column{"LOST", func(c *Measured) string {
+			if Summarize(c.LostUpdates).Median == 0 && Summarize(c.LostBelow).N > 0 {
+				return "< " + median(c.LostBelow, human.Share)
+			}
+			return median(c.LostUpdates, human.Share)
+		}},
 	)
 }
 

@@ -52,6 +52,7 @@ var (
 		lists("staleness, p99", human.Short, func(c *bench.Measured) []bench.Number { return c.StalenessP99 }),
 		lists("conflicts", human.Share, func(c *bench.Measured) []bench.Number { return c.Conflicts }),
 		lists("lost updates", human.Share, func(c *bench.Measured) []bench.Number { return c.LostUpdates }),
+		lists("lost at most", human.Share, func(c *bench.Measured) []bench.Number { return c.LostBelow }),
 		lists("wait, s", human.Short, waited),
 		{"nodes", func(c *bench.Measured) string {
 			if c.Nodes == 0 {

@@ -76,6 +76,7 @@ var outcomes = []column[*run]{
 	{"staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })},
 	{"conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
 	{"lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })},
+	{"lost at most", sampled(func(in *control.Instruments) string { return human.Share(in.LostBelow) })},
 	{"weights", ifAny(func(r *run) string { return human.Count(r.got.Parameters) })},
 }
 

@@ -2,6 +2,8 @@ package control
 
 import (
 	"math/bits"
+
+	"github.com/aclements/go-moremath/mathx"
 )
 
 // Record is what a rank's samples have come to since the start of the run, in shared
@@ -19,6 +21,8 @@ const (
 	recordSum              // of staleness
 	recordMax
 	recordHistogram
+
+	RecordTries = 16 // coordinates tried in a sample, at most
 
 	exactBelow  = 256
 	buckets     = exactBelow + (64-8)*8
@@ -78,6 +82,8 @@ type Instruments struct {
 	StalenessHistogram [][2]uint64 `json:"staleness_histogram,omitempty"` // least value, samples
 
 	LostUpdates float64 `json:"lost_updates"`         // share of writes that overwrite another's update
+	LostSamples int64   `json:"lost_updates_samples"` // steps at which such were looked for
+	LostBelow   float64 `json:"lost_updates_below"`   // upper limit of that share, with 95% confidence; 1 without samples
 	Conflicts   float64 `json:"conflicts"`            // share of coordinates that another changed between read and write
 	BarrierWait float64 `json:"barrier_wait_seconds"` // of all workers together: for others, and for the next epoch
 }
@@ -94,8 +100,9 @@ func (r Record) Plus(o Record) {
 
 // Instruments is what the record says of workers that have waited so many seconds.
 func (r Record) Instruments(waited float64) *Instruments {
-	in := &Instruments{BarrierWait: waited, StalenessMax: int64(r[recordMax]),
-		LostUpdates: share(r[RecordLost], r[RecordTried]), Conflicts: share(r[RecordConflicts], r[RecordLooked])}
+	in := &Instruments{BarrierWait: waited, StalenessMax: int64(r[recordMax]), LostUpdates: share(r[RecordLost], r[RecordTried]),
+		LostSamples: int64(r[RecordTried]+RecordTries-1) / RecordTries, Conflicts: share(r[RecordConflicts], r[RecordLooked])}
+	in.LostBelow = upperLimit(in.LostUpdates, float64(in.LostSamples))
 	for i, n := range r[recordHistogram:] {
 		if n > 0 {
 			in.StalenessSamples += int64(n)
@@ -117,6 +124,25 @@ func (in *Instruments) quantile(q float64) int64 {
 		}
 	}
 	return 0
+}
+
+// upperLimit is that of a share of which n samples showed so much, with 95% confidence (Clopper and Pearson 1934; 1 for no
+// samples). What one step loses it often loses together, so a step is one sample, however many of its coordinates are tried.
+func upperLimit(share, n float64) float64 {
+	lost := share * n
+	if lost >= n {
+		return 1
+	}
+	low, high := share, 1.0
+	for range 40 { // halvings: far below what is printed
+		middle := (low + high) / 2
+		if mathx.BetaInc(middle, lost+1, n-lost) < 0.95 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }
 
 func share(part, of uint64) float64 { return float64(part) / float64(max(of, 1)) }

@@ -28,3 +28,12 @@ func TestBuckets(t *testing.T) {
 		last = i
 	}
 }
+
+// TestUpperLimit compares with scipy.stats.beta.ppf(0.95, k+1, n-k), and where nothing was seen with its closed form.
+func TestUpperLimit(t *testing.T) {
+	for _, c := range [][3]float64{{0, 220, 1 - math.Pow(0.05, 1./220)}, {5, 100, 0.1022533776}, {7.5, 40, 0.3179408954}, {1, 1, 1}, {0, 0, 1}} {
+		if got := upperLimit(c[0]/max(c[1], 1), c[1]); !(math.Abs(got-c[2]) < 1e-9) {
+			t.Errorf("%g of %g: %.10f, want %.10f", c[0], c[1], got, c[2])
+		}
+	}
+}

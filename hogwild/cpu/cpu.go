@@ -65,7 +65,6 @@ type cpu struct {
 	sample  *sampler
 	sampled shared        // own, but for a copy: where samples look
 	layer   layerCopy     // of atomic mode
-	width   int           // weights in a row of the first parameter
 	guard   *vec.Guard    // of steps that a model takes by itself
 	locks   *blockLocks   // nil in other modes
 	touched []model.Range // by a step, for the locks
@@ -117,7 +116,6 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.sample, d.sampled = newSampler(m, c, rank), d.own
-	d.width = rowWidth(s.Params)
 	switch {
 	case c.Mode.Kind == config.Locked:
 		d.locks = newLocks(m, rank)

@@ -129,33 +129,49 @@ func (d *cpu) isData(p *model.Part) bool {
 	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }
 
-// note marks coordinates of the update to come, for the sampler: of the features of
-// the batch's rows, or of the nodes of its pairs; and of a layer of which nobody knows
-// before the step which of its inputs are alive, any. Where read and write are one, they
-// are looked at at once.
+// note marks coordinates of the update to come, for the sampler: those that a model says it writes for a row; else any of
+// the layers', for nobody knows before the step which of their inputs are alive. Where read and write are one, they are
+// looked at at once.
 func (d *cpu) note(row int32) {
 	s := d.sample
-	if d.step != nil {
-		if d.local != nil {
-			return
-		}
-		if d.noteRow(d.indices(row)); d.fused {
+	m, ok := d.model.(model.HalfStepper)
+	switch {
+	case ok && (d.step != nil || d.opt.kind == config.SGD && d.set.Kind == data.Pairs):
+		if d.noteTouched(m, row); d.fused && d.local == nil {
 			s.look(&d.sampled)
 		}
-		return
-	}
-	if d.opt.kind != config.SGD {
+	case d.opt.kind != config.SGD:
 		for range maxNotes {
 			s.note(&d.sampled, s.random(d.own.len()))
 		}
-		return
+	default:
+		d.noteParts()
 	}
-	if d.set.Kind == data.Pairs {
-		d.noteRow(d.x[s.random(len(d.x))].Idx)
-		return
+}
+
+// noteTouched marks coordinates of the weights that a step on the row writes; not of a bias of which a copy is merged now
+// and then.
+func (d *cpu) noteTouched(m model.HalfStepper, row int32) {
+	d.touched = m.Touched(d.set, row, d.touched[:0])
+	if d.biasCopy != nil {
+		d.touched = d.touched[:len(d.touched)-1]
 	}
-	total := 0
-	for i := range d.g.Parts { // of the last step: the shapes are the same
+	widest := 0
+	for _, r := range d.touched {
+		widest = max(widest, r.To-r.From)
+	}
+	for widest > 0 && d.sample.noted < maxNotes {
+		r := d.touched[d.sample.random(len(d.touched))]
+		if at := r.From + d.sample.random(widest); at < r.To { // so that each weight is as likely
+			d.sample.note(&d.sampled, at)
+		}
+	}
+}
+
+// noteParts marks coordinates of the last step's parts: their shapes are the same.
+func (d *cpu) noteParts() {
+	s, total := d.sample, 0
+	for i := range d.g.Parts {
 		total += d.size(&d.g.Parts[i])
 	}
 	for k := 0; k < maxNotes && total > 0; k++ {
@@ -172,44 +188,29 @@ func (d *cpu) note(row int32) {
 	}
 }
 
-// rowWidth is how many weights a feature, or a node, has in the first parameter.
-func rowWidth(ps []model.Param) int {
-	switch {
-	case len(ps) == 0 || len(ps[0].Shape) < 2:
-		return 1
-	case ps[0].Transposed:
-		return ps[0].Shape[0]
-	}
-	return ps[0].Shape[1]
-}
-
-// noteRow marks coordinates of the first parameter's rows idx.
-func (d *cpu) noteRow(idx []uint32) {
-	for k := 0; k < maxNotes && len(idx) > 0; k++ {
-		j := int(idx[d.sample.random(len(idx))])
-		d.sample.note(&d.sampled, j*d.width+d.sample.random(d.width))
-	}
-}
-
-// indices are the features of a row, or the nodes of a pair.
-func (d *cpu) indices(row int32) []uint32 {
-	if d.set.Kind == data.Pairs {
-		return d.set.Idx[2*row : 2*row+2]
-	}
-	return d.set.Idx[d.set.Ptr[row]:d.set.Ptr[row+1]]
-}
-
-// size is how many coordinates a step writes in a part, by the first row of the batch
-// where that is known.
+// size is how many coordinates a step writes in a part, those of its bias first, by the first row of the batch where that
+// is known.
 func (d *cpu) size(p *model.Part) int {
 	if d.isData(p) {
-		return len(d.x[0].Idx) * p.Out
+		return biases(p) + len(d.x[0].Idx)*p.Out
 	}
-	return max(len(p.G), p.In*p.Out)
+	return biases(p) + max(len(p.G), p.In*p.Out)
+}
+
+// biases is how many a part has.
+func biases(p *model.Part) int {
+	if p.Bias < 0 || len(p.G) > 0 {
+		return 0
+	}
+	return p.Out
 }
 
 // coordinate is the i-th of them.
 func (d *cpu) coordinate(p *model.Part, i int) int {
+	if i < biases(p) {
+		return p.Bias + i
+	}
+	i -= biases(p)
 	if d.isData(p) {
 		x := d.x[d.sample.random(len(d.x))]
 		if len(x.Idx) > 0 {

@@ -64,7 +64,7 @@ type note struct {
 // maxNotes are the coordinates looked at in a sample, and sampleEvery the time between
 // two: a sample takes 0.5 microseconds, and 3 where others write the same weights.
 const (
-	maxNotes    = 16
+	maxNotes    = control.RecordTries
 	sampleEvery = 500 * time.Microsecond
 )
 

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/vec"
 )
@@ -63,6 +64,54 @@ func TestSamplerSeesConflicts(t *testing.T) {
 	}
 	if m.W[3] != 1 || m.W[7] != 2 {
 		t.Error("looking has changed what the other wrote")
+	}
+}
+
+// TestNotesWhatStepsWrite: the coordinates of a sample are those that a step changes, the bias among them, and each is as
+// likely as the others.
+func TestNotesWhatStepsWrite(t *testing.T) {
+	for _, c := range []struct {
+		model string
+		set   *data.Set
+		batch int
+	}{
+		{"linear", countedRows(1), 1}, {"linear", countedRows(1), 2}, {"factor:3", countedPairs(1), 1}, {"factor:3", countedPairs(1), 2},
+		{"linear", randomSet(data.Floats, 1, 5, 0), 1},
+	} {
+		cfg := configtest.Dense()
+		cfg.Data, cfg.Workers, cfg.Model, cfg.Batch, cfg.Biases, cfg.LR, cfg.MergeEvery = "none", 1, c.model, c.batch, c.model == "factor:3", 1e3, "1"
+		all, m := devices(t, &cfg, c.set)
+		d := all[0]
+		fillRandom(m.W)
+		before := slices.Clone(m.W)
+		if _, err := d.Train([]plan.Chunk{d.plan.At(0, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		changed := 0
+		for i, v := range m.W {
+			if v != before[i] {
+				changed++
+			}
+		}
+		const samples = 1000
+		seen := make([]int, len(m.W))
+		for range samples {
+			d.sample.noted = 0
+			d.fused = false // it would look at once
+			d.note(0)
+			for _, n := range d.sample.notes[:d.sample.noted] {
+				seen[n.at]++
+			}
+		}
+		for i, n := range seen {
+			want := 0.0
+			if m.W[i] != before[i] {
+				want = samples * maxNotes / float64(changed)
+			}
+			if float64(n) < 0.7*want || float64(n) > 1.3*want {
+				t.Errorf("%s, batch %d: weight %d of %d is in %d samples, want %.0f", c.model, c.batch, i, len(seen), n, want)
+			}
+		}
 	}
 }
 

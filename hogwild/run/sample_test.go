@@ -1,9 +1,14 @@
 package run
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // Workers that do nothing but wait are stale by as many updates as there are others; one
@@ -31,6 +36,48 @@ func TestStalenessOfRuns(t *testing.T) {
 		}
 		if len(r.PerWorker) != c.workers || r.PerWorker[0].Instruments == nil {
 			t.Errorf("%s: %d workers in the report", c.mode, len(r.PerWorker))
+		}
+	}
+}
+
+// TestLostUpdatesAgainstCounts: targets that are never reached have each step of the l1 loss add the learning rate to the
+// weight of each input, so weights count the updates that were not lost. The estimate is right within a factor of five
+// where updates get lost, and beside it stands its limit; where a mode loses none, neither does the estimate.
+func TestLostUpdatesAgainstCounts(t *testing.T) {
+	inFull(t)
+	const rows = 20000
+	var text strings.Builder
+	for i := range rows {
+		fmt.Fprintf(&text, "%d 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 %d:1\n", 1000000+i%2, 9+i%200)
+	}
+	path := filepath.Join(t.TempDir(), "counts.svm")
+	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"async", "atomic", "locked", "ordered"} {
+		c := quick(t)
+		c.Data, c.Model, c.Mode, c.Bias, c.LR = path, "l1", config.MustMode(mode), false, 0x1p-12
+		c.Workers, c.Batch, c.Epochs, c.MergeEvery, c.SaveEvery = 2, 1, 40, "1", "0"
+		r := train(t, c)
+		_, tensors, err := rundir.ReadTensors(filepath.Join(c.Run, rundir.WeightsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := tensors[0].Floats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := 0.0
+		for _, v := range w[:8] {
+			lost += (1 - float64(v)/(c.LR*float64(r.Examples))) / 8
+		}
+		t.Logf("%s: %.4f lost; estimate %.4f of %d samples, below %.4f", mode, lost, r.LostUpdates, r.LostSamples, r.LostBelow)
+		switch {
+		case mode != "async" && (lost != 0 || r.LostUpdates != 0):
+			t.Errorf("%s: %v lost, estimate %v: want none", mode, lost, r.LostUpdates)
+		case mode == "atomic":
+		case r.LostSamples < 20 || r.LostUpdates > r.LostBelow || 5*r.LostBelow < lost || r.LostUpdates > 5*lost+r.LostBelow-r.LostUpdates:
+			t.Errorf("%s: %v lost, estimate %v of %d samples, below %v", mode, lost, r.LostUpdates, r.LostSamples, r.LostBelow)
 		}
 	}
 }

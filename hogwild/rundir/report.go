@@ -349,8 +349,11 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 // stalenessText is what the instruments say, in a line.
 func (r Result) stalenessText() string {
 	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by other workers", r.StalenessMean, r.StalenessP99, r.StalenessMax)
-	if r.Conflicts > 0 || r.LostUpdates > 0 {
-		text += fmt.Sprintf("; %s in conflict, %s lost", human.Share(r.Conflicts), human.Share(r.LostUpdates))
+	if r.Conflicts > 0 || r.LostSamples > 0 {
+		text += fmt.Sprintf("; %s in conflict", human.Share(r.Conflicts))
+	}
+	if n := r.LostSamples; n > 0 {
+		text += fmt.Sprintf(", %s lost (%s looked at: below %s)", human.Share(r.LostUpdates), human.Count(n), human.Share(r.LostBelow))
 	}
 	return text
 }

@@ -30,7 +30,8 @@ func results() map[string]Result {
 	hurt.Events = []string{"worker 3 (pid 123) was killed by SIGKILL: restarted, 1 of 3", "worker 0 (pid 120) was killed by SIGKILL: restarted, 1 of 3"}
 	hurt.Stopped = "target accuracy"
 	hurt.Instruments = &control.Instruments{StalenessSamples: 4000, StalenessMean: 6.8123, StalenessP50: 7, StalenessP99: 13, StalenessMax: 41,
-		StalenessHistogram: [][2]uint64{{6, 1500}, {7, 2000}, {13, 499}, {41, 1}}, LostUpdates: 0.00123, Conflicts: 0.25, BarrierWait: 0.5}
+		StalenessHistogram: [][2]uint64{{6, 1500}, {7, 2000}, {13, 499}, {41, 1}}, LostUpdates: 0.00123, LostSamples: 4000, LostBelow: 0.0026,
+		Conflicts: 0.25, BarrierWait: 0.5}
 	hurt.PerWorker = []WorkerStatus{{Rank: 0, PID: 120, State: "training", Examples: 300000, Rate: 5e4,
 		Instruments: &control.Instruments{StalenessSamples: 4000, StalenessMean: 6.8123}}}
 	validated := classes
