@@ -134,6 +134,8 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	Metrics, TrainMetrics map[string]float64         that a program measures: on test rows, and in training
 //	Classes []ClassFigures                           precision, recall and F1 of each class
 //	Confusion [][]int                                test rows of class i taken for class j
+//	Ranking *Ranking                                 area under the ROC curve, average precision; two classes
+//	LogLoss *float64                                 the test loss, where it is that of probabilities
 //	Residuals *Residuals                             targets minus predictions
 //	Restarts, Rollbacks int                          of workers; after divergence
 //	LostExamples, DiscardedExamples int64            by these

@@ -126,7 +126,7 @@ func untimed(t *testing.T, folder string) *bench.Experiment {
 	e.Time, e.Command = time.Time{}, ""
 	for i := range e.Cases {
 		c := &e.Cases[i]
-		for _, list := range []*[]bench.Number{&c.Seconds, &c.ExamplesPerSecond, &c.WallSeconds, &c.StartupSeconds, &c.BarrierWait, &c.SecondsToTarget} {
+		for _, list := range []*[]bench.Number{&c.Seconds, &c.ExamplesPerSecond, &c.WallSeconds, &c.StartupSeconds, &c.BarrierWait, &c.SecondsToTarget, &c.LostBelow} {
 			*list = nil
 		}
 		for _, list := range [][]bench.Number{c.TestRMSE, c.TestR2, c.StalenessMean, c.StalenessP99, c.LostUpdates, c.Conflicts} {

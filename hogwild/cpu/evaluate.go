@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -24,16 +26,28 @@ func evaluate(models []model.Model, w []float32, of part) (sum model.Score, err 
 	return sum, err
 }
 
-// Predict is what weights w make of each row of a set; nil for a model that makes no predictions.
-func Predict(models []model.Model, w []float32, set *data.Set) ([]float32, error) {
+// Predict is what weights w make of each row of a set; nil for a model that makes no predictions. Of two classes it is also
+// the log odds of the second one; nil for a model that knows none.
+func Predict(models []model.Model, w []float32, set *data.Set) (all []float32, odds []float64, err error) {
 	if _, ok := models[0].(model.Predictor); !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
-	all := make([]float32, set.Rows)
-	err := part{set: set, to: set.Rows}.eachBatch(models, func(m model.Model, i int, b *data.Batch) {
-		copy(all[i*evalBatch:], m.(model.Predictor).Predict(w, b, nil))
+	all = make([]float32, set.Rows)
+	if _, ok := models[0].(model.Prober); ok && len(set.Classes) == 2 {
+		odds = make([]float64, set.Rows)
+	}
+	err = part{set: set, to: set.Rows}.eachBatch(models, func(m model.Model, i int, b *data.Batch) {
+		from := i * evalBatch
+		copy(all[from:], m.(model.Predictor).Predict(w, b, nil))
+		if odds == nil {
+			return
+		}
+		p := m.(model.Prober).Probabilities(w, b, nil)
+		for j := range len(b.Y) {
+			odds[from+j] = math.Log(float64(p[2*j+1])) - math.Log(float64(p[2*j]))
+		}
 	})
-	return all, err
+	return all, odds, err
 }
 
 // part is some rows of a set.

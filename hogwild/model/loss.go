@@ -159,6 +159,9 @@ func (l Loss) predict(z []float32, k int, to []float32) []float32 {
 // Probable tells whether outputs under the loss stand for probabilities of classes.
 func (l Loss) Probable() bool { return l == CrossEntropy || l == Logistic }
 
+// LogLoss tells whether the loss is that of the probabilities of so many classes.
+func (l Loss) LogLoss(classes int) bool { return l == CrossEntropy || l == Logistic && classes == 2 }
+
 // probabilities appends those of the classes, for each row of outputs z of k. Of several logistic
 // outputs, each for one class against the rest, the sum is made 1. Rounding never
 // makes another class as probable as the one that decide chooses.

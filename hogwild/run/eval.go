@@ -51,7 +51,7 @@ func EvalAs(path string, d Description, dataPath, format, target string) (EvalRe
 		return r, err
 	}
 	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.Loss, score.Accuracy, score.RMSE, score.R2
-	r.Detail, err = detail([]model.Model{s.model}, s.w, set)
+	r.Detail, err = detail([]model.Model{s.model}, s.w, set, s.loss, r.Loss)
 	return r, err
 }
 

@@ -153,18 +153,25 @@ func (r *coordinator) testEnd(res *rundir.Result) error {
 		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
 	}
 	var err error
-	res.Detail, err = detail(models, w, r.test)
+	res.Detail, err = detail(models, w, r.test, r.spec.Loss, res.TestLoss)
 	return err
 }
 
 // detail is what is known of the predictions for a set beside loss and accuracy; nil for a model
 // that makes none.
-func detail(models []model.Model, w []float32, set *data.Set) (*rundir.Detail, error) {
-	predicted, err := cpu.Predict(models, w, set)
+func detail(models []model.Model, w []float32, set *data.Set, of model.Loss, loss float64) (*rundir.Detail, error) {
+	predicted, odds, err := cpu.Predict(models, w, set)
 	if predicted == nil || err != nil {
 		return nil, err
 	}
-	return rundir.DetailOf(set.Classes, set.Y, predicted), nil
+	d := rundir.DetailOf(set.Classes, set.Y, predicted)
+	if d != nil && odds != nil {
+		d.Ranking = rundir.RankingOf(set.Y, odds)
+	}
+	if d != nil && of.LogLoss(len(set.Classes)) {
+		d.LogLoss = &loss
+	}
+	return d, nil
 }
 
 // WriteJSON writes the result as one JSON object.
@@ -184,6 +191,6 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
 	}
-	_, err := fmt.Fprint(w, text, "\n", r.Detail.Text(evalClasses))
+	_, err := fmt.Fprint(w, text, "\n", r.Detail.ScoreLines(), r.Detail.Text(evalClasses))
 	return err
 }

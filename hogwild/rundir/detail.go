@@ -11,6 +11,8 @@ import (
 type Detail struct {
 	Classes   []ClassFigures `json:"classes,omitempty"`
 	Confusion [][]int        `json:"confusion,omitempty"` // examples of the class i that were taken for the class j
+	Ranking   *Ranking       `json:"ranking,omitempty"`   // of two classes, by a model with probabilities or a margin
+	LogLoss   *float64       `json:"log_loss,omitempty"`  // of a model whose loss is that
 	Residuals *Residuals     `json:"residuals,omitempty"`
 }
 

@@ -3,6 +3,7 @@ package rundir
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,6 +32,38 @@ func (d *Detail) Text(listed int) string {
 		return d.table(false)
 	}
 	return table
+}
+
+// unevenFrom is the share of the largest class from which accuracy alone says little.
+const unevenFrom = 2. / 3
+
+// ScoreLines are the lines about two classes, or uneven ones, that stand below the accuracy.
+func (d *Detail) ScoreLines() (text string) {
+	if d == nil || len(d.Classes) == 0 {
+		return ""
+	}
+	if r := d.Ranking; r != nil {
+		text = fmt.Sprintf("AUC         %.4f; average precision %.4f for %s, %.4f for %s\n", r.AUC,
+			r.AveragePrecision[0], human.Quote(d.Classes[0].Class), r.AveragePrecision[1], human.Quote(d.Classes[1].Class))
+	}
+	rows, entropy := 0, 0.0
+	for _, c := range d.Classes {
+		rows += c.Rows
+	}
+	most := slices.MaxFunc(d.Classes, func(a, b ClassFigures) int { return cmp.Compare(a.Rows, b.Rows) })
+	if float64(most.Rows) < unevenFrom*float64(rows) {
+		return text
+	}
+	text += fmt.Sprintf("uneven      always predicting %s has accuracy %s", human.Quote(most.Class), human.Accuracy(float64(most.Rows)/float64(rows)))
+	if d.LogLoss != nil {
+		for _, c := range d.Classes {
+			if p := float64(c.Rows) / float64(rows); p > 0 {
+				entropy -= p * math.Log(p)
+			}
+		}
+		text += fmt.Sprintf("; log loss %s, of the shares of classes alone %s", human.Loss(*d.LogLoss), human.Loss(entropy))
+	}
+	return text + "\n"
 }
 
 // text is two lines of residuals.

@@ -245,8 +245,8 @@ func (r Result) WriteText(w io.Writer) error {
 	known("cpu", r.CPU) // older results do not have it
 	known("merge", r.Merge)
 	r.scoreRows(row)
-	detail := r.Detail.Text(fewClasses)
-	table := r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
+	b.WriteString(r.Detail.ScoreLines())
+	detail, table := r.Detail.Text(fewClasses), r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
 	if !table {
 		b.WriteString(detail)
 	}

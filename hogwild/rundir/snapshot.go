@@ -24,6 +24,7 @@
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
 //	detail.go       those figures
+//	ranking.go      those of two classes by their odds
 //	machine.go      where it ran
 //	lock.go         which run may write to a folder
 //	text.go         bounds of texts, YAML
