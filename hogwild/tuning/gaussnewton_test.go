@@ -1,0 +1,127 @@
+package tuning
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// newtonRows are few rows, each of them many times, so that drawn labels come to their expectation.
+func newtonRows(distinct, times, d int) *data.Batch {
+	r := rand.New(rand.NewPCG(3, 3))
+	b := &data.Batch{Features: d}
+	for range distinct {
+		x := make([]float32, d)
+		for j := range x {
+			x[j] = float32(r.NormFloat64())
+		}
+		for range times {
+			b.Rows, b.Y = append(b.Rows, data.Row{Val: x}), append(b.Y, 0)
+		}
+	}
+	return b
+}
+
+// TestNewton compares with the matrix itself, from derivatives of the loss of single labels by differences, and the chances of the labels.
+func TestNewton(t *testing.T) {
+	const distinct, times, d = 12, 150, 3
+	for _, c := range []struct {
+		name    string
+		loss    model.Loss
+		classes []string
+		within  float64
+	}{
+		{"linear", model.Squared, nil, 0.01}, {"mlp:4", model.Squared, nil, 0.01}, {"mlp:4,3", model.Squared, nil, 0.01},
+		{"logistic", model.Logistic, []string{"a", "b"}, 0.1}, {"softmax", model.CrossEntropy, []string{"a", "b", "c"}, 0.1},
+		{"mlp:5,4", model.CrossEntropy, []string{"a", "b", "c"}, 0.1}, {"hinge", model.Hinge, []string{"a", "b"}, 0.01},
+	} {
+		m, err := model.New(model.Options{Name: c.name, Bias: true}, data.Meta{Features: d, Rows: distinct, Kind: data.Floats, Classes: c.classes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := make([]float32, model.Size(m.Params()))
+		r := rand.New(rand.NewPCG(4, 4))
+		for i := range w {
+			w[i] = float32(0.7 * r.NormFloat64())
+		}
+		rows := newtonRows(distinct, times, d)
+		n := newNewton(m, c.loss, rows, nil, len(w), 1)
+		got := n.largest(w, 60, 1)
+		want := greatest(fisher(m, c.loss, w, rows, distinct, times, len(c.classes)))
+		if !(math.Abs(got/want-1) < c.within) {
+			t.Errorf("%s: %g, the matrix has %g", c.name, got, want)
+		}
+		if again := n.largest(w, 2, 1); math.Abs(again/got-1) > 0.02 {
+			t.Errorf("%s: from the direction found %g, before %g", c.name, again, got)
+		}
+	}
+}
+
+// fisher is E[g g'] by differences.
+func fisher(m model.Model, loss model.Loss, w []float32, rows *data.Batch, distinct, times, classes int) [][]float64 {
+	sum := make([][]float64, len(w))
+	for i := range sum {
+		sum[i] = make([]float64, len(w))
+	}
+	for i := range distinct {
+		one := data.Batch{Features: rows.Features, Rows: rows.Rows[i*times : i*times+1], Y: []float32{0}}
+		add := func(y float32, chance float64) {
+			one.Y[0] = y
+			g := make([]float64, len(w))
+			const step = 1e-2
+			at := func(j int, by float32) float64 {
+				was := w[j]
+				w[j] += by
+				defer func() { w[j] = was }()
+				return m.Eval(w, &one).Loss
+			}
+			for j := range w {
+				g[j] = (at(j, step) - at(j, -step)) / (2 * step)
+			}
+			for j := range g {
+				for k := range g {
+					sum[j][k] += chance * g[j] * g[k] / float64(distinct)
+				}
+			}
+		}
+		z := m.(model.Predictor).Predict(w, &one, nil)[0]
+		switch loss {
+		case model.Squared:
+			add(z+float32(math.Sqrt(0.5)), 1)
+		case model.Hinge:
+			add(1-z, 1)
+		default:
+			for c, p := range m.(model.Prober).Probabilities(w, &one, nil) {
+				add(float32(c), float64(p))
+			}
+		}
+	}
+	return sum
+}
+
+// TestNewtonCentred: of a linear model with the squared loss it is twice the largest eigenvalue of the centred inputs.
+func TestNewtonCentred(t *testing.T) {
+	const d = 6
+	rows := newtonRows(300, 1, d)
+	mu := make([]float32, d)
+	for _, x := range rows.Rows {
+		for j := range x.Val {
+			x.Val[j] += float32(j)
+			mu[j] += x.Val[j] / 300
+		}
+	}
+	m, err := model.New(model.Options{Name: "linear", Bias: true}, data.Meta{Features: d, Rows: 300, Kind: data.Floats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := make([]float32, d+1)
+	for _, mean := range [][]float32{nil, mu} {
+		got := newNewton(m, model.Squared, rows, mean, len(w), 1).largest(w, 100, 1)
+		if want := 2 * weightedEigenvalue(rows.Rows, nil, d, mean, 1, 1, 100); math.Abs(got/want-1) > 1e-3 {
+			t.Errorf("%g, twice the inputs' is %g", got, want)
+		}
+	}
+}
