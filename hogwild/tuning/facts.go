@@ -23,6 +23,7 @@ type Facts struct {
 	Trace     float64 // see trace
 	Squares   float64 // see squaredNorm
 	Curvature float64 // see lossCurvature
+	Newton    float64 // see Rehearse; 0: not known
 }
 
 // Machine is what a run has to run on.

@@ -9,8 +9,8 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// newtonRows are few rows, each of them many times, so that drawn labels come to their expectation.
-func newtonRows(distinct, times, d int) *data.Batch {
+// manyTimes are few rows, each of them many times, so that drawn labels come to their expectation.
+func manyTimes(distinct, times, d int) *data.Batch {
 	r := rand.New(rand.NewPCG(3, 3))
 	b := &data.Batch{Features: d}
 	for range distinct {
@@ -47,7 +47,7 @@ func TestNewton(t *testing.T) {
 		for i := range w {
 			w[i] = float32(0.7 * r.NormFloat64())
 		}
-		rows := newtonRows(distinct, times, d)
+		rows := manyTimes(distinct, times, d)
 		n := newNewton(m, c.loss, rows, nil, len(w), 1)
 		got := n.largest(w, 60, 1)
 		want := greatest(fisher(m, c.loss, w, rows, distinct, times, len(c.classes)))
@@ -105,7 +105,7 @@ func fisher(m model.Model, loss model.Loss, w []float32, rows *data.Batch, disti
 // TestNewtonCentred: of a linear model with the squared loss it is twice the largest eigenvalue of the centred inputs.
 func TestNewtonCentred(t *testing.T) {
 	const d = 6
-	rows := newtonRows(300, 1, d)
+	rows := manyTimes(300, 1, d)
 	mu := make([]float32, d)
 	for _, x := range rows.Rows {
 		for j := range x.Val {

@@ -79,7 +79,11 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: t.Lambda, scale: scale}
+	lambda := t.Lambda
+	if f.Newton > 0 && !own {
+		lambda = f.Newton / f.Curvature // what the inputs would have, were the model linear
+	}
+	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
 		out.most *= capShare(spec.Loss) / stableShare
 		out.merging /= stableShare

@@ -11,6 +11,7 @@
 //	inflight.go   how many steps are in flight, and of how many examples
 //	measure.go    Measure
 //	center.go     whether inputs are centred, and the step of the bias
+//	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	gaussnewton.go  its curvature in the weights of a network
 //	curvature.go  the curvature of the loss
 //	spectrum.go   the largest eigenvalue of the inputs

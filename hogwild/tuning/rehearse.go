@@ -1,0 +1,128 @@
+package tuning
+
+import (
+	"math"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
+)
+
+// A rehearsal is the beginning of a run as one worker would train it, on weights that are thrown away: the curvature of a
+// network is not that of its first weights, and grows most in the first epoch. It takes so many examples at least and at most,
+// and between these about so many products.
+const (
+	rehearsedLeast, rehearsedMost = 1000, 20000
+	rehearsedProducts             = 2e9
+
+	newtonRows = 500 // of which the curvature is taken
+	rehearsals = 4   // how often
+)
+
+// Rehearse is the largest curvature of the loss in the weights of a network that it meets when it begins to learn; 0 for other
+// models, or where no curvature is known. The rate and the batch are those of f's Choose.
+func Rehearse(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) (g float64) {
+	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() {
+		return 0
+	}
+	p := &rehearsal{Config: c, model: m, set: set, reader: set.NewReader(), batch: autoBatch(c, spec, f)}
+	if centers(c, f) {
+		p.mu = set.Mean
+	}
+	p.w = make([]float32, model.Size(m.Params()))
+	m.Init(p.w, c.Seed)
+	rows := newtonBatch(set)
+	n := newNewton(m, spec.Loss, rows, p.mu, len(p.w), c.Seed)
+	if n == nil {
+		return 0
+	}
+	examples := min(max(rehearsedProducts/len(p.w), rehearsedLeast), rehearsedMost, c.Epochs*set.Rows)
+	for i := range rehearsals {
+		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) {
+			break
+		}
+		g = max(g, n.largest(p.w, newtonRounds, c.Seed))
+	}
+	return g
+}
+
+// newtonBatch is the rows that the curvature is taken from.
+func newtonBatch(set *data.Set) *data.Batch {
+	rows := make([]int32, min(set.Rows, newtonRows))
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return set.NewReader().Batch(rows)
+}
+
+// rehearsal is weights that learn.
+type rehearsal struct {
+	*config.Config
+	model  model.Model
+	set    *data.Set
+	reader *data.Reader
+	batch  int
+	mu     []float32
+	w      []float32
+	at     int // the next row
+	work   vec.Workspace
+}
+
+// train takes steps of plain SGD, and tells whether all losses were finite.
+func (p *rehearsal) train(steps int) bool {
+	lr := p.LR
+	if p.Optimizer == config.Momentum {
+		lr /= 1 - p.Momentum
+	}
+	rows := make([]int32, p.batch)
+	var g model.Gradient
+	for range steps {
+		for i := range rows {
+			rows[i] = int32(p.at % p.set.Rows)
+			p.at++
+		}
+		b := p.reader.Batch(rows)
+		if loss := p.model.Grad(p.w, b, &g); math.IsNaN(loss) || math.IsInf(loss, 0) {
+			return false
+		}
+		for i := range g.Parts {
+			p.step(&g.Parts[i], b, float32(-lr), i == 0)
+		}
+	}
+	return true
+}
+
+// step adds a times a part of the gradient; on centred inputs x - mu a first layer's W takes the outer product with these, and
+// its bias b = c - W mu what is left of that of c.
+func (p *rehearsal) step(part *model.Part, b *data.Batch, a float32, first bool) {
+	w := p.w[part.Offset : part.Offset+part.In*part.Out]
+	p.work.AddOuter(a, part.X, part.D, part.Out, w)
+	sum, bias := make([]float32, part.Out), make([]float32, part.Out)
+	for i := range part.X {
+		d := part.D[i*part.Out : (i+1)*part.Out]
+		vec.Axpy(1, d, sum)
+		if first && p.mu != nil {
+			vec.Axpy(p.excess(b, i), d, bias)
+		}
+	}
+	if first && p.mu != nil {
+		for j, m := range p.mu {
+			vec.Axpy(-a*m, sum, w[j*part.Out:(j+1)*part.Out])
+		}
+	}
+	if part.Bias >= 0 {
+		vec.Axpy(a, sum, p.w[part.Bias:part.Bias+part.Out])
+		vec.Axpy(a, bias, p.w[part.Bias:part.Bias+part.Out])
+	}
+}
+
+// excess is -(x - mu)'mu of a row.
+func (p *rehearsal) excess(b *data.Batch, i int) float32 {
+	s := 0.0
+	for _, m := range p.mu {
+		s += float64(m) * float64(m)
+	}
+	each(b.Rows[i], func(j int, x float64) { s -= x * float64(p.mu[j]) })
+	return float32(s)
+}
