@@ -22,6 +22,10 @@ import (
 // the training loss on the jobs tried (docs/asynchrony.md).
 const stableShare = 0.25
 
+// networkShare is stableShare for a network that learns classes: where it begins to oscillate along the direction of the largest
+// curvature, that curvature falls.
+const networkShare = 0.5
+
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
 // curvature falls as a model learns it is the bound itself; that of the squared loss does not fall. The hinge
@@ -79,13 +83,18 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
-	lambda := t.Lambda
-	if f.Newton > 0 && !own {
+	lambda, network := t.Lambda, f.Newton > 0 && !own
+	if network {
 		lambda = f.Newton / f.Curvature // what the inputs would have, were the model linear
+		if spec.Loss != model.Squared {
+			constant *= networkShare / stableShare
+		}
 	}
 	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
-		out.most *= capShare(spec.Loss) / stableShare
+		if !network { // of these nobody knows what a rate beyond the limit costs
+			out.most *= capShare(spec.Loss) / stableShare
+		}
 		out.merging /= stableShare
 		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
 		if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
