@@ -3,6 +3,7 @@
 // merged, and what a GPU is given. Measure looks at the data; Choose at what it found.
 //
 //	tuning.go     Choose
+//	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	explain.go    what is said of it
 //	noderate.go   the learning rate of each of several nodes
@@ -11,7 +12,6 @@
 //	inflight.go   how many steps are in flight, and of how many examples
 //	measure.go    Measure
 //	center.go     whether inputs are centred, and the step of the bias
-//	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	gaussnewton.go  its curvature in the weights of a network
 //	curvature.go  the curvature of the loss
 //	spectrum.go   the largest eigenvalue of the inputs
