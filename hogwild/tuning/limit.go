@@ -92,7 +92,7 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	}
 	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
-		if !network { // of these nobody knows what a rate beyond the limit costs
+		if !network || c.GPU != "" { // on cores few are in flight: a rate lowered to the limit costs little
 			out.most *= capShare(spec.Loss) / stableShare
 		}
 		out.merging /= stableShare
