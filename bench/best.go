@@ -29,15 +29,22 @@ func ByLoss(cases []*Measured) []*Measured {
 	return cases
 }
 
-// best is the best of some cases and its ties; nil: there is nothing to choose from.
+// best is the best of some cases and its ties; nil: there is nothing to choose from. Ties are the cases that are not shown
+// to be worse (Holm's step-down over all others), so that the case which is truly best is among the best and its ties with
+// a probability of 95% or more: multiple comparisons with the best (Hsu 1984).
 func best(cases []*Measured) (first *Measured, ties []*Measured) {
 	cases = ByLoss(cases)
 	if len(cases) < 2 || Summarize(cases[0].TestLoss).N == 0 {
 		return nil, nil
 	}
+	cases = slices.DeleteFunc(cases, func(c *Measured) bool { return Summarize(c.TestLoss).N == 0 })
+	var p []float64
 	for _, c := range cases[1:] {
-		if way, ok := larger(c.TestLoss, cases[0].TestLoss); ok && way == 0 {
-			ties = append(ties, c)
+		p = append(p, pair(c.TestLoss, cases[0].TestLoss).beyond(0))
+	}
+	for i, x := range holm(p) {
+		if !(x <= level) {
+			ties = append(ties, cases[i+1])
 		}
 	}
 	return cases[0], ties
@@ -70,12 +77,13 @@ func (e *Experiment) BestText(cases []*Measured) string {
 	if s := Summarize(first.TestAccuracy); s.N > 0 {
 		text += ", accuracy " + s.Text(human.Accuracy)
 	}
-	why, worse := "ranges overlap", "No other range overlaps with its range."
-	if len(e.Seeds) < 2 {
-		why, worse = fmt.Sprintf("one run each, within %g%%", 100*single), fmt.Sprintf("No other case is within %g%% of it, in one run each.", 100*single)
+	switch {
+	case len(e.Seeds) < leastRepeats:
+		text += fmt.Sprintf(". Not told apart from the others: that takes %d repeats.", leastRepeats)
+	case len(ties) > 0:
+		text += fmt.Sprintf(". Not told apart from it (at 5%%, all cases together): %s.", names(ties))
+	default:
+		text += ". All others are worse (at 5%, all cases together)."
 	}
-	if len(ties) > 0 {
-		return fmt.Sprintf("%s. Not told apart from it (%s): %s.", text, why, names(ties))
-	}
-	return text + ". " + worse
+	return text
 }

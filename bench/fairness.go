@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	mostChance = 0.05 // that ranges of equal cases lie apart
-	shortRun   = 0.05 // seconds; epochs' ends and waking weigh in less
-	busy       = 1.5  // the fastest run of a case to its slowest, on a machine with other work
+	shortRun = 0.05 // seconds; epochs' ends and waking weigh in less
+	busy     = 1.5  // the fastest run of a case to its slowest, on a machine with other work
 )
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
@@ -218,9 +217,8 @@ func (e *Experiment) averages() (notes []string) {
 
 // brief are too few repeats, repeats that differ much, and runs that are too short.
 func (e *Experiment) brief() (notes []string) {
-	if n := len(e.Seeds); len(e.Cases) > 1 && apart(n) > mostChance {
-		notes = append(notes, fmt.Sprintf("%s per case: too few to rule out chance; the ranges of two equal cases would not overlap in %.0f of 100 comparisons (1 of 100 with --repeat 5)",
-			human.Plural(n, "run"), 100*apart(n)))
+	if n := len(e.Seeds); len(e.Cases) > 1 && n < leastRepeats {
+		notes = append(notes, fmt.Sprintf("%s per case: too few to tell cases apart; verdicts need --repeat %d", human.Plural(n, "run"), leastRepeats))
 	}
 	var widths []Number
 	for _, c := range e.Cases {
@@ -235,14 +233,4 @@ func (e *Experiment) brief() (notes []string) {
 		"half of the time or more passed between epochs; seconds and examples/s are those of training alone")...)
 	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
 		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs", shortRun))...)
-}
-
-// apart is how probable it is that the ranges of two lists of n lie apart if all 2n numbers
-// are drawn alike: of the ways to take n of them, the n least and the n largest.
-func apart(n int) float64 {
-	ways := 1.0
-	for i := 1; i <= n; i++ {
-		ways *= float64(n+i) / float64(i)
-	}
-	return min(1, 2/ways)
 }

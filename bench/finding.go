@@ -17,6 +17,7 @@ type Finding struct {
 	Published string    `json:"published"` // the figures of both, in the order of the statement
 	Measured  string    `json:"measured"`  // ours of both
 	Verdict   Agreement `json:"verdict"`
+	P         Number    `json:"p"` // of the verdict, Holm's adjusted p-value; null: there was no test
 }
 
 // Agreement is how a statement of a publication and what was measured go together.
@@ -26,7 +27,7 @@ type Agreement string
 const (
 	Agrees    Agreement = "agrees"
 	Differs   Agreement = "differs"
-	Undecided Agreement = "undecided"    // the ranges of the repeats overlap
+	Undecided Agreement = "undecided"    // neither is shown, or there are too few repeats
 	Missing   Agreement = "not measured" // runs failed, or have not been made yet
 	Unjudged  Agreement = "not judged"   // the runs were too short to say anything
 )
@@ -37,7 +38,8 @@ var FindingHeads = []string{"experiment", "claim", "published", "measured", "ver
 // AboutFindings says what the figures of FindingRows are, and when a statement holds.
 const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 threads, measured with the most workers. " +
 	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats, in the order of the claim. " +
-	"> requires that the ranges do not overlap; ≥ and ≈ allow 5%. If the ranges overlap, the verdict is never \"differs\"."
+	"≥ and ≈ allow 5%. A claim agrees if paired t-tests over the repeats show it (for ≈ an equivalence test), differs if they show the opposite, " +
+	"and is undecided otherwise, or with fewer than 5 repeats. The probability of any wrong verdict in the table is at most 5% (Holm's step-down)."
 
 // FindingRows is the table of verdicts.
 func (e *Experiment) FindingRows() (rows [][]string) {
@@ -54,9 +56,19 @@ func (e *Experiment) Findings() []Finding {
 		list = e.tutorialFindings
 	}
 	all := list()
-	for i := range all {
-		if len(e.smoke()) > 0 && all[i].Verdict != Missing {
-			all[i].Verdict = Unjudged
+	var p []float64
+	for _, f := range all {
+		p = append(p, float64(f.P))
+	}
+	for i, x := range holm(p) {
+		f := &all[i]
+		f.P = Number(x)
+		switch {
+		case f.Verdict == Missing:
+		case len(e.smoke()) > 0:
+			f.Verdict, f.P = Unjudged, Number(math.NaN())
+		case !(x <= level):
+			f.Verdict = Undecided
 		}
 	}
 	return all
@@ -75,6 +87,9 @@ func (e *Experiment) Verdicts() string {
 		} else if n > 1 {
 			words = append(words, fmt.Sprintf("%d %s", n, strings.TrimSuffix(string(a), "s")))
 		}
+	}
+	if len(e.Seeds) < leastRepeats && count[Undecided] > 0 {
+		words = append(words, fmt.Sprintf("with too few repeats for a verdict: --repeat %d", leastRepeats))
 	}
 	return strings.Join(words, ", ")
 }
@@ -96,11 +111,6 @@ const (
 	closeTo  relation = "≈"
 )
 
-const (
-	fewPercent = 0.05 // that figures which are near may lie apart: the paper says "a few percent"
-	single     = 0.05 // that two figures of one run each must lie apart to be told apart at all
-)
-
 // compare is the finding on a statement about two quantities.
 func (a quantity) compare(about string, is relation, b quantity, format func(float64) string) Finding {
 	published := func(f quantity) string {
@@ -110,40 +120,27 @@ func (a quantity) compare(about string, is relation, b quantity, format func(flo
 		return format(f.published)
 	}
 	measured := func(f quantity) string { return cmp.Or(median(f.here, format), "-") }
+	verdict, p := is.judge(pair(a.here, b.here))
 	return Finding{about, a.name + " " + string(is) + " " + b.name, published(a) + ", " + published(b),
-		measured(a) + ", " + measured(b), is.holds(a.here, b.here)}
+		measured(a) + ", " + measured(b), verdict, p}
 }
 
-// holds tells whether what was measured is so.
-func (is relation) holds(a, b []Number) Agreement {
-	way, ok := larger(a, b)
-	ratio := Compare(a, b).Ratio
+// judge is the verdict that the repeats speak for, and its p-value. Of what the two verdicts have to reject one is true:
+// each statement can be wrong in one way, so Holm's step-down counts statements.
+func (is relation) judge(d paired) (Agreement, Number) {
+	agrees, differs := d.over(-d.margin), d.under(-d.margin) // non-inferiority, which is one-sided
 	switch {
-	case !ok:
-		return Missing
-	case is == above && way > 0,
-		is == notBelow && ratio*(1+fewPercent) >= 1,
-		is == closeTo && ratio*(1+fewPercent) >= 1 && ratio <= 1+fewPercent:
-		return Agrees
-	case way == 0:
-		return Undecided
+	case d.n == 0:
+		return Missing, Number(math.NaN())
+	case is == above:
+		agrees, differs = min(1, 2*d.over(0)), min(1, 2*d.under(0))
+	case is == closeTo:
+		agrees, differs = d.within(), d.beyond(d.margin)
 	}
-	return Differs
-}
-
-// larger is how two lists compare: 1 if a is larger beyond the ranges of the repeats, -1
-// if it is smaller, 0 if they overlap. ok: both have figures.
-func larger(a, b []Number) (way int, ok bool) {
-	v := Compare(a, b)
-	switch {
-	case !finite(v.Ratio):
-		return 0, false
-	case v.Overlap || Summarize(a).N == 1 && math.Abs(v.Ratio-1) < single:
-		return 0, true
-	case v.Ratio > 1:
-		return 1, true
+	if differs < agrees {
+		return Differs, Number(differs)
 	}
-	return -1, true
+	return Agrees, Number(agrees)
 }
 
 // speed is the speed-up of a method: the paper's with ten threads, and ours with the most

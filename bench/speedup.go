@@ -56,6 +56,46 @@ func (e *Experiment) Rival(c *Measured) *Measured {
 	return nil
 }
 
+// AboutVersus says what the words of Versus are.
+const AboutVersus = "ratio to that mode with as many workers and its 95% confidence interval where paired t-tests show a difference; " +
+	"equal: shown to be within 5%; undecided: neither, or fewer than 5 repeats. " +
+	"The probability of any wrong word in a group is at most 5% (Holm's step-down)."
+
+// Versus compares the speeds of a group's cases, and their times to the target, with those of their rivals: in words, ""
+// where there is nothing to compare.
+func (e *Experiment) Versus(cases []*Measured) (speeds, times map[*Measured]string) {
+	speeds, times = map[*Measured]string{}, map[*Measured]string{}
+	type comparison struct {
+		of   map[*Measured]string
+		c    *Measured
+		test paired
+	}
+	var all []comparison
+	var p []float64
+	for _, c := range cases {
+		r := e.Rival(c)
+		if r == nil {
+			continue
+		}
+		for _, x := range []comparison{{speeds, c, pair(c.ExamplesPerSecond, r.ExamplesPerSecond)}, {times, c, pair(c.SecondsToTarget, r.SecondsToTarget)}} {
+			if x.test.n > 0 {
+				all, p = append(all, x), append(p, min(x.test.within(), x.test.beyond(0)))
+			}
+		}
+	}
+	for i, adjusted := range holm(p) {
+		switch x := all[i]; {
+		case !(adjusted <= level):
+			x.of[x.c] = string(Undecided)
+		case x.test.within() < x.test.beyond(0):
+			x.of[x.c] = "equal"
+		default:
+			x.of[x.c] = x.test.factor()
+		}
+	}
+	return speeds, times
+}
+
 // SpeedUp is how many times faster a case is than its baseline, repeat by repeat, each
 // against the baseline's run of the same turn.
 func (e *Experiment) SpeedUp(c *Measured) []Number {

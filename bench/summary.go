@@ -81,7 +81,7 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	}
 	b.WriteString("\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
-		b.WriteString("VS: ratio to that mode with as many workers; undecided: the ranges overlap; equal: all repeats within 5%\n")
+		fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap("VS: "+AboutVersus, summaryWidth), "\n"))
 	}
 	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and write\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
@@ -189,6 +189,7 @@ func aligned(rows [][]string) string {
 
 // speedColumns are how fast the cases of a group are, and what it does to updates.
 func (e *Experiment) speedColumns(cases []*Measured) []column {
+	speeds, _ := e.Versus(cases)
 	return append(caseColumns(cases),
 		column{"EXAMPLES/S", func(c *Measured) string {
 			if s := Summarize(c.ExamplesPerSecond); s.N > 0 {
@@ -196,7 +197,7 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 			}
 			return "failed"
 		}},
-		column{against(cases), e.verdict(func(c *Measured) []Number { return c.ExamplesPerSecond })},
+		column{against(cases), func(c *Measured) string { return speeds[c] }},
 		column{"SPEED-UP", func(c *Measured) string {
 			if anyNodes(cases) && e.baseline(c) == c {
 				return ""
@@ -228,6 +229,7 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 	if !reaches {
 		return append(caseColumns(cases), endColumns()...)
 	}
+	_, times := e.Versus(cases)
 	return append(append(caseColumns(cases),
 		column{fmt.Sprintf("TIME TO %.4g", target), func(c *Measured) string {
 			switch s := Summarize(c.SecondsToTarget); {
@@ -241,7 +243,7 @@ func (e *Experiment) lossColumns(cases []*Measured) []column {
 				return s.time()
 			}
 		}},
-		column{against(cases), e.verdict(func(c *Measured) []Number { return c.SecondsToTarget })},
+		column{against(cases), func(c *Measured) string { return times[c] }},
 		column{"EPOCHS", func(c *Measured) string { return median(c.EpochsToTarget, human.Short) }},
 	), endColumns()...)
 }
@@ -293,13 +295,3 @@ func byMode(cases []*Measured) bool {
 
 // against is the head of a column of verdicts.
 func against(cases []*Measured) string { return "VS " + strings.ToUpper(cases[0].Mode) }
-
-// verdict compares a case with that of the first mode.
-func (e *Experiment) verdict(list func(*Measured) []Number) func(*Measured) string {
-	return func(c *Measured) string {
-		if r := e.Rival(c); r != nil {
-			return Compare(list(c), list(r)).String()
-		}
-		return ""
-	}
-}

@@ -32,18 +32,22 @@ const notMNIST = "The built-in digits are not MNIST, so accuracies do not compar
 // AccuracyByEpoch is the median test accuracy after each epoch, and its range.
 func (c *Measured) AccuracyByEpoch() (list []Spread) {
 	for k := 0; ; k++ {
-		var at []Number
-		for _, h := range c.Histories {
-			if k < len(h) && h[k].TestAccuracy != nil {
-				at = append(at, Number(*h[k].TestAccuracy))
-			}
-		}
-		s := Summarize(at)
+		s := Summarize(c.accuracyAfter(k))
 		if s.N == 0 {
 			return list
 		}
 		list = append(list, s)
 	}
+}
+
+// accuracyAfter is the test accuracy after an epoch, from 0, of the repeats that came so far.
+func (c *Measured) accuracyAfter(epoch int) (at []Number) {
+	for _, h := range c.Histories {
+		if epoch < len(h) && h[epoch].TestAccuracy != nil {
+			at = append(at, Number(*h[epoch].TestAccuracy))
+		}
+	}
+	return at
 }
 
 // samePoints is how far accuracies after the last epoch may lie apart and are called the
@@ -55,20 +59,21 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 		if c.kind() != config.Sync {
 			continue
 		}
-		var here []float64
+		var here, off []float64
 		for _, s := range c.AccuracyByEpoch() {
 			here = append(here, s.Median)
 		}
 		last := len(PublishedTutorial) - 1
 		f := Finding{"synchronous SGD", fmt.Sprintf("test accuracy after each epoch (last within %g points)", 100*samePoints),
-			accuracies(PublishedTutorial), accuracies(here), Differs}
+			accuracies(PublishedTutorial), accuracies(here), Undecided, Number(math.NaN())}
 		switch {
 		case len(here) <= last:
 			f.Verdict, f.Measured = Missing, "-"
-		case c.Value("data") == "digits" || c.Value("limit") != "": // these are not the tutorial's images, or not all
-			f.Verdict = Undecided
-		case math.Abs(here[last]-PublishedTutorial[last]) <= samePoints:
-			f.Verdict = Agrees
+		case c.Value("data") != "digits" && c.Value("limit") == "": // these are the tutorial's images, and all
+			for _, x := range c.accuracyAfter(last) {
+				off = append(off, float64(x)-PublishedTutorial[last])
+			}
+			f.Verdict, f.P = closeTo.judge(differences(off, samePoints))
 		}
 		list = append(list, f)
 	}

@@ -73,11 +73,15 @@ var (
 // table is all cases of the group, a line each: what was learned, how fast, and how soon.
 func (g *group) table() *Table {
 	rival := g.cases[0].Mode
+	speeds, times := g.e.Versus(g.cases)
+	versus := func(of map[*bench.Measured]string) func(*bench.Measured) string {
+		return func(c *bench.Measured) string { return cmp.Or(of[c], absent) }
+	}
 	return table(g.cases, slices.Concat([]caseColumn{caseName}, caseScores, []caseColumn{
 		lists("speed-up", human.Factor, g.e.SpeedUp),
-		{"speed vs " + rival, g.against(rate)},
+		{"speed vs " + rival, versus(speeds)},
 		{"time (s) to loss " + human.Loss(g.target()), toTarget},
-		{"time vs " + rival, g.against(secondsToTarget)},
+		{"time vs " + rival, versus(times)},
 		lists("epochs to target", human.Short, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
 		{"failed", failed},
 	})...)
@@ -86,18 +90,6 @@ func (g *group) table() *Table {
 // details is what else was measured of the cases.
 func (g *group) details() *Table {
 	return table(g.cases, slices.Concat([]caseColumn{caseName}, caseDetails, []caseColumn{{"of limit", g.ofLimit}})...)
-}
-
-// against is how a list of a case compares with that of the first mode with as many
-// workers.
-func (g *group) against(list measure) func(*bench.Measured) string {
-	return func(c *bench.Measured) string {
-		other := g.e.Rival(c)
-		if other == nil {
-			return absent
-		}
-		return cmp.Or(bench.Compare(list(c), list(other)).String(), absent)
-	}
 }
 
 // toTarget is how long runs took that reached the target, and how many did if not all.
@@ -147,7 +139,7 @@ func aboutRanges(e *bench.Experiment) string {
 func (g *group) how() string {
 	text := strings.TrimSpace(g.e.BestText(g.cases) + " " + aboutRanges(g.e))
 	if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return g.e.Rival(c) != nil }) {
-		text += fmt.Sprintf(" \"vs %[1]s\" is the ratio to %[1]s with as many workers. Undecided: the ranges overlap. Equal: all repeats of both lie within 5%%.", g.cases[0].Mode)
+		text += fmt.Sprintf(" \"vs %s\": %s", g.cases[0].Mode, bench.AboutVersus)
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,20 +13,22 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// repeated is an experiment of a plan with one repeat: a case has as many thousand
+// repeated is an experiment of a plan with five repeats, all alike: a case has as many thousand
 // examples a second as workers.
 func repeated(p bench.Plan) *bench.Experiment {
-	e := &bench.Experiment{Kind: p.Kind, Name: p.Name, Seeds: []uint64{1}, Command: "hogwild reproduce " + p.Name}
+	e := &bench.Experiment{Kind: p.Kind, Name: p.Name, Seeds: bench.FirstSeeds(5), Command: "hogwild reproduce " + p.Name}
 	for _, c := range p.Cases {
 		n, _ := strconv.Atoi(setting(c.Settings, "workers"))
 		epochs, _ := strconv.Atoi(setting(c.Settings, "epochs"))
-		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default(), Failed: []string{""},
-			ExamplesPerSecond: []bench.Number{bench.Number(1000 * n)}, TestLoss: []bench.Number{0.3}, TrainLoss: []bench.Number{0.25},
-			Histories: [][]rundir.EpochResult{make([]rundir.EpochResult, epochs)}}
+		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default(), Failed: make([]string, 5),
+			ExamplesPerSecond: slices.Repeat([]bench.Number{bench.Number(1000 * n)}, 5), TestLoss: slices.Repeat([]bench.Number{0.3}, 5),
+			TrainLoss: slices.Repeat([]bench.Number{0.25}, 5)}
+		var h []rundir.EpochResult
 		for k := range epochs {
 			accuracy := 0.9
-			m.Histories[0][k] = rundir.EpochResult{TrainLoss: float64(epochs - k), TestAccuracy: &accuracy}
+			h = append(h, rundir.EpochResult{TrainLoss: float64(epochs - k), TestAccuracy: &accuracy})
 		}
+		m.Histories = slices.Repeat([][]rundir.EpochResult{h}, 5)
 		e.Cases = append(e.Cases, m)
 	}
 	return e

@@ -100,7 +100,7 @@ func (o *benchOptions) flags() []cli.Flag {
 	l.float(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: one that every case reaches)")
 	l.string(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")
 	l.string(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
-	l.bool(&o.quick, "quick", "3 runs of each case; with --microbench, only check that each runs")
+	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5; with --microbench, only check that each runs")
 	l.bool(&o.asJSON, "json", "print the result as one JSON object")
 
 	for _, f := range o.train.flags() {

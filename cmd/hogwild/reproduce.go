@@ -28,10 +28,12 @@ on synthetic data with the shapes of the paper's sets. It compares Hogwild! (--m
 (locked) and RR (ordered) on RCV1, Netflix, Jumbo, Abdomen and DBLife, with 1, 2, 4 ... workers up
 to the number of cores (at most ten); and it repeats the paper's experiments with gradient delays
 and averaged models. The report shows the paper's figures beside those measured here, and whether
-they agree, differ or are undecided for each of the paper's statements.
+they agree, differ or are undecided for each of the paper's statements. With fewer than five repeats
+all are undecided.
 
-It takes about half an hour on two cores, about four minutes with --quick, and longer on more cores
-because there are more worker counts. If it is interrupted, repeat the command to continue.
+With five repeats it takes about an hour on two cores, about seven minutes with --quick, and longer
+on more cores because there are more worker counts. If it is interrupted, repeat the command to
+continue.
 
 FLAGS
 
@@ -40,7 +42,7 @@ runs/CASE.SEED (run folders).
 
 Examples:
   hogwild reproduce paper --quick
-  hogwild reproduce paper --workers 1,2,4,8 --repeat 5
+  hogwild reproduce paper --workers 1,2,4,8 --repeat 10
   hogwild reproduce paper --quick --size 0.01 --repeat 1
       a one-minute smoke test: its figures mean nothing
 `
@@ -71,7 +73,7 @@ func reproduceCommands() []*cli.Command {
 	return []*cli.Command{
 		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
 			o.Size = 1
-			l.bool(&o.Quick, "quick", "smaller sets and fewer epochs: minutes instead of half an hour")
+			l.bool(&o.Quick, "quick", "smaller sets and fewer epochs: minutes instead of an hour")
 			l.float(&o.Size, "size", "`X` times as many examples")
 			l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, at most 10)")
 		}),
@@ -84,7 +86,7 @@ func reproduceCommands() []*cli.Command {
 
 // reproduceCommand is a command with the flags that both have, and its own in front.
 func reproduceCommand(name, usage, help string, do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
-	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 3}}
+	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 5}}
 	l := flagList{category: "Flags"}
 	own(o, &l)
 	o.addTo(&l, "`N` runs of each case", "runs/reproduce-NAME")

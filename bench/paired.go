@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aclements/go-moremath/stats"
+
+	"hogwild/internal/human"
+)
+
+const (
+	leastRepeats = 5    // of a verdict: with fewer, a standard deviation says next to nothing
+	level        = 0.05 // how probable a wrong verdict may be in a whole table
+	margin       = 0.05 // factors of 1.05 and less are called equal: "a few percent", as the paper says
+)
+
+// paired is what the repeats say of how one list compares with another: of the differences of their logarithms, seed by
+// seed. All cases of a round have one seed and run close together in time, so what a seed or other programs do to both is
+// not in the differences, and a paired t-test (Student 1908) is valid whether or not the lists are correlated. Welch's
+// (1947) would have more degrees of freedom, but assumes that they are not. What is assumed: rounds are independent, and
+// the differences normal. Logarithms make differences ratios, of which noise that is a share of a time has the same
+// spread at all speeds.
+type paired struct {
+	n               int
+	mean, deviation float64 // the latter of the mean
+	margin          float64
+}
+
+// pair compares two lists, of which repeats without figures are left out. Where not all are positive it compares the
+// numbers themselves, for which a margin in percent has no meaning.
+func pair(a, b []Number) paired {
+	var logs, plain []float64
+	for i := range min(len(a), len(b)) {
+		if x, y := float64(a[i]), float64(b[i]); finite(x) && finite(y) {
+			logs, plain = append(logs, math.Log(x)-math.Log(y)), append(plain, x-y)
+		}
+	}
+	if slices.ContainsFunc(logs, func(d float64) bool { return !finite(d) }) {
+		return differences(plain, math.NaN())
+	}
+	return differences(logs, math.Log1p(margin))
+}
+
+func differences(of []float64, margin float64) paired {
+	s := stats.Sample{Xs: of}
+	return paired{len(of), s.Mean(), s.StdDev() / math.Sqrt(float64(len(of))), margin}
+}
+
+// over is the p-value of the mean being more than x, under of less: one-sided t-tests. NaN: too few repeats.
+func (p paired) over(x float64) float64 {
+	t := (p.mean - x) / p.deviation
+	switch {
+	case p.n < leastRepeats:
+		return math.NaN()
+	case math.IsNaN(t): // exactly x in all repeats, or x is no number
+		return 1
+	}
+	return stats.TDist{V: float64(p.n - 1)}.CDF(-t)
+}
+
+func (p paired) under(x float64) float64 {
+	p.mean = -p.mean
+	return p.over(-x)
+}
+
+// beyond is the p-value of a difference larger than x, either way.
+func (p paired) beyond(x float64) float64 { return min(1, 2*min(p.over(x), p.under(-x))) }
+
+// within is the p-value of a difference smaller than the margin: two one-sided tests (Schuirmann 1987).
+func (p paired) within() float64 { return max(p.over(-p.margin), p.under(p.margin)) }
+
+// factor is the ratio of the first list to the second, and its own 95% confidence interval.
+func (p paired) factor() string {
+	t := stats.InvCDF(stats.TDist{V: float64(p.n - 1)})(1 - level/2)
+	ratio := func(by float64) string { return human.Factor(math.Exp(p.mean + by*t*p.deviation)) }
+	if ratio(-1) == ratio(1) {
+		return ratio(0)
+	}
+	return fmt.Sprintf("%s (%s to %s)", ratio(0), ratio(-1), ratio(1))
+}
+
+// holm adjusts the p-values of several tests so that those up to a level are wrong, one or more of them, with that
+// probability at most: the step-down of Holm (1979), which assumes nothing of how the tests depend on each other. NaN is
+// no test.
+func holm(p []float64) []float64 {
+	order, adjusted := []int{}, slices.Repeat([]float64{math.NaN()}, len(p))
+	for i := range p {
+		if !math.IsNaN(p[i]) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
+	least := 0.0
+	for k, i := range order {
+		least = max(least, min(1, float64(len(order)-k)*p[i]))
+		adjusted[i] = least
+	}
+	return adjusted
+}
