@@ -80,7 +80,7 @@ func (e *Experiment) head(b *bytes.Buffer) {
 		b.WriteString("; medians (range)")
 	}
 	b.WriteString("\n")
-	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
+	if e.Kind != "reproduce" && slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) { // which has no such column
 		fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap("VS: "+AboutVersus, summaryWidth), "\n"))
 	}
 	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and write\n")
