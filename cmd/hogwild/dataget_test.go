@@ -258,7 +258,7 @@ func TestDataGetEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			part := filepath.Join(folder, "rows.csv.part")
-			for until := time.Now().Add(10 * time.Second); c.signal != 0; time.Sleep(time.Millisecond) {
+			for until := time.Now().Add(time.Minute); c.signal != 0; time.Sleep(time.Millisecond) {
 				if info, err := os.Stat(part); err == nil && info.Size() > 50<<10 {
 					cmd.Process.Signal(c.signal)
 					break

@@ -239,7 +239,7 @@ func TestMPIInterrupt(t *testing.T) {
 func TestMPISilent(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		folder := filepath.Join(t.TempDir(), "run")
-		j := trainOn(t, library, library, 3, "--data", "digits:2000", "--epochs", "10000000", "--node-timeout", "3s", "--run", folder)
+		j := trainOn(t, library, library, 3, "--data", "digits:2000", "--epochs", "10000000", "--node-timeout", "6s", "--run", folder)
 		j.until(t, "no epoch has ended", func() bool { return epochsOf(folder) > 1 })
 		for _, p := range j.processes() {
 			if p.kind == "helper" && p.rank == 1 {

@@ -102,8 +102,9 @@ func (f *csvFile) refuse(err error) error {
 	if err == nil || !f.lenient {
 		return err
 	}
-	if says := strings.TrimPrefix(err.Error(), "data: "); len(f.problems) < 5 {
-		f.problems = append(f.problems, "problem: "+says)
+	says := "problem: " + strings.TrimPrefix(err.Error(), "data: ")
+	if len(f.problems) < 5 && !slices.Contains(f.problems, says) { // a file is read more than once
+		f.problems = append(f.problems, says)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func TestHelperFails(t *testing.T) {
 	}{
 		{"echo one >&2; echo 'libmpi.so.40: cannot open shared object file' >&2; echo '-----' >&2; exit 127", ErrLost, "exit status 127): libmpi.so.40: cannot"},
 		{"kill -9 $$", ErrLost, "signal: killed"},
-		{"echo 'failed to TCP connect' >&2; exec sleep 60", nil, "within 300ms"},
-		{"echo 'failed to TCP connect' >&2; exec sleep 60", nil, "printed:\n  failed to TCP connect"},
+		{"exec sleep 60 # 300ms", nil, "within 300ms"},
+		{"echo 'failed to TCP connect' >&2; exec sleep 60 # 2s", nil, "printed:\n  failed to TCP connect"}, // the shell starts in that time
 		{"echo nonsense >&3; exec sleep 60", nil, "of another version"},
 	} {
 		path := filepath.Join(t.TempDir(), "hogwild-mpi")
@@ -43,8 +43,8 @@ func TestHelperFails(t *testing.T) {
 		before, _ := filepath.Glob("/proc/self/fd/*")
 		goroutines := runtime.NumGoroutine()
 		start := time.Minute
-		if strings.HasSuffix(c.script, "connect' >&2; exec sleep 60") {
-			start = 300 * time.Millisecond
+		if _, limit, is := strings.Cut(c.script, " # "); is {
+			start, _ = time.ParseDuration(limit)
 		}
 		_, err := startMPI(time.Minute, start)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
@@ -53,7 +53,7 @@ func TestHelperFails(t *testing.T) {
 		if after, _ := filepath.Glob("/proc/self/fd/*"); len(after) > len(before) {
 			t.Errorf("%s: %d descriptors were open, now %d", c.script, len(before), len(after))
 		}
-		for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
 		if n := runtime.NumGoroutine(); n > goroutines {

@@ -239,7 +239,7 @@ func TestShortEpochs(t *testing.T) {
 	for _, c := range []struct {
 		age  time.Duration
 		want string
-	}{{0, "1 5"}, {2 * betweenEpochs, "1 2 3 4 5"}} {
+	}{{-time.Hour, "1 5"}, {2 * betweenEpochs, "1 2 3 4 5"}} {
 		var b bytes.Buffer
 		d := newDisplay(&b, false)
 		for n := 1; n <= 5; n++ {

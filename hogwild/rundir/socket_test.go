@@ -65,7 +65,7 @@ func TestSocketOfAnother(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(2 * time.Minute)
 		l.Close()
 		return
 	}
@@ -95,7 +95,7 @@ func TestSocketOfAnother(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "user 65534, who does not own the folder") {
 			return
 		}
-		if try == 1000 {
+		if try == 6000 {
 			t.Fatalf("the last error: %v", err)
 		}
 		time.Sleep(10 * time.Millisecond)

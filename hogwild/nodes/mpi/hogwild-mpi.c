@@ -166,7 +166,7 @@ static int move_all(const struct request *r, struct reply *reply)
 // it will: a node that has its answer ends, and the launcher then ends the others.
 static void roll_call(struct reply *reply)
 {
-	enum { TAG = 1, LOOKS = 300 };
+	enum { TAG = 1 };
 	const struct timespec pause = {0, 10000000};
 	static char mine, theirs; // MPI may use them later
 	int me, nodes, missing = 0, silent = 0, heard;
@@ -181,13 +181,14 @@ static void roll_call(struct reply *reply)
 		MPI_Irecv(&theirs, 1, MPI_BYTE, i, TAG, MPI_COMM_WORLD, &calls[i]);
 		missing++;
 	}
-	for (int look = 0; missing > 0 && look < (me == 0 ? LOOKS : 2 * LOOKS); look++) { // node 0 may begin later
+	const double end = MPI_Wtime() + (me == 0 ? 3 : 6); // node 0 may begin later
+	for (int late = 0; missing > 0 && !late; nanosleep(&pause, NULL)) {
+		late = MPI_Wtime() > end; // a last look follows
 		for (int i = first; i <= last; i++) {
 			if (calls[i] == MPI_REQUEST_NULL || MPI_Test(&calls[i], &heard, MPI_STATUS_IGNORE) != MPI_SUCCESS || !heard)
 				continue;
 			missing--;
 		}
-		nanosleep(&pause, NULL);
 	}
 	for (int i = first; i <= last && calls != NULL; i++)
 		if (calls[i] == MPI_REQUEST_NULL && me == 0)
