@@ -50,8 +50,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         found = []
         seconds = run(f"{sgd} --cache_file {cache} --passes {a.epochs} --save_per_pass -f {folder}/model")
-        for model in [*(f"model.{k}" for k in range(a.epochs - 1)), "model"]:
-            run(f"-t -i {folder}/{model} --data {rewrite(a.test)} -r {folder}/scores")
+        for k in range(1, a.epochs + 1):
+            run(f"-t -i {folder}/model.{k} --data {rewrite(a.test)} -r {folder}/scores")
             found.append(rows.reached(np.loadtxt(f"{folder}/scores"), y))
     rows.report(a, rows.count(a.train), seconds, found, vowpalwabbit.__version__)
 
