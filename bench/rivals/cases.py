@@ -204,4 +204,4 @@ CASES = {
 }
 
 # Without names: those that every kind of rival is in.
-USUAL = ["mlp128", "mlp128-std", "mlp256", "mlp256-std", "softmax", "example", "average", "ddp", "a9a", "imdb", "rcv1-tenth", "exact-a9a", "exact-imdb"]
+USUAL = ["mlp128", "mlp128-std", "mlp256", "mlp256-std", "example", "average", "ddp", "a9a", "imdb", "exact-a9a", "exact-imdb"]
