@@ -314,7 +314,7 @@ def main():
     a = p.parse_args()
     if a.list:
         for name, case in cases.CASES.items():
-            print(f"{'*' if name in cases.USUAL else ' '} {name:12} {case().title}")
+            print(f"{'*' if name in cases.USUAL else ' '} {name:12} {', '.join(filter(None, (case().title, case().inputs)))}")
     elif a.table:
         print(ratios(read(a.table, "against")))
     elif a.show:
