@@ -213,10 +213,10 @@ mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
 
-bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 15 minutes), ROUNDS=3, OUT=FILE
+bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 25 minutes), ONLY=RIVAL, ROUNDS=3, QUICK=1, OUT=FILE
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(OUT),--out $(OUT))
+		$(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
 
 goodput: build ## measure what a kill every 5 s costs hogwild and torchrun: MNIST=FOLDER PYTHON=PROGRAM (with torch) ARGS='--seconds 30 --rounds 8'
 	@$(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/goodput.py --data $(or $(MNIST),$(HOGWILD_DATA)/mnist) $(ARGS)

@@ -1,16 +1,19 @@
 """The cases of compare.py. A case has a few sides that do the same job, and claims about their
 speeds and results.
 
-PyTorch's inputs are (x - 0.1307) / 0.3081, as in its example. hogwild's are x / 0.3081
-(--scale 0,0.3081), whose zeros stay zeros, with centring (--center), which is the same up to the
-position of the centre. Where centring does not apply (the convolutional network, averaged
-gradients), and where arithmetic is measured, it uses PyTorch's inputs.
+All sides of a case have the same inputs. Perceptrons have two cases each: pixels from 0 to 1, whose zeros
+hogwild skips, and standardised columns, which have no zeros, as most tables. The example, its programs, and averaged
+gradients have those of PyTorch's example, (x - 0.1307) / 0.3081.
 """
 
 from dataclasses import dataclass
 
 import sides
+from search import Grid
 from sides import DATA, MNIST, Side, counting, files, flops, hogwild_cpp, liblinear, libmf, ours, peak, script, source, torch
+
+
+ITS = "(x - 0.1307) / 0.3081"  # of PyTorch's example
 
 
 @dataclass
@@ -33,17 +36,28 @@ class Case:
     claims: list
     rounds: int = 5
     needs: tuple = ()  # files without which no side can run
+    inputs: str = ""
+    data: tuple = ()  # the files of the set, of which a search takes parts
+
+
+def searched(model, scale, lr, way, epochs=5):
+    """A perceptron on MNIST, with the batch and the rate that suit each side best."""
+    shared, grid = ["--model", model, "--scale", scale, "--epochs", epochs], Grid(lr, 64)
+    return Case(f"{model} on MNIST, {epochs} passes", "examples/s", {
+        "hogwild": ours("--data", MNIST, "--workers", 2, *shared, grid=grid),
+        **{f"PyTorch {w}": torch(*shared, "--processes", 2, "--way", w, grid=grid) for w in ("plain", way)},
+    }, [], 5, (MNIST,), {"unit": "pixels in 0..1", "standard": "standardised"}[scale], (MNIST,))
 
 
 def mnist(title, model, batch, lr, plain, tuned, ways, limit=0, epochs=5, momentum=0.0):
-    shared = ["--model", model, "--batch", batch, "--lr", lr, "--epochs", epochs]
+    shared = ["--model", model, "--scale", "0.1307,0.3081", "--batch", batch, "--lr", lr, "--epochs", epochs]
     theirs = [*shared, "--momentum", momentum, "--limit", limit, "--processes", 2]
     optimizer = ["--optimizer", "momentum", "--momentum", momentum] if momentum else []
     rivals = {f"PyTorch {way}": torch(*theirs, "--way", way) for way in ("plain", *ways)}
     return Case(title, "examples/s", {
-        "hogwild": ours("--data", MNIST, "--scale", "0,0.3081", "--workers", 2, "--limit", limit, *optimizer, *shared), **rivals,
+        "hogwild": ours("--data", MNIST, "--workers", 2, "--limit", limit, *optimizer, *shared), **rivals,
     }, [Claim("against PyTorch plain", "hogwild", ("PyTorch plain",), plain),
-        Claim("against PyTorch tuned", "hogwild", tuple(rivals), tuned)], 3, (MNIST,))
+        Claim("against PyTorch tuned", "hogwild", tuple(rivals), tuned)], 3, (MNIST,), ITS)
 
 
 def example():
@@ -52,7 +66,7 @@ def example():
     return Case("convnet against PyTorch's example as it is", "examples/s", {
         "hogwild": ours("--data", MNIST, "--scale", "0.1307,0.3081", "--workers", 2, "--optimizer", "momentum", "--epochs", 2, *flags),
         "mnist_hogwild": torch(*flags, "--way", "loader", "--epochs", 1, "--processes", 2),
-    }, [Claim("against the example as it is", "hogwild", ("mnist_hogwild",), 5.0)], 2, (MNIST,))
+    }, [Claim("against the example as it is", "hogwild", ("mnist_hogwild",), 5.0)], 2, (MNIST,), ITS)
 
 
 def program(workers):
@@ -62,31 +76,30 @@ def program(workers):
         "hogwild": sides.program("mnist.py", "--data", MNIST, "--scale", "0.1307,0.3081", "--workers", workers, *flags, "--epochs", 2),
         "PyTorch plain": torch(*flags, *settings, "--way", "plain", "--epochs", 2),
         **({"mnist_hogwild": torch(*flags, *settings, "--way", "loader", "--epochs", 2 // workers)} if workers < 3 else {}),
-    }, [Claim("against PyTorch plain", "hogwild", ("PyTorch plain",), 1.0)], 3, (MNIST,))
+    }, [Claim("against PyTorch plain", "hogwild", ("PyTorch plain",), 1.0)], 3, (MNIST,), ITS)
 
 
 STEP = ["--model", "mlp:128", "--batch", 64, "--lr", 0.1, "--epochs", 3]
-IN_STEP = ["--data", MNIST, "--workers", 2, "--mode", "sync", *STEP]
+IN_STEP = ["--data", MNIST, "--scale", "0.1307,0.3081", "--workers", 2, "--mode", "sync", *STEP]
 
 
 def average():
     """Two replicas that average their weights every 16 steps or once a pass."""
     theirs = [*STEP, "--way", "average", "--processes", 2]
     return Case("weights averaged, mlp:128, batch 64 each, 3 passes", "examples/s", {
-        "every 16 steps": ours(*IN_STEP, "--scale", "0,0.3081", "--average-every", 16),
-        "every pass": ours(*IN_STEP, "--scale", "0,0.3081", "--average-every", "epoch"),
+        "every 16 steps": ours(*IN_STEP, "--average-every", 16),
+        "every pass": ours(*IN_STEP, "--average-every", "epoch"),
         "PyTorch, every 16 steps": torch(*theirs, "--every", 16, name="torch_sync.py", against="every 16 steps"),
         "PyTorch, every pass": torch(*theirs, name="torch_sync.py", against="every pass"),
     }, [Claim("every 16 steps, against PyTorch", "every 16 steps", ("PyTorch, every 16 steps",), 1.0),
-        Claim("every pass, against PyTorch", "every pass", ("PyTorch, every pass",), 1.0)], 3, (MNIST,))
+        Claim("every pass, against PyTorch", "every pass", ("PyTorch, every pass",), 1.0)], 3, (MNIST,), ITS)
 
 
 def ddp():
-    """Averaged gradients are not centred, so both sides use PyTorch's inputs."""
     return Case("gradients averaged, mlp:128, batch 64 each, 3 passes", "examples/s", {
-        "hogwild": ours(*IN_STEP, "--scale", "0.1307,0.3081", "--average", "gradients"),
+        "hogwild": ours(*IN_STEP, "--average", "gradients"),
         "PyTorch DDP, gloo": torch(*STEP, "--way", "ddp", "--processes", 2, name="torch_sync.py"),
-    }, [Claim("against DistributedDataParallel", "hogwild", ("PyTorch DDP, gloo",), 1.0)], 3, (MNIST,))
+    }, [Claim("against DistributedDataParallel", "hogwild", ("PyTorch DDP, gloo",), 1.0)], 3, (MNIST,), ITS)
 
 
 def arithmetic(title, model, widths, batch, target):
@@ -98,23 +111,24 @@ def arithmetic(title, model, widths, batch, target):
 
 
 def sparse(set, lr, epochs, step, target, rounds=5, falling=None):
-    """falling: the lr with which rivals without a cosine schedule reach about the same loss."""
-    flags = [*source(set), "--model", "logistic", "--batch", 1, "--lr", lr, "--schedule", "cosine", "--epochs", epochs]
-    c = [*files(set), f"lr={lr}", "cosine=1", f"epochs={epochs}"]
-    python = [*files(set), "--lr", falling or lr, "--epochs", epochs]
-    return Case(f"logistic, {set}, batch 1, lr {lr} cosine, {epochs} passes", "examples/s", {
-        "one worker": ours(*flags, "--workers", 1, set=set),
-        "two workers": ours(*flags, "--workers", 2, set=set),
-        "plain C": script("sparse", *c, against="one worker"),
-        "plain C, 2 threads": script("sparse", *c, "threads=2", against="two workers"),
-        "scikit-learn": script("sklearn_sgd.py", *python, against="one worker", needs=("sklearn",)),
-        "Vowpal Wabbit": script("vw_sgd.py", *python, against="one worker", needs=("vowpalwabbit",)),
+    """falling: where the search of rivals without a cosine schedule begins."""
+    train, test = files(set)
+    flags = ["--data", train, "--test", test, "--model", "logistic", "--batch", 1, "--schedule", "cosine", "--epochs", epochs]
+    c, python = [train, test, "cosine=1", f"epochs={epochs}"], [train, test, "--epochs", epochs]
+    own, other = Grid(lr), Grid(falling or lr)
+    return Case(f"logistic, {set}, batch 1, {epochs} passes", "examples/s", {
+        "one worker": ours(*flags, "--workers", 1, set=set, grid=own),
+        "two workers": ours(*flags, "--workers", 2, set=set, grid=own),
+        "plain C": script("sparse", *c, against="one worker", grid=own),
+        "plain C, 2 threads": script("sparse", *c, "threads=2", against="two workers", grid=own),
+        "scikit-learn": script("sklearn_sgd.py", *python, against="one worker", needs=("sklearn",), grid=other),
+        "Vowpal Wabbit": script("vw_sgd.py", *python, against="one worker", needs=("vowpalwabbit",), grid=other),
         "Hogwild!": hogwild_cpp("svm", set, epochs, step),
         "Hogwild++": hogwild_cpp("numasvm", set, epochs, step, "--cluster_size", 1, "--update_delay", 64),
     }, [Claim("one worker against plain C", "one worker", ("plain C",), 0.85),
         Claim("two workers against one", "two workers", ("one worker",), 1.7),
         Claim("accuracy of two workers less that of one", "two workers", ("one worker",), -0.003, of="accuracy"),
-        Claim("two workers against Hogwild! and Hogwild++", "two workers", ("Hogwild!", "Hogwild++"), target)], rounds, tuple(files(set)))
+        Claim("two workers against Hogwild! and Hogwild++", "two workers", ("Hogwild!", "Hogwild++"), target)], rounds, (train, test), "sparse rows", (train, test))
 
 
 def paper():
@@ -135,7 +149,7 @@ def exact(set, lr, epochs, l2=1e-4):
         "liblinear": liblinear(set, l2),
     }, [Claim("against liblinear's best solver, in time", "hogwild", ("liblinear",), 1.0),
         Claim("excess over the optimum", "hogwild", (), 1e-3, of="excess", most=True)],
-        3, (*files(set), f"{sides.RIVALS}/liblinear"))
+        3, (*files(set), f"{sides.RIVALS}/liblinear"), "sparse rows")
 
 
 def factor():
@@ -165,8 +179,11 @@ def modes():
 CASES = {
     "peak256": lambda: arithmetic("share of FMA peak, mlp:256,128, batch 256, no zeros", "mlp:256,128", (784, 256, 128, 10), 256, 0.75),
     "peak64": lambda: arithmetic("share of FMA peak, mlp:128, batch 64, no zeros", "mlp:128", (784, 128, 10), 64, 0.55),
-    "mlp128": lambda: mnist("mlp:128, batch 64, lr 0.1, 5 passes", "mlp:128", 64, 0.1, 3.5, 2.0, ["hand"]),
-    "softmax": lambda: mnist("softmax, batch 64, lr 0.1, 5 passes", "softmax", 64, 0.1, 5.0, 3.0, ["hand"]),
+    "mlp128": lambda: searched("mlp:128", "unit", 0.3, "hand"),
+    "mlp128-std": lambda: searched("mlp:128", "standard", 0.03, "hand"),
+    "mlp256": lambda: searched("mlp:256,128", "unit", 0.3, "onednn"),
+    "mlp256-std": lambda: searched("mlp:256,128", "standard", 0.03, "onednn"),
+    "softmax": lambda: searched("softmax", "unit", 0.3, "hand"),
     "convnet": lambda: mnist("convnet, batch 64, lr 0.01, momentum 0.5, 1 pass", "convnet", 64, 0.01, 2.5, 2.0, ["cl", "compile"], epochs=1, momentum=0.5),
     "example": example,
     "program-1": lambda: program(1),
@@ -174,7 +191,6 @@ CASES = {
     "program-4": lambda: program(4),
     "average": average,
     "ddp": ddp,
-    "mlp256": lambda: mnist("mlp:256,128, batch 256, lr 0.1, 5 passes", "mlp:256,128", 256, 0.1, 2.5, 1.5, ["onednn"]),
     "mlp128-1": lambda: mnist("mlp:128, batch 1, lr 0.005, 1 pass over 30,000", "mlp:128", 1, 0.005, 30, 15, ["hand"], limit=30000, epochs=1),
     "softmax-1": lambda: mnist("softmax, batch 1, lr 0.005, 1 pass over 30,000", "softmax", 1, 0.005, 60, 30, ["hand"], limit=30000, epochs=1),
     "a9a": lambda: sparse("a9a", 0.02, 20, 0.01, 3.0),
@@ -190,5 +206,5 @@ CASES = {
     "modes": modes,
 }
 
-# Without names: those that every kind of rival is in, in less than a quarter of an hour.
-USUAL = ["mlp128", "softmax", "example", "average", "ddp", "a9a", "imdb", "rcv1-tenth", "exact-a9a", "exact-imdb"]
+# Without names: those that every kind of rival is in.
+USUAL = ["mlp128", "mlp128-std", "mlp256", "mlp256-std", "example", "average", "ddp", "a9a", "imdb", "exact-a9a", "exact-imdb"]

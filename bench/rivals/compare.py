@@ -1,23 +1,26 @@
 """Runs hogwild and its rivals in turns on the same jobs, and prints the ratios of their speeds
-with the losses reached.
+and of their times to the same test loss.
 
     make rivals                                     # once: the rivals, into build/rivals
-    make bench-rivals [CASES="mlp128 a9a"] [ROUNDS=3] [OUT=FILE]
-    compare.py [CASE ...] [--rounds N] [--out FILE]      # the same; use the Python in build/rivals/v
+    make bench-rivals [CASES="mlp128 a9a"] [ONLY=hand] [ROUNDS=3] [QUICK=1] [OUT=FILE]
+    compare.py [CASE ...] [--only RIVAL] [--rounds N] [--settings N] [--quick] [--out FILE]   # the same; use the Python in build/rivals/v
     compare.py --list
     compare.py --table FILE ...                     # print the table of ratios of results files
     compare.py --show FILE ...                      # print all sides of each case, and the claims
 
-Every round runs each side of a case once, one after the other, and measures the machine's
+Before the rounds each side of most cases is searched for its best batch and rate (search.py), on validation rows.
+The target is 1.02 times the lowest of the sides' median test losses at the end; a side's time to it is the seconds of training
+until the first pass whose test loss is there. Every round runs each side of a case once, one after the other, and measures the machine's
 core-to-core ping-pong before and after; a ratio is the median of the rounds' ratios. Missing
-rivals are skipped. FILE has every figure, with machine, versions and commit (default:
-build/rivals/results-TIME.json); it is written after each round.
+rivals are skipped. FILE has every figure and all that the search tried, with machine, versions and commit (default:
+build/rivals/results-TIME.json); it is written after each trial and each round.
 """
 
 import argparse
 import datetime
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import statistics
@@ -27,6 +30,8 @@ import sys
 sys.dont_write_bytecode = True  # the tree stays clean
 
 import cases
+import parts
+import search
 import sides
 
 
@@ -40,32 +45,65 @@ def ping_pong():
     return max(lines) if lines else None
 
 
-def open_case(name, case):
-    """The result of a case before the first round: available and missing sides."""
-    absent = {side: sides.missing(s.needs) for side, s in case.sides.items()}
+def open_case(name, case, only):
+    """The result of a case before the first round: available and missing sides, of the rivals that are wanted."""
+    wanted = {side: s for side, s in case.sides.items() if s.against and only.lower() in side.lower()}
+    wanted = {side: s for side, s in case.sides.items() if side in wanted or not only or any(side == w.against for w in wanted.values())}
+    absent = {side: sides.missing(s.needs) for side, s in wanted.items()}
     left_out = {side: " and ".join(needs) for side, needs in absent.items() if needs}
-    there = {side: s for side, s in case.sides.items() if side not in left_out}
+    there = {side: s for side, s in wanted.items() if side not in left_out}
     for side, needs in left_out.items():
         say(f"  {name}: {side} is left out: there is no {needs}")
-    return {"case": name, "title": case.title, "unit": case.unit, "ping_pong_ns": [], "figures": {side: [] for side in there},
-            "against": {side: s.against for side, s in there.items() if s.against}, "left_out": left_out, "failed": {}}
+    return {"case": name, "title": case.title, "inputs": case.inputs, "unit": case.unit, "ping_pong_ns": [], "figures": {side: [] for side in there},
+            "against": {side: s.against for side, s in there.items() if s.against}, "left_out": left_out, "failed": {},
+            "tried": {side: [] for side, s in there.items() if s.grid}, "chosen": {}, "claims": []}
 
 
-def measure(case, result, rounds, save):
+def attempt(case, result, side, *how):
+    """A run of a side; None, and noted, if it failed."""
+    try:
+        return case.sides[side].run(*how)
+    except (RuntimeError, OSError, subprocess.TimeoutExpired, ValueError, LookupError) as e:
+        result["failed"][side] = str(e)
+        say(f"  {result['case']}: {side} failed: {e}")
+        return None
+
+
+def choose(case, result, settings, files, save):
+    """Fills what was tried and chosen."""
+    def run(side, setting):
+        n = len(result["tried"][side])
+        got = attempt(case, result, side, search.SEED + n, setting, files)
+        save()
+        if not got:
+            return None
+        loss = search.last(got["losses"])
+        say(f"  {result['case']}, search {n + 1}/{settings} {side}, {told(setting)}: validation loss {loss:.4f}")
+        return {"losses": got["losses"], "to": got["to"], "rate": got.get("rate")}
+
+    if result["tried"]:
+        result["chosen"] = search.search({side: case.sides[side].grid for side in result["tried"]}, settings, run, result["tried"])
+
+
+def measure(case, result, rounds, files, save):
     """Fills the result: a list of rounds for each side."""
     result["ping_pong_ns"].append(ping_pong())
     for turn in range(rounds):
         for side, figures in result["figures"].items():
             if side in result["failed"]:
                 continue
-            try:
-                figures.append(case.sides[side].run(turn))
-                say(f"  {result['case']} {turn + 1}/{rounds} {side}: {number(figures[-1]['rate'])} {case.unit}")
-            except (RuntimeError, OSError, subprocess.TimeoutExpired, ValueError, LookupError) as e:
-                result["failed"][side] = str(e)
-                say(f"  {result['case']}: {side} failed: {e}")
+            setting = {k: v for k, v in result["chosen"].get(side, {}).items() if k in ("batch", "lr")}
+            got = attempt(case, result, side, turn, setting, files)
+            if got and "rate" not in got:
+                result["failed"][side] = f"diverged with {told(setting)}"
+            elif got:
+                figures.append(got)
+                say(f"  {result['case']} {turn + 1}/{rounds} {side}: {number(got['rate'])} {case.unit}")
         result["ping_pong_ns"].append(ping_pong())
         result["claims"] = [c for c in (judge(c, result["figures"]) for c in case.claims) if c]
+        result["target"] = search.target([r for r in result["figures"].values() if r and all(run.get("losses") for run in r)])
+        if not math.isfinite(result["target"]):
+            result["target"] = None  # no side tells its loss
         save()
 
 
@@ -112,6 +150,25 @@ def middle(rounds, figure):
     return f"{statistics.median(values):.4f}" if values else "-"
 
 
+def told(setting):
+    """A setting in words."""
+    words = [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate")) if k in setting]
+    return ", ".join(words) + "".join(f" ({what} at an edge)" for what in setting.get("edge", []))
+
+
+def sooner(mine, theirs, target):
+    """How many times sooner mine are at the target than theirs, by round, as text."""
+    if target is None or not all(r.get("losses") for r in (*mine, *theirs)):
+        return ""
+    times = [[search.time_to(target, r) for r in rounds] for rounds in (mine, theirs)]
+    ends = [statistics.median(t) == math.inf for t in times]
+    if any(ends):
+        return f"{'both miss' if all(ends) else 'hogwild misses' if ends[0] else 'the rival misses'} {target:.4f}"
+    missed = [sum(t == math.inf for t in side) for side in times]
+    note = "".join(f"; {who} missed it {n} of {len(mine)} times" for who, n in zip(("hogwild", "the rival"), missed) if n)
+    return spread([b / a for a, b in zip(*times) if math.inf not in (a, b)], digits) + note
+
+
 def reached(rounds):
     """The medians of what a side has reached, by figure."""
     return {f: middle(rounds, f) for f in ("loss", "accuracy", "rmse", "excess") if rounds[0].get(f) is not None}
@@ -119,7 +176,8 @@ def reached(rounds):
 
 def ratios(results):
     """The table of ratios in Markdown: one row per rival and case."""
-    lines = ["| rival | case | hogwild is faster by, median (range) | loss: hogwild; rival | accuracy: hogwild; rival |", "|---|---|---|---|---|"]
+    lines = ["| rival | job | inputs | hogwild is faster by | sooner at the same test loss by | chosen: hogwild; rival | test loss: hogwild; rival |",
+             "|---|---|---|---|---|---|---|"]
     for result in results:
         for rival, side in result["against"].items():
             mine, theirs = result["figures"][side], result["figures"][rival]
@@ -127,11 +185,16 @@ def ratios(results):
                 continue
             values = [m["rate"] / t["rate"] for m, t in zip(mine, theirs)]
             a, b = reached(mine), reached(theirs)
-            other = next((f for f in ("rmse", "excess") if f in a and f in b), "loss")
-            word = {"rmse": "RMSE ", "excess": "excess "}.get(other, "")
-            loss, accuracy = (f"{a[f]}; {b.get(f, '-')}" if f in a else "" for f in (other, "accuracy"))
+            figure = next((f for f in ("rmse", "excess", "loss", "accuracy") if f in a and f in b), None)
+            word = {"rmse": "RMSE ", "loss": ""}.get(figure, f"{figure} ")
             which = "" if side == "hogwild" else f"; {side}"
-            lines.append(f"| {rival} | {result['title']}{which} | {spread(values, digits)} | {word + loss} | {accuracy} |")
+            ratio = [spread(values, digits), sooner(mine, theirs, result.get("target"))]
+            if result["unit"] == "1/s":  # the seconds to a given end
+                ratio = ["", ratio[0]]
+            chosen = [told(result.get("chosen", {}).get(s, {})) or "as given" for s in (side, rival)]
+            chosen = "as given" if chosen == ["as given"] * 2 else "; ".join(chosen)
+            lines.append(f"| {rival} | {result['title']}{which} | {result.get('inputs', '')} | {' | '.join(ratio)} | {chosen} | "
+                         f"{f'{word}{a[figure]}; {b[figure]}' if figure else ''} |")
     return "\n".join(lines)
 
 
@@ -199,9 +262,9 @@ def lines(report):
     return "{" + ",".join(f"\n  {json.dumps(key)}: {value}" for key, value in text.items()) + "\n}\n"
 
 
-def run(names, rounds, path):
+def run(names, a):
     """Runs the cases, prints the ratios; returns the exit status."""
-    report = {**about(), "cases": []}
+    report, path = {**about(), "quick": a.quick, "cases": []}, a.out
     path = path or os.path.join(sides.RIVALS, f"results-{report['time'][:19].replace(':', '').replace('-', '')}.json")
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
 
@@ -218,8 +281,14 @@ def run(names, rounds, path):
                 hint = "make cuda" if lacking[-1].endswith("-cuda") else "make rivals says why"
                 say(f"  {name} is left out: there is no {' and '.join(lacking)} ({hint})")
                 continue
-            report["cases"].append(open_case(name, case))
-            measure(case, report["cases"][-1], rounds or case.rounds, save)
+            result = open_case(name, case, a.only)
+            if not result["against"]:
+                say(f"  {name} is left out: it has no rival {a.only}")
+                continue
+            report["cases"].append(result)
+            files = parts.held(case.data, f"{sides.RIVALS}/sparse", a.quick) if case.data else {}
+            choose(case, result, a.settings or (3 if a.quick else 8), files, save)
+            measure(case, result, a.rounds or (2 if a.quick else case.rounds), files if a.quick else {}, save)
     except KeyboardInterrupt:
         status = 130
     if not report["cases"]:
@@ -237,12 +306,15 @@ def main():
     p.add_argument("--list", action="store_true", help="the cases")
     p.add_argument("--table", nargs="+", metavar="FILE", help="print the table of ratios of earlier results")
     p.add_argument("--show", nargs="+", metavar="FILE", help="print all of earlier results")
+    p.add_argument("--only", default="", metavar="RIVAL", help="the rivals whose names contain this, and hogwild beside them")
     p.add_argument("--rounds", type=int, default=0, metavar="N", help="how often each side is run (default: by case, 1 to 5)")
+    p.add_argument("--settings", type=int, default=0, metavar="N", help="how many batches and rates each side is tried with (default 8)")
+    p.add_argument("--quick", action="store_true", help="on a few rows, with 3 settings and 2 rounds: to see that it runs; the figures mean nothing")
     p.add_argument("--out", metavar="FILE", help="where the figures go")
     a = p.parse_args()
     if a.list:
         for name, case in cases.CASES.items():
-            print(f"{'*' if name in cases.USUAL else ' '} {name:12} {case().title}")
+            print(f"{'*' if name in cases.USUAL else ' '} {name:12} {', '.join(filter(None, (case().title, case().inputs)))}")
     elif a.table:
         print(ratios(read(a.table, "against")))
     elif a.show:
@@ -252,7 +324,7 @@ def main():
             p.error(f"no case {', '.join(unknown)}; there are {', '.join(cases.CASES)}")
         if not os.access(sides.HOGWILD, os.X_OK):
             p.error(f"no {sides.HOGWILD}: make build")
-        sys.exit(run(a.cases or cases.USUAL, a.rounds, a.out))
+        sys.exit(run(a.cases or cases.USUAL, a))
 
 
 if __name__ == "__main__":

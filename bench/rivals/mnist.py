@@ -35,8 +35,21 @@ def load(folder, part):
     return read_idx(f"{folder}/{part}-images-idx3-ubyte.gz"), read_idx(f"{folder}/{part}-labels-idx1-ubyte.gz").long()
 
 
+@functools.cache
+def scaling(how, folder):
+    """The mean to subtract from x / 255 and the deviation to divide by, as hogwild's --scale: unit, standard (of each pixel in
+    the training rows; a constant one's byte is divided by 1), or MEAN,STD."""
+    if how == "unit":
+        return 0.0, 1.0
+    if how != "standard":
+        return tuple(map(float, how.split(",")))
+    raw = load(folder, "train")[0].double()
+    std = raw.std(0, correction=0)
+    return raw.mean(0) / 255, torch.where(std > 0, std, 1) / 255
+
+
 def inputs(raw, mean=MEAN, std=STD, dtype=torch.float32):
-    return ((raw.to(dtype) / 255 - mean) / std).unsqueeze(1)
+    return ((raw.to(torch.float64) / 255 - mean) / std).to(dtype).unsqueeze(1)
 
 
 class ConvNet(nn.Module):
@@ -91,8 +104,7 @@ def reached_by_file(path, folder):
         # Sequential numbers its layers from Flatten, hogwild from the first linear layer
         theirs = names if program else sorted(f.keys(), key=lambda name: (name.split(".")[0], name.endswith("bias")))
         model.load_state_dict(dict(zip(names, (f.get_tensor(name) for name in theirs), strict=True)))
-    mean, std = map(float, config["scale"].split(","))
-    return reached(model, folder, mean, std)
+    return reached(model, folder, *scaling(config["scale"], folder))
 
 
 def flags(about, ways):
@@ -101,6 +113,7 @@ def flags(about, ways):
     p.add_argument("--data", required=True, metavar="DIR", help="folder of MNIST's four files, .gz")
     p.add_argument("--model", default="mlp:128", help="softmax, mlp:WIDTHS or convnet")
     p.add_argument("--way", default=ways[0], choices=ways)
+    p.add_argument("--scale", default=f"{MEAN},{STD}", help="unit, standard or MEAN,STD, as hogwild's")
     p.add_argument("--batch", type=int, default=64)
     p.add_argument("--lr", type=float, default=0.1)
     p.add_argument("--momentum", type=float, default=0.0)
@@ -150,7 +163,8 @@ def run(a, work, prepare=lambda model, x: (model, x), passes=1):
     torch.manual_seed(a.seed)
     mp.set_start_method("spawn")
     raw, y = (t[: a.limit or None].clone() for t in load(a.data, "train"))
-    model, x = prepare(network(a.model), inputs(raw))
+    scale = scaling(a.scale, a.data)
+    model, x = prepare(network(a.model), torch.cat([inputs(part, *scale) for part in raw.split(5000)]))
     model.share_memory()
     for t in (raw, x, y):
         t.share_memory_()
@@ -168,7 +182,7 @@ def run(a, work, prepare=lambda model, x: (model, x), passes=1):
             began = time.perf_counter()
             gate.wait()
             seconds.append(time.perf_counter() - began)
-            found.append(reached(model, a.data))
+            found.append(reached(model, a.data, *scale))
             gate.wait()
     except threading.BrokenBarrierError:
         sys.exit("a process has failed, or none came to the gate for minutes")

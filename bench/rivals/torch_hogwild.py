@@ -2,13 +2,14 @@
 in shared memory, each with its own optimizer.
 
     torch_hogwild.py --data DIR --model softmax|mlp:128|mlp:256,128|convnet --way WAY
-                     --batch N --lr X [--momentum X] --epochs N --processes N
+                     [--scale HOW] --batch N --lr X [--momentum X] --epochs N --processes N
 
 The ways: loader is the example as it is (DataLoader and transforms; every process passes over
 all of the data). plain is what a user writes with the data in a shared tensor (each example
 goes to one process). cl is plain with channels last. hand is plain with the backward pass
 written out. onednn is hand on oneDNN's linear layers instead of MKL's products. compile is the
-compiled model. Inputs are (x - 0.1307) / 0.3081. Prints what mnist.run prints.
+compiled model. Inputs are (x - 0.1307) / 0.3081 unless --scale says unit or standard. Prints what
+mnist.run prints.
 """
 
 import torch
