@@ -65,9 +65,10 @@ type task struct {
 	orphans     []int              // programs of workers that have died
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
-	first       model.Model   // makes the first weights
-	params      []model.Param // of the model that the run leaves behind
-	trained     []model.Param // of the model as it trains it: they differ by centring
+	newton      *tuning.Newton // nil: no curvature is measured
+	first       model.Model    // makes the first weights
+	params      []model.Param  // of the model that the run leaves behind
+	trained     []model.Param  // of the model as it trains it: they differ by centring
 	spec        model.Spec
 	block       *control.Block
 	announced   control.Header // what workers are told
