@@ -32,7 +32,7 @@ type Newton struct {
 	loss   model.Loss
 	rows   *data.Batch // with labels of their own
 	mu     []float32   // of centred inputs: gradients are those of x - mu; else nil
-	inputs []float64   // the products of the rows' inputs, once they are known
+	inputs []float32   // the products of the rows' inputs, once they are known
 	seed   uint64
 }
 
@@ -46,7 +46,7 @@ func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, s
 	return &Newton{model: m, loss: loss, mu: mu, rows: &own, seed: seed}
 }
 
-// Largest is the largest eigenvalue at the plain weights w; 0 for a model whose gradients are not outer products.
+// Largest is the largest eigenvalue at the plain weights w; 0 if it is not finite, or for a model whose gradients are not outer products.
 func (n *Newton) Largest(w []float32) (g float64) {
 	began := time.Now()
 	defer func() { n.Took = time.Since(began) }()
@@ -55,22 +55,24 @@ func (n *Newton) Largest(w []float32) (g float64) {
 	if products == nil {
 		return 0
 	}
-	r := rand.New(rand.NewPCG(n.seed, 1))
-	v, next := make([]float64, len(n.rows.Rows)), make([]float64, len(n.rows.Rows))
+	r, count := rand.New(rand.NewPCG(n.seed, 1)), len(n.rows.Rows)
+	v, next := make([]float32, count), make([]float32, count)
 	for i := range v {
-		v[i] = r.NormFloat64()
+		v[i] = float32(r.NormFloat64())
 	}
 	for range newtonRounds {
-		normalize(v)
-		timesLower(products, v, next)
-		was := g
-		g = 0
-		for i, a := range v {
-			g += a * next[i]
+		vec.Scale(1/float32(math.Sqrt(float64(vec.Dot(v, v)))), v)
+		for i := range next {
+			next[i] = vec.Dot(products[i*count:(i+1)*count], v)
 		}
+		was := g
+		g = float64(vec.Dot(v, next))
 		if v, next = next, v; !(math.Abs(g-was) > newtonWithin*g) {
 			break
 		}
+	}
+	if math.IsNaN(g) || math.IsInf(g, 0) {
+		return 0
 	}
 	return g
 }
@@ -110,8 +112,8 @@ func draw(chances []float32, x float64) int {
 	return len(chances) - 1
 }
 
-// products are g'h of the gradients of each pair of rows, over their number: row i has those with the rows up to i.
-func (n *Newton) products(w []float32) (sum []float64) {
+// products are g'h of the gradients g and h of each pair of rows, over their number.
+func (n *Newton) products(w []float32) (sum []float32) {
 	var g model.Gradient
 	n.model.Grad(w, n.rows, &g)
 	count := len(n.rows.Rows)
@@ -121,7 +123,7 @@ func (n *Newton) products(w []float32) (sum []float64) {
 			return nil
 		}
 		if i == 0 {
-			sum = make([]float64, count*count)
+			sum = make([]float32, count*count)
 			if n.inputs == nil {
 				n.inputs = pairs(p.X, p.In, n.mu)
 			}
@@ -134,31 +136,32 @@ func (n *Newton) products(w []float32) (sum []float64) {
 		for row := range d {
 			d[row].Val = p.D[row*p.Out : (row+1)*p.Out]
 		}
-		bias := 0.0
+		bias := float32(0)
 		if p.Bias >= 0 {
 			bias = 1
 		}
 		for at, product := range pairs(d, p.Out, nil) {
-			sum[at] += (x[at] + bias) * product * float64(count)
+			sum[at] += (x[at] + bias) * product * float32(count)
 		}
 	}
 	return sum
 }
 
-// pairs are the products of the rows less mu, unless that is nil: row i has those with the rows up to i.
-func pairs(rows []data.Row, width int, mu []float32) []float64 {
+// pairs are the products of each pair of rows less mu, unless that is nil.
+func pairs(rows []data.Row, width int, mu []float32) []float32 {
 	n := len(rows)
-	sum, y, shift, square := make([]float64, n*n), make([]float32, width), make([]float64, n), 0.0
+	sum, y, shift, square := make([]float32, n*n), make([]float32, width), make([]float32, n), float32(0)
 	if mu != nil {
 		for i, x := range rows {
-			shift[i] = float64(inner(x, mu))
+			shift[i] = inner(x, mu)
 		}
-		square = float64(vec.Dot(mu, mu))
+		square = vec.Dot(mu, mu)
 	}
 	for i, x := range rows {
 		fill(y, x)
 		for j := range i + 1 {
-			sum[i*n+j] = float64(inner(rows[j], y)) - shift[i] - shift[j] + square
+			z := inner(rows[j], y) - shift[i] - shift[j] + square
+			sum[i*n+j], sum[j*n+i] = z, z
 		}
 	}
 	return sum
@@ -181,18 +184,4 @@ func inner(x data.Row, y []float32) float32 {
 		return vec.Dot(x.Val, y)
 	}
 	return vec.SparseDot(x.Idx, x.Val, y)
-}
-
-// timesLower sets next to m v, of a symmetric matrix m that is known up to its diagonal.
-func timesLower(m, v, next []float64) {
-	clear(next)
-	n := len(v)
-	for i := range n {
-		sum := m[i*n+i] * v[i]
-		for j, a := range m[i*n : i*n+i] {
-			sum += a * v[j]
-			next[j] += a * v[i]
-		}
-		next[i] += sum
-	}
 }

@@ -17,6 +17,7 @@ const (
 	rehearsedProducts             = 2e9
 
 	rehearsals = 4 // how often the curvature is taken
+	diverged   = 2 // times the first loss
 )
 
 // NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, or where no curvature
@@ -41,10 +42,13 @@ func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Fac
 	p := &rehearsal{Config: c, model: n.model, set: set, reader: set.NewReader(), batch: autoBatch(c, spec, f), mu: n.mu}
 	p.w = make([]float32, f.Weights)
 	p.model.Init(p.w, c.Seed)
+	rows := newtonBatch(set)
+	first := p.model.Eval(p.w, rows).Loss
+	g = n.Largest(p.w)
 	examples := min(max(rehearsedProducts/len(p.w), rehearsedLeast), rehearsedMost, c.Epochs*set.Rows)
 	for i := range rehearsals {
-		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) {
-			break
+		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) || !(p.model.Eval(p.w, rows).Loss <= diverged*first) {
+			break // the curvature of weights that grow without bound says nothing of those of a smaller rate
 		}
 		g = max(g, n.Largest(p.w))
 	}
