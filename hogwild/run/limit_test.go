@@ -92,36 +92,9 @@ func limitFile(t *testing.T, name string) string {
 			}
 			fmt.Fprintf(&text, "%c\n", 'a'+class)
 		}
-	case "white.csv": // five classes by a random network of tanh: hidden layers have all of the curvature
+	case "white.csv":
 		columns(12)
-		var in [16][12]float64
-		var out [5][16]float64
-		for i := range in {
-			for k := range in[i] {
-				in[i][k] = r.NormFloat64() * .43
-			}
-			for c := range out {
-				out[c][i] = r.NormFloat64()
-			}
-		}
-		for range 4000 {
-			var z [5]float64
-			var x [12]float64
-			for k := range x {
-				x[k] = r.NormFloat64()
-				fmt.Fprintf(&text, "%.4f,", x[k])
-			}
-			for i := range in {
-				h := 0.0
-				for k := range x {
-					h += in[i][k] * x[k]
-				}
-				for c := range z {
-					z[c] += out[c][i] * math.Tanh(h)
-				}
-			}
-			fmt.Fprintf(&text, "%c\n", 'a'+slices.Index(z[:], slices.Max(z[:])))
-		}
+		whiteRows(&text, r)
 	case "correlated.csv":
 		columns(12)
 		weights := make([]float64, 12)
@@ -166,6 +139,38 @@ func limitFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// whiteRows are of five classes by a random network of tanh: hidden layers have all of the curvature.
+func whiteRows(text *strings.Builder, r *rand.Rand) {
+	var in [16][12]float64
+	var out [5][16]float64
+	for i := range in {
+		for k := range in[i] {
+			in[i][k] = r.NormFloat64() * .43
+		}
+		for c := range out {
+			out[c][i] = r.NormFloat64()
+		}
+	}
+	for range 4000 {
+		var z [5]float64
+		var x [12]float64
+		for k := range x {
+			x[k] = r.NormFloat64()
+			fmt.Fprintf(text, "%.4f,", x[k])
+		}
+		for i := range in {
+			h := 0.0
+			for k := range x {
+				h += in[i][k] * x[k]
+			}
+			for c := range z {
+				z[c] += out[c][i] * math.Tanh(h)
+			}
+		}
+		fmt.Fprintf(text, "%c\n", 'a'+slices.Index(z[:], slices.Max(z[:])))
+	}
 }
 
 // config is the configuration of a job, judged by its loss on all training rows.
