@@ -22,11 +22,14 @@ func (j *Job) Header() (lines []string) {
 		lines = append(lines, j.stable())
 	}
 	if j.MaxInFlight == 0 && j.Tuning.InFlight > 1 {
-		what := j.Model
+		what, serial := j.Model, "--workers 1"
 		if j.Optimizer.Adaptive() {
 			what = string(j.Optimizer)
 		}
-		lines = append(lines, fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of --workers 1", what))
+		if j.GPU != "" {
+			serial = "--in-flight 1"
+		}
+		lines = append(lines, fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of %s", what, serial))
 	}
 	if j.NodesLR && j.Tuning.LR == j.Config.LR {
 		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %d nodes keep it, and an epoch may reduce the loss less than on one", j.Config.LR, j.nodeLimit(), j.Nodes))
