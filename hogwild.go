@@ -152,6 +152,7 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	Machine Machine                                  cores, memory, kernel
 //	Version, Commit, Run string                      the program's; the run folder
 //	Lambda, MaxInFlight, Curvature, MaxLR float64    what the learning rate was chosen by
+//	LeastInFlight float64                            the least limit while it trained
 //	LRUsed, MomentumUsed, BiasStep float64           as trained with
 //	LRCapped, Centered bool                          as trained with
 //	Auto, Warning, Rate string                       what the run chose; what is wrong with the result

@@ -29,6 +29,7 @@ type coordinator struct {
 	epochs  epochs     // how far the run is
 	saver   saver      // the copy of the weights, evaluated and saved
 	report  reporter   // what people are told
+	limit   limit      // of steps in flight, as the run trains
 	peers   *peers     // the other nodes of the job; nil: the run is alone
 
 	resumed *rundir.Snapshot // nil: it begins
@@ -65,9 +66,10 @@ type task struct {
 	orphans     []int              // programs of workers that have died
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
-	first       model.Model   // makes the first weights
-	params      []model.Param // of the model that the run leaves behind
-	trained     []model.Param // of the model as it trains it: they differ by centring
+	newton      *tuning.Newton // nil: no curvature is measured
+	first       model.Model    // makes the first weights
+	params      []model.Param  // of the model that the run leaves behind
+	trained     []model.Param  // of the model as it trains it: they differ by centring
 	spec        model.Spec
 	block       *control.Block
 	announced   control.Header // what workers are told
@@ -136,6 +138,14 @@ type yardsticks struct {
 	known         bool     // judged and accuracy are computed
 	judged, train float64  // 0: there is none, or it is not known yet
 	accuracy      *float64 // on the rows that epochs are judged by
+}
+
+// limit is what is known of the limit of steps in flight while the run trains: see curvature.go.
+type limit struct {
+	due   int           // the epoch after which it is next measured
+	spent time.Duration // on all measurements
+	least float64       // steps; 0: none was made
+	said  bool          // that they are fewer than those in flight
 }
 
 // reporter is what people are told.
@@ -237,6 +247,7 @@ var errDone = errors.New("done")
 type evaluation struct {
 	result  rundir.EpochResult
 	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
+	newton  float64            // the curvature, see curvature.go; 0: it was not measured
 	err     error
 	saves   bool  // the copy was to be saved too
 	unsaved error // why it could not be

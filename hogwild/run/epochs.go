@@ -153,12 +153,15 @@ func (r *coordinator) wall() float64 {
 // the first is done.
 func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 	r.saver.busy = true
-	scored, saveCopy, counts := make(chan struct{}), r.saving(), r.wantsCounts(save)
+	scored, saveCopy, counts, measures := make(chan struct{}), r.saving(), r.wantsCounts(save), r.measures(&e)
 	go func() {
 		is := evaluation{saves: save}
 		fault := r.train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
 		is.err = errors.Join(is.err, fault)
 		close(scored)
+		if measures && is.err == nil {
+			is.newton = r.curvature()
+		}
 		if is.result = e; is.err == nil {
 			r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, e)
 			is.err = r.keepBest(&e)
@@ -296,6 +299,9 @@ func (r *coordinator) record(e evaluation) {
 	r.epochs.last = &e.result
 	r.epochs.position.History = append(r.epochs.position.History, e.result)
 	r.report.display.epoch(e.result)
+	if e.newton > 0 {
+		r.measured(e.newton, &e.result)
+	}
 	if r.options.OnEpoch != nil {
 		r.options.OnEpoch(e.result)
 	}

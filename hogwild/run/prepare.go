@@ -181,7 +181,8 @@ func (r *coordinator) load() error {
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
 	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts))
-	r.facts.Newton = tuning.Rehearse(&c.Config, spec, plain, r.train, r.facts)
+	r.newton = tuning.NewNewton(&c.Config, spec, plain, r.train, r.facts)
+	r.facts.Newton = tuning.Rehearse(&c.Config, spec, r.newton, r.train, r.facts)
 	if stops {
 		auto = append(auto, r.stopNote())
 	}

@@ -43,6 +43,7 @@ func (r *coordinator) result() rundir.Result {
 	}
 	res.Nodes = r.peers.result()
 	tell(&res, c)
+	res.LeastInFlight = r.limit.least
 	if r.ownRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
 		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
 	}

@@ -10,6 +10,7 @@
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
 //	unused.go       tensors that no gradient reaches
+//	curvature.go    the limit of steps in flight, again while the run trains
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
 //	leave.go        the end of a job on several nodes

@@ -66,18 +66,19 @@ type Result struct {
 	Commit  string    `json:"commit"`
 	Run     string    `json:"run"`
 
-	Lambda       float64 `json:"lambda,omitempty"` // see tuning.Tuning
-	MaxInFlight  float64 `json:"max_in_flight,omitempty"`
-	Curvature    float64 `json:"curvature,omitempty"`
-	MaxLR        float64 `json:"max_lr,omitempty"`
-	LRUsed       float64 `json:"lr_used"`
-	LRCapped     bool    `json:"lr_capped"`               // it is less than was asked for
-	MomentumUsed float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
-	Centered     bool    `json:"centered"`
-	BiasStep     float64 `json:"bias_step"`
-	Auto         string  `json:"auto,omitempty"`    // what the run chose where the user left it to the program
-	Warning      string  `json:"warning,omitempty"` // the result looks like success and is none
-	Rate         string  `json:"-"`                 // how the learning rate came to be another one
+	Lambda        float64 `json:"lambda,omitempty"` // see tuning.Tuning
+	MaxInFlight   float64 `json:"max_in_flight,omitempty"`
+	LeastInFlight float64 `json:"least_max_in_flight,omitempty"` // the least that the limit came to as the run trained, at the rates of its epochs; 0: it was not measured again
+	Curvature     float64 `json:"curvature,omitempty"`
+	MaxLR         float64 `json:"max_lr,omitempty"`
+	LRUsed        float64 `json:"lr_used"`
+	LRCapped      bool    `json:"lr_capped"`               // it is less than was asked for
+	MomentumUsed  float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
+	Centered      bool    `json:"centered"`
+	BiasStep      float64 `json:"bias_step"`
+	Auto          string  `json:"auto,omitempty"`    // what the run chose where the user left it to the program
+	Warning       string  `json:"warning,omitempty"` // the result looks like success and is none
+	Rate          string  `json:"-"`                 // how the learning rate came to be another one
 
 	*control.Instruments                // of all workers
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end

@@ -22,6 +22,13 @@ var (
 	noFacts    = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 50000}
 )
 
+// curved are denseFacts of a network with a curvature.
+func curved(g float64) Facts {
+	f := denseFacts
+	f.Newton = g
+	return f
+}
+
 // Models, and the loss and batch that they have.
 var (
 	softmax  = func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
@@ -69,6 +76,9 @@ var decisions = []struct {
 	{"noise of single examples", denseFacts, 64, func(c *config.Config) { softmax(c); c.Batch, c.LR, c.Workers = 1, .05, 64 }, "64 15.7 0.167 0.0491 0.9 1 true"},
 	{"perceptron", denseFacts, 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 }, "8 7.85 0.853 0.1 0.9 5 false"},
 	{"perceptron, long steps", denseFacts, 8, func(c *config.Config) { mlp(c); c.Workers, c.LR, c.Batch = 8, 1, 1 }, "8 0.785 0.0833 0.0833 0.9 1 true"},
+	{"a curved perceptron is lowered to its limit", curved(1), 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 }, "8 7.85 0.853 0.0982 0.9 2 true"},
+	{"and where noise sets it", curved(.1), 64, func(c *config.Config) { mlp(c); c.Workers, c.LR, c.Batch = 64, .05, 1 }, "64 21 0.0833 0.0282 0.9 6 true"},
+	{"on a GPU to the bound", curved(1), 8, func(c *config.Config) { mlp(c); c.GPU, c.InFlight, c.LR = "0", 40, .1 }, "40 7.85 0.853 0.0785 0.9 0 true"},
 	{"words", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers = 8 }, "8 3.14e+03 4 0.01 0.9 2301 false"},
 	{"words, long steps", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers, c.LR = 8, 10 }, "8 2.92 4 4 0.9 2 true"},
 	{"words, many in flight", wordFacts, 1, func(c *config.Config) { logistic(c); c.Workers, c.LR, c.Mode = 1, 1, config.MustMode("delayed:1023") }, "1024 31.4 4 0.123 0.9 0 true"},

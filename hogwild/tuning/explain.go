@@ -21,6 +21,16 @@ func (j *Job) Header() (lines []string) {
 	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
 		lines = append(lines, j.stable())
 	}
+	if j.MaxInFlight == 0 && j.Tuning.InFlight > 1 {
+		what, serial := j.Model, "--workers 1"
+		if j.Optimizer.Adaptive() {
+			what = string(j.Optimizer)
+		}
+		if j.GPU != "" {
+			serial = "--in-flight 1"
+		}
+		lines = append(lines, fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of %s", what, serial))
+	}
 	if j.NodesLR && j.Tuning.LR == j.Config.LR {
 		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %d nodes keep it, and an epoch may reduce the loss less than on one", j.Config.LR, j.nodeLimit(), j.Nodes))
 	}
@@ -63,13 +73,13 @@ func (j *Job) stable() string {
 	}
 	if j.Tuning.InFlight == 1 && j.Workers == 1 {
 		are = "is"
-	} else if float64(j.Tuning.InFlight) > j.MaxInFlight {
-		they = "beyond it: an epoch may reduce the loss less"
-		if j.LRCap == "off" {
-			they = "beyond it, and the cap is off"
+	} else if float64(j.Tuning.InFlight) > twoDigits(j.MaxInFlight) {
+		if they = "beyond it, and the cap is off"; j.LRCap != "off" {
+			return fmt.Sprintf("lr %.3g loses nothing up to about %s in flight, and is lowered beyond about %s; %s are between: an epoch may reduce the loss less",
+				j.Tuning.LR, Steps(j.MaxInFlight), rounded(j.Cap), who)
 		}
 	}
-	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Tuning.LR, about(j.MaxInFlight), who, are, they)
+	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Tuning.LR, Steps(j.MaxInFlight), who, are, they)
 }
 
 // Changes is what of the user's settings the run changes, for whoever watches.
@@ -127,8 +137,8 @@ func tooSmall(from, to float64) string {
 	return " (so small a rate learns slowly: scale the inputs with --scale standard)"
 }
 
-// about is a number of steps, rounded.
-func about(x float64) string {
+// Steps is a number of steps, rounded.
+func Steps(x float64) string {
 	if n := rounded(x); n != "1" {
 		return n + " steps"
 	}
@@ -137,11 +147,15 @@ func about(x float64) string {
 
 // rounded is a count of which two digits mean something.
 func rounded(x float64) string {
-	unit := math.Pow(10, math.Floor(math.Log10(math.Max(x, 1)))-1)
 	if x >= 1e6 {
 		return "a million or more"
 	}
-	return fmt.Sprintf("%.0f", math.Max(1, math.Round(x/math.Max(1, unit))*math.Max(1, unit)))
+	return fmt.Sprintf("%.0f", twoDigits(x))
+}
+
+func twoDigits(x float64) float64 {
+	unit := max(1, math.Pow(10, math.Floor(math.Log10(max(x, 1)))-1))
+	return max(1, math.Round(x/unit)*unit)
 }
 
 // MergeText says how the workers of an async run on cores write the weights; of other runs

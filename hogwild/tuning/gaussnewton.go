@@ -3,54 +3,76 @@ package tuning
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/internal/vec"
 )
 
-// newtonRounds are the power iterations of a first measurement.
-const newtonRounds = 30
+// The power iteration ends when a round changes the eigenvalue by less than newtonWithin of it, or after newtonRounds.
+const (
+	newtonRows   = 500 // of which the curvature is taken
+	newtonRounds = 200
+	newtonWithin = 1e-4
+)
 
-// newton measures the curvature of the loss in the weights: the largest eigenvalue of its Gauss-Newton matrix,
+// Newton measures the curvature of the loss in the weights: the largest eigenvalue of its Gauss-Newton matrix,
 // E[J' H J] with J the derivatives of the outputs by the weights and H those of the loss by the outputs. That is E[g g'] of the
 // gradients g of labels that the model's own outputs are taken to be the chances of (Martens 2020, New Insights and Perspectives
-// on the Natural Gradient Method, section 9), so that gradients alone are needed, of any model.
-type newton struct {
-	model model.Model
-	loss  model.Loss
-	rows  *data.Batch // with labels of their own
-	mu    []float32   // of centred inputs: gradients are those of x - mu; else nil
-	v     []float64   // the direction found so far, one long
+// on the Natural Gradient Method, section 9), so that gradients alone are needed.
+//
+// Of n rows it is as well the largest of the n by n matrix of the products of their gradients, over n. In a layer a row's
+// gradient is the outer product of its inputs x and of the derivatives d by the outputs, so a product of two is x'y times d'e:
+// the weights are never looked at one by one.
+type Newton struct {
+	Took time.Duration // the last measurement
+
+	model  model.Model
+	loss   model.Loss
+	rows   *data.Batch // with labels of their own
+	mu     []float32   // of centred inputs: gradients are those of x - mu; else nil
+	inputs []float32   // the products of the rows' inputs, once they are known
+	seed   uint64
 }
 
-// newNewton begins in a random direction; nil for a model without outputs to look at, or a loss without curvature.
-func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, weights int, seed uint64) *newton {
+// newNewton is nil for a model without outputs to look at, or a loss without curvature.
+func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, seed uint64) *Newton {
 	if _, ok := m.(model.Predictor); !ok || largestCurvature(loss) == 0 {
 		return nil
 	}
-	r := rand.New(rand.NewPCG(seed, 1))
-	n := &newton{model: m, loss: loss, mu: mu, v: make([]float64, weights)}
 	own := *rows
 	own.Y = make([]float32, len(rows.Rows))
-	n.rows = &own
-	for i := range n.v {
-		n.v[i] = r.NormFloat64()
-	}
-	return n
+	return &Newton{model: m, loss: loss, mu: mu, rows: &own, seed: seed}
 }
 
-// largest is the largest eigenvalue at the weights w, after so many power iterations. The next call goes on from the
-// direction that this one has found.
-func (n *newton) largest(w []float32, rounds int, seed uint64) (g float64) {
-	n.label(w, rand.New(rand.NewPCG(seed, 2)))
-	for range rounds {
-		normalize(n.v)
-		next := n.times(w)
-		g = 0
-		for i, a := range n.v {
-			g += a * next[i]
+// Largest is the largest eigenvalue at the plain weights w; 0 if it is not finite, or for a model whose gradients are not outer products.
+func (n *Newton) Largest(w []float32) (g float64) {
+	began := time.Now()
+	defer func() { n.Took = time.Since(began) }()
+	n.label(w, rand.New(rand.NewPCG(n.seed, 2)))
+	products := n.products(w)
+	if products == nil {
+		return 0
+	}
+	r, count := rand.New(rand.NewPCG(n.seed, 1)), len(n.rows.Rows)
+	v, next := make([]float32, count), make([]float32, count)
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
+	for range newtonRounds {
+		vec.Scale(1/float32(math.Sqrt(float64(vec.Dot(v, v)))), v)
+		for i := range next {
+			next[i] = vec.Dot(products[i*count:(i+1)*count], v)
 		}
-		n.v = next
+		was := g
+		g = float64(vec.Dot(v, next))
+		if v, next = next, v; !(math.Abs(g-was) > newtonWithin*g) {
+			break
+		}
+	}
+	if math.IsNaN(g) || math.IsInf(g, 0) {
+		return 0
 	}
 	return g
 }
@@ -58,7 +80,7 @@ func (n *newton) largest(w []float32, rounds int, seed uint64) (g float64) {
 // label draws labels whose gradients have the Gauss-Newton matrix for their second moments: a class by its probability; for the
 // squared loss, whose second derivative is 2, a value as far from the output as makes its gradient the root of 2; for the hinge
 // loss, the class that is not predicted, as its gradient is then 1.
-func (n *newton) label(w []float32, r *rand.Rand) {
+func (n *Newton) label(w []float32, r *rand.Rand) {
 	y := n.rows.Y
 	out := n.model.(model.Predictor).Predict(w, n.rows, nil)
 	p, ok := n.model.(model.Prober)
@@ -90,105 +112,76 @@ func draw(chances []float32, x float64) int {
 	return len(chances) - 1
 }
 
-// times is the matrix times v.
-func (n *newton) times(w []float32) []float64 {
-	next := make([]float64, len(n.v))
+// products are g'h of the gradients g and h of each pair of rows, over their number.
+func (n *Newton) products(w []float32) (sum []float32) {
 	var g model.Gradient
 	n.model.Grad(w, n.rows, &g)
-	if len(g.Parts) > 0 && g.Parts[0].X != nil {
-		n.add(&g, next)
-		return next
-	}
-	one := *n.rows
-	for i := range n.rows.Rows { // a dense gradient is of all rows: take them one by one
-		one.Rows, one.Y = n.rows.Rows[i:i+1], n.rows.Y[i:i+1]
-		n.model.Grad(w, &one, &g)
-		n.addDense(&g, next)
-	}
-	return next
-}
-
-// addDense adds the product of a gradient g of one row: g (g'v) over the number of rows.
-func (n *newton) addDense(g *model.Gradient, next []float64) {
-	s := 0.0
+	count := len(n.rows.Rows)
 	for i := range g.Parts {
 		p := &g.Parts[i]
-		s += dot(p.G, n.v[p.Offset:])
-	}
-	s /= float64(len(n.rows.Rows))
-	for i := range g.Parts {
-		p := &g.Parts[i]
-		for j, a := range p.G {
-			next[p.Offset+j] += s * float64(a)
-		}
-	}
-}
-
-// add adds the product of each row's gradient. Its factors x and d are in the parts, d over the number of rows.
-func (n *newton) add(g *model.Gradient, next []float64) {
-	count := float64(len(n.rows.Rows))
-	shift := make([][]float64, len(g.Parts))
-	pulled := make([][]float64, len(g.Parts)) // of mu, what it takes in the end
-	for i := range g.Parts {
-		p := &g.Parts[i]
-		shift[i], pulled[i] = make([]float64, p.Out), make([]float64, p.Out)
-		if p.Bias >= 0 {
-			copy(shift[i], n.v[p.Bias:p.Bias+p.Out])
+		if p.X == nil {
+			return nil
 		}
 		if i == 0 {
-			for j, m := range n.mu {
-				for o := range p.Out {
-					shift[i][o] -= float64(m) * n.v[p.Offset+j*p.Out+o]
-				}
+			sum = make([]float32, count*count)
+			if n.inputs == nil {
+				n.inputs = pairs(p.X, p.In, n.mu)
 			}
+		}
+		x := n.inputs
+		if i > 0 {
+			x = pairs(p.X, p.In, nil)
+		}
+		d := make([]data.Row, count) // over the number of rows, both of two
+		for row := range d {
+			d[row].Val = p.D[row*p.Out : (row+1)*p.Out]
+		}
+		bias := float32(0)
+		if p.Bias >= 0 {
+			bias = 1
+		}
+		for at, product := range pairs(d, p.Out, nil) {
+			sum[at] += (x[at] + bias) * product * float32(count)
 		}
 	}
-	for row := range n.rows.Rows {
-		s := 0.0
-		for i := range g.Parts {
-			p := &g.Parts[i]
-			d := p.D[row*p.Out : (row+1)*p.Out]
-			s += dot(d, shift[i])
-			each(p.X[row], func(j int, x float64) { s += x * dot(d, n.v[p.Offset+j*p.Out:]) })
+	return sum
+}
+
+// pairs are the products of each pair of rows less mu, unless that is nil.
+func pairs(rows []data.Row, width int, mu []float32) []float32 {
+	n := len(rows)
+	sum, y, shift, square := make([]float32, n*n), make([]float32, width), make([]float32, n), float32(0)
+	if mu != nil {
+		for i, x := range rows {
+			shift[i] = inner(x, mu)
 		}
-		s *= count // of the two d, one is over the rows
-		for i := range g.Parts {
-			p := &g.Parts[i]
-			d := p.D[row*p.Out : (row+1)*p.Out]
-			each(p.X[row], func(j int, x float64) { addTo(next[p.Offset+j*p.Out:], s*x, d) })
-			addTo(pulled[i], s, d)
+		square = vec.Dot(mu, mu)
+	}
+	for i, x := range rows {
+		fill(y, x)
+		for j := range i + 1 {
+			z := inner(rows[j], y) - shift[i] - shift[j] + square
+			sum[i*n+j], sum[j*n+i] = z, z
 		}
 	}
-	for i := range g.Parts {
-		p := &g.Parts[i]
-		for o, a := range pulled[i] {
-			if p.Bias >= 0 {
-				next[p.Bias+o] += a
-			}
-			if i == 0 {
-				for j, m := range n.mu {
-					next[p.Offset+j*p.Out+o] -= float64(m) * a
-				}
-			}
-		}
+	return sum
+}
+
+// fill sets y to a row.
+func fill(y []float32, x data.Row) {
+	clear(y)
+	if x.Idx == nil {
+		copy(y, x.Val)
+	}
+	for k, j := range x.Idx {
+		y[j] += x.Val[k]
 	}
 }
 
-// each calls f with the inputs of a row that are not zero.
-func each(x data.Row, f func(j int, x float64)) {
-	for k, a := range x.Val {
-		switch {
-		case a == 0:
-		case x.Idx != nil:
-			f(int(x.Idx[k]), float64(a))
-		default:
-			f(k, float64(a))
-		}
+// inner is x'y.
+func inner(x data.Row, y []float32) float32 {
+	if x.Idx == nil {
+		return vec.Dot(x.Val, y)
 	}
-}
-
-func addTo(sum []float64, a float64, d []float32) {
-	for o, b := range d {
-		sum[o] += a * float64(b)
-	}
+	return vec.SparseDot(x.Idx, x.Val, y)
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -48,14 +49,14 @@ func TestNewton(t *testing.T) {
 			w[i] = float32(0.7 * r.NormFloat64())
 		}
 		rows := manyTimes(distinct, times, d)
-		n := newNewton(m, c.loss, rows, nil, len(w), 1)
-		got := n.largest(w, 60, 1)
+		n := newNewton(m, c.loss, rows, nil, 1)
+		got := n.Largest(w)
 		want := greatest(fisher(m, c.loss, w, rows, distinct, times, len(c.classes)))
 		if !(math.Abs(got/want-1) < c.within) {
 			t.Errorf("%s: %g, the matrix has %g", c.name, got, want)
 		}
-		if again := n.largest(w, 2, 1); math.Abs(again/got-1) > 0.02 {
-			t.Errorf("%s: from the direction found %g, before %g", c.name, again, got)
+		if again := n.Largest(w); again != got {
+			t.Errorf("%s: again %g, before %g", c.name, again, got)
 		}
 	}
 }
@@ -119,9 +120,41 @@ func TestNewtonCentred(t *testing.T) {
 	}
 	w := make([]float32, d+1)
 	for _, mean := range [][]float32{nil, mu} {
-		got := newNewton(m, model.Squared, rows, mean, len(w), 1).largest(w, 100, 1)
+		got := newNewton(m, model.Squared, rows, mean, 1).Largest(w)
 		if want := 2 * weightedEigenvalue(rows.Rows, nil, d, mean, 1, 1, 100); math.Abs(got/want-1) > 1e-3 {
 			t.Errorf("%g, twice the inputs' is %g", got, want)
+		}
+	}
+}
+
+// TestRehearse: a network that learns white inputs meets several times the curvature of its first weights, and of its inputs; one
+// that diverges is taken to have that of its first weights, at whatever rate.
+func TestRehearse(t *testing.T) {
+	set, test, err := data.Load(data.Options{Path: "synth:linear:2000x12", Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	defer test.Close()
+	c := config.Default()
+	c.Model, c.Loss, c.Batch, c.Epochs, c.Seed = "mlp:16,16,16", "squared", 8, 4, 1
+	spec := model.Spec{Name: c.Model, Loss: model.Squared, Bias: true}
+	m, err := model.New(c.ModelOptions(), set.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Measure(&c, spec, m, set)
+	n := NewNewton(&c, spec, m, set, f)
+	w := make([]float32, f.Weights)
+	m.Init(w, c.Seed)
+	first := n.Largest(w)
+	c.LR = 0.02
+	if g, inputs := Rehearse(&c, spec, n, set, f), f.Curvature*f.RawLambda; !(g > 2*first && g > 2*inputs) {
+		t.Errorf("curvature %g, of the first weights %g, of the inputs %g", g, first, inputs)
+	}
+	for _, lr := range []float64{1e3, 1e9} {
+		if c.LR = lr; Rehearse(&c, spec, n, set, f) != first {
+			t.Errorf("lr %g: %g, the first weights have %g", lr, Rehearse(&c, spec, n, set, f), first)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type Tuning struct {
 	Curvature     float64 `json:"curvature"`               // h of the loss at the outputs: see lossCurvature; 0: none
 	InFlight      int     `json:"in_flight"`               // steps in flight at once
 	MaxInFlight   float64 `json:"max_in_flight"`           // as many of them cost nothing at the learning rate asked for; 0: not known
+	Cap           float64 `json:"cap,omitempty"`           // beyond as many the rate is lowered; 0: not known
 	MaxBiasHeld   float64 `json:"max_bias_held,omitempty"` // on a GPU: as many steps, at the learning rate used, may keep their change of the bias back together; 0: not known
 	MaxLR         float64 `json:"max_lr"`                  // with a longer rate steps of this batch grow, however few are in flight; 0: not known
 	LR            float64 `json:"lr"`                      // used

@@ -83,6 +83,7 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
+	merging := constant * scale
 	lambda, network := t.Lambda, f.Newton > 0 && !own
 	if network {
 		lambda = f.Newton / f.Curvature // what the inputs would have, were the model linear
@@ -90,7 +91,7 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 			constant *= networkShare / stableShare
 		}
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: constant * scale, lambda: lambda, scale: scale}
+	out := limits{constant: constant * scale, most: constant * scale, merging: merging, lambda: lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
 		if !network || c.GPU != "" { // on cores few are in flight: a rate lowered to the limit costs little
 			out.most *= capShare(spec.Loss) / stableShare
@@ -117,6 +118,12 @@ func stabilityConstant(c *config.Config, h float64) (constant float64, own bool)
 		return 0, false
 	}
 	return stableShare * math.Pi / 2 / h, false
+}
+
+// InFlightAt is how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.
+func InFlightAt(j *Job, spec model.Spec, f Facts, lr, g float64) float64 {
+	f.Newton = g
+	return limitsOf(&j.Config, spec, f, j.Tuning).inFlight(lr)
 }
 
 // inFlight is how many steps in flight a rate allows; 0: not known.
@@ -164,5 +171,16 @@ func (l limits) rate(c float64) float64 {
 	if l.maxLR > 0 {
 		lr = min(lr, l.maxLR)
 	}
+	if l.most == l.constant && l.noise > 0 { // to the limit
+		lr = min(lr, math.Sqrt(l.noise/(c-1)))
+	}
 	return lr
+}
+
+// cap is how many steps in flight a rate is not lowered for; 0: not known.
+func (l limits) cap(lr float64) float64 {
+	if l.lambda == 0 {
+		return 0
+	}
+	return min(l.most/(l.lambda*lr), 1e12)
 }

@@ -16,33 +16,41 @@ const (
 	rehearsedLeast, rehearsedMost = 1000, 20000
 	rehearsedProducts             = 2e9
 
-	newtonRows = 500 // of which the curvature is taken
-	rehearsals = 4   // how often
+	rehearsals = 4 // how often the curvature is taken
+	diverged   = 2 // times the first loss
 )
 
-// Rehearse is the largest curvature of the loss in the weights of a network that it meets when it begins to learn; 0 for other
-// models, or where no curvature is known. The rate and the batch are those of f's Choose.
-func Rehearse(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) (g float64) {
+// NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, or where no curvature
+// is known.
+func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) *Newton {
 	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() {
-		return 0
+		return nil
 	}
-	p := &rehearsal{Config: c, model: m, set: set, reader: set.NewReader(), batch: autoBatch(c, spec, f)}
+	mu := []float32(nil)
 	if centers(c, f) {
-		p.mu = set.Mean
+		mu = set.Mean
 	}
-	p.w = make([]float32, model.Size(m.Params()))
-	m.Init(p.w, c.Seed)
-	rows := newtonBatch(set)
-	n := newNewton(m, spec.Loss, rows, p.mu, len(p.w), c.Seed)
+	return newNewton(m, spec.Loss, newtonBatch(set), mu, c.Seed)
+}
+
+// Rehearse is the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil. The rate and
+// the batch are those of f's Choose.
+func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Facts) (g float64) {
 	if n == nil {
 		return 0
 	}
+	p := &rehearsal{Config: c, model: n.model, set: set, reader: set.NewReader(), batch: autoBatch(c, spec, f), mu: n.mu}
+	p.w = make([]float32, f.Weights)
+	p.model.Init(p.w, c.Seed)
+	rows := newtonBatch(set)
+	first := p.model.Eval(p.w, rows).Loss
+	g = n.Largest(p.w)
 	examples := min(max(rehearsedProducts/len(p.w), rehearsedLeast), rehearsedMost, c.Epochs*set.Rows)
 	for i := range rehearsals {
-		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) {
-			break
+		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) || !(p.model.Eval(p.w, rows).Loss <= diverged*first) {
+			break // the curvature of weights that grow without bound says nothing of those of a smaller rate
 		}
-		g = max(g, n.largest(p.w, newtonRounds, c.Seed))
+		g = max(g, n.Largest(p.w))
 	}
 	return g
 }
@@ -123,6 +131,5 @@ func (p *rehearsal) excess(b *data.Batch, i int) float32 {
 	for _, m := range p.mu {
 		s += float64(m) * float64(m)
 	}
-	each(b.Rows[i], func(j int, x float64) { s -= x * float64(p.mu[j]) })
-	return float32(s)
+	return float32(s) - inner(b.Rows[i], p.mu)
 }

@@ -51,7 +51,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		at.LR = t.LR // what follows depends on the rate that is used
 		c = &at
 	}
-	t.MaxInFlight, t.MaxLR = limit.inFlight(c.LR), limit.maxLR
+	t.MaxInFlight, t.Cap, t.MaxLR = limit.inFlight(c.LR), limit.cap(c.LR), limit.maxLR
 	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}

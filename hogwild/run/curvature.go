@@ -1,0 +1,51 @@
+package run
+
+import (
+	"math"
+
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+)
+
+// The curvature of a network grows as it learns: most of all in the first epoch, which a rehearsal has seen (see tuning.Rehearse),
+// but sometimes later. So it is measured again, on the copy of the weights at the ends of epochs 1, 2, 4, 8 and so on, as
+// long as all measurements take measuredShare of the training time at most. On a GPU the copy is not in host memory.
+
+var measuredShare = 0.01 // tests have another
+
+// measures tells whether the copy of the weights after an epoch is to be measured.
+func (r *coordinator) measures(e *rundir.EpochResult) bool {
+	return r.newton != nil && r.job.GPU == "" && r.peers.first() && e.Epoch >= r.limit.due &&
+		(r.limit.spent+r.newton.Took).Seconds() <= measuredShare*e.Seconds
+}
+
+// curvature is that of the copy; 0: it cannot be read.
+func (r *coordinator) curvature() (g float64) {
+	w, err := r.owner.Kept()
+	if err == nil {
+		err = r.train.Guard(func() { g = r.newton.Largest(w) })
+	}
+	if err != nil {
+		return 0 // what else looks at the data says why
+	}
+	return g
+}
+
+// measured takes a curvature in, and says once that the limit of steps in flight has fallen below those that there are.
+func (r *coordinator) measured(g float64, e *rundir.EpochResult) {
+	limit, flight := &r.limit, float64(r.job.Tuning.InFlight)
+	limit.due, limit.spent = 2*e.Epoch, limit.spent+r.newton.Took
+	allows := func(g float64) float64 { return tuning.InFlightAt(&r.job, r.spec, r.facts, e.LR, g) }
+	now := allows(g)
+	if !(now > 0) {
+		return
+	}
+	if limit.least == 0 || now < limit.least {
+		limit.least = now
+	}
+	if limit.said || flight < 2 || math.Round(now) >= flight || now > 0.9*min(flight, allows(r.facts.Newton)) {
+		return
+	}
+	limit.said = true
+	r.report.event("the limit has fallen to about %s in flight at epoch %d (lr %.3g): lower --lr or --workers", tuning.Steps(now), e.Epoch, e.LR)
+}
