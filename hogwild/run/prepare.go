@@ -76,7 +76,7 @@ func (r *coordinator) allocate() error {
 	if err := r.makeModels(); err != nil {
 		return err
 	}
-	err := r.mayTake()
+	err := r.mayTake(model.Size(r.trained))
 	if err != nil {
 		return err
 	}
@@ -181,6 +181,9 @@ func (r *coordinator) load() error {
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
 	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts))
+	if err := r.mayTake(model.Size(plain.Params())); err != nil { // merges come on top: before a rehearsal takes time and memory
+		return err
+	}
 	r.newton = tuning.NewNewton(&c.Config, spec, plain, r.train, r.facts)
 	r.facts.Newton = tuning.Rehearse(&c.Config, spec, r.newton, r.train, r.facts)
 	if stops {
@@ -213,8 +216,8 @@ func (r *task) makeModels() (err error) {
 
 // mayTake refuses weights that memory has no room for: with the optimizers' state, shared and in
 // the copy that is saved, and what each worker has of its own or between two merges.
-func (r *task) mayTake() error {
-	c, p := &r.job, model.Size(r.trained)
+func (r *task) mayTake(p int) error {
+	c := &r.job
 	copies := 2 * (1 + c.Optimizers()*c.Optimizer.Slots())
 	if c.Mode.Kind == config.Sync {
 		copies += c.Workers

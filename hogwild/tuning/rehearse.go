@@ -16,14 +16,16 @@ const (
 	rehearsedLeast, rehearsedMost = 1000, 20000
 	rehearsedProducts             = 2e9
 
+	rehearsedWeights = 10e6 // more would take seconds, and memory that the run may not have
+
 	rehearsals = 4 // how often the curvature is taken
 	diverged   = 2 // times the first loss
 )
 
-// NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, or where no curvature
-// is known.
+// NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, for a network too
+// large to rehearse, or where no curvature is known.
 func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) *Newton {
-	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() {
+	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() || f.Weights > rehearsedWeights {
 		return nil
 	}
 	mu := []float32(nil)
