@@ -21,8 +21,8 @@ func (j *Job) Header() (lines []string) {
 	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
 		lines = append(lines, j.stable())
 	}
-	if j.NodesLR && j.Tuning.LR == j.Config.LR {
-		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %d nodes keep it, and an epoch may reduce the loss less than on one", j.Config.LR, j.nodeLimit(), j.Nodes))
+	if j.Replicas > 0 && j.Tuning.LR == j.Config.LR {
+		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %s keep it, and an epoch may reduce the loss less than with one", j.Config.LR, j.averageLimit(), j.averaged()))
 	}
 	if j.Slower {
 		how := "write in place"
@@ -81,8 +81,8 @@ func (j *Job) Changes() (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("lr %.3g lowered to %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
 	}
-	if j.NodesLR && j.Tuning.LR > j.Config.LR {
-		lines = append(lines, j.nodesText())
+	if j.Replicas > 0 && j.Tuning.LR > j.Config.LR {
+		lines = append(lines, j.averageText())
 	}
 	if j.Tuning.Momentum != j.Config.Momentum {
 		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Config.Momentum, j.Tuning.Momentum, j.Tuning.InFlight))
@@ -90,21 +90,32 @@ func (j *Job) Changes() (lines []string) {
 	return lines
 }
 
-// nodesText says what became of the rate asked for, times the nodes.
-func (j *Job) nodesText() string {
+// averageText says what became of the rate asked for, times the replicas.
+func (j *Job) averageText() string {
 	within := ""
-	if j.Tuning.LR < j.Config.LR*float64(j.Nodes) {
-		within = ", within " + j.nodeLimit()
+	if j.Tuning.LR < j.Config.LR*float64(j.Replicas) {
+		within = ", within " + j.averageLimit()
 	}
-	return fmt.Sprintf("lr %.3g -> %.2g: %d nodes x %.3g%s (--node-lr same keeps %.3g)", j.Config.LR, j.Tuning.LR, j.Nodes, j.Config.LR, within, j.Config.LR)
+	return fmt.Sprintf("lr %.3g -> %.2g: %s x %.3g%s (--average-lr same keeps %.3g)", j.Config.LR, j.Tuning.LR, j.averaged(), j.Config.LR, within, j.Config.LR)
 }
 
-// nodeLimit is what keeps the nodes' rate from being longer.
-func (j *Job) nodeLimit() string {
-	if j.MaxLR > 0 && j.Tuning.LR >= j.MaxLR {
-		return "the limit for a batch of " + human.Plural(j.Tuning.Batch, "example")
+// averaged are the replicas.
+func (j *Job) averaged() string {
+	if j.Mode.Kind == config.Sync {
+		return fmt.Sprintf("%d averaged workers", j.Replicas)
 	}
-	return "the limit of " + human.Plural(j.Tuning.InFlight, "step") + " in flight"
+	return fmt.Sprintf("%d nodes", j.Replicas)
+}
+
+// averageLimit is what keeps their rate from being longer.
+func (j *Job) averageLimit() string {
+	if j.MaxLR > 0 && j.Tuning.LR >= j.MaxLR {
+		return "the limit for a batch of " + human.Plural(ofOneStep(&j.Config, j.Tuning).Batch, "example")
+	}
+	if j.Tuning.InFlight == 1 {
+		return "the limit of stable steps"
+	}
+	return fmt.Sprintf("the limit of %d steps in flight", j.Tuning.InFlight)
 }
 
 // lowered is the smaller rate to, in two digits, or as many as tell it from the rate from.

@@ -23,7 +23,7 @@ type Tuning struct {
 	BiasStep      float64 `json:"bias_step"`               // of a linear model's bias against that of its weights
 	MaxLocalSteps int     `json:"max_local_steps"`         // local steps that a worker may take between two merges within the limit; 0: any number
 	Capped        bool    `json:"capped"`                  // LR is less than was asked for
-	NodesLR       bool    `json:"nodes_lr,omitempty"`      // each of several nodes was to have the rate asked for times their number
+	Replicas      int     `json:"replicas,omitempty"`      // each was to have the rate asked for times their number; 0: the rate is not scaled
 
 	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
 
