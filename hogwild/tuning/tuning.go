@@ -59,7 +59,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	if err := mergesInVain(c, f, t); err != nil {
 		return t, err
 	}
-	t.Slower = slower(c, f, t)
+	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)
 	if c.LRCap != "off" && t.InFlight > 1 {
 		if lr := limit.rate(float64(t.InFlight)); lr > 0 && lr < c.LR {
 			t.LR, t.Capped = lr, true
