@@ -26,7 +26,6 @@ func TestFewSteps(t *testing.T) {
 		{"as many as it takes", noFacts, 160 * 64, convnet, ""},
 		{"in several epochs", noFacts, 2000, func(c *config.Config) { convnet(c); c.Epochs = 5 }, ""},
 		{"a smaller batch", noFacts, 2944, func(c *config.Config) { convnet(c); c.Batch = 16 }, ""},
-		{"dropout", noFacts, 2944, func(c *config.Config) { c.Model, c.Loss = "mlp:64,dropout:.5", "cross-entropy" }, "46 steps"},
 		{"factor", Facts{Kind: "pairs"}, 2944, func(c *config.Config) { c.Model, c.Loss = "factor:8", "squared" }, "46 steps"},
 		{"program", Facts{}, 2944, func(c *config.Config) { c.Model, c.Program = model.ProgramName, "python3 step.py" }, "46 steps"},
 		{"adam", evenFacts, 2944, func(c *config.Config) { softmax(c); c.Optimizer = "adam" }, "46 steps"},
