@@ -56,6 +56,7 @@ import (
 //	Mode Mode                                    see ParseMode
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
 //	AverageEvery int                             steps; 0 = one epoch
+//	AverageLR string                             auto, scaled, same: of replicas that are averaged
 //	Batch, GlobalBatch int                       examples of a worker's step, or of all; 0 = auto
 //	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
 //	MomentumCorrection bool                      lower momentum with more workers
@@ -78,7 +79,7 @@ import (
 //	MaxMemory string                             auto, or such as 4GiB
 //	HangTimeout time.Duration                    a worker that has not run for so long is replaced
 //	OnDivergence string                          stop, rollback
-//	MPI, Rounds, NodeLR, Outer string            between nodes: see docs/nodes.md
+//	MPI, Rounds, Outer string                    between nodes: see docs/nodes.md
 //	OuterLR, OuterMomentum float64               between nodes
 //	NodeTimeout time.Duration                    between nodes
 //	Node, Nodes, HostNode, HostNodes, Sample int  set by the run

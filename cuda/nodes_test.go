@@ -86,7 +86,7 @@ func TestNodes(t *testing.T) {
 			}
 		})
 		one := train(t, c)
-		c.Rounds, c.NodeLR, c.LR, c.Run = x.rounds, "same", 2*c.LR, t.TempDir()
+		c.Rounds, c.AverageLR, c.LR, c.Run = x.rounds, "same", 2*c.LR, t.TempDir()
 		two, weights := together(t, 2, c)
 		t.Logf("%s, %s: loss %v, one %v; %+v", x.mode, x.rounds, two[0].TestLoss, one.TestLoss, *two[0].Nodes)
 		if !slices.Equal(weights[0], weights[1]) || len(weights[0]) == 0 {

@@ -90,7 +90,7 @@ func digits(t *testing.T, edit func(*config.Config)) config.Config {
 	c := config.Default()
 	c.Data, c.Run, c.SaveEvery = "digits:3000", t.TempDir(), "0"
 	c.Workers, c.Batch, c.LR, c.Epochs, c.GPU = 1, 8, .05, 2, "0"
-	c.LRCap = "off" // one step in flight on a GPU, and on the CPU one worker
+	c.LRCap, c.AverageLR = "off", "same" // one step in flight on a GPU, and on the CPU one worker
 	edit(&c)
 	return c
 }

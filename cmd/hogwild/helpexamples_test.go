@@ -26,7 +26,7 @@ var reached = map[string]struct {
 	"train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5":                                {"test_accuracy", 0.96, map[string]string{"mnist": "mnist"}},
 	"train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4":                     {"test_accuracy", 0.84, map[string]string{"a9a": "a9a/a9a", "a9a.t": "a9a/a9a.t"}},
 	"train --data housing.csv --target median_house_value --model linear":                    {"test_r2", 0.6, map[string]string{"housing.csv": "california-housing/housing.csv"}},
-	"train --mode sync --workers 4 --average-every 1 --lr 0.4":                               {"test_accuracy", 0.9, nil},
+	"train --mode sync --workers 4 --average-every 1 --lr 0.1":                               {"test_accuracy", 0.9, nil},
 	"train --data a9a --model logistic --batch 1 --workers 8 --tune":                         {"test_accuracy", 0.84, map[string]string{"a9a": "a9a/a9a"}},
 	"train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0":                                {"test_accuracy", 0.91, map[string]string{"mnist": "mnist"}},
 	"train --data mnist/ --validation 0.1 --patience 5 --epochs 100":                         {"test_accuracy", 0.91, map[string]string{"mnist": "mnist"}},

@@ -144,6 +144,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 var usual = map[string][]string{
 	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"}, "output": {"out", "run"},
 	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"}, "flush-every": {"merge-every"}, "floors": {"limits"}, "probes": {"microbench"},
+	"node-lr": {"average-lr"},
 }
 
 // ourName is the flag that is meant by a name, if others call it so; else the name.

@@ -59,7 +59,7 @@ Examples:
       sparse data in LIBSVM format
   hogwild train --data housing.csv --target median_house_value --model linear
       regression on a column of a CSV file
-  hogwild train --mode sync --workers 4 --average-every 1 --lr 0.4
+  hogwild train --mode sync --workers 4 --average-every 1 --lr 0.1
       average the replicas after each step
   hogwild train --data a9a --model logistic --batch 1 --workers 8 --tune
       find the best learning rate for eight workers first

@@ -65,6 +65,7 @@ type Config struct {
 	Average      string `yaml:"average" json:"average"`             // weights, gradients
 	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
+	AverageLR    string `yaml:"average-lr" json:"average_lr"`       // of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
 	Batch        int    `yaml:"batch,omitempty" json:"batch"`       // examples per worker and step; 0 = depends on data and model
 	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
@@ -113,7 +114,6 @@ type Config struct {
 	// Between nodes: runs on several machines that train one set of weights, started by an MPI launcher.
 	MPI           string        `yaml:"mpi" json:"mpi"`                       // auto: be one node of the job that the launcher has started, if one has; on: be one, or fail; off: a run of its own
 	Rounds        string        `yaml:"rounds" json:"rounds"`                 // rounds of averaging in an epoch: auto, or a number
-	NodeLR        string        `yaml:"node-lr" json:"node_lr"`               // auto, scaled (lr x nodes, within the run's limit), same
 	Outer         string        `yaml:"outer" json:"outer"`                   // what a round does with the mean of the nodes' differences: mean, nesterov
 	OuterLR       float64       `yaml:"outer-lr" json:"outer_lr"`             // of nesterov
 	OuterMomentum float64       `yaml:"outer-momentum" json:"outer_momentum"` // of nesterov
@@ -136,12 +136,12 @@ func Default() Config {
 		Workers: 0, // as many as there are cores
 		Data:    "digits", Format: "auto", Missing: data.Fill, Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
-		Average: "weights", AverageState: "keep",
+		Average: "weights", AverageState: "keep", AverageLR: "auto",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
 		OnDivergence: Stop,
-		MPI:          "auto", Rounds: "auto", NodeLR: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9, NodeTimeout: 2 * time.Minute,
+		MPI:          "auto", Rounds: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9, NodeTimeout: 2 * time.Minute,
 	}
 }
 
@@ -236,7 +236,7 @@ func (c *Config) choices() []choice {
 		{"on-divergence", c.OnDivergence, Stop + " " + Rollback},
 		{"format", c.Format, "auto idx libsvm csv npy ratings"},
 		{"mpi", c.MPI, "auto on off"},
-		{"node-lr", c.NodeLR, "auto scaled same"},
+		{"average-lr", c.AverageLR, "auto scaled same"},
 		{"outer", c.Outer, "mean nesterov"},
 	}
 }

@@ -66,6 +66,9 @@ var needs = []need{
 	{"average-state", "mode", "use mode sync", true, known.sync},
 	{"average-state", "average", "use average weights", true, known.weights},
 	{"average-state", "optimizer", "use momentum, adam or adagrad", true, known.stateful},
+	// Same is how a rate is that nothing scales.
+	{"average-lr", "mode", "use mode sync, or several nodes", false, func(k known) bool { return k.sync() || k.nodes() || k.AverageLR == "same" }},
+	{"average-lr", "global-batch", "use batch", false, func(k known) bool { return k.GlobalBatch == 0 || k.AverageLR == "same" }},
 	{"batch", "global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }},
 	{"global-batch", "batch", "", false, func(k known) bool { return k.Batch == 0 }},
 	// 1 is in place, which is how other modes write anyway.
@@ -94,7 +97,6 @@ var needs = []need{
 	{"lr-cap", "mode", "", false, func(k known) bool { return !k.sync() || k.LRCap == "off" }},
 
 	{"rounds", "", startNodes, false, known.nodes},
-	{"node-lr", "", startNodes, false, known.nodes},
 	{"outer", "", startNodes, false, known.nodes},
 	{"node-timeout", "", startNodes, false, known.nodes},
 	{"outer-lr", "outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},

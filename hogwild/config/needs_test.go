@@ -37,7 +37,7 @@ func TestNeeds(t *testing.T) {
 		{"momentum", "0.5", "M", true}, {"momentum-correction", "true", "M", false}, {"beta1", "0.5", "AS", true}, {"beta2", "0.5", "AS", true},
 		{"optimizer-state", "shared", "MAGS", true},
 		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "2", "^AGSsg", false}, {"lr-cap", "off", "^", false},
-		{"rounds", "4", "", false}, {"node-lr", "same", "", false}, {"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
+		{"average-lr", "scaled", "sSg", false}, {"average-lr", "same", "^", false}, {"rounds", "4", "", false}, {"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
 		{"outer-lr", "0.5", "N", true}, {"outer-momentum", "0.5", "N", true},
 		{"biases", "true", "^xk", false}, {"l1", "0.1", "^fk", false},
 		// settings that always have one

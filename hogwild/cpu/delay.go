@@ -20,6 +20,9 @@ import (
 // between two epochs nothing is outside of the weights, and a run goes on from there
 // as if it had not been stopped. A run that is stopped within an epoch, or saved there,
 // lands early what is in flight.
+//
+// What shrinks the weights in descend, or in a step that a model takes by itself, does so when the update
+// lands; l2 in a gradient waits with it.
 type delay struct {
 	steps  int // K
 	random bool

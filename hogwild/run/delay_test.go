@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -8,36 +9,115 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// lateSerially is serial SGD in which the step of a gradient is taken k gradients
-// later, and all that is missing at the end of an epoch: every gradient multiplied out
-// and kept.
-func lateSerially(t *testing.T, c config.Config, k int) []float32 {
+// When the step of a gradient that waits takes the l2 term of a weight.
+const (
+	waits = "as read"    // with the gradient: it waits too
+	lands = "at landing" // when the gradient lands
+)
+
+// lateSerially is serial SGD, with a state or without, in which the step of a gradient is taken k gradients
+// later, and all that is missing at the end of an epoch: every gradient multiplied out and kept.
+func lateSerially(t *testing.T, c config.Config, k int, decay string) []float64 {
 	t.Helper()
-	train, m := begun(t, c)
-	w := make([]float32, model.Size(m.Params()))
-	m.Init(w, c.Seed)
+	plain := c
+	plain.L2 = 0 // added here, whatever the model does
+	train, m := begun(t, plain)
+	w32 := make([]float32, model.Size(m.Params()))
+	m.Init(w32, c.Seed)
+	w, state := exact(w32), make([]float64, len(w32))
 	reader, rows := train.NewReader(), make([]int32, train.Rows)
+	type update struct{ g, kept []float64 }
 	for epoch := range c.Epochs {
-		var late [][]float32
+		var late []update
 		land := func() {
-			for i, g := range late[0] {
-				w[i] -= float32(c.LR) * g
+			u := late[0]
+			for i, g := range u.g {
+				if decay == lands {
+					w[i] *= u.kept[i]
+				}
+				switch c.Optimizer {
+				case config.Momentum:
+					state[i] = c.Momentum*state[i] + g
+					g = state[i]
+				case config.AdaGrad:
+					state[i] += g * g
+					g /= math.Sqrt(state[i]) + 1e-8
+				}
+				w[i] -= c.LR * g
 			}
 			late = late[1:]
 		}
 		data.Order{Seed: c.Seed, N: train.Rows}.Fill(rows, epoch, 0)
 		for at := 0; at < len(rows); at += c.Batch {
+			b := reader.Batch(rows[at:min(len(rows), at+c.Batch)])
+			for i, v := range w {
+				w32[i] = float32(v)
+			}
 			var g model.Gradient
-			m.Grad(w, reader.Batch(rows[at:min(len(rows), at+c.Batch)]), &g)
+			m.Grad(w32, b, &g)
 			dense := make([]float32, len(w))
 			addTo(dense, 1, g)
-			if late = append(late, dense); len(late) > k {
+			l2, kept := decaying(c, m, train, b)
+			u := update{exact(dense), kept}
+			if decay == waits {
+				for i := range w {
+					u.g[i] += l2[i] * w[i]
+				}
+			}
+			if late = append(late, u); len(late) > k {
 				land()
 			}
 		}
 		for len(late) > 0 {
 			land()
 		}
+	}
+	return w
+}
+
+// decaying is l2 at each weight in a step on the batch: plain SGD regularizes those of inputs only where these are not zero, by 1/frequency
+// more, and a factorization those of its entries. A weight that a step finds shrinks to the share kept, input after input.
+func decaying(c config.Config, m model.Model, set *data.Set, b *data.Batch) (l2, kept []float64) {
+	for _, p := range m.Params() {
+		for range p.Len() {
+			if l2 = append(l2, 0); p.Decay {
+				l2[len(l2)-1] = c.L2
+			}
+			kept = append(kept, 1-c.LR*l2[len(l2)-1])
+		}
+	}
+	pairs := set.Kind == data.Pairs
+	if b.Rows[0].Idx == nil || c.Optimizer != config.SGD && !pairs {
+		return l2, kept
+	}
+	first := m.Params()[0]
+	width := first.Len() / set.Features
+	if pairs {
+		width = first.Shape[1]
+	}
+	for i := range width * set.Features {
+		l2[i], kept[i] = 0, 1
+	}
+	for _, x := range b.Rows {
+		for _, j := range x.Idx {
+			often := 1.0
+			if !pairs {
+				often = float64(set.Freq[j])
+			}
+			each := c.L2 / (often * float64(len(b.Rows)))
+			for i := int(j) * width; i < (int(j)+1)*width; i++ {
+				l2[i] += each
+				kept[i] *= 1 - min(1, c.LR*each)
+			}
+		}
+	}
+	return l2, kept
+}
+
+// exact is v in double precision.
+func exact(v []float32) (w []float64) {
+	for _, x := range v {
+		w = append(w, float64(x))
 	}
 	return w
 }
@@ -49,18 +129,48 @@ func TestDelayedIsLateByK(t *testing.T) {
 		for mode, k := range map[string]int{"delayed:0": 0, "delayed:1": 1, "delayed:13": 13} {
 			c := quick(t)
 			c.Model, c.Mode, c.Epochs, c.Batch, c.LR, c.Center, c.LRCap = name, config.MustMode(mode), 2, 8, 0.02, "off", "off"
-			want := lateSerially(t, c, k)
+			want := lateSerially(t, c, k, waits)
 			r := train(t, c)
-			got := savedWeights(t, c.Run)
-			var exact []float64
-			for _, v := range want {
-				exact = append(exact, float64(v))
-			}
-			near(t, name+" "+mode, got, exact)
+			near(t, name+" "+mode, savedWeights(t, c.Run), want)
 			if r.StalenessMean != float64(k) || r.StalenessP50 != int64(k) || r.StalenessMax != int64(k) || r.StalenessSamples == 0 {
 				t.Errorf("%s: staleness %+v", mode, r.Instruments)
 			}
 		}
+	}
+}
+
+// TestDelayedDecay: whether l2 is late with the gradient, or acts on the weights that the step finds (docs/modes.md).
+func TestDelayedDecay(t *testing.T) {
+	factor := func(c *config.Config) { c.Data, c.Model, c.L2 = "synth:lowrank:40x30x1500x3", "factor:4", 0.3 }
+	for _, x := range []struct {
+		name, decay string
+		edit        func(*config.Config)
+	}{
+		{"softmax", lands, func(c *config.Config) {}},
+		{"perceptron", lands, func(c *config.Config) { c.Model = "mlp:9" }},
+		{"sparse", lands, func(c *config.Config) { c.Data, c.Model, c.Batch, c.L2 = sparseFile(t, 1), "logistic", 1, 0.02 }},
+		{"momentum", waits, func(c *config.Config) { c.Optimizer, c.LR = "momentum", 0.005 }},
+		{"adagrad", waits, func(c *config.Config) { c.Optimizer, c.LR = "adagrad", 0.005 }},
+		{"factor, single entries", lands, func(c *config.Config) { factor(c); c.Batch = 1 }},
+		{"factor, batches", waits, factor},
+		{"factor, momentum", waits, func(c *config.Config) { factor(c); c.Batch, c.Optimizer, c.LR = 1, "momentum", 0.005 }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := quick(t)
+			c.Model, c.Mode, c.Epochs, c.Batch, c.LR, c.L2 = "softmax", config.MustMode("delayed:5"), 1, 8, 0.03, 0.5
+			x.edit(&c)
+			train(t, c)
+			got := savedWeights(t, c.Run)
+			near(t, x.name, got, lateSerially(t, c, 5, x.decay))
+			other := map[string]string{waits: lands, lands: waits}[x.decay]
+			apart := 0.0
+			for i, v := range lateSerially(t, c, 5, other) {
+				apart = max(apart, math.Abs(v-float64(got[i]))/(1+math.Abs(v)))
+			}
+			if apart < 2e-4 {
+				t.Errorf("l2 %s is %g away: it cannot be told from the other", other, apart)
+			}
+		})
 	}
 }
 

@@ -29,7 +29,7 @@ func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Conf
 	c.NodeTimeout = timeout
 	if n == 1 { // as hogwild train drops what has no effect on one node
 		d := config.Default()
-		c.NodeTimeout, c.Rounds, c.NodeLR, c.Outer, c.OuterLR, c.OuterMomentum = d.NodeTimeout, d.Rounds, d.NodeLR, d.Outer, d.OuterLR, d.OuterMomentum
+		c.NodeTimeout, c.Rounds, c.AverageLR, c.Outer, c.OuterLR, c.OuterMomentum = d.NodeTimeout, d.Rounds, d.AverageLR, d.Outer, d.OuterLR, d.OuterMomentum
 	}
 	for i, e := range j.engines {
 		c, o := c, Options{Engine: e}

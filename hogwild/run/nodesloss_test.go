@@ -47,7 +47,7 @@ func TestNodesTakeJointSteps(t *testing.T) {
 			joint := c
 			joint.Batch = x.nodes * x.batch
 			want := savedWeights(t, train(t, joint).Run)
-			c.Batch, c.NodeLR, c.Run = x.batch, "same", t.TempDir()
+			c.Batch, c.AverageLR, c.Run = x.batch, "same", t.TempDir()
 			if _, errs := together(t, x.nodes, c, nil); errors.Join(errs...) != nil {
 				t.Fatal(errs)
 			}

@@ -18,7 +18,7 @@ func TestSyncNodesAreOneNode(t *testing.T) {
 	c := quick(t)
 	c.Mode, c.AverageEvery, c.Workers, c.Batch, c.Model, c.Epochs = config.MustMode("sync"), 2, 6, 8, "slow", 3
 	want := savedWeights(t, train(t, c).Run)
-	c.Workers, c.NodeLR, c.MaxRestarts = 2, "same", 100
+	c.Workers, c.AverageLR, c.MaxRestarts = 2, "same", 100
 	var first []float32
 	for _, kills := range []int{0, 0, 4} {
 		again := withRun(c, t.TempDir())

@@ -40,7 +40,7 @@ func (r *coordinator) rollbacks() int {
 func (r *coordinator) followed(examples int64) *coordinator {
 	c, o := r.job.Config, r.options
 	lr := r.job.Tuning.LR / 2
-	c.LR, c.LRMin = lr, c.LRMin*lr/c.LR
+	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, "same" // that of each replica, not one to be scaled
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.job.Tuning.Batch
 	}

@@ -35,6 +35,7 @@ func TestRollback(t *testing.T) {
 		{"momentum", func(c *config.Config) { c.Optimizer, c.Momentum = "momentum", 0.5 }},
 		{"sync weights", func(c *config.Config) { c.Workers, c.Mode = 3, config.MustMode("sync") }},
 		{"sync gradients", func(c *config.Config) { c.Workers, c.Mode, c.Average = 3, config.MustMode("sync"), "gradients" }},
+		{"sync scaled", func(c *config.Config) { c.Workers, c.Mode, c.AverageLR = 3, config.MustMode("sync"), "auto" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg, lr := divergent(t)
@@ -49,6 +50,9 @@ func TestRollback(t *testing.T) {
 			train(t, cfg)
 			cfg = resumed(cfg)
 			cfg.LR, cfg.Epochs, cfg.OnDivergence = lr, 12, config.Rollback
+			if cfg.AverageLR == "auto" {
+				cfg.LR /= 3 // half of the rate that each replica had is not scaled again
+			}
 			said := &bytes.Buffer{}
 			result, err := Run(t.Context(), cfg, Options{Progress: said, Quiet: true})
 			if err != nil {

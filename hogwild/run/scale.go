@@ -263,7 +263,7 @@ func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string)
 			lines = append(lines, line)
 		}
 	}
-	if was.Capped && !is.Capped {
+	if is.LR == r.job.Config.LR && was.LR != is.LR {
 		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
 	}
 	for _, line := range lines {

@@ -161,6 +161,9 @@ func (s *serial) shrink(b *data.Batch, g model.Gradient, rate float64) {
 // factors meet first: with one output a and the delta, else a and the input.
 func addTo(w []float32, a float32, g model.Gradient) {
 	for _, p := range g.Parts {
+		for i, v := range p.G {
+			w[p.Offset+i] += a * v
+		}
 		for i, x := range p.X {
 			delta := p.D[i*p.Out : (i+1)*p.Out]
 			for n, v := range x.Val {

@@ -48,7 +48,7 @@ type tuner struct {
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum,
 // by short runs. It returns c with them, and the trials in order; o.Progress gets a
-// line of each. The learning rate is not capped any more: what the cap estimates has
+// line of each. The learning rate is neither capped nor scaled any more: what these estimate has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
 	short, err := o.settle(c, nil)
@@ -63,6 +63,9 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	}
 	if c.LRCap == "auto" {
 		c.LRCap, short.LRCap = "off", "off"
+	}
+	if c.AverageLR == "auto" {
+		c.AverageLR, short.AverageLR = "same", "same"
 	}
 	t := &tuner{ctx: ctx, c: short, data: newCoordinator(short, o)}
 	defer t.data.close()

@@ -37,6 +37,16 @@ var (
 	mlp      = func(c *config.Config) { c.Model, c.Loss = "mlp:64", "cross-entropy" }
 )
 
+// synced is softmax by so many workers whose replicas are averaged.
+func synced(workers int, edit func(*config.Config)) func(*config.Config) {
+	return func(c *config.Config) {
+		softmax(c)
+		if c.Mode, c.Workers = config.MustMode("sync"), workers; edit != nil {
+			edit(c)
+		}
+	}
+}
+
 // decisions are settings, facts and cores, and what comes of them. A dozen of the rows were worked out by hand from
 // the formulas of limit.go, and the rest recorded and looked over.
 var decisions = []struct {
@@ -106,16 +116,32 @@ var decisions = []struct {
 	{"a GPU, by itself", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.Batch = "0", 0 }, "132 78.5 0.842 0.01 0.9 0 false"},
 	{"four nodes", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR = 4, .05 }, "2 3.93 1.71 0.2 0.9 15 false"},
 	{"four nodes at the limit", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR = 4, .2 }, "2 2 1.71 0.393 0.9 8 false"},
-	{"four nodes, the same rate", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR, c.NodeLR = 4, .05, "same" }, "2 15.7 1.71 0.05 0.9 62 false"},
+	{"four nodes, the same rate", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR, c.AverageLR = 4, .05, "same" }, "2 15.7 1.71 0.05 0.9 62 false"},
 	{"four nodes beyond the limit", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR = 4, .5 }, "2 1.57 1.71 0.5 0.9 6 false"},
 	{"four nodes, lowered as one", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR = 4, 10 }, "2 0.0785 1.71 1.57 0.9 1 true"},
 	{"forty nodes of one worker", denseFacts, 2, func(c *config.Config) { softmax(c); c.Workers, c.Batch, c.Nodes, c.LR = 1, 1, 40, .01 }, "1 2.8 0.167 0.167 0.9 0 false"},
 	{"nodes and late noise", denseFacts, 64, func(c *config.Config) { softmax(c); c.Batch, c.LR, c.Workers, c.Nodes = 1, .01, 64, 4 }, "64 64 0.167 0.0123 0.9 5 false"},
 	{"nodes with momentum", evenFacts, 2, func(c *config.Config) { softmax(c); c.Optimizer, c.Nodes = "momentum", 3 }, "2 2.62 0.171 0.03 0.9 10 false"},
 	{"nodes with adam", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Nodes = "adam", 4 }, "2 0 0 0.01 0.9 0 false"},
-	{"nodes with adam, scaled", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Nodes, c.NodeLR = "adam", 4, "scaled" }, "2 0 0 0.04 0.9 0 false"},
+	{"nodes with adam, scaled", evenFacts, 8, func(c *config.Config) { softmax(c); c.Optimizer, c.Nodes, c.AverageLR = "adam", 4, "scaled" }, "2 0 0 0.04 0.9 0 false"},
 	{"nodes with nesterov", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.Outer = 4, "nesterov" }, "2 78.5 1.71 0.01 0.9 314 false"},
-	{"nodes in mode sync", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.Mode = 4, config.MustMode("sync") }, "1 78.5 1.71 0.01 0.9 314 false"},
+	{"nodes in mode sync", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.Mode = 4, config.MustMode("sync") }, "1 9.82 1.71 0.08 0.9 39 false"},
+	{"nodes with a global batch", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.Batch, c.GlobalBatch = 4, 0, 512 }, "2 78.5 1.71 0.01 0.9 314 false"},
+	{"four sync workers", denseFacts, 2, synced(4, func(c *config.Config) { c.LR = .05 }), "1 3.93 1.71 0.2 0.9 6 false"},
+	{"one sync worker", denseFacts, 2, synced(1, nil), "1 78.5 1.71 0.01 0.9 0 false"},
+	{"sync workers at the limit", denseFacts, 2, synced(4, func(c *config.Config) { c.LR = .3 }), "1 1 1.71 0.785 0.9 1 false"},
+	{"sync workers at the limit of their steps", denseFacts, 2, synced(4, func(c *config.Config) { c.LR, c.Batch = .05, 1 }), "1 2.8 0.167 0.167 0.9 8 false"},
+	{"sync at the same rate", denseFacts, 2, synced(4, func(c *config.Config) { c.AverageLR = "same" }), "1 78.5 1.71 0.01 0.9 138 false"},
+	{"sync with adam", evenFacts, 2, synced(4, func(c *config.Config) { c.Optimizer = "adam" }), "1 0 0 0.01 0.9 0 false"},
+	{"sync with adam, scaled", evenFacts, 2, synced(4, func(c *config.Config) { c.Optimizer, c.AverageLR = "adam", "scaled" }), "1 0 0 0.04 0.9 0 false"},
+	{"sync with momentum", evenFacts, 2, synced(3, func(c *config.Config) { c.Optimizer = "momentum" }), "1 2.62 0.171 0.03 0.9 7 false"},
+	{"sync, nothing known", noFacts, 2, synced(4, func(c *config.Config) { c.Model = "convnet" }), "1 0 0 0.01 0.9 0 false"},
+	{"sync without a cap", denseFacts, 2, synced(4, func(c *config.Config) { c.LR, c.LRCap = 1, "off" }), "1 0.196 1.71 4 0.9 1 false"},
+	{"sync with a global batch", denseFacts, 2, synced(4, func(c *config.Config) { c.Batch, c.GlobalBatch = 0, 256 }), "1 78.5 1.71 0.01 0.9 138 false"},
+	{"four averaged gradients", denseFacts, 2, synced(4, func(c *config.Config) { c.LR, c.Batch, c.Average = .05, 1, "gradients" }), "1 3.93 0.533 0.2 0.9 6 false"},
+	{"averaged gradients at the limit of their step", denseFacts, 2, synced(4, func(c *config.Config) { c.LR, c.Batch, c.Average = .2, 1, "gradients" }), "1 1.47 0.533 0.533 0.9 2 false"},
+	{"averaged gradients at the limit of one step", denseFacts, 2, synced(4, func(c *config.Config) { c.LR, c.Average = .3, "gradients" }), "1 1 1.92 0.785 0.9 1 false"},
+	{"averaged gradients of a global batch", denseFacts, 2, synced(4, func(c *config.Config) { c.Batch, c.GlobalBatch, c.Average = 0, 4, "gradients" }), "1 78.5 0.533 0.01 0.9 138 false"},
 	{"nodes, nothing known", noFacts, 8, func(c *config.Config) { c.Model, c.Nodes = "convnet", 4 }, "2 0 0 0.01 0.9 0 false"},
 	{"nodes without a cap", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR, c.LRCap = 4, 1, "off" }, "2 0.196 1.71 4 0.9 1 false"},
 	{"a GPU, words", wordFacts, 2, func(c *config.Config) { logistic(c); c.GPU, c.Batch, c.LR = "0", 0, 1 }, "264 31.4 4 0.476 0.9 0 true"},

@@ -24,7 +24,8 @@ type Tuning struct {
 	BiasStep      float64 `json:"bias_step"`               // of a linear model's bias against that of its weights
 	MaxLocalSteps int     `json:"max_local_steps"`         // local steps that a worker may take between two merges within the limit; 0: any number
 	Capped        bool    `json:"capped"`                  // LR is less than was asked for
-	NodesLR       bool    `json:"nodes_lr,omitempty"`      // each of several nodes was to have the rate asked for times their number
+	Replicas      int     `json:"replicas,omitempty"`      // each was to have the rate asked for times their number; 0: the rate is not scaled
+	FewSteps      int     `json:"few_steps,omitempty"`     // of the whole run, where they are few for those in flight: see fewSteps; 0: they are not
 
 	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
 

@@ -6,7 +6,7 @@
 //	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	explain.go    what is said of it
-//	noderate.go   the learning rate of each of several nodes
+//	averagerate.go  the learning rate of replicas that are averaged
 //	limit.go      how many steps may be in flight, and where the learning rate is capped
 //	merge.go      how many local steps there are between two merges
 //	inflight.go   how many steps are in flight, and of how many examples
@@ -44,9 +44,9 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	if c.MomentumCorrection {
 		t.Momentum = explicitMomentum(c.Momentum, t.InFlight)
 	}
-	limit := limitsOf(c, spec, f, t)
-	if scalesNodes(c, limit) {
-		t.LR, t.NodesLR = nodeRate(c, limit, t.InFlight), true
+	limit := limitsOf(c, spec, f, ofOneStep(c, t))
+	if scalesRate(c, limit) {
+		t.LR, t.Replicas = averageRate(c, limit, t.InFlight), replicas(c)
 		at := *c
 		at.LR = t.LR // what follows depends on the rate that is used
 		c = &at
@@ -59,7 +59,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	if err := mergesInVain(c, f, t); err != nil {
 		return t, err
 	}
-	t.Slower = slower(c, f, t)
+	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)
 	if c.LRCap != "off" && t.InFlight > 1 {
 		if lr := limit.rate(float64(t.InFlight)); lr > 0 && lr < c.LR {
 			t.LR, t.Capped = lr, true
