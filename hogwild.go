@@ -82,6 +82,7 @@ import (
 //	OuterLR, OuterMomentum float64               between nodes
 //	NodeTimeout time.Duration                    between nodes
 //	Node, Nodes, HostNode, HostNodes, Sample int  set by the run
+//	Tuned string                                 set by Tune: how sure it was
 //
 // The method Validate checks the settings as Run does.
 type Config = config.Config
@@ -154,6 +155,8 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	Lambda, MaxInFlight, Curvature, MaxLR float64    what the learning rate was chosen by
 //	LRUsed, MomentumUsed, BiasStep float64           as trained with
 //	LRCapped, Centered bool                          as trained with
+//	InFlight int                                     steps at once, as expected before the run; 0: not of these workers
+//	InFlightSeen float64                             the same by samples
 //	Auto, Warning, Rate string                       what the run chose; what is wrong with the result
 //	StalenessSamples, StalenessP50 int64             updates by others between read and write
 //	StalenessP99, StalenessMax int64                 the same
