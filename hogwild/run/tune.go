@@ -148,7 +148,7 @@ func (t *tuner) plan() {
 	}
 	by := "the rows that they train on"
 	if t.held != nil {
-		by = human.Count(int64(len(t.held.rows))) + " rows held out"
+		by = t.held.String()
 	}
 	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, by, human.Plural(c.Workers, "worker"), c.Mode)
 }
@@ -180,11 +180,7 @@ func (t *tuner) search() error {
 			return err
 		}
 	}
-	finals := t.finalists()
-	if len(finals) == 1 { // no other comes near it
-		return nil
-	}
-	for _, tr := range finals {
+	for _, tr := range t.finalists() {
 		for seed := range uint64(tuneSeeds) {
 			if err := t.try(&t.long, tr.LR, tr.Momentum, seed); err != nil {
 				return err

@@ -224,6 +224,9 @@ func TestChoice(t *testing.T) {
 	if by, _ := worse([]Trial{{Loss: math.Inf(1)}}, b[:1]); !math.IsInf(by, 1) {
 		t.Errorf("a rate that diverged is worse by %g", by)
 	}
+	if by, sigma := worse([]Trial{{Loss: 3, blocks: []float64{3}}}, []Trial{{Loss: 2, blocks: []float64{2}}}); by != 1 || !(by < 2*sigma) {
+		t.Errorf("one row tells %g +- %g", by, sigma)
+	}
 	for _, x := range []struct {
 		name   string
 		trials []Trial
@@ -233,7 +236,7 @@ func TestChoice(t *testing.T) {
 		{"told apart", []Trial{blocks(.1, .60, .001, 0), blocks(.2, .50, .001, 0), blocks(.5, .58, .001, 0)}, .2, ": loss 0.5000 on 2 rows held out; the next, lr 0.5, has 0.08 +- 0 more"},
 		{"alike", []Trial{blocks(.1, .502, .05, 0), blocks(.2, .500, .01, 0)}, .1, "; could not tell it from lr 0.2: losses 0.5020 and 0.5000, +- 0.015, on 2 rows held out"},
 		{"too far apart to be alike", []Trial{blocks(.1, .52, .1, 0), blocks(.2, .50, .01, 0)}, .2, "could not tell it from lr 0.1"},
-		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1), blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2, "2 seeds; the next, lr 0.5, has 0.1 +-"},
+		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1), blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2, "(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
 		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "all other rates diverged"},
 	} {
 		c := quick(t)

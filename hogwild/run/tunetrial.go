@@ -16,10 +16,8 @@ import (
 	"hogwild/internal/human"
 )
 
-const (
-	tuneFinals = 3    // settings that are tried with other seeds
-	tuneAlike  = 0.02 // losses that differ by a larger share are not alike, however uncertain they are
-)
+// tuneAlike is by what share losses differ that may be alike: beyond it they are not, however uncertain they are.
+const tuneAlike = 0.02
 
 // Trial is one run of Tune.
 type Trial struct {
@@ -117,16 +115,30 @@ func (t *tuner) best(c *config.Config) Trial {
 	return best
 }
 
-// finalists are the best long trials: those from which more seeds may tell the best one.
-func (t *tuner) finalists() []Trial {
-	best, all := t.best(&t.long), []Trial(nil)
+// finalists are the best long trial, that of the next smaller rate, which is safer should the best one have been lucky, and the next
+// best near it: more seeds tell which is best, and how sure that is.
+func (t *tuner) finalists() (all []Trial) {
+	var others []Trial
+	best, below := t.best(&t.long), Trial{}
 	for _, tr := range t.trials {
-		if by, sigma := worse([]Trial{tr}, []Trial{best}); tr.long && tr.Seed == 0 && by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) {
-			all = append(all, tr)
+		if !tr.long || tr.Seed > 0 || tr.same(best) || math.IsInf(tr.Loss, 1) {
+			continue
+		}
+		if others = append(others, tr); tr.Momentum == best.Momentum && tr.LR < best.LR && tr.LR > below.LR {
+			below = tr
 		}
 	}
-	slices.SortFunc(all, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
-	return all[:min(len(all), tuneFinals)]
+	all = []Trial{best}
+	if below.LR > 0 {
+		all = append(all, below)
+	}
+	slices.SortFunc(others, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
+	for _, tr := range others {
+		if by, sigma := worse([]Trial{tr}, all[:1]); !tr.same(below) && (by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) || below.LR == 0) {
+			return append(all, tr)
+		}
+	}
+	return all
 }
 
 // choice is the setting with the least mean loss over the seeds, and of those that are alike, within a standard error of it, the
@@ -149,10 +161,14 @@ func (t *tuner) choice() (chosen Trial, how string) {
 	}
 	on := "the rows that it trained on"
 	if t.held != nil {
-		on = human.Count(int64(len(t.held.rows))) + " rows held out"
+		on = t.held.String()
 	}
 	if n := len(own); n > 1 {
-		on += fmt.Sprintf(", %d seeds", n)
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, tr := range own {
+			low, high = min(low, tr.Loss), max(high, tr.Loss)
+		}
+		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(low), human.Loss(high), n)
 	}
 	loss := human.Loss(meanLoss(own))
 	switch {
@@ -192,7 +208,8 @@ func meanLoss(g []Trial) (mean float64) {
 }
 
 // worse is by how much the loss of one setting is above that of another, over the same rows and seeds, and the standard error of
-// that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half of tuneAlike.
+// that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half of tuneAlike; of a single row
+// it is so large that nothing can be told.
 func worse(a, b []Trial) (by, sigma float64) {
 	if len(a) != len(b) || math.IsInf(meanLoss(b), 1) {
 		return 0, 0
@@ -207,8 +224,11 @@ func worse(a, b []Trial) (by, sigma float64) {
 			rows[j] += (a[i].blocks[j] - b[i].blocks[j]) / float64(len(a))
 		}
 	}
-	if len(rows) == 0 {
+	switch len(rows) {
+	case 0:
 		return by, tuneAlike / 2 * math.Abs(meanLoss(b))
+	case 1:
+		return by, math.Abs(by) * 2 / 3
 	}
 	return by, math.Hypot(meanError(rows), meanError(seeds))
 }
@@ -240,6 +260,13 @@ func newHeldRows(set *data.Set) *heldRows {
 		h.rows[i] = int32(i * set.Rows / len(h.rows))
 	}
 	return h
+}
+
+func (h *heldRows) String() string {
+	if len(h.rows) == 1 {
+		return "1 row held out"
+	}
+	return human.Count(int64(len(h.rows))) + " rows held out"
 }
 
 // losses are the mean loss of the weights that a run has saved, and that of each block.
