@@ -281,8 +281,8 @@ func Run(ctx context.Context, c Config, o Options) (Result, error) {
 	return run.Run(ctx, c, o.inner())
 }
 
-// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
-// runs. It returns c with these values.
+// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs that are judged on rows held out.
+// It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
 	c, _, err := run.Tune(ctx, c, o.inner())
 	return c, err

@@ -41,7 +41,7 @@ type tuner struct {
 }
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum,
-// by short runs. It returns c with them, and the trials in order; o.Progress gets a
+// by runs judged on rows held out. It returns c with them, and the trials in order; o.Progress gets a
 // line of each. The learning rate is not capped any more: what the cap estimates has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
