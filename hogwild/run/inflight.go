@@ -63,5 +63,5 @@ func (r *coordinator) lookAgain(f *flight) {
 		job.Tuning.LR, job.Tuning.Capped, job.Tuning.Momentum = t.LR, t.Capped, t.Momentum
 		r.scaling = &scaling{job, atOnce}
 	}
-	r.report.event("%s", job.Recounted(f.seen, f.expected))
+	r.report.event("%s", job.Recounted(f.seen, f.expected, r.peers != nil))
 }

@@ -72,8 +72,9 @@ func (j *Job) stable() string {
 	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Tuning.LR, about(j.MaxInFlight), who, are, they)
 }
 
-// Recounted says that so many steps were measured to be in flight, more than were expected; Changes, what comes of it.
-func (j *Job) Recounted(seen float64, expected int) string {
+// Recounted says that so many steps were measured to be in flight, more than were expected. Changes says what comes of it, unless
+// the rate stays.
+func (j *Job) Recounted(seen float64, expected int, stays bool) string {
 	text := fmt.Sprintf("steps in flight: %.2g measured, %d expected", seen, expected)
 	if j.MaxInFlight == 0 || j.Tuning.LR > j.Config.LR {
 		return text
@@ -82,7 +83,7 @@ func (j *Job) Recounted(seen float64, expected int) string {
 	switch {
 	case float64(j.Tuning.InFlight) <= j.MaxInFlight:
 		text += ": they are within it"
-	case !j.Capped:
+	case !j.Capped || stays:
 		text += ": an epoch may reduce the loss less; a lower --lr or fewer --workers avoid that"
 	}
 	return text
