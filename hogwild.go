@@ -83,6 +83,7 @@ import (
 //	OuterLR, OuterMomentum float64               between nodes
 //	NodeTimeout time.Duration                    between nodes
 //	Node, Nodes, HostNode, HostNodes, Sample int  set by the run
+//	Tuned string                                 set by Tune: how sure it was
 //
 // The method Validate checks the settings as Run does.
 type Config = config.Config
@@ -156,6 +157,8 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	LeastInFlight float64                            the least limit while it trained
 //	LRUsed, MomentumUsed, BiasStep float64           as trained with
 //	LRCapped, Centered bool                          as trained with
+//	InFlight int                                     steps at once, as expected before the run; 0: not of these workers
+//	InFlightSeen float64                             the same by samples
 //	Auto, Warning, Rate string                       what the run chose; what is wrong with the result
 //	StalenessSamples, StalenessP50 int64             updates by others between read and write
 //	StalenessP99, StalenessMax int64                 the same
@@ -280,8 +283,8 @@ func Run(ctx context.Context, c Config, o Options) (Result, error) {
 	return run.Run(ctx, c, o.inner())
 }
 
-// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by short
-// runs. It returns c with these values.
+// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs that are judged on rows held out.
+// It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
 	c, _, err := run.Tune(ctx, c, o.inner())
 	return c, err

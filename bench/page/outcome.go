@@ -74,6 +74,8 @@ var outcomes = []column[*run]{
 	{"staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })},
 	{"staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })},
 	{"staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })},
+	{"steps at once", ifAny(func(r *run) string { return human.Short(r.got.InFlightSeen) })},
+	{"expected", ifAny(func(r *run) string { return fmt.Sprint(r.got.InFlight) })},
 	{"conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
 	{"lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })},
 	{"lost at most", sampled(func(in *control.Instruments) string { return human.Share(in.LostBelow) })},

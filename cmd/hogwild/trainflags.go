@@ -79,7 +79,7 @@ func (o *trainOptions) trainingFlags(l *flagList) {
 	l.category = "Optimizer"
 	l.count(&o.Epochs, "epochs", "`N` passes over the data; auto: 10, up to 200 on small sets")
 	l.above(&o.LR, "lr", "`X` learning rate; auto: from the curvature of the loss on the data")
-	l.bool(&o.tune, "tune", "find the learning rate and momentum by short runs first")
+	l.bool(&o.tune, "tune", "find the learning rate and momentum by runs that are judged on rows held out")
 	l.string(&o.LRCap, "lr-cap", "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps")
 	l.string((*string)(&o.Optimizer), "optimizer", "`NAME` sgd, momentum, adam or adagrad")
 	l.float(&o.Momentum, "momentum", "`X` momentum coefficient, for momentum")

@@ -162,6 +162,11 @@ func (c *Config) AveragesGradients() bool { return c.Mode.Kind == Sync && c.Aver
 // that they train.
 func (c *Config) AsyncOnCores() bool { return c.Mode.Kind == Async && c.GPU == "" }
 
+// TakesTurns tells whether workers on cores wait for nothing but a core.
+func (c *Config) TakesTurns() bool {
+	return (c.Mode.Kind == Async || c.Mode.Kind == Atomic) && c.GPU == ""
+}
+
 // Centres tells whether the steps of the run are such that centring is exact: plain
 // SGD, which moves V, s and k by what W = V - s mu' moves by. A regularizer acts on
 // W, and the rules with state on each number by itself.

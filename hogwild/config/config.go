@@ -126,6 +126,9 @@ type Config struct {
 	HostNode  int `yaml:"-" json:"host_node,omitempty"`  // which of the nodes on this host, from 0
 	HostNodes int `yaml:"-" json:"host_nodes,omitempty"` // how many share its cores
 
+	// Tuned is how sure Tune was of the learning rate, for people; "" = nobody asked it.
+	Tuned string `yaml:"-" json:"tuned,omitempty"`
+
 	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }

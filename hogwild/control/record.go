@@ -110,13 +110,13 @@ func (r Record) Instruments(waited float64) *Instruments {
 		}
 	}
 	in.StalenessMean = share(r[recordSum], uint64(in.StalenessSamples))
-	in.StalenessP50, in.StalenessP99 = in.quantile(0.5), in.quantile(0.99)
+	in.StalenessP50, in.StalenessP99 = in.Quantile(0.5), in.Quantile(0.99)
 	return in
 }
 
-// quantile is the staleness that a share q of the samples does not exceed: from
+// Quantile is the staleness that a share q of the samples does not exceed: from
 // exactBelow on, the least of its bucket.
-func (in *Instruments) quantile(q float64) int64 {
+func (in *Instruments) Quantile(q float64) int64 {
 	seen := int64(0)
 	for _, b := range in.StalenessHistogram {
 		if seen += int64(b[1]); float64(seen) >= q*float64(in.StalenessSamples) {

@@ -67,6 +67,8 @@ type task struct {
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	newton      *tuning.Newton // nil: no curvature is measured
+	held        float64        // see tuning.Machine
+	recounted   bool           // the steps in flight: see inflight.go
 	first       model.Model    // makes the first weights
 	params      []model.Param  // of the model that the run leaves behind
 	trained     []model.Param  // of the model as it trains it: they differ by centring

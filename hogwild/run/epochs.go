@@ -36,6 +36,9 @@ func (r *coordinator) endEpoch() {
 		return // as one within which the job ended
 	}
 	last := int(r.epochs.position.Epoch) >= r.job.Epochs
+	if !last {
+		r.recount(fewSamples)
+	}
 	save := last || r.wantsSave(int(r.epochs.position.Epoch))
 	whole := save || r.peers != nil || r.evaluator != nil
 	if r.epochs.ended == nil {

@@ -180,6 +180,9 @@ func (r *coordinator) load() error {
 		return config.Usage("%w", err)
 	}
 	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
+	if c.Tuned != "" {
+		auto = append(auto, fmt.Sprintf("lr %g (%s)", c.Config.LR, c.Tuned))
+	}
 	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts))
 	if err := r.mayTake(model.Size(plain.Params())); err != nil { // merges come on top: before a rehearsal takes time and memory
 		return err
@@ -199,7 +202,7 @@ func (r *coordinator) load() error {
 
 // choose decides what a run that is alone decides for itself.
 func (r *task) choose() error {
-	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores()})
+	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
 	t.Auto = r.job.Tuning.Auto
 	r.job.Tuning = t
 	return err

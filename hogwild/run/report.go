@@ -49,6 +49,9 @@ func (r *coordinator) result() rundir.Result {
 	}
 	res.Warning = r.warning()
 	res.Instruments = r.instruments()
+	if f := r.flight(res.Instruments); f != nil {
+		res.InFlight, res.InFlightSeen = f.expected, f.seen
+	}
 	res.PerWorker, res.Scales, res.Unused = r.workerStatus(), r.epochs.position.Scales, r.epochs.position.Unused
 	res.Shares = r.shares(res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained

@@ -2,7 +2,8 @@
 // are processes of the same program.
 //
 //	run.go          Run, and the coordinator's life
-//	tune.go         short runs that find the learning rate
+//	tune.go         runs that find the learning rate
+//	tunetrial.go    one of them, and how they are compared
 //	eval.go         saved weights on data
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
@@ -19,6 +20,7 @@
 //	rollback.go     back to the last good snapshot after divergence
 //	saver.go        the copy of the weights, and what is saved within an epoch
 //	remote.go       what other processes ask of a run
+//	inflight.go     the steps in flight as they are
 //	scale.go        another number of workers
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
@@ -241,6 +243,8 @@ func (r *coordinator) watch(ctx context.Context) {
 				r.epochs.ended = err
 			}
 		case <-show.C:
+			r.recount(manySamples)
+			r.mayRescale()
 			r.show()
 			r.stopInTime()
 		case <-hang.C:

@@ -67,7 +67,7 @@ func (r *coordinator) scaled(n int) (*tuning.Job, error) {
 	if n > r.train.Rows {
 		return nil, config.Usage("%s has only %s", c.Data, human.Plural(r.train.Rows, "training row"))
 	}
-	t, err := tuning.Choose(&c.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores()})
+	t, err := tuning.Choose(&c.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,9 @@ func (r *coordinator) rescale(start control.Start) error {
 	if err := fault.Point("scale.announced"); err != nil {
 		return err
 	}
-	r.fill()
+	if from != r.job.Workers {
+		r.fill()
+	}
 	r.toldScaled(from, &was, changes)
 	if err := r.folder.WriteConfig(r.job.Config); err != nil { // snapshots hold the settings too
 		r.report.event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
@@ -251,9 +253,12 @@ func (r *coordinator) hasLeft(rank int) bool {
 
 // toldScaled tells people of a change, and of the settings that it has changed.
 func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string) {
-	at := rundir.Scale{Epoch: int(r.epochs.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
-	r.epochs.position.Scales = append(r.epochs.position.Scales, at)
-	lines := []string{at.String()}
+	s, lines := r.status(), []string(nil)
+	if from != r.job.Workers {
+		at := rundir.Scale{Epoch: int(r.epochs.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
+		r.epochs.position.Scales = append(r.epochs.position.Scales, at)
+		s.Scale, lines = &at, []string{at.String()}
+	}
 	is := &r.job.Tuning
 	if text := r.job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery || is.BiasMergeEvery != was.BiasMergeEvery) {
 		lines = append(lines, text)
@@ -270,7 +275,7 @@ func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string)
 		r.report.note(line)
 		r.report.display.event(line)
 	}
-	s := r.status()
-	s.Scale = &at
-	r.report.wrote(r.folder.Metrics.Second(s))
+	if s.Scale != nil {
+		r.report.wrote(r.folder.Metrics.Second(s))
+	}
 }

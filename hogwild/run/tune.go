@@ -6,52 +6,46 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
-	"slices"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/control"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/internal/human"
 )
 
-// Tuning: short runs, by the same processes in the same mode as the run to come, each
-// with another learning rate. A short run goes through the whole course of the
-// schedule, and is judged by the mean loss of the examples of the second half of its
-// last epoch, each taken before it is learned from. Nothing of the test set is used.
+// Tuning: runs by the same processes in the same mode as the run to come, each with another learning rate, judged when they end
+// by rows that they did not train on: the validation rows, or else a tenth of the training rows, which the run itself
+// trains on. Short runs find the decade: they prefer longer steps than the run. Then come runs as long as it, if that is
+// not too long. The test rows are not looked at.
 
 const (
-	tuneExamples = 20000 // that a short run trains, at least
-	tuneSteps    = 256   // that each worker takes in it, at least
-	tuneTries    = 8     // decades in one direction
-	tuneAlike    = 0.01  // losses that differ by a smaller share are alike
+	tuneExamples = 20000   // that a short run trains, at least
+	tuneSteps    = 256     // that each worker takes in it, at least
+	longExamples = 100_000 // that a long one trains, at most,
+	longFlops    = 1e10    // unless more of them cost no more than this
+
+	tuneShare = "0.1" // of the training rows, held out
+	tuneTries = 8     // steps in one direction
+	tuneSeeds = 3     // of the best few
 )
-
-// Trial is one short run of Tune.
-type Trial struct {
-	LR, Momentum float64
-	Loss         float64 // mean over the second half of its last epoch; infinite when the numbers diverged
-	Seconds      float64 // of training
-}
-
-// reach is how far a gradient moves the weights in the long run.
-func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
 
 // tuner finds the best settings of a run by trying.
 type tuner struct {
-	ctx    context.Context
-	c      config.Config // of a short run
-	data   *coordinator
-	folder string
-	trials []Trial
+	ctx         context.Context
+	data        *coordinator
+	held        *heldRows     // nil: it goes by the rows that were trained on
+	validates   bool          // the run holds them out, too
+	short, long config.Config // of short runs, and of long ones
+	folder      string
+	trials      []Trial
 }
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum,
-// by short runs. It returns c with them, and the trials in order; o.Progress gets a
+// by runs judged on rows held out. It returns c with them, and the trials in order; o.Progress gets a
 // line of each. The learning rate is neither capped nor scaled any more: what these estimate has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
-	short, err := o.settle(c, nil)
+	settled, err := o.settle(c, nil)
 	if err != nil {
 		return c, nil, err
 	}
@@ -62,17 +56,16 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 		return c, nil, err
 	}
 	if c.LRCap == "auto" {
-		c.LRCap, short.LRCap = "off", "off"
+		c.LRCap, settled.LRCap = "off", "off"
 	}
 	if c.AverageLR == "auto" {
-		c.AverageLR, short.AverageLR = "same", "same"
+		c.AverageLR, settled.AverageLR = "same", "same"
 	}
-	t := &tuner{ctx: ctx, c: short, data: newCoordinator(short, o)}
-	defer t.data.close()
-	if err := t.data.load(); err != nil {
+	t := &tuner{ctx: ctx}
+	defer func() { t.data.close() }()
+	if err := t.load(settled, o); err != nil {
 		return c, nil, err
 	}
-	t.c = t.data.job.Config // with the rate and the epochs that were left to the program
 	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
 		return c, nil, err
 	}
@@ -82,160 +75,175 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 		t.ctx, stop = config.UntilSignal(ctx)
 		defer stop()
 	}
-	t.shorten()
-	best, err := t.search()
-	c.LR, c.LRMin = best.LR, c.LRMin*best.LR/t.data.job.Config.LR
-	c.Momentum = best.Momentum
-	return c, t.trials, err
+	t.plan()
+	if err := t.search(); err != nil {
+		return c, t.trials, err
+	}
+	best, how := t.choice()
+	t.say("tuned: %s%s", t.named(best), how)
+	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.data.job.Config.LR, best.Momentum
+	c.Tuned = "tuned" + how
+	return c, t.trials, nil
 }
 
-// shorten makes of the configuration of the run that of a short one: a part of an
-// epoch, or as many epochs as it takes.
-func (t *tuner) shorten() {
-	c, rows := &t.c, t.data.train.Rows
-	want := max(tuneExamples, tuneSteps*t.data.job.Tuning.Batch*c.Workers)
-	c.Sample = min(rows, want)
-	c.Epochs = min(c.Epochs, plan.CeilDiv(want, c.Sample))
+// load reads the data with rows held out, by the run or for tuning alone. Where that cannot be, as of a graph, tuning goes
+// by the rows that are trained on.
+func (t *tuner) load(c config.Config, o Options) error {
+	read := func(validation string) error {
+		if t.data != nil {
+			t.data.close()
+		}
+		c := c
+		if validation != c.Validation {
+			c.Validation, c.Patience = validation, 0
+		}
+		t.data = newCoordinator(c, o)
+		return t.data.load()
+	}
+	apart := c.Validation
+	if apart == config.NoValidation || apart == "" && !c.HoldsOut() {
+		apart = tuneShare
+	}
+	if c.Program != "" { // which alone knows how to score
+		return read(c.Validation)
+	}
+	err := read(apart)
+	if err == nil && t.data.validation == nil { // too few rows for a run to hold some out by itself
+		apart = tuneShare
+		err = read(apart)
+	}
+	if err != nil && apart != c.Validation {
+		return read(c.Validation)
+	}
+	if err == nil && t.data.validation != nil {
+		t.held, t.validates = newHeldRows(t.data.validation), apart == c.Validation
+	}
+	return err
+}
+
+// plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of a long one.
+func (t *tuner) plan() {
+	c, rows := t.data.job.Config, t.data.train.Rows
 	c.SaveEvery, c.TargetLoss, c.TargetAccuracy, c.StopAfter = "0", 0, 0, 0
-	c.OnDivergence = config.Stop     // that is what tells which rates are too high
-	c.Validation, c.Patience = "", 0 // a short run is judged by its training loss
-	t.say("tuning: short runs of %s examples, %s, %s", human.Count(int64(c.Sample*c.Epochs)), human.Plural(c.Workers, "worker"), c.Mode)
+	c.OnDivergence = config.Stop // that is what tells which rates are too high
+	upTo := func(most int) config.Config {
+		c := c
+		if most < c.Epochs*rows || !t.validates {
+			c.Sample = min(rows, most)
+			c.Epochs = min(c.Epochs, plan.CeilDiv(most, c.Sample))
+			c.Validation, c.Patience = "", 0
+		}
+		return c
+	}
+	least := max(tuneExamples, tuneSteps*t.data.job.Tuning.Batch*c.Workers)
+	most := least
+	if m, err := model.New(c.ModelOptions(), t.data.train.Meta); err == nil && t.held != nil {
+		most = max(least, longExamples, int(longFlops/max(1000, model.Flops(m, t.data.train.ValuesPerRow()))))
+	}
+	t.short, t.long = upTo(least), upTo(most)
+	examples := func(c config.Config) string { return human.Count(int64(c.PartOf(rows) * c.Epochs)) }
+	then := ""
+	if t.long != t.short {
+		then = ", then of " + examples(t.long)
+	}
+	if t.long.PartOf(rows)*t.long.Epochs < c.Epochs*rows {
+		then += fmt.Sprintf(" (the run has %s: it may do better with a lower rate)", examples(c))
+	}
+	by := "the rows that they train on"
+	if t.held != nil {
+		by = t.held.String()
+	}
+	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, by, human.Plural(c.Workers, "worker"), c.Mode)
 }
 
 func (t *tuner) say(format string, args ...any) {
 	t.data.report.display.event(fmt.Sprintf(format, args...))
 }
 
-// search tries decades from the one of the learning rate asked for, up and down, until
-// it gets worse; then the steps 2 and 5 between; then, at equal lr/(1-momentum),
-// other momenta.
-func (t *tuner) search() (Trial, error) {
-	exponent := math.Round(math.Log10(t.c.LR))
-	if err := t.try(decade(exponent), t.c.Momentum); err != nil {
-		return Trial{}, err
+// search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs. From
+// the best one long runs go up and down by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and rates nearer to the
+// best. The best few are tried with other seeds.
+func (t *tuner) search() error {
+	from := 3 * int(math.Round(math.Log10(t.short.LR)))
+	if err := t.walk(&t.short, from, 3, t.short.Momentum); err != nil {
+		return err
 	}
-	for _, direction := range []float64{1, -1} {
-		for i := 1.0; i <= tuneTries; i++ {
-			best := t.best().Loss
-			if err := t.try(decade(exponent+direction*i), t.c.Momentum); err != nil {
-				return Trial{}, err
-			}
-			if last := t.trials[len(t.trials)-1].Loss; last > best || direction > 0 && math.IsInf(last, 1) {
-				break
+	best := t.best(&t.short)
+	if err := t.walk(&t.long, 3*int(math.Round(math.Log10(best.LR))), 1, best.Momentum); err != nil {
+		return err
+	}
+	if t.long.Optimizer == config.Momentum {
+		if err := t.tryMomenta(); err != nil {
+			return err
+		}
+	}
+	best = t.best(&t.long)
+	for _, f := range []float64{0.7, 1.4} {
+		if err := t.try(&t.long, shortest(best.LR*f), best.Momentum, 0); err != nil {
+			return err
+		}
+	}
+	for _, tr := range t.finalists() {
+		for seed := range uint64(tuneSeeds) {
+			if err := t.try(&t.long, tr.LR, tr.Momentum, seed); err != nil {
+				return err
 			}
 		}
 	}
-	if math.IsInf(t.best().Loss, 1) {
-		return Trial{}, fmt.Errorf("%w at every learning rate down to %g: check the inputs, or scale them with --scale standard", config.ErrDiverged, t.trials[len(t.trials)-1].LR)
-	}
-	if err := t.around(t.best().LR, t.c.Momentum, 0.2, 0.5, 2, 5); err != nil {
-		return Trial{}, err
-	}
-	if t.c.Optimizer == config.Momentum {
-		best := t.best()
-		for _, mu := range []float64{0, 0.5, 0.9, 0.97} {
-			if err := t.around(best.LR*(1-mu)/(1-best.Momentum), mu, 0.5, 1, 2); err != nil {
-				return Trial{}, err
-			}
+	return nil
+}
+
+// tryMomenta tries other momenta at equal lr/(1-momentum), and rates beside the best of them.
+func (t *tuner) tryMomenta() error {
+	was := t.best(&t.long)
+	for _, mu := range []float64{0, 0.5, 0.9, 0.97} {
+		if err := t.try(&t.long, shortest(was.LR*(1-mu)/(1-was.Momentum)), mu, 0); err != nil {
+			return err
 		}
 	}
-	best := t.best()
-	t.say("tuned: lr %g%s", best.LR, t.momentum(best))
-	return best, nil
-}
-
-// decade is the power of ten as one writes it.
-func decade(exponent float64) float64 { return shortest(math.Pow(10, exponent)) }
-
-// shortest is x to three digits.
-func shortest(x float64) float64 {
-	digits := math.Pow(10, 2-math.Floor(math.Log10(x)))
-	return math.Round(x*digits) / digits
-}
-
-func (t *tuner) around(lr, momentum float64, factors ...float64) error {
-	for _, f := range factors {
-		if err := t.try(shortest(lr*f), momentum); err != nil {
+	best := t.best(&t.long)
+	if best.Momentum == was.Momentum {
+		return nil
+	}
+	for _, f := range []float64{0.5, 2} {
+		if err := t.try(&t.long, shortest(best.LR*f), best.Momentum, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// best is the trial with the least loss, and of those alike the one whose steps go
-// least far in the long run: a short run thinks too well of long steps.
-func (t *tuner) best() Trial {
-	least := math.Inf(1)
-	for _, tr := range t.trials {
-		least = min(least, tr.Loss)
-	}
-	best := t.trials[0]
-	for _, tr := range t.trials {
-		alike := tr.Loss <= least*(1+tuneAlike)
-		if alike && (best.Loss > least*(1+tuneAlike) || tr.reach() < best.reach()) {
-			best = tr
-		}
-	}
-	return best
-}
-
-// interruption is why ctx is done: a signal, or the caller.
-func interruption(ctx context.Context) error {
-	err := context.Cause(ctx)
-	if config.Interruption(err) == nil {
-		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
-	}
-	return err
-}
-
-// try makes one short run, unless it has been made.
-func (t *tuner) try(lr, momentum float64) error {
-	if slices.ContainsFunc(t.trials, func(tr Trial) bool { return tr.LR == lr && tr.Momentum == momentum }) {
-		return nil
-	}
-	if t.ctx.Err() != nil {
-		return interruption(t.ctx)
-	}
-	c := t.c
-	c.LR, c.LRMin, c.Momentum = lr, c.LRMin*lr/c.LR, momentum
-	c.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
-	r := newCoordinator(c, Options{})
-	r.train, r.test, r.lent = t.data.train, t.data.test, true
-	result, err := r.run(t.ctx)
-	tr := Trial{LR: lr, Momentum: momentum, Loss: r.epochs.secondHalf, Seconds: result.Seconds}
-	if errors.Is(err, config.ErrDiverged) || math.IsNaN(r.epochs.secondHalf) {
-		tr.Loss, err = math.Inf(1), nil
-	}
-	if err != nil {
+// walk tries rates up and down from one, by so many rungs at a time, until they are worse.
+func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error {
+	if err := t.try(c, rung(from), momentum, 0); err != nil {
 		return err
 	}
-	t.trials = append(t.trials, tr)
-	loss := "diverged"
-	if !math.IsInf(tr.Loss, 1) {
-		loss = "loss " + human.Loss(tr.Loss)
-	}
-	t.say("  lr %-8g%s  %-12s %6.2f s", lr, t.momentum(tr), loss, tr.Seconds)
-	return os.RemoveAll(c.Run)
-}
-
-func (t *tuner) momentum(tr Trial) string {
-	if t.c.Optimizer != config.Momentum {
-		return ""
-	}
-	return fmt.Sprintf("  momentum %-5g", tr.Momentum)
-}
-
-// secondHalfLoss is the mean loss of the second half of the open epoch, all of which is done;
-// of an epoch of one chunk it is that of the whole.
-func (r *task) secondHalfLoss() float64 {
-	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
-	sum, n := 0.0, 0
-	for i := range p.Chunks() {
-		c := p.At(epoch, i)
-		state, loss := r.block.Chunk(i)
-		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
-			sum, n = sum+loss, n+c.Count
+	for _, direction := range []int{rungs, -rungs} {
+		for i := 1; i <= tuneTries; i++ {
+			best := t.best(c)
+			if err := t.try(c, rung(from+direction*i), momentum, 0); err != nil {
+				return err
+			}
+			last := t.trials[t.tried(c, rung(from+direction*i), momentum, 0)]
+			if by, sigma := worse([]Trial{last}, []Trial{best}); by > sigma || direction > 0 && math.IsInf(last.Loss, 1) {
+				break
+			}
 		}
 	}
-	return sum / float64(n)
+	if math.IsInf(t.best(c).Loss, 1) {
+		return fmt.Errorf("%w at every learning rate down to %g: check the inputs, or scale them with --scale standard", config.ErrDiverged, t.trials[len(t.trials)-1].LR)
+	}
+	return nil
+}
+
+// rung is the i-th of the rates 1, 2, 5, 10, ...
+func rung(i int) float64 {
+	decade := math.Floor(float64(i) / 3)
+	return shortest([]float64{1, 2, 5}[i-3*int(decade)] * math.Pow(10, decade))
+}
+
+// shortest is x to three digits.
+func shortest(x float64) float64 {
+	digits := math.Pow(10, 2-math.Floor(math.Log10(x)))
+	return math.Round(x*digits) / digits
 }

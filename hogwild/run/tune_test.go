@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +18,8 @@ import (
 	"hogwild/internal/check"
 )
 
-// TestTune: the learning rate that tuning finds does not diverge, and trains further
-// in as many epochs than the default.
+// TestTune: the learning rate that tuning finds does not diverge, and comes to a lower test loss than the
+// default, or is it.
 func TestTune(t *testing.T) {
 	inFull(t)
 	for _, c := range []struct {
@@ -59,14 +62,14 @@ func TestTune(t *testing.T) {
 			}
 			plain, err := try(t, withRun(settings, t.TempDir()))
 			if errors.Is(err, config.ErrDiverged) {
-				plain.TrainLoss = math.Inf(1)
+				plain.TestLoss = math.Inf(1)
 			} else if err != nil {
 				t.Fatal(err)
 			}
 			best := train(t, withRun(tuned, t.TempDir()))
-			t.Logf("lr %g momentum %g: loss %.4f; untuned %.4f", tuned.LR, tuned.Momentum, best.TrainLoss, plain.TrainLoss)
-			if !(best.TrainLoss < plain.TrainLoss) || best.LRUsed != tuned.LR {
-				t.Errorf("learning rate %g (used %g): loss %g, it was %g untuned", tuned.LR, best.LRUsed, best.TrainLoss, plain.TrainLoss)
+			t.Logf("lr %g momentum %g: loss %.4f; untuned %.4f", tuned.LR, tuned.Momentum, best.TestLoss, plain.TestLoss)
+			if !(best.TestLoss < plain.TestLoss) && tuned.LR != settings.LR || best.LRUsed != tuned.LR {
+				t.Errorf("learning rate %g (used %g): loss %g, it was %g untuned", tuned.LR, best.LRUsed, best.TestLoss, plain.TestLoss)
 			}
 		})
 	}
@@ -89,5 +92,157 @@ func TestTuneStops(t *testing.T) {
 	c.Resume = c.Run
 	if _, _, err := Tune(t.Context(), c, Options{}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "leave one of them out") {
 		t.Errorf("tuning a run that is resumed: %v", err)
+	}
+}
+
+// sparseRows writes rows of features that are 1, and their labels.
+func sparseRows(t *testing.T, n int, row func(i int) (label bool, features []int)) string {
+	t.Helper()
+	var text bytes.Buffer
+	for i := range n {
+		label, features := row(i)
+		fmt.Fprint(&text, map[bool]string{true: "1", false: "-1"}[label])
+		for _, j := range features {
+			fmt.Fprintf(&text, " %d:1", j+1)
+		}
+		fmt.Fprintln(&text)
+	}
+	path := filepath.Join(t.TempDir(), "rows.svm")
+	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sparseTuning is what tuning a small logistic model is begun with.
+func sparseTuning(path string) config.Config {
+	c := config.Default()
+	c.Data, c.Test, c.Model, c.Workers, c.Epochs = path, path, "logistic", 1, 5
+	return c
+}
+
+// tuned is Tune, on rows that are tested on as well.
+func tuned(t *testing.T, c config.Config) (config.Config, []Trial, string) {
+	t.Helper()
+	t.Setenv("TMPDIR", t.TempDir())
+	var text bytes.Buffer
+	c, trials, err := Tune(t.Context(), c, Options{Progress: &text, unjudged: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, trials, text.String()
+}
+
+// TestTuneHoldsOut: no run of tuning trains on the rows that it is judged by. Each row has a feature of its own, which tells its
+// label to whoever has trained on it, and nothing to others: these lose log 2 at least, but for the rows' uneven shares.
+func TestTuneHoldsOut(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	c := sparseTuning(sparseRows(t, 400, func(i int) (bool, []int) { return r.IntN(2) == 0, []int{i} }))
+	c.LR = 1
+	if all := train(t, withRun(c, t.TempDir())); !(all.TestLoss < 0.3) {
+		t.Fatalf("a run that trains on all rows comes to %g: they are not learned", all.TestLoss)
+	}
+	c.LR = 0
+	c, trials, text := tuned(t, c)
+	for _, tr := range trials {
+		if !(tr.Loss > 0.67) {
+			t.Errorf("%+v: it has seen rows held out", tr)
+		}
+	}
+	if want := "judged by 40 rows held out; 1 worker"; !strings.Contains(text, want) || !strings.Contains(c.Tuned, "on 40 rows held out") {
+		t.Errorf("no %q in %s", want, text)
+	}
+	if r := train(t, withRun(c, t.TempDir())); !strings.Contains(r.Auto, fmt.Sprintf("lr %g (tuned", c.LR)) {
+		t.Errorf("the report says %q", r.Auto)
+	}
+}
+
+// TestTuneByValidation: the rows of --validation decide. Here they are labelled the other way round, so that every step is one too
+// many; a tenth of the training rows prefers long steps.
+func TestTuneByValidation(t *testing.T) {
+	inFull(t)
+	rows := func(n int, flip bool) string {
+		return sparseRows(t, n, func(i int) (bool, []int) { return (i%4 < 2) != flip, []int{i % 4, 4 + i%7} })
+	}
+	c := sparseTuning(rows(400, false))
+	own, _, _ := tuned(t, c)
+	c.Validation = rows(60, true)
+	other, _, text := tuned(t, c)
+	if !(own.LR >= 0.1 && other.LR < 1e-3) || !strings.Contains(text, "60 rows held out") {
+		t.Errorf("lr %g by rows like those trained on, %g by others:\n%s", own.LR, other.LR, text)
+	}
+}
+
+// TestTuneByHeldOutRows: where many features are rare, the rate with the least training loss learns rows by heart. Tuning takes one that
+// is better on other rows.
+func TestTuneByHeldOutRows(t *testing.T) {
+	inFull(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	row := func(int) (bool, []int) {
+		features := []int{r.IntN(4)}
+		for j := range 20 {
+			features = append(features, 4+100*j+r.IntN(100))
+		}
+		return (r.Float64() < 0.8) == (features[0] < 2), features
+	}
+	c := sparseTuning(sparseRows(t, 800, row))
+	c.Test = sparseRows(t, 2000, row)
+	c.LRCap = "off"
+	c.LR = 0
+	best, _, text := tuned(t, c)
+	greedy, least := 0.0, math.Inf(1) // by training loss
+	losses := map[float64]float64{}
+	for i := -9; i <= 0; i++ {
+		c.LR = rung(i)
+		res := train(t, withRun(c, t.TempDir()))
+		if losses[c.LR] = res.TestLoss; res.TrainLoss < least {
+			greedy, least = c.LR, res.TrainLoss
+		}
+	}
+	got := train(t, withRun(best, t.TempDir())).TestLoss
+	t.Logf("by rows held out lr %g: test loss %.4f; by those trained on %g: %.4f\n%s", best.LR, got, greedy, losses[greedy], text)
+	if !(best.LR < greedy && got < 0.9*losses[greedy]) {
+		t.Errorf("lr %g has test loss %g; by rows trained on lr %g, %g", best.LR, got, greedy, losses[greedy])
+	}
+}
+
+// TestChoice: of rates that cannot be told apart the smallest is taken, and the line says so.
+func TestChoice(t *testing.T) {
+	blocks := func(lr, loss, spread float64, seed uint64) Trial { // eight blocks, half of them spread above the loss
+		tr := Trial{LR: lr, Loss: loss, Seed: seed, long: true}
+		for i := range 8 {
+			tr.blocks = append(tr.blocks, loss+spread*float64(2*(i%2)-1))
+		}
+		return tr
+	}
+	// The blocks' differences are .02 +- .01, so that their mean has the error .01 sqrt(8/7)/sqrt(8); the seeds' are .01 and .03.
+	a := []Trial{blocks(.2, .52, .02, 0), blocks(.2, .54, .02, 1)}
+	b := []Trial{blocks(.1, .51, .01, 0), blocks(.1, .51, .01, 1)}
+	if by, sigma := worse(a, b); math.Abs(by-.02) > 1e-12 || math.Abs(sigma-math.Hypot(.01/math.Sqrt(7), .01)) > 1e-12 {
+		t.Errorf("worse by %g +- %g", by, sigma)
+	}
+	if by, _ := worse([]Trial{{Loss: math.Inf(1)}}, b[:1]); !math.IsInf(by, 1) {
+		t.Errorf("a rate that diverged is worse by %g", by)
+	}
+	if by, sigma := worse([]Trial{{Loss: 3, blocks: []float64{3}}}, []Trial{{Loss: 2, blocks: []float64{2}}}); by != 1 || !(by < 2*sigma) {
+		t.Errorf("one row tells %g +- %g", by, sigma)
+	}
+	for _, x := range []struct {
+		name   string
+		trials []Trial
+		lr     float64
+		says   string
+	}{
+		{"told apart", []Trial{blocks(.1, .60, .001, 0), blocks(.2, .50, .001, 0), blocks(.5, .58, .001, 0)}, .2, ": loss 0.5000 on 2 rows held out; the next, lr 0.5, has 0.08 +- 0 more"},
+		{"alike", []Trial{blocks(.1, .502, .05, 0), blocks(.2, .500, .01, 0)}, .1, "; could not tell it from lr 0.2: losses 0.5020 and 0.5000, +- 0.015, on 2 rows held out"},
+		{"too far apart to be alike", []Trial{blocks(.1, .52, .1, 0), blocks(.2, .50, .01, 0)}, .2, "could not tell it from lr 0.1"},
+		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1), blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2, "(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
+		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "all other rates diverged"},
+	} {
+		c := quick(t)
+		tr := &tuner{data: newCoordinator(c, Options{}), held: &heldRows{rows: make([]int32, 2)}, short: c, long: c, trials: x.trials}
+		if best, how := tr.choice(); best.LR != x.lr || !strings.Contains(how, x.says) {
+			t.Errorf("%s: lr %g%s", x.name, best.LR, how)
+		}
 	}
 }

@@ -76,9 +76,11 @@ type Result struct {
 	MomentumUsed  float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
 	Centered      bool    `json:"centered"`
 	BiasStep      float64 `json:"bias_step"`
-	Auto          string  `json:"auto,omitempty"`    // what the run chose where the user left it to the program
-	Warning       string  `json:"warning,omitempty"` // the result looks like success and is none
-	Rate          string  `json:"-"`                 // how the learning rate came to be another one
+	InFlight      int     `json:"in_flight,omitempty"`          // steps of workers that take turns, as expected before the run
+	InFlightSeen  float64 `json:"in_flight_measured,omitempty"` // the same by their samples
+	Auto          string  `json:"auto,omitempty"`               // what the run chose where the user left it to the program
+	Warning       string  `json:"warning,omitempty"`            // the result looks like success and is none
+	Rate          string  `json:"-"`                            // how the learning rate came to be another one
 
 	*control.Instruments                // of all workers
 	PerWorker            []WorkerStatus `json:"per_worker,omitempty"` // at the end
@@ -350,6 +352,9 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 // stalenessText is what the instruments say, in a line.
 func (r Result) stalenessText() string {
 	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by other workers", r.StalenessMean, r.StalenessP99, r.StalenessMax)
+	if r.InFlight > 0 {
+		text += fmt.Sprintf("; %.2g in flight at once by the median, %d expected", r.InFlightSeen, r.InFlight)
+	}
 	if r.Conflicts > 0 || r.LostSamples > 0 {
 		text += fmt.Sprintf("; %s in conflict", human.Share(r.Conflicts))
 	}

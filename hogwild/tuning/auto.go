@@ -30,6 +30,8 @@ const (
 	leastEntries = 2_500_000
 
 	fewestEpochs, mostEpochs = 10, 200
+
+	fewEpochs = 4 // times fewer than these are few for the rate
 )
 
 // Settle fills in the rate and the epochs where they are left to the program, and says what it chose.
@@ -44,14 +46,13 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		if f.Kind != data.Floats || c.Scale == "none" { // else they are scaled
 			says += tooSmall(plainRate, c.LR)
 		}
+		if n := autoEpochs(spec, f, batch); c.Epochs > 0 && c.Epochs*fewEpochs <= n {
+			says += fmt.Sprintf(" (meant for %d epochs: fewer learn less, and --tune finds a rate for them)", n)
+		}
 		chosen = append(chosen, says)
 	}
 	if c.Epochs == 0 {
-		least := leastSteps * batch
-		if spec.Family() == model.Factor {
-			least = leastEntries
-		}
-		c.Epochs = min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
+		c.Epochs = autoEpochs(spec, f, batch)
 		text := human.Plural(c.Epochs, "epoch")
 		if c.Patience > 0 {
 			text = "at most " + text
@@ -62,6 +63,15 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		chosen = append(chosen, text)
 	}
 	return chosen
+}
+
+// autoEpochs is how many epochs a run has where nobody says.
+func autoEpochs(spec model.Spec, f Facts, batch int) int {
+	least := leastSteps * batch
+	if spec.Family() == model.Factor {
+		least = leastEntries
+	}
+	return min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
 }
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.

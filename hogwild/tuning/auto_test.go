@@ -32,6 +32,7 @@ func TestSettle(t *testing.T) {
 		{"large set", denseFacts, softmax, .098, 10, "lr 0.098, 10 epochs"},
 		// 4 examples a step: .3927/(2 4 8) = .0061, the noise allows .02 2 4/(2 9) = .0089; 9000 4/300 = 120
 		{"small set", few, linear, .0061, 120, "lr 0.0061, 120 epochs (a small set: 300 rows)"},
+		{"few epochs given", few, func(c *config.Config) { linear(c); c.Epochs = 30 }, .0061, 30, "lr 0.0061 (meant for 120 epochs: fewer learn less, and --tune finds a rate for them)"},
 		{"rate given", few, func(c *config.Config) { linear(c); c.LR = .5 }, .5, 120, "120 epochs"},
 		{"both given", few, func(c *config.Config) { linear(c); c.LR, c.Epochs = .5, 7 }, .5, 7, ""},
 		{"batch given", few, func(c *config.Config) { linear(c); c.Batch = 1 }, .0022, 30, "lr 0.0022"},

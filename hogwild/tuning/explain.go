@@ -120,6 +120,23 @@ func (j *Job) stable() string {
 	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Tuning.LR, Steps(j.MaxInFlight), who, are, they)
 }
 
+// Recounted says that so many steps were measured to be in flight, more than were expected. Changes says what comes of it, unless
+// the rate stays.
+func (j *Job) Recounted(seen float64, expected int, stays bool) string {
+	text := fmt.Sprintf("steps in flight: %.2g measured, %d expected", seen, expected)
+	if j.MaxInFlight == 0 || j.Tuning.LR > j.Config.LR {
+		return text
+	}
+	text += fmt.Sprintf("; lr %.3g is stable up to about %s", j.Config.LR, Steps(j.MaxInFlight))
+	switch {
+	case float64(j.Tuning.InFlight) <= j.MaxInFlight:
+		text += ": they are within it"
+	case !j.Capped || stays:
+		text += ": an epoch may reduce the loss less; a lower --lr or fewer --workers avoid that"
+	}
+	return text
+}
+
 // Changes is what of the user's settings the run changes, for whoever watches.
 func (j *Job) Changes() (lines []string) {
 	if j.Capped {

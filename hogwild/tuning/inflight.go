@@ -15,7 +15,8 @@ import (
 
 // inFlight is how many steps are in flight at once: a step is computed on weights that lack all
 // others in flight. In async and atomic modes those are the steps that can run at once: more workers
-// than cores take turns, and have a step in flight only when it is theirs. In ordered mode a
+// than cores take turns, and lose their core between two short steps mostly. Within a long one they
+// hold it meanwhile, which only the run can tell (Machine.Held). In ordered mode a
 // gradient waits until those of all other workers are applied, and in locked mode workers
 // that wait for a lock hold a gradient already: there all workers count.
 func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
@@ -33,8 +34,9 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 		return c.Mode.Delay + 1
 	}
 	w := c.Workers
-	if c.Mode.Kind == config.Async || c.Mode.Kind == config.Atomic {
-		w = min(w, max(1, m.Cores))
+	if c.TakesTurns() {
+		n := min(w, max(1, m.Cores))
+		w = n + int(math.Round(m.Held*float64(w-n)))
 	}
 	return max(w, localSteps(c, batch))
 }

@@ -25,7 +25,7 @@ const (
 // NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, for a network too
 // large to rehearse, or where no curvature is known.
 func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) *Newton {
-	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() || f.Weights > rehearsedWeights {
+	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() || tooLarge(spec, f) {
 		return nil
 	}
 	mu := []float32(nil)
@@ -33,6 +33,11 @@ func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, 
 		mu = set.Mean
 	}
 	return newNewton(m, spec.Loss, newtonBatch(set), mu, c.Seed)
+}
+
+// tooLarge is of networks that are not rehearsed.
+func tooLarge(spec model.Spec, f Facts) bool {
+	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
 }
 
 // Rehearse is the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil. The rate and

@@ -52,6 +52,9 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		c = &at
 	}
 	t.MaxInFlight, t.Cap, t.MaxLR = limit.inFlight(c.LR), limit.cap(c.LR), limit.maxLR
+	if tooLarge(spec, f) { // the inputs' eigenvalue bounds the rate, but allows too many
+		t.MaxInFlight, t.Cap = 0, 0
+	}
 	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}

@@ -1,0 +1,67 @@
+package run
+
+import (
+	"math"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/machine"
+)
+
+// Workers beyond the cores take turns, and were counted as if none had a step in flight while another has its core. Where a step
+// is about as long as a time slice, nearly all of them do. So in the first epoch it is looked at how stale their updates
+// are, once, and what depends on the steps in flight is chosen anew: the run goes on as it does with another number of workers.
+
+// With manySamples it is known within an epoch, and before fewSamples nothing is.
+const manySamples, fewSamples = 500, 50
+
+// flight is how many steps the workers have in flight at once.
+type flight struct {
+	expected    int     // before the run
+	seen, least float64 // by the samples so far; and at least, with 97.5% confidence
+}
+
+// flight is nil where no more than one step is in flight, or their number does not depend on who has a core. It goes by the
+// median staleness: while most steps are on time, few that land a thousand others late do little, but they decide the mean.
+func (r *task) flight(in *control.Instruments) *flight {
+	c := &r.job
+	fused := r.facts.Steps && c.Tuning.MergeEvery <= 1 && c.Tuning.Batch == 1 && c.Optimizer == config.SGD && c.GradientDelay == 0
+	if fused || !c.TakesTurns() || c.Workers == 1 || in.StalenessSamples == 0 { // a sample of those is of many short steps
+		return nil
+	}
+	every := float64(max(1, c.Tuning.MergeEvery)) // updates of another that come at once
+	at := func(share float64) float64 { return 1 + float64(in.Quantile(share))/every }
+	return &flight{min(c.Workers, machine.Cores()), at(0.5), at(0.5 - 1/math.Sqrt(float64(in.StalenessSamples)))}
+}
+
+// recount corrects the number of steps in flight by so many samples, once, where it is far beyond what was expected.
+func (r *coordinator) recount(samples int64) {
+	if r.recounted || r.scaling != nil || !r.job.TakesTurns() || r.job.Tuning.InFlight >= r.job.Workers {
+		return
+	}
+	in := r.instruments()
+	if in.StalenessSamples < samples {
+		return
+	}
+	r.recounted = true
+	if f := r.flight(in); f != nil && len(r.epochs.position.Scales) == 0 && f.least >= float64(f.expected)+1 {
+		r.lookAgain(f)
+	}
+}
+
+// lookAgain chooses anew what depends on the steps in flight.
+func (r *coordinator) lookAgain(f *flight) {
+	job := r.job
+	r.held = min((f.seen-float64(f.expected))/float64(job.Workers-f.expected), 1)
+	t, err := tuning.Choose(&job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
+	if err != nil {
+		return // what it refuses does not depend on this
+	}
+	job.Tuning.InFlight = t.InFlight
+	if r.peers == nil { // nodes have agreed on theirs
+		job.Tuning.LR, job.Tuning.Capped, job.Tuning.Momentum = t.LR, t.Capped, t.Momentum
+		r.scaling = &scaling{job, atOnce}
+	}
+	r.report.event("%s", job.Recounted(f.seen, f.expected, r.peers != nil))
+}

@@ -1,0 +1,302 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/data"
+	"hogwild/internal/human"
+)
+
+// tuneAlike is by what share losses differ that may be alike: beyond it they are not, however uncertain they are.
+const tuneAlike = 0.02
+
+// Trial is one run of Tune.
+type Trial struct {
+	LR, Momentum float64
+	Seed         uint64
+	Loss         float64 // at its end, of rows held out, else mean over the last epoch's second half; infinite when the numbers diverged
+	Seconds      float64 // of training
+
+	long   bool
+	blocks []float64 // Loss of each block of those rows
+}
+
+// reach is how far a gradient moves the weights in the long run.
+func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
+
+// try makes one run, unless it has been made, with the seed'th seed after the run's.
+func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
+	if t.tried(c, lr, momentum, seed) >= 0 {
+		return nil
+	}
+	if t.ctx.Err() != nil {
+		return interruption(t.ctx)
+	}
+	one := *c
+	one.LR, one.LRMin, one.Momentum, one.Seed = lr, c.LRMin*lr/c.LR, momentum, c.Seed+seed
+	one.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
+	r := newCoordinator(one, Options{})
+	r.train, r.test, r.lent = t.data.train, t.data.test, true
+	if t.held != nil { // nor does it look at the test rows
+		r.test = t.data.validation
+	}
+	if one.Validation != "" {
+		r.validation = t.data.validation
+	}
+	result, err := r.run(t.ctx)
+	tr := Trial{LR: lr, Momentum: momentum, Seed: seed, Loss: r.epochs.secondHalf, Seconds: result.Seconds, long: t.isLong(c)}
+	if err == nil && t.held != nil {
+		tr.Loss, tr.blocks, err = t.held.losses(one.Run)
+	}
+	if errors.Is(err, config.ErrDiverged) || math.IsNaN(tr.Loss) {
+		tr.Loss, tr.blocks, err = math.Inf(1), nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	t.trials = append(t.trials, tr)
+	width, loss := 12, "diverged"
+	if one.Optimizer == config.Momentum {
+		width = 26
+	}
+	if !math.IsInf(tr.Loss, 1) {
+		loss = "loss " + human.Loss(tr.Loss)
+	}
+	if seed > 0 {
+		loss += fmt.Sprintf(" (seed %d)", one.Seed)
+	}
+	t.say("  %-*s  %-12s %6.2f s", width, t.named(tr), loss, tr.Seconds)
+	return os.RemoveAll(one.Run)
+}
+
+// tried is which trial has been made with these settings; -1: none.
+func (t *tuner) tried(c *config.Config, lr, momentum float64, seed uint64) int {
+	return slices.IndexFunc(t.trials, func(tr Trial) bool {
+		return tr.LR == lr && tr.Momentum == momentum && tr.Seed == seed && tr.long == t.isLong(c)
+	})
+}
+
+func (t *tuner) isLong(c *config.Config) bool { return *c == t.long }
+
+// interruption is why ctx is done: a signal, or the caller.
+func interruption(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if config.Interruption(err) == nil {
+		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
+	}
+	return err
+}
+
+// named is what was tried.
+func (t *tuner) named(tr Trial) string {
+	if t.data.job.Optimizer != config.Momentum {
+		return fmt.Sprintf("lr %g", tr.LR)
+	}
+	return fmt.Sprintf("lr %g, momentum %g", tr.LR, tr.Momentum)
+}
+
+// best is the trial with the least loss among short or long ones, with the first seed.
+func (t *tuner) best(c *config.Config) Trial {
+	best := Trial{Loss: math.Inf(1)}
+	for _, tr := range t.trials {
+		if tr.long == t.isLong(c) && tr.Seed == 0 && (best.LR == 0 || tr.Loss < best.Loss) {
+			best = tr
+		}
+	}
+	return best
+}
+
+// finalists are the best long trial, that of the next smaller rate, which is safer should the best one have been lucky, and the next
+// best near it: more seeds tell which is best, and how sure that is.
+func (t *tuner) finalists() (all []Trial) {
+	var others []Trial
+	best, below := t.best(&t.long), Trial{}
+	for _, tr := range t.trials {
+		if !tr.long || tr.Seed > 0 || tr.same(best) || math.IsInf(tr.Loss, 1) {
+			continue
+		}
+		if others = append(others, tr); tr.Momentum == best.Momentum && tr.LR < best.LR && tr.LR > below.LR {
+			below = tr
+		}
+	}
+	all = []Trial{best}
+	if below.LR > 0 {
+		all = append(all, below)
+	}
+	slices.SortFunc(others, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
+	for _, tr := range others {
+		if by, sigma := worse([]Trial{tr}, all[:1]); !tr.same(below) && (by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) || below.LR == 0) {
+			return append(all, tr)
+		}
+	}
+	return all
+}
+
+// choice is the setting with the least mean loss over the seeds, and of those that are alike, within a standard error of it, the
+// one whose steps go least far: it diverges last. How says how sure that is.
+func (t *tuner) choice() (chosen Trial, how string) {
+	groups := t.groups()
+	best := slices.MinFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+	for _, g := range groups {
+		if by, sigma := worse(g, best); by <= min(sigma, tuneAlike*math.Abs(meanLoss(best))) && (chosen.LR == 0 || g[0].reach() < chosen.reach()) {
+			chosen = g[0]
+		}
+	}
+	own := groups[slices.IndexFunc(groups, func(g []Trial) bool { return g[0].same(chosen) })]
+	var next []Trial
+	least, sigma := math.Inf(1), 0.0
+	for _, g := range groups {
+		if by, e := worse(g, own); !g[0].same(chosen) && by < least {
+			next, least, sigma = g, by, e
+		}
+	}
+	on := "the rows that it trained on"
+	if t.held != nil {
+		on = t.held.String()
+	}
+	if n := len(own); n > 1 {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, tr := range own {
+			low, high = min(low, tr.Loss), max(high, tr.Loss)
+		}
+		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(low), human.Loss(high), n)
+	}
+	loss := human.Loss(meanLoss(own))
+	switch {
+	case next == nil:
+		return chosen, fmt.Sprintf(": loss %s on %s; all other rates diverged", loss, on)
+	case math.Abs(least) <= 2*sigma:
+		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(next[0]), loss, human.Loss(meanLoss(next)), sigma, on)
+	}
+	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, t.named(next[0]), least, sigma)
+}
+
+// same tells whether two trials differ by seed alone.
+func (t Trial) same(o Trial) bool { return t.LR == o.LR && t.Momentum == o.Momentum }
+
+// groups are the long trials of each setting that was tried with most seeds, in their order.
+func (t *tuner) groups() (all [][]Trial) {
+	most := 0
+	for _, tr := range t.trials {
+		if tr.long && tr.Seed == 0 {
+			g := slices.DeleteFunc(slices.Clone(t.trials), func(o Trial) bool { return !o.long || !o.same(tr) })
+			if len(g) > most {
+				most, all = len(g), nil
+			}
+			if len(g) == most {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+func meanLoss(g []Trial) (mean float64) {
+	for _, tr := range g {
+		mean += tr.Loss / float64(len(g))
+	}
+	return mean
+}
+
+// worse is by how much the loss of one setting is above that of another, over the same rows and seeds, and the standard error of
+// that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half of tuneAlike; of a single row
+// it is so large that nothing can be told.
+func worse(a, b []Trial) (by, sigma float64) {
+	if len(a) != len(b) || math.IsInf(meanLoss(b), 1) {
+		return 0, 0
+	}
+	if by = meanLoss(a) - meanLoss(b); math.IsInf(by, 1) {
+		return by, 0
+	}
+	rows, seeds := make([]float64, len(a[0].blocks)), make([]float64, len(a))
+	for i := range a {
+		seeds[i] = a[i].Loss - b[i].Loss
+		for j := range rows {
+			rows[j] += (a[i].blocks[j] - b[i].blocks[j]) / float64(len(a))
+		}
+	}
+	switch len(rows) {
+	case 0:
+		return by, tuneAlike / 2 * math.Abs(meanLoss(b))
+	case 1:
+		return by, math.Abs(by) * 2 / 3
+	}
+	return by, math.Hypot(meanError(rows), meanError(seeds))
+}
+
+// meanError is the standard error of the mean of x; 0 of a single one.
+func meanError(x []float64) float64 {
+	mean, sum := 0.0, 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum / float64(max(len(x)-1, 1)) / float64(len(x)))
+}
+
+// heldRows are rows that tuning judges by, in blocks of equal size but for rounding.
+type heldRows struct {
+	set  *data.Set
+	rows []int32
+}
+
+// mostHeld are as many rows as tell one rate from another, mostBlocks as many blocks as tell how sure that is.
+const mostHeld, mostBlocks = 20000, 200
+
+func newHeldRows(set *data.Set) *heldRows {
+	h := &heldRows{set, make([]int32, min(set.Rows, mostHeld))}
+	for i := range h.rows {
+		h.rows[i] = int32(i * set.Rows / len(h.rows))
+	}
+	return h
+}
+
+func (h *heldRows) String() string {
+	if len(h.rows) == 1 {
+		return "1 row held out"
+	}
+	return human.Count(int64(len(h.rows))) + " rows held out"
+}
+
+// losses are the mean loss of the weights that a run has saved, and that of each block.
+func (h *heldRows) losses(run string) (mean float64, blocks []float64, err error) {
+	s, err := Open(run)
+	if err != nil {
+		return 0, nil, err
+	}
+	n := min(len(h.rows), mostBlocks)
+	reader := h.set.NewReader()
+	for i := range n {
+		rows := h.rows[i*len(h.rows)/n : (i+1)*len(h.rows)/n]
+		score := s.model.Eval(s.w, reader.Batch(rows))
+		blocks = append(blocks, score.Loss/float64(score.N))
+		mean += score.Loss / float64(len(h.rows))
+	}
+	return mean, blocks, nil
+}
+
+// secondHalfLoss is the mean loss of the second half of the open epoch, all of which is done;
+// of an epoch of one chunk it is that of the whole.
+func (r *task) secondHalfLoss() float64 {
+	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
+	sum, n := 0.0, 0
+	for i := range p.Chunks() {
+		c := p.At(epoch, i)
+		state, loss := r.block.Chunk(i)
+		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
+			sum, n = sum+loss, n+c.Count
+		}
+	}
+	return sum / float64(n)
+}
