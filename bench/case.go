@@ -7,6 +7,7 @@
 //	case.go                       what is to be measured: a Plan of Cases
 //	nodes.go                      cases of several nodes, and what these spend on each other
 //	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
+//	search.go                     the best learning rate of each, by runs of its own
 //	runner.go process.go trial.go each case with each seed, interleaved, by new processes
 //	progress.go                   how far it is
 //	experiment.go assemble.go     what was measured: results.json
@@ -40,7 +41,14 @@ type Case struct {
 	// Launcher starts the nodes of a case with several: a shell command in which {nodes} is their number, with
 	// the program and its flags behind it. "": all are in one process.
 	Launcher string `json:"launcher,omitempty"`
+	// Chosen are settings that are not the user's: the learning rate at which the case is compared, and what keeps it.
+	Chosen []Setting `json:"chosen,omitempty"`
+	Search *Search   `json:"search,omitempty"` // that has found it; nil: none
+	Of     string    `json:"-"`                // in a search, the case whose rate is searched for
 }
+
+// All is the settings with those that were chosen.
+func (c *Case) All() []Setting { return Override(c.Settings, c.Chosen) }
 
 // Setting is a flag of hogwild train and its value.
 type Setting struct {
@@ -69,8 +77,12 @@ type Plan struct {
 	Seeds   []uint64 // a repeat each
 	// TargetLoss is the test loss to which times are taken; 0: by group, see Experiment.
 	TargetLoss float64
-	Limits     *Limits // what the machine can do, if it was measured
-	Notes      []string
+	// Search is with how many seeds the learning rates of cases that are compared are searched for; 0: with none. SameLR
+	// has them compared at one rate.
+	Search int
+	SameLR bool
+	Limits *Limits // what the machine can do, if it was measured
+	Notes  []string
 }
 
 // FirstSeeds are 1 to n: the seeds of n repeats.

@@ -28,7 +28,7 @@ func (e *Experiment) WriteCSV(w io.Writer) error {
 func (e *Experiment) flags() (flags []string) {
 	seen := map[string]bool{}
 	for _, c := range e.Cases {
-		for _, s := range c.Settings {
+		for _, s := range c.All() {
 			if !seen[s.Flag] {
 				seen[s.Flag] = true
 				flags = append(flags, s.Flag)
@@ -40,7 +40,7 @@ func (e *Experiment) flags() (flags []string) {
 
 // record is the line of a case.
 func (e *Experiment) record(c *Measured, flags []string) []string {
-	set, failed := c.without(), 0
+	set, failed := (&Case{Settings: c.All()}).without(), 0
 	line := []string{c.Name, c.Group}
 	for _, f := range flags {
 		line = append(line, set[f])

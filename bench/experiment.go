@@ -24,7 +24,8 @@ type Experiment struct {
 	Seeds   []uint64       `json:"seeds"`
 	Cases   []Measured     `json:"cases"`
 	Limits  *Limits        `json:"limits,omitempty"`
-	Notes   []string       `json:"notes,omitempty"` // what is not fair or not significant
+	SameLR  bool           `json:"same_lr,omitempty"` // cases are compared at one learning rate, which was asked for
+	Notes   []string       `json:"notes,omitempty"`   // what is not fair or not significant
 }
 
 // Measured is a case and its repeats: each list has one entry a seed, in the order of
@@ -62,11 +63,8 @@ type Measured struct {
 	Conflicts         []Number `json:"conflicts"`
 	BarrierWait       []Number `json:"barrier_wait_seconds"`
 
-	// Target is the test loss to reach, that of the group; to it, from the start of
-	// training, interpolated between the epochs' ends.
-	Target          Number   `json:"target_loss"`
-	SecondsToTarget []Number `json:"seconds_to_target"`
-	EpochsToTarget  []Number `json:"epochs_to_target"`
+	Reached           // the test loss by which the cases of the group are compared
+	Further []Reached `json:"further_targets,omitempty"` // higher ones; older results have none
 
 	// Of a job of several nodes, as rundir.Nodes has them; absent from cases without.
 	Nodes       int      `json:"nodes,omitempty"`
@@ -79,6 +77,13 @@ type Measured struct {
 	Histories  [][]rundir.EpochResult `json:"histories"`                     // of each repeat
 	Staleness  [][2]uint64            `json:"staleness_histogram,omitempty"` // least value, samples; of all repeats
 	WorkerRate [][]Number             `json:"examples_per_second_by_worker"` // of each repeat, by rank
+}
+
+// Reached is how soon the repeats had a test loss, from the start of training, interpolated between the epochs' ends.
+type Reached struct {
+	Target          Number   `json:"target_loss"`
+	SecondsToTarget []Number `json:"seconds_to_target"`
+	EpochsToTarget  []Number `json:"epochs_to_target"`
 }
 
 // kind is that of the case's mode.

@@ -16,10 +16,10 @@ const (
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
 // workers that take turns, runs that failed or missed the target, learning rates that
-// were lowered for some, steps that are not the same.
+// were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.caps, e.batches, e.misses, e.averages, e.brief,
+		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.searches, e.caps, e.batches, e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
 	}
@@ -169,7 +169,7 @@ func (e *Experiment) caps() (notes []string) {
 				least = c
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered to stay stable with the steps in flight (%s: %.3g to %.3g), unlike in the other cases; lr-cap: off in a --config file trains all at the same rate",
+		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered to stay stable with the steps in flight (%s: %.3g to %.3g), unlike in the other cases; lr-cap: off keeps it",
 			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes
@@ -187,15 +187,27 @@ func (e *Experiment) misses() []string {
 		e.note(reached(true), "some runs did not reach the target; times to target are those of the runs that did")...)
 }
 
+// searches are those whose best rate may lie beyond the rates tried, and those that went by rows that were trained on.
+func (e *Experiment) searches() []string {
+	return append(e.note(func(c *Measured) bool { return c.Search != nil && c.Search.AtEdge },
+		"the best learning rate is the lowest or highest of those tried; a better one may lie beyond"),
+		e.note(func(c *Measured) bool { return c.Search != nil && c.Search.Set == training },
+			"no rows of these data can be held out, so learning rates were chosen by the training loss of the last epoch")...)
+}
+
 // averages are cases in sync, beside others, whose steps are not theirs.
 func (e *Experiment) averages() (notes []string) {
-	var rare, common []*Measured
+	var rare, common, behind []*Measured
 	for _, g := range e.groups() {
 		of := e.of(g)
-		if !slices.ContainsFunc(of, func(c *Measured) bool { return c.kind() != config.Sync }) {
+		other := slices.IndexFunc(of, func(c *Measured) bool { return c.kind() != config.Sync })
+		if other < 0 {
 			continue
 		}
 		for _, c := range of {
+			if c.kind() == config.Sync && c.Workers > 1 && c.Search == nil && Summarize(c.LRUsed).Median <= Summarize(of[other].LRUsed).Median {
+				behind = append(behind, c)
+			}
 			switch {
 			case c.kind() != config.Sync || c.Workers == 1 || c.Config.GlobalBatch > 0:
 			case c.runs() == 0: // only a run knows all its settings
@@ -210,7 +222,10 @@ func (e *Experiment) averages() (notes []string) {
 		notes = append(notes, e.called(rare)+": each worker trains on its own shard, and weights are averaged once an epoch or every --average-every steps; these steps differ from those of the other modes, so equal epochs are not equal work")
 	}
 	if len(common) > 0 {
-		notes = append(notes, e.called(common)+": workers take each step together, on batch x workers examples, so an epoch has fewer steps than in the other modes at the same learning rate")
+		notes = append(notes, e.called(common)+": workers take each step together, on batch x workers examples, so an epoch has fewer steps than in the other modes")
+	}
+	if len(behind) > 0 {
+		notes = append(notes, e.called(behind)+": at the learning rate of the other modes they learn less in an epoch; the best rate of N workers that average is up to N times as high")
 	}
 	return notes
 }

@@ -45,13 +45,21 @@ func TestFairness(t *testing.T) {
 		{"sync", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
 			e.Cases[3].SecondsToTarget[1] = 1
+			e.Cases[3].Search = &Search{}
 		},
 			"sync-2: each worker trains on its own shard"},
 		{"sync at each step", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[3])
 			e.Cases[2].SecondsToTarget[1] = 1
 			e.Cases[2].Config.AverageEvery = 1
+			e.Cases[2].Search = &Search{}
 		}, "sync-2: workers take each step together, on batch x workers examples"},
+		{"one rate", func(e *Experiment) {
+			e.Cases = append(e.Cases, handmade().Cases[3])
+			e.Cases[2].SecondsToTarget[1], e.Cases[2].Config.GlobalBatch = 1, 128
+		}, "sync-2: at the learning rate of the other modes they learn less in an epoch; the best rate of N workers"},
+		{"a rate at the edge", func(e *Experiment) { e.Cases[1].Search = &Search{AtEdge: true} }, "async-2: the best learning rate is the lowest or highest"},
+		{"no validation rows", func(e *Experiment) { e.Cases[1].Search = &Search{Set: training} }, "async-2: no rows of these data can be held out"},
 	} {
 		e := fair()
 		c.spoil(e)
@@ -67,6 +75,7 @@ func TestAveragesNotRun(t *testing.T) {
 	e := handmade()
 	e.Cases = e.Cases[:2]
 	e.Cases[1].Mode, e.Cases[1].Config.Average = "sync", "weights"
+	e.Cases[1].LRUsed = []Number{0.2, 0.2, 0.2} // higher than that of async
 	if notes := e.averages(); len(notes) != 1 {
 		t.Errorf("of a case in sync: %q", notes)
 	}

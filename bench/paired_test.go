@@ -71,7 +71,7 @@ func TestHolm(t *testing.T) {
 // TestVersus: a factor and its interval, equal, undecided, or nothing where there is nothing to compare.
 func TestVersus(t *testing.T) {
 	base := []Number{100, 110, 90, 105, 95}
-	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(5), Cases: []Measured{{Mode: "async", Workers: 2, ExamplesPerSecond: base, SecondsToTarget: base}}}
+	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(5), Cases: []Measured{{Mode: "async", Workers: 2, ExamplesPerSecond: base, Reached: Reached{SecondsToTarget: base}}}}
 	for _, c := range []struct {
 		mode, speed, time string
 		percent           [5]Number // of the base, seed by seed

@@ -12,7 +12,7 @@ import (
 )
 
 // PublishedHeads are the heads of PublishedTable: a cell has the paper's figure and ours.
-var PublishedHeads = []string{"set", "method", "examples/s", "speed-up", "time", "train error / loss", "test error / loss"}
+var PublishedHeads = []string{"set", "method", "examples/s", "speed-up", "time", "train error / loss", "test error / loss", "learning rate"}
 
 // PublishedTable is the paper's figure 2 and our figures beside it: medians of the runs with
 // the most workers, and the speed-up with as many threads as these.
@@ -26,7 +26,7 @@ func (e *Experiment) PublishedTable() (rows [][]string) {
 			rows = append(rows, r.published(&s, m))
 		}
 		if c := r.Merged(r.Most); c != nil {
-			rows = append(rows, append([]string{s.Name, "merged"}, beside(r.ours(c), [5]string{})...))
+			rows = append(rows, r.row(s.Name, "merged", c, [5]string{}))
 		}
 	}
 	return rows
@@ -40,7 +40,16 @@ func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	theirs[1] = ifFinite(s.at(method, r.Most), human.Factor)
 	theirs[2] = ifFinite(run.Seconds, shortTime)
 	theirs[3], theirs[4] = ifFinite(run.Train, plainNumber), ifFinite(run.Test, plainNumber)
-	return append([]string{s.Name, paperMethods[method]}, beside(r.ours(r.Of(method, r.Most)), theirs)...)
+	return r.row(s.Name, paperMethods[method], r.Of(method, r.Most), theirs)
+}
+
+// row is what was measured of a case beside what is published, and the rate at which it was trained here.
+func (r *PaperRuns) row(set, method string, c *Measured, theirs [5]string) []string {
+	lr := ""
+	if c != nil {
+		lr = median(c.LRUsed, func(x float64) string { return fmt.Sprintf("%.4g", x) })
+	}
+	return append(append([]string{set, method}, beside(r.ours(c), theirs)...), cmp.Or(lr, "-"))
 }
 
 // ours is what was measured of a case.
@@ -83,7 +92,7 @@ func (e *Experiment) AboutTable() string {
 			most = max(most, c.Workers)
 		}
 	}
-	return fmt.Sprintf("Each cell: the paper / measured here. The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d threads. "+
+	return fmt.Sprintf("Each cell: the paper / measured here; learning rates are those used here, the best of those tried. The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d threads. "+
 		"hogwild uses %d workers and smaller synthetic data sets of the same shapes, with fewer passes (see the settings). "+
 		"The paper does not define its errors and hogwild reports mean losses, so compare errors between methods only, not with the paper. "+
 		"Speed-ups are relative to the serial version, Hogwild! with one worker. \"Merged\" is hogwild's default: "+

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,12 +33,15 @@ type outcome struct {
 // cases: the program is not there, the user made a mistake, ctx is done.
 func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) (outcome, error) {
 	var args []string
-	for _, s := range c.Settings {
+	for _, s := range c.All() {
 		if c.Launcher == "" || s.Flag != "nodes" {
 			args = append(args, "--"+s.Flag+"="+s.Value)
 		}
 	}
-	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet", "--validation=none") // sides are compared by the test loss of each epoch
+	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
+	if c.Value(validation) == "" { // as in a search
+		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
+	}
 	cmd, err := r.command(ctx, c, args)
 	if err != nil {
 		return outcome{}, err
@@ -95,7 +99,7 @@ func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) 
 	case c.Launcher != "" && (status.ExitStatus() == 126 || status.ExitStatus() == 127) && !own: // of the shell
 		return outcome{}, usage("launcher %s: %s", c.Launcher, strings.TrimPrefix(line, "launcher: "))
 	case status.ExitStatus() == 2 && own:
-		return outcome{}, usage("%s (case %s)", line, c.Name)
+		return outcome{}, usage("%s (case %s)", line, cmp.Or(c.Of, c.Name))
 	case line == "":
 		line = fmt.Sprintf("exit status %d", status.ExitStatus())
 	}

@@ -24,6 +24,7 @@ type progress struct {
 	total, done int
 	took        [][]float64 // seconds, of the runs of each case that have ended
 	left        []int       // runs of each case that have not
+	search      bool        // of this step there may be others
 
 	mu   sync.Mutex
 	now  *running
@@ -39,9 +40,9 @@ type running struct {
 	since  time.Time
 }
 
-// newProgress knows the trials that are there. There is nothing to show to nobody.
-func newProgress(w io.Writer, trials [][]*trial) *progress {
-	p := &progress{w: w, took: make([][]float64, len(trials)), left: make([]int, len(trials)), stop: make(chan struct{})}
+// newProgress knows the trials that are there, of a part of the folder. There is nothing to show to nobody.
+func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
+	p := &progress{w: w, search: part == searches, took: make([][]float64, len(trials)), left: make([]int, len(trials)), stop: make(chan struct{})}
 	for i, repeats := range trials {
 		for _, t := range repeats {
 			p.total++
@@ -56,7 +57,7 @@ func newProgress(w io.Writer, trials [][]*trial) *progress {
 	if w == nil {
 		p.w = io.Discard
 	}
-	if p.done > 0 {
+	if p.done > 0 && !(p.search && p.done == p.total) {
 		fmt.Fprintf(p.w, "%d of %d runs already done\n", p.done, p.total)
 	}
 	if size := human.Terminal(w); size != nil {
@@ -74,6 +75,9 @@ func (p *progress) start(i int, c Case, seed uint64, folder string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = &running{i, fmt.Sprintf("%s, seed %d", c.Name, seed), folder, time.Now()}
+	if p.search {
+		p.now.what = "searching rates: " + p.now.what
+	}
 	p.draw()
 }
 
@@ -84,13 +88,17 @@ func (p *progress) finish(i int, t *trial) {
 	p.done++
 	p.left[i]--
 	p.took[i] = append(p.took[i], t.Took)
-	what := p.now.what
+	what, folder := p.now.what, p.now.folder
 	p.now = nil
 	switch {
 	case t.Failed != "": // worth a line that stays
 		p.line(p.done, what, "failed: "+t.Failed, p.remaining(0), "\n")
 	case p.columns == nil:
-		p.line(p.done, what, figures(t.Result.ExamplesPerSecond, t.Result.TestLoss), p.remaining(0), "\n")
+		loss := t.Result.TestLoss
+		if p.search {
+			_, loss = latest(folder)
+		}
+		p.line(p.done, what, figures(t.Result.ExamplesPerSecond, loss), p.remaining(0), "\n")
 	}
 }
 
@@ -152,7 +160,7 @@ func (p *progress) line(n int, what, figures string, left float64, end string) {
 // average. 0: not known.
 func (p *progress) remaining(elapsed float64) float64 {
 	all := slices.Concat(p.took...)
-	if len(all) == 0 {
+	if len(all) == 0 || p.search {
 		return 0
 	}
 	expected := func(i int) float64 {

@@ -21,10 +21,12 @@ import (
 // Runner carries out a plan in a folder: every run is a fresh process, and the cases take
 // turns, so that what the machine does meanwhile falls on all alike.
 type Runner struct {
-	Folder   string    // results.json, and runs/CASE.SEED
+	Folder   string    // results.json, runs/CASE.SEED, and search/CASE.lr=RATE.SEED
 	Program  []string  // that trains, with the arguments in front of the flags; nil: this one, as hogwild train
 	Progress io.Writer // nil: nowhere
 	Fresh    bool      // measure again what is there
+
+	part string // of the folder; "": runs
 }
 
 // Run measures what the folder does not hold yet and writes results.json, also when ctx
@@ -39,8 +41,7 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	runs := filepath.Join(r.Folder, "runs")
-	if err := os.MkdirAll(runs, 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.Folder, "runs"), 0o777); err != nil {
 		return nil, usage("results folder: %v; choose another with --out", err)
 	}
 	lock, err := lockFolder(r.Folder)
@@ -52,6 +53,9 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	// one lives as long as the children.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if _, err := p.rates(r.tryOut(ctx)); err != nil {
+		return nil, err
+	}
 	w := &work{Runner: r, plan: p, trials: r.trials(p)}
 	if r.Fresh {
 		if err := w.forget(); err != nil {
@@ -66,9 +70,12 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 	return e, failed
 }
 
-// Done is how many runs of each case the folder holds already.
+// Done is how many runs of each case the folder holds already: none, while it is not known at which learning rates.
 func (r *Runner) Done(p Plan) []int {
 	done := make([]int, len(p.Cases))
+	if _, err := p.rates(r.known); err != nil {
+		return done
+	}
 	for i, repeats := range r.trials(p) {
 		for _, t := range repeats {
 			if t.done() {
@@ -130,7 +137,7 @@ func order(turn, cases int) []int {
 
 // turns runs, for each seed, every case that is not done.
 func (w *work) turns(ctx context.Context) error {
-	w.show = newProgress(w.Progress, w.trials)
+	w.show = newProgress(w.Progress, w.part, w.trials)
 	defer w.show.close()
 	for turn, seed := range w.plan.Seeds {
 		before := w.show.done
@@ -153,7 +160,7 @@ func (w *work) turns(ctx context.Context) error {
 			w.trials[i][turn] = t
 			w.show.finish(i, t)
 		}
-		if w.show.done > before && turn < len(w.plan.Seeds)-1 {
+		if w.part == "" && w.show.done > before && turn < len(w.plan.Seeds)-1 {
 			if err := w.save(w.experiment()); err != nil {
 				return err
 			}
@@ -169,7 +176,11 @@ func (w *work) interrupted(ctx context.Context) error {
 	if w.plan.Command != "" {
 		how = "run `" + w.plan.Command + "` to continue"
 	}
-	return &ending{kind, fmt.Sprintf("%v after %d of %d runs, kept in %s; %s", kind, w.show.done, w.show.total, w.Folder, how)}
+	where := ""
+	if w.part == searches {
+		where = " of this step of the search for learning rates"
+	}
+	return &ending{kind, fmt.Sprintf("%v after %d of %d runs%s, kept in %s; %s", kind, w.show.done, w.show.total, where, w.Folder, how)}
 }
 
 // ending is why a plan was not carried out to its end, in words of its own.

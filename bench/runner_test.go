@@ -147,8 +147,9 @@ func TestMeasured(t *testing.T) {
 		TestLoss: []Number{0.3, 0.4}, TestAccuracy: []Number{0.9, 0.9}, TestRMSE: none, TestR2: none,
 		StalenessMean: []Number{1.5, 1.5}, StalenessP99: []Number{2, 2}, LostUpdates: []Number{0, 0}, LostBelow: none, Conflicts: []Number{0, 0},
 		BarrierWait: []Number{0, 0}, Staleness: [][2]uint64{{0, 2}, {2, 4}}, WorkerRate: [][]Number{{5, missing}, {5, missing}},
-		// 1.02 times the larger of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
-		Target: 0.408, SecondsToTarget: []Number{2.92, 3.84}, EpochsToTarget: []Number{1.46, 1.92}}
+		// 1.02, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
+		Reached: Reached{0.357, []Number{3.43, missing}, []Number{1.715, missing}},
+		Further: []Reached{{0.385, []Number{3.15, missing}, []Number{1.575, missing}}, {0.455, []Number{2.45, 2.9}, []Number{1.225, 1.45}}}}
 	if diff := cmp.Diff(asText(t, round(want)), asText(t, round(c))); diff != "" {
 		t.Errorf("good:\n%s", diff)
 	}
@@ -162,15 +163,24 @@ func TestMeasured(t *testing.T) {
 
 // round drops the noise of floating-point sums from what is computed.
 func round(m Measured) Measured {
-	for _, list := range []*[]Number{{m.Target}, &m.SecondsToTarget, &m.EpochsToTarget} {
-		for i, x := range *list {
-			if finite(float64(x)) {
-				(*list)[i] = Number(float64(float32(x)))
+	for _, r := range append([]*Reached{&m.Reached}, pointers(m.Further)...) {
+		for _, list := range [][]Number{r.SecondsToTarget, r.EpochsToTarget} {
+			for i, x := range list {
+				if finite(float64(x)) {
+					list[i] = Number(float64(float32(x)))
+				}
 			}
 		}
+		r.Target = Number(float64(float32(r.Target)))
 	}
-	m.Target = Number(float64(float32(m.Target)))
 	return m
+}
+
+func pointers[T any](list []T) (all []*T) {
+	for i := range list {
+		all = append(all, &list[i])
+	}
+	return all
 }
 
 // asText compares with what JSON can say: NaN is equal to NaN there.

@@ -83,6 +83,12 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	if e.Kind != "reproduce" && slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) { // which has no such column
 		fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap("VS: "+AboutVersus, summaryWidth), "\n"))
 	}
+	switch {
+	case e.SameLR:
+		b.WriteString("ONE LEARNING RATE for all cases of a group: this compares mechanisms, not what each case can reach\n")
+	case slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Search != nil }):
+		b.WriteString("LR: the best of the learning rates that all cases of a group tried\n")
+	}
 	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and write\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
 		b.WriteString("COMMUNICATION: share of the training time with a round on its way, while workers train on;\n" +
@@ -112,7 +118,6 @@ func title(cases []*Measured) string {
 			}
 			return fmt.Sprintf("batch %d", m.Batch)
 		}),
-		shared(func(m *Measured) string { return fmt.Sprintf("lr %.4g", m.Config.LR) }),
 		shared(func(m *Measured) string { return human.Plural(m.Config.Epochs, "epoch") }),
 	}
 	if words[0] == "" {
@@ -224,28 +229,40 @@ func (e *Experiment) speedColumns(cases []*Measured) []column {
 
 // lossColumns are how soon the cases of a group reach the target, and where they end.
 func (e *Experiment) lossColumns(cases []*Measured) []column {
+	columns := append(caseColumns(cases), column{"LR", func(c *Measured) string {
+		return Summarize(c.LRUsed).Text(func(x float64) string { return fmt.Sprintf("%.4g", x) })
+	}})
 	target := float64(cases[0].Target)
-	reaches := finite(target) && target > 0
-	if !reaches {
-		return append(caseColumns(cases), endColumns()...)
+	if finite(target) && target > 0 {
+		_, times := e.Versus(cases)
+		columns = append(columns,
+			timeColumn(target, func(c *Measured) []Number { return c.SecondsToTarget }),
+			column{against(cases), func(c *Measured) string { return times[c] }},
+			column{"EPOCHS", func(c *Measured) string { return median(c.EpochsToTarget, human.Short) }})
 	}
-	_, times := e.Versus(cases)
-	return append(append(caseColumns(cases),
-		column{fmt.Sprintf("TIME TO %.4g", target), func(c *Measured) string {
-			switch s := Summarize(c.SecondsToTarget); {
-			case s.N == 0 && Summarize(c.TestLoss).N == 0:
-				return ""
-			case s.N == 0:
-				return "not reached"
-			case s.N < c.runs():
-				return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, c.runs())
-			default:
-				return s.time()
-			}
-		}},
-		column{against(cases), func(c *Measured) string { return times[c] }},
-		column{"EPOCHS", func(c *Measured) string { return median(c.EpochsToTarget, human.Short) }},
-	), endColumns()...)
+	columns = append(columns, endColumns()...)
+	for i, f := range cases[0].Further {
+		if f.Target > 0 {
+			columns = append(columns, timeColumn(float64(f.Target), func(c *Measured) []Number { return c.Further[i].SecondsToTarget }))
+		}
+	}
+	return columns
+}
+
+// timeColumn is how long runs took to a target.
+func timeColumn(target float64, seconds func(*Measured) []Number) column {
+	return column{fmt.Sprintf("TIME TO %.4g", target), func(c *Measured) string {
+		switch s := Summarize(seconds(c)); {
+		case s.N == 0 && Summarize(c.TestLoss).N == 0:
+			return ""
+		case s.N == 0:
+			return "not reached"
+		case s.N < c.runs():
+			return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, c.runs())
+		default:
+			return s.time()
+		}
+	}}
 }
 
 // endColumns are what is reached at the end.

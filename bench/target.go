@@ -6,61 +6,52 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// A target that is made from the results: slack above the largest loss with which a run
-// ends, so that all reach it. Runs that end with more than outside times the median of
-// their group's cases did not learn what the others did (the learning rate is too large or
-// too small), and a target that they reach too would be reached by the others at once:
-// they are left out, and reach the target on the way or not at all.
-const (
-	slack   = 1.02
-	outside = 1.5
-)
+// Targets that are made from the results: so many times the median loss at the end of the best case of the group. The
+// first is that of the comparison; a case that is near the best gets there, and one that learned less does not. It
+// reaches the others, if it is not far behind. No other case moves them.
+var levels = []float64{1.02, 1.1, 1.3}
 
 // setTargets sets the targets, by group unless one is given, and the times to them.
 func (e *Experiment) setTargets(fixed float64) {
 	for _, g := range e.groups() {
 		cases := e.of(g)
-		goal := fixed
-		if goal == 0 {
-			goal = goalOf(cases)
+		goals := []float64{fixed}
+		if fixed == 0 {
+			goals = goalsOf(cases)
 		}
 		for _, c := range cases {
-			c.Target = Number(goal)
-			c.SecondsToTarget, c.EpochsToTarget = nil, nil
-			for i, h := range c.Histories {
-				seconds, epochs := math.NaN(), math.NaN()
-				if c.Failed[i] == "" {
-					seconds, epochs = Reach(h, goal)
-				}
-				c.SecondsToTarget = append(c.SecondsToTarget, Number(seconds))
-				c.EpochsToTarget = append(c.EpochsToTarget, Number(epochs))
+			c.Reached, c.Further = c.reached(goals[0]), nil
+			for _, goal := range goals[1:] {
+				c.Further = append(c.Further, c.reached(goal))
 			}
 		}
 	}
 }
 
-// goalOf is the test loss that the cases of a group reach, but for those that are
-// outside; NaN if all failed.
-func goalOf(cases []*Measured) float64 {
-	var ends []Number
-	for _, c := range cases {
-		if s := Summarize(c.TestLoss); s.N > 0 {
-			ends = append(ends, Number(s.Median))
+// reached is how long the repeats took to a goal.
+func (c *Measured) reached(goal float64) Reached {
+	r := Reached{Target: Number(goal)}
+	for i, h := range c.Histories {
+		seconds, epochs := math.NaN(), math.NaN()
+		if c.Failed[i] == "" {
+			seconds, epochs = Reach(h, goal)
 		}
+		r.SecondsToTarget = append(r.SecondsToTarget, Number(seconds))
+		r.EpochsToTarget = append(r.EpochsToTarget, Number(epochs))
 	}
-	middle := Summarize(ends)
-	if middle.N == 0 {
-		return math.NaN()
+	return r
+}
+
+// goalsOf are the targets of a group; one that is NaN if all failed.
+func goalsOf(cases []*Measured) (goals []float64) {
+	best := Summarize(ByLoss(cases)[0].TestLoss)
+	if best.N == 0 {
+		return []float64{math.NaN()}
 	}
-	goal := middle.Median
-	for _, c := range cases {
-		for _, end := range c.TestLoss {
-			if float64(end) <= outside*middle.Median || middle.Median <= 0 && finite(float64(end)) {
-				goal = max(goal, float64(end))
-			}
-		}
+	for _, times := range levels {
+		goals = append(goals, best.Median+(times-1)*math.Abs(best.Median))
 	}
-	return goal + (slack-1)*math.Abs(goal)
+	return goals
 }
 
 // Reach is when a run first had a test loss of goal (with a validation set, that loss), in seconds and in epochs: on the line

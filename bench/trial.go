@@ -45,7 +45,7 @@ func (t *trial) done() bool { return t != nil && (t.Failed == "" || t.Diverged) 
 
 // folder is that of a run.
 func (r *Runner) folder(c Case, seed uint64) string {
-	return filepath.Join(r.Folder, "runs", fmt.Sprintf("%s.%d", c.Name, seed))
+	return filepath.Join(r.Folder, cmp.Or(r.part, "runs"), fmt.Sprintf("%s.%d", c.Name, seed))
 }
 
 // trials are those of a plan that the folder holds, by case and seed; nil: none that is
@@ -66,7 +66,7 @@ func (r *Runner) trials(p Plan) [][]*trial {
 
 // of tells whether a trial is what this program would measure here.
 func (t *trial) of(c Case, seed uint64, here rundir.Machine) bool {
-	return t.Seed == seed && SameSettings(t.Settings, c.Settings) && t.Launcher == c.Launcher &&
+	return t.Seed == seed && SameSettings(t.Settings, c.All()) && t.Launcher == c.Launcher &&
 		t.Version == config.Version && t.Commit == rundir.Commit() &&
 		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
 }
@@ -95,7 +95,7 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
 	}
-	t := &trial{Case: c.Name, Settings: c.Settings, Launcher: c.Launcher, Seed: seed, Version: config.Version, Commit: rundir.Commit(),
+	t := &trial{Case: c.Name, Settings: c.All(), Launcher: c.Launcher, Seed: seed, Version: config.Version, Commit: rundir.Commit(),
 		Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 	start := time.Now()
 	how, err := w.train(ctx, c, seed, folder)

@@ -32,7 +32,12 @@ func lists(head string, text func(float64) string, of measure) caseColumn {
 	return caseColumn{head, func(c *bench.Measured) string { return spreadText(of(c), text) }}
 }
 
-var caseName = caseColumn{"case", func(c *bench.Measured) string { return c.Name }}
+var (
+	caseName = caseColumn{"case", func(c *bench.Measured) string { return c.Name }}
+	caseRate = lists("learning rate", rateText, func(c *bench.Measured) []bench.Number { return c.LRUsed })
+)
+
+func rateText(lr float64) string { return fmt.Sprintf("%.4g", lr) }
 
 // caseScores are the columns of what was learned, caseDetails those of what else was measured.
 var (
@@ -77,27 +82,56 @@ func (g *group) table() *Table {
 	versus := func(of map[*bench.Measured]string) func(*bench.Measured) string {
 		return func(c *bench.Measured) string { return cmp.Or(of[c], absent) }
 	}
-	return table(g.cases, slices.Concat([]caseColumn{caseName}, caseScores, []caseColumn{
+	return table(g.cases, slices.Concat([]caseColumn{caseName, caseRate}, caseScores, []caseColumn{
 		lists("speed-up", human.Factor, g.e.SpeedUp),
 		{"speed vs " + rival, versus(speeds)},
-		{"time (s) to loss " + human.Loss(g.target()), toTarget},
+		{"time (s) to loss " + human.Loss(g.target()), func(c *bench.Measured) string { return toTarget(c, c.Reached) }},
 		{"time vs " + rival, versus(times)},
 		lists("epochs to target", human.Short, func(c *bench.Measured) []bench.Number { return c.EpochsToTarget }),
 		{"failed", failed},
 	})...)
 }
 
-// details is what else was measured of the cases.
+// rates is the learning rates that the cases tried, with their losses.
+func (g *group) rates() (s Section) {
+	with := slices.DeleteFunc(slices.Clone(g.cases), func(c *bench.Measured) bool { return c.Search == nil })
+	if len(with) == 0 {
+		return s
+	}
+	columns := []caseColumn{caseName}
+	first := with[0].Search
+	for i, lr := range first.Rates {
+		columns = append(columns, caseColumn{rateText(lr), func(c *bench.Measured) string {
+			if m := c.Search.Mean(i); finite(m) {
+				return human.Loss(m)
+			}
+			return "failed"
+		}})
+	}
+	columns = append(columns, caseColumn{"best", func(c *bench.Measured) string { return rateText(c.Search.LR) }})
+	rows := "rows held out of the training set"
+	if first.Set != "validation" {
+		rows = "training rows"
+	}
+	return Section{Title: g.title("Learning rates tried"), Table: table(with, columns...), Text: fmt.Sprintf("Loss of %s at the end of the last epoch, mean of %s; failed: one diverged or failed. "+
+		"All cases try the same rates, until none is best at the lowest or highest.", rows, human.Plural(len(first.Seeds), "run"))}
+}
+
+// details is what else was measured of the cases, first how soon they came to further targets.
 func (g *group) details() *Table {
-	return table(g.cases, slices.Concat([]caseColumn{caseName}, caseDetails, []caseColumn{{"of limit", g.ofLimit}})...)
+	columns := []caseColumn{caseName}
+	for i, f := range g.cases[0].Further {
+		columns = append(columns, caseColumn{"time (s) to loss " + human.Loss(float64(f.Target)), func(c *bench.Measured) string { return toTarget(c, c.Further[i]) }})
+	}
+	return table(g.cases, slices.Concat(columns, caseDetails, []caseColumn{{"of limit", g.ofLimit}})...)
 }
 
 // toTarget is how long runs took that reached the target, and how many did if not all.
-func toTarget(c *bench.Measured) string {
-	took := spreadText(c.SecondsToTarget, human.Short)
-	ended, there := bench.Summarize(c.TestLoss).N, bench.Summarize(c.SecondsToTarget).N
+func toTarget(c *bench.Measured, r bench.Reached) string {
+	took := spreadText(r.SecondsToTarget, human.Short)
+	ended, there := bench.Summarize(c.TestLoss).N, bench.Summarize(r.SecondsToTarget).N
 	switch {
-	case !finite(float64(c.Target)) || c.Target == 0 || there >= ended:
+	case !finite(float64(r.Target)) || r.Target == 0 || there >= ended:
 		return took
 	case there == 0:
 		return "not reached"

@@ -25,6 +25,9 @@ func OfExperiment(e *bench.Experiment) *Page {
 			p.section(Section{Title: g.title("More figures of each case"), Table: g.details()})
 		}
 	}
+	for _, g := range groups(e) {
+		p.section(g.rates())
+	}
 	p.failures(e)
 	p.limits(e)
 	p.caseSettings(e)
@@ -42,6 +45,9 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 	p.machine(e.Machine)
 	p.version(e.Version, e.Commit)
 	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+" each, interleaved")
+	if e.SameLR {
+		p.fact("learning rate", "one for all cases: this compares mechanisms, not what each case can reach")
+	}
 	p.fact("command", e.Command)
 }
 
@@ -120,7 +126,7 @@ func again(e *bench.Experiment) string {
 	fmt.Fprintf(&b, "%s\n\n", e.Command)
 	for _, c := range e.Cases {
 		b.WriteString("hogwild train")
-		for _, s := range c.Settings {
+		for _, s := range c.All() {
 			if s.Value == "true" || s.Value == "false" {
 				fmt.Fprintf(&b, " --%s=%s", s.Flag, s.Value)
 			} else {

@@ -40,7 +40,7 @@ func measured(mode string, workers int, times float64) bench.Measured {
 			{Flag: "data", Value: "digits"}, {Flag: "mode", Value: mode}, {Flag: "workers", Value: fmt.Sprint(workers)},
 		}},
 		Mode: mode, Workers: workers, Device: "cpu", Config: cfg, Failed: []string{"", "", ""},
-		Target: 0.5, Staleness: [][2]uint64{{0, 50}, {1, 25}, {2, 10}, {3, 10}, {300, 5}},
+		Reached: bench.Reached{Target: 0.5}, Staleness: [][2]uint64{{0, 50}, {1, 25}, {2, 10}, {3, 10}, {300, 5}},
 	}
 	for _, rate := range []float64{100e3, 110e3, 120e3} {
 		rate *= times

@@ -30,7 +30,7 @@ func (p *Page) reproduction(e *bench.Experiment) {
 		p.Title += ": a smoke test, whose figures mean nothing"
 	}
 	cases := pointers(e.Cases)
-	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: table(cases, caseName, caseScores[0],
+	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: table(cases, caseName, caseRate, caseScores[0],
 		caseColumn{"accuracy or RMSE", func(c *bench.Measured) string { // of one kind of set the one, of others the other
 			if text := caseScores[1].cell(c); text != absent {
 				return text

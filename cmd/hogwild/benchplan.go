@@ -65,6 +65,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	if len(p.Seeds) < 2 || s.given["repeat"] || o.quick {
 		p.Seeds = bench.FirstSeeds(o.repeat)
 	}
+	p.SetSearch(o.quick, o.sameLR)
 	return nil
 }
 

@@ -23,6 +23,7 @@ type experimentFlags struct {
 	out                 string
 	repeat              int
 	json, fresh, dryRun bool
+	sameLR, quick       bool
 }
 
 // addTo lists them; repeat and folder say what --repeat does and where results go by default.
@@ -34,11 +35,17 @@ func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
 	l.bool(&o.json, "json", "print the results as one JSON object")
 }
 
+// addSameLR adds --same-lr.
+func (o *experimentFlags) addSameLR(l *flagList) {
+	l.bool(&o.sameLR, "same-lr", "compare cases at one learning rate, without a search for the best one of each")
+}
+
 // run lists the cases of a plan, or measures them; before that the limits of this machine, if
 // there are seconds for them and they were not measured when the experiment began.
 func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan, seconds float64) error {
+	p.SetSearch(o.quick, o.sameLR)
 	if o.dryRun {
-		return report(stdout, &rehearsal{p.Name, o.out, p.Seeds, p.Cases, (&bench.Runner{Folder: o.out}).Done(p)}, o.json)
+		return report(stdout, rehearse(p, o.out), o.json)
 	}
 	err := folderFor(o.out, p)
 	if err != nil {
@@ -99,6 +106,8 @@ func undone(r *bench.Runner, p bench.Plan) error {
 	for _, done := range r.Done(p) {
 		left += len(p.Seeds) - done
 	}
+	done, tried, _ := r.Searched(p)
+	left, total = left+tried-done, total+tried
 	if left == 0 {
 		return nil
 	}
@@ -140,7 +149,7 @@ func experimentFolder(folder string) error {
 		switch name := e.Name(); {
 		case name == "results.json":
 			return nil
-		case name != "runs" && !strings.HasSuffix(name, ".tmp"): // which a run that was killed leaves behind
+		case name != "runs" && name != "search" && !strings.HasSuffix(name, ".tmp"): // which a run that was killed leaves behind
 			err = usagef("%s holds %s and is not the folder of an experiment; name another one with --out", folder, name)
 		}
 	}

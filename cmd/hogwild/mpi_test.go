@@ -285,7 +285,7 @@ func TestMPIBench(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		bench := func(model, nodes string) (string, error) {
 			cmd := exec.Command(filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild"), "bench", "--data", "digits:2000", "--model", model, "--epochs", "2", "--workers", "1",
-				"--nodes", nodes, "--rounds", "2", "--repeat", "1", "--launcher", mpirunOf(library)+" -n {nodes}", "--out", filepath.Join(t.TempDir(), "out"))
+				"--nodes", nodes, "--rounds", "2", "--repeat", "1", "--same-lr", "--launcher", mpirunOf(library)+" -n {nodes}", "--out", filepath.Join(t.TempDir(), "out"))
 			cmd.Env = mpiEnvironment(library)
 			text, err := cmd.CombinedOutput()
 			return string(text), err

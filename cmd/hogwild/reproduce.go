@@ -31,20 +31,23 @@ and averaged models. The report shows the paper's figures beside those measured 
 they agree, differ or are undecided for each of the paper's statements. With fewer than five repeats
 all are undecided.
 
-With five repeats it takes about an hour on two cores, about seven minutes with --quick, and longer
-on more cores because there are more worker counts. If it is interrupted, repeat the command to
+Each case is trained at its best learning rate, which a search finds first, but for those with
+delays, where speeds are compared. --same-lr trains all at the plan's rates.
+
+With five repeats it takes about two hours on two cores, about a quarter of an hour with --quick, and
+longer on more cores because there are more worker counts. If it is interrupted, repeat the command to
 continue.
 
 FLAGS
 
 Files in the folder: report.html, results.csv, results.json, results.txt (for benchstat),
-runs/CASE.SEED (run folders).
+runs/CASE.SEED and search/CASE.lr=RATE.SEED (run folders).
 
 Examples:
   hogwild reproduce paper --quick
   hogwild reproduce paper --workers 1,2,4,8 --repeat 10
   hogwild reproduce paper --quick --size 0.01 --repeat 1
-      a one-minute smoke test: its figures mean nothing
+      a smoke test of a few minutes: its figures mean nothing
 `
 
 const reproduceTutorialHelp = `Usage: hogwild reproduce tutorial [--data mnist/] [flags]
@@ -73,13 +76,15 @@ func reproduceCommands() []*cli.Command {
 	return []*cli.Command{
 		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
 			o.Size = 1
-			l.bool(&o.Quick, "quick", "smaller sets and fewer epochs: minutes instead of an hour")
+			l.bool(&o.Quick, "quick", "smaller sets, fewer epochs, and one seed in the search: minutes instead of hours")
 			l.float(&o.Size, "size", "`X` times as many examples")
 			l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, at most 10)")
+			o.addSameLR(l)
 		}),
 		reproduceCommand("tutorial", "repeat a published tutorial's synchronous SGD", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
 			l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 			l.int(&o.Limit, "limit", "`N` train on the first N images only")
+			o.sameLR = true // the tutorial's
 		}),
 	}
 }
@@ -103,6 +108,7 @@ func reproduceCommand(name, usage, help string, do func(o *reproduceOptions) (be
 			if err != nil {
 				return err
 			}
+			o.quick = o.Quick
 			p.Command, p.Seeds = s.again(o.out, "reproduce", name), bench.FirstSeeds(o.repeat)
 			o.out = cmp.Or(o.out, filepath.Join("runs", "reproduce-"+p.Name))
 			return o.run(c.App.Writer, c.App.ErrWriter, p, o.seconds(name))

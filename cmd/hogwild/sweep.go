@@ -34,12 +34,16 @@ cases share, those that vary, and the seeds that each case is repeated with:
       - {mode: async}
       - {name: averaged, mode: sync, average-every: 1}
     seeds: [1, 2, 3]              # or their number: 3; default: seed 1
-    target-loss: 0.5              # for time to loss; default: one that all cases reach
+    target-loss: 0.5              # for time to loss; default: 1.02, 1.1 and 1.3 times the best case's
 
 base, grid and cases are all optional. After a line --- the file may have another grid, with its
 own base, grid and cases. names: $name-$mode-$workers builds case names from settings (write names
 with a hyphen in braces: ${lr-min}). group: in a case chooses the cases that it is compared with
 (default: those with the same data, model and loss).
+
+Where the file does not vary lr, cases that are compared are trained at their best learning rates,
+which a search finds first: all try the same rates, scored by a tenth of the training rows that is
+held out (docs/experiments.md). --same-lr trains all at one rate.
 
 Every run is a separate process. The cases take turns, so that other load on the machine affects
 all of them alike.
@@ -52,7 +56,7 @@ FLAGS
 
 Files in the folder: report.html, results.csv (a line per case), results.json (everything, with
 machine and commit), results.txt (for benchstat), runs/CASE.SEED (a run folder without weights, for
-hogwild report).
+hogwild report), search/CASE.lr=RATE.SEED (those of the search).
 
 Examples:
   hogwild sweep lr.yaml --dry-run
@@ -65,6 +69,7 @@ func sweepCommand() *cli.Command {
 	o := &experimentFlags{}
 	l := flagList{category: "Flags"}
 	o.addTo(&l, "`N` repeat each case with the seeds 1 to N, instead of the file's seeds", "runs/sweeps/NAME")
+	o.addSameLR(&l)
 	return &cli.Command{
 		Name: "sweep", Usage: "train with many settings and compare them", ArgsUsage: "FILE", Description: sweepHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
@@ -99,6 +104,21 @@ type rehearsal struct {
 	Seeds  []uint64     `json:"seeds"`
 	Cases  []bench.Case `json:"cases"`
 	Done   []int        `json:"done"` // runs of each case
+	Search searchRuns   `json:"search"`
+}
+
+// searchRuns are the runs of the search for learning rates.
+type searchRuns struct {
+	Done  int  `json:"done"`
+	Total int  `json:"total"`
+	Known bool `json:"known"` // which rates are best; else there may be more runs
+}
+
+// rehearse looks at what the folder holds of a plan.
+func rehearse(p bench.Plan, folder string) *rehearsal {
+	r := &bench.Runner{Folder: folder}
+	done, total, known := r.Searched(p)
+	return &rehearsal{p.Name, folder, p.Seeds, p.Cases, r.Done(p), searchRuns{done, total, known}}
 }
 
 // WriteText writes the cases as a table.
@@ -107,7 +127,15 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 	for _, n := range r.Done {
 		sum += n
 	}
-	fmt.Fprintf(out, "%s: %d of %d runs are done in %s\n\n", r.Name, sum, len(r.Cases)*len(r.Seeds), r.Folder)
+	fmt.Fprintf(out, "%s: %d of %d runs are done in %s\n", r.Name, sum, len(r.Cases)*len(r.Seeds), r.Folder)
+	if r.Search.Total > 0 {
+		least := ""
+		if !r.Search.Known {
+			least = "at least "
+		}
+		fmt.Fprintf(out, "search for learning rates: %d of %s%d runs are done\n", r.Search.Done, least, r.Search.Total)
+	}
+	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "CASE\tDONE\tSETTINGS\n")
 	for i, c := range r.Cases {

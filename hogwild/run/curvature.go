@@ -3,6 +3,7 @@ package run
 import (
 	"math"
 
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 )
@@ -12,6 +13,12 @@ import (
 // long as all measurements take measuredShare of the training time at most. On a GPU the copy is not in host memory.
 
 var measuredShare = 0.01 // tests have another
+
+// rehearse measures the curvature that a network comes to at the beginning of the run.
+func (r *task) rehearse(spec model.Spec, plain model.Model) {
+	r.newton = tuning.NewNewton(&r.job.Config, spec, plain, r.train, r.facts)
+	r.facts.Newton = tuning.Rehearse(&r.job.Config, spec, r.newton, r.train, r.facts)
+}
 
 // measures tells whether the copy of the weights after an epoch is to be measured.
 func (r *coordinator) measures(e *rundir.EpochResult) bool {

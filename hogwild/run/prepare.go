@@ -73,10 +73,10 @@ func (r *coordinator) take() error {
 
 // allocate makes the shared memory.
 func (r *coordinator) allocate() error {
-	if err := r.makeModels(); err != nil {
-		return err
+	err := r.makeModels()
+	if err == nil {
+		err = r.mayTake(model.Size(r.trained))
 	}
-	err := r.mayTake(model.Size(r.trained))
 	if err != nil {
 		return err
 	}
@@ -187,8 +187,7 @@ func (r *coordinator) load() error {
 	if err := r.mayTake(model.Size(plain.Params())); err != nil { // merges come on top: before a rehearsal takes time and memory
 		return err
 	}
-	r.newton = tuning.NewNewton(&c.Config, spec, plain, r.train, r.facts)
-	r.facts.Newton = tuning.Rehearse(&c.Config, spec, r.newton, r.train, r.facts)
+	r.rehearse(spec, plain)
 	if stops {
 		auto = append(auto, r.stopNote())
 	}
