@@ -26,6 +26,10 @@ const stableShare = 0.25
 // curvature, that curvature falls.
 const networkShare = 0.5
 
+// networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is lowered. A rate
+// lowered to the limit itself lost more than steps up to four times as many (docs/asynchrony.md).
+const networkCap = 4
+
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
 // curvature falls as a model learns it is the bound itself; that of the squared loss does not fall. The hinge
@@ -93,7 +97,9 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	}
 	out := limits{constant: constant * scale, most: constant * scale, merging: merging, lambda: lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
-		if !network || c.GPU != "" { // on cores few are in flight: a rate lowered to the limit costs little
+		if network {
+			out.most *= networkCap
+		} else {
 			out.most *= capShare(spec.Loss) / stableShare
 		}
 		out.merging /= stableShare
@@ -170,9 +176,6 @@ func (l limits) rate(c float64) float64 {
 	lr := l.most / (l.lambda * c)
 	if l.maxLR > 0 {
 		lr = min(lr, l.maxLR)
-	}
-	if l.most == l.constant && l.noise > 0 { // to the limit
-		lr = min(lr, math.Sqrt(l.noise/(c-1)))
 	}
 	return lr
 }
