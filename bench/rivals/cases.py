@@ -80,7 +80,7 @@ def program(workers):
 
 
 STEP = ["--model", "mlp:128", "--batch", 64, "--lr", 0.1, "--epochs", 3]
-IN_STEP = ["--data", MNIST, "--scale", "0.1307,0.3081", "--workers", 2, "--mode", "sync", *STEP]
+IN_STEP = ["--data", MNIST, "--scale", "0.1307,0.3081", "--workers", 2, "--mode", "sync", "--average-lr", "same", *STEP]  # as PyTorch has it
 
 
 def average():

@@ -63,5 +63,8 @@ func (r *coordinator) lookAgain(f *flight) {
 		job.Tuning.LR, job.Tuning.Capped, job.Tuning.Momentum = t.LR, t.Capped, t.Momentum
 		r.scaling = &scaling{job, atOnce}
 	}
-	r.report.event("%s", job.Recounted(f.seen, f.expected, r.peers != nil))
+	if t.MaxInFlight == 0 {
+		return // nothing depends on them that is known: the report has both numbers
+	}
+	r.report.event("%s", job.Recounted(f.seen, f.expected, job.Tuning.LR == r.job.Tuning.LR))
 }

@@ -152,7 +152,7 @@ func TestLookAgain(t *testing.T) {
 		{"lowered", func(c *config.Config) { c.LR = 3 }, "; lr 3 is stable up to about 1 step"},
 		{"within", func(c *config.Config) { c.LR = 1e-4 }, ": they are within it"},
 		{"not capped", func(c *config.Config) { c.LR, c.LRCap = 3, "off" }, "a lower --lr or fewer --workers avoid that"},
-		{"adam", func(c *config.Config) { c.Optimizer = "adam" }, fmt.Sprintf("measured, %d expected", cores)},
+		{"adam", func(c *config.Config) { c.Optimizer = "adam" }, ""}, // nothing is known to depend on them
 	} {
 		c := quick(t)
 		c.Model, c.Loss, c.LRCap, c.Workers, c.MergeEvery = "softmax", "cross-entropy", "auto", 6*cores, "1"
@@ -176,7 +176,11 @@ func TestLookAgain(t *testing.T) {
 		if got := r.scaling.job.Tuning; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || r.scaling.job.Workers != c.Workers {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
-		if said := strings.Join(r.report.events, "\n"); !strings.HasPrefix(said, fmt.Sprintf("steps in flight: %.2g measured, %d expected", float64(5*cores), cores)) || !strings.HasSuffix(said, x.says) {
+		said := strings.Join(r.report.events, "\n")
+		if x.says == "" && said == "" {
+			continue
+		}
+		if !strings.HasPrefix(said, fmt.Sprintf("steps in flight: %.2g measured, %d expected", float64(5*cores), cores)) || !strings.HasSuffix(said, x.says) {
 			t.Errorf("%s: %q", x.name, said)
 		}
 	}
@@ -190,7 +194,7 @@ func TestLongStepsAreCounted(t *testing.T) {
 		t.Skip("it needs several workers on each core, with steps that are long on few")
 	}
 	c := quick(t)
-	c.Workers, c.LRCap, c.MergeEvery, c.Epochs, c.LR = 4*machine.Cores(), "auto", "1", 4, 3
+	c.Workers, c.LRCap, c.MergeEvery, c.Epochs, c.LR = 4*machine.Cores(), "0.1", "1", 4, 3
 	for _, x := range []struct {
 		model string
 		batch int

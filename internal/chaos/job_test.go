@@ -35,7 +35,7 @@ type job struct {
 func countingJob(mode string, workers, epochs int, flags ...string) job {
 	j := job{mode: mode, workers: workers, epochs: epochs, counts: true, every: true, want: 1}
 	j.flags = append([]string{"--model", "logistic", "--no-bias", "--center", "off", "--scale", "none",
-		"--lr", fmt.Sprint(rate), "--lr-cap", "off", "--batch", "1"}, flags...)
+		"--lr", fmt.Sprint(rate), "--lr-cap", "off", "--average-lr", "same", "--batch", "1"}, flags...)
 	if mode == "async" && !slices.Contains(flags, "--gpu") {
 		j.flags = append(j.flags, "--merge-every", "1") // a merge of the weights of others may overwrite one of theirs
 	}
