@@ -13,9 +13,8 @@ import (
 // measure is what was measured of a case, of each repeat.
 type measure func(*bench.Measured) []bench.Number
 
-func testLoss(c *bench.Measured) []bench.Number        { return c.TestLoss }
-func rate(c *bench.Measured) []bench.Number            { return c.ExamplesPerSecond }
-func secondsToTarget(c *bench.Measured) []bench.Number { return c.SecondsToTarget }
+func testLoss(c *bench.Measured) []bench.Number { return c.TestLoss }
+func rate(c *bench.Measured) []bench.Number     { return c.ExamplesPerSecond }
 
 // waited is how long the workers waited, all together; nothing if none did.
 func waited(c *bench.Measured) []bench.Number {

@@ -63,3 +63,26 @@ func TestTableOfRates(t *testing.T) {
 	}
 	whole(t, p)
 }
+
+// TestFigureOfTimes: it has the least target that no run missed, or the first.
+func TestFigureOfTimes(t *testing.T) {
+	for _, c := range []struct {
+		first, further float64 // seconds to the two targets of one of the runs
+		want           string
+	}{{0.3, 0.2, "0.4200"}, {nan, 0.2, "0.5200"}, {nan, nan, "0.4200"}} {
+		e := handmade()
+		for i := range e.Cases {
+			of := &e.Cases[i]
+			of.Reached = bench.Reached{Target: 0.42, SecondsToTarget: []bench.Number{0.3, 0.3, 0.3}}
+			of.Further = []bench.Reached{{Target: 0.52, SecondsToTarget: []bench.Number{0.2, 0.2, 0.2}}}
+		}
+		e.Cases[1].SecondsToTarget[2], e.Cases[1].Further[0].SecondsToTarget[2] = bench.Number(c.first), bench.Number(c.further)
+		var html strings.Builder
+		if err := OfExperiment(e).WriteHTML(&html); err != nil {
+			t.Fatal(err)
+		}
+		if title := "Training time to a test loss of " + c.want; !strings.Contains(html.String(), title) {
+			t.Errorf("%g, %g: no figure %q", c.first, c.further, title)
+		}
+	}
+}

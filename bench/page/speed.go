@@ -28,12 +28,32 @@ func (g *group) figures() []figure.Figure {
 	if len(g.workers) > 1 { // at one number of workers there is no line: tables have the figures
 		all = append(all, g.speedUp(), g.byWorkers("rate", "Throughput", "throughput, examples/s", rate))
 		if finite(g.target()) {
-			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(g.target()), "training time to the target, s", secondsToTarget)
+			loss, seconds := g.lowest()
+			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(loss), "training time to the target, s", seconds)
 			f.Caption += " No mark: the case did not reach it."
 			all = append(all, f)
 		}
 	}
 	return shown(append(all, staleness(p))...)
+}
+
+// lowest is the least of the targets that no run missed, with the times to it, or else the first: the median of the runs that reached
+// a loss says too little of a case of which some did not.
+func (g *group) lowest() (loss float64, seconds measure) {
+	levels := func(c *bench.Measured) []bench.Reached { return append([]bench.Reached{c.Reached}, c.Further...) }
+	missed := func(i int) bool {
+		return slices.ContainsFunc(g.cases, func(c *bench.Measured) bool {
+			return bench.Summarize(levels(c)[i].SecondsToTarget).N < bench.Summarize(c.TestLoss).N
+		})
+	}
+	at := 0
+	for i := range levels(g.cases[0]) {
+		if !missed(i) {
+			at = i
+			break
+		}
+	}
+	return float64(levels(g.cases[0])[at].Target), func(c *bench.Measured) []bench.Number { return levels(c)[at].SecondsToTarget }
 }
 
 // byWorkers is a figure of what was measured over the number of workers, a line for each
