@@ -98,8 +98,14 @@ func (j *Job) lasts() (lines []string) {
 		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Tuning.Momentum, each, rounded(each/(1-j.Tuning.Momentum)))}
 }
 
+// farBeyond is how many times the longest step that is sure to be stable, half or a quarter of the bound, says that none is.
+const farBeyond = 4
+
 // stable compares the limit with the steps in flight.
 func (j *Job) stable() string {
+	if j.MaxLR > 0 && j.Tuning.LR > farBeyond*j.MaxLR {
+		return fmt.Sprintf("lr %.3g is far beyond %.2g, up to which steps of this batch are stable", j.Tuning.LR, j.MaxLR)
+	}
 	who, are, they := strconv.Itoa(j.Tuning.InFlight), "are", "within it"
 	switch {
 	case j.GPU != "":

@@ -131,7 +131,7 @@ func TestChoose(t *testing.T) {
 		{"delayed", func(c *config.Config) { digits(c); c.Mode, c.LR, c.Center = config.MustMode("delayed:131"), .1, "off" },
 			func(l Tuning) bool { return l.InFlight == 132 && l.LR < .1 }, "132 steps in flight"},
 		{"one step is no asynchrony", func(c *config.Config) { digits(c); c.Workers, c.LR = 1, 1e6 },
-			func(l Tuning) bool { return l.LR == 1e6 }, ""},
+			func(l Tuning) bool { return l.LR == 1e6 }, "lr 1e+06 is far beyond"},
 		{"sync", func(c *config.Config) { digits(c); c.Mode, c.Workers, c.LR = config.MustMode("sync"), 8, 1e3 },
 			func(l Tuning) bool { return l.LR == 1e3 && l.Lambda > 0 }, ""},
 		{"adam", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "adam", 1e3 },
