@@ -105,7 +105,7 @@ $(STUB): $(HEADERS)
 $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
-test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 5 minutes; with CI=true all, in 25
+test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 5 to 10 minutes; with CI=true all, in 25 to 50
 	$(call gotest,./...)
 	$(call gotest,./internal/vec ./hogwild/model,-tags noasm)
 	$(MAKE) vec-check
