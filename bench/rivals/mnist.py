@@ -38,14 +38,14 @@ def load(folder, part):
 @functools.cache
 def scaling(how, folder):
     """The mean to subtract from x / 255 and the deviation to divide by, as hogwild's --scale: unit, standard (of each pixel in
-    the training rows; a constant one's byte is divided by 1), or MEAN,STD."""
+    the training rows; a constant one's byte is divided by 255), or MEAN,STD."""
     if how == "unit":
         return 0.0, 1.0
     if how != "standard":
         return tuple(map(float, how.split(",")))
     raw = load(folder, "train")[0].double()
     std = raw.std(0, correction=0)
-    return raw.mean(0) / 255, torch.where(std > 0, std, 1) / 255
+    return raw.mean(0) / 255, torch.where(std > 0, std, 255) / 255
 
 
 def inputs(raw, mean=MEAN, std=STD, dtype=torch.float32):

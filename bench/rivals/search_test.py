@@ -119,7 +119,7 @@ class Inputs(unittest.TestCase):
             np.testing.assert_array_equal(rest, x[others])
             got = mnist.inputs(rest, *mnist.scaling("standard", to))[:, 0]
             from_train = train.numpy().astype(float)
-            want = (x[others] - from_train.mean(0)) / np.where(from_train.std(0) > 0, from_train.std(0), 1)
+            want = (x[others] - from_train.mean(0)) / np.where(from_train.std(0) > 0, from_train.std(0), 255)
             np.testing.assert_allclose(got, want, atol=1e-6)
             np.testing.assert_allclose(mnist.inputs(rest, *mnist.scaling("unit", to))[:, 0], x[others] / 255, atol=1e-6)
 

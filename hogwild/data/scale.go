@@ -42,7 +42,8 @@ func parseScale(s string) (scaleRule, error) {
 //
 // min, max, mean and std are those of each feature; auto takes one mean and std for all
 // pixels of images. A feature made from a text stays 0 or 1: dividing it by its std would
-// blow up the rare ones. A feature that is constant in the rows has no std: it is divided by 1.
+// blow up the rare ones. A feature that is constant in the rows has no std: it is divided by 1,
+// or by 255 if it is a byte, so that a pixel which is lit in test rows alone is at most 1 there.
 // Sparse inputs are never moved, only stretched: their zeros stay zeros.
 func (t *table) fit(rule scaleRule, rows []int32) error {
 	t.Scale = rule.name
@@ -153,8 +154,12 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 	if t.Kind != Sparse {
 		t.Add = make([]float32, t.Features)
 	}
+	undivided := float32(1)
+	if t.Kind == Bytes {
+		undivided = 1.0 / 255
+	}
 	for j, s := range t.spreads(rows) {
-		t.Mul[j] = 1
+		t.Mul[j] = undivided
 		if t.oneHot != nil && t.oneHot[j] > 0 {
 			continue
 		}

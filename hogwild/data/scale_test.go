@@ -89,6 +89,18 @@ func TestScaleOfTestRows(t *testing.T) {
 	}
 }
 
+// A pixel that is dark in all training rows stays within 0 and 1 where a test row lights it.
+func TestStandardOfDarkPixels(t *testing.T) {
+	tab := scaleTables()[Bytes]
+	tab.x8 = []uint8{51, 0, 0, 102, 204, 0, 255, 0, 0}
+	if err := tab.fit(scaleRule{name: "standard"}, allRows(3)); err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.Scaled([]float32{0, 0, 255})[2]; math.Abs(float64(got)-1) > 1e-6 {
+		t.Errorf("a byte of 255 in a column of zeros is %g, want 1", got)
+	}
+}
+
 func TestScaleOfLimitedRows(t *testing.T) {
 	path := file(t, "", "a.csv", "x,y\n0,.5\n10,1\n5,1\n50,1\n")
 	train, _ := mustLoad(t, Options{Path: path, Test: path, Unjudged: true, Scale: "unit", Limit: 2})
