@@ -265,6 +265,7 @@ def lines(report):
 def run(names, a):
     """Runs the cases, prints the ratios; returns the exit status."""
     report, path = {**about(), "quick": a.quick, "cases": []}, a.out
+    found = {c["case"]: c for c in read([a.again], "chosen")} if a.again else {}
     path = path or os.path.join(sides.RIVALS, f"results-{report['time'][:19].replace(':', '').replace('-', '')}.json")
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
 
@@ -287,7 +288,10 @@ def run(names, a):
                 continue
             report["cases"].append(result)
             files = parts.held(case.data, f"{sides.RIVALS}/sparse", a.quick) if case.data else {}
-            choose(case, result, a.settings or (3 if a.quick else 8), files, save)
+            if name in found:
+                result["tried"], result["chosen"] = found[name]["tried"], found[name]["chosen"]
+            else:
+                choose(case, result, a.settings or (3 if a.quick else 8), files, save)
             measure(case, result, a.rounds or (2 if a.quick else case.rounds), files if a.quick else {}, save)
     except KeyboardInterrupt:
         status = 130
@@ -309,6 +313,7 @@ def main():
     p.add_argument("--only", default="", metavar="RIVAL", help="the rivals whose names contain this, and hogwild beside them")
     p.add_argument("--rounds", type=int, default=0, metavar="N", help="how often each side is run (default: by case, 1 to 5)")
     p.add_argument("--settings", type=int, default=0, metavar="N", help="how many batches and rates each side is tried with (default 8)")
+    p.add_argument("--again", metavar="FILE", help="take batches and rates from the results in FILE, and search only for cases that are not in it")
     p.add_argument("--quick", action="store_true", help="on a few rows, with 3 settings and 2 rounds: to see that it runs; the figures mean nothing")
     p.add_argument("--out", metavar="FILE", help="where the figures go")
     a = p.parse_args()
