@@ -64,10 +64,10 @@ func dataGetCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			d := newDownloads(c.App.ErrWriter, quiet)
+			d := &downloads{w: c.App.ErrWriter, quiet: quiet, size: human.Terminal(c.App.ErrWriter)}
 			defer d.close()
 			g := get.New(dir)
-			g.Progress, g.Note = d.step, d.note
+			g.Progress, g.Note = d.step, d.print
 			return getAll(c.App.Writer, g, d, sets, args[0], sum)
 		}),
 	}
@@ -100,7 +100,8 @@ func wantedSets(args []string, sum string) (sets []get.Set, err error) {
 
 func isAddress(name string) bool { return strings.Contains(name, "://") }
 
-// getAll downloads the sets, or the file at the address where there are none, and says what to do with them.
+// getAll downloads the sets, or the file at the address where there are none. It says on which terms, quiet or not, and
+// what to do with them.
 func getAll(out io.Writer, g *get.Getter, d *downloads, sets []get.Set, address, sum string) error {
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
@@ -113,7 +114,7 @@ func getAll(out io.Writer, g *get.Getter, d *downloads, sets []get.Set, address,
 		return d.result(out, path, r, commandLine("hogwild", "data", "info", path))
 	}
 	for _, set := range sets {
-		d.terms(set)
+		d.print(fmt.Sprintf("%s: %s\n  terms  %s\n  cite   %s\n  see    %s", set.Name, set.About, set.Terms, set.Cite, set.Page))
 		r, err := g.Set(ctx, set)
 		if err != nil {
 			return err
@@ -160,39 +161,14 @@ func downloadHint(path string) string {
 // downloads shows how far downloads are: on a terminal by one live line, elsewhere by a line for each file
 // that is done and for every ten seconds.
 type downloads struct {
-	w       io.Writer
-	quiet   bool
-	columns func() int // nil: not a terminal
+	w     io.Writer
+	quiet bool
+	size  func() (columns, rows int) // nil: not a terminal
 
 	what         string    // is being done
 	begun, drawn time.Time // it, and the last line
 	first        int64     // bytes that were there when it began
 	live         bool      // a live line is on the screen
-}
-
-func newDownloads(w io.Writer, quiet bool) *downloads {
-	d := &downloads{w: w, quiet: quiet}
-	if size := human.Terminal(w); size != nil {
-		d.columns = func() int {
-			columns, _ := size()
-			return columns
-		}
-	}
-	return d
-}
-
-// terms names what is going to be downloaded, and on which terms, quiet or not.
-func (d *downloads) terms(s get.Set) {
-	text := s.Name + ": " + s.About + "\n"
-	for _, about := range []struct{ what, words string }{{"terms", s.Terms}, {"cite", s.Cite}, {"see", s.Page}} {
-		for i, line := range human.Wrap(about.words, 70) {
-			if i > 0 {
-				about.what = ""
-			}
-			text += fmt.Sprintf("  %-6s %s\n", about.what, line)
-		}
-	}
-	d.print(text)
 }
 
 // step takes in how far it is.
@@ -201,7 +177,7 @@ func (d *downloads) step(what string, done, total int64) {
 		return
 	}
 	now, every := time.Now(), 100*time.Millisecond
-	if d.columns == nil {
+	if d.size == nil {
 		every = 10 * time.Second
 	}
 	if what != d.what {
@@ -209,7 +185,7 @@ func (d *downloads) step(what string, done, total int64) {
 	}
 	switch {
 	case done == total:
-		d.print(fmt.Sprintf("%s  %s\n", what, get.Bytes(total)))
+		d.print(fmt.Sprintf("%s  %s", what, get.Bytes(total)))
 	case now.Sub(d.drawn) >= every:
 		d.drawn = now
 		d.draw(now.Sub(d.begun).Seconds(), done, total)
@@ -228,11 +204,12 @@ func (d *downloads) draw(seconds float64, done, total int64) {
 			text += "  " + human.Clock(float64(total-done)/rate) + " left"
 		}
 	}
-	if d.columns == nil {
-		d.print(text + "\n")
+	if d.size == nil {
+		d.print(text)
 		return
 	}
-	columns := d.columns() - 1
+	columns, _ := d.size()
+	columns--
 	if width := min(columns-len(text)-len("[]  "), 40); width >= 10 && total > 0 {
 		full := min(int(float64(width)*float64(done)/float64(total)), width)
 		text = "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]  " + text
@@ -241,13 +218,10 @@ func (d *downloads) draw(seconds float64, done, total int64) {
 	d.live = true
 }
 
-// note shows something that happened and should not have, quiet or not.
-func (d *downloads) note(line string) { d.print(line + "\n") }
-
-// print writes lines in the place of the live one.
+// print writes lines in the place of the live one, quiet or not.
 func (d *downloads) print(lines string) {
 	d.close()
-	fmt.Fprint(d.w, lines) // a terminal that cannot be written to is no reason to stop
+	fmt.Fprint(d.w, human.Shown(d.w, lines+"\n")) // a terminal that cannot be written to is no reason to stop
 }
 
 // close takes the live line away.

@@ -291,8 +291,7 @@ func TestDataGetEnds(t *testing.T) {
 // TestDownloads: the live line fits the terminal and goes away; elsewhere a file that is done is a line.
 func TestDownloads(t *testing.T) {
 	var b bytes.Buffer
-	d := newDownloads(&b, false)
-	d.columns = func() int { return 60 }
+	d := &downloads{w: &b, size: func() (int, int) { return 60, 24 }}
 	d.step("f", 1, 1e7)
 	d.begun, d.drawn = time.Now(), time.Time{}
 	d.step("f", 25e5, 1e7)
@@ -306,10 +305,10 @@ func TestDownloads(t *testing.T) {
 	}
 	for quiet, want := range map[bool]string{false: "f  10.0 MB\nsomething\n", true: "something\n"} {
 		b.Reset()
-		d = newDownloads(&b, quiet)
+		d = &downloads{w: &b, quiet: quiet}
 		d.step("f", 1, 1e7)
 		d.step("f", 1e7, 1e7)
-		d.note("something")
+		d.print("something")
 		d.close()
 		if got := b.String(); got != want {
 			t.Errorf("no terminal, quiet %v: %q, want %q", quiet, got, want)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -21,38 +23,39 @@ const enough = 1 << 20
 
 // fetch appends to a part what it lacks. If what was there turns out to be of another file, it starts over.
 func (g *Getter) fetch(ctx context.Context, f File, part *os.File) error {
-	resumed := size(part) > 0
+	resumed := contents(part).Size() > 0
 	if resumed && f.Sum != "" {
 		if _, err := f.check(contents(part)); err == nil {
 			return nil
 		}
 	}
+	host := strings.Split(f.URL, "/")[2]
 	for {
-		before := size(part)
+		before := contents(part).Size()
 		err := g.once(ctx, f, part)
-		switch disk := (diskError{}); {
+		switch disk := (*fs.PathError)(nil); {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.As(err, &disk):
 			return err
-		case err == nil:
-			sum, err := f.check(contents(part))
-			if err == nil {
-				if f.Sum == "" {
-					g.Note(fmt.Sprintf("%s: not compared with a checksum; its sha256 is %s", f.Name, sum))
-				}
-				return nil
-			}
-			if e := part.Truncate(0); e != nil || !resumed {
-				return fmt.Errorf("%s: sent %w", host(f.URL), errors.Join(err, e))
-			}
-			resumed = false
-			g.Note(f.Name + ": what was there is of another file: starting over")
-		case size(part) < before+enough:
-			return fmt.Errorf("%s: %w", host(f.URL), err)
-		default:
+		case err != nil && contents(part).Size() < before+enough:
+			return fmt.Errorf("%s: %w", host, err)
+		case err != nil:
 			g.Note(fmt.Sprintf("%s: %v: continuing", f.Name, err))
+			continue
 		}
+		sum, err := f.check(contents(part))
+		if err == nil {
+			if f.Sum == "" {
+				g.Note(fmt.Sprintf("%s: not compared with a checksum; its sha256 is %s", f.Name, sum))
+			}
+			return nil
+		}
+		if e := part.Truncate(0); e != nil || !resumed {
+			return fmt.Errorf("%s: sent %w", host, errors.Join(err, e))
+		}
+		resumed = false
+		g.Note(f.Name + ": what was there is of another file: starting over")
 	}
 }
 
@@ -101,7 +104,10 @@ func (g *Getter) once(ctx context.Context, f File, part *os.File) error {
 		modified = t
 	}
 	defer os.Chtimes(part.Name(), modified, modified) // for the If-Range of the next request
-	return plain(ctx, g.copy(ctx, part, alive{answer.Body, timer, g.stall}, f.Name, have, max(total, 0)))
+	return plain(ctx, transfer(ctx, part, answer.Body, have, max(total, 0), func(done, total int64) {
+		timer.Reset(g.stall)
+		g.Progress(f.Name, done, total)
+	}))
 }
 
 // ask sends the request for the bytes behind the part.
@@ -149,4 +155,34 @@ func plain(ctx context.Context, err error) error {
 	return err
 }
 
-func host(address string) string { return strings.Split(address, "/")[2] }
+// transfer writes what it reads, tells how far it is, and ends when ctx does.
+func transfer(ctx context.Context, to io.Writer, from io.Reader, done, total int64, progress func(done, total int64)) error {
+	for buffer := make([]byte, 64<<10); ; {
+		n, err := from.Read(buffer)
+		full := fault.Point("download.write")
+		if full == nil {
+			_, full = to.Write(buffer[:n])
+		}
+		if full != nil {
+			return fmt.Errorf("%w: make room", full)
+		}
+		if done += int64(n); done != total {
+			progress(done, total)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == io.EOF:
+			progress(done, done)
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// contents reads a file from its start.
+func contents(f *os.File) *io.SectionReader {
+	size, _ := f.Seek(0, io.SeekEnd)
+	return io.NewSectionReader(f, 0, size)
+}

@@ -4,19 +4,22 @@
 //
 // Top down:
 //
-//	get.go     sets and single files
-//	file.go    one file: is it there, download, check, give it its name
+//	get.go     sets and files: what is there, what is checked, what gets its name
 //	unpack.go  bzip2, zip and CIFAR-10
 //	fetch.go   requests, from the first missing byte on
-//	copy.go    bytes from a server or an archive to the disk
 //	sets.go    the table of sets
 package get
 
 import (
 	"cmp"
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -28,6 +31,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/atomicfile"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
@@ -65,9 +70,13 @@ func (g *Getter) Set(ctx context.Context, s Set) (Result, error) {
 // URL downloads a file to Dir, by the name that its address ends with. Its checksum is a
 // sha256 in hex; "": not known.
 func (g *Getter) URL(ctx context.Context, address, sha256 string) (Result, error) {
-	name, err := nameOf(address)
-	if err != nil {
-		return Result{}, err
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return Result{}, config.Usage("no address of a file: %s; want https://HOST/PATH/FILE", human.Quote(address))
+	}
+	name := path.Base(u.Path)
+	if strings.HasSuffix(u.Path, "/") || strings.HasPrefix(name, ".") || human.Name(name) != name {
+		return Result{}, config.Usage("no address of a file: %s does not end with the name of a file", human.Quote(address))
 	}
 	return g.files(ctx, g.Dir, []File{{Name: name, URL: address, Sum: strings.ToLower(sha256)}})
 }
@@ -105,33 +114,107 @@ func (g *Getter) files(ctx context.Context, dir string, files []File) (Result, e
 // lock waits until no other download works in a folder. It ends when the folder is closed.
 func (g *Getter) lock(ctx context.Context, dir string) (*os.File, error) {
 	folder, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	// Some network disks have no locks: then two downloads at once spoil a part, which the checksum finds.
-	for waits := false; errors.Is(unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK); waits = true {
+	for waits := false; err == nil; waits = true {
+		if !errors.Is(unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) { // some network disks have no locks
+			return folder, nil
+		}
 		if !waits {
 			g.Note(fmt.Sprintf("another download works in %s: waiting for it", human.Name(dir)))
 		}
 		select {
 		case <-ctx.Done():
-			folder.Close()
-			return nil, context.Cause(ctx)
+			err = errors.Join(context.Cause(ctx), folder.Close())
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return folder, nil
+	return nil, err
 }
 
-// nameOf is the name of the file at an address.
-func nameOf(address string) (string, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return "", config.Usage("no address of a file: %s; want https://HOST/PATH/FILE", human.Quote(address))
+// there reports whether a folder has the files that f gives. What is not unpacked is compared with the checksum.
+func (f File) there(dir string) (bool, error) {
+	for _, name := range f.Gives() {
+		file, err := atomicfile.Open(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer file.Close()
+		if f.Sum != "" && name == f.Name {
+			if _, err := f.check(file); err != nil {
+				return false, fmt.Errorf("is there already, and is %w: move it away, or name another folder with --dir", err)
+			}
+		}
 	}
-	name := path.Base(u.Path)
-	if strings.HasSuffix(u.Path, "/") || strings.HasPrefix(name, ".") || human.Name(name) != name {
-		return "", config.Usage("no address of a file: %s does not end with the name of a file", human.Quote(address))
+	return true, nil
+}
+
+// get downloads a file to a folder, checks and unpacks it.
+func (g *Getter) get(ctx context.Context, dir string, f File) error {
+	path := filepath.Join(dir, f.Name+".part")
+	part, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o666) // a link could lead anywhere
+	if err != nil {
+		return err
 	}
-	return name, nil
+	defer part.Close()
+	if err := g.fetch(ctx, f, part); err != nil {
+		have := contents(part).Size()
+		if have == 0 {
+			os.Remove(path)
+			return err
+		}
+		return fmt.Errorf("%w (%s of %s are kept in %s, where the same command continues)", err, Bytes(have), f.Name, path)
+	}
+	if f.Gives()[0] == f.Name {
+		return g.name(part, filepath.Join(dir, f.Name))
+	}
+	err = g.unpack(ctx, dir, f, contents(part))
+	if disk := (*fs.PathError)(nil); err == nil || ctx.Err() == nil && !errors.As(err, &disk) { // else the same command unpacks it
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// name gives a part its name, once the disk has it.
+func (g *Getter) name(part *os.File, path string) error {
+	err := part.Sync()
+	if err == nil {
+		err = fault.Point("download.rename")
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err == nil {
+		err = atomicfile.SyncFolder(filepath.Dir(path))
+	}
+	return err
+}
+
+// check compares a file with its checksum, or only its size where none is published. It returns what the checksum is.
+func (f File) check(r io.Reader) (sum string, err error) {
+	kind, h := "sha256", sha256.New()
+	if len(f.Sum) == 2*md5.Size {
+		kind, h = "md5", md5.New()
+	}
+	n, err := io.Copy(h, r)
+	sum = hex.EncodeToString(h.Sum(nil))
+	switch {
+	case err != nil:
+	case n == 0:
+		err = errors.New("an empty file")
+	case f.Sum != "" && sum != f.Sum:
+		err = fmt.Errorf("another file: its %s is %s, not %s", kind, sum, f.Sum)
+	case f.Sum == "" && f.Size > 0 && n != f.Size:
+		err = fmt.Errorf("another file: it has %s bytes, not %s", human.Count(n), human.Count(f.Size))
+	}
+	return sum, err
+}
+
+// Bytes is a size for people: 9.91 MB.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return human.Plural(int(n), "byte")
+	}
+	return human.Rate(float64(n)) + "B"
 }

@@ -328,3 +328,17 @@ func TestTLS(t *testing.T) {
 	}
 	holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
 }
+
+// Where no sha256 is published an md5 has to be right, or the size.
+func TestOtherChecks(t *testing.T) {
+	t.Parallel()
+	for says, f := range map[string]File{
+		"": {Sum: "900150983cd24fb0d6963f7d28e17f72", Size: 3}, // of abc: RFC 1321
+		"another file: its md5 is 900150983cd24fb0d6963f7d28e17f72, not d41d8cd98f00b204e9800998ecf8427e": {Sum: "d41d8cd98f00b204e9800998ecf8427e"},
+		"another file: it has 3 bytes, not 4": {Size: 4},
+	} {
+		if _, err := f.check(strings.NewReader("abc")); says == "" && err != nil || says != "" && (err == nil || err.Error() != says) {
+			t.Errorf("%+v: %v, want %q", f, err, says)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package get
 
 import (
 	"path"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -59,7 +58,8 @@ const (
 	noCopies = "You may not redistribute the data without separate permission. "
 )
 
-// Sets is the catalogue, a function because workers would pay for a variable when they start. Sizes and checksums are from these places, as each entry says:
+// Sets is the table, a function because workers would pay for a variable when they start. Sizes and checksums are from
+// these places, as each entry says:
 //
 //	TFDS    tensorflow_datasets/url_checksums/NAME.txt in github.com/tensorflow/datasets (sizes and sha256)
 //	sklearn sklearn/datasets in github.com/scikit-learn/scikit-learn (sha256)
@@ -200,11 +200,12 @@ var Sets = sync.OnceValue(func() []Set {
 
 // Find is the set of a name.
 func Find(name string) (Set, bool) {
-	i := slices.IndexFunc(Sets(), func(s Set) bool { return s.Name == name })
-	if i < 0 {
-		return Set{}, false
+	for _, s := range Sets() {
+		if s.Name == name {
+			return s, true
+		}
 	}
-	return Sets()[i], true
+	return Set{}, false
 }
 
 // Names are the names of all sets.

@@ -40,16 +40,14 @@ func (g *Getter) unpack(ctx context.Context, dir string, f File, packed *io.Sect
 func (g *Getter) write(ctx context.Context, path string, from io.Reader, size int64) error {
 	to, err := atomicfile.Create(path)
 	if err != nil {
-		return diskError{err}
-	}
-	defer to.Abandon()
-	if err := g.copy(ctx, to, from, "unpacking "+filepath.Base(path), 0, size); err != nil {
 		return err
 	}
-	if err := to.Commit(); err != nil {
-		return diskError{err}
+	defer to.Abandon()
+	err = transfer(ctx, to, from, 0, size, func(done, total int64) { g.Progress("unpacking "+filepath.Base(path), done, total) })
+	if err != nil {
+		return err
 	}
-	return nil
+	return to.Commit()
 }
 
 func (g *Getter) unpackZip(ctx context.Context, dir string, take []Member, packed *io.SectionReader) error {
