@@ -23,11 +23,15 @@ import (
 var order = []string{
 	"internal/check", "internal/vec", "internal/figure", "internal/human", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/rundir", "hogwild/run", "hogwild/export",
-	".", "cuda", "bench", "internal/chaos", "cmd/hogwild",
+	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }
 
 // forTests are packages that only tests import.
 var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/program/programtest"}
+
+// rooms are abilities that can be taken away: a package, and the only file that names it, which goes with it. What remains
+// of them then is a line in a list of the command.
+var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go"}
 
 // Limits in lines.
 const (
@@ -131,6 +135,9 @@ func TestImportsPointOneWay(t *testing.T) {
 			}
 			if slices.Contains(forTests, dir) && !s.tests {
 				t.Errorf("%s: imports %s, which is for tests", s.at(spec), name)
+			}
+			if door := rooms[dir]; door != "" && s.path != door && !s.tests {
+				t.Errorf("%s: imports %s, which is for %s alone", s.at(spec), name, door)
 			}
 			to := rank(dir)
 			switch {

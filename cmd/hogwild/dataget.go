@@ -1,19 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data/catalog"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/get"
 	"hogwild/internal/human"
 )
@@ -24,13 +25,13 @@ const dataGetHelp = `Usage: hogwild data get NAME... [--dir DIR] [--quiet]
 
 Downloads public data sets, each to a folder with its name in the current folder (or in DIR),
 where --data NAME finds it; or one file by its address. Licence or terms of use, and what to cite,
-are shown first. Files are checked against their published checksum (rcv1 and news20 have none:
-their rows are counted), and have their name only when they are whole; SHA256SUMS in the folder
-records them. Archives are unpacked. What is there already is checked, and not downloaded again.
+are shown first. Files are checked against their published checksum (rcv1 and news20 have none),
+and have their name only when they are whole. The archives of a set, and .bz2, are unpacked.
+What is there already is not downloaded again.
 
-An interrupted download (Ctrl-C, a cut connection) leaves NAME.part; the same command continues it.
-Proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY, certificates from SSL_CERT_FILE or
-the system.
+An interrupted download (Ctrl-C, a cut connection, a full disk) leaves NAME.part; the same command
+continues it. Proxies are taken from HTTPS_PROXY, HTTP_PROXY and NO_PROXY, certificates from
+SSL_CERT_FILE or the system.
 
 FLAGS
 Examples:
@@ -38,6 +39,9 @@ Examples:
   hogwild data get mnist a9a
   hogwild train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5
 `
+
+// Where no data are, errors say how to get them.
+func init() { data.Hint = downloadHint }
 
 func dataGetCommand() *cli.Command {
 	var list, quiet bool
@@ -48,11 +52,11 @@ func dataGetCommand() *cli.Command {
 	l.string(&sum, "sha256", "`HEX` checksum that the file at URL must have")
 	l.bool(&quiet, "quiet", "no progress")
 	return &cli.Command{
-		Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(catalog.Names(), "|"), Description: dataGetHelp, Flags: l.flags,
+		Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(get.Names(), "|"), Description: dataGetHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if list {
 				if err := s.only("list", "list"); err != nil || len(args) > 0 {
-					return errors.Join(err, noNames(args))
+					return cmp.Or(err, usagef("list has no effect with a name: leave one of them out"))
 				}
 				return listSets(c.App.Writer)
 			}
@@ -60,23 +64,17 @@ func dataGetCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			d := newDownloads(c.App.ErrWriter, quiet)
-			g := get.New(dir, "hogwild/"+config.Version)
-			g.Watch, g.Note = d.step, d.note
-			return getAll(c.App.Writer, g, d, sets, args, sum)
+			d := &downloads{w: c.App.ErrWriter, quiet: quiet, size: human.Terminal(c.App.ErrWriter)}
+			defer d.close()
+			g := get.New(dir)
+			g.Progress, g.Note = d.step, d.print
+			return getAll(c.App.Writer, g, d, sets, args[0], sum)
 		}),
 	}
 }
 
-func noNames(args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usagef("list has no effect with a name: leave one of them out")
-}
-
 // wantedSets are the sets that are named; none if it is an address.
-func wantedSets(args []string, sum string) (sets []catalog.Set, err error) {
+func wantedSets(args []string, sum string) (sets []get.Set, err error) {
 	switch {
 	case len(args) == 0:
 		return nil, usagef("data get takes names of data sets, or an address: hogwild data get mnist; hogwild data get --list lists them")
@@ -88,12 +86,12 @@ func wantedSets(args []string, sum string) (sets []catalog.Set, err error) {
 		return nil, nil
 	}
 	for _, name := range args {
-		set, ok := catalog.Find(strings.TrimSuffix(name, "/"))
+		set, ok := get.Find(strings.TrimSuffix(name, "/"))
 		switch {
 		case isAddress(name):
 			return nil, usagef("%s is an address: download one address at a time, without names beside it", human.Name(name))
 		case !ok:
-			return nil, usagef("unknown data set %s%s (hogwild data get --list lists them)", human.Quote(name), human.Suggest("", name, catalog.Names()))
+			return nil, usagef("unknown data set %s%s (hogwild data get --list lists them)", human.Quote(name), human.Suggest("", name, get.Names()))
 		}
 		sets = append(sets, set)
 	}
@@ -102,63 +100,145 @@ func wantedSets(args []string, sum string) (sets []catalog.Set, err error) {
 
 func isAddress(name string) bool { return strings.Contains(name, "://") }
 
-// getAll downloads the sets, or the file at the address.
-func getAll(out io.Writer, g *get.Getter, d *downloads, sets []catalog.Set, args []string, sum string) error {
+// getAll downloads the sets, or the file at the address where there are none. It says on which terms, quiet or not, and
+// what to do with them.
+func getAll(out io.Writer, g *get.Getter, d *downloads, sets []get.Set, address, sum string) error {
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
-	defer d.close()
 	if sets == nil {
-		r, err := g.URL(ctx, args[0], sum)
-		d.close()
+		r, err := g.URL(ctx, address, sum)
 		if err != nil {
-			return endOf(err)
+			return err
 		}
-		return tell(out, filepath.Join(r.Folder, r.Files[0]), r, commandLine("hogwild", "data", "info", filepath.Join(r.Folder, r.Files[0])))
+		path := filepath.Join(r.Folder, r.Files[0])
+		return d.result(out, path, r, commandLine("hogwild", "data", "info", path))
 	}
 	for _, set := range sets {
-		d.terms(set)
+		d.print(fmt.Sprintf("%s: %s\n  terms  %s\n  cite   %s\n  see    %s", set.Name, set.About, set.Terms, set.Cite, set.Page))
 		r, err := g.Set(ctx, set)
-		d.close()
 		if err != nil {
-			return endOf(err)
+			return err
 		}
 		next := strings.TrimSpace(commandLine("hogwild", "train", "--data", r.Folder) + " " + set.Train)
-		if err := tell(out, human.Plural(len(r.Files), "file")+" in "+r.Folder, r, next); err != nil {
+		if err := d.result(out, human.Plural(len(r.Files), "file")+" in "+r.Folder, r, next); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endOf is an error of a download. One of the address itself is a mistake of the user.
-func endOf(err error) error {
-	if errors.Is(err, get.ErrAddress) {
-		return usagef("%v", err)
-	}
-	return err
-}
-
-// tell says what is there now, and what to do with it.
-func tell(out io.Writer, what string, r get.Result, next string) error {
-	already := ""
-	if !r.Fresh {
-		already = ", already there and checked"
-	}
-	_, err := fmt.Fprintf(out, "%s, %s%s\n\n    %s\n", what, get.Bytes(r.Bytes), already, next)
-	return err
-}
-
 // listSets writes a line for each set.
 func listSets(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tDOWNLOAD\tWHAT")
-	for _, s := range catalog.Sets() {
-		bytes, known := s.Size()
-		size := get.Bytes(bytes)
-		if !known {
-			size = "over " + size
+	for _, s := range get.Sets() {
+		bytes, over := int64(0), ""
+		for _, f := range s.Files {
+			if bytes += f.Size; f.Size == 0 {
+				over = "over "
+			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, size, s.About)
+		fmt.Fprintf(w, "%s\t%s%s\t%s\n", s.Name, over, get.Bytes(bytes), s.About)
 	}
 	return w.Flush()
+}
+
+// downloadHint is how to get the data that are not at a path.
+func downloadHint(path string) string {
+	dir, name := filepath.Split(filepath.Clean(path))
+	words := []string{"hogwild", "data", "get", name}
+	switch _, known := get.Find(name); {
+	case strings.HasPrefix(path, "https://"), strings.HasPrefix(path, "http://"):
+		words[3] = path
+	case !known:
+		return ""
+	case dir != "":
+		words = append(words, "--dir", filepath.Clean(dir))
+	}
+	return "; `" + commandLine(words...) + "` downloads it"
+}
+
+// downloads shows how far downloads are: on a terminal by one live line, elsewhere by a line for each file
+// that is done and for every ten seconds.
+type downloads struct {
+	w     io.Writer
+	quiet bool
+	size  func() (columns, rows int) // nil: not a terminal
+
+	what         string    // is being done
+	begun, drawn time.Time // it, and the last line
+	first        int64     // bytes that were there when it began
+	live         bool      // a live line is on the screen
+}
+
+// step takes in how far it is.
+func (d *downloads) step(what string, done, total int64) {
+	if d.quiet {
+		return
+	}
+	now, every := time.Now(), 100*time.Millisecond
+	if d.size == nil {
+		every = 10 * time.Second
+	}
+	if what != d.what {
+		d.what, d.begun, d.drawn, d.first = what, now, now, done
+	}
+	switch {
+	case done == total:
+		d.print(fmt.Sprintf("%s  %s", what, get.Bytes(total)))
+	case now.Sub(d.drawn) >= every:
+		d.drawn = now
+		d.draw(now.Sub(d.begun).Seconds(), done, total)
+	}
+}
+
+// draw writes the line of what is not done.
+func (d *downloads) draw(seconds float64, done, total int64) {
+	text := d.what + "  " + get.Bytes(done)
+	if total > 0 {
+		text += fmt.Sprintf(" of %s  %3.0f%%", get.Bytes(total), 100*float64(done)/float64(total))
+	}
+	if rate := float64(done-d.first) / seconds; seconds > 0.5 && rate > 0 {
+		text += "  " + human.Rate(rate) + "B/s"
+		if total > 0 {
+			text += "  " + human.Clock(float64(total-done)/rate) + " left"
+		}
+	}
+	if d.size == nil {
+		d.print(text)
+		return
+	}
+	columns, _ := d.size()
+	columns--
+	if width := min(columns-len(text)-len("[]  "), 40); width >= 10 && total > 0 {
+		full := min(int(float64(width)*float64(done)/float64(total)), width)
+		text = "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]  " + text
+	}
+	fmt.Fprint(d.w, "\r\x1b[K"+text[:min(len(text), max(columns, 0))])
+	d.live = true
+}
+
+// print writes lines in the place of the live one, quiet or not.
+func (d *downloads) print(lines string) {
+	d.close()
+	fmt.Fprint(d.w, human.Shown(d.w, lines+"\n")) // a terminal that cannot be written to is no reason to stop
+}
+
+// close takes the live line away.
+func (d *downloads) close() {
+	if d.live {
+		fmt.Fprint(d.w, "\r\x1b[K")
+		d.live = false
+	}
+}
+
+// result says what is there now, and what to do with it.
+func (d *downloads) result(out io.Writer, what string, r get.Result, next string) error {
+	d.close()
+	already := ""
+	if !r.Fresh {
+		already = ", already there"
+	}
+	_, err := fmt.Fprintf(out, "%s, %s%s\n\n    %s\n", what, get.Bytes(r.Bytes), already, next)
+	return err
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hogwild/hogwild/data/catalog"
-	"hogwild/internal/human"
+	"hogwild/internal/atomicfile"
 )
 
 // inFolder finds the training and the test file of a folder: by the names of MNIST's images and of arrays, else the
@@ -40,22 +39,9 @@ func inFolder(path string) (train, test string) {
 	return files[0], testBeside(files[0])
 }
 
-// isAbout tells by its name that a file is about the data beside it, or is a part of a download.
+// isAbout tells by its name that a file is about the data beside it, or is not whole.
 func isAbout(name string) bool {
 	upper, ending := strings.ToUpper(name), filepath.Ext(name)
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(upper, "README") || strings.HasPrefix(upper, "LICENSE") ||
-		name == "SHA256SUMS" || slices.Contains([]string{".part", ".from", ".new", ".md"}, ending)
-}
-
-// download is what to do about a path where nothing is, or a part of a download, if it has the name of a known set.
-func download(path string) string {
-	dir, name := filepath.Split(filepath.Clean(path))
-	if _, known := catalog.Find(name); !known {
-		return ""
-	}
-	command := "hogwild data get " + name
-	if dir != "" {
-		command += " --dir " + human.ShellWord(filepath.Clean(dir))
-	}
-	return "; `" + command + "` downloads it"
+		name == "SHA256SUMS" || slices.Contains([]string{".part", atomicfile.Ending, ".md"}, ending)
 }

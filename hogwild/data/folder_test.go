@@ -21,7 +21,7 @@ func TestFolders(t *testing.T) {
 		"train and test":      {[]string{"rcv1_train.binary", "rcv1_test.binary", "README"}, "rcv1_train.binary", "rcv1_test.binary"},
 		"packed":              {[]string{"imdb_ltc_train.gz", "imdb_ltc_test.gz"}, "imdb_ltc_train.gz", "imdb_ltc_test.gz"},
 		"one file":            {[]string{"housing.csv", "README.md", "LICENSE", ".hidden"}, "housing.csv", ""},
-		"under way":           {[]string{"u.data", "README", "other.zip.part", "other.zip.part.from", "SHA256SUMS.new"}, "u.data", ""},
+		"under way":           {[]string{"u.data", "README", "other.zip.part", "other.1a2b3c4d.tmp", "SHA256SUMS"}, "u.data", ""},
 		"MNIST":               {[]string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}, "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz"},
 		"arrays":              {[]string{"X_train.npy", "y_train.npy", "X_test.npy", "y_test.npy"}, "X_train.npy", "X_test.npy"},
 		"a cache":             {[]string{"a9a.hog"}, "a9a.hog", ""},
@@ -51,22 +51,4 @@ func TestFolders(t *testing.T) {
 	}
 	_, _, err := locate(t.TempDir())
 	check.Error(t, err, "or a single data file; it holds nothing: name a file")
-}
-
-// Where a set of the catalogue is not, or only a part of it, the error says how to get it.
-func TestDownloadAdvice(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for path, advice := range map[string]string{
-		"mnist": "no such file or directory; `hogwild data get mnist` downloads it", "./cifar10/": "`hogwild data get cifar10` downloads it",
-		"/nowhere/my sets/a9a": "`hogwild data get a9a --dir '/nowhere/my sets'` downloads it",
-	} {
-		_, _, err := locate(path)
-		check.Error(t, err, advice)
-	}
-	if err := os.Mkdir("w8a", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	file(t, "w8a", "w8a.part", "+1")
-	_, _, err := locate("w8a")
-	check.Error(t, err, "it holds w8a.part", "`hogwild data get w8a` downloads it")
 }

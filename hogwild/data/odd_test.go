@@ -103,7 +103,7 @@ func TestDidYouMean(t *testing.T) {
 		"housng":                 "did you mean sets/housing?",
 		"digist":                 "did you mean digits?",
 		"nowhere":                "no such file",
-		"https://x.org/iris.csv": "is an address, not a file: download it first (hogwild data get https://x.org/iris.csv)",
+		"https://x.org/iris.csv": "is an address, not a file: download it first and name the file",
 		"s3://bucket/iris.csv":   "is an address",
 	} {
 		for _, o := range []Options{{Path: path}, {Path: "digits:60", Test: path}} {

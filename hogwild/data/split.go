@@ -20,6 +20,9 @@ const (
 	drawValidation
 )
 
+// Hint ends the error of a path where no data are: a program may know how to get them.
+var Hint = func(path string) string { return "" }
+
 // locate finds the files that a path means: the training inputs, and the test
 // inputs that belong to them, "" if there are none. A path is a file, a folder (see
 // inFolder), or the name of the digits, which have both parts in one.
@@ -34,11 +37,7 @@ func locate(path string) (train, test string, err error) {
 		return path, "", nil
 	}
 	if scheme, _, ok := strings.Cut(path, "://"); ok && regexp.MustCompile(`^[a-z0-9+]+$`).MatchString(scheme) {
-		how := ""
-		if scheme == "https" || scheme == "http" {
-			how = fmt.Sprintf(" (hogwild data get %s)", human.ShellWord(path))
-		}
-		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first%s and name the file", path, how)
+		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first and name the file%s", path, Hint(path))
 	}
 	if path == "" {
 		return "", "", errors.New("data: the path is empty: name a file, a folder or digits")
@@ -48,14 +47,14 @@ func locate(path string) (train, test string, err error) {
 		if p := (*os.PathError)(nil); errors.As(err, &p) {
 			err = p.Err
 		}
-		return "", "", fmt.Errorf("data: %s: %w%s", path, err, cmp.Or(download(path), suggest(path)))
+		return "", "", fmt.Errorf("data: %s: %w%s", path, err, cmp.Or(Hint(path), suggest(path)))
 	}
 	if !info.IsDir() {
 		return path, testBeside(path), nil
 	}
 	if train, test = inFolder(path); train == "" && test == "" {
 		return "", "", fmt.Errorf("data: %s is a folder without train-images-idx3-ubyte or X_train.npy, or a single data file; it holds %s: name a file%s",
-			path, contents(path), download(path))
+			path, contents(path), Hint(path))
 	}
 	return train, test, nil
 }

@@ -70,7 +70,7 @@ var Points = []Place{
 	{"convert.rename", false, "before the cache gets its name"},
 
 	// data get
-	{"download.write", false, "before bytes that came are written"},
+	{"download.write", false, "before bytes that came, or are unpacked, are written"},
 	{"download.rename", false, "before a file that is whole gets its name"},
 }
 

@@ -1,27 +1,26 @@
-// Package get downloads data sets. A file has its name only when it is whole and its checksum is right: until then its
-// bytes are in NAME.part, where an interrupted download continues. It knows nothing of terminals: a caller watches.
+// Package get downloads public data sets. A file has its name only when it is whole and its checksum is right: until then
+// its bytes are in NAME.part, where an interrupted download continues. It knows nothing of terminals: a caller watches.
+// Only one file of the command names this package, so that both can be taken away.
 //
 // Top down:
 //
-//	get.go       sets and single files
-//	file.go      one file: is it there, download, check, unpack
-//	mirrors.go   mirrors in order, and tries of each
-//	transfer.go  one request, from the byte on that is missing
-//	answer.go    what a server's answer means
-//	unpack.go    bzip2 and zip
-//	cifar.go     CIFAR-10 to .npy
-//	sums.go      checksums, and SHA256SUMS
-//	part.go      NAME.part, and where its bytes are from
-//	folder.go    one download at a time in a folder, and new files in it
-//	client.go    the HTTP client
-//	getter.go    what all of these know: the Getter, the job on one file, kinds of errors
+//	get.go     sets and files: what is there, what is checked, what gets its name
+//	unpack.go  bzip2, zip and CIFAR-10
+//	fetch.go   requests, from the first missing byte on
+//	sets.go    the table of sets
 package get
 
 import (
 	"cmp"
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -29,16 +28,29 @@ import (
 	"strings"
 	"time"
 
-	"hogwild/hogwild/data/catalog"
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/config"
+	"hogwild/internal/atomicfile"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
-// New is a Getter that downloads to a folder, which need not be there; "": the current one. Nobody watches it
-// until Watch and Note are set.
-func New(dir, userAgent string) *Getter {
+// Getter downloads to a folder.
+type Getter struct {
+	Dir      string
+	Progress func(what string, done, total int64) // bytes; total 0: not known. The two are equal once, at the end
+	Note     func(line string)                    // something worth a line
+
+	client *http.Client
+	stall  time.Duration // without new bytes the connection is given up
+}
+
+// New is a Getter that downloads to a folder, which need not be there; "": the current one.
+func New(dir string) *Getter {
 	return &Getter{
-		Dir: cmp.Or(dir, "."), UserAgent: userAgent, Watch: func(Step) {}, Note: func(string) {},
-		client: newClient(), stall: 30 * time.Second, pause: backOff, tries: 5,
+		Dir: cmp.Or(dir, "."), Progress: func(string, int64, int64) {}, Note: func(string) {},
+		client: &http.Client{CheckRedirect: redirect}, stall: 30 * time.Second,
 	}
 }
 
@@ -51,50 +63,47 @@ type Result struct {
 }
 
 // Set downloads what is missing of a set to Dir/NAME.
-func (g *Getter) Set(ctx context.Context, s catalog.Set) (Result, error) {
-	r, err := g.files(ctx, filepath.Join(g.Dir, s.Name), s.Files, true)
-	if err != nil && !strings.HasPrefix(err.Error(), s.Name+": ") { // a file may have the name of the set
-		err = fmt.Errorf("%s: %w", s.Name, err)
-	}
-	return r, err
+func (g *Getter) Set(ctx context.Context, s Set) (Result, error) {
+	return g.files(ctx, filepath.Join(g.Dir, s.Name), s.Files)
 }
 
 // URL downloads a file to Dir, by the name that its address ends with. Its checksum is a
 // sha256 in hex; "": not known.
 func (g *Getter) URL(ctx context.Context, address, sha256 string) (Result, error) {
-	name, err := nameOf(address)
-	if err != nil {
-		return Result{}, err
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return Result{}, config.Usage("no address of a file: %s; want https://HOST/PATH/FILE", human.Quote(address))
 	}
-	f := catalog.File{Name: name, URLs: []string{address}}
-	if sha256 != "" {
-		f.Sum = "sha256:" + strings.ToLower(sha256)
+	name := path.Base(u.Path)
+	if strings.HasSuffix(u.Path, "/") || strings.HasPrefix(name, ".") || human.Name(name) != name {
+		return Result{}, config.Usage("no address of a file: %s does not end with the name of a file", human.Quote(address))
 	}
-	return g.files(ctx, g.Dir, []catalog.File{f}, false)
+	return g.files(ctx, g.Dir, []File{{Name: name, URL: address, Sum: strings.ToLower(sha256)}})
 }
 
-// files downloads files to a folder. Only in a folder of its own are their checksums recorded.
-func (g *Getter) files(ctx context.Context, dir string, files []catalog.File, own bool) (r Result, err error) {
+// files downloads what is missing of files to a folder.
+func (g *Getter) files(ctx context.Context, dir string, files []File) (Result, error) {
+	r := Result{Folder: dir}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return r, localError{fmt.Errorf("making the folder: %w: name another one with --dir", err)}
+		return r, fmt.Errorf("making the folder: %w: name another one with --dir", err)
 	}
-	unlock, err := g.lock(ctx, dir)
+	folder, err := g.lock(ctx, dir)
 	if err != nil {
 		return r, err
 	}
-	defer unlock()
-	r.Folder = dir
+	defer folder.Close()
 	for _, f := range files {
-		j := &job{Getter: g, File: f, dir: dir, own: own}
-		fresh, err := j.run(ctx)
-		if err != nil {
-			return r, err
+		there, err := f.there(dir)
+		if err == nil && !there {
+			r.Fresh, err = true, g.get(ctx, dir, f)
 		}
-		r.Fresh = r.Fresh || fresh
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", filepath.Join(dir, f.Name), err)
+		}
 		for _, name := range f.Gives() {
 			info, err := os.Stat(filepath.Join(dir, name))
 			if err != nil {
-				return r, localError{err}
+				return r, err
 			}
 			r.Files, r.Bytes = append(r.Files, name), r.Bytes+info.Size()
 		}
@@ -102,18 +111,110 @@ func (g *Getter) files(ctx context.Context, dir string, files []catalog.File, ow
 	return r, nil
 }
 
-// ErrAddress is an address of which no file can be downloaded.
-var ErrAddress = errors.New("no address of a file")
+// lock waits until no other download works in a folder. It ends when the folder is closed.
+func (g *Getter) lock(ctx context.Context, dir string) (*os.File, error) {
+	folder, err := os.Open(dir)
+	for waits := false; err == nil; waits = true {
+		if !errors.Is(unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) { // some network disks have no locks
+			return folder, nil
+		}
+		if !waits {
+			g.Note(fmt.Sprintf("another download works in %s: waiting for it", human.Name(dir)))
+		}
+		select {
+		case <-ctx.Done():
+			err = errors.Join(context.Cause(ctx), folder.Close())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil, err
+}
 
-// nameOf is the name of the file at an address.
-func nameOf(address string) (string, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return "", fmt.Errorf("%w: %s; want https://HOST/PATH/FILE", ErrAddress, human.Quote(address))
+// there reports whether a folder has the files that f gives. What is not unpacked is compared with the checksum.
+func (f File) there(dir string) (bool, error) {
+	for _, name := range f.Gives() {
+		file, err := atomicfile.Open(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		defer file.Close()
+		if f.Sum != "" && name == f.Name {
+			if _, err := f.check(file); err != nil {
+				return false, fmt.Errorf("is there already, and is %w: move it away, or name another folder with --dir", err)
+			}
+		}
 	}
-	name := path.Base(u.Path)
-	if strings.HasSuffix(u.Path, "/") || name == "." || strings.ContainsAny(name, "/\x00") || strings.HasPrefix(name, ".") || human.Name(name) != name {
-		return "", fmt.Errorf("%w: %s does not end with the name of a file", ErrAddress, human.Quote(address))
+	return true, nil
+}
+
+// get downloads a file to a folder, checks and unpacks it.
+func (g *Getter) get(ctx context.Context, dir string, f File) error {
+	path := filepath.Join(dir, f.Name+".part")
+	part, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o666) // a link could lead anywhere
+	if err != nil {
+		return err
 	}
-	return name, nil
+	defer part.Close()
+	if err := g.fetch(ctx, f, part); err != nil {
+		have := contents(part).Size()
+		if have == 0 {
+			os.Remove(path)
+			return err
+		}
+		return fmt.Errorf("%w (%s of %s are kept in %s, where the same command continues)", err, Bytes(have), f.Name, path)
+	}
+	if f.Gives()[0] == f.Name {
+		return g.name(part, filepath.Join(dir, f.Name))
+	}
+	err = g.unpack(ctx, dir, f, contents(part))
+	if disk := (*fs.PathError)(nil); err == nil || ctx.Err() == nil && !errors.As(err, &disk) { // else the same command unpacks it
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// name gives a part its name, once the disk has it.
+func (g *Getter) name(part *os.File, path string) error {
+	err := part.Sync()
+	if err == nil {
+		err = fault.Point("download.rename")
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err == nil {
+		err = atomicfile.SyncFolder(filepath.Dir(path))
+	}
+	return err
+}
+
+// check compares a file with its checksum, or only its size where none is published. It returns what the checksum is.
+func (f File) check(r io.Reader) (sum string, err error) {
+	kind, h := "sha256", sha256.New()
+	if len(f.Sum) == 2*md5.Size {
+		kind, h = "md5", md5.New()
+	}
+	n, err := io.Copy(h, r)
+	sum = hex.EncodeToString(h.Sum(nil))
+	switch {
+	case err != nil:
+	case n == 0:
+		err = errors.New("an empty file")
+	case f.Sum != "" && sum != f.Sum:
+		err = fmt.Errorf("another file: its %s is %s, not %s", kind, sum, f.Sum)
+	case f.Sum == "" && f.Size > 0 && n != f.Size:
+		err = fmt.Errorf("another file: it has %s bytes, not %s", human.Count(n), human.Count(f.Size))
+	}
+	return sum, err
+}
+
+// Bytes is a size for people: 9.91 MB.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return human.Plural(int(n), "byte")
+	}
+	return human.Rate(float64(n)) + "B"
 }

@@ -16,26 +16,23 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"hogwild/hogwild/data/catalog"
 )
 
 // server has files, which it sends as net/http does, with ranges and If-Range, unless a handler of its
-// script takes the request: the first takes the first one, and so on; nil: as always.
+// script takes the request: the first takes the first one, and so on.
 type server struct {
 	*httptest.Server
-	mu     sync.Mutex
-	files  map[string][]byte // by path
-	tags   map[string]string // ETags; the default is made from the bytes
-	script []http.HandlerFunc
-	seen   []string
-	gone   chan struct{}
+	mu       sync.Mutex
+	files    map[string][]byte // by path
+	modified time.Time         // all of them
+	script   []http.HandlerFunc
+	seen     []string
 }
 
 func newServer(t *testing.T, files map[string][]byte, script ...http.HandlerFunc) *server {
-	s := &server{files: files, script: script, gone: make(chan struct{}), tags: map[string]string{}}
+	s := &server{files: files, script: script, modified: time.Unix(1e9, 0)}
 	s.Server = httptest.NewServer(s)
-	t.Cleanup(func() { close(s.gone); s.Close() })
+	t.Cleanup(s.Close)
 	return s
 }
 
@@ -47,7 +44,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		do, s.script = s.script[0], s.script[1:]
 	}
 	body, ok := s.files[r.URL.Path]
-	tag := s.tags[r.URL.Path]
+	modified := s.modified
 	s.mu.Unlock()
 	switch {
 	case do != nil:
@@ -55,13 +52,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		http.NotFound(w, r)
 	default:
-		if tag == "" {
-			tag = tagOf(body)
-		}
-		if tag != "none" {
-			w.Header().Set("ETag", tag)
-		}
-		http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(body))
+		http.ServeContent(w, r, r.URL.Path, modified, bytes.NewReader(body))
 	}
 }
 
@@ -71,8 +62,6 @@ func (s *server) requests() []string {
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
 }
-
-func tagOf(b []byte) string { return `"` + sum256(b)[:8] + `"` }
 
 func sum256(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -86,81 +75,38 @@ func content(n int, seed byte) []byte {
 	return b
 }
 
-// sends writes all that it is given with the head of a whole file of a size, and cuts the connection where that is more.
-func sends(size int, parts ...[]byte) http.HandlerFunc {
+// sends writes bytes with the head of a whole file of a size, and cuts the connection where that is more.
+func sends(size int, body []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(size))
-		for _, b := range parts {
-			w.Write(b)
-		}
+		w.Write(body)
 	}
-}
-
-func status(code int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", code) }
-}
-
-// getter downloads to a new folder, and loses no time waiting.
-func getter(t *testing.T) *Getter {
-	g := New(t.TempDir(), "test")
-	g.stall, g.tries = 10*time.Second, 3
-	g.pause = func(int) time.Duration { return 0 }
-	return g
 }
 
 // noting collects what g tells.
 func noting(g *Getter) *[]string {
-	var mu sync.Mutex
 	notes := &[]string{}
-	g.Note = func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		*notes = append(*notes, line)
-	}
+	g.Note = func(line string) { *notes = append(*notes, line) }
 	return notes
 }
 
-// one is a set of one file, which is at the addresses.
-func one(body []byte, urls ...string) catalog.Set {
-	return catalog.Set{Name: "one", Files: []catalog.File{{Name: "file", URLs: urls, Size: int64(len(body)), Sum: "sha256:" + sum256(body)}}}
+// one is a set of one file.
+func one(body []byte, url string) Set {
+	return Set{Name: "one", Files: []File{{Name: "file", URL: url, Size: int64(len(body)), Sum: sum256(body)}}}
 }
 
-// holds checks that the folder has exactly these files, the set's SHA256SUMS beside them, which is right.
+// holds checks that the folder has exactly these files.
 func holds(t *testing.T, dir string, want map[string][]byte) {
 	t.Helper()
-	var names []string
-	sums := ""
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != len(want) {
+		t.Errorf("the folder has %v (%v), want %d files", entries, err, len(want))
+	}
 	for name, body := range want {
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || !bytes.Equal(got, body) {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("%s: %d bytes (%v), want %d others", name, len(got), err, len(body))
 		}
-		names = append(names, name)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		sums += sum256(want[name]) + "  " + name + "\n"
-	}
-	if got, err := os.ReadFile(filepath.Join(dir, sumsName)); err != nil || string(got) != sums {
-		t.Errorf("SHA256SUMS (%v) is\n%swant\n%s", err, got, sums)
-	}
-	all := append(names, sumsName)
-	slices.Sort(all)
-	if got := listing(t, dir); !slices.Equal(got, all) {
-		t.Errorf("the folder has %q, want %q", got, all)
-	}
-}
-
-func listing(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
 }
 
 func background() context.Context { return context.Background() }
