@@ -187,7 +187,7 @@ sass-table: build cuda fake ## update docs/kernels.md: instruction counts and si
 arm64-table: ## update docs/arm64.md: instruction counts of the arm64 inner loops, and llvm-mca-19's model of them (Debian: llvm-19)
 	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/arm64.md
 
-gpu-bundle: build cuda ## build build/gpu-bundle: run.sh checks and benchmarks hogwild on another machine's GPU
+gpu-bundle: cuda ## build build/gpu-bundle: run.sh checks and benchmarks hogwild on another machine's GPU
 	bench/bundle/make.sh
 
 gpu-check: gpu-bundle ## run the bundle here: on the GPU, or a quick version on the stand-in driver

@@ -11,16 +11,15 @@
 //	runner.go process.go trial.go each case with each seed, interleaved, by new processes
 //	progress.go                   how far it is
 //	experiment.go assemble.go     what was measured: results.json
-//	spread.go speedup.go target.go shares.go fairness.go   what may be said of it, and by the tests
+//	spread.go speedup.go target.go fairness.go   what may be said of it, and by the tests
 //	paired.go                     of which repeats show a difference
 //	summary.go csv.go gobench.go  in tables, for people, spreadsheets and benchstat
 //	paper.go tutorial.go          the plans of hogwild reproduce, files in plans; published.go
 //	                              what is published, paperruns.go, finding.go, papertable.go
 //	                              the two side by side
 //
-// What this machine does at best, by loops as plain as those that training needs: limits.go,
-// with memory.go and latency.go, by the threads of threads.go. What make gpu-bundle has measured
-// elsewhere: bundle.go, bundlechecks.go and bundlepage.go.
+// limits.go is what this machine does at best, by loops as plain as those that training needs, shares.go what a case reaches
+// of it.
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that interleaves their runs.

@@ -129,7 +129,7 @@ func (e *Experiment) playing() []string {
 // unbounded are cases on a GPU, of which limits of the cores say nothing.
 func (e *Experiment) unbounded() []string {
 	return e.note(func(c *Measured) bool { return e.Limits != nil && c.Config.GPU != "" },
-		"the limits are those of the CPU cores and do not apply on a GPU; hogwild bench --microbench --gpu 0 measures the peaks of a GPU")
+		"the limits are those of the CPU cores and do not apply on a GPU")
 }
 
 // batches are steps of other sizes than those of a group's first case, where the program

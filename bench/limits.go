@@ -1,21 +1,23 @@
 package bench
 
 import (
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
+	"hogwild/internal/machine"
+	"hogwild/internal/vec"
+	"hogwild/shm"
 )
 
-// Options say how to measure.
-type Options struct {
-	Seconds float64  // for all limits together
-	Idle    []string // arguments with which this program ends at once: how long a process takes to start
-}
-
-// Limits is the peak rates of a machine.
+// Limits is the peak rates of a machine, reached by loops as plain as those that training needs.
 type Limits struct {
 	CPU    string    `json:"cpu"`
 	Cores  int       `json:"cores"` // that this program may use
@@ -37,100 +39,144 @@ type Limit struct {
 	Means  string  `json:"means"` // what it bounds in training
 }
 
-// repeats is the number of measurements of which a limit is the median: odd.
-const repeats = 9
+const repeats = 9 // measurements of a limit: odd
 
-// meter measures for a slot of time at a go.
+// meter measures in repeats of a slot of time.
 type meter struct {
-	*pinnedThreads
-	slot   time.Duration
-	limits []Limit
+	Limits
+	slot time.Duration
+	w    []float32 // weights of the pages that weights in training have
 }
 
-// Measure takes all limits. It uses 200 MB of memory and every core.
-func Measure(o Options) (*Limits, error) {
-	c, err := newPinnedThreads()
+// Measure takes all limits, eleven figures, in about so many seconds. It uses 200 MB of memory and every core.
+func Measure(seconds float64) (*Limits, error) {
+	var l shm.Layout
+	l.Add("w", shm.F32, sizes[len(sizes)-1].floats)
+	s, err := l.Create("limits")
 	if err != nil {
 		return nil, err
 	}
-	defer c.close()
-	a, err := newArena()
-	if err != nil {
-		return nil, err
-	}
-	defer a.close()
-	m := &meter{pinnedThreads: c}
-	parts := []func(){
-		m.arithmetic,
-		func() { m.streams(a) },
-		func() { m.random(a) },
-		func() { m.oneWord(a) },
-		func() { m.cacheLine(a) },
-		func() { m.wake(a) },
-	}
-	const loops = 19 // or so
-	m.slot = time.Duration(o.Seconds / loops / repeats * float64(time.Second))
-	for _, part := range parts {
-		part()
-	}
-	if err := m.start(o.Idle); err != nil {
-		return nil, err
-	}
+	defer s.Close()
 	here := rundir.ThisMachine()
-	return &Limits{
-		CPU: here.CPU, Cores: len(c.cores), Kernel: here.Kernel, Go: here.Go,
-		Time: time.Now().UTC().Truncate(time.Second), Limits: m.limits,
-	}, nil
-}
-
-// add appends a limit of the values measured.
-func (m *meter) add(f Limit, values []float64) {
-	slices.Sort(values)
-	f.Min, f.Median, f.Max = values[0], values[len(values)/2], values[len(values)-1]
-	m.limits = append(m.limits, f)
-}
-
-// together are the threads that measure together: one, then all.
-func (m *meter) together() [][]int {
-	all := make([]int, len(m.cores))
-	for i := range all {
-		all[i] = i
+	m := &meter{slot: time.Duration(seconds / 11 / repeats * float64(time.Second)), Limits: Limits{CPU: here.CPU, Kernel: here.Kernel, Go: here.Go,
+		Cores: min(machine.Cores(), runtime.GOMAXPROCS(0)), Time: time.Now().UTC().Truncate(time.Second)}}
+	if m.w, err = shm.View[float32](s, "w"); err != nil {
+		return nil, err
 	}
-	if len(all) == 1 {
-		return [][]int{all}
+	clear(m.w) // every page is there
+	peak := vec.Peaks()[0]
+	m.rate("multiply-add, "+peak.Name, "GFLOP/s", "dense layers and convolutions: peak of any matrix product", block*peak.Flops/1e9,
+		func(_, _ int) { peak.Run(block) })
+	m.read()
+	for _, size := range sizes {
+		m.scatter(m.w[:size.floats], size.name, size.means)
 	}
-	return [][]int{all[:1], all}
+	m.cacheLine()
+	return &m.Limits, nil
 }
 
-// rate measures a loop on one core and on all: f(i, n) is n rounds of member i, and
-// per what a round does, in the limit's unit.
-func (m *meter) rate(f Limit, per float64, loop func(i, n int)) {
-	for _, members := range m.together() {
-		f.Cores = len(members)
-		work := per * float64(len(members))
-		m.add(f, m.repeat(members, loop, func(n int, d time.Duration) float64 {
-			return work * float64(n) / d.Seconds()
-		}))
+// rate measures a loop on one core and on all: turn(i, k) is its turn k on core i, and per what a turn does, in the unit.
+func (m *meter) rate(name, unit, means string, per float64, turn func(i, k int)) {
+	for _, cores := range slices.Compact([]int{1, m.Cores}) {
+		m.add(Limit{Name: name, Unit: unit, Cores: cores, Means: means}, turn, func(n int, d time.Duration) float64 {
+			return per * float64(n*cores) / d.Seconds()
+		})
 	}
 }
 
-// repeat runs a loop for about a slot, several times, and returns the figure of each:
-// a function of the rounds and the time they took.
-func (m *meter) repeat(members []int, loop func(i, n int), figure func(n int, d time.Duration) float64) []float64 {
-	rounds := 1
-	run := func() time.Duration { return m.run(members, func(i int) { loop(i, rounds) }) }
-	for run() < m.slot/2 {
-		rounds *= 2
+// add runs a loop for about a slot, several times, and appends the limit: a figure of the turns and the time they took.
+func (m *meter) add(f Limit, turn func(i, k int), figure func(n int, d time.Duration) float64) {
+	from, n := 0, 1
+	for together(f.Cores, from, n, turn) < m.slot/2 {
+		from, n = from+n, 2*n
 	}
 	values := make([]float64, repeats)
 	for i := range values {
-		values[i] = figure(rounds, run())
+		from += n
+		values[i] = figure(n, together(f.Cores, from, n, turn))
 	}
-	return values
+	slices.Sort(values)
+	f.Min, f.Median, f.Max = values[0], values[repeats/2], values[repeats-1]
+	m.Limits.Limits = append(m.Limits.Limits, f)
 }
 
-// nanoseconds is the figure of a loop whose rounds are counted in time.
-func nanoseconds(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(n) }
+// together is how long n turns of a loop take on several cores at once.
+func together(cores, from, n int, turn func(i, k int)) time.Duration {
+	var running sync.WaitGroup
+	began := time.Now()
+	for i := range cores {
+		running.Go(func() {
+			for k := range n {
+				turn(i, from+k)
+			}
+		})
+	}
+	running.Wait()
+	return time.Since(began)
+}
+
+const block = 4 << 10 // floats: 16 kB, which the first-level cache holds
+
+// read is a pass over memory that no cache holds. Each core has a part of it for its own.
+func (m *meter) read() {
+	part, to := len(m.w)/m.Cores/block*block, make([]float32, m.Cores*block)
+	m.rate("memory, read", "GB/s", "one pass over a data set larger than the caches", 4*block/1e9, func(i, k int) {
+		copy(to[i*block:][:block], m.w[i*part+k*block%part:])
+	})
+}
+
+// sizes are those of weights whose random updates are measured.
+var sizes = []struct {
+	floats      int
+	name, means string
+}{
+	{47_236, "w[j] += x at random, 47 k floats", "sparse models of RCV1's size, in the L2 cache: one such update per nonzero"},
+	{1_000_000, "w[j] += x at random, 1 M floats", "sparse models that fit in the L3 cache"},
+	{50_000_000, "w[j] += x at random, 50 M floats", "sparse models and factors larger than the caches"},
+}
+
+// scatter is w[j] += x at random j, by all cores in the same weights, without locks.
+func (m *meter) scatter(w []float32, name, means string) {
+	list, r := make([]uint32, 1<<22), rand.New(rand.NewPCG(1, 2)) // so long that no cache holds the lines that it names
+	for i := range list {
+		list[i] = r.Uint32N(uint32(len(w)))
+	}
+	m.rate(name, "M/s", means, block/1e6, func(i, k int) {
+		from := (len(list)/m.Cores*i/block + k) * block % len(list)
+		for at := list[from:][:block]; len(at) >= 4; at = at[4:] {
+			w[at[0]]++
+			w[at[1]]++
+			w[at[2]]++
+			w[at[3]]++
+		}
+	})
+}
+
+// cacheLine is the time in which a cache line goes from a core to another: half of that in which a word goes there and back.
+func (m *meter) cacheLine() {
+	if m.Cores == 1 {
+		return
+	}
+	var next atomic.Uint32
+	f := Limit{Name: "cache line, core to core", Unit: "ns", Cores: 2, Means: "each update of a cache line that another worker wrote last"}
+	m.add(f, func(side, _ int) {
+		for next.Load() != uint32(side) {
+		}
+		next.Store(1 - uint32(side))
+	}, func(n int, d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(2*n) })
+}
 
 // WriteJSON writes the limits as one JSON object.
 func (f *Limits) WriteJSON(w io.Writer) error { return human.WriteJSON(w, f) }
+
+// WriteText writes the limits as a table.
+func (f *Limits) WriteText(out io.Writer) error {
+	rows := [][]string{{"LIMIT", "UNIT", "CORES", "MEDIAN (RANGE)", "BOUNDS"}}
+	for _, v := range f.Limits {
+		figure := fmt.Sprintf("%s (%s to %s)", human.Short(v.Median), human.Short(v.Min), human.Short(v.Max))
+		rows = append(rows, []string{v.Name, v.Unit, fmt.Sprint(v.Cores), figure, v.Means})
+	}
+	_, err := fmt.Fprintf(out, "%s, %d cores, %s, %s, %s\nmedian of %d repeats (range)\n\n%s",
+		f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"), repeats, aligned(rows))
+	return err
+}

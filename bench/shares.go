@@ -12,12 +12,11 @@ import (
 // Share is what a case reaches of a limit: of what this machine does at best, on as many
 // cores as the case has workers.
 type Share struct {
-	Limit   string  // its name
-	Unit    string  // of the two figures
-	Cores   int     // on which the limit was measured, or between which it was read off
-	Reached float64 // in the median
-	Best    float64
-	Share   float64
+	Limit string // its name
+	Unit  string // of the best
+	Cores int    // on which the limit was measured, or between which it was read off
+	Best  float64
+	Share float64
 }
 
 // cached is how many bytes of data may be read from the caches at every pass, so that
@@ -35,18 +34,22 @@ func (e *Experiment) Share(c *Measured) (Share, bool) {
 		return Share{}, false
 	}
 	var best Share
+	size := 0
+	for size < len(sizes)-1 && c.Parameters > int64(sizes[size].floats)+1 { // one is a bias
+		size++
+	}
 	for _, s := range []struct {
 		limit, unit string
 		work        float64 // an example, in that unit
 	}{
-		{e.Limits.fastest("multiply-add"), "GFLOP/s", float64(c.Flops) / 1e9},
-		{scatterLimit(c.Parameters), "M/s", c.scattered() / 1e6},
+		{"multiply-add", "GFLOP/s", float64(c.Flops) / 1e9},
+		{sizes[size].name, "M/s", c.scattered() / 1e6},
 		{"memory, read", "GB/s", c.read() / 1e9},
 	} {
-		cores, most := e.Limits.at(s.limit, c.Workers)
+		name, cores, most := e.Limits.at(s.limit, c.Workers)
 		reached := s.work * rate.Median
 		if most > 0 && finite(reached) && reached/most > best.Share {
-			best = Share{s.limit, s.unit, cores, reached, most, reached / most}
+			best = Share{name, s.unit, cores, most, reached / most}
 		}
 	}
 	return best, best.Share > 0
@@ -56,13 +59,11 @@ func (e *Experiment) Share(c *Measured) (Share, bool) {
 // where a step is of a batch, or an input has weights in a row.
 func (c *Measured) scattered() float64 {
 	family := model.FamilyOf(c.Config.Model)
-	switch {
-	case family == model.Factor || family == model.Cut:
+	if family == model.Factor || family == model.Cut || family == model.Linear && model.Loss(c.Config.Loss) != model.CrossEntropy &&
+		c.Batch <= 1 && float64(c.Values) <= float64(c.Parameters)/2 {
 		return float64(c.Values)
-	case family != model.Linear || model.Loss(c.Config.Loss) == model.CrossEntropy || c.Batch > 1 || float64(c.Values) > float64(c.Parameters)/2:
-		return 0
 	}
-	return float64(c.Values)
+	return 0
 }
 
 // read is how many bytes of the data an example is, at least; 0 if a cache may hold all.
@@ -81,71 +82,34 @@ func (c *Measured) read() float64 {
 	return bytes
 }
 
-// scatterLimit is the limit of random updates of so many weights.
-func scatterLimit(weights int64) string {
-	size := "50 M floats"
-	switch {
-	case weights <= smallWeights+1: // and a bias
-		size = "47 k floats"
-	case weights <= mediumWeights+1:
-		size = "1 M floats"
-	}
-	return "w[j] += x at random, " + size
-}
-
-// fastest is the name of the largest limit of a kind.
-func (f *Limits) fastest(kind string) (name string) {
-	most := 0.0
-	for _, v := range f.Limits {
-		if v.Max > most && strings.HasPrefix(v.Name, kind) {
-			name, most = v.Name, v.Max
-		}
-	}
-	return name
-}
-
-// at is a limit on as many cores as there are workers, and how many those are: between
-// one core and all, on the line between the two. It is the largest of the repeats, since
-// others on the machine only make it less.
-func (f *Limits) at(name string, workers int) (cores int, most float64) {
+// at is the largest limit of a kind on as many cores as there are workers, and how many those are: between
+// one core and all, on the line between the two.
+func (f *Limits) at(kind string, workers int) (name string, cores int, most float64) {
 	one, all := 0.0, 0.0
 	for _, v := range f.Limits {
-		if v.Name != name {
+		if !strings.HasPrefix(v.Name, kind) {
 			continue
 		}
 		if v.Cores == 1 {
-			one = v.Max
+			one = max(one, v.Max)
 		}
-		if v.Cores == f.Cores {
-			all = v.Max
+		if v.Cores == f.Cores && v.Max > all {
+			name, all = v.Name, v.Max
 		}
 	}
 	cores = min(workers, f.Cores)
-	if f.Cores == 1 {
-		return cores, one
-	}
-	return cores, one + (all-one)*float64(cores-1)/float64(f.Cores-1)
+	return name, cores, one + (all-one)*float64(cores-1)/float64(max(1, f.Cores-1))
 }
 
 // limitLines say what the shares of a group are shares of.
-func (e *Experiment) limitLines(cases []*Measured) []string {
-	var names []string
-	said := map[string][]string{} // of a limit, on how many cores
+func (e *Experiment) limitLines(cases []*Measured) (lines []string) {
 	for _, c := range cases {
-		s, ok := e.Share(c)
-		if !ok {
-			continue
-		}
-		if !slices.Contains(names, s.Limit) {
-			names = append(names, s.Limit)
-		}
-		text := fmt.Sprintf("%s %s on %s", human.Short(s.Best), s.Unit, human.Plural(s.Cores, "core"))
-		if !slices.Contains(said[s.Limit], text) {
-			said[s.Limit] = append(said[s.Limit], text)
+		if s, ok := e.Share(c); ok {
+			line := fmt.Sprintf("OF LIMIT: share of the core peak: %s: %s %s on %s", s.Limit, human.Short(s.Best), s.Unit, human.Plural(s.Cores, "core"))
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
 		}
 	}
-	for i, n := range names {
-		names[i] = fmt.Sprintf("OF LIMIT: share of the core peak: %s: %s", n, strings.Join(said[n], ", "))
-	}
-	return names
+	return lines
 }

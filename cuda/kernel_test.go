@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,19 +23,19 @@ import (
 // Each kernel against its reference in float64, through whatever libcuda.so.1 the loader finds,
 // as in run_test.go.
 
-// gpuUnderTest is the first GPU with its kernels. Everything given out is freed at the end.
+// gpuUnderTest is the GPU of $HOGWILD_GPU (default 0) with its kernels. Everything given out is freed at the end.
 type gpuUnderTest struct {
 	*gpu
 	kernels kernels
-	t       *testing.T
+	t       testing.TB
 }
 
-// keepContext keeps the context from test to test: hardware takes tenths of a second to make one.
-var keepContext = sync.OnceFunc(func() { _, _ = cu.Device(0).RetainPrimaryCtx() }) // best effort
+var keepContext sync.Once
 
-func openGPU(t *testing.T, takes func(image) bool, names []string) *gpuUnderTest {
+func openGPU(t testing.TB, takes func(image) bool, names []string) *gpuUnderTest {
 	t.Helper()
-	c, err := openContext(0, "")
+	index, _ := strconv.Atoi(os.Getenv("HOGWILD_GPU")) // not there: 0
+	c, err := openContext(index, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +43,8 @@ func openGPU(t *testing.T, takes func(image) bool, names []string) *gpuUnderTest
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !onStandIn() {
-		keepContext()
+	if !onStandIn() { // hardware takes tenths of a second to make a context: it is kept from test to test
+		keepContext.Do(func() { _, _ = c.device.RetainPrimaryCtx() }) // best effort
 	}
 	t.Cleanup(func() {
 		release()
@@ -167,7 +169,7 @@ func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...str
 }
 
 // in is the GPU for a subtest, which is on another thread.
-func (g *gpuUnderTest) in(t *testing.T) *gpuUnderTest {
+func (g *gpuUnderTest) in(t testing.TB) *gpuUnderTest {
 	release, err := g.use()
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,5 @@
 // in the allocations everything is, job.go what a kernel is told, family.go which kernels a
 // model has. steps.go cuts chunks into launches, pipeline.go queues those; kept.go and scorer.go look at what
 // an epoch came to; ipc.go, gpu.go,
-// module.go, image.go and errors.go are the driver. devices.go, service.go, doctor.go and
-// microbench.go look at the machine.
+// module.go, image.go and errors.go are the driver. devices.go, service.go and doctor.go look at the machine.
 package cuda

@@ -10,7 +10,6 @@ rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/data"
 
 # Stripped of debug symbols: two thirds of the size.
-strip -o "$bundle/bin/hogwild" bin/hogwild
 strip -o "$bundle/bin/hogwild-cuda" bin/hogwild-cuda
 strip -o "$bundle/bin/cuda.test" bin/cuda.test
 python3 bench/bundle/glibc.py "$bundle/bin/hogwild-cuda" "$bundle/bin/cuda.test"
@@ -22,7 +21,7 @@ for program in hogwild-cuda cuda.test; do
 	done
 done
 gzip "$bundle"/bin/*
-cp bench/bundle/run.sh "$bundle/"
+cp bench/bundle/{run.sh,report.py} "$bundle/"
 mkdir "$bundle/rivals"
 cp bench/rivals/gpu{,_dense,_factor,_sparse,_torch}.py bench/rivals/mnist.py bench/rivals/cumf.cu "$bundle/rivals/"
 cp examples/pytorch/mnist.py "$bundle/convnet.py"

@@ -3,7 +3,7 @@
 #
 #   ./run.sh [FOLDER]      writes report.md, results.tar.gz and rows.txt to the folder (default results)
 #
-# Needs a driver. Uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch if
+# Needs a driver, and python3 for the report. Uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch if
 # they are installed. Each part has a time limit, and is skipped if that does not fit into what is left
 # of the budget. The report names such parts, failures and missing tools. Report and archive are
 # rewritten every EVERY seconds (15), and rows.txt gets a line as soon as something is measured: of a script
@@ -76,8 +76,8 @@ driver() {
 	check "hogwild-cuda --version" hogwild-cuda --version
 }
 microbench() {
-	if hogwild-cuda bench --microbench --gpu "$GPU" --json $(quick "" --quick) >"$work/microbench" 2>"$work/stderr"; then mv "$work/microbench" "$found/microbench.json"
-	else note microbench FAIL "$(tail -n 2 "$work/stderr")"; fi
+	HOGWILD_GPU=$GPU cuda.test -test.run '^$' -test.bench '^BenchmarkMicro$' -test.benchtime "$(quick 50ms 1x)" >"$found/microbench.txt" 2>&1 ||
+		note microbench FAIL "$(tail -n 4 "$found/microbench.txt")"
 }
 
 # tests NAME FLAGS...: the page counts what is in the file, also when the tests are cut off.
@@ -299,7 +299,7 @@ fi
 
 # publish rewrites the report and the archive, replacing each atomically. tar returns 1 if a file grew meanwhile.
 publish() {
-	timeout 20 hogwild bench --report "$found" >"$work/report.md" 2>"$work/trouble" || cat "$work/trouble" "$found"/*.tsv >>"$work/report.md"
+	PYTHONIOENCODING=utf-8 timeout 20 python3 "$here/report.py" "$found" >"$work/report.md" 2>"$work/trouble" || cat "$work/trouble" "$found"/*.tsv >>"$work/report.md"
 	cp "$work/report.md" "$found/report.md" && cp "$work/report.md" "$OUT/report.md.new" && mv "$OUT/report.md.new" "$OUT/report.md"
 	tar -C "$found" -czf "$OUT/results.tar.gz.new" . 2>"$work/trouble"
 	test $? -le 1 && mv "$OUT/results.tar.gz.new" "$OUT/results.tar.gz"

@@ -7,14 +7,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"hogwild/bench"
 	"hogwild/hogwild/config"
 )
 
 const benchHelp = `Usage: hogwild bench [flags]
        hogwild bench --limits --repeat 0 [--json] [--seconds S]
-       hogwild bench --microbench --gpu N [--json] [--quick]
-       hogwild bench --report FOLDER [--json]
 
 Compares modes and worker counts. Each case is trained several times with different seeds, by
 fresh processes, and the cases take turns. For each case the report gives examples/s, the speed-up
@@ -31,18 +28,14 @@ one rate, at which cases that average are behind.
 The folder --out receives all results: results.json, results.csv, results.txt (for benchstat)
 and report.html. Repeat the command with the same folder to continue a bench that was stopped.
 
---limits measures what this machine can do at best, on one core and on all: multiply-adds, memory
-bandwidth, random updates of shared weights, a word that all cores write, core-to-core latency,
-waking a thread, starting a process. Speeds are then also given as shares of these limits. It
-needs 200 MB. It does not cover GPUs; --microbench does.
+--limits measures what this machine can do at best, on one core and on all: multiply-adds, reads of
+memory, random updates of shared weights, core-to-core latency. Speeds are then also given as shares
+of these limits. It needs 200 MB. It does not cover GPUs.
 
 --nodes compares jobs of several nodes, which average their weights --rounds times an epoch: in one
 process, or by MPI with --launcher. The report adds the rounds taken, their bytes, and the shares of
 the time that went into communication. The default is then --modes async, and as many workers on each
 node as the largest job has cores. The nodes share this machine, so speeds are not those of a cluster.
-
---microbench measures what a GPU can do at best: additions to few and many weights, loads, copies,
-launches, clock. --report makes a page of the results of run.sh from make gpu-bundle.
 
 FLAGS modes workers data model lr epochs repeat same-lr out limits
 
@@ -69,14 +62,12 @@ Examples:
 
 // benchOptions is what the flags of bench set.
 type benchOptions struct {
-	train                             *trainOptions
-	modes, workers, config, out       string
-	nodes, rounds, launcher           string
-	repeat                            int
-	target, seconds                   float64
-	limits, microbench, quick, asJSON bool
-	sameLR                            bool
-	folder                            string // --report
+	train                         *trainOptions
+	modes, workers, config, out   string
+	nodes, rounds, launcher       string
+	repeat                        int
+	target, seconds               float64
+	limits, quick, asJSON, sameLR bool
 }
 
 // benchTrains are the flags of train that bench takes as well.
@@ -108,7 +99,7 @@ func (o *benchOptions) flags() []cli.Flag {
 	l.bool(&o.sameLR, "same-lr", "compare all cases at one learning rate, without a search for the best one of each")
 	l.string(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")
 	l.string(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
-	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and one seed in the search for learning rates; with --microbench, only check that each runs")
+	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and one seed in the search for learning rates")
 	l.bool(&o.asJSON, "json", "print the result as one JSON object")
 
 	for _, f := range o.train.flags() {
@@ -120,8 +111,6 @@ func (o *benchOptions) flags() []cli.Flag {
 	l.category = "Limits of the machine"
 	l.bool(&o.limits, "limits", "measure what this machine can do at best")
 	l.float(&o.seconds, "seconds", "`S` seconds to spend on --limits")
-	l.bool(&o.microbench, "microbench", "measure what a GPU can do at best")
-	l.string(&o.folder, "report", "`FOLDER` with results of make gpu-bundle: write their page")
 	return l.flags
 }
 
@@ -143,10 +132,6 @@ func inCategory(f cli.Flag, category string) cli.Flag {
 // checkIdle refuses flags that have no effect in the way that the others choose.
 func (o *benchOptions) checkIdle(s *settings) error {
 	switch {
-	case o.folder != "":
-		return s.only("--report", "report", "json")
-	case o.microbench:
-		return s.only("--microbench", "microbench", "gpu", "quick", "json")
 	case o.limits && s.given["repeat"] && o.repeat == 0:
 		return s.only("--limits --repeat 0", "limits", "repeat", "seconds", "gpu", "json")
 	case s.typed("seconds") && !o.limits:
@@ -163,14 +148,6 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 		return err
 	}
 	switch {
-	case o.folder != "":
-		r, err := bench.Collect(o.folder)
-		if err != nil {
-			return err
-		}
-		return report(stdout, r, o.asJSON)
-	case o.microbench:
-		return microbench(stdout, o.train.GPU, o.quick, o.asJSON)
 	case !(o.seconds > 0 && o.seconds <= 3600):
 		return usagef("--seconds %g: want more than 0, and 3600 at most", o.seconds)
 	case o.repeat == 0 && o.limits:
@@ -179,7 +156,7 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 			return err
 		}
 		if o.train.GPU != "" {
-			fmt.Fprintln(stderr, "these are limits of the cores; hogwild bench --microbench --gpu 0 measures the limits of a GPU")
+			fmt.Fprintln(stderr, "these are limits of the cores, not of the GPU")
 		}
 		return report(stdout, f, o.asJSON)
 	}

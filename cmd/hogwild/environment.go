@@ -21,7 +21,7 @@ const prefix = "HOGWILD_" // of the names of all variables
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
-	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", "HOGWILD_PAGE_OF", nodes.HelperVariable,
+	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", nodes.HelperVariable,
 }
 
 // madeUp are the beginnings of names that tests make up.

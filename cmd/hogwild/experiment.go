@@ -66,7 +66,7 @@ func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan, seconds fl
 func machineLimits(stderr io.Writer, seconds float64) (*bench.Limits, error) {
 	fmt.Fprintf(stderr, "limits of this machine: %.2g s\n", seconds)
 	run.KnownFaults() // loops are measured
-	return bench.Measure(bench.Options{Seconds: seconds, Idle: []string{"--version"}})
+	return bench.Measure(seconds)
 }
 
 // carryOut measures a plan in a folder: what is missing there, or all if fresh. Progress

@@ -143,7 +143,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 // usual are names that others have for flags, or that flags once had, and the names here: the first that a command has is meant.
 var usual = map[string][]string{
 	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"}, "output": {"out", "run"},
-	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"}, "flush-every": {"merge-every"}, "floors": {"limits"}, "probes": {"microbench"},
+	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"}, "flush-every": {"merge-every"}, "floors": {"limits"},
 	"node-lr": {"average-lr"},
 }
 

@@ -1,6 +1,6 @@
 // micro.cu measures the machine, not a model: what additions to few and to many weights
 // cost, how long a load takes, how fast bytes become floats, how late a running kernel
-// sees what the host writes. cuda/microbench.go has the cases. All other kernels' rules on
+// sees what the host writes. cuda/microbench_test.go has the cases. All other kernels' rules on
 // weights hold for the loads and additions here, but for the scope, which is what some of
 // the cases compare.
 //

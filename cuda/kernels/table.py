@@ -317,7 +317,8 @@ change a warp kept in a register for a ticket of 32 rows would be held back by 3
 
 ## What a GPU has to decide
 
-`hogwild bench --microbench --gpu 0` measures what the kernels' next changes depend on:
+`make cuda && bin/cuda.test -test.run '^$' -test.bench Micro` measures a GPU (`HOGWILD_GPU`, default 0), and so does `make gpu-check`. The
+kernels' next changes depend on:
 
 | figures | what they decide |
 |---|---|
@@ -325,6 +326,10 @@ change a warp kept in a register for a ticket of 32 rows would be held back by 3
 | add: 8 sectors of 2 lines, and 25 lines, a lane of each of as many warps | what queues: sectors, if 8 take 8 times what one does; lines, if twice; with 25 lines, how far a small vector spreads |
 | load: latency and bandwidth, L2 cache; the same with scope gpu, and weak | what `ld.relaxed.sys` costs beside narrower scopes. Within one GPU scope gpu would do; a weak load may be served from a stale L1 cache |
 | load: bandwidth, vectors of 4 | whether gathers are to load four weights a lane, and more of them ahead, before CTAs have more warps |
+| add: as many weights as models have, vectors of 4, 8 weights a line, stores | limits of dense models; whether additions of four are worth it, slices go by lines, and what `--write racy` gains. Mvectors/s are steps of all workers, without skipped zeros |
+| launch; store of the host, seen by a running kernel | how short a launch may be; how soon a stop is obeyed |
+| copy | sets that stream, snapshots, replicas that are averaged |
+| bytes to floats; multiply-add, with the clock meanwhile | linear models on images; every product. The limits above count on 1,755 MHz |
 
 ## Where the slots go
 

@@ -1,0 +1,363 @@
+"""Writes the page of what run.sh has found: report.py FOLDER >report.md
+
+The folder is the archive of run.sh, unpacked. What is not there was not measured; what was cut off is left out.
+"""
+
+import glob
+import json
+import os
+import re
+import sys
+
+# Between a run on the GPU and the same run on the CPU.
+AGREE_SERIAL = 0.001  # test loss; one step in flight: the same steps, but for the order of sums
+AGREE_TOGETHER = 0.1  # the same; several: their order is chance
+AGREE_PROGRAM = 0.02  # test accuracy of a program, whose dropout is chance too
+NEAR = 1.05  # how close to the loss of one step in flight a run must come
+
+# Of a kernel in ncu's report: how it was launched, and what held it back.
+NCU_LINE = re.compile(r"Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Stall|Warp Cycles"
+                      r"|No Eligible|ERR")
+# What go test -v prints of a test: that it begins or goes on, how it ended, or what it says, which is indented by
+# four for a subtest too.
+TEST_LINE = re.compile(r"^(?:=== (RUN|CONT|NAME) +(\S+)|\s*--- (PASS|FAIL|SKIP): (\S+)|    \w+\.go:\d+: (.*))", re.M)
+# A line of go test -bench. Of one that was cut off there is only the name.
+BENCH_LINE = re.compile(r"^BenchmarkMicro/(\S+?)(?:-\d+)?\s+\d+\s+(\S.*)", re.M)
+
+
+def read(name):
+    """The text of a file; "" if there is none."""
+    path = os.path.join(sys.argv[1], name)
+    if not os.path.isfile(path):
+        return ""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read().strip("\n")
+
+
+def lines(text):
+    return [line for line in text.split("\n") if line]
+
+
+def fields(name, between, n):
+    """The rows of a table."""
+    return [f for f in (line.split(between, n - 1) for line in lines(read(name))) if len(f) == n]
+
+
+def objects(text):
+    """The objects of a text with one a line."""
+    all = []
+    for line in lines(text):
+        try:
+            all.append(json.loads(line))
+        except ValueError:
+            continue
+    return all
+
+
+def number(text):
+    """The number that a text is, or None."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def short(x):
+    """A number of three digits."""
+    return f"{x:.0f}" if abs(x) >= 999.5 or x == 0 else f"{x:#.3g}".rstrip(".")
+
+
+def rate(x):
+    """A number from 0 on of three digits, with a prefix where it is large: 512, 84.2 k, 1.43 M."""
+    unit = ""
+    for larger in (" k", " M", " G"):
+        if x >= 999.5:
+            x, unit = x / 1000, larger
+    return short(x) + unit
+
+
+def shown(form, x, times=1):
+    return "–" if x is None else form % (times * x)
+
+
+def loss(x):
+    return shown("%.4f", x)
+
+
+def percent(x):
+    return shown("%.2f %%", x, 100)
+
+
+def runs():
+    """The runs of trained/GROUP.KIND.HOW.json, a number behind the last dot or dash counting as one: 8 before 64. Each is the
+    report of hogwild train --json, with its flags, its epochs and how busy it kept the host's cores."""
+    all = []
+    for path in glob.glob(os.path.join(sys.argv[1], "trained", "*.json")):
+        name = os.path.basename(path)[: -len(".json")]
+        for run in objects(read(f"trained/{name}.json").replace("\n", " ")):
+            group, _, rest = name.partition(".")
+            kind, _, how = rest.partition(".")
+            epochs = [e for e in objects(read(f"trained/{name}.metrics")) if e.get("kind") == "epoch"]
+            run.update(name=name, group=group, kind=kind, how=how, flags=read(f"trained/{name}.flags"), epochs=epochs,
+                       host=number(read(f"trained/{name}.host")))
+            all.append(run)
+    return sorted(all, key=lambda run: re.sub(r"(?<=[.-])\d+$", lambda m: m[0].zfill(9), run["name"]))
+
+
+class Tests:
+    """What a file of go test -v says: tests and subtests as they began, those below each, how they ended, and the last that each
+    said. A test all of whose subtests were skipped is skipped; one without an end was cut off."""
+
+    def __init__(self, text):
+        self.names, self.below, self.ended, self.says, of = [], {}, {}, {}, ""
+        for began, name, ended, of_ended, says in TEST_LINE.findall(text):
+            if began:
+                of = name
+                if began == "RUN":
+                    self.names.append(name)
+                    self.below.setdefault(name.rpartition("/")[0], []).append(name)
+            elif ended:
+                self.ended[of_ended] = ended
+            else:
+                self.says[of] = says
+        for name in reversed(self.names):  # subtests before what they are of
+            ends = {self.ended.get(s) for s in self.below.get(name, ())}
+            if self.ended.get(name) == "PASS" and ends == {"SKIP"}:
+                self.ended[name] = "SKIP"
+
+
+def tested(part, text):
+    """A check of a file of go test -v, and the tests that were skipped, subtests too: {why: names}."""
+    v, skipped = Tests(text), {}
+    for name in v.names:
+        if v.ended.get(name) == "SKIP" and name not in v.below:
+            skipped.setdefault(v.says.get(name, ""), []).append(name)
+    top = {name: v.ended.get(name) for name in v.names if "/" not in name}
+    ends = list(top.values())
+    says = f"{ends.count('PASS')} passed, {ends.count('SKIP')} skipped"
+    failed, cut = ([name for name in top if top[name] == end] for end in ("FAIL", None))
+    if failed:
+        says += "; failed: " + " ".join(failed)
+    if cut:
+        says += "; ended in " + cut[-1]
+    elif not failed and "\nPASS" not in text:
+        cut, says = True, says + "; " + " ".join(text[-200:].split())
+    return (part, "tests", "FAIL" if failed or cut else "ok", says), skipped
+
+
+def near(part, what, gpu, cpu, name, within):
+    """A check that a figure on the GPU is that on the CPU, but for the difference."""
+    a, b, check = gpu.get(name), cpu.get(name), gpu["kind"] + " as on the CPU"
+    if a is None or b is None:
+        return part, check, "FAIL", f"a {what} is not finite"
+    return part, check, "ok" if abs(a - b) <= within else "FAIL", f"{what} {a:.5f}, on the CPU {b:.5f}; within {within:g}"
+
+
+class Results:
+    def __init__(self):
+        self.runs = runs()
+        bench = read("microbench.txt")
+        self.figures = [(name.replace("_", " "), text.split()) for name, text in BENCH_LINE.findall(bench)]
+        self.rivals = objects(read("rivals.jsonl"))
+        devices = re.findall(r"^gpu: (.*)", bench, re.M)
+        devices += [v["device"] for v in self.runs + self.rivals if str(v.get("device")).startswith("cuda")]
+        self.device = devices[0] if devices else "an unknown GPU"
+        self.stand_in = any("stand-in" in d for d in devices)  # there was no GPU: times say nothing
+        self.checks = [(*f[:3], " ".join(f[3].split())) for f in fields("checks.tsv", "\t", 4)]
+        self.checks += self.agree() + list(self.rates())
+        self.skipped = []
+        for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.test"))):
+            part = os.path.basename(path)[: -len(".test")]
+            check, skipped = tested(part, read(part + ".test"))
+            self.checks.append(check)
+            self.skipped += [(part, why, ", ".join(names)) for why, names in skipped.items()]
+        self.parts = fields("parts.tsv", "\t", 4)
+        order = {f[0]: i for i, f in enumerate(self.parts)}
+        self.checks.sort(key=lambda check: order.get(check[0], -1))
+
+    def of(self, group):
+        return [run for run in self.runs if run["group"] == group]
+
+    def timed(self, text):
+        """A figure that means something on a GPU only."""
+        return "–" if self.stand_in else text
+
+    def agree(self):
+        """A check for each run on the GPU that there is on the CPU too: both must end near each other."""
+        checks = []
+        for group, name, what in (("agree", "test_loss", "test loss"), ("programs", "test_accuracy", "test accuracy")):
+            cpu = {run["kind"]: run for run in self.of(group) if run["how"] == "cpu"}
+            for run in self.of(group):
+                if run["how"] == "gpu" and run["kind"] in cpu:
+                    within = AGREE_PROGRAM if group == "programs" else AGREE_SERIAL if "--in-flight 1 " in run["flags"] else AGREE_TOGETHER
+                    checks.append(near(group, what, run, cpu[run["kind"]], name, within))
+        return checks
+
+    def rates(self):
+        """A check for each run of that group whose speed says nothing, or not all."""
+        for run in self.of("rates"):
+            name, speed, wall = f"{run['kind']}, {run['how']} in flight", run.get("examples_per_second", 0), run.get("wall_examples_per_second", 0)
+            if not run.get("examples"):
+                yield "rates", name, "FAIL", ("no example was trained " + run.get("stopped", "")).strip()
+            elif not self.stand_in and 0 < 2 * wall < speed:
+                yield "rates", name, "FAIL", f"{rate(speed)} examples/s while it trains, {rate(wall)} of wall time: most of it passes between epochs"
+
+    def reached(self, run):
+        """When, in seconds, a run's test loss was first within the target: that with which the run of the same model with one step
+        in flight ends, or near it. A kind may have its batch behind the model, as in convnet-b1."""
+        targets = [NEAR * one["test_loss"] for one in self.of("flight") if one["kind"] == run["kind"].split("-b")[0]
+                   and one["how"].endswith("-1") and one.get("test_loss") is not None]
+        if not targets or not run["epochs"]:
+            return "–"
+        for e in run["epochs"]:
+            if e.get("test_loss") is not None and e["test_loss"] <= targets[-1]:
+                return self.timed(f"{e['seconds']:.3g}")
+        return "not reached"
+
+    def write(self):
+        print(f"# hogwild on {self.device}\n")
+        if self.stand_in:
+            print("**Run on the stand-in driver, without a GPU.** Results are as valid as on a GPU. Times are those of an interpreter and are\n"
+                  "left out.\n")
+        print(f"Commit {read('commit.txt').replace(chr(10), ', ')}, {read('date.txt')}.")
+        if lines(read("machine.txt")):
+            print("", "```", *lines(read("machine.txt")), "```", sep="\n")
+        self.card()
+        table("Checks", "", "part|check|status|message", [(*check[:3], check[3][:300]) for check in self.checks])
+        table("Skipped tests", "", "part|reason|tests", self.skipped)
+        table("Parts", "", "part|status|seconds|limit", [(name, ended(status), self.timed(f"{float(seconds):.1f}"), limit)
+                                                         for name, status, seconds, limit in self.parts])
+        table("Microbenchmarks", "Peak rates of the GPU. docs/kernels.md says what they decide.", "figure|value|unit",
+              [(name, self.timed(short(float(value))), unit) for name, values in self.figures
+               for value, unit in zip(values[::2], values[1::2]) if unit != "ns/op" or len(values) == 2])
+        self.speeds()
+        self.sweeps()
+        self.flight()
+        self.delays()
+        self.several()
+        kernels = [" ".join(line.split()) for kernel in ("linear", "mlp", "conv") for line in lines(read(f"ncu.{kernel}.txt"))
+                   if NCU_LINE.search(line)]
+        if kernels:
+            print("\n## Three kernels, profiled with ncu\n", "```", *kernels, "```", sep="\n")
+
+    def card(self):
+        """The GPU during the whole time, as nvidia-smi saw it twice a second: the one that was used, or all if that is not known."""
+        rows = [f for f in fields("smi.csv", ", ", 6) if read("uuid.txt") in ("", f[1])]
+        if not rows:
+            return
+        busy = [f for f in rows if number(f[4])]
+
+        def spread(column, unit):
+            values = sorted(v for v in (number(f[column]) for f in busy) if v is not None) or [0]  # [N/A] is none
+            return f"{values[0]:g} to {values[-1]:g} {unit}, median {values[len(values) // 2]:g}"
+        memory = max(number(f[5]) or 0 for f in rows)
+        print(f"\nnvidia-smi looked {len(rows)} times, and {len(busy)} times a kernel ran. In those, clock {spread(2, 'MHz')}; power\n"
+              f"{spread(3, 'W')}. Memory in use: {memory:.0f} MiB at most.")
+
+    def speeds(self):
+        def ctas(run):  # from the note on what is in flight
+            return (re.findall(r"in flight: (\d+ CTAs?(?: of \d+ teams)?)", "\n".join(run.get("notes") or [])) or ["–"])[0]
+
+        def row(run):
+            wall = run.get("wall_examples_per_second")
+            return (run["kind"], run["how"], self.timed(rate(run.get("examples_per_second", 0))), self.timed(rate(wall) if wall else "–"),
+                    ctas(run), self.timed(shown("%.2f", run["host"])))
+        table("Rates", """\
+Three seconds each on large data sets, at a low learning rate: throughput only, and beside no other program and no cores. The rate
+counts the time in which workers train; of wall time it also counts what passes between epochs. CTAs: a multiprocessor without
+one is idle, and utilization as nvidia-smi reports it does not show that. The last column is the host cores kept busy by coordinator and
+worker; if one of them is fully busy, it may be the bottleneck.""",
+              "workload|steps in flight|examples/s|of wall time|CTAs|busy host cores", map(row, self.of("rates")))
+
+    def sweeps(self):
+        sides = {}
+        for v in self.rivals:
+            sides.setdefault((v["job"], v["side"]), []).append(v)
+
+        def rank(v):  # faster to the target, or, if none reached it, nearer to it
+            return (0, v["seconds"]) if v["ended"] == "reached" else (1, float("inf") if v.get("loss") is None else v["loss"])
+
+        def row(all):
+            v, reached = min(all, key=rank), sum(v["ended"] == "reached" for v in all)
+            of = f"{reached} of {len(all)}" + (f", {v['of']} planned" if len(all) < v["of"] else "")
+            return (v["job"], v["target"], v["side"], v["setting"], shown("%.3g", v["lr"]),
+                    self.timed(f"{v['seconds']:.3g}") if v["ended"] == "reached" else "not reached: " + v["ended"], self.timed(f"{v['wall']:.3g}"),
+                    loss(v.get("loss")), percent(v.get("accuracy")), v.get("passes", 0), self.timed(rate(v.get("rate", 0))), of,
+                    self.timed(f"{sum(v['wall'] for v in all):.3g}"))
+        table("Rivals, to the same test loss", """\
+Each side was swept over settings and rates, as many as the others but for L-BFGS, which has no rate; a row is the fastest run
+that reached the target, or if none did the one with the least loss. Seconds are of training alone on every side: without start-up,
+data loading, graph capture and the test after each pass (a gradient for L-BFGS). Wall has all of that. The loss of factor is the mean
+squared error. docs/gpu.md says what each side is.""",
+              "workload|target|side|setting|lr|seconds|wall|test loss|accuracy|passes|examples/s|runs that reached it|seconds of all runs",
+              map(row, sides.values()))
+
+    def flight(self):
+        def row(run):
+            cap, _, steps = run["how"].partition("-")
+            if run.get("stopped") == "diverged":
+                return run["kind"], steps, cap, "", "diverged", "", "", "", "not reached", "", "", ""
+            delays = run.get("staleness_histogram") or []
+            zeros, all = sum(n for least, n in delays if least == 0), sum(n for _, n in delays)
+            return (run["kind"], steps, cap, f"{run.get('lr_used', 0):.3g}", loss(run.get("train_loss")), loss(run.get("test_loss")),
+                    percent(run.get("test_accuracy")), self.timed(rate(run.get("examples_per_second", 0))), self.reached(run),
+                    short(run.get("staleness_mean", 0)), run.get("staleness_p99", 0), f"{100 * zeros / all:.0f} %" if all else "–")
+        table("Steps in flight", f"""\
+All runs of a model use the same learning rate and number of passes. Free: the rate is not lowered (--lr-cap off), so the loss shows
+the effect of the steps in flight. Capped: hogwild lowers the rate if there are too many (--lr-cap auto); where both rates are
+equal, the cap has no effect. The target is {NEAR} times the final test loss of one step in flight, checked after each pass. The
+best default is the row with the shortest time to the target. The delay is the number of other updates between a step's read of the
+weights and its write, sampled. The convnet has batch 4; convnet-b1 is the same model at batch 1 and a quarter of the rate.""",
+              "model|in flight|rate|lr|train loss|test loss|accuracy|examples/s|seconds to target|delay, mean|99 %|delay 0",
+              map(row, self.of("flight")))
+
+    def delays(self):
+        """Histograms by powers of two. A rate changes no delay: capped runs are left out."""
+        columns = max((least.bit_length() + 1 for run in self.of("flight") for least, _ in run.get("staleness_histogram") or []), default=0)
+        rows = []
+        for run in self.of("flight"):
+            counts, (cap, _, steps) = [0] * columns, run["how"].partition("-")
+            for least, n in run.get("staleness_histogram") or []:
+                counts[least.bit_length()] += n
+            if sum(counts) and cap != "capped":
+                rows.append((run["kind"], steps, sum(counts), *(f"{100 * n / sum(counts):.0f}" for n in counts)))
+        table("Delays", """\
+Percent of samples per delay; each column counts delays from its heading up to the next. If steps completed in order, every delay
+would be one less than the steps in flight. If they complete in any order, delays range from 0 to several times that, which
+allows a higher learning rate.""", "|".join(["model|in flight|samples", *(str(1 << i >> 1) for i in range(columns))]), rows)
+
+    def several(self):
+        def speed(run):
+            return self.timed(rate(run.get("examples_per_second", 0)))
+        table("Workers on one GPU", "Plain: the GPU time-slices the processes. MPS: they run concurrently.",
+              "|workers|examples/s|train loss|accuracy",
+              [(run["kind"].split("-")[0], run.get("workers", 0), speed(run), loss(run.get("train_loss")), percent(run.get("test_accuracy")))
+               for run in self.of("mps")])
+        table("PyTorch programs",
+              "The ConvNet of PyTorch's example mnist_hogwild (examples/pytorch/mnist.py) for one epoch, its weights on the GPU or on the cores.",
+              "workers|weights|examples/s|train loss|test loss|accuracy",
+              [(run.get("workers", 0), run["how"], speed(run), loss(run.get("train_loss")), loss(run.get("test_loss")),
+                percent(run.get("test_accuracy"))) for run in self.of("programs")])
+
+
+def ended(status):
+    """How a part ended, from its line in parts.tsv: a number, "running", or "skipped" and why."""
+    known = {"0": "finished", "124": "cut off: out of time", "137": "cut off: out of time", "running": "running when this was written"}
+    return known.get(status, "status " + status if status.isdigit() else status)
+
+
+def table(title, text, heads, rows):
+    """A section, if its table has rows."""
+    rows, heads = list(rows), heads.split("|")
+    if rows:
+        print(f"\n## {title}\n", *([text + "\n"] if text else []), sep="\n")
+        for row in (heads, *rows):
+            print("| " + " | ".join(map(str, row)) + " |")
+            if row is heads:
+                print("|" + "---|" * len(heads))
+
+
+if __name__ == "__main__":
+    if not os.path.isfile(os.path.join(sys.argv[1], "parts.tsv")):
+        sys.exit(f"{sys.argv[1]} has no results of run.sh, which make gpu-bundle packs: parts.tsv is not there")
+    Results().write()
