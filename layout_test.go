@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -149,6 +150,24 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s: %s comes before %s, and may not import it", s.at(spec), order[from], order[to])
 			}
 		}
+	}
+}
+
+// rooms are packages that can be taken away, and how many files outside of them name each.
+var rooms = map[string]int{"hogwild/export": 1}
+
+func TestRooms(t *testing.T) {
+	named := map[string]int{}
+	for _, s := range sources(t) {
+		for _, spec := range s.file.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			if room, _ := strings.CutPrefix(name, "hogwild/"); rooms[room] > 0 && s.dir() != room && !s.tests {
+				named[room]++
+			}
+		}
+	}
+	if !maps.Equal(named, rooms) {
+		t.Errorf("files that name a package from outside: %v, want %v", named, rooms)
 	}
 }
 

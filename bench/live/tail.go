@@ -49,8 +49,8 @@ func (t *tail) read() error {
 	}
 }
 
-// same tells whether the file still has the last line that was read, where it was. A run
-// that begins in a folder where another was killed begins the file anew.
+// same tells whether the file still has the last line that was read, where it was. A run that begins in the folder of
+// another begins the file anew, and one that is resumed or goes back replaces it by the lines up to the snapshot.
 func (t *tail) same(f *os.File) bool {
 	again := make([]byte, len(t.line))
 	_, err := f.ReadAt(again, t.offset-int64(len(t.line)))
@@ -64,31 +64,10 @@ func (t *tail) take(line []byte) {
 	t.lines++
 	switch e, s, _ := rundir.ReadMetric(line); {
 	case e != nil:
-		t.epoch(*e)
+		t.epochs.add(*e)
 	case s != nil:
-		t.second(*s)
+		t.seconds.add(*s)
 	}
-}
-
-// epoch adds an epoch. A run that is resumed from before its end repeats epochs: what was
-// after the snapshot is then past.
-func (t *tail) epoch(e rundir.EpochResult) {
-	if last := t.epochs.last; last != nil && e.Epoch <= last.Epoch {
-		t.epochs.cut(func(was rundir.EpochResult) bool { return was.Epoch >= e.Epoch })
-		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > e.Seconds })
-	}
-	t.epochs.add(e)
-}
-
-// second adds a moment; see epoch. Epochs come later than moments, since they are
-// evaluated first, but neither time nor examples go back within a run, except that a rollback takes
-// back examples.
-func (t *tail) second(s rundir.Status) {
-	if last := t.seconds.last; last != nil && (s.Seconds < last.Seconds || s.Examples < last.Examples) {
-		t.seconds.cut(func(was rundir.Status) bool { return was.Seconds > s.Seconds || was.Examples > s.Examples })
-		t.epochs.cut(func(was rundir.EpochResult) bool { return was.Seconds > s.Seconds || was.Examples > s.Examples })
-	}
-	t.seconds.add(s)
 }
 
 // examples is how many the run has trained, by the newest line that says it.
@@ -131,21 +110,6 @@ func (c *curve[T]) add(v T) {
 	}
 	c.n++
 	c.last = &v
-}
-
-// cut removes the newest values as long as they are past.
-func (c *curve[T]) cut(past func(T) bool) {
-	if c.last == nil || !past(*c.last) {
-		return
-	}
-	for len(c.kept) > 0 && past(c.kept[len(c.kept)-1]) {
-		c.kept = c.kept[:len(c.kept)-1]
-	}
-	c.n, c.last = 0, nil
-	if n := len(c.kept); n > 0 {
-		newest := c.kept[n-1]
-		c.n, c.last = (n-1)*c.every+1, &newest
-	}
 }
 
 // all is the values that are kept, and the newest.

@@ -9,7 +9,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"hogwild/bench"
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
 )
@@ -68,9 +67,6 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	if flag == "bias" { // as Config has it, and config.yaml in a run folder
 		flag, text = "no-bias", opposite(text)
 	}
-	if zero, err := strconv.ParseFloat(text, 64); err == nil && zero == 0 && slices.Contains(savedZeros, flag) {
-		text = config.Zero(flag)
-	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
 			bench.Place(path, key), flag, s.alike("", flag))
@@ -84,9 +80,6 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	s.origin[flag] = origin{inFile, bench.Place(path, key)}
 	return flag, text, nil
 }
-
-// savedZeros are settings that config.yaml in a run folder has as 0 if nothing was asked for.
-var savedZeros = []string{"average-every", "batch", "global-batch", "in-flight", "limit", "target-accuracy", "target-loss"}
 
 // deviceIDs sets --gpu from a list of indices: device_ids: [2, 3] is gpu: 2,3.
 func (s *settings) deviceIDs(path string, e bench.Entry) error {

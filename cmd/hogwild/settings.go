@@ -140,11 +140,10 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 	return positional, nil
 }
 
-// usual are names that others have for flags, or that flags once had, and the names here: the first that a command has is meant.
+// usual are names that others have for flags, and the names here: the first that a command has is meant.
 var usual = map[string][]string{
 	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"}, "output": {"out", "run"},
-	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"}, "flush-every": {"merge-every"}, "floors": {"limits"},
-	"node-lr": {"average-lr"},
+	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"},
 }
 
 // ourName is the flag that is meant by a name, if others call it so; else the name.

@@ -31,15 +31,15 @@ const Version = "0.1.0"
 
 // Config has all settings of a run. The yaml names are the names of the flags.
 type Config struct {
-	Workers int    `yaml:"workers" json:"workers"` // processes
-	Data    string `yaml:"data" json:"data"`       // digits, a file, a folder of IDX files, or synth:NAME
-	Test    string `yaml:"test" json:"test"`       // "" = the data set's own test split, else a held-out sixth
-	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
-	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
-	Ignore  string `yaml:"ignore" json:"ignore"`   // CSV: columns to leave out, by name or 1-based number, between commas
-	Missing string `yaml:"missing" json:"missing"` // missing values of a CSV: fill, drop, error
-	Limit   int    `yaml:"limit" json:"limit"`     // train on the first rows only; 0 = all
-	Scale   string `yaml:"scale" json:"scale"`     // auto, none, unit, standard, MEAN,STD
+	Workers int    `yaml:"workers" json:"workers"`       // processes
+	Data    string `yaml:"data" json:"data"`             // digits, a file, a folder of IDX files, or synth:NAME
+	Test    string `yaml:"test" json:"test"`             // "" = the data set's own test split, else a held-out sixth
+	Format  string `yaml:"format" json:"format"`         // auto, idx, libsvm, csv, npy, ratings
+	Target  string `yaml:"target" json:"target"`         // CSV: the column to predict, by name or 1-based number
+	Ignore  string `yaml:"ignore" json:"ignore"`         // CSV: columns to leave out, by name or 1-based number, between commas
+	Missing string `yaml:"missing" json:"missing"`       // missing values of a CSV: fill, drop, error
+	Limit   int    `yaml:"limit,omitempty" json:"limit"` // train on the first rows only; 0 = all
+	Scale   string `yaml:"scale" json:"scale"`           // auto, none, unit, standard, MEAN,STD
 
 	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
 	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.
@@ -61,13 +61,13 @@ type Config struct {
 	Init        string `yaml:"init" json:"init,omitempty"`                 // the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
 	InitPartial bool   `yaml:"init-partial" json:"init_partial,omitempty"` // take the tensors that fit, and the model's own for the others
 
-	Mode         Mode   `yaml:"mode" json:"mode"`                   // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
-	Average      string `yaml:"average" json:"average"`             // weights, gradients
-	AverageEvery int    `yaml:"average-every" json:"average_every"` // local steps; 0 = one epoch
-	AverageState string `yaml:"average-state" json:"average_state"` // keep, average, reset
-	AverageLR    string `yaml:"average-lr" json:"average_lr"`       // of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
-	Batch        int    `yaml:"batch,omitempty" json:"batch"`       // examples per worker and step; 0 = depends on data and model
-	GlobalBatch  int    `yaml:"global-batch" json:"global_batch"`   // split over the workers; 0 = batch x workers
+	Mode         Mode   `yaml:"mode" json:"mode"`                             // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
+	Average      string `yaml:"average" json:"average"`                       // weights, gradients
+	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
+	AverageState string `yaml:"average-state" json:"average_state"`           // keep, average, reset
+	AverageLR    string `yaml:"average-lr" json:"average_lr"`                 // of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
+	Batch        int    `yaml:"batch,omitempty" json:"batch"`                 // examples per worker and step; 0 = depends on data and model
+	GlobalBatch  int    `yaml:"global-batch,omitempty" json:"global_batch"`   // split over the workers; 0 = batch x workers
 
 	Center             string `yaml:"center" json:"center"`                           // auto, on, off: subtract the means of the inputs
 	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // step size of the bias relative to the weights': auto, or a factor
@@ -77,12 +77,12 @@ type Config struct {
 
 	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // delays each gradient, for experiments; JSON: ns
 
-	GPU        string `yaml:"gpu" json:"gpu"`                   // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
-	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"` // free memory that "auto" requires of a GPU; "" = what the run needs
-	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`   // workers on CPU cores, the last ranks; the others use the GPUs
-	InFlight   int    `yaml:"in-flight" json:"in_flight"`       // GPU: steps of all workers in flight at once; 0 = depends on the model
-	Write      string `yaml:"write" json:"write"`               // GPU: auto, atomic (additions) or racy (stores)
-	MPS        bool   `yaml:"mps" json:"mps"`                   // GPU: start an NVIDIA Multi-Process Service, so that workers run at the same time
+	GPU        string `yaml:"gpu" json:"gpu"`                       // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
+	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"`     // free memory that "auto" requires of a GPU; "" = what the run needs
+	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`       // workers on CPU cores, the last ranks; the others use the GPUs
+	InFlight   int    `yaml:"in-flight,omitempty" json:"in_flight"` // GPU: steps of all workers in flight at once; 0 = depends on the model
+	Write      string `yaml:"write" json:"write"`                   // GPU: auto, atomic (additions) or racy (stores)
+	MPS        bool   `yaml:"mps" json:"mps"`                       // GPU: start an NVIDIA Multi-Process Service, so that workers run at the same time
 
 	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
 	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: from the curvature of the loss on the data
@@ -96,8 +96,8 @@ type Config struct {
 	Decay          float64   `yaml:"decay" json:"decay"` // factor per epoch, for step and exp
 	Partition      string    `yaml:"partition" json:"partition"`
 	Seed           uint64    `yaml:"seed" json:"seed"`
-	TargetLoss     float64   `yaml:"target-loss" json:"target_loss"`         // 0 = none
-	TargetAccuracy float64   `yaml:"target-accuracy" json:"target_accuracy"` // 0 = none
+	TargetLoss     float64   `yaml:"target-loss,omitempty" json:"target_loss"`         // 0 = none
+	TargetAccuracy float64   `yaml:"target-accuracy,omitempty" json:"target_accuracy"` // 0 = none
 
 	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"` // since the first worker of this process began to train; 0 = never; JSON: ns
 

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kballard/go-shellquote"
 
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/fault"
 	"hogwild/internal/machine"
 	"hogwild/internal/vec"
@@ -164,39 +166,20 @@ func PythonFolder() (string, error) {
 	return folder, nil
 }
 
-// write puts the package into a folder, if it is not there.
+// write puts the package into a folder, if it is not there. Several processes may do so at once.
 func write(folder string) error {
 	for _, name := range pythonFiles {
-		if err := writeFile(folder, name); err != nil {
+		path, text := filepath.Join(folder, name), pythonText(name)
+		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
+			continue
+		}
+		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		if err == nil {
+			err = atomicfile.Write(path, text)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeFile puts one of its files there. Several processes may do so at once.
-func writeFile(folder, name string) error {
-	path, text := filepath.Join(folder, name), pythonText(name)
-	if there, err := os.ReadFile(path); err == nil && slices.Equal(there, text) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(folder, ".hogwild-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

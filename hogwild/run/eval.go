@@ -69,8 +69,8 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	defer sets.Close()
 	if sets.Train.Checksum != s.meta.Checksum {
 		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with --data", s.config.Data, path)
-	} else if !readAlike(&sets.Train.Meta, &s.meta) {
-		err = fmt.Errorf("an earlier version of hogwild saved %s and read or scaled %s differently; name a file with --data", path, s.config.Data)
+	} else if !readAlike(&sets.Train.Meta, &s.meta) { // a data cache that was converted again
+		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file with --data", s.config.Data, path)
 	}
 	if err != nil {
 		_ = test.Close()

@@ -142,8 +142,8 @@ func TestPiecesMayBeKept(t *testing.T) {
 	}
 }
 
-// TestEvalReadsAsTheRunDid: without data, weights of a version that scaled the file in another way are not
-// evaluated on rows that this one scales.
+// TestEvalReadsAsTheRunDid: without data, weights of a run that had the same file with another scaling are not
+// evaluated on it.
 func TestEvalReadsAsTheRunDid(t *testing.T) {
 	c := overfitted(t)
 	c.Epochs, c.Validation = 1, ""
@@ -161,7 +161,7 @@ func TestEvalReadsAsTheRunDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Eval(c.Run, "", "", "")
-	check.Error(t, err, "earlier version", "--data")
+	check.Error(t, err, "or scaling than in the run that saved", "--data")
 }
 
 // TestTensors: the weights are those of the file, by name and shape; a custom model without

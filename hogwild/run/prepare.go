@@ -280,7 +280,7 @@ func (r *coordinator) begin() error {
 		return err
 	}
 	r.epochs.position, r.saver.copy.Best, r.saver.copy.Damaged = s.Pos, s.Best, s.Damaged
-	r.epochs.before = max(s.Pos.Wall, s.Pos.Seconds) // before it was saved there was none
+	r.epochs.before = s.Pos.Wall
 	if f.Damage != nil {
 		r.report.event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}
@@ -359,7 +359,7 @@ func (r *task) startOf(p *rundir.Position) control.Start {
 	if p.Within {
 		s.Base, s.Round, s.Longer = p.Base, p.Round, max(1, p.Longer)
 	}
-	if s.Rounds == 0 { // of a version whose number of workers did not change
+	if s.Rounds == 0 { // another mode trained until then: the states of optimizers are as old as with rounds
 		s.Rounds = int(p.Epoch-1) * r.block.Plan.Rounds
 	}
 	return s

@@ -82,7 +82,7 @@ func Lock(dir string) (l *FolderLock, err error) {
 // sign writes who holds the lock. A full disk costs a message its pid, and nothing else.
 func (l *FolderLock) sign() {
 	host, _ := os.Hostname()
-	_ = l.f.Chmod(0o600) // of an older version's
+	_ = l.f.Chmod(0o600) // of one that was there, which other users might lock
 	if l.f.Truncate(0) == nil {
 		_, _ = fmt.Fprintf(l.f, "%d %s\n", os.Getpid(), host)
 	}

@@ -60,24 +60,22 @@ type metric struct {
 }
 
 // mend returns the lines of the past: those of the file, and in their places those that are missing.
-// Each epoch has one line then: an older version left a line for each time that it was trained.
 func (p *Past) mend(old string) (text string, missing []EpochResult, err error) {
 	var lines []metric
-	newest := map[int]int{} // an epoch's last line
+	there, known := map[int]bool{}, map[int]bool{} // epochs
 	for line := range strings.Lines(old) {
 		if !strings.HasSuffix(line, "\n") || !json.Valid([]byte(line)) {
 			continue
 		}
 		e, s, _ := ReadMetric([]byte(line))
 		if e != nil {
-			newest[e.Epoch] = len(lines)
+			there[e.Epoch] = true
 		}
 		lines = append(lines, metric{line, e, s})
 	}
-	known := map[int]bool{}
 	for _, e := range p.History {
 		known[e.Epoch] = true
-		if _, ok := newest[e.Epoch]; !ok {
+		if !there[e.Epoch] {
 			missing = append(missing, e)
 		}
 	}
@@ -91,9 +89,9 @@ func (p *Past) mend(old string) (text string, missing []EpochResult, err error) 
 			left = left[1:]
 		}
 	}
-	for i, l := range lines {
+	for _, l := range lines {
 		switch e, s := l.epoch, l.second; {
-		case e != nil && (!known[e.Epoch] || newest[e.Epoch] != i), s != nil && s.Examples > p.Examples:
+		case e != nil && !known[e.Epoch], s != nil && s.Examples > p.Examples:
 			continue
 		case e != nil:
 			add(func(m EpochResult) bool { return m.Epoch < e.Epoch })

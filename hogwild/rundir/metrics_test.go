@@ -128,7 +128,6 @@ func TestMetricsOfAPast(t *testing.T) {
 			second(50) + epoch(1, 1) + epoch(2, 2) + second(210) + second(220) + epoch(3, 3) + second(340), 1},
 		{"the first", epoch(2, 2) + epoch(3, 3), all, 1},
 		{"after the snapshot", all + second(350) + second(351) + epoch(4, 4) + second(420), all + second(350), 0},
-		{"trained twice", epoch(1, 1) + epoch(2, 9) + epoch(3, 9) + epoch(2, 2) + epoch(3, 3), all, 0},
 		{"torn within", epoch(1, 1) + `{"kind":"epo` + epoch(2, 2) + epoch(3, 3), epoch(1, 1) + epoch(2, 2) + epoch(3, 3), 1},
 		{"another kind", epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), 0},
 	} {

@@ -18,14 +18,12 @@ type Recorded struct {
 	Folder  string        `json:"folder"`
 	Config  config.Config `json:"config"`
 	Result  *Result       `json:"result,omitempty"` // result.json; nil: the run has not ended yet, or was killed
-	Epochs  []EpochResult `json:"epochs"`           // of each epoch the last line
-	Seconds []Status      `json:"seconds"`          // moments, a second apart
+	Epochs  []EpochResult `json:"epochs"`
+	Seconds []Status      `json:"seconds"` // moments, a second apart
 }
 
 // ReadRun reads a run folder: config.yaml, metrics.jsonl and, if the run has ended,
-// result.json. Of the lines of metrics.jsonl that a run has which was resumed from before
-// its end, those count that came last; one that is not whole yet is left out. Errors match
-// ErrUsage.
+// result.json. A line of metrics.jsonl that is not whole yet is left out. Errors match ErrUsage.
 func ReadRun(folder string) (*Recorded, error) {
 	r, err := readSettings(folder)
 	if err == nil {
@@ -94,25 +92,16 @@ func (r *Recorded) readMetrics() error {
 		if n++; line[len(line)-1] != '\n' {
 			break
 		}
-		if err := r.add(line); err != nil {
+		switch e, s, err := ReadMetric(line); {
+		case err != nil:
 			return config.Usage("%s:%d: not a line of metrics: %w", path, n, err)
+		case e != nil:
+			r.Epochs = append(r.Epochs, *e)
+		default:
+			r.Seconds = append(r.Seconds, *s)
 		}
 	}
 	return nil
-}
-
-// add takes in a line, and forgets those of the same time or later: the run was resumed
-// from before them.
-func (r *Recorded) add(line []byte) error {
-	e, s, err := ReadMetric(line)
-	switch {
-	case e != nil:
-		r.Epochs = append(before(r.Epochs, func(o EpochResult) bool { return o.Epoch < e.Epoch }), *e)
-	case s != nil:
-		r.Epochs = before(r.Epochs, func(o EpochResult) bool { return o.Examples <= s.Examples })
-		r.Seconds = append(before(r.Seconds, func(o Status) bool { return o.Examples <= s.Examples }), *s)
-	}
-	return err
 }
 
 // ReadMetric reads a line of metrics.jsonl: an epoch, or a moment.
@@ -136,12 +125,4 @@ func ReadMetric(line []byte) (*EpochResult, *Status, error) {
 		return nil, s, nil
 	}
 	return nil, nil, fmt.Errorf("of kind %q", is.Kind)
-}
-
-// before is a list without those at its end that do not come before what is added.
-func before[T any](list []T, comes func(T) bool) []T {
-	for len(list) > 0 && !comes(list[len(list)-1]) {
-		list = list[:len(list)-1]
-	}
-	return list
 }

@@ -245,7 +245,7 @@ func (r Result) WriteText(w io.Writer) error {
 		row("nodes", "%s", r.Nodes.Text())
 	}
 	known("start-up", started)
-	known("cpu", r.CPU) // older results do not have it
+	known("cpu", r.CPU)
 	known("merge", r.Merge)
 	r.scoreRows(row)
 	b.WriteString(r.Detail.ScoreLines())
@@ -290,7 +290,7 @@ func (r Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// wallText is the speed with the time between epochs; older results do not have it.
+// wallText is the speed with the time between epochs; "" before the first step.
 func (r Result) wallText() string {
 	if r.WallSeconds == 0 {
 		return ""

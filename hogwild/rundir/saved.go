@@ -127,15 +127,10 @@ func ParseSnapshot(file []byte) (*Saved, error) {
 
 // hasPosition refuses a file that is no snapshot.
 func hasPosition(f *Saved, err error) (*Saved, error) {
-	switch {
-	case err != nil:
-		return nil, err
-	case f.Pos == nil:
-		return nil, fmt.Errorf("%s: holds weights, but no training state to resume from", f.path)
-	case f.Config.Tuning.Batch == 0: // "law" was the name of what a run decides for itself
-		return nil, fmt.Errorf("%s: was written by an older hogwild, in another format; eval reads its weights, but only that version can resume it", f.path)
+	if err == nil && f.Pos == nil {
+		err = fmt.Errorf("%s: holds weights, but no training state to resume from", f.path)
 	}
-	return f, nil
+	return f, err
 }
 
 // Load makes a snapshot of the file, with weights for the run c that trains the tensors

@@ -187,7 +187,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 			return config.Usage("resume: the snapshot has %s %v, this run %v: resume with the same %s", f.name, f.was, f.now, f.name)
 		}
 	}
-	if !s.Meta.ScaledAlike(&meta) { // a version whose auto scaled otherwise
+	if !s.Meta.ScaledAlike(&meta) { // a data cache that was converted again
 		return config.Usage("resume: the snapshot was trained on inputs with another scaling than this run's: start a new run")
 	}
 	return nil
