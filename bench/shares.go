@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"hogwild/hogwild/model"
-	"hogwild/internal/human"
 )
 
 // Share is what a case reaches of a limit: of what this machine does at best, on as many
@@ -125,27 +122,4 @@ func (f *Limits) at(name string, workers int) (cores int, most float64) {
 		return cores, one
 	}
 	return cores, one + (all-one)*float64(cores-1)/float64(f.Cores-1)
-}
-
-// limitLines say what the shares of a group are shares of.
-func (e *Experiment) limitLines(cases []*Measured) []string {
-	var names []string
-	said := map[string][]string{} // of a limit, on how many cores
-	for _, c := range cases {
-		s, ok := e.Share(c)
-		if !ok {
-			continue
-		}
-		if !slices.Contains(names, s.Limit) {
-			names = append(names, s.Limit)
-		}
-		text := fmt.Sprintf("%s %s on %s", human.Short(s.Best), s.Unit, human.Plural(s.Cores, "core"))
-		if !slices.Contains(said[s.Limit], text) {
-			said[s.Limit] = append(said[s.Limit], text)
-		}
-	}
-	for i, n := range names {
-		names[i] = fmt.Sprintf("OF LIMIT: share of the core peak: %s: %s", n, strings.Join(said[n], ", "))
-	}
-	return names
 }
