@@ -22,7 +22,7 @@ import (
 // order is the order of imports, which is the order of reading: a package imports
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
-	"internal/check", "internal/vec", "internal/figure", "internal/human", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
+	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/rundir", "hogwild/run", "hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }

@@ -13,7 +13,7 @@
 //	experiment.go assemble.go     what was measured: results.json
 //	spread.go speedup.go target.go fairness.go   what may be said of it, and by the tests
 //	paired.go                     of which repeats show a difference
-//	summary.go csv.go gobench.go  in tables, for people, spreadsheets and benchstat
+//	columns.go summary.go csv.go gobench.go   in tables, for people, spreadsheets and benchstat
 //	paper.go tutorial.go          the plans of hogwild reproduce, files in plans; published.go
 //	                              what is published, paperruns.go, finding.go, papertable.go
 //	                              the two side by side

@@ -57,23 +57,6 @@ func anyNodes(cases []*Measured) bool {
 	return slices.ContainsFunc(cases, func(c *Measured) bool { return c.Nodes > 1 })
 }
 
-// nodeColumns are what nodes spent on speaking with each other.
-func nodeColumns(cases []*Measured) []column {
-	number := func(list func(*Measured) []Number, text func(float64) string) func(*Measured) string {
-		return func(c *Measured) string { return Summarize(list(c)).Text(text) }
-	}
-	return append(caseColumns(cases),
-		column{"NODES", func(c *Measured) string { return fmt.Sprint(max(1, c.Nodes)) }},
-		column{"ROUNDS", (*Measured).Rounds},
-		column{"TAKEN", number(func(c *Measured) []Number { return c.NodeRounds }, human.Short)},
-		column{"BYTES A ROUND", number((*Measured).RoundBytes, func(x float64) string { return human.Bytes(int64(x)) })},
-		column{"IN SUMS, S", number(func(c *Measured) []Number { return c.SumSeconds }, human.Short)},
-		column{"WAITED, S", number(func(c *Measured) []Number { return c.WaitSeconds }, human.Short)},
-		column{"COMMUNICATION", number((*Measured).Communication, human.Share)},
-		column{"WAITING", number((*Measured).Waiting, human.Share)},
-	)
-}
-
 // nodes says what nodes on one machine do not show.
 func (e *Experiment) nodes() (notes []string) {
 	cases := e.which(func(c *Measured) bool { return c.Nodes > 1 })

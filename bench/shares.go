@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"hogwild/hogwild/model"
-	"hogwild/internal/human"
 )
 
 // Share is what a case reaches of a limit: of what this machine does at best, on as many
@@ -99,17 +96,4 @@ func (f *Limits) at(kind string, workers int) (name string, cores int, most floa
 	}
 	cores = min(workers, f.Cores)
 	return name, cores, one + (all-one)*float64(cores-1)/float64(max(1, f.Cores-1))
-}
-
-// limitLines say what the shares of a group are shares of.
-func (e *Experiment) limitLines(cases []*Measured) (lines []string) {
-	for _, c := range cases {
-		if s, ok := e.Share(c); ok {
-			line := fmt.Sprintf("OF LIMIT: share of the core peak: %s: %s %s on %s", s.Limit, human.Short(s.Best), s.Unit, human.Plural(s.Cores, "core"))
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
-		}
-	}
-	return lines
 }

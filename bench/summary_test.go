@@ -84,15 +84,15 @@ func TestSummary(t *testing.T) {
 	for _, want := range []string{
 		"4 cases, 3 runs each, interleaved; medians (range)",
 		"softmax on digits, cpu, batch 64, 10 epochs",
-		"MODE WORKERS EXAMPLES/S VS ASYNC SPEED-UP",
-		"async 1 1.10 M (1.00 to 1.20) 1.00",
-		"async 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
-		"sync 1 1.10 M (1.05 to 1.15) undecided 1.00",
-		"sync 2 1.00 M (0.990 to 1.08) undecided 0.94 (0.90 to 0.95)", // three repeats
-		"MODE WORKERS LR TIME TO 0.42 VS ASYNC EPOCHS TEST LOSS ACCURACY",
-		"async 2 0.1 0.250 s (0.200 to 0.300) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
-		"sync 1 0.1 0.500 s (0.400 to 0.600) undecided 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
-		"sync 2 0.1 0.850 s, 2 of 3 undecided 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
+		"CASE WORKERS EXAMPLES/S VS ASYNC SPEED-UP",
+		"async-1 1 1.10 M (1.00 to 1.20) 1.00",
+		"async-2 2 1.98 M (1.80 to 2.00) 1.80 (1.50 to 2.00)",
+		"sync-1 1 1.10 M (1.05 to 1.15) undecided 1.00",
+		"sync-2 2 1.00 M (0.990 to 1.08) undecided 0.94 (0.90 to 0.95)", // three repeats
+		"CASE LR TIME TO 0.42 VS ASYNC EPOCHS TEST LOSS ACCURACY",
+		"async-2 0.1 0.250 s (0.200 to 0.300) 4.00 0.3100 (0.3000 to 0.3300) 90.00%",
+		"sync-1 0.1 0.500 s (0.400 to 0.600) undecided 4.00 0.3100 (0.3000 to 0.3200) 90.00%",
+		"sync-2 0.1 0.850 s, 2 of 3 undecided 4.00 0.4100 (0.4000 to 0.4500) 90.00%",
 	} {
 		if !contains(lines, want) {
 			t.Errorf("no line %q in\n%s", want, got)
@@ -119,7 +119,7 @@ func TestSummaryOfLongNames(t *testing.T) {
 	if n := human.Widest(got); n > tableWidth {
 		t.Errorf("%d columns:\n%s", n, got)
 	}
-	for _, row := range []string{` +2 +1\.98 M \(1\.80 to 2\.00\) +1\.80 \(1\.50 to 2\.00\)`, ` +2 +0\.3100 \(0\.3000 to 0\.3300\) +90\.00%`} {
+	for _, row := range []string{` +2 +1\.98 M \(1\.80 to 2\.00\) +1\.80 \(1\.50 to 2\.00\)`, ` +0\.3100 \(0\.3000 to 0\.3300\) +90\.00%`} {
 		if !regexp.MustCompile(long + row).MatchString(got) {
 			t.Errorf("no row %v in\n%s", row, got)
 		}
@@ -163,7 +163,7 @@ func TestSummaryOfPart(t *testing.T) {
 	e.Cases[3].Failed[0], e.Cases[3].ExamplesPerSecond[0], e.Cases[3].SecondsToTarget[0] = notRun, missing, missing
 	got := summary(t, e)
 	for want, there := range map[string]bool{
-		"4 of 12 runs not run yet": true, "\nsync   1 ": false, "0.800 s, 1 of 2": true, "failed": false,
+		"4 of 12 runs not run yet": true, "\nsync-1 ": false, "0.800 s, 1 of 2": true, "failed": false,
 	} {
 		if strings.Contains(got, want) != there {
 			t.Errorf("%q is there: %v, in\n%s", want, !there, got)

@@ -33,7 +33,7 @@ func TestVerdictsOfSpeeds(t *testing.T) {
 		if c.repeat > 1 {
 			e = sixfold(e)
 		}
-		if got := cell(t, OfExperiment(e), "Results", "sync-1", "speed vs async"); got != c.want {
+		if got := cell(t, OfExperiment(e), "Speed", "sync-1", "vs async"); got != c.want {
 			t.Errorf("%v: %q, want %q", c.rates, got, c.want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestTableOfRates(t *testing.T) {
 		c.Further = []bench.Reached{{Target: 0.6, SecondsToTarget: []bench.Number{0.25, 0.25, bench.Number(nan)}}}
 	}
 	p := OfExperiment(e)
-	for _, c := range [][3]string{{"Results", "learning rate", "0.2"}, {"More figures of each case", "time (s) to loss 0.6000", "0.250, 2 of 3"},
+	for _, c := range [][3]string{{"Results", "LR", "0.2"}, {"Results", "time to 0.6", "0.250 s, 2 of 3"},
 		{"Learning rates tried", "0.1", "0.6000"}, {"Learning rates tried", "0.2", "0.4500"}, {"Learning rates tried", "0.4", "failed"}, {"Learning rates tried", "best", "0.2"}} {
 		if got := cell(t, p, c[0], "sync-2", c[1]); got != c[2] {
 			t.Errorf("%s, %s: %q, want %q", c[0], c[1], got, c[2])

@@ -8,6 +8,7 @@ import (
 	"hogwild/bench"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // quantity is a number of an epoch: NaN where the model has no such score.
@@ -133,7 +134,7 @@ func decades(f figure.Figure) float64 {
 	low, high := math.Inf(1), 0.0
 	for _, s := range f.Series {
 		for _, p := range s.Points {
-			if finite(p.Y) {
+			if human.Finite(p.Y) {
 				low, high = min(low, p.Y), max(high, p.Y, p.High)
 			}
 		}
@@ -149,7 +150,7 @@ func decades(f figure.Figure) float64 {
 func shown(all ...figure.Figure) (kept []figure.Figure) {
 	for _, f := range all {
 		visible := func(p figure.Point) bool {
-			return finite(p.X) && finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0)
+			return human.Finite(p.X) && human.Finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0)
 		}
 		f.Series = slices.DeleteFunc(f.Series, func(s figure.Series) bool { return !slices.ContainsFunc(s.Points, visible) })
 		if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Kind != figure.Ideal }) {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hogwild/bench"
@@ -20,9 +21,10 @@ func OfExperiment(e *bench.Experiment) *Page {
 		p.reproduction(e)
 	} else {
 		for _, g := range groups(e) {
-			p.section(Section{Title: g.title("Results"), Text: g.how(), Table: g.table()})
+			p.section(Section{Title: g.title("Results"), Text: g.how(), Table: bench.Table(g.cases, e.LossColumns(g.cases)...)})
+			p.section(Section{Title: g.title("Speed"), Table: bench.Table(g.cases, e.SpeedColumns(g.cases)...)})
 			p.section(Section{Title: g.title("Figures"), Figures: g.figures()})
-			p.section(Section{Title: g.title("More figures of each case"), Table: g.details()})
+			p.more(g.title("More figures of each case"), g.cases)
 		}
 	}
 	for _, g := range groups(e) {
@@ -36,6 +38,11 @@ func OfExperiment(e *bench.Experiment) *Page {
 		Code: again(e),
 	})
 	return p
+}
+
+// more adds what else was measured.
+func (p *Page) more(title string, cases []*bench.Measured) {
+	p.section(Section{Title: title, Table: bench.Table(cases, slices.Concat(bench.DetailColumns, bench.NodeColumns)...)})
 }
 
 func (p *Page) experimentFacts(e *bench.Experiment) {
@@ -74,7 +81,7 @@ func (p *Page) machine(m rundir.Machine) {
 
 // failures lists the runs that failed, and why.
 func (p *Page) failures(e *bench.Experiment) {
-	t := &Table{Heads: []string{"case", "seed", "why"}}
+	t := &human.Table{Heads: []string{"case", "seed", "why"}}
 	for _, c := range e.Cases {
 		for i, why := range c.Failed {
 			if why != "" && i < len(e.Seeds) {
@@ -92,21 +99,37 @@ func (p *Page) limits(e *bench.Experiment) {
 	if e.Limits == nil {
 		return
 	}
-	type limit = column[bench.Limit]
-	p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.", Table: table(e.Limits.Limits,
-		limit{"limit", func(f bench.Limit) string { return f.Name }},
-		limit{"unit", func(f bench.Limit) string { return f.Unit }},
-		limit{"cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }},
-		limit{"median (range)", func(f bench.Limit) string {
+	p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.", Table: human.TableOf(e.Limits.Limits,
+		human.Col("limit", func(f bench.Limit) string { return f.Name }),
+		human.Col("unit", func(f bench.Limit) string { return f.Unit }),
+		human.Col("cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }),
+		human.Col("median (range)", func(f bench.Limit) string {
 			return bench.Spread{Median: f.Median, Low: f.Min, High: f.Max, N: 1}.Text(human.Short)
-		}},
-		limit{"bounds", func(f bench.Limit) string { return f.Means }})})
+		}),
+		human.Col("bounds", func(f bench.Limit) string { return f.Means }))})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.
 func (p *Page) caseSettings(e *bench.Experiment) {
-	same, differ := compareSettings(pointers(e.Cases), caseName, func(c *bench.Measured) config.Config { return c.Config })
-	s := Section{Title: "Settings", Table: differ}
+	same, differ := compareSettings(len(e.Cases), func(i int) config.Config {
+		c := e.Cases[i].Config
+		c.Seed = config.Default().Seed // each repeat has its own
+		return c
+	})
+	s := Section{Title: "Settings"}
+	if len(differ) > 0 {
+		s.Table = &human.Table{Heads: []string{"case"}}
+		for i, c := range e.Cases {
+			row := []string{c.Name}
+			for _, d := range differ {
+				row = append(row, d.Values[i])
+			}
+			s.Table.Rows = append(s.Table.Rows, row)
+		}
+		for _, d := range differ {
+			s.Table.Heads = append(s.Table.Heads, d.Setting)
+		}
+	}
 	if len(same) > 0 {
 		s.Text, s.Code = "The table shows the settings that differ. Below are the non-default settings that all cases share.", lines(same)
 	}

@@ -75,7 +75,7 @@ func (p painter) of(name string) int {
 	if at, ok := p[name]; ok {
 		return at
 	}
-	mode, _, _ := strings.Cut(strings.TrimPrefix(name, "mode "), ":")
+	mode, _, _ := strings.Cut(name, ":")
 	taken := slices.Collect(maps.Values(p))
 	at := slices.Index(modes, mode)
 	if at < 0 || slices.Contains(taken, at) {
@@ -109,18 +109,21 @@ func valueOf(c *bench.Measured, flag string) string {
 }
 
 // variant is the name of a case without its number of workers.
-func (g *group) variant(c *bench.Measured) string {
+func (g *group) variant(c *bench.Measured) string { return g.without(c, "workers") }
+
+// without names a case by what differs among the cases but for one flag, as far as it sets that; if it sets nothing, by its mode.
+func (g *group) without(c *bench.Measured, flag string) string {
 	var words []string
-	for _, flag := range g.fields {
-		switch v := setting(c.Settings, flag); {
-		case flag == "workers" || flag == "mode" || v == "":
+	for _, f := range g.fields {
+		switch v := setting(c.Settings, f); {
+		case f == flag || f == "mode" || v == "":
 		case v == "true":
-			words = append(words, flag)
+			words = append(words, f)
 		default:
-			words = append(words, flag+" "+v)
+			words = append(words, f+" "+v)
 		}
 	}
-	if len(words) == 0 || slices.Contains(g.fields, "mode") {
+	if len(words) == 0 || flag != "mode" && slices.Contains(g.fields, "mode") {
 		words = append([]string{c.Mode}, words...)
 	}
 	return strings.Join(words, ", ")

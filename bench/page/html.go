@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the template and the style
 	"fmt"
 	"html/template"
@@ -11,6 +12,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 //go:embed page.css
@@ -93,7 +95,7 @@ func verdict(cell string) bool {
 func ranged(cell string) [2]string {
 	median, low, ok := strings.Cut(cell, " (")
 	if !ok || !startsNumber(cell) {
-		return [2]string{cell}
+		return [2]string{cmp.Or(cell, "–")}
 	}
 	return [2]string{median, strings.ReplaceAll(strings.Replace(low, ")", "", 1), " to ", " – ")}
 }
@@ -102,7 +104,7 @@ func ranged(cell string) [2]string {
 func sentence(cell string) bool { return len(cell) > 45 }
 
 // numeric says which columns hold numbers, which are aligned on the right.
-func numeric(t Table) []bool {
+func numeric(t human.Table) []bool {
 	columns := make([]bool, len(t.Heads))
 	for i := range columns {
 		columns[i] = i > 0
@@ -117,8 +119,8 @@ func numeric(t Table) []bool {
 
 func startsNumber(cell string) bool {
 	switch cell {
-	case "", absent, "equal", string(bench.Undecided), "not reached":
+	case "", "equal", string(bench.Undecided), "not reached", "failed":
 		return true
 	}
-	return strings.ContainsAny(cell[:1], "0123456789-+.")
+	return strings.ContainsAny(cell[:1], "0123456789-+.<")
 }

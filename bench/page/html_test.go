@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // whole writes a page and checks what holds for every page; it returns the text.
@@ -145,7 +146,7 @@ func TestNamesAreText(t *testing.T) {
 
 // TestRangesHaveALine: a range stands below its median, verdicts have a class, and a cell in words stays as it is.
 func TestRangesHaveALine(t *testing.T) {
-	text := whole(t, &Page{Title: "t", Sections: []Section{{Title: "s", Table: &Table{Heads: []string{"a", "b", "c"}, Rows: [][]string{
+	text := whole(t, &Page{Title: "t", Sections: []Section{{Title: "s", Table: &human.Table{Heads: []string{"a", "b", "c"}, Rows: [][]string{
 		{"x", "0.4739 (0.4703 to 0.4758)", "agrees"}, {"y", "1.00", "differs"}}}}}})
 	for _, want := range []string{`<td class="n">0.4739<small>0.4703 – 0.4758</small></td>`, `<td class="n">1.00</td>`, `<td class="agrees">agrees</td>`, `<td class="differs">differs</td>`} {
 		if !strings.Contains(text, want) {

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
@@ -10,54 +11,61 @@ import (
 )
 
 // results is the table of what runs came to: a line for each figure, a column for each run.
-func results(all []*run) Section {
-	t := &Table{}
+func results(all []*run, c *Comparison) Section {
+	t, text := &human.Table{}, ""
 	for _, f := range outcomes {
-		row := []string{f.head}
+		row := []string{f.Head}
 		for _, r := range all {
-			row = append(row, f.cell(r))
+			row = append(row, f.Cell(r))
 		}
-		if slices.ContainsFunc(row[1:], func(s string) bool { return s != absent }) {
+		if slices.ContainsFunc(row[1:], func(s string) bool { return s != "" }) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	text := ""
-	for _, r := range all {
-		if r.best.Epoch > 0 {
-			text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
-		}
-		if len(all) > 1 {
-			t.Heads = append(t.Heads, r.name)
-		}
+	if slices.ContainsFunc(all, func(r *run) bool { return r.best.Epoch > 0 }) {
+		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
 	}
 	if len(all) > 1 {
-		t.Heads = append([]string{"run"}, t.Heads...)
+		t.Heads, t.Rows = heads("run", all), append(t.Rows, c.rows()...)
+		if c.SecondsToLoss != nil {
+			text += fmt.Sprintf(" The lowest %s loss that all of them reached is %s.", c.LossOf, human.Loss(float64(c.Loss)))
+		}
+		if len(c.Settings) == 0 {
+			text += " All settings are the same."
+		}
 	}
-	return Section{Title: "Results", Text: text, Table: t}
+	return Section{Title: "Results", Text: strings.TrimSpace(text), Table: t}
 }
 
-var runName = column[*run]{"run", func(r *run) string { return r.name }}
+// heads are those of a table with a column for each run.
+func heads(first string, all []*run) []string {
+	names := []string{first}
+	for _, r := range all {
+		names = append(names, r.name)
+	}
+	return names
+}
 
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
-var outcomes = []column[*run]{
-	{"state", (*run).state},
-	{"mode", func(r *run) string { return r.Config.Mode.String() }},
-	{"workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }},
-	{"best epoch", ifAny(func(r *run) string { return human.Count(int64(r.best.Epoch)) })},
-	{"validation loss", func(r *run) string { return numberText(value(r.best.ValidationLoss), human.Loss) }},
-	{"validation accuracy", func(r *run) string { return numberText(value(r.best.ValidationAccuracy), human.Accuracy) }},
-	{"validation RMSE", func(r *run) string { return numberText(value(r.best.ValidationRMSE), human.Loss) }},
-	{"validation R²", func(r *run) string { return numberText(value(r.best.ValidationR2), human.Loss) }},
-	{"test loss", func(r *run) string { return numberText(r.got.TestLoss, human.Loss) }},
-	{"accuracy", func(r *run) string { return numberText(value(r.got.TestAccuracy), human.Accuracy) }},
-	{"RMSE", func(r *run) string { return numberText(value(r.got.TestRMSE), human.Loss) }},
-	{"R²", func(r *run) string { return numberText(value(r.got.TestR2), human.Loss) }},
-	{"train loss, last epoch", func(r *run) string { return numberText(r.got.TrainLoss, human.Loss) }},
-	{"examples/s", func(r *run) string { return r.rate(r.got.Examples) }},
-	{"model", modelOf},
-	{"data", func(r *run) string { return r.Config.Data }},
-	{"batch", ifAny(func(r *run) string { return human.Count(int64(r.got.Batch)) })}, // else the run has chosen it, and says so when it ends
-	{"learning rate", func(r *run) string {
+var outcomes = []human.Column[*run]{
+	human.Col("state", (*run).state),
+	human.Col("mode", func(r *run) string { return r.Config.Mode.String() }),
+	human.Col("workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }),
+	human.Col("best epoch", ifAny(func(r *run) string { return human.Count(int64(r.best.Epoch)) })),
+	human.Col("validation loss", func(r *run) string { return human.IfFinite(value(r.best.ValidationLoss), human.Loss) }),
+	human.Col("validation accuracy", func(r *run) string { return human.IfFinite(value(r.best.ValidationAccuracy), human.Accuracy) }),
+	human.Col("validation RMSE", func(r *run) string { return human.IfFinite(value(r.best.ValidationRMSE), human.Loss) }),
+	human.Col("validation R²", func(r *run) string { return human.IfFinite(value(r.best.ValidationR2), human.Loss) }),
+	human.Col("test loss", func(r *run) string { return human.IfFinite(r.got.TestLoss, human.Loss) }),
+	human.Col("accuracy", func(r *run) string { return human.IfFinite(value(r.got.TestAccuracy), human.Accuracy) }),
+	human.Col("RMSE", func(r *run) string { return human.IfFinite(value(r.got.TestRMSE), human.Loss) }),
+	human.Col("R²", func(r *run) string { return human.IfFinite(value(r.got.TestR2), human.Loss) }),
+	human.Col("train loss, last epoch", func(r *run) string { return human.IfFinite(r.got.TrainLoss, human.Loss) }),
+	human.Col("examples/s", func(r *run) string { return r.rate(r.got.Examples) }),
+	human.Col("model", modelOf),
+	human.Col("data", func(r *run) string { return r.Config.Data }),
+	human.Col("batch", ifAny(func(r *run) string { return human.Count(int64(r.got.Batch)) })), // else the run has chosen it, and says so when it ends
+	human.Col("learning rate", func(r *run) string {
 		switch n := len(r.Epochs); {
 		case r.got.LRUsed == 0:
 			return "auto"
@@ -65,21 +73,21 @@ var outcomes = []column[*run]{
 			return fmt.Sprintf("%g to %g", r.Epochs[0].LR, r.got.LRUsed)
 		}
 		return fmt.Sprintf("%g", r.got.LRUsed)
-	}},
-	{"epochs done", func(r *run) string { return fmt.Sprint(r.got.Epochs) }},
-	{"examples", func(r *run) string { return human.Count(r.got.Examples) }},
-	{"training, s", func(r *run) string { return human.Short(r.got.Seconds) }},
-	{"examples/s, wall", ifAny(func(r *run) string { return human.Rate(r.got.WallRate) })},
-	{"start-up, s", ifAny(func(r *run) string { return human.Short(r.got.StartupSeconds) })},
-	{"staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })},
-	{"staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })},
-	{"staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })},
-	{"steps at once", ifAny(func(r *run) string { return human.Short(r.got.InFlightSeen) })},
-	{"expected", ifAny(func(r *run) string { return fmt.Sprint(r.got.InFlight) })},
-	{"conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })},
-	{"lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })},
-	{"lost at most", sampled(func(in *control.Instruments) string { return human.Share(in.LostBelow) })},
-	{"weights", ifAny(func(r *run) string { return human.Count(r.got.Parameters) })},
+	}),
+	human.Col("epochs done", func(r *run) string { return fmt.Sprint(r.got.Epochs) }),
+	human.Col("examples", func(r *run) string { return human.Count(r.got.Examples) }),
+	human.Col("training, s", func(r *run) string { return human.Short(r.got.Seconds) }),
+	human.Col("examples/s, wall", ifAny(func(r *run) string { return human.Rate(r.got.WallRate) })),
+	human.Col("start-up, s", ifAny(func(r *run) string { return human.Short(r.got.StartupSeconds) })),
+	human.Col("staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })),
+	human.Col("staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })),
+	human.Col("staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })),
+	human.Col("steps at once", ifAny(func(r *run) string { return human.Short(r.got.InFlightSeen) })),
+	human.Col("expected", ifAny(func(r *run) string { return fmt.Sprint(r.got.InFlight) })),
+	human.Col("conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })),
+	human.Col("lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })),
+	human.Col("lost at most", sampled(func(in *control.Instruments) string { return human.Share(in.LostBelow) })),
+	human.Col("weights", ifAny(func(r *run) string { return human.Count(r.got.Parameters) })),
 }
 
 // ifAny is a cell of a number, which has nothing to say where that is 0.
@@ -88,7 +96,7 @@ func ifAny(text func(*run) string) func(*run) string {
 		if text := text(r); text != "0" {
 			return text
 		}
-		return absent
+		return ""
 	}
 }
 
@@ -98,12 +106,12 @@ func sampled(text func(*control.Instruments) string) func(*run) string {
 		if in := r.got.Instruments; in != nil && in.StalenessSamples > 0 {
 			return text(in)
 		}
-		return absent
+		return ""
 	}
 }
 
 // workersOf is the workers of a run at its last moment; of several runs none.
-func workersOf(all []*run) *Table {
+func workersOf(all []*run) *human.Table {
 	if len(all) != 1 {
 		return nil
 	}
@@ -113,18 +121,18 @@ func workersOf(all []*run) *Table {
 		workers = r.now.Workers
 	}
 	type worker = rundir.WorkerStatus
-	return table(workers,
-		column[worker]{"worker", func(w worker) string { return fmt.Sprint(w.Rank) }},
-		column[worker]{"examples", func(w worker) string { return human.Count(w.Examples) }},
-		column[worker]{"trained, s", func(w worker) string { return human.Short(r.lived(w)) }},
-		column[worker]{"examples/s", func(w worker) string { return numberText(float64(w.Examples)/r.lived(w), human.Rate) }},
-		column[worker]{"restarts", func(w worker) string { return fmt.Sprint(w.Restarts) }},
-		column[worker]{"state", func(w worker) string {
+	return human.TableOf(workers,
+		human.Col("worker", func(w worker) string { return fmt.Sprint(w.Rank) }),
+		human.Col("examples", func(w worker) string { return human.Count(w.Examples) }),
+		human.Col("trained, s", func(w worker) string { return human.Short(r.lived(w)) }),
+		human.Col("examples/s", func(w worker) string { return human.IfFinite(float64(w.Examples)/r.lived(w), human.Rate) }),
+		human.Col("restarts", func(w worker) string { return fmt.Sprint(w.Restarts) }),
+		human.Col("state", func(w worker) string {
 			if r.Result != nil {
-				return absent // they are gone
+				return "" // they are gone
 			}
 			return w.State
-		}})
+		}))
 }
 
 // lived is for how much of the run's time a worker has trained, as far as the run's moments tell: some join or leave

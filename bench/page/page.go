@@ -3,12 +3,14 @@
 package page
 
 import (
-	"cmp"
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
 
-	"hogwild/bench"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // Page is a report.
@@ -27,47 +29,8 @@ type Section struct {
 	Title   string
 	Text    string
 	Figures []figure.Figure
-	Table   *Table
+	Table   *human.Table
 	Code    string // settings, or how to repeat it: preformatted
-}
-
-// Table is a table: the first column names the rows; numbers are aligned on the right. One
-// without heads has a name and a value a row, and several rows stand beside each other.
-type Table struct {
-	Heads []string
-	Rows  [][]string
-}
-
-// absent stands in a table for what was not measured.
-const absent = "–"
-
-// column is a column of a table of things, as cases or runs.
-type column[T any] struct {
-	head string
-	cell func(T) string
-}
-
-// table has a row for each thing, and those columns in which there is anything; nil
-// without rows.
-func table[T any](things []T, columns ...column[T]) *Table {
-	if len(things) == 0 {
-		return nil
-	}
-	t := &Table{Rows: make([][]string, len(things))}
-	for _, c := range columns {
-		var cells []string
-		for _, thing := range things {
-			cells = append(cells, c.cell(thing))
-		}
-		if !slices.ContainsFunc(cells, func(s string) bool { return s != absent }) {
-			continue
-		}
-		t.Heads = append(t.Heads, c.head)
-		for i, cell := range cells {
-			t.Rows[i] = append(t.Rows[i], cell)
-		}
-	}
-	return t
 }
 
 // Figures is all figures of the page.
@@ -107,10 +70,25 @@ func (p *Page) section(s Section) {
 	}
 }
 
-var nan = math.NaN()
+// WriteText writes what of the page is text: facts, tables and notes.
+func (p *Page) WriteText(w io.Writer) error {
+	const width = 110
+	var b strings.Builder
+	b.WriteString((&human.Table{Rows: p.Facts}).Text(width))
+	for _, s := range p.Sections {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(human.Wrap(s.Title+". "+s.Text, width), "\n"))
+		if s.Table != nil {
+			fmt.Fprintf(&b, "\n%s", s.Table.Text(width))
+		}
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintf(&b, "\nnote: %s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
 
-// finite says whether x is a number that can be shown.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+var nan = math.NaN()
 
 // value is NaN of what is not there.
 func value(p *float64) float64 {
@@ -118,17 +96,4 @@ func value(p *float64) float64 {
 		return nan
 	}
 	return *p
-}
-
-// numberText is a number or nothing.
-func numberText(x float64, text func(float64) string) string {
-	if !finite(x) {
-		return absent
-	}
-	return text(x)
-}
-
-// spreadText is the median of a list and, where there is one, its range.
-func spreadText(list []bench.Number, text func(float64) string) string {
-	return cmp.Or(bench.Summarize(list).Text(text), absent)
 }

@@ -18,11 +18,11 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	if rows := e.TutorialTable(); rows != nil {
 		p.Title = "Reproducing a tutorial's synchronous SGD"
 		p.verdicts(e, "")
-		p.section(Section{Title: "Accuracy", Text: tutorialSource, Table: &Table{Heads: bench.TutorialHeads, Rows: rows}})
+		p.section(Section{Title: "Accuracy", Text: tutorialSource, Table: &human.Table{Heads: bench.TutorialHeads, Rows: rows}})
 	} else {
 		p.fact("paper", bench.PaperSource)
 		p.verdicts(e, bench.AboutFindings+" "+aboutAverages)
-		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(), Table: &Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
+		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(), Table: &human.Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
 		p.section(Section{Title: "Speed-up against workers", Text: aboutCurves, Figures: speedUps(e)})
 		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Table: delays(e)})
 	}
@@ -30,14 +30,11 @@ func (p *Page) reproduction(e *bench.Experiment) {
 		p.Title += ": a smoke test, whose figures mean nothing"
 	}
 	cases := pointers(e.Cases)
-	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: table(cases, caseName, caseRate, caseScores[0],
-		caseColumn{"accuracy or RMSE", func(c *bench.Measured) string { // of one kind of set the one, of others the other
-			if text := caseScores[1].cell(c); text != absent {
-				return text
-			}
-			return caseScores[2].cell(c)
-		}}, caseScores[4])})
-	p.section(Section{Title: "More figures of each case", Table: table(cases, append([]caseColumn{caseName}, caseDetails...)...)})
+	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: bench.Table(cases, bench.LRColumn, bench.LossColumn,
+		human.Col("accuracy or RMSE", func(c *bench.Measured) string { // of one kind of set the one, of others the other
+			return cmp.Or(bench.ScoreColumns[0].Cell(c), bench.ScoreColumns[1].Cell(c))
+		}), bench.RateColumn)})
+	p.more("More figures of each case", cases)
 }
 
 const (
@@ -50,7 +47,7 @@ const (
 // verdicts is each statement of the publication with its figures and ours.
 func (p *Page) verdicts(e *bench.Experiment, about string) {
 	if rows := e.FindingRows(); len(rows) > 0 {
-		p.section(Section{Title: "Claims and measurements", Text: strings.TrimSpace("Verdicts: " + e.Verdicts() + ". " + about), Table: &Table{Heads: bench.FindingHeads, Rows: rows}})
+		p.section(Section{Title: "Claims and measurements", Text: strings.TrimSpace("Verdicts: " + e.Verdicts() + ". " + about), Table: &human.Table{Heads: bench.FindingHeads, Rows: rows}})
 	}
 }
 
@@ -96,7 +93,7 @@ func ours(r *bench.PaperRuns, of func(workers int) *bench.Measured) (points []fi
 // indexed is a list of values at 1, 2 and so on, less those that are not there.
 func indexed(list []float64) (points []figure.Point) {
 	for i, y := range list {
-		if finite(y) {
+		if human.Finite(y) {
 			points = append(points, figure.Point{X: float64(i + 1), Y: y})
 		}
 	}
@@ -104,8 +101,8 @@ func indexed(list []float64) (points []figure.Point) {
 }
 
 // delays is the speed-up by how much longer a gradient takes: the paper's and ours.
-func delays(e *bench.Experiment) *Table {
-	t := &Table{Heads: []string{"delay, s", "source", "workers"}}
+func delays(e *bench.Experiment) *human.Table {
+	t := &human.Table{Heads: []string{"delay, s", "source", "workers"}}
 	for _, m := range methods {
 		t.Heads = append(t.Heads, m.name)
 	}
@@ -114,7 +111,7 @@ func delays(e *bench.Experiment) *Table {
 		if r := e.PaperRuns(g); r != nil {
 			row := []string{fmt.Sprint(seconds[i]), "measured", fmt.Sprint(r.Most)}
 			for _, m := range methods {
-				row = append(row, spreadText(r.SpeedUp(r.Of(m.mode, r.Most)), human.Factor))
+				row = append(row, bench.Summarize(r.SpeedUp(r.Of(m.mode, r.Most))).Text(human.Factor))
 			}
 			t.Rows = append(t.Rows, row)
 		}

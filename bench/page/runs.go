@@ -15,24 +15,7 @@ import (
 
 // OfRuns is the report of runs, beside each other if there are several.
 func OfRuns(runs []*rundir.Recorded) *Page {
-	var all []*run
-	for i, r := range runs {
-		one := &run{Recorded: r, name: name(runs, i), color: i}
-		if len(runs) > 1 {
-			one.legend = one.name
-		}
-		one.begin()
-		all = append(all, one)
-	}
-	p := &Page{Title: human.Plural(len(all), "run")}
-	if len(all) == 1 {
-		p.Title = all[0].title()
-	}
-	for _, r := range all {
-		p.runFacts(r)
-		p.runNotes(r)
-	}
-	p.section(results(all))
+	p, all, c := begin(runs)
 	p.section(Section{Title: "Figures", Figures: figuresOf(all)})
 	for _, r := range all {
 		if r.Result != nil {
@@ -40,9 +23,54 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 		}
 	}
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
-	p.runSettings(all)
+	p.section(c.section(all))
+	title, same := "Non-default settings", c.same
+	if len(all) == 1 {
+		same, _ = compareSettings(1, func(int) config.Config { return all[0].Config })
+	} else {
+		title += ", in all runs"
+	}
+	p.section(Section{Title: title, Code: lines(same)})
+	if len(all) == 1 {
+		p.section(Section{Title: "All settings", Code: lines(bench.Settings(all[0].Config))})
+	}
 	p.section(Section{Title: "Reproduce", Text: "Starts a new run with the same settings:", Code: repeat(all)})
 	return p
+}
+
+// Compare is the report of several runs less what it has of each: what they came to, and the settings that differ.
+func Compare(runs []*rundir.Recorded) (*Page, *Comparison) {
+	p, all, c := begin(runs)
+	p.section(c.section(all))
+	return p, c
+}
+
+// begin is a page with what runs came to.
+func begin(runs []*rundir.Recorded) (*Page, []*run, *Comparison) {
+	var all []*run
+	for i, r := range runs {
+		one := &run{Recorded: r, name: name(runs, i), color: i, got: r.Got(), best: cmp.Or(rundir.Best(r.Epochs), &rundir.EpochResult{})}
+		if len(runs) > 1 {
+			one.legend = one.name
+		}
+		if n := len(r.Seconds); n > 0 {
+			one.now = r.Seconds[n-1]
+		}
+		all = append(all, one)
+	}
+	p, c := &Page{Title: human.Plural(len(all), "run")}, compare(runs)
+	if len(all) == 1 {
+		p.Title = all[0].title()
+	}
+	for _, r := range all {
+		p.runFacts(r)
+		p.runNotes(r)
+	}
+	if len(all) > 1 {
+		p.note(c.Notes...)
+	}
+	p.section(results(all, c))
+	return p, all, c
 }
 
 // run is a run and how a page of several tells it from the others.
@@ -76,27 +104,9 @@ func modelOf(r *run) string {
 	return cmp.Or(r.Config.Program, r.Config.Model, "model")
 }
 
-// begin finds out how far the run has got: to its end, as its result says, or to its last epoch or moment.
-func (r *run) begin() {
-	if n := len(r.Seconds); n > 0 {
-		r.now = r.Seconds[n-1]
-	}
-	if r.got = r.Result; r.got == nil {
-		e := rundir.EpochResult{TrainLoss: nan, TestLoss: nan}
-		if n := len(r.Epochs); n > 0 {
-			e = r.Epochs[n-1]
-		}
-		r.got = &rundir.Result{Epochs: e.Epoch, Seconds: max(e.Seconds, r.now.Seconds), Examples: max(e.Examples, r.now.Examples), Batch: r.Config.AskedBatch(),
-			LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, TestLoss: e.TestLoss, TestAccuracy: e.TestAccuracy, TestRMSE: e.TestRMSE, TestR2: e.TestR2}
-	}
-	if r.best = rundir.Best(r.Epochs); r.best == nil {
-		r.best = &rundir.EpochResult{}
-	}
-}
-
 // rate is so many examples a second of the run.
 func (r *run) rate(examples int64) string {
-	return numberText(float64(examples)/r.got.Seconds, human.Rate)
+	return human.IfFinite(float64(examples)/r.got.Seconds, human.Rate)
 }
 
 // state says whether the run has ended, and how.
@@ -133,7 +143,7 @@ func (p *Page) runNotes(r *run) {
 	} else {
 		notes = r.events()
 	}
-	if n := len(r.Epochs); n > 0 && !finite(r.Epochs[n-1].Judged().Loss) {
+	if n := len(r.Epochs); n > 0 && !human.Finite(r.Epochs[n-1].Judged().Loss) {
 		notes = append(notes, "The run diverged: its loss is not finite.")
 	}
 	for _, line := range notes {
@@ -165,21 +175,6 @@ func (r *run) events() (notes []string) {
 		notes = append(notes, "The run stopped early: "+r.Result.Stopped+".")
 	}
 	return notes
-}
-
-// runSettings is the settings: of one run those that are not the defaults, then all; of
-// several first those in which they differ.
-func (p *Page) runSettings(all []*run) {
-	same, differ := compareSettings(all, runName, func(r *run) config.Config { return r.Config })
-	p.section(Section{Title: "Settings that differ", Table: differ})
-	title := "Non-default settings"
-	if len(all) > 1 {
-		title += ", in all runs"
-	}
-	p.section(Section{Title: title, Code: lines(same)})
-	if len(all) == 1 {
-		p.section(Section{Title: "All settings", Code: lines(bench.Settings(all[0].Config))})
-	}
 }
 
 // repeat is the commands that make the runs again.

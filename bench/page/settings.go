@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,30 +20,34 @@ func setting(all []bench.Setting, flag string) string {
 	return ""
 }
 
-// apartFromRun are the settings that say where a run is kept and which of the repeats it
-// is, but not how it trains.
-var apartFromRun = []string{"run", "seed", "resume", "save-every", "hang-timeout", "node-timeout", "mpi"}
+// Difference is a setting and its value in each run.
+type Difference struct {
+	Setting string   `json:"setting"`
+	Values  []string `json:"values"`
+}
 
-// compareSettings is the settings that are not the defaults in all things alike, and a table
-// of those in which the things differ; nil if in none.
-func compareSettings[T any](things []T, name column[T], of func(T) config.Config) (same []bench.Setting, differ *Table) {
-	if len(things) == 0 {
-		return nil, nil
+// apartFromRun are the settings that say where a run is kept, but not how it trains.
+var apartFromRun = []string{"run", "resume", "save-every", "hang-timeout", "node-timeout", "mpi"}
+
+// compareSettings is the settings that are alike in n things and not the defaults, and those in which the things differ.
+func compareSettings(n int, of func(i int) config.Config) (same []bench.Setting, differ []Difference) {
+	var all [][]bench.Setting
+	differ = []Difference{} // in JSON a list
+	for i := range n {
+		all = append(all, bench.Settings(of(i)))
 	}
-	columns := []column[T]{name}
-	defaults := bench.Settings(config.Default())
-	for i, s := range bench.Settings(of(things[0])) {
-		value := func(thing T) string { return bench.Settings(of(thing))[i].Value }
-		switch {
-		case slices.Contains(apartFromRun, s.Flag):
-		case slices.ContainsFunc(things, func(t T) bool { return value(t) != s.Value }):
-			columns = append(columns, column[T]{s.Flag, value})
-		case s.Value != defaults[i].Value:
-			same = append(same, s)
+	for k, s := range bench.Settings(config.Default()) {
+		d := Difference{Setting: s.Flag}
+		for i := range n {
+			d.Values = append(d.Values, all[i][k].Value)
 		}
-	}
-	if len(columns) > 1 {
-		differ = table(things, columns...)
+		switch alike := len(slices.Compact(slices.Clone(d.Values))); {
+		case slices.Contains(apartFromRun, s.Flag):
+		case alike > 1:
+			differ = append(differ, d)
+		case alike == 1 && d.Values[0] != s.Value:
+			same = append(same, bench.Setting{Flag: s.Flag, Value: d.Values[0]})
+		}
 	}
 	return same, differ
 }
@@ -51,11 +56,10 @@ func compareSettings[T any](things []T, name column[T], of func(T) config.Config
 func lines(all []bench.Setting) string {
 	var b strings.Builder
 	for _, s := range all {
-		value := s.Value
-		if value == "" {
-			value = `""`
-		}
-		fmt.Fprintf(&b, "%s: %s\n", s.Flag, value)
+		fmt.Fprintf(&b, "%s: %s\n", s.Flag, written(s.Value))
 	}
 	return b.String()
 }
+
+// written is a value as a file has it.
+func written(value string) string { return cmp.Or(value, `""`) }

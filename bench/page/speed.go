@@ -12,6 +12,9 @@ import (
 	"hogwild/internal/human"
 )
 
+// measure is what was measured of a case, of each repeat.
+type measure func(*bench.Measured) []bench.Number
+
 const aboutMedians = "Medians of the repeats at the end of each epoch."
 
 // figures are how the cases learned, how fast they were, how soon they came to the target, and how stale their updates
@@ -26,9 +29,8 @@ func (g *group) figures() []figure.Figure {
 		return all
 	}
 	if len(g.workers) > 1 { // at one number of workers there is no line: tables have the figures
-		all = append(all, g.speedUp(), g.byWorkers("rate", "Throughput", "throughput, examples/s", rate))
-		if finite(g.target()) {
-			loss, seconds := g.lowest()
+		all = append(all, g.speedUp(), g.byWorkers("rate", "Throughput", "throughput, examples/s", func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
+		if loss, seconds := g.lowest(); loss > 0 {
 			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(loss), "training time to the target, s", seconds)
 			f.Caption += " No mark: the case did not reach it."
 			all = append(all, f)

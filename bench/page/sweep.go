@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"hogwild/bench"
@@ -28,28 +27,28 @@ func (g *group) swept() (all []figure.Figure) {
 	if out := len(g.cases) - len(cases); out > 0 {
 		caption += fmt.Sprintf(" Not shown: %s with a loss beyond %d times the median (diverged runs).", human.Plural(out, "case"), wild)
 	}
-	for i, field := range g.fields {
-		if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return !finite(number(valueOf(c, field))) }) {
+	for _, field := range g.fields {
+		if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return !human.Finite(number(valueOf(c, field))) }) {
 			continue
 		}
-		by := slices.Delete(slices.Clone(g.fields), i, i+1)
-		var choices []string
+		name := func(c *bench.Measured) string { return g.without(c, field) }
+		var names []string
 		for _, c := range cases {
-			if w := choice(c, by); !slices.Contains(choices, w) {
-				choices = append(choices, w)
+			if n := name(c); !slices.Contains(names, n) {
+				names = append(names, n)
 			}
 		}
-		if len(choices) == len(cases) {
+		if len(names) == len(cases) {
 			continue // a point each: nothing goes along this field
 		}
 		about := caption
-		if n := len(choices); n > tellApart {
-			choices = choices[:tellApart]
+		if n := len(names); n > tellApart {
+			names = names[:tellApart]
 			about += fmt.Sprintf(" Shows the %d lines with the lowest losses, of %d.", tellApart, n)
 		}
 		all = append(all, g.lossBy(field, about, slices.DeleteFunc(slices.Clone(cases), func(c *bench.Measured) bool {
-			return !slices.Contains(choices, choice(c, by))
-		}), func(c *bench.Measured) string { return choice(c, by) }))
+			return !slices.Contains(names, name(c))
+		}), name))
 	}
 	return all
 }
@@ -65,7 +64,7 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured, name func
 	}
 	f := chart(g.name, "loss by "+field, "Test loss by "+field, caption, label, "test loss at the end, mean per example")
 	x := func(c *bench.Measured) float64 { return number(valueOf(c, field)) }
-	over(&f, cases, painter{}, testLoss, x, name)
+	over(&f, cases, painter{}, func(c *bench.Measured) []bench.Number { return c.TestLoss }, x, name)
 	low, high := math.Inf(1), 0.0
 	for _, c := range cases {
 		low, high = min(low, x(c)), max(high, x(c))
@@ -73,21 +72,6 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured, name func
 	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
 	f.Y.Log = decades(f) >= 1.5
 	return f
-}
-
-// choice is what a case says itself of some fields, in words; if that is nothing, what it has.
-func choice(c *bench.Measured, fields []string) string {
-	var said, has []string
-	for _, f := range fields {
-		if v := setting(c.Settings, f); v != "" {
-			said = append(said, f+" "+v)
-		}
-		has = append(has, f+" "+valueOf(c, f))
-	}
-	if len(said) == 0 {
-		said = has
-	}
-	return strings.Join(said, ", ")
 }
 
 // number is a value as a number, of a duration its seconds; NaN if it is neither.

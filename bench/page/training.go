@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"hogwild/bench"
@@ -51,13 +50,12 @@ func (p *Page) details(r *run) {
 		of = ", " + r.legend
 	}
 	if d := r.Result.Detail; d != nil {
-		type class = column[rundir.ClassFigures]
-		p.section(Section{Title: "Classes" + of, Table: table(d.Classes,
-			class{"class", func(c rundir.ClassFigures) string { return c.Class }},
-			class{"precision", func(c rundir.ClassFigures) string { return human.Accuracy(c.Precision) }},
-			class{"recall", func(c rundir.ClassFigures) string { return human.Accuracy(c.Recall) }},
-			class{"F1", func(c rundir.ClassFigures) string { return human.Accuracy(c.F1) }},
-			class{"test rows", func(c rundir.ClassFigures) string { return human.Count(int64(c.Rows)) }})})
+		p.section(Section{Title: "Classes" + of, Table: human.TableOf(d.Classes,
+			human.Col("class", func(c rundir.ClassFigures) string { return c.Class }),
+			human.Col("precision", func(c rundir.ClassFigures) string { return human.Accuracy(c.Precision) }),
+			human.Col("recall", func(c rundir.ClassFigures) string { return human.Accuracy(c.Recall) }),
+			human.Col("F1", func(c rundir.ClassFigures) string { return human.Accuracy(c.F1) }),
+			human.Col("test rows", func(c rundir.ClassFigures) string { return human.Count(int64(c.Rows)) }))})
 		if d.Confusion != nil {
 			p.section(Section{Title: "Confusion matrix" + of, Table: confusion(d),
 				Text: "Rows: true class. Columns: predicted class. Cells: number of test rows."})
@@ -66,16 +64,15 @@ func (p *Page) details(r *run) {
 			p.residuals(d.Residuals, of)
 		}
 	}
-	type share = column[rundir.Share]
-	p.section(Section{Title: "Devices" + of, Table: table(r.Result.Shares,
-		share{"device", func(s rundir.Share) string { return s.Device }},
-		share{"examples", func(s rundir.Share) string { return human.Count(s.Examples) }},
-		share{"examples/s", func(s rundir.Share) string { return r.rate(s.Examples) }},
-		share{"share of the examples", func(s rundir.Share) string { return human.Share(s.Share) }})})
+	p.section(Section{Title: "Devices" + of, Table: human.TableOf(r.Result.Shares,
+		human.Col("device", func(s rundir.Share) string { return s.Device }),
+		human.Col("examples", func(s rundir.Share) string { return human.Count(s.Examples) }),
+		human.Col("examples/s", func(s rundir.Share) string { return r.rate(s.Examples) }),
+		human.Col("share of the examples", func(s rundir.Share) string { return human.Share(s.Share) }))})
 }
 
-func confusion(d *rundir.Detail) *Table {
-	t := &Table{Heads: []string{"class"}}
+func confusion(d *rundir.Detail) *human.Table {
+	t := &human.Table{Heads: []string{"class"}}
 	for i, c := range d.Classes {
 		t.Heads = append(t.Heads, c.Class)
 		cells := []string{c.Class}
@@ -89,29 +86,20 @@ func confusion(d *rundir.Detail) *Table {
 
 // residuals adds how far targets lie from predictions, of all and by prediction.
 func (p *Page) residuals(r *rundir.Residuals, of string) {
-	t := &Table{}
+	t := &human.Table{}
 	for _, f := range []struct {
 		name  string
 		value float64
 	}{{"mean", r.Mean}, {"std. deviation", r.SD}, {"MAE", r.MAE}, {"RMSE", r.RMSE}, {"R²", value(r.R2)},
 		{"minimum", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95}, {"maximum", r.Max}} {
-		if finite(f.value) {
-			t.Rows = append(t.Rows, []string{f.name, plainText(f.value)})
+		if human.Finite(f.value) {
+			t.Rows = append(t.Rows, []string{f.name, human.Plain(f.value)})
 		}
 	}
 	p.section(Section{Title: "Residuals" + of, Text: "Target minus prediction, of the test rows.", Table: t})
-	type band = column[rundir.Band]
-	p.section(Section{Title: "Residuals by prediction" + of, Text: "Test rows in equal-sized groups by their prediction.", Table: table(r.Bands,
-		band{"prediction, mean", func(b rundir.Band) string { return plainText(b.Prediction) }},
-		band{"residual, 10%", func(b rundir.Band) string { return plainText(b.P10) }},
-		band{"median", func(b rundir.Band) string { return plainText(b.Median) }},
-		band{"90%", func(b rundir.Band) string { return plainText(b.P90) }})})
-}
-
-// plainText is a number to four digits, without an exponent for prices.
-func plainText(x float64) string {
-	if size := math.Abs(x); size >= 1e4 && size < 1e9 {
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.4g", x)
+	p.section(Section{Title: "Residuals by prediction" + of, Text: "Test rows in equal-sized groups by their prediction.", Table: human.TableOf(r.Bands,
+		human.Col("prediction, mean", func(b rundir.Band) string { return human.Plain(b.Prediction) }),
+		human.Col("residual, 10%", func(b rundir.Band) string { return human.Plain(b.P10) }),
+		human.Col("median", func(b rundir.Band) string { return human.Plain(b.Median) }),
+		human.Col("90%", func(b rundir.Band) string { return human.Plain(b.P90) }))})
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -112,22 +112,11 @@ var nan = bench.Number(math.NaN())
 
 // ran is what a run folder tells.
 func ran(r *rundir.Recorded) ranRun {
-	c := &r.Config
-	one := ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(), Workers: c.Workers,
-		EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Seconds: nan, TrainLoss: nan, TestLoss: nan}
-	var accuracy, rmse, r2 *float64
-	if e := r.Last(); e != nil {
-		one.Epochs, one.Seconds = e.Epoch, bench.Number(e.Seconds)
-		one.TrainLoss, one.TestLoss = bench.Number(e.TrainLoss), bench.Number(e.TestLoss)
-		accuracy, rmse, r2 = e.TestAccuracy, e.TestRMSE, e.TestR2
-	}
-	if e := r.Result; e != nil {
-		one.Epochs, one.Seconds, one.Error = e.Epochs, bench.Number(e.Seconds), e.Error
-		one.TrainLoss, one.TestLoss = bench.Number(e.TrainLoss), bench.Number(e.TestLoss)
-		accuracy, rmse, r2 = e.TestAccuracy, e.TestRMSE, e.TestR2
-	}
-	one.TestAccuracy, one.TestRMSE, one.TestR2 = orNaN(accuracy), orNaN(rmse), orNaN(r2)
-	return one
+	c, got := &r.Config, r.Got()
+	return ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(), Workers: c.Workers,
+		Epochs: got.Epochs, EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Error: got.Error, Seconds: bench.Number(got.Seconds),
+		TrainLoss: bench.Number(got.TrainLoss), TestLoss: bench.Number(got.TestLoss),
+		TestAccuracy: orNaN(got.TestAccuracy), TestRMSE: orNaN(got.TestRMSE), TestR2: orNaN(got.TestR2)}
 }
 
 func orNaN(x *float64) bench.Number {
@@ -143,23 +132,26 @@ func (l *runList) WriteText(out io.Writer) error {
 		_, err := fmt.Fprintf(out, "no runs in %s; hogwild train makes one\n", l.Folder)
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tENDED\tDATA\tMODEL\tMODE\tWORKERS\tEPOCHS\tTIME\tTEST LOSS\tACCURACY\tSTATE")
+	rows := [][]string{{"RUN", "ENDED", "DATA", "MODEL", "MODE", "WORKERS", "EPOCHS", "TIME", "TEST LOSS", "ACCURACY", "STATE"}}
 	for _, r := range l.Runs {
-		if r.State == unreadable {
-			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t-\t-\t-\t%s: %s\n", human.Name(filepath.Base(r.Run)), r.State, r.Error)
-			continue
+		row := slices.Repeat([]string{noNumber}, len(rows[0]))
+		row[0], row[len(row)-1] = human.Name(filepath.Base(r.Run)), r.stateText()
+		if r.State != unreadable {
+			copy(row[1:], []string{r.Time.Local().Format("2006-01-02 15:04"), human.Name(filepath.Base(r.Data)), r.Model, r.Mode, fmt.Sprint(r.Workers),
+				fmt.Sprintf("%d/%d", r.Epochs, r.EpochsAsked), seconds(r.Seconds), shown(r.TestLoss, human.Loss), r.score()})
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d/%d\t%s\t%s\t%s\t%s\n", human.Name(filepath.Base(r.Run)), r.Time.Local().Format("2006-01-02 15:04"),
-			human.Name(filepath.Base(r.Data)), r.Model, r.Mode, r.Workers, r.Epochs, r.EpochsAsked,
-			seconds(r.Seconds), shown(r.TestLoss, human.Loss), r.score(), r.stateText())
+		rows = append(rows, row)
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, human.Aligned(rows))
+	return err
 }
 
 // stateText is the state in words.
 func (r *ranRun) stateText() string {
 	text := string(r.State)
+	if r.State == unreadable {
+		text += ": " + r.Error
+	}
 	if r.Resumable {
 		text += ", resumable"
 	}
@@ -179,10 +171,7 @@ const noNumber = "-"
 
 // shown is a number, or noNumber.
 func shown(x bench.Number, text func(float64) string) string {
-	if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-		return noNumber
-	}
-	return text(float64(x))
+	return cmp.Or(human.IfFinite(float64(x), text), noNumber)
 }
 
 func seconds(x bench.Number) string {

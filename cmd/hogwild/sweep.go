@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -136,16 +134,16 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, "search for learning rates: %d of %s%d runs are done\n", r.Search.Done, least, r.Search.Total)
 	}
 	fmt.Fprintln(out)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "CASE\tDONE\tSETTINGS\n")
+	rows := [][]string{{"CASE", "DONE", "SETTINGS"}}
 	for i, c := range r.Cases {
 		var settings []string
 		for _, s := range c.Settings {
 			settings = append(settings, "--"+s.Flag+"="+s.Value)
 		}
-		fmt.Fprintf(w, "%s\t%d of %d\t%s\n", c.Name, r.Done[i], len(r.Seeds), strings.TrimSpace(commandLine(settings...)))
+		rows = append(rows, []string{c.Name, fmt.Sprintf("%d of %d", r.Done[i], len(r.Seeds)), commandLine(settings...)})
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, human.Aligned(rows))
+	return err
 }
 
 // WriteJSON writes it as one JSON object.

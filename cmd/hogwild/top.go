@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -129,9 +128,7 @@ func (v *view) lines(columns int) []string {
 	if v.Status.Paused {
 		head += ", paused"
 	}
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "WORKER\tPID\tSTATE\tEXAMPLES/S\tCHUNK\tSTALENESS: MEAN, P99\tRESTARTS\t")
+	rows := [][]string{{"WORKER", "PID", "STATE", "EXAMPLES/S", "CHUNK", "STALENESS: MEAN, P99", "RESTARTS"}}
 	for _, k := range v.Status.Workers {
 		chunk, stale := noNumber, noNumber
 		if k.Chunk > 0 {
@@ -140,9 +137,8 @@ func (v *view) lines(columns int) []string {
 		if in := k.Instruments; in != nil && in.StalenessSamples > 0 {
 			stale = fmt.Sprintf("%.3g, %d", in.StalenessMean, in.StalenessP99)
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%d\t\n", k.Rank, k.PID, k.State, human.Rate(k.Rate), chunk, stale, k.Restarts)
+		rows = append(rows, []string{fmt.Sprint(k.Rank), fmt.Sprint(k.PID), k.State, human.Rate(k.Rate), chunk, stale, fmt.Sprint(k.Restarts)})
 	}
-	_ = w.Flush() // into memory
 	all := append([]string{head}, run.ProgressLines(v.Status, columns)...)
-	return append(append(all, ""), strings.Split(strings.TrimRight(b.String(), "\n"), "\n")...)
+	return append(append(all, ""), strings.Split(strings.TrimRight(human.AlignedRight(rows), "\n"), "\n")...)
 }

@@ -95,7 +95,7 @@ func (d *Detail) table(matrix bool) string {
 	if matrix {
 		title = "Per class, with the confusion matrix (a column for each predicted class):"
 	}
-	return title + "\n" + aligned(rows)
+	return title + "\n" + human.AlignedRight(rows)
 }
 
 // worst names the classes with the lowest F1.
@@ -118,23 +118,4 @@ func cut(name string) string {
 		return string(r[:longestName-3]) + "..."
 	}
 	return name
-}
-
-// aligned is rows of cells as lines: the first column on the left, the others on the right.
-func aligned(rows [][]string) string {
-	wide := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			wide[i] = max(wide[i], len([]rune(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		fmt.Fprintf(&b, "%-*s", wide[0], row[0])
-		for i, cell := range row[1:] {
-			fmt.Fprintf(&b, "  %*s", wide[i+1], cell)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }

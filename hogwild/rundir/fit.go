@@ -194,9 +194,9 @@ func (m *matched) table() []string {
 		row[0] = short(row[0])
 		rows = append(rows, row)
 	}
-	lines := strings.Split(strings.TrimSuffix(aligned(rows), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(human.AlignedRight(rows), "\n"), "\n")
 	for i := range lines {
-		lines[i] = "  " + strings.TrimRight(lines[i], " ")
+		lines[i] = "  " + lines[i]
 	}
 	if n := len(m.misfits) - mostMisfits; n > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", n))

@@ -1,8 +1,10 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -64,6 +66,22 @@ func (r *Recorded) Last() *EpochResult {
 		return &r.Epochs[n-1]
 	}
 	return nil
+}
+
+// Got is how far the run has got: its result, or what its last epoch and its last moment say.
+func (r *Recorded) Got() *Result {
+	if r.Result != nil {
+		return r.Result
+	}
+	e, now := EpochResult{TrainLoss: math.NaN(), TestLoss: math.NaN()}, Status{}
+	if last := r.Last(); last != nil {
+		e = *last
+	}
+	if n := len(r.Seconds); n > 0 {
+		now = r.Seconds[n-1]
+	}
+	return &Result{Epochs: e.Epoch, Seconds: max(e.Seconds, now.Seconds), Examples: max(e.Examples, now.Examples), Batch: r.Config.AskedBatch(),
+		LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, TestLoss: e.TestLoss, TestAccuracy: e.TestAccuracy, TestRMSE: e.TestRMSE, TestR2: e.TestR2}
 }
 
 // Updated is when the run ended; if it has no result, when it last wrote something.

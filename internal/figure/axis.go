@@ -3,7 +3,8 @@ package figure
 import (
 	"math"
 	"slices"
-	"strings"
+
+	"hogwild/internal/human"
 )
 
 // largest is the largest number drawn: differences of such numbers are finite.
@@ -29,11 +30,9 @@ type span struct{ lo, hi float64 }
 // nothing is the span of no places.
 var nothing = span{math.Inf(1), math.Inf(-1)}
 
-func (s span) empty() bool { return s.lo > s.hi }
-
 // with is the span that reaches to a place too, if it is one.
 func (s span) with(place float64) span {
-	if math.IsNaN(place) || math.IsInf(place, 0) {
+	if !human.Finite(place) {
 		return s
 	}
 	return span{min(s.lo, place), max(s.hi, place)}
@@ -44,7 +43,7 @@ func (s span) has(place float64) bool { return s.lo <= place && place <= s.hi }
 // room widens the span of what is shown: to 0 if the axis begins there, and by
 // margin of its length elsewhere.
 func (a *Axis) room(s span, zero bool, margin float64) span {
-	if s.empty() {
+	if s.lo > s.hi { // of nothing
 		return span{0, 1}
 	}
 	if zero && !a.Log {
@@ -53,33 +52,26 @@ func (a *Axis) room(s span, zero bool, margin float64) span {
 	if s.hi-s.lo <= 1e-9*max(math.Abs(s.lo), math.Abs(s.hi), 1e-290) {
 		s = a.around((s.lo + s.hi) / 2)
 	}
-	positive, negative := s.lo >= 0, s.hi <= 0
 	pad := (s.hi - s.lo) * margin
-	if s.lo != 0 || a.Log {
-		s.lo -= pad
+	wide := span{s.lo - pad, s.hi + pad}
+	if !a.Log && s.lo >= 0 {
+		wide.lo = max(wide.lo, 0) // no room for what cannot be
 	}
-	if s.hi != 0 || a.Log {
-		s.hi += pad
+	if !a.Log && s.hi <= 0 {
+		wide.hi = min(wide.hi, 0)
 	}
-	if !a.Log && positive {
-		s.lo = max(s.lo, 0) // no room for what cannot be
-	}
-	if !a.Log && negative {
-		s.hi = min(s.hi, 0)
-	}
-	return s
+	return wide
 }
 
 // around is the span of a single place.
 func (a *Axis) around(place float64) span {
-	switch half := math.Abs(place) / 2; {
-	case a.Log:
-		return span{place - 0.5, place + 0.5}
-	case half < 1e-290:
+	half := math.Abs(place) / 2
+	if a.Log {
+		half = 0.5
+	} else if half < 1e-290 {
 		return span{0, 1}
-	default:
-		return span{place - half, place + half}
 	}
+	return span{place - half, place + half}
 }
 
 // tick is a marked place.
@@ -158,6 +150,3 @@ func (a *Axis) label(values []float64, step float64) []tick {
 	}
 	return ticks
 }
-
-// seconds says that numbers are not shortened to thousands and millions.
-func (a *Axis) seconds() bool { return strings.HasSuffix(a.Label, ", s") }

@@ -58,11 +58,16 @@ func TestFewCountsAreLabelled(t *testing.T) {
 	}
 }
 
-func TestLongTextsAreBroken(t *testing.T) {
-	if got := wrap("one two three", tickSize, width("one two", tickSize), 2); len(got) != 2 || got[0] != "one two" || got[1] != "three" {
-		t.Errorf("%q", got)
+// TestLongTitlesAreBroken: at words; what a line has no room for is cut off, and that is seen.
+func TestLongTitlesAreBroken(t *testing.T) {
+	f := &Figure{Title: strings.Repeat("one two three ", 5) + strings.Repeat("W", 50)}
+	title := f.layout().title
+	if len(title) != 3 || !strings.HasPrefix(title[0], "one two") || !strings.HasSuffix(title[1], " three") || !strings.HasSuffix(title[2], "W…") {
+		t.Errorf("%q", title)
 	}
-	if got := wrap("one two three four", tickSize, width("one two", tickSize), 2); len(got) != 2 || !strings.HasSuffix(got[1], "…") {
-		t.Errorf("%q", got)
+	for _, line := range title {
+		if w := width(line, titleSize); w > figureWidth-2*edge {
+			t.Errorf("%q is %.0f pixels wide", line, w)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package figure
 import (
 	"math"
 	"slices"
+
+	"hogwild/internal/human"
 )
 
 // Widths of lines.
@@ -123,17 +125,12 @@ func (l *layout) drawLine(p pen, d *drawn) {
 		case len(run) > 1:
 			p.line(d.hue, dataLine, d.dash, line...)
 		}
-		if d.Kind == Line {
-			l.drawMarks(p, d, run, points)
+		for i, at := range points {
+			if d.Kind == Line {
+				l.drawRange(p, d.hue, at.X, run[i])
+				mark(p, d.hue, d.mark, at)
+			}
 		}
-	}
-}
-
-// drawMarks marks the points of a line and their ranges.
-func (l *layout) drawMarks(p pen, d *drawn, run []spot, points []xy) {
-	for i, at := range points {
-		l.drawRange(p, d.hue, at.X, run[i])
-		mark(p, d.hue, d.mark, at)
 	}
 }
 
@@ -150,7 +147,7 @@ func (l *layout) drawHovers(p pen) {
 				continue
 			}
 			last = at.X
-			text := value(s.Y) + " at " + value(s.X)
+			text := human.Plain(s.Y) + " at " + human.Plain(s.X)
 			if d.Name != "" {
 				text = d.Name + ": " + text
 			}
@@ -168,4 +165,51 @@ func (l *layout) drawRange(p pen, r role, x float64, s spot) {
 			p.line(r, endLine, nil, xy{x - rangeEnd, y}, xy{x + rangeEnd, y})
 		}
 	}
+}
+
+// marks are the shapes of marks: disc, square, triangle, diamond, triangle on its tip.
+var marks = []struct {
+	size, from float64 // in radii; the angle of the first corner
+	corners    int
+}{{1, 0, 16}, {1.3, 45, 4}, {1.35, 90, 3}, {1.35, 0, 4}, {1.35, 270, 3}}
+
+// mark draws one of the shapes.
+func mark(p pen, r role, shape int, at xy) {
+	m := marks[shape]
+	corners := make([]xy, m.corners)
+	for i := range corners {
+		sin, cos := math.Sincos((m.from + 360*float64(i)/float64(m.corners)) * math.Pi / 180)
+		corners[i] = xy{at.X + m.size*radius*cos, at.Y + m.size*radius*sin}
+	}
+	p.area(r, corners...)
+}
+
+// thin leaves of the points of a line those that can be seen: of all that follow each other
+// in one column of pixels the first, the last, the highest and the lowest.
+func thin(points []xy) []xy {
+	if len(points) < figureWidth {
+		return points
+	}
+	var kept []xy
+	for from := 0; from < len(points); {
+		to := from
+		low, high := from, from
+		for ; to < len(points) && int(points[to].X) == int(points[from].X); to++ {
+			if points[to].Y < points[low].Y {
+				low = to
+			}
+			if points[to].Y > points[high].Y {
+				high = to
+			}
+		}
+		last := -1
+		for _, i := range []int{from, min(low, high), max(low, high), to - 1} {
+			if i != last {
+				kept = append(kept, points[i])
+			}
+			last = i
+		}
+		from = to
+	}
+	return kept
 }

@@ -2,6 +2,9 @@ package figure
 
 import (
 	"math"
+	"slices"
+
+	"hogwild/internal/human"
 )
 
 // Sizes, in pixels of an SVG that is drawn as wide as it says. Everything grows and shrinks
@@ -12,6 +15,7 @@ const (
 	edge        = 4
 	lineHeight  = 17
 	titleHeight = 21
+	titleLength = 55 // in letters: a line of them
 	tickLength  = 4
 	keyWidth    = 26 // of a legend's sample
 )
@@ -45,11 +49,16 @@ func (f *Figure) layout() *layout {
 	l := &layout{Figure: f, width: figureWidth}
 	l.drawn = l.prepare()
 	l.spans()
-	l.title = wrap(plain(f.Title), titleSize, l.width-2*edge, 3)
+	for _, line := range human.Wrap(plain(f.Title), titleLength) {
+		l.title = append(l.title, shorten(line, titleSize, l.width-2*edge))
+	}
 
 	l.yTicks = l.Y.ticks(l.y, 5)
-	left := edge + tickLength + widest(l.yTicks)
-	l.plot.Min.X, l.plot.Max.X = left, l.width-12
+	wide := 0.0
+	for _, t := range l.yTicks {
+		wide = max(wide, width(t.label, tickSize))
+	}
+	l.plot.Min.X, l.plot.Max.X = edge+tickLength+wide, l.width-12
 	l.fitX()
 	l.dodge()
 	l.legend = l.rows()
@@ -104,18 +113,15 @@ func (l *layout) standOut() {
 
 // counts is a tick for each value of x, if these are a few whole numbers.
 func (l *layout) counts() []tick {
-	seen := map[float64]bool{}
 	var values []float64
 	for _, d := range l.drawn {
 		for _, p := range d.points {
-			v := p.X
-			if !p.ok() || seen[v] {
-				continue
+			if v := p.X; p.ok() && !slices.Contains(values, v) {
+				if v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(values) == 8 {
+					return nil
+				}
+				values = append(values, v)
 			}
-			if seen[v] = true; v != math.Trunc(v) || math.Abs(v) >= 1e4 || len(seen) > 8 {
-				return nil
-			}
-			values = append(values, v)
 		}
 	}
 	return l.X.label(values, 1)
@@ -170,12 +176,4 @@ func (l *layout) rows() [][]entry {
 		x = next + 18
 	}
 	return rows
-}
-
-func widest(ticks []tick) float64 {
-	w := float64(0)
-	for _, t := range ticks {
-		w = max(w, width(t.label, tickSize))
-	}
-	return w
 }

@@ -11,7 +11,7 @@ import (
 func (a *Axis) number(v, step, largest float64) string {
 	prefixed := 1e4
 	switch {
-	case a.seconds():
+	case strings.HasSuffix(a.Label, ", s"): // not thousands of seconds
 		prefixed = 1e7
 	case strings.HasSuffix(a.Label, "/s"): // as tables write rates
 		prefixed = 1e3
@@ -38,22 +38,9 @@ func (a *Axis) single(v, unit float64, s span) string {
 	return a.number(v, unit, min(math.Pow(10, s.hi), 1e14))
 }
 
-// fixed has as many decimals as the step.
+// fixed has as many decimals as a multiple of step.
 func fixed(v, step float64) string {
-	return strconv.FormatFloat(v, 'f', decimals(step), 64)
-}
-
-// decimals is how many a multiple of step has.
-func decimals(step float64) int {
-	return min(max(0, int(math.Ceil(-math.Log10(step)-1e-9))), 15)
-}
-
-// value is one value by itself, to four digits.
-func value(v float64) string {
-	if math.Abs(v) >= 1e4 && math.Abs(v) < 1e15 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	return strconv.FormatFloat(v, 'f', min(max(0, int(math.Ceil(-math.Log10(step)-1e-9))), 15), 64)
 }
 
 // trim takes zeros from the end of decimals.

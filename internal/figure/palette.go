@@ -53,9 +53,6 @@ type look struct {
 // dashes are the patterns of lines; the first is solid.
 var dashes = [][]float64{nil, {7, 2.5}, {2, 2}, {8, 2, 2, 2}}
 
-// wheel is the colour of an index: after the last one comes the first one again.
-func wheel(c int) int { return ((c % len(light)) + len(light)) % len(light) }
-
 // lookOf is the look of a series whose colour is used for the n-th time in a figure: the
 // first time it follows from the colour alone, so that it is the same in all figures.
 func lookOf(c, n int) look {

@@ -31,7 +31,7 @@ func (l *layout) prepare() []*drawn {
 	used := map[int]int{}
 	for i := range l.Series {
 		s := &l.Series[i]
-		c := wheel(s.Color)
+		c := int(uint(s.Color) % uint(len(light))) // after the last one comes the first one again
 		d := &drawn{Series: s, look: lookOf(c, used[c])}
 		if s.Kind != Ideal {
 			used[c]++

@@ -81,21 +81,3 @@ func shorten(text string, size, room float64) string {
 		}
 	}
 }
-
-// wrap breaks a text at its spaces into at most n lines; the last is shortened.
-func wrap(text string, size, room float64, n int) []string {
-	var lines []string
-	rest := strings.Fields(text)
-	for len(rest) > 0 && len(lines) < n-1 {
-		k := 1
-		for k < len(rest) && width(strings.Join(rest[:k+1], " "), size) <= room {
-			k++
-		}
-		lines = append(lines, shorten(strings.Join(rest[:k], " "), size, room))
-		rest = rest[k:]
-	}
-	if len(rest) > 0 {
-		lines = append(lines, shorten(strings.Join(rest, " "), size, room))
-	}
-	return lines
-}

@@ -8,6 +8,25 @@ import (
 	"strconv"
 )
 
+// Finite tells whether x is a number that can be shown.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// IfFinite is a number as text; "" if it is none.
+func IfFinite(x float64, text func(float64) string) string {
+	if !Finite(x) {
+		return ""
+	}
+	return text(x)
+}
+
+// Plain is a number to four digits, or to all in front of the point: no price has an exponent.
+func Plain(x float64) string {
+	if size := math.Abs(x); size >= 1e4 && size < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
 // Short is a number of about three digits: 804, 84.2, 1.43, 0.0123.
 func Short(x float64) string {
 	digits := 0

@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"math"
@@ -8,9 +8,9 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// TestCompareRuns: the time to the lowest loss that both reached, by hand; the other losses
+// TestCompare: the time to the lowest loss that both reached, by hand; the other losses
 // are on the line between two epochs.
-func TestCompareRuns(t *testing.T) {
+func TestCompare(t *testing.T) {
 	recorded := func(mode string, losses ...float64) *rundir.Recorded {
 		r := &rundir.Recorded{Folder: t.TempDir(), Config: config.Default()}
 		r.Config.Mode = config.MustMode(mode)
@@ -38,7 +38,7 @@ func TestCompareRuns(t *testing.T) {
 		{judged(1, .5, .25), judged(.75), .75, [2]float64{3, 2}, [2]float64{1.5, 1}, 0, 0},
 		{recorded("async", nan), recorded("async", .5), nan, [2]float64{}, [2]float64{}, 0, 1},
 	} {
-		c := compareRuns([]*rundir.Recorded{x.a, x.b})
+		c := compare([]*rundir.Recorded{x.a, x.b})
 		if len(c.Settings) != x.settings || len(c.Notes) != x.notes {
 			t.Errorf("%+v: want %d settings and %d notes", c, x.settings, x.notes)
 		}

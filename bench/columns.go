@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"fmt"
+
+	"hogwild/internal/human"
+)
+
+// Column is a column of a table whose rows are cases: of the tables on the terminal, and of those in the report.
+type Column = human.Column[*Measured]
+
+// lists is a column of medians and their ranges.
+func lists(head string, text func(float64) string, of func(*Measured) []Number) Column {
+	return human.Col(head, func(c *Measured) string { return Summarize(of(c)).Text(text) })
+}
+
+// medians is a column of medians alone.
+func medians(head string, text func(float64) string, of func(*Measured) []Number) Column {
+	return human.Col(head, func(c *Measured) string { return median(of(c), text) })
+}
+
+// Table is a table of cases, by their names; nil if there is nothing else to say of them.
+func Table(cases []*Measured, columns ...Column) *human.Table {
+	name := human.Col("case", func(c *Measured) string { return c.Name })
+	t := human.TableOf(cases, append([]Column{name}, columns...)...)
+	if t != nil && len(t.Heads) == 1 {
+		return nil
+	}
+	return t
+}
+
+// Columns of several tables.
+var (
+	LRColumn   = lists("LR", human.Plain, func(c *Measured) []Number { return c.LRUsed })
+	LossColumn = lists("test loss", human.Loss, func(c *Measured) []Number { return c.TestLoss })
+	RateColumn = human.Col("examples/s", func(c *Measured) string {
+		switch s := Summarize(c.ExamplesPerSecond); {
+		case s.N > 0:
+			return s.rate()
+		case c.runs() > 0:
+			return "failed"
+		}
+		return ""
+	})
+	ScoreColumns = []Column{
+		medians("accuracy", human.Accuracy, func(c *Measured) []Number { return c.TestAccuracy }),
+		medians("RMSE", human.Loss, func(c *Measured) []Number { return c.TestRMSE }),
+		medians("R²", human.Loss, func(c *Measured) []Number { return c.TestR2 }),
+	}
+)
+
+// LossColumns are how soon the cases of a group reach the target, and where they end.
+func (e *Experiment) LossColumns(cases []*Measured) []Column {
+	columns := []Column{LRColumn}
+	if target := cases[0].Reached.Target; target > 0 {
+		_, times := e.Versus(cases)
+		columns = append(columns,
+			timeColumn(target, func(c *Measured) []Number { return c.SecondsToTarget }),
+			human.Col(against(cases), func(c *Measured) string { return times[c] }),
+			medians("epochs", human.Short, func(c *Measured) []Number { return c.EpochsToTarget }))
+	}
+	columns = append(append(columns, LossColumn), ScoreColumns...)
+	for i, f := range cases[0].Further {
+		if f.Target > 0 {
+			columns = append(columns, timeColumn(f.Target, func(c *Measured) []Number { return c.Further[i].SecondsToTarget }))
+		}
+	}
+	return columns
+}
+
+// timeColumn is how long runs took to a target.
+func timeColumn(target Number, seconds func(*Measured) []Number) Column {
+	return human.Col(fmt.Sprintf("time to %.4g", target), func(c *Measured) string {
+		switch s := Summarize(seconds(c)); {
+		case s.N == 0 && Summarize(c.TestLoss).N == 0:
+			return ""
+		case s.N == 0:
+			return "not reached"
+		case s.N < c.runs():
+			return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, c.runs())
+		default:
+			return s.time()
+		}
+	})
+}
+
+// against is the head of a column of verdicts.
+func against(cases []*Measured) string { return "vs " + cases[0].Mode }
+
+// SpeedColumns are how fast the cases of a group are, and what it does to updates.
+func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
+	speeds, _ := e.Versus(cases)
+	return []Column{
+		human.Col("workers", func(c *Measured) string {
+			if host := c.Config.CPUWorkers; host > 0 {
+				return fmt.Sprintf("gpu:%d,cpu:%d", c.Workers-host, host)
+			}
+			return fmt.Sprint(c.Workers)
+		}),
+		RateColumn,
+		human.Col(against(cases), func(c *Measured) string { return speeds[c] }),
+		human.Col("speed-up", func(c *Measured) string {
+			if anyNodes(cases) && e.baseline(c) == c {
+				return ""
+			}
+			return Summarize(e.SpeedUp(c)).Text(human.Factor)
+		}),
+		human.Col("of limit", func(c *Measured) string {
+			s, ok := e.Share(c)
+			if !ok {
+				return ""
+			}
+			return fmt.Sprintf("%s of %s %s (%s)", human.Share(s.Share), human.Short(s.Best), s.Unit, s.Limit)
+		}),
+		medians("staleness", func(x float64) string { return fmt.Sprintf("%.3g", x) }, func(c *Measured) []Number { return c.StalenessMean }),
+		human.Col("lost updates", func(c *Measured) string {
+			if Summarize(c.LostUpdates).Median == 0 && Summarize(c.LostBelow).N > 0 {
+				return "< " + median(c.LostBelow, human.Share)
+			}
+			return median(c.LostUpdates, human.Share)
+		}),
+	}
+}
+
+// NodeColumns are what nodes spent on speaking with each other.
+var NodeColumns = []Column{
+	human.Col("nodes", func(c *Measured) string {
+		if c.Nodes == 0 {
+			return ""
+		}
+		return fmt.Sprint(c.Nodes)
+	}),
+	human.Col("rounds", (*Measured).Rounds),
+	lists("taken", human.Short, func(c *Measured) []Number { return c.NodeRounds }),
+	lists("bytes a round", func(x float64) string { return human.Bytes(int64(x)) }, (*Measured).RoundBytes),
+	lists("in sums, s", human.Short, func(c *Measured) []Number { return c.SumSeconds }),
+	lists("waited, s", human.Short, func(c *Measured) []Number { return c.WaitSeconds }),
+	lists("communication", human.Share, (*Measured).Communication),
+	lists("waiting", human.Share, (*Measured).Waiting),
+}
+
+// DetailColumns are what else was measured.
+var DetailColumns = []Column{
+	lists("train loss", human.Loss, func(c *Measured) []Number { return c.TrainLoss }),
+	lists("training, s", human.Short, func(c *Measured) []Number { return c.Seconds }),
+	lists("start-up, s", human.Short, func(c *Measured) []Number { return c.StartupSeconds }),
+	lists("staleness, p99", human.Short, func(c *Measured) []Number { return c.StalenessP99 }),
+	lists("conflicts", human.Share, func(c *Measured) []Number { return c.Conflicts }),
+	lists("wait, s", human.Short, func(c *Measured) []Number {
+		if Summarize(c.BarrierWait).High == 0 { // of no worker
+			return nil
+		}
+		return c.BarrierWait
+	}),
+}

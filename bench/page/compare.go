@@ -1,0 +1,115 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hogwild/bench"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// Comparison is in what runs differ, and how soon each of them had the lowest loss that all reached. Lists have an entry
+// for each run.
+type Comparison struct {
+	Settings []Difference `json:"settings"` // that differ
+	// Loss is null where there is none, or where the losses are not of the same thing, as Notes say.
+	Loss          bench.Number   `json:"loss_reached"`
+	LossOf        string         `json:"loss_of,omitempty"` // test, or validation: the set
+	SecondsToLoss []bench.Number `json:"seconds_to_loss"`
+	EpochsToLoss  []bench.Number `json:"epochs_to_loss"`
+	Notes         []string       `json:"notes,omitempty"`
+
+	same []bench.Setting // not the defaults
+}
+
+// ofTheLoss are the settings that must be alike for losses to be of the same thing.
+var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "missing", "loss"}
+
+func compare(runs []*rundir.Recorded) *Comparison {
+	c := &Comparison{Loss: bench.Number(nan)}
+	c.same, c.Settings = compareSettings(len(runs), func(i int) config.Config { return settled(runs[i]) })
+	var apart []string
+	for _, d := range c.Settings {
+		if slices.Contains(ofTheLoss, d.Setting) {
+			apart = append(apart, d.Setting)
+		}
+	}
+	if apart == nil {
+		c.reached(runs)
+	} else {
+		c.Notes = append(c.Notes, "The runs differ in "+strings.Join(apart, " and ")+": their losses cannot be compared.")
+	}
+	return c
+}
+
+// settled is the settings of a run with the batch that it chose if none was given: those of a resumed run have it.
+func settled(r *rundir.Recorded) config.Config {
+	c := r.Config
+	if c.AskedBatch() == 0 && r.Result != nil {
+		c.Batch = r.Result.Batch
+	}
+	return c
+}
+
+// reached sets the loss that all runs reached, and the times to it.
+func (c *Comparison) reached(runs []*rundir.Recorded) {
+	loss := math.Inf(-1)
+	for _, r := range runs {
+		best := math.Inf(1)
+		for _, e := range r.Epochs {
+			if s := e.Judged(); s.Loss < best { // not NaN
+				best, c.LossOf = s.Loss, s.Set
+			}
+		}
+		loss = max(loss, best)
+	}
+	if math.IsInf(loss, 0) {
+		c.Notes = append(c.Notes, "No loss was reached by all runs.")
+		return
+	}
+	c.Loss = bench.Number(loss)
+	for _, r := range runs {
+		seconds, epochs := bench.Reach(r.Epochs, loss)
+		c.SecondsToLoss = append(c.SecondsToLoss, bench.Number(seconds))
+		c.EpochsToLoss = append(c.EpochsToLoss, bench.Number(epochs))
+	}
+}
+
+// rows are the times to the loss, in the table of results.
+func (c *Comparison) rows() (rows [][]string) {
+	if c.SecondsToLoss == nil {
+		return nil
+	}
+	to := fmt.Sprintf(" to %s loss %s", c.LossOf, human.Loss(float64(c.Loss)))
+	for _, f := range []struct {
+		head string
+		list []bench.Number
+	}{{"training, s," + to, c.SecondsToLoss}, {"epochs" + to, c.EpochsToLoss}} {
+		row := []string{f.head}
+		for _, x := range f.list {
+			row = append(row, human.Short(float64(x)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// section is the settings that differ.
+func (c *Comparison) section(all []*run) (s Section) {
+	if len(c.Settings) == 0 {
+		return s
+	}
+	s = Section{Title: "Settings that differ", Table: &human.Table{Heads: heads("setting", all)}}
+	for _, d := range c.Settings {
+		row := []string{d.Setting}
+		for _, v := range d.Values {
+			row = append(row, written(v))
+		}
+		s.Table.Rows = append(s.Table.Rows, row)
+	}
+	return s
+}
