@@ -16,7 +16,7 @@ import (
 // round before saved. When the connection is lost nobody can be asked: node 0 saves the last round, and
 // every node ends by itself.
 
-// Ended returns why the job ends, after an error from Closed, and a note of another node's end for people.
+// Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note of another node's end for people.
 func (r *rounds) Ended(err error, folder, lastGood string) (why error, note string) {
 	r.active = false
 	another := config.Reported{}

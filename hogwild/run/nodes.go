@@ -49,12 +49,12 @@ func (r *task) ownFolder() string {
 
 // closed takes in that the open epoch is complete on all nodes, or the job ends.
 func (r *coordinator) closed(err error) error {
-	if err == nil {
-		return r.endEpoch()
-	}
 	end, note := r.rounds.Ended(err, r.ownFolder(), r.lastGood())
 	if note != "" {
 		r.report.event("%s", note)
+	}
+	if end == nil {
+		end = r.endEpoch()
 	}
 	return end
 }

@@ -54,7 +54,7 @@ type Rounds interface {
 	Capture(s *rundir.Snapshot, ofLastRound bool)
 	Result() *rundir.Nodes // of the report; nil: the run is alone
 
-	// Ended returns why the job ends, after an error from Closed, and a note for people.
+	// Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note for people.
 	Ended(err error, folder, lastGood string) (why error, note string)
 	// Stopping reports whether there is anybody to be told that this node ends the job, and Stop tells them. It reports whether
 	// all nodes have completed the epoch meanwhile: then it counts, and Stop is called again after it.
