@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/peers"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -82,7 +83,7 @@ const waitForFirst = 3 * time.Second
 func (o *trainOptions) afterFirst(train cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := train(c)
-		if err != nil && !o.joined && o.MPI != "off" && nodes.Launched().Rank > 0 {
+		if err != nil && o.engine == nil && o.MPI != "off" && nodes.Launched().Rank > 0 {
 			time.Sleep(waitForFirst)
 		}
 		return err
@@ -108,7 +109,8 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	case err != nil:
 		return config.Usage("%w", err)
 	}
-	o.Engine, o.joined = engine, true
+	o.engine = engine
+	o.Peers = peers.New(engine, o.NodeTimeout)
 	p := engine.Place()
 	if note := nodes.Launched().Bound(p); note != "" && p.Node == 0 {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))
@@ -118,8 +120,8 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 
 // leaveJob ends the connection with the other nodes, after the report: some MPI libraries hang when they do so.
 func (o *trainOptions) leaveJob() {
-	if o.Engine != nil && o.here < 2 {
-		_ = o.Engine.Leave() // nothing is left to lose
+	if o.engine != nil && o.here < 2 {
+		_ = o.engine.Leave() // nothing is left to lose
 	}
 }
 
@@ -147,11 +149,11 @@ func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
 	errs := make([]error, len(engines))
 	var others sync.WaitGroup
 	for i, e := range engines[1:] {
-		c, options := o.Config, run.Options{Engine: e, Quiet: true, Given: o.Given}
+		c, options := o.Config, run.Options{Peers: peers.New(e, o.NodeTimeout), Quiet: true, Given: o.Given}
 		c.Run = ""
 		others.Go(func() { _, errs[i+1] = run.Run(ctx, c, options) })
 	}
-	o.Engine = engines[0]
+	o.Peers = peers.New(engines[0], o.NodeTimeout)
 	result, err := run.Run(ctx, o.Config, o.Options)
 	others.Wait()
 	for i, e := range errs[1:] {

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -84,9 +85,9 @@ type trainOptions struct {
 	noBias bool
 	json   bool
 	tune   bool
-	config string // --config
-	here   int    // --nodes
-	joined bool   // a job of several nodes
+	config string       // --config
+	here   int          // --nodes
+	engine nodes.Engine // of a job of several nodes that a launcher has started
 
 	dropped []string // settings of files that have no effect here
 

@@ -34,6 +34,18 @@ func Interruption(err error) error {
 	return nil
 }
 
+// Reported is an error that another node of a job reports.
+type Reported struct{ Err error }
+
+// Error is what that node says.
+func (e Reported) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error as that node has it.
+func (e Reported) Unwrap() error { return e.Err }
+
+// Is makes the error an ErrReported.
+func (e Reported) Is(target error) bool { return target == ErrReported }
+
 // usageError is what the user can mend: a flag or a file.
 type usageError struct{ error }
 

@@ -30,7 +30,8 @@ type coordinator struct {
 	saver   saver      // the copy of the weights, evaluated and saved
 	report  reporter   // what people are told
 	limit   limit      // of steps in flight, as the run trains
-	peers   *peers     // the other nodes of the job; nil: the run is alone
+	peers   Peers      // the other nodes of the job
+	rounds  Rounds     // with them
 
 	resumed *rundir.Snapshot // nil: it begins
 	given   *rundir.Weights  // of --init, until they are the first ones
@@ -220,7 +221,7 @@ func newRemote() remote {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	r := &coordinator{patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
+	r := &coordinator{peers: alone{}, rounds: alone{}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
 		workers: supervisor{launcher: newLauncher()},
 		remote:  newRemote(),
 		saver:   saver{evaluated: make(chan evaluation, 1)},

@@ -22,7 +22,7 @@ func (r *task) rehearse(spec model.Spec, plain model.Model) {
 
 // measures tells whether the copy of the weights after an epoch is to be measured.
 func (r *coordinator) measures(e *rundir.EpochResult) bool {
-	return r.newton != nil && r.job.GPU == "" && r.peers.first() && e.Epoch >= r.limit.due &&
+	return r.newton != nil && r.job.GPU == "" && r.peers.First() && e.Epoch >= r.limit.due &&
 		(r.limit.spent+r.newton.Took).Seconds() <= measuredShare*e.Seconds
 }
 

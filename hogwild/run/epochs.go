@@ -20,39 +20,39 @@ import (
 // endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has
 // one. The weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. On cores
 // that takes one which no worker has; where workers have all, those evaluate it first. To host memory the weights
-// come only to be saved, or where a program or another node needs them there.
-func (r *coordinator) endEpoch() {
+// come only to be saved, or where a program or another node needs them there. It returns why the run ends.
+func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
 	r.epochs.position.Seconds = r.seconds(r.lastDone())
-	if r.epochs.ended = r.train.Changed(); r.epochs.ended == nil && r.peers != nil {
-		r.epochs.ended = r.download()
+	if end = r.train.Changed(); end == nil && r.several() {
+		end = r.download()
 	}
-	if r.epochs.ended != nil {
-		r.peers.tell(r.epochs.ended)
-		return // the epoch stays open, to be saved as one within which the run ended
+	if end != nil {
+		r.tell(end)
+		return end // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.epochs.secondHalf = r.secondHalfLoss()
-	if r.awaitCopy(); r.epochs.ended != nil && r.peers != nil {
-		return // as one within which the job ended
+	if end = r.awaitCopy(); end != nil && r.several() {
+		return end // as one within which the job ended
 	}
 	last := int(r.epochs.position.Epoch) >= r.job.Epochs
 	if !last {
 		r.recount(fewSamples)
 	}
 	save := last || r.wantsSave(int(r.epochs.position.Epoch))
-	whole := save || r.peers != nil || r.evaluator != nil
-	if r.epochs.ended == nil {
-		if r.epochs.ended = r.keepCopy(whole && r.peers == nil); r.epochs.ended != nil {
-			r.peers.tell(r.epochs.ended)
-			return // the epoch stays open
+	whole := save || r.several() || r.evaluator != nil
+	if end == nil {
+		if end = r.keepCopy(whole && !r.several()); end != nil {
+			r.tell(end)
+			return end // the epoch stays open
 		}
 	}
 	r.epochs.opened = 0
 	_, done, lost, loss := r.progressOfAll()
 	r.epochs.position.Examples += int64(done)
 	r.epochs.position.Lost += int64(lost)
-	if r.epochs.ended != nil {
-		return
+	if end != nil {
+		return end
 	}
 	rate := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows)
 	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.epochs.position.Epoch), Seconds: r.epochs.position.Seconds, Examples: r.epochs.position.Examples,
@@ -69,30 +69,31 @@ func (r *coordinator) endEpoch() {
 	r.capture(whole)
 	scored := r.evaluate(e, save)
 	r.saver.due = false
-	if r.peers != nil || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= machine.Cores() {
+	if r.several() || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= machine.Cores() {
 		r.owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
 	}
 	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
-		r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
+		end = r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
 	}
-	if last && r.epochs.ended == nil {
-		if r.epochs.ended = errDone; r.late { // the last score is still to come, when the run is resumed
-			r.epochs.ended = r.cause()
-		}
+	switch {
+	case end != nil:
+		return end
+	case last && r.late: // the last score is still to come, when the run is resumed
+		return r.cause()
+	case last:
+		return errDone
 	}
-	if r.epochs.ended == nil {
-		r.openNext()
-	}
+	return r.openNext()
 }
 
-func (r *coordinator) openNext() {
+// openNext opens the next epoch.
+func (r *coordinator) openNext() error {
 	_ = fault.Point("epoch.open")
 	if r.scaling != nil {
 		epoch := r.epochs.position.Epoch
 		if err := r.rescale(control.Start{Epoch: epoch, Rounds: r.block.Before(epoch)}); err != nil {
-			r.epochs.ended = err
-			return
+			return err
 		}
 	}
 	at := control.Monotonic() // before workers can be done with it
@@ -103,15 +104,16 @@ func (r *coordinator) openNext() {
 		}
 	}
 	r.epochs.opened = at
-	r.openMeetings(r.epochs.position.Epoch)
+	r.rounds.Open(r.epochs.position.Epoch)
 	_ = fault.Point("epoch.opened")
 	r.halted.opened(at)
+	return nil
 }
 
 // lastDone is when the last chunk of the open epoch was done. In barrier mode an average comes after
 // it, between nodes a round: just now.
 func (r *coordinator) lastDone() (at uint64) {
-	if r.block.Plan.Barrier || r.peers != nil {
+	if r.block.Plan.Barrier || r.several() {
 		return control.Monotonic()
 	}
 	for rank := range r.workers.most {
@@ -249,55 +251,52 @@ func (r *task) judges() (string, *data.Set) {
 
 // awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
 // do other nodes, which then all know whether the job ends, and that their weights are the same.
-func (r *coordinator) awaitCopy() {
-	if r.awaitTogether(); r.peers == nil || r.epochs.ended != nil {
-		return
+func (r *coordinator) awaitCopy() error {
+	if end := r.awaitTogether(); end != nil {
+		return end
 	}
-	differ, err := r.alignAnchors()
+	differ, err := r.rounds.Align()
 	if differ > 0 {
 		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.epochs.position.Epoch, human.Plural(differ, "node"))
 	}
-	if r.epochs.ended = r.lostPeers(err); errors.As(err, new(deviceError)) {
-		r.peers.tell(err)
+	if errors.As(err, new(deviceError)) {
+		r.tell(err)
 	}
+	return r.lostPeers(err)
 }
 
 // awaitTogether waits for the evaluation that runs, and the save after it, on all nodes.
-func (r *coordinator) awaitTogether() {
-	if r.peers == nil {
-		r.awaitEvaluation()
-		return
-	}
-	err := r.peers.together(func() error {
-		if r.awaitEvaluation(); errors.Is(r.epochs.ended, errDone) {
+func (r *coordinator) awaitTogether() (end error) {
+	err := r.peers.Together(func() error {
+		if end = r.awaitEvaluation(); errors.Is(end, errDone) {
 			return nil
 		}
-		return r.epochs.ended
+		return end
 	})
-	if r.epochs.ended == nil {
-		r.epochs.ended = r.lostPeers(err)
+	if end == nil {
+		end = r.lostPeers(err)
 	}
+	return end
 }
 
-// awaitEvaluation waits for the evaluation that runs, if there is one.
-func (r *coordinator) awaitEvaluation() {
-	if r.saver.busy {
-		r.owner.Await()
-		r.record(<-r.saver.evaluated)
+// awaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
+func (r *coordinator) awaitEvaluation() error {
+	if !r.saver.busy {
+		return nil
 	}
+	r.owner.Await()
+	return r.record(<-r.saver.evaluated)
 }
 
-// record takes an evaluation in: display, metrics, and whether a target is reached.
-func (r *coordinator) record(e evaluation) {
+// record takes an evaluation in, and returns why the run ends by it: an error, or that a target is reached.
+func (r *coordinator) record(e evaluation) error {
 	r.saver.busy = false
 	if e.saves {
 		r.saved(e.unsaved)
 	}
-	if e.err != nil {
-		r.epochs.ended = r.lostPeers(e.err)
-	}
+	end := r.lostPeers(e.err)
 	if e.result.Kind == "" || errors.Is(e.err, config.ErrDiverged) { // of a save within an epoch there is no result
-		return
+		return end
 	}
 	r.epochs.last = &e.result
 	r.epochs.position.History = append(r.epochs.position.History, e.result)
@@ -310,8 +309,9 @@ func (r *coordinator) record(e evaluation) {
 	}
 	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
 	if why := r.stops(r.epochs.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
-		r.epochs.stopped, r.epochs.ended = why, errDone
+		r.epochs.stopped, end = why, errDone
 	}
+	return end
 }
 
 // stops says why a run ends after the epochs so far: a target that the last one has reached, or

@@ -31,10 +31,10 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 	} else if errors.Is(r.epochs.ended, errDone) {
 		r.epochs.ended = nil
 	}
-	r.epochs.failed(r.lostPeers(r.finalRound()))
-	r.peers.leave(func() { res, err = r.conclude(within) })
-	if !r.peers.first() && config.Interruption(err) != nil {
-		err = byAnother{err} // node 0 says it
+	r.epochs.failed(r.lostPeers(r.lastRound()))
+	r.peers.Leave(func() { res, err = r.conclude(within) })
+	if !r.peers.First() && config.Interruption(err) != nil {
+		err = config.Reported{Err: err} // node 0 says it
 	}
 	return res, err
 }
@@ -42,7 +42,7 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 // conclude saves what is to be saved, and reports.
 func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	good := !errors.Is(r.epochs.ended, config.ErrDiverged)
-	if within && good && r.peers != nil {
+	if within && good && r.several() {
 		r.saveLast()
 	} else if within && good && !errors.Is(r.epochs.ended, data.ErrUnreadable) { // who knows what was trained on
 		r.epochs.failed(r.saveWithin())
@@ -63,7 +63,7 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 		r.epochs.ended = fmt.Errorf("%w; it has been rolled back %s", r.epochs.ended, human.Plural(n, "time"))
 	}
 	result := r.result()
-	if r.peers.first() {
+	if r.peers.First() {
 		r.epochs.failed(r.testEnd(&result))
 		r.epochs.failed(r.leaveLoops(&result))
 		r.epochs.failed(r.saveResult(&result))
@@ -102,11 +102,7 @@ func (r *epochs) failed(err error) {
 
 // drain takes in the evaluation that runs, whatever it says.
 func (r *coordinator) drain() {
-	if r.saver.busy {
-		ended := r.epochs.ended
-		r.awaitEvaluation()
-		r.epochs.ended = ended
-	}
+	_ = r.awaitEvaluation()
 }
 
 // saveWithin saves a run that was stopped within an epoch, from the host copy if need be.

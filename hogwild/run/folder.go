@@ -31,7 +31,7 @@ func FreshRun(c config.Config) string {
 // claim locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
 func (r *coordinator) claim() error {
 	dir := cmp.Or(r.job.Run, r.job.Resume)
-	if !r.peers.first() {
+	if !r.peers.First() {
 		return nil
 	}
 	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
@@ -69,7 +69,7 @@ func inFolder(err error) error {
 // openFolder makes the run folder, unless it is there, and what belongs in it from the start. Of several nodes only the
 // first has one.
 func (r *coordinator) openFolder() error {
-	if !r.peers.first() {
+	if !r.peers.First() {
 		return nil
 	}
 	if err := r.makeFolder(); err != nil {

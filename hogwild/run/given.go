@@ -15,10 +15,7 @@ func (r *coordinator) givenWeights() error {
 	if r.job.Init == "" {
 		return nil
 	}
-	if r.peers == nil {
-		return r.readGiven()
-	}
-	started, err := r.peers.fromFirst(func() ([]byte, error) {
+	started, err := r.peers.Share(func() ([]byte, error) {
 		if err := r.readGiven(); err != nil {
 			return nil, err
 		}
@@ -28,14 +25,14 @@ func (r *coordinator) givenWeights() error {
 		err = json.Unmarshal(started, &r.epochs.position.Init)
 	}
 	if err == nil {
-		err = r.peers.shareNumbers(r.mem.W)
+		err = r.peers.ShareNumbers(r.mem.W)
 	}
 	return err
 }
 
 // lookAtGiven reads the file of --init before the data, which may take minutes.
 func (r *coordinator) lookAtGiven() (err error) {
-	if r.job.Init != "" && r.peers.first() {
+	if r.job.Init != "" && r.peers.First() {
 		if r.given, err = rundir.ReadWeights(r.job.Init, r.job.MemoryLimit()); err != nil {
 			return config.Usage("init: %w", err)
 		}

@@ -263,30 +263,3 @@ func TestDescription(t *testing.T) {
 		t.Errorf("%v\n%s", err, d)
 	}
 }
-
-// TestInitOnNodes: node 0 reads the file for all; an error is that of all.
-func TestInitOnNodes(t *testing.T) {
-	from := asGiven(t, "mlp:8", "", 1)
-	from.LR = 0.1
-	_, want := ranAs(t, from)
-	c := asGiven(t, "mlp:8", from.Run, 1)
-	results, errs := together(t, 3, c, nil)
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	s := mustOpen(t, c.Run)
-	if d := furthest(want, s.Tensors()); d > 1e-6 || results[2].TestLoss != results[0].TestLoss {
-		t.Errorf("the weights differ by %g; the test loss is %v on one node, %v on another", d, results[0].TestLoss, results[2].TestLoss)
-	}
-	if results[0].Init == nil || results[0].Init.Tensors != 4 {
-		t.Errorf("it says that it started from %+v", results[0].Init)
-	}
-	c = asGiven(t, "mlp:9", from.Run, 1)
-	_, errs = together(t, 3, c, nil)
-	for _, err := range errs {
-		check.Error(t, err, "1 of the 4 tensors of model mlp:9")
-		if !errors.Is(err, config.ErrUsage) {
-			t.Errorf("%v: not the user's", err)
-		}
-	}
-}

@@ -59,7 +59,7 @@ func (r *coordinator) lookAgain(f *flight) {
 		return // what it refuses does not depend on this
 	}
 	job.Tuning.InFlight = t.InFlight
-	if r.peers == nil { // nodes have agreed on theirs
+	if !r.several() { // nodes have agreed on theirs
 		job.Tuning.LR, job.Tuning.Capped, job.Tuning.Momentum = t.LR, t.Capped, t.Momentum
 		r.scaling = &scaling{job, atOnce}
 	}

@@ -165,7 +165,7 @@ func TestLookAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.facts = tuning.Measure(&c, r.spec, m, set)
-		if err := r.choose(); err != nil {
+		if r.job.Tuning, err = r.choose(&r.job.Config, cores); err != nil {
 			t.Fatal(err)
 		}
 		r.lookAgain(&flight{expected: cores, seen: float64(5 * cores), least: float64(5 * cores)})

@@ -19,7 +19,7 @@ var keepWaits = []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 
 // keep writes what a run leaves behind to its folder, which the first node has. While that fails it tries again. If all
 // tries fail, it saves the whole run to another folder.
 func (r *coordinator) keep(write func() error) error {
-	if !r.peers.first() {
+	if !r.peers.First() {
 		return nil
 	}
 	err := r.tryKeep(write)

@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"context"
@@ -12,7 +12,29 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/peers"
+	. "hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
+)
+
+var (
+	asGiven      = AsGiven
+	await        = Await
+	children     = Children
+	ended        = Ended
+	finite       = Finite
+	furthest     = Furthest
+	mustOpen     = MustOpen
+	planted      = Planted
+	quick        = Quick
+	ranAs        = RanAs
+	resumed      = Resumed
+	savedWeights = SavedWeights
+	train        = Train
+	weightsOf    = WeightsOf
+	withRun      = WithRun
+	within       = Within
 )
 
 // nodesRun is a job on nodes of this process.
@@ -32,7 +54,7 @@ func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Conf
 		c.NodeTimeout, c.Rounds, c.AverageLR, c.Outer, c.OuterLR, c.OuterMomentum = d.NodeTimeout, d.Rounds, d.AverageLR, d.Outer, d.OuterLR, d.OuterMomentum
 	}
 	for i, e := range j.engines {
-		c, o := c, Options{Engine: e}
+		c, o := c, Options{Peers: peers.New(e, c.NodeTimeout)}
 		if change != nil {
 			change(i, &c, &o)
 		}
@@ -69,12 +91,7 @@ func TestNodes(t *testing.T) {
 				t.Errorf("node %d of %d: %d examples, test loss %g; node 0: %d, %g", i, n, is.Examples, is.TestLoss, want.Examples, want.TestLoss)
 			}
 		}
-		s := mustOpen(t, c.Run)
-		sets, err := readData(&c, &Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		score, err := evaluated(s, sets.Test)
+		score, err := Eval(c.Run, "", "", "")
 		if err != nil || math.Abs(score.Loss-results[0].TestLoss) > 1e-9*score.Loss {
 			t.Errorf("%d nodes: test loss %g; of the saved weights, on one node: %g (%v)", n, results[0].TestLoss, score.Loss, err)
 		}
@@ -132,7 +149,7 @@ func TestNodesInterrupted(t *testing.T) {
 	engines := nodes.InProcess(3, time.Minute)
 	j.results, j.errs = make([]rundir.Result, 3), make([]error, 3)
 	for i, e := range engines {
-		with, o := t.Context(), Options{Engine: e}
+		with, o := t.Context(), Options{Peers: peers.New(e, c.NodeTimeout)}
 		if i == 2 {
 			with = ctx
 			o.OnEpoch = func(e rundir.EpochResult) {
@@ -212,11 +229,31 @@ func TestNodesDiffer(t *testing.T) {
 			t.Errorf("node %d: %v", node, err)
 		}
 	}
-	same, other := greeting{Build: "69e1f03d2a41", Host: "a"}, greeting{Build: "69e1f03d2a41, modified", Host: "b"}
-	if note := otherBuilds([]greeting{same, same}); note != "" {
-		t.Error(note)
+}
+
+// TestInitOnNodes: node 0 reads the file for all; an error is that of all.
+func TestInitOnNodes(t *testing.T) {
+	from := asGiven(t, "mlp:8", "", 1)
+	from.LR = 0.1
+	_, want := ranAs(t, from)
+	c := asGiven(t, "mlp:8", from.Run, 1)
+	results, errs := together(t, 3, c, nil)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
-	if note := otherBuilds([]greeting{same, same, other}); !strings.HasPrefix(note, "node 2 (b)") || !strings.Contains(note, "modified") {
-		t.Error(note)
+	s := mustOpen(t, c.Run)
+	if d := furthest(want, s.Tensors()); d > 1e-6 || results[2].TestLoss != results[0].TestLoss {
+		t.Errorf("the weights differ by %g; the test loss is %v on one node, %v on another", d, results[0].TestLoss, results[2].TestLoss)
+	}
+	if results[0].Init == nil || results[0].Init.Tensors != 4 {
+		t.Errorf("it says that it started from %+v", results[0].Init)
+	}
+	c = asGiven(t, "mlp:9", from.Run, 1)
+	_, errs = together(t, 3, c, nil)
+	for _, err := range errs {
+		check.Error(t, err, "1 of the 4 tensors of model mlp:9")
+		if !errors.Is(err, config.ErrUsage) {
+			t.Errorf("%v: not the user's", err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	. "hogwild/hogwild/run"
 	"hogwild/internal/check"
 )
 

@@ -6,7 +6,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 )
 
@@ -25,11 +24,10 @@ type Options struct {
 	Quiet     bool      // only warnings go to Progress
 	Dashboard string    // address of the dashboard, printed before the run starts
 
-	// Engine makes this run one node of a job, with runs that have the other engines. On all but node 0
-	// the settings but Workers and those of GPUs, memory and folders are ignored: they are node 0's. When Run has
-	// returned, the caller calls Leave. Nil: the run is alone.
-	Engine nodes.Engine
-	Given  map[string]string // settings that this node was given, by name; all nodes of a job must have the same
+	// Peers make this run one node of a job: see package peers. On all but node 0 the settings but Workers and those of GPUs,
+	// memory and folders are ignored: they are node 0's. Nil: the run is alone.
+	Peers Peers
+	Given map[string]string // settings that this node was given, by name; all nodes of a job must have the same
 
 	Timing     bool   // report where the time went
 	CPUProfile string // file for a CPU profile (pprof) of worker 0
@@ -39,13 +37,7 @@ type Options struct {
 }
 
 // settle is c, resolved, on the data in memory if there are any.
-func (o *Options) settle(c config.Config, p *peers) (config.Config, error) {
-	if p != nil { // first of all: the other nodes wait for it
-		var err error
-		if c, err = p.adopt(c); err != nil {
-			return c, err
-		}
-	}
+func (o *Options) settle(c config.Config) (config.Config, error) {
 	if o.TestData != nil && o.TrainData == nil {
 		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
 	}

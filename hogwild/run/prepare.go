@@ -19,36 +19,29 @@ import (
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
-	"hogwild/internal/machine"
 )
 
 // prepare does all that can fail because of what the user gave, before any process
 // is started: data, model, memory, what is resumed, the run folder.
 func (r *coordinator) prepare() error {
 	start := time.Now()
-	err := r.peers.during(r.take)
+	var err error
+	_ = r.peers.Together(func() error { err = r.take(); return nil }) // the error is this node's: all hear of it now
 	r.report.loadTime = time.Since(start)
-	if r.peers != nil {
-		if err := r.join(err); err != nil {
-			return err // all nodes have one
-		}
-	} else if err == nil {
-		err = r.choose()
+	if err = r.settleJob(err); err != nil {
+		return err // all nodes have one
 	}
-	if err == nil {
-		err = r.allocate()
-	}
-	if err = r.peers.ready(err); err != nil {
+	if err = r.peers.Agree(nil, r.allocate()); err != nil {
 		return err
 	}
 	if err = r.begin(); err == nil {
 		err = r.renewed(r.owner.Upload())
 	}
 	if err == nil {
-		err = r.startPeers()
+		err = r.startRounds()
 	}
-	if err = r.peers.ready(err); err == nil && r.peers != nil {
-		_, err = r.alignAnchors() // processors with other instructions may round the first weights in another way
+	if err = r.peers.Agree(nil, err); err == nil {
+		_, err = r.rounds.Align() // processors with other instructions may round the first weights in another way
 	}
 	if err == nil {
 		err = inFolder(r.openFolder())
@@ -56,7 +49,7 @@ func (r *coordinator) prepare() error {
 	if err == nil && r.prints != nil {
 		r.prints.open(r.dir)
 	}
-	return r.peers.ready(err)
+	return r.peers.Agree(nil, err)
 }
 
 // take locks the run folder and reads the data.
@@ -199,12 +192,11 @@ func (r *coordinator) load() error {
 	return c.CheckLRMin()
 }
 
-// choose decides what a run that is alone decides for itself.
-func (r *task) choose() error {
-	t, err := tuning.Choose(&r.job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
+// choose decides what a run decides for itself, with settings on a machine with so many cores.
+func (r *task) choose(c *config.Config, cores int) (tuning.Tuning, error) {
+	t, err := tuning.Choose(c, r.spec, r.facts, tuning.Machine{Cores: cores, Held: r.held})
 	t.Auto = r.job.Tuning.Auto
-	r.job.Tuning = t
-	return err
+	return t, err
 }
 
 // makeModels makes the model as the run trains it.
@@ -311,7 +303,7 @@ func (r *coordinator) mayContinue(at *rundir.Position) error {
 	if len(at.History) > 0 {
 		why = r.stops(at.History)
 	}
-	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.first() && concluded(r.job.Resume, done)) {
+	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Resume, done)) {
 		r.epochs.stopped, r.epochs.ended = why, errDone
 		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Resume))
 		return nil
@@ -337,11 +329,8 @@ func concluded(folder string, epochs int) bool {
 
 // readSnapshot reads the snapshot to resume: of several nodes the first does, and gives it to all.
 func (r *coordinator) readSnapshot(dir string) (*rundir.Saved, error) {
-	if r.peers == nil {
-		return rundir.ReadSnapshot(dir)
-	}
 	var f *rundir.Saved
-	file, err := r.peers.fromFirst(func() (file []byte, err error) {
+	file, err := r.peers.Share(func() (file []byte, err error) {
 		if f, err = rundir.ReadSnapshot(dir); err == nil {
 			file = f.Bytes
 		}

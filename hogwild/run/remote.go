@@ -16,7 +16,7 @@ const mostClients = 16
 
 // takeRequests opens the socket in the run folder.
 func (r *coordinator) takeRequests() {
-	if !r.peers.first() {
+	if !r.peers.First() {
 		return
 	}
 	if err := r.remote.open(r.dir); err != nil {
@@ -101,7 +101,7 @@ func (m *remote) close() {
 // obey carries out a request.
 func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 	says, err := "", error(nil)
-	if r.peers != nil && (q.Do == rundir.DoScale || q.Do == rundir.DoPause || q.Do == rundir.DoContinue) {
+	if r.several() && (q.Do == rundir.DoScale || q.Do == rundir.DoPause || q.Do == rundir.DoContinue) {
 		return rundir.Answer{Error: "not possible for a job on several nodes: only top, stop"}
 	}
 	switch q.Do {

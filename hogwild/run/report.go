@@ -41,7 +41,7 @@ func (r *coordinator) result() rundir.Result {
 	}); ok { // not in host memory
 		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
-	res.Nodes = r.peers.result()
+	res.Nodes = r.rounds.Result()
 	tell(&res, c)
 	res.LeastInFlight = r.limit.least
 	if r.ownRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees

@@ -8,17 +8,15 @@
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
 //	folder.go       the run folder
-//	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
 //	unused.go       tensors that no gradient reaches
 //	curvature.go    the limit of steps in flight, again while the run trains
 //	diverge.go      losses far above those of the constant predictor
 //	finish.go       the end of a run
-//	leave.go        the end of a job on several nodes
-//	meetings.go     rounds between nodes
 //	keep.go         what is saved at the end
 //	rollback.go     back to the last good snapshot after divergence
 //	saver.go        the copy of the weights, and what is saved within an epoch
+//	nodes.go        what a run does as one node of a job
 //	remote.go       what other processes ask of a run
 //	inflight.go     the steps in flight as they are
 //	scale.go        another number of workers
@@ -44,7 +42,7 @@
 //	loopcheck.go    the loops in assembly are right on this processor
 //	lastwords.go    how it ended
 //	options.go      Options
-//	peers.go        the other nodes of a job
+//	peers.go        Peers, the other nodes of a job
 //	backend.go      where the weights are
 //	child.go        processes that a run has started
 package run
@@ -72,17 +70,17 @@ import (
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
 // (before any process was started), ErrDiverged, ErrInterrupted, ErrTerminated or ErrHangup.
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
-	peers := newPeers(o.Engine, c.NodeTimeout)
-	if peers != nil {
-		defer func() {
-			if !peers.inOrder {
-				o.Engine.Abandon()
-			}
-		}()
+	peers := o.Peers
+	if peers == nil {
+		peers = alone{}
 	}
-	anyNumber := c.Workers == 0 && peers == nil
-	c, err := o.settle(c, peers)
-	if err = peers.begin(o.Given, cmp.Or(err, mayStart(), ready())); err != nil {
+	defer peers.Desert()
+	anyNumber := c.Workers == 0 && peers.Name() == ""
+	c, err := peers.Adopt(c) // first of all: the other nodes wait for it
+	if err == nil {
+		c, err = o.settle(c)
+	}
+	if err = peers.Agree(o.Given, cmp.Or(err, mayStart(), ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {
@@ -90,8 +88,8 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	}
 	r := newCoordinator(c, o)
 	r.peers, r.anyNumber = peers, anyNumber
-	if !peers.first() {
-		r.report.display.quiet, r.report.display.from = true, fmt.Sprintf("%v: ", peers.place)
+	if !peers.First() {
+		r.report.display.quiet, r.report.display.from = true, peers.Name()+": "
 	}
 	return r.guarded(ctx)
 }
@@ -149,14 +147,14 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 			r.epochs.ended = err
 			r.tellPeers() // they meet already
 			r.halt()
-			r.peers.leave(func() {})
+			r.peers.Leave(func() {})
 			return rundir.Result{}, err
 		}
 	}
 	watched := false
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
-			r.peers.desert()
+			r.rounds.Break()
 			r.halt()
 		}
 	}()
@@ -199,7 +197,7 @@ func (r *coordinator) start() error {
 	}
 	r.workers.started = control.Monotonic()
 	r.epochs.opened = r.workers.started
-	r.openMeetings(r.epochs.position.Epoch)
+	r.rounds.Open(r.epochs.position.Epoch)
 	for rank := range r.job.Workers {
 		if err := r.spawn(rank); err != nil {
 			return err
@@ -227,26 +225,25 @@ func (r *coordinator) watch(ctx context.Context) {
 	for r.epochs.ended == nil {
 		select {
 		case <-calls:
-			r.look()
-		case m := <-r.peers.ends():
-			r.metAll(m)
+			r.epochs.ended = r.look()
+		case err := <-r.rounds.Closed():
+			r.epochs.ended = r.closed(err)
 		case e := <-r.workers.launcher.exits:
 			r.died(e)
 		case rank := <-r.workers.respawn:
 			r.revive(rank)
 		case o := <-r.remote.orders:
-			o.answer <- r.obey(o.Request)
+			answer := r.obey(o.Request)
+			r.epochs.ended = r.mayRescale() // before the answer, if it can be
+			o.answer <- answer
 		case e := <-r.saver.evaluated:
-			r.record(e)
+			r.epochs.ended = r.record(e)
 		case <-refresh.C:
-			if err := r.refresh(); err != nil {
-				r.epochs.ended = err
-			}
+			r.epochs.ended = r.refresh()
 		case <-show.C:
 			r.recount(manySamples)
-			r.mayRescale()
 			r.show()
-			r.stopInTime()
+			r.epochs.ended = r.stopInTime()
 		case <-hang.C:
 			r.lookForHung()
 		case <-save:
@@ -254,14 +251,20 @@ func (r *coordinator) watch(ctx context.Context) {
 		case <-ctx.Done():
 			r.epochs.ended = r.cause()
 		}
+		if r.epochs.ended == nil {
+			r.epochs.ended = r.mayRescale()
+		}
 	}
 }
 
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
-func (r *coordinator) stopInTime() {
-	if limit := r.job.StopAfter; limit > 0 && r.wall()-r.epochs.before >= limit.Seconds() {
-		r.epochs.stopped, r.epochs.ended = fmt.Sprintf("stop after %v", limit), errDone
+func (r *coordinator) stopInTime() error {
+	limit := r.job.StopAfter
+	if limit == 0 || r.wall()-r.epochs.before < limit.Seconds() {
+		return nil
 	}
+	r.epochs.stopped = fmt.Sprintf("stop after %v", limit)
+	return errDone
 }
 
 // listen turns the workers' calls into a channel, until the run stops, which calls
@@ -284,23 +287,25 @@ func (r *coordinator) listen() <-chan struct{} {
 	return calls
 }
 
-// look answers a call: a worker has nothing to do, waits, or has failed.
-func (r *coordinator) look() {
+// look answers a call: a worker has nothing to do, waits, or has failed. It returns why the run ends.
+func (r *coordinator) look() error {
 	if err := r.diverged(); err != nil {
-		r.epochs.ended = err
-		return
+		return err
 	}
 	if r.saver.paused && r.quiet() {
-		r.savePaused()
+		if err := r.savePaused(); err != nil {
+			return err
+		}
 	}
-	switch {
-	case r.peers != nil:
-		r.peers.called()
-	case r.epochs.opened != 0 && r.complete():
-		r.endEpoch()
+	if r.several() {
+		r.rounds.Called()
+	} else if r.epochs.opened != 0 && r.complete() {
+		if end := r.endEpoch(); end != nil {
+			return end
+		}
 	}
 	r.notePause()
-	r.mayRescale()
+	return nil
 }
 
 // diverged is the error of the first rank whose loss was not finite.

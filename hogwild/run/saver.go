@@ -45,7 +45,7 @@ func (r *coordinator) capture(whole bool) {
 	r.saver.copy.Pos.History = slices.Clone(r.epochs.position.History)
 	if whole {
 		r.saver.copy.Capture(r.mem, r.block)
-		r.saver.copy.Outer = r.peers.velocity()
+		r.rounds.Capture(&r.saver.copy, false)
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *coordinator) wantsCounts(save bool) bool {
 // pause asks the workers to wait before their next chunk, so that the run can be
 // copied within an epoch.
 func (r *coordinator) pause() {
-	if r.peers != nil {
+	if r.several() {
 		r.saveSoon()
 		return
 	}
@@ -127,14 +127,14 @@ func (r *coordinator) quiet() bool {
 }
 
 // savePaused copies the run, lets the workers go on, and saves the copy.
-func (r *coordinator) savePaused() {
+func (r *coordinator) savePaused() error {
 	switch {
 	case r.complete() || r.saver.busy: // since the pause an epoch has come to its end
 		r.saver.due = true
 	default:
 		r.within()
-		if r.epochs.ended = r.copyRun(); r.epochs.ended != nil {
-			return
+		if err := r.copyRun(); err != nil {
+			return err
 		}
 		r.saver.busy = true
 		saveCopy := r.saving()
@@ -153,12 +153,13 @@ func (r *coordinator) savePaused() {
 	_ = fault.Point("pause.end")
 	r.saver.paused = false
 	r.letGo()
+	return nil
 }
 
 // saving sees to it that the run folder is there, and returns a function that saves the copy to it. Another goroutine
 // may call that.
 func (r *coordinator) saving() func() error {
-	if !r.peers.first() {
+	if !r.peers.First() {
 		return func() error { return nil }
 	}
 	if err := r.mend(); err != nil {
@@ -227,7 +228,7 @@ func (r *coordinator) download() error { return r.renewed(r.ask(r.patient(), r.o
 
 // refresh renews its weights, while workers train, and beside an evaluation: those are of its own copy.
 func (r *coordinator) refresh() error {
-	if r.peers != nil { // each round does
+	if r.several() { // each round does
 		return nil
 	}
 	return r.renewed(r.ask(r.patient(), r.owner.Refresh))

@@ -42,7 +42,6 @@ func (r *coordinator) scale(n int) (string, error) {
 		r.block.Hold()
 	}
 	r.letGo() // a change that this one replaces may have them wait
-	r.mayRescale()
 	return text, nil
 }
 
@@ -99,33 +98,31 @@ func (r *coordinator) occasionFor(c *tuning.Job) occasion {
 
 // mayRescale changes the number of workers if there is a change to come and it may be made now. An
 // evaluation reads the settings: it comes to its end first, while workers train.
-func (r *coordinator) mayRescale() {
-	if r.scaling == nil || r.saver.busy || r.epochs.opened == 0 || r.epochs.ended != nil {
-		return
+func (r *coordinator) mayRescale() error {
+	if r.scaling == nil || r.saver.busy || r.epochs.opened == 0 {
+		return nil
 	}
 	epoch := r.block.Get(control.WordEpoch)
 	start := r.block.Start()
 	switch r.scaling.at {
 	case atEpoch:
-		return
+		return nil
 	case paused:
 		if r.block.Get(control.WordPause) == 0 {
 			r.hold()
 		}
 		if !r.quiet() {
-			return
+			return nil
 		}
 	case atRound:
 		round, named := r.block.HeldAfter(epoch)
 		if !named || !r.roundDone(round) || r.complete() {
-			return // at the end of an epoch the next one is cut anew: see openNext
+			return nil // at the end of an epoch the next one is cut anew: see openNext
 		}
 		r.cut(round + 1)
 		start = control.Start{Epoch: epoch, Base: r.epochs.position.Base, Rounds: r.block.Before(epoch) + round + 1}
 	}
-	if err := r.rescale(start); err != nil {
-		r.epochs.ended = err
-	}
+	return r.rescale(start)
 }
 
 // cut takes note of what the open epoch has come to after so many rounds, before the rest is cut

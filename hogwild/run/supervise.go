@@ -111,7 +111,7 @@ func (r *coordinator) replacesLoops(e *exit) bool {
 			r.report.event("the loops in assembly could not be checked: %v", err)
 		}
 		for _, note := range faultNotes(w.faulty) {
-			r.awaitEvaluation() // it runs them too
+			r.epochs.ended = r.awaitEvaluation() // it runs them too
 			replaceLoops(w.faulty)
 			r.report.event("%s", note)
 		}

@@ -45,7 +45,7 @@ type tuner struct {
 // line of each. The learning rate is neither capped nor scaled any more: what these estimate has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
-	settled, err := o.settle(c, nil)
+	settled, err := o.settle(c)
 	if err != nil {
 		return c, nil, err
 	}

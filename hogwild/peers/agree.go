@@ -1,4 +1,4 @@
-package run
+package peers
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/model"
-	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/machine"
@@ -29,27 +27,27 @@ type verdict struct {
 }
 
 // refusal is the error of a verdict on a node, which may be the node's own.
-func (v *verdict) refusal(own error, p *peers) error {
+func (v *verdict) refusal(own error, p *group) error {
 	p.inOrder = v.Error != "" // all nodes refuse
-	if v.Error == "" || own != nil && (p.first() || v.From == p.place.Node || own.Error() != v.Error) {
+	if v.Error == "" || own != nil && (p.First() || v.From == p.place.Node || own.Error() != v.Error) {
 		return own
 	}
-	err := error(byAnother{fmt.Errorf("node %d: %s", v.From, v.Error)})
+	err := error(config.Reported{Err: fmt.Errorf("node %d: %s", v.From, v.Error)})
 	if v.Usage {
 		err = config.Usage("%w", err)
 	}
 	return err
 }
 
-// fromFirst gives every node what f gives node 0, the only one to call it.
-func (p *peers) fromFirst(f func() ([]byte, error)) ([]byte, error) {
+// Share returns on every node what f returns on node 0, the only one to call it.
+func (p *group) Share(f func() ([]byte, error)) ([]byte, error) {
 	var v verdict
 	var own error
-	if p.first() {
+	if p.First() {
 		v.Body, own = f()
 		v.fail(0, own)
 	}
-	if err := p.share(&v); err != nil {
+	if err := p.give(&v); err != nil {
 		return nil, err
 	}
 	return v.Body, v.refusal(own, p)
@@ -61,8 +59,8 @@ func (v *verdict) fail(node int, err error) {
 	}
 }
 
-// share replaces a verdict by node 0's, with the body if there is no error.
-func (p *peers) share(v *verdict) error {
+// give replaces a verdict by node 0's, with the body if there is no error.
+func (p *group) give(v *verdict) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -96,7 +94,7 @@ type greeting struct {
 
 // judge has node 0 look at what all nodes say, and gives every node its verdict, with the body that
 // node 0 adds to it.
-func (p *peers) judge(g greeting, own error, look func(all []greeting) ([]byte, error)) ([]byte, error) {
+func (p *group) judge(g greeting, own error, look func(all []greeting) ([]byte, error)) ([]byte, error) {
 	g.Version, g.Build, g.Host = config.Version, rundir.Commit(), p.place.Host
 	if own != nil {
 		g.Error, g.Usage = own.Error(), errors.Is(own, config.ErrUsage)
@@ -110,13 +108,13 @@ func (p *peers) judge(g greeting, own error, look func(all []greeting) ([]byte, 
 		return nil, errors.Join(own, err)
 	}
 	var v verdict
-	if p.first() {
+	if p.First() {
 		v = p.verdictOn(texts, look)
 	}
-	if err := p.share(&v); err != nil {
+	if err := p.give(&v); err != nil {
 		return nil, errors.Join(own, err)
 	}
-	if own == nil && v.Error != "" && p.first() && v.From == 0 {
+	if own == nil && v.Error != "" && p.First() && v.From == 0 {
 		own = v.own()
 	}
 	return v.Body, v.refusal(own, p)
@@ -131,7 +129,7 @@ func (v *verdict) own() error {
 }
 
 // verdictOn is node 0's.
-func (p *peers) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error)) (v verdict) {
+func (p *group) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error)) (v verdict) {
 	all := make([]greeting, len(texts))
 	for i, text := range texts {
 		if err := json.Unmarshal(text, &all[i]); err != nil {
@@ -153,14 +151,8 @@ func (p *peers) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error))
 	return v
 }
 
-// ready returns once all nodes are, or the error of one that is not.
-func (p *peers) ready(own error) error { return p.begin(nil, own) }
-
-// begin is ready, and refuses a job whose nodes were given different settings.
-func (p *peers) begin(given map[string]string, own error) error {
-	if p == nil {
-		return own
-	}
+// Agree returns once all nodes have come to it without an error, and refuses a job whose nodes were given different settings.
+func (p *group) Agree(given map[string]string, own error) error {
 	_, err := p.judge(greeting{Given: given}, own, sameSettings)
 	return err
 }
@@ -196,9 +188,9 @@ func otherBuilds(all []greeting) string {
 	return ""
 }
 
-// adopt is what this node is to do: node 0's settings, but for those of a machine.
-func (p *peers) adopt(c config.Config) (config.Config, error) {
-	body, err := p.fromFirst(func() ([]byte, error) { return json.Marshal(c) })
+// Adopt is what this node is to do: node 0's settings, but for those of a machine.
+func (p *group) Adopt(c config.Config) (config.Config, error) {
+	body, err := p.Share(func() ([]byte, error) { return json.Marshal(c) })
 	if err != nil {
 		return c, err
 	}
@@ -212,7 +204,7 @@ func (p *peers) adopt(c config.Config) (config.Config, error) {
 }
 
 // keepOwn sets what differs between nodes: the place, the resources, and the folder, of which there is one.
-func (p *peers) keepOwn(c, own *config.Config) {
+func (p *group) keepOwn(c, own *config.Config) {
 	if own.Workers > 0 {
 		c.Workers = own.Workers
 	} else if c.Workers == 0 && c.Mode.Kind != config.Delayed {
@@ -223,86 +215,54 @@ func (p *peers) keepOwn(c, own *config.Config) {
 	c.GPU, c.GPUMemFree, c.CPUWorkers, c.MPS = own.GPU, own.GPUMemFree, own.CPUWorkers, own.MPS
 	c.MaxMemory = own.MaxMemory
 	c.Run = own.Run
-	if !p.first() {
+	if !p.First() {
 		c.Run = ""
 	}
 }
 
-// join makes this run one node of the job, once its data are read or could not be: the data are the
-// same on all nodes, and the settings that follow from them node 0's.
-func (r *coordinator) join(own error) error {
-	g := greeting{Workers: r.job.Workers, Cores: machine.Cores(), GPU: r.job.GPU != ""}
-	if own == nil {
-		g.Data = []string{r.train.Checksum, r.test.Checksum, fmt.Sprint(r.train.Rows)}
-	}
-	body, err := r.peers.judge(g, own, r.jobFor)
+// Settle makes this run one node of the job, once its data are read or could not be: the data are the
+// same on all nodes, and the settings that follow from them node 0's. What a run decides for itself is decided for the node with the most workers.
+func (p *group) Settle(job *tuning.Job, data []string, own error, choose func(*config.Config, int) (tuning.Tuning, error)) (note string, err error) {
+	g := greeting{Workers: job.Workers, Cores: machine.Cores(), GPU: job.GPU != "", Data: data}
+	body, err := p.judge(g, own, func(all []greeting) ([]byte, error) {
+		note = otherBuilds(all)
+		c, cores, err := p.common(job.Config, all)
+		if err != nil {
+			return nil, err
+		}
+		t, err := choose(&c, cores)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(tuning.Job{Config: job.Config, Tuning: t})
+	})
 	if err != nil {
-		return err
+		return note, err
 	}
-	mine := r.job.Config
-	if err := json.Unmarshal(body, &r.job); err != nil {
-		return err
+	mine := job.Config
+	if err := json.Unmarshal(body, job); err != nil {
+		return note, err
 	}
-	r.peers.keepOwn(&r.job.Config, &mine)
-	return nil
+	p.keepOwn(&job.Config, &mine)
+	return note, nil
 }
 
-// jobFor is the job of all nodes. What a run decides for itself is decided for the node with the most workers.
-func (r *coordinator) jobFor(all []greeting) ([]byte, error) {
-	c, cores := r.job.Config, all[0].Cores
-	if note := otherBuilds(all); note != "" {
-		r.report.event("%s", note)
-	}
+// common is the settings with the most workers of a node, and the fewest cores; or why these nodes cannot train together.
+func (p *group) common(c config.Config, all []greeting) (_ config.Config, cores int, err error) {
+	cores = all[0].Cores
 	for i, g := range all {
 		for k, sum := range g.Data {
 			if was := all[0].Data[k]; sum != was {
-				return nil, config.Usage("data %s: node %d (%s) has other rows than node 0 (%s): checksum %s, there %s; give all nodes the same files", c.Data, i, g.Host, all[0].Host, sum, was)
+				return c, 0, config.Usage("data %s: node %d (%s) has other rows than node 0 (%s): checksum %s, there %s; give all nodes the same files", c.Data, i, g.Host, all[0].Host, sum, was)
 			}
 		}
 		if g.GPU != all[0].GPU {
-			return nil, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to all nodes, or to none", i, g.Host, all[0].Host)
+			return c, 0, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to all nodes, or to none", i, g.Host, all[0].Host)
 		}
 		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == "contiguous") {
-			return nil, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
+			return c, 0, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
 		}
 		c.Workers, cores = max(c.Workers, g.Workers), min(cores, g.Cores)
 	}
-	t, err := tuning.Choose(&c, r.spec, r.facts, tuning.Machine{Cores: cores})
-	if err != nil {
-		return nil, err
-	}
-	t.Auto = r.job.Tuning.Auto
-	return json.Marshal(tuning.Job{Config: r.job.Config, Tuning: t})
-}
-
-// startPeers sets the anchor: the first weights, which are the same on all nodes, or those of the run to resume.
-func (r *coordinator) startPeers() error {
-	p := r.peers
-	if p == nil {
-		return nil
-	}
-	n := model.Size(r.trained)
-	bits := 0
-	if !r.block.Plan.Barrier {
-		most := r.block.Plan.Times(1) // the epochs behind a resumed one may have other chunks
-		p.last.done = make([]bool, most.AllChunks())
-		bits = nodes.BitWords(len(p.last.done))
-	}
-	var err error
-	if p.memory, err = p.engine.Memory(n + bits); err != nil {
-		return err
-	}
-	if p.copied = r.mem.W; !r.block.Plan.Barrier {
-		p.copied = make([]float32, n)
-	}
-	p.outer = nodes.NewOuter(r.job.Outer, r.job.OuterLR, r.job.OuterMomentum, r.mem.W, float64(r.block.Plan.N))
-	if r.resumed != nil {
-		copy(p.outer.Velocity, r.resumed.Outer)
-	}
-	if at := &r.epochs.position; at.Within {
-		p.last.begin(at.Epoch, r.block.First(at.Epoch)-1)
-		p.last.examples, p.last.loss = r.resumed.DoneChunks(&r.block.Plan, p.last.done)
-	}
-	p.total = rundir.Nodes{Nodes: p.place.Nodes, Library: p.place.Library}
-	return nil
+	return c, cores, nil
 }

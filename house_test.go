@@ -1,0 +1,228 @@
+package hogwild
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The numbers of this file may only fall: see docs/designs/upper-half.md.
+
+// maxMembers is how many fields a struct has at most, and how many methods a type.
+const maxMembers = 25
+
+// large are types with more, how many more they may have today, and why.
+var large = map[string]struct {
+	fields, methods int
+	why             string
+}{
+	"hogwild/config.Config":   {71, 58, "a setting is a field"},
+	"hogwild/run.coordinator": {93, 175, "the core of a run, which is being taken apart"},
+}
+
+// TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods.
+func TestTypesAreSmall(t *testing.T) {
+	for dir, p := range typed(t) {
+		for _, name := range p.types.Scope().Names() {
+			object, ok := p.types.Scope().Lookup(name).(*types.TypeName)
+			if !ok || object.IsAlias() {
+				continue
+			}
+			fields, methods := members(object.Type().(*types.Named))
+			limit := large[dir+"."+name]
+			if fields > max(maxMembers, limit.fields) || methods > max(maxMembers, limit.methods) {
+				t.Errorf("%s.%s has %d fields and %d methods, with those of embedded structs, at most %d and %d", dir, name, fields, methods, max(maxMembers, limit.fields), max(maxMembers, limit.methods))
+			}
+			if limit.why != "" && fields <= maxMembers && methods <= maxMembers {
+				t.Errorf("%s.%s has %d fields and %d methods: take it out of the list of large types", dir, name, fields, methods)
+			}
+		}
+	}
+}
+
+// members counts the fields of a type's struct, with those of embedded structs of its package, and its methods and theirs.
+func members(of *types.Named) (fields, methods int) {
+	methods = of.NumMethods()
+	switch u := of.Underlying().(type) {
+	case *types.Interface:
+		return 0, u.NumMethods()
+	case *types.Struct:
+		for f := range u.Fields() {
+			if in, ok := f.Type().(*types.Named); ok && f.Embedded() && in.Obj().Pkg() == of.Obj().Pkg() {
+				more, with := members(in)
+				fields, methods = fields+more, methods+with
+				continue
+			}
+			fields++
+		}
+	}
+	return fields, methods
+}
+
+// upward is how many uses of a name in a package stand in a file that comes after that of its declaration, in the order of the
+// package's comment. Methods count as names, fields do not. Packages that are missing here have none.
+var upward = map[string]int{}
+
+// TestArrowsPointDown: see upward. TestFilesPointDown looks at functions and types alone.
+func TestArrowsPointDown(t *testing.T) {
+	for dir, p := range typed(t) {
+		up, example := 0, ""
+		for _, id := range p.receivers {
+			delete(p.uses, id)
+		}
+		for id, object := range p.uses {
+			if v, ok := object.(*types.Var); ok && v.IsField() || object.Pkg() != p.types || !object.Pos().IsValid() || object.Parent() != nil && object.Parent() != p.types.Scope() {
+				continue
+			}
+			from, to := p.place(id.Pos()), p.place(object.Pos())
+			if from >= 0 && to >= 0 && to < from {
+				up++
+				example = fmt.Sprintf("%s uses %s of %s", p.fset.Position(id.Pos()), id.Name, path.Base(p.fset.Position(object.Pos()).Filename))
+			}
+		}
+		if up > upward[dir] {
+			t.Errorf("%s: %d uses point up, %d are allowed: %s", dir, up, upward[dir], example)
+		} else if up < upward[dir] {
+			t.Errorf("%s: %d uses point up: write that for %d in house_test.go", dir, up, upward[dir])
+		}
+	}
+}
+
+// checked is a package with its types.
+type checked struct {
+	fset  *token.FileSet
+	types *types.Package
+	uses  map[*ast.Ident]types.Object
+	order []string // its files, as the comment lists them
+
+	receivers []*ast.Ident // types before methods, which may stand in other files
+}
+
+// place is that of a file in the order; -1: it is not listed.
+func (c *checked) place(at token.Pos) int {
+	return slices.Index(c.order, path.Base(c.fset.Position(at).Filename))
+}
+
+// typed checks the types of all packages but tests, as they are built without tags.
+func typed(t *testing.T) map[string]*checked {
+	t.Helper()
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./...")
+	list.Stderr = os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exports, ours := map[string]string{}, map[string][]string{}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		exports[f[0]] = f[1]
+		if dir, mine := strings.CutPrefix(f[2], here+"/"); mine && f[3] != "" {
+			for name := range strings.FieldsSeq(f[3]) {
+				ours[dir] = append(ours[dir], dir+"/"+name)
+			}
+		}
+	}
+	fset := token.NewFileSet()
+	read := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	all := map[string]*checked{}
+	for _, dir := range slices.Sorted(maps.Keys(ours)) {
+		c := &checked{fset: fset, uses: map[*ast.Ident]types.Object{}}
+		var parsed []*ast.File
+		for _, name := range ours[dir] {
+			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed = append(parsed, f)
+			c.receivers = slices.AppendSeq(c.receivers, maps.Keys(receivers(f)))
+			for _, m := range listed.FindAllStringSubmatch(f.Doc.Text(), -1) {
+				c.order = append(c.order, m[1])
+			}
+		}
+		info := &types.Info{Uses: c.uses}
+		conf := types.Config{Importer: read, FakeImportC: true}
+		if c.types, err = conf.Check("hogwild/"+dir, fset, parsed, info); err != nil {
+			t.Fatal(err)
+		}
+		all[dir] = c
+	}
+	return all
+}
+
+// budgetRow is a row of the table of budgets: packages, their budget, and what they may have until they are there.
+var budgetRow = regexp.MustCompile(`(?m)^\| ([a-z0-9/, .-]+) \| ([0-9,]+) \| ([0-9,]+) \|`)
+
+// TestBudgets counts the lines of Go that are written by hand, outside tests.
+func TestBudgets(t *testing.T) {
+	text, err := os.ReadFile("docs/designs/upper-half.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, rows := map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		if !s.tests && !ast.IsGenerated(s.file) {
+			lines[s.dir()] += bytes.Count(s.text, []byte("\n"))
+		}
+	}
+	owner := func(dir string) (best string) {
+		for name := range rows {
+			if (dir == name || strings.HasPrefix(dir, name+"/")) && len(name) > len(best) {
+				best = name
+			}
+		}
+		return best
+	}
+	table := budgetRow.FindAllSubmatch(text, -1)
+	for i, row := range table {
+		for name := range strings.SplitSeq(string(row[1]), ", ") {
+			rows[name] = i
+		}
+	}
+	sums, total := make([]int, len(table)), 0
+	for dir, n := range lines {
+		name := owner(dir)
+		if name == "" {
+			t.Errorf("%s is in no row of the table of budgets", dir)
+			continue
+		}
+		sums[rows[name]] += n
+		total += n
+	}
+	for i, row := range table {
+		budget, now := number(t, row[2]), number(t, row[3])
+		if sums[i] > max(budget, now) {
+			t.Errorf("%s: %d lines, at most %d", row[1], sums[i], max(budget, now))
+		}
+		if sums[i]+100 < now && now > budget {
+			t.Errorf("%s: %d lines: write that for %d", row[1], sums[i], now)
+		}
+	}
+	t.Logf("%d lines", total)
+}
+
+func number(t *testing.T, text []byte) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.ReplaceAll(string(text), ",", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
