@@ -35,8 +35,8 @@ func dataInfoCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.string(&o.Ignore, "ignore", ignoreUsage)
-	l.string(&o.Missing, "missing", missingUsage)
+	l.string(&o.Ignore, "ignore", config.Lookup("ignore").Usage)
+	l.string(&o.Missing, "missing", config.Lookup("missing").Usage)
 	l.bool(&check, "check", "check every byte of a data cache")
 	l.bool(&asJSON, "json", "print the result as one JSON object")
 	return &cli.Command{

@@ -1,9 +1,12 @@
 // Package config is what the user asks of a run: its settings, their defaults, and which of
 // them go together. It looks at no data.
 //
-//	needs.go      settings that have no effect
-//	nodes.go      settings between nodes
 //	config.go     Config, Default, Resolve
+//	settings.go   what goes by all settings
+//	idle.go       settings that have no effect
+//	table.go      Setting, and the table of all
+//	needs.go      what a setting needs to have an effect
+//	nodes.go      settings between nodes
 //	checks.go     settings that contradict each other
 //	mode.go       the modes
 //	optimizer.go  the optimizers
@@ -13,11 +16,8 @@
 package config
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"hogwild/hogwild/data"
@@ -179,94 +179,12 @@ func (c Config) Validate() error {
 }
 
 func (c *Config) check() error {
-	checks := []error{
-		c.checkMode(),
-		c.checkChoices(),
-		fromOne("workers", c.Workers, maxWorkers),
-		between("cpu-workers", float64(c.CPUWorkers), 0, maxWorkers),
-		fromOne("limit", c.Limit, math.MaxInt32),
-		fromOne("epochs", c.Epochs, math.MaxInt32),
-		fromOne("batch", c.Batch, maxBatch),
-		fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch),
-		fromOne("in-flight", c.InFlight, 1<<16),
-		fromOne("average-every", c.AverageEvery, math.MaxInt32),
-		positive("lr", cmp.Or(c.LR, 1)), // 0 is auto
-		c.CheckLRMin(),
-		between("l1", c.L1, 0, math.MaxFloat32),
-		between("l2", c.L2, 0, math.MaxFloat32),
-		between("momentum", c.Momentum, 0, maxShare),
-		between("beta1", c.Beta1, 0, maxShare),
-		between("beta2", c.Beta2, 0, maxShare),
-		between("target-loss", c.TargetLoss, 0, math.MaxFloat32),
-		c.checkTargetAccuracy(),
-		c.checkStopAfter(),
-		between("patience", float64(c.Patience), 0, math.MaxInt32),
-		between("max-restarts", float64(c.MaxRestarts), 0, math.MaxInt32),
-		between("decay", c.Decay, 1e-12, 1),
-		c.checkMerge(),
-		c.checkValidation(),
-		c.checkGPU(),
-		c.checkGradientDelay(),
-		c.checkHangTimeout(),
-		c.checkMemory(),
-		c.checkNodes(),
-		c.checkProgram(),
-		numberOr("bias-step", c.BiasStep, "auto"),
-		numberOr("lr-cap", c.LRCap, "auto", "off"),
-	}
-	for _, err := range checks {
-		if err != nil {
+	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkNodes, (*Config).checkProgram, (*Config).checkTogether} {
+		if err := check(c); err != nil {
 			return err
 		}
 	}
-	return c.checkTogether()
-}
-
-// choice is a setting that takes one of a few words.
-type choice struct{ name, value, words string }
-
-func (c *Config) choices() []choice {
-	return []choice{
-		{"average", c.Average, "weights gradients"},
-		{"average-state", c.AverageState, "keep average reset"},
-		{"optimizer", string(c.Optimizer), "sgd momentum adam adagrad"},
-		{"optimizer-state", c.OptimizerState, "private shared"},
-		{"schedule", c.Schedule, "constant cosine step exp linear"},
-		{"partition", c.Partition, "dynamic contiguous"},
-		{"center", c.Center, "auto on off"},
-		{"missing", c.Missing, "fill drop error"},
-		{"write", c.Write, "auto atomic racy"},
-		{"on-divergence", c.OnDivergence, Stop + " " + Rollback},
-		{"format", c.Format, "auto idx libsvm csv npy ratings"},
-		{"mpi", c.MPI, "auto on off"},
-		{"average-lr", c.AverageLR, "auto scaled same"},
-		{"outer", c.Outer, "mean nesterov"},
-	}
-}
-
-// Choices are the words that a setting takes; nil if it takes others than a few.
-func Choices(name string) []string {
-	for _, f := range new(Config).choices() {
-		if f.name == name {
-			return strings.Fields(f.words)
-		}
-	}
 	return nil
-}
-
-// checkChoices refuses a word that is not one of a field's choices.
-func (c *Config) checkChoices() error {
-	for _, f := range c.choices() {
-		if choices := strings.Fields(f.words); !slices.Contains(choices, f.value) {
-			return Usage("%s %q: choose one of %s", f.name, f.value, strings.Join(choices, ", "))
-		}
-	}
-	_, err := model.Task(c.Model, c.Loss)
-	if err != nil {
-		return Usage("%w", err)
-	}
-	_, _, err = c.SavePeriod()
-	return err
 }
 
 // CheckLRMin refuses a schedule that would end above its beginning.

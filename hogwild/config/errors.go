@@ -105,19 +105,10 @@ func positive(name string, v float64) error {
 	return nil
 }
 
-// fromOne refuses a number out of range; 0 is the word that the setting has for it.
-func fromOne(name string, n, most int) error {
+// fromOne refuses a number out of range; for 0 the setting has a word.
+func fromOne(name string, n, most int, zero string) error {
 	if n < 0 || n > most {
-		return Usage("%s %d: must be from 1 to %d, or %s", name, n, most, zeros[name])
+		return Usage("%s %d: must be from 1 to %d, or %s", name, n, most, zero)
 	}
 	return nil
 }
-
-// zeros are the words that flags have for 0, where that is no number of things.
-var zeros = map[string]string{
-	"average-every": "epoch", "batch": "auto", "epochs": "auto", "global-batch": "none", "in-flight": "auto", "limit": "all",
-	"lr": "auto", "target-accuracy": "none", "target-loss": "none", "workers": "auto",
-}
-
-// Zero is the word that the flag of a setting has for 0; "": none.
-func Zero(setting string) string { return zeros[setting] }

@@ -43,13 +43,17 @@ func (c *Config) severalGPUs() bool {
 	return max(len(indices), choose) > 1
 }
 
-// checkGPU refuses a GPU or GPUMemFree that cannot be meant.
+// checkGPU refuses a GPU that cannot be meant.
 func (c *Config) checkGPU() error {
-	if c.GPU != "" {
-		if _, _, err := ReadGPUs(c.GPU); err != nil {
-			return err
-		}
+	if c.GPU == "" {
+		return nil
 	}
+	_, _, err := ReadGPUs(c.GPU)
+	return err
+}
+
+// checkFreeMemory refuses a GPUMemFree that is no size.
+func (c *Config) checkFreeMemory() error {
 	if _, ok := size(c.GPUMemFree); !ok && c.GPUMemFree != "" {
 		return Usage("gpu-mem-free %q: give a size with its unit, e.g. 4GiB or 512MiB", c.GPUMemFree)
 	}

@@ -5,20 +5,28 @@ import (
 	"time"
 )
 
-// checkNodes refuses settings between nodes that are out of range, and what a run can do on one node only.
-func (c *Config) checkNodes() error {
+// checkRounds refuses Rounds that are no number.
+func (c *Config) checkRounds() error {
 	if n, err := strconv.Atoi(c.Rounds); c.Rounds != "auto" && (err != nil || n < 1) {
 		return Usage("rounds %q: give auto, or a number of rounds an epoch from 1", c.Rounds)
 	}
-	if err := positive("outer-lr", c.OuterLR); err != nil {
-		return err
-	}
-	if err := between("outer-momentum", c.OuterMomentum, 0, maxShare); err != nil {
-		return err
-	}
-	switch {
-	case c.NodeTimeout < leastNodeTimeout:
+	return nil
+}
+
+// leastNodeTimeout leaves a node on a busy machine the time to answer.
+const leastNodeTimeout = time.Second
+
+// checkNodeTimeout refuses one that is too short.
+func (c *Config) checkNodeTimeout() error {
+	if c.NodeTimeout < leastNodeTimeout {
 		return Usage("node-timeout %v: must be at least %v", c.NodeTimeout, leastNodeTimeout)
+	}
+	return nil
+}
+
+// checkNodes refuses what a run can do on one node only.
+func (c *Config) checkNodes() error {
+	switch {
 	case c.Nodes < 2:
 		return nil
 	case c.Mode.Kind == Delayed:
@@ -28,6 +36,3 @@ func (c *Config) checkNodes() error {
 	}
 	return nil
 }
-
-// leastNodeTimeout leaves a node on a busy machine the time to answer.
-const leastNodeTimeout = time.Second

@@ -1,0 +1,374 @@
+package config
+
+import (
+	"cmp"
+	"math"
+	"strings"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
+
+// Setting is all that is known of one: flags, files, the environment, completion, help and the checks of values and of combinations
+// go by it. Its value is a field of Config.
+type Setting struct {
+	Name  string   // in files and errors
+	Flag  string   // of a flag that says the opposite, as no-bias; "": the flag has the name
+	Usage string   // for help; the name of the value is in backquotes
+	Words []string // all that it takes; nil: other values
+	Zero  string   // the word for 0, where that is no number of things
+
+	Value       func(*Config) any   // a pointer to the field: *string, *int, *uint64, *float64, *bool, *time.Duration, or a type with Set
+	least, most float64             // of a number; both 0: see check
+	check       func(*Config) error // refuses a value; nil: there is nothing more to check
+	needs       []need              // without which it has no effect
+}
+
+// Group is settings under one title of the help.
+type Group struct {
+	Title    string
+	Settings []Setting
+}
+
+// table is the settings in the order of the help.
+var table = []Group{
+	{"Workers and data", []Setting{
+		{Name: "workers", Value: func(c *Config) any { return &c.Workers },
+			Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2", Zero: "auto",
+			most: maxWorkers},
+		{Name: "data", Value: func(c *Config) any { return &c.Data },
+			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)"},
+		{Name: "test", Value: func(c *Config) any { return &c.Test },
+			Usage: "`PATH` test data (default: the data set's own test split, else a held-out sixth)"},
+		{Name: "validation", Value: func(c *Config) any { return &c.Validation },
+			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then used only at the end (default: 0.1 for networks without --epochs, else none)",
+			check: (*Config).checkValidation,
+			needs: []need{
+				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }}, // all edges of a graph are cut
+			}},
+		{Name: "format", Value: func(c *Config) any { return &c.Format },
+			Usage: "`FORMAT` auto, idx, libsvm, csv, npy or ratings",
+			Words: strings.Fields("auto idx libsvm csv npy ratings"),
+			needs: []need{
+				{"data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
+			}},
+		{Name: "target", Value: func(c *Config) any { return &c.Target },
+			Usage: "`COLUMN` column of a CSV file to predict, by name or number",
+			needs: []need{
+				{"data", "use CSV (format csv) or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},
+			}},
+		{Name: "ignore", Value: func(c *Config) any { return &c.Ignore },
+			Usage: "`COLUMNS` of a CSV file to leave out, by name or number, separated by commas",
+			needs: []need{
+				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
+			}},
+		{Name: "missing", Value: func(c *Config) any { return &c.Missing },
+			Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop (such rows) or error",
+			Words: strings.Fields("fill drop error"),
+			needs: []need{
+				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
+			}},
+		{Name: "limit", Value: func(c *Config) any { return &c.Limit },
+			Usage: "`N` train on the first N rows only", Zero: "all",
+			most: math.MaxInt32},
+		{Name: "scale", Value: func(c *Config) any { return &c.Scale },
+			Usage: "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD",
+			needs: []need{
+				{"data", "use none", false, func(k known) bool { return k.Scale == "none" || k.data == nil || k.data.Kind != data.Pairs }},
+			}},
+	}},
+	{"Model", []Setting{
+		{Name: "model", Value: func(c *Config) any { return &c.Model },
+			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: depends on the data)",
+			needs: []need{
+				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
+			}},
+		{Name: "program", Value: func(c *Config) any { return &c.Program },
+			Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see docs/programs.md)"},
+		{Name: "loss", Value: func(c *Config) any { return &c.Loss },
+			Usage: "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: depends on the model)",
+			needs: []need{
+				{"program", "", false, known.built},
+			}},
+		{Name: "bias", Flag: "no-bias", Value: func(c *Config) any { return &c.Bias },
+			Usage: "train without bias terms",
+			needs: []need{
+				{"program", "", false, known.built},
+			}},
+		{Name: "biases", Value: func(c *Config) any { return &c.Biases },
+			Usage: "factor: add a bias for each row and column (default: if --model is left out)",
+			needs: []need{
+				{"model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
+			}},
+		{Name: "center", Value: func(c *Config) any { return &c.Center },
+			Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
+			Words: strings.Fields("auto on off"),
+			needs: []need{
+				{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
+			}},
+		{Name: "bias-step", Value: func(c *Config) any { return &c.BiasStep },
+			Usage: "`X` step size of the bias relative to the weights': auto or a factor",
+			check: func(c *Config) error { return numberOr("bias-step", c.BiasStep, "auto") },
+			needs: []need{
+				{"program", "", false, known.built},
+			}},
+		{Name: "l2", Value: func(c *Config) any { return &c.L2 },
+			Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data for ratings without --model)",
+			most:  math.MaxFloat32},
+		{Name: "l1", Value: func(c *Config) any { return &c.L1 },
+			Usage: "`X` add X times the sum of absolute weights to the mean loss",
+			most:  math.MaxFloat32,
+			needs: []need{
+				{"program", "", false, known.built},
+				{"model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
+			}},
+		{Name: "init", Value: func(c *Config) any { return &c.Init },
+			Usage: "`FILE` start from these weights: a run folder, safetensors, or a state_dict of torch.save (.pt)",
+			needs: []need{
+				{"resume", "", false, func(k known) bool { return k.Resume == "" }}, // which starts from the snapshot
+			}},
+		{Name: "init-partial", Value: func(c *Config) any { return &c.InitPartial },
+			Usage: "take the tensors of --init that fit by name and shape",
+			needs: []need{
+				{"init", "add init FILE", false, func(k known) bool { return k.Init != "" }},
+			}},
+	}},
+	{"Mode", []Setting{
+		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
+			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K"},
+		{Name: "average", Value: func(c *Config) any { return &c.Average },
+			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
+			Words: strings.Fields("weights gradients"),
+			needs: []need{
+				{"mode", "use mode sync", true, known.sync},
+			}},
+		{Name: "average-every", Value: func(c *Config) any { return &c.AverageEvery },
+			Usage: "`N` local steps between two averagings, or epoch", Zero: "epoch",
+			most: math.MaxInt32,
+			needs: []need{
+				{"mode", "use mode sync", true, known.sync},
+				{"average", "use average weights", true, func(k known) bool { return k.weights() || k.AverageEvery == 1 }},
+			}},
+		{Name: "average-state", Value: func(c *Config) any { return &c.AverageState },
+			Usage: "`HOW` optimizer state when weights are averaged: keep, average or reset",
+			Words: strings.Fields("keep average reset"),
+			needs: []need{
+				{"mode", "use mode sync", true, known.sync},
+				{"average", "use average weights", true, known.weights},
+				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
+			}},
+		{Name: "average-lr", Value: func(c *Config) any { return &c.AverageLR },
+			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, within the stable limit), same, or auto: scaled with sgd and momentum where a limit is known",
+			Words: strings.Fields("auto scaled same"),
+			needs: []need{
+				// Same is how a rate is that nothing scales.
+				{"mode", "use mode sync, or several nodes", false, func(k known) bool { return k.sync() || k.nodes() || k.AverageLR == "same" }},
+				{"global-batch", "use batch", false, func(k known) bool { return k.GlobalBatch == 0 || k.AverageLR == "same" }},
+			}},
+		{Name: "batch", Value: func(c *Config) any { return &c.Batch },
+			Usage: "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs", Zero: "auto",
+			most: maxBatch,
+			needs: []need{
+				{"global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }},
+			}},
+		{Name: "global-batch", Value: func(c *Config) any { return &c.GlobalBatch },
+			Usage: "`N` examples per step of all workers together, instead of --batch", Zero: "none",
+			check: func(c *Config) error { return fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch, "none") },
+			needs: []need{
+				{"batch", "", false, func(k known) bool { return k.Batch == 0 }},
+			}},
+		{Name: "partition", Value: func(c *Config) any { return &c.Partition },
+			Usage: "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous (fixed shares)",
+			Words: strings.Fields("dynamic contiguous")},
+		{Name: "merge-every", Value: func(c *Config) any { return &c.MergeEvery },
+			Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place",
+			check: (*Config).checkMerge,
+			needs: []need{
+				// 1 is in place, which is how other modes write anyway.
+				{"mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async || k.MergeEvery == "1" }},
+				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
+			}},
+		{Name: "gradient-delay", Value: func(c *Config) any { return &c.GradientDelay },
+			Usage: "`TIME` artificial delay of each gradient, e.g. 100ns: for experiments",
+			check: (*Config).checkGradientDelay,
+			needs: []need{
+				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
+				{"mode", "", false, func(k known) bool { return k.Mode.Kind != Delayed }},
+				{"program", "", false, known.built},
+			}},
+	}},
+	{"GPU", []Setting{
+		{Name: "gpu", Value: func(c *Config) any { return &c.GPU },
+			Usage: "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 (default: host memory)",
+			check: (*Config).checkGPU},
+		{Name: "gpu-mem-free", Value: func(c *Config) any { return &c.GPUMemFree },
+			Usage: "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB",
+			check: (*Config).checkFreeMemory,
+			needs: []need{
+				{"gpu", "use gpu auto", false, func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
+			}},
+		{Name: "cpu-workers", Value: func(c *Config) any { return &c.CPUWorkers },
+			Usage: "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both",
+			most:  maxWorkers,
+			needs: []need{
+				{"gpu", "add gpu 0", false, known.gpu},
+			}},
+		{Name: "in-flight", Value: func(c *Config) any { return &c.InFlight },
+			Usage: "`N` steps in flight on the GPUs at once; auto: depends on the model", Zero: "auto",
+			most: 1 << 16,
+			needs: []need{
+				{"gpu", "add gpu 0", false, known.gpu},
+				{"program", "", false, known.built},
+			}},
+		{Name: "write", Value: func(c *Config) any { return &c.Write },
+			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models and factor only) or auto",
+			Words: strings.Fields("auto atomic racy"),
+			needs: []need{
+				{"gpu", "add gpu 0", false, known.gpu},
+				{"program", "", false, known.built},
+			}},
+		{Name: "mps", Value: func(c *Config) any { return &c.MPS },
+			Usage: "start NVIDIA's Multi-Process Service, so that workers on one GPU run at the same time",
+			needs: []need{
+				{"gpu", "add gpu 0", false, known.gpu},
+			}},
+	}},
+	{"Optimizer", []Setting{
+		{Name: "epochs", Value: func(c *Config) any { return &c.Epochs },
+			Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
+			most: math.MaxInt32},
+		{Name: "lr", Value: func(c *Config) any { return &c.LR },
+			Usage: "`X` learning rate; auto: from the curvature of the loss on the data", Zero: "auto",
+			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) }},
+		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
+			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps",
+			check: func(c *Config) error { return numberOr("lr-cap", c.LRCap, "auto", "off") },
+			needs: []need{
+				// Off holds where nothing is capped.
+				{"optimizer", "use sgd or momentum", false, func(k known) bool { return !k.Optimizer.Adaptive() || k.LRCap == "off" }},
+				{"mode", "", false, func(k known) bool { return !k.sync() || k.LRCap == "off" }},
+				{"program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
+			}},
+		{Name: "optimizer", Value: func(c *Config) any { return &c.Optimizer },
+			Usage: "`NAME` sgd, momentum, adam or adagrad",
+			Words: strings.Fields("sgd momentum adam adagrad")},
+		{Name: "momentum", Value: func(c *Config) any { return &c.Momentum },
+			Usage: "`X` momentum coefficient, for momentum",
+			most:  maxShare,
+			needs: []need{
+				{"optimizer", "use optimizer momentum", true, known.momentum},
+			}},
+		{Name: "momentum-correction", Value: func(c *Config) any { return &c.MomentumCorrection },
+			Usage: "lower the momentum with more workers",
+			needs: []need{
+				{"optimizer", "use optimizer momentum", false, known.momentum},
+				{"mode", "", false, func(k known) bool { return !k.sync() }}, // no step is stale there
+			}},
+		{Name: "beta1", Value: func(c *Config) any { return &c.Beta1 },
+			Usage: "`X` decay of the first moment, for adam",
+			most:  maxShare,
+			needs: []need{
+				{"optimizer", "use optimizer adam", true, known.adam},
+			}},
+		{Name: "beta2", Value: func(c *Config) any { return &c.Beta2 },
+			Usage: "`X` decay of the second moment, for adam",
+			most:  maxShare,
+			needs: []need{
+				{"optimizer", "use optimizer adam", true, known.adam},
+			}},
+		{Name: "optimizer-state", Value: func(c *Config) any { return &c.OptimizerState },
+			Usage: "`WHOSE` optimizer state: private (one per worker) or shared",
+			Words: strings.Fields("private shared"),
+			needs: []need{
+				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
+			}},
+		{Name: "schedule", Value: func(c *Config) any { return &c.Schedule },
+			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp or linear",
+			Words: strings.Fields("constant cosine step exp linear")},
+		{Name: "lr-min", Value: func(c *Config) any { return &c.LRMin },
+			Usage: "`X` final learning rate of the schedule",
+			check: (*Config).CheckLRMin,
+			needs: []need{
+				{"schedule", "use cosine, linear, step or exp", false, func(k known) bool { return k.Schedule != "constant" }},
+			}},
+		{Name: "decay", Value: func(c *Config) any { return &c.Decay },
+			Usage: "`X` factor of the learning rate per epoch, for step and exp",
+			least: 1e-12, most: 1,
+			needs: []need{
+				{"schedule", "use step or exp", true, func(k known) bool { return k.Schedule == "step" || k.Schedule == "exp" }},
+			}},
+	}},
+	{"Several nodes", []Setting{
+		{Name: "mpi", Value: func(c *Config) any { return &c.MPI },
+			Usage: "`HOW` auto: be one node of the job that mpirun or srun has started, if one has; on: be one, or fail; off: a run of its own",
+			Words: strings.Fields("auto on off")},
+		{Name: "rounds", Value: func(c *Config) any { return &c.Rounds },
+			Usage: "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time",
+			check: (*Config).checkRounds,
+			needs: []need{
+				{"", startNodes, false, known.nodes},
+			}},
+		{Name: "outer", Value: func(c *Config) any { return &c.Outer },
+			Usage: "`HOW` how a round applies the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)",
+			Words: strings.Fields("mean nesterov"),
+			needs: []need{
+				{"", startNodes, false, known.nodes},
+			}},
+		{Name: "outer-lr", Value: func(c *Config) any { return &c.OuterLR },
+			Usage: "`X` learning rate of --outer nesterov",
+			check: func(c *Config) error { return positive("outer-lr", c.OuterLR) },
+			needs: []need{
+				{"outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
+			}},
+		{Name: "outer-momentum", Value: func(c *Config) any { return &c.OuterMomentum },
+			Usage: "`X` momentum of --outer nesterov",
+			most:  maxShare,
+			needs: []need{
+				{"outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
+			}},
+		{Name: "node-timeout", Value: func(c *Config) any { return &c.NodeTimeout },
+			Usage: "`TIME` save and end the job if a node is silent for TIME",
+			check: (*Config).checkNodeTimeout,
+			needs: []need{
+				{"", startNodes, false, known.nodes},
+			}},
+	}},
+	{"Run", []Setting{
+		{Name: "seed", Value: func(c *Config) any { return &c.Seed },
+			Usage: "`N` seed of the order of examples and of the initial weights"},
+		{Name: "target-loss", Value: func(c *Config) any { return &c.TargetLoss },
+			Usage: "`X` stop when the validation loss is X or less (without --validation, the test loss)", Zero: "none",
+			most: math.MaxFloat32},
+		{Name: "target-accuracy", Value: func(c *Config) any { return &c.TargetAccuracy },
+			Usage: "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)", Zero: "none",
+			check: (*Config).checkTargetAccuracy},
+		{Name: "stop-after", Value: func(c *Config) any { return &c.StopAfter },
+			Usage: "`TIME` stop, saved, so long after the first worker began to train, within an epoch too; 0: never",
+			check: (*Config).checkStopAfter},
+		{Name: "patience", Value: func(c *Config) any { return &c.Patience },
+			Usage: "`N` stop after N epochs without a better validation loss; 0: never (20 for networks that hold out rows by themselves)",
+			most:  math.MaxInt32,
+			needs: []need{
+				{"validation", "add validation 0.1", false, func(k known) bool { return k.validated() || k.HoldsOut() }},
+			}},
+		{Name: "run", Value: func(c *Config) any { return &c.Run },
+			Usage: "`DIR` run folder (default: runs/<time>-<name>)"},
+		{Name: "save-every", Value: func(c *Config) any { return &c.SaveEvery },
+			Usage: "`N` epochs between snapshots, or a time: 30s; auto: so seldom that saving takes 2% of the time at most; 0: only at the end",
+			check: func(c *Config) error { _, _, err := c.SavePeriod(); return err }},
+		{Name: "resume", Value: func(c *Config) any { return &c.Resume },
+			Usage: "`DIR` run folder to resume, with its settings"},
+		{Name: "max-restarts", Value: func(c *Config) any { return &c.MaxRestarts },
+			Usage: "`N` restarts in a row of a worker that dies or hangs; one that has trained for a while has all again",
+			most:  math.MaxInt32},
+		{Name: "max-memory", Value: func(c *Config) any { return &c.MaxMemory },
+			Usage: "`SIZE` memory that the data, also while they are read, and the weights may take, e.g. 4GiB; auto: three quarters of the free memory",
+			check: (*Config).checkMemory},
+		{Name: "hang-timeout", Value: func(c *Config) any { return &c.HangTimeout },
+			Usage: "`TIME` replace a worker that is stopped or stuck for TIME; 0: never",
+			check: (*Config).checkHangTimeout},
+		{Name: "on-divergence", Value: func(c *Config) any { return &c.OnDivergence },
+			Usage: "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning rate, at most 3 times)",
+			Words: strings.Fields("stop rollback")},
+	}},
+}
