@@ -23,7 +23,7 @@ const (
 func (o *trainOptions) flags() []cli.Flag {
 	var l flagList
 	l.category = "Workers and data"
-	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workers{&o.Workers, &o.CPUWorkers},
+	l.add(&cli.GenericFlag{Name: "workers", Category: l.category, Value: &workerCount{&o.Workers, &o.CPUWorkers},
 		Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2"})
 	l.string(&o.Data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)")
 	l.string(&o.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
@@ -201,11 +201,11 @@ func (p positive[T]) String() string {
 	return fmt.Sprint(*p.n)
 }
 
-// workers is a number of workers, auto, or gpu:N,cpu:M.
-type workers struct{ all, host *int }
+// workerCount is a number of workers, auto, or gpu:N,cpu:M.
+type workerCount struct{ all, host *int }
 
 // Set reads a flag's value.
-func (w *workers) Set(text string) error {
+func (w *workerCount) Set(text string) error {
 	err := w.count().Set(text)
 	if err == nil || !strings.Contains(text, ":") {
 		return err // --cpu-workers, wherever it stands, is a setting of its own
@@ -219,11 +219,11 @@ func (w *workers) Set(text string) error {
 }
 
 // String is what Set reads.
-func (w *workers) String() string {
+func (w *workerCount) String() string {
 	if w.host != nil && *w.host > 0 {
 		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
 	}
 	return w.count().String()
 }
 
-func (w *workers) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }
+func (w *workerCount) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }
