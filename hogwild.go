@@ -35,6 +35,7 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 )
 
 // Config has all settings of a run. Default returns their default values: start from these. A setting is
@@ -248,7 +249,7 @@ func Default() Config { return config.Default() }
 
 // IsWorker reports whether Run started this process as a worker. Call it first in main, after
 // registering models; if it is true, exit with WorkerMain().
-func IsWorker() bool { return run.IsWorker() }
+func IsWorker() bool { return workers.IsWorker() }
 
 // WorkerMain is the main function of a worker process. It returns the exit status.
 func WorkerMain() int { return run.WorkerMain() }

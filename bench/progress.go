@@ -19,8 +19,7 @@ import (
 // progress says how far a plan has come: on a terminal by one live line about the run
 // that is under way, elsewhere by a line for each run that has ended.
 type progress struct {
-	w           io.Writer
-	columns     func() int // nil: not a terminal
+	live        human.Live
 	total, done int
 	took        [][]float64 // seconds, of the runs of each case that have ended
 	left        []int       // runs of each case that have not
@@ -42,7 +41,7 @@ type running struct {
 
 // newProgress knows the trials that are there, of a part of the folder. There is nothing to show to nobody.
 func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
-	p := &progress{w: w, search: part == searches, took: make([][]float64, len(trials)), left: make([]int, len(trials)), stop: make(chan struct{})}
+	p := &progress{live: human.NewLive(w), search: part == searches, took: make([][]float64, len(trials)), left: make([]int, len(trials)), stop: make(chan struct{})}
 	for i, repeats := range trials {
 		for _, t := range repeats {
 			p.total++
@@ -54,17 +53,10 @@ func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
 			p.took[i] = append(p.took[i], t.Took)
 		}
 	}
-	if w == nil {
-		p.w = io.Discard
-	}
 	if p.done > 0 && !(p.search && p.done == p.total) {
-		fmt.Fprintf(p.w, "%d of %d runs already done\n", p.done, p.total)
+		p.keep(fmt.Sprintf("%d of %d runs already done", p.done, p.total))
 	}
-	if size := human.Terminal(w); size != nil {
-		p.columns = func() int {
-			columns, _ := size()
-			return columns
-		}
+	if p.live.Size != nil {
 		p.gone.Go(p.renew)
 	}
 	return p
@@ -92,13 +84,13 @@ func (p *progress) finish(i int, t *trial) {
 	p.now = nil
 	switch {
 	case t.Failed != "": // worth a line that stays
-		p.line(p.done, what, "failed: "+t.Failed, p.remaining(0), "\n")
-	case p.columns == nil:
+		p.keep(p.line(p.done, what, "failed: "+t.Failed, p.remaining(0)))
+	case p.live.Size == nil:
 		loss := t.Result.TestLoss
 		if p.search {
 			_, loss = latest(folder)
 		}
-		p.line(p.done, what, figures(t.Result.ExamplesPerSecond, loss), p.remaining(0), "\n")
+		p.keep(p.line(p.done, what, figures(t.Result.ExamplesPerSecond, loss), p.remaining(0)))
 	}
 }
 
@@ -106,10 +98,11 @@ func (p *progress) finish(i int, t *trial) {
 func (p *progress) close() {
 	close(p.stop)
 	p.gone.Wait()
-	if p.columns != nil {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
+	_ = p.live.Draw(nil)
 }
+
+// keep writes a line that stays. A terminal that cannot be written to is no reason to stop.
+func (p *progress) keep(line string) { _ = p.live.Draw([]string{line}) }
 
 // renew draws the live line once a second.
 func (p *progress) renew() {
@@ -129,15 +122,14 @@ func (p *progress) renew() {
 
 // draw draws the live line.
 func (p *progress) draw() {
-	if p.columns != nil && p.now != nil {
+	if p.live.Size != nil && p.now != nil {
 		rate, loss := latest(p.now.folder)
-		p.line(p.done+1, p.now.what, figures(rate, loss), p.remaining(time.Since(p.now.since).Seconds()), "")
+		_ = p.live.Draw(nil, p.line(p.done+1, p.now.what, figures(rate, loss), p.remaining(time.Since(p.now.since).Seconds())))
 	}
 }
 
-// line writes one line: on a terminal in the place of the live one, and no longer than
-// fits unless it stays.
-func (p *progress) line(n int, what, figures string, left float64, end string) {
+// line says how far it is with the n-th run.
+func (p *progress) line(n int, what, figures string, left float64) string {
 	parts := []string{fmt.Sprintf("%*d of %d  %s", len(fmt.Sprint(p.total)), n, p.total, what)}
 	if figures != "" {
 		parts = append(parts, figures)
@@ -145,14 +137,7 @@ func (p *progress) line(n int, what, figures string, left float64, end string) {
 	if left > 0 {
 		parts = append(parts, human.Clock(left)+" left")
 	}
-	text := human.Visible(strings.Join(parts, "   "))
-	if p.columns != nil {
-		if end == "" {
-			text = text[:min(len(text), max(p.columns()-1, 0))]
-		}
-		text = "\r\x1b[K" + text
-	}
-	fmt.Fprint(p.w, text+end) // a terminal that cannot be written to is no reason to stop
+	return strings.Join(parts, "   ")
 }
 
 // remaining is the time left, in seconds, when the run under way has taken so long: each

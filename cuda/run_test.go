@@ -22,6 +22,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 )
 
 // These tests train through whatever libcuda.so.1 the loader finds: the stand-in
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	if n, err := strconv.Atoi(os.Getenv(greedyVariable)); err == nil {
 		device.RegisterBackend("cuda", greedy{chunks: n})
 	}
-	if run.IsWorker() {
+	if workers.IsWorker() {
 		os.Exit(run.WorkerMain())
 	}
 	if config := os.Getenv(apartVariable); config != "" {

@@ -102,28 +102,19 @@ func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error
 
 // teller shows on a terminal how far a long reading or writing is: a line, renewed twice a second.
 type teller struct {
-	w    io.Writer // nil: not a terminal
+	live human.Live
 	last time.Time
 }
 
-func newTeller(w io.Writer) *teller {
-	if human.Terminal(w) != nil {
-		return &teller{w: w}
-	}
-	return &teller{}
-}
+func newTeller(w io.Writer) *teller { return &teller{live: human.NewLive(w)} }
 
 func (t *teller) tell(what string, done, total int) {
-	if t.w == nil || time.Since(t.last) < time.Second/2 {
+	if t.live.Size == nil || time.Since(t.last) < time.Second/2 {
 		return
 	}
 	t.last = time.Now()
-	fmt.Fprintf(t.w, "\r\x1b[K%3.0f%% of %s", 100*float64(done)/float64(max(total, 1)), what)
+	_ = t.live.Draw(nil, fmt.Sprintf("%3.0f%% of %s", 100*float64(done)/float64(max(total, 1)), what))
 }
 
-// end leaves an empty line behind.
-func (t *teller) end() {
-	if t.w != nil && !t.last.IsZero() {
-		fmt.Fprint(t.w, "\r\x1b[K")
-	}
-}
+// end takes the line away.
+func (t *teller) end() { _ = t.live.Draw(nil) }

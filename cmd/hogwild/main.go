@@ -17,6 +17,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/run"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 	"hogwild/internal/self"
 )
@@ -43,7 +44,7 @@ const dataHelp = `Usage: hogwild data info PATH [--json]
 `
 
 func main() {
-	if run.IsWorker() { // first of all: a worker starts in milliseconds
+	if workers.IsWorker() { // first of all: a worker starts in milliseconds
 		os.Exit(run.WorkerMain())
 	}
 	self.Probe()

@@ -18,6 +18,7 @@ import (
 
 	"hogwild/hogwild/program/programtest"
 	"hogwild/hogwild/run"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
 
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if programtest.IsProgram() {
 		os.Exit(programtest.Main(os.Args[1:]))
 	}
-	if run.IsWorker() {
+	if workers.IsWorker() {
 		os.Exit(run.WorkerMain())
 	}
 	if filepath.Base(os.Args[0]) != "hogwild" { // these are the tests

@@ -49,12 +49,11 @@ func topCommand() *cli.Command {
 			if err := v.renew(); err != nil {
 				return err
 			}
-			w := directly(c.App.Writer)
-			size := human.Terminal(w)
-			if once || asJSON || size == nil {
+			live := human.NewLive(directly(c.App.Writer))
+			if once || asJSON || live.Size == nil {
 				return report(c.App.Writer, v, asJSON)
 			}
-			return v.follow(w, size)
+			return v.follow(live)
 		}),
 	}
 }
@@ -94,30 +93,19 @@ func (v *view) WriteText(w io.Writer) error {
 }
 
 // follow renews it on a terminal until the run has ended.
-func (v *view) follow(f io.Writer, size func() (columns, rows int)) error {
-	drawn := 0
+func (v *view) follow(live human.Live) error {
 	for {
-		columns, rows := size()
+		columns, _ := live.Size()
 		lines := v.lines(columns - 1)
-		if most := max(rows-1, 1); len(lines) > most {
-			lines = append(lines[:most-1], fmt.Sprintf("... %d more lines", len(lines)-most+1))
-		}
-		var b bytes.Buffer
-		b.WriteString("\r" + strings.Repeat("\x1b[A\x1b[K", drawn)) // as run/display.go does
-		for _, line := range lines {
-			b.WriteString(human.Printable(line[:min(len(line), max(columns-1, 0))]) + "\n")
-		}
-		if _, err := f.Write(b.Bytes()); err != nil {
+		if err := live.Draw(nil, lines...); err != nil {
 			return err
 		}
-		drawn = len(lines)
 		time.Sleep(time.Second)
 		if err := v.renew(); err != nil {
-			if _, live := rundir.Live(v.Run); live {
+			if _, runs := rundir.Live(v.Run); runs {
 				return err
 			}
-			_, err := fmt.Fprintln(f, "the run has ended")
-			return err
+			return live.Draw(append(lines, "the run has ended"))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (o *trainOptions) setting(l *flagList, s *config.Setting) {
 	case *int:
 		switch {
 		case s.Name == "workers":
-			l.value(&workers{&o.Workers, &o.CPUWorkers}, s.Name, s.Usage)
+			l.value(&workerCount{&o.Workers, &o.CPUWorkers}, s.Name, s.Usage)
 		case s.Zero != "":
 			l.count(p, s.Name, s.Usage)
 		default:
@@ -153,11 +153,11 @@ func (p positive[T]) String() string {
 	return fmt.Sprint(*p.n)
 }
 
-// workers is a number of workers, auto, or gpu:N,cpu:M.
-type workers struct{ all, host *int }
+// workerCount is a number of workers, auto, or gpu:N,cpu:M.
+type workerCount struct{ all, host *int }
 
 // Set reads a flag's value.
-func (w *workers) Set(text string) error {
+func (w *workerCount) Set(text string) error {
 	err := w.count().Set(text)
 	if err == nil || !strings.Contains(text, ":") {
 		return err // --cpu-workers, wherever it stands, is a setting of its own
@@ -171,11 +171,11 @@ func (w *workers) Set(text string) error {
 }
 
 // String is what Set reads.
-func (w *workers) String() string {
+func (w *workerCount) String() string {
 	if w.host != nil && *w.host > 0 {
 		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
 	}
 	return w.count().String()
 }
 
-func (w *workers) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }
+func (w *workerCount) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }

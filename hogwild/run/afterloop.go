@@ -11,6 +11,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 )
 
@@ -32,23 +33,24 @@ func (r *coordinator) failedAfterLoop(who, why string) {
 
 // awaitPrograms waits until the workers of a run that is complete have ended, but for those that hang.
 func (r *coordinator) awaitPrograms() {
-	look := time.NewTicker(lookEvery(r.job.HangTimeout))
+	look := time.NewTicker(r.hang.Every())
 	defer look.Stop()
 	defer r.tellOfLoops("the workers").Stop()
 	interrupted, late, over := r.interrupted, (<-chan time.Time)(nil), false
-	for !over && slices.ContainsFunc(r.workers.running(), func(p *process) bool { return p.hung == "" }) {
+	for !over && slices.ContainsFunc(r.workers.Running(), func(p *workers.Process) bool { return p.Hung == "" }) {
 		select {
-		case e := <-r.workers.launcher.exits:
-			starting := r.block.Rank(e.rank, control.RankState) == control.StateStarting // and not needed any more
-			if !r.workers.ended(&e) {
+		case event := <-r.workers.Events():
+			e, _ := r.workers.Take(event)
+			if e == nil {
 				continue
 			}
-			r.release(e.rank)
-			if why := e.how; !e.clean && !starting {
-				if e.crash.after {
-					why = e.crash.first
+			starting := r.block.Rank(e.Rank, control.RankState) == control.StateStarting // and not needed any more
+			r.release(e.Rank)
+			if why := e.How; !e.Clean && !starting {
+				if e.Crash.AfterLoop {
+					why = e.Crash.First
 				}
-				r.failedAfterLoop(fmt.Sprintf("worker %d", e.rank), why)
+				r.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), why)
 			}
 		case <-look.C:
 			r.lookForHung()
@@ -58,12 +60,12 @@ func (r *coordinator) awaitPrograms() {
 			over = true
 		}
 	}
-	for _, p := range r.workers.running() {
-		why := p.hung
+	for _, p := range r.workers.Running() {
+		why := p.Hung
 		if why == "" {
 			why = "it was still busy when the run was interrupted"
 		}
-		r.failedAfterLoop(fmt.Sprintf("worker %d", p.rank), why)
+		r.failedAfterLoop(fmt.Sprintf("worker %d", p.Rank), why)
 	}
 }
 
@@ -83,8 +85,7 @@ func (r *coordinator) leaveLoops(res *rundir.Result) error {
 	if err := r.evaluator.Close(); err != nil {
 		why := err.Error()
 		if ended := (*program.EndError)(nil); errors.As(err, &ended) {
-			c := readProgram(ended.Said, "the program "+ended.How)
-			why = c.first
+			why = workers.ReadProgram(ended.Said, "the program "+ended.How).First
 		}
 		r.failedAfterLoop("the evaluator", why)
 	}

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -161,25 +160,5 @@ func TestOwnMetrics(t *testing.T) {
 		if !strings.Contains(string(events), tag) {
 			t.Errorf("TensorBoard has no %s", tag)
 		}
-	}
-}
-
-// TestProgramLogIsBounded: of what a program prints the end is kept.
-func TestProgramLogIsBounded(t *testing.T) {
-	defer func(was int64) { logLimit = was }(logLimit)
-	logLimit = 100
-	dir := t.TempDir()
-	log := &programLog{name: "program-0.log", dir: dir, told: func(string) {}}
-	all := ""
-	for i := range 50 {
-		line := fmt.Sprintf("line %d\n", i)
-		all += line
-		fmt.Fprint(log, line)
-	}
-	log.close()
-	before, err1 := os.ReadFile(filepath.Join(dir, "program-0.log.1"))
-	now, err2 := os.ReadFile(filepath.Join(dir, "program-0.log"))
-	if kept := string(before) + string(now); err1 != nil || err2 != nil || !strings.HasSuffix(all, kept) || len(kept) > 200 || len(kept) < 100 {
-		t.Errorf("%q and %q: %v, %v", before, now, err1, err2)
 	}
 }

@@ -11,27 +11,30 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/hogwild/workers"
 )
 
 // coordinator runs one job: it makes the shared memory, starts the workers, watches them,
-// and collects. It trains nothing itself. What it keeps is in five parts, of which task is
+// and collects. It trains nothing itself. Of the parts that it has, task is
 // settled before any process starts.
 type coordinator struct {
-	task               // what is to be done, and with what
-	workers supervisor // the processes
-	scaling *scaling   // another number of them, still to come
-	halted  suspension // all of them wait, as a user asked
-	remote  remote     // requests from other processes
-	epochs  epochs     // how far the run is
-	saver   saver      // the copy of the weights, evaluated and saved
-	report  reporter   // what people are told
-	limit   limit      // of steps in flight, as the run trains
-	peers   Peers      // the other nodes of the job
-	rounds  Rounds     // with them
+	task                 // what is to be done, and with what
+	workers *workers.Set // the processes
+	hang    *hang.Watch  // those of them that do not run
+	scaling *scaling     // another number of them, still to come
+	halted  suspension   // all of them wait, as a user asked
+	remote  remote       // requests from other processes
+	epochs  epochs       // how far the run is
+	saver   saver        // the copy of the weights, evaluated and saved
+	report  reporter     // what people are told
+	limit   limit        // of steps in flight, as the run trains
+	peers   Peers        // the other nodes of the job
+	rounds  Rounds       // with them
 
 	resumed *rundir.Snapshot // nil: it begins
 	given   *rundir.Weights  // of --init, until they are the first ones
@@ -47,8 +50,8 @@ type coordinator struct {
 	cause       func() error    // why it was
 	silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
 	giveUp      context.CancelCauseFunc
-	anyNumber   bool // the user named no number of workers
-	stays       bool // a worker that was killed does not end
+	anyNumber   bool       // the user named no number of workers
+	replaced    *time.Time // when plain Go has replaced loops, after a worker had died in one; nil: they were not checked
 }
 
 // task is the job, and what it is carried out on: data, models, shared memory, folder.
@@ -62,9 +65,8 @@ type task struct {
 	evaluator   *program.Evaluator // nil: the model is computed here
 	scoreless   bool               // it could not answer
 	late        bool               // the run was interrupted, and did not wait for its answer
-	prints      *programLog        // of the evaluator
-	watching    *programWatch      // the evaluator
-	orphans     []int              // programs of workers that have died
+	prints      *workers.Log       // of the evaluator
+	watching    *hang.ProgramWatch // the evaluator
 	setup       *device.Setup      // what it sees of the rest
 	facts       tuning.Facts
 	newton      *tuning.Newton // nil: no curvature is measured
@@ -77,30 +79,9 @@ type task struct {
 	block       *control.Block
 	announced   control.Header // what workers are told
 	mem         *control.Weights
+	aside       sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	dir         string         // the run's folder
 	folder      *rundir.Folder // the same, locked
-}
-
-// supervisor starts worker processes, and keeps account of their lives.
-type supervisor struct {
-	launcher  *launcher
-	processes []*process // nil: gone, or between two lives
-	restarts  []int
-	inRow     []int    // restarts since a life in which the worker has trained
-	trained   []uint64 // examples of each rank when its last life ended
-	gone      []bool
-	due       []bool    // between two lives
-	leaving   []bool    // there are fewer workers now, and it has a chunk in hand
-	first     int       // workers that the run began with
-	most      int       // that it has had at once
-	repeated  repeated  // crashes at one place
-	checked   time.Time // when the loops in assembly were, after a worker had died in one
-	faulty    map[string]string
-	respawn   chan int       // ranks whose back-off is over
-	aside     sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
-	started   uint64         // monotonic: the first worker's exec
-	watched   time.Time      // since when the workers are watched
-	looked    time.Time      // when it was last looked whether they run
 }
 
 // epochs is how far the run is, and why it ended.
@@ -162,6 +143,9 @@ type reporter struct {
 	looked   time.Time
 	second   time.Time // when the last second was written
 	loadTime time.Duration
+	started  uint64    // monotonic: the first worker's exec
+	first    int       // workers that the run began with
+	watched  time.Time // since when they are watched
 	printed  sync.Once // people are told where programs print to
 }
 
@@ -221,23 +205,10 @@ func newRemote() remote {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	r := &coordinator{peers: alone{}, rounds: alone{}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
-		workers: supervisor{launcher: newLauncher()},
-		remote:  newRemote(),
-		saver:   saver{evaluated: make(chan evaluation, 1)},
-		report:  reporter{display: newDisplay(o.Progress, o.Quiet)}}
-	r.makeRoom()
-	return r
-}
-
-// makeRoom makes what there is one of for each worker.
-func (r *coordinator) makeRoom() {
-	n, s := r.job.Ranks(), &r.workers
-	s.processes, s.restarts, s.respawn = make([]*process, n), make([]int, n), make(chan int, n)
-	s.inRow, s.trained = make([]int, n), make([]uint64, n)
-	s.gone, s.due, s.leaving = make([]bool, n), make([]bool, n), make([]bool, n)
-	s.first, s.most = r.job.Workers, r.job.Workers
-	r.report.rates = make([]speed, n)
+	return &coordinator{peers: alone{}, rounds: alone{}, patience: answerTime, silenced: silenced, giveUp: giveUp, task: task{job: tuning.Job{Config: c}, options: o},
+		remote: newRemote(),
+		saver:  saver{evaluated: make(chan evaluation, 1)},
+		report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
 }
 
 // answerTime is how long a GPU may take for a copy of the weights.

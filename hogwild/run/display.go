@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -20,24 +19,19 @@ import (
 // terminal that cannot be written to is no reason to stop a run: errors are dropped.
 type display struct {
 	mu    sync.Mutex
-	w     io.Writer
+	live  human.Live
 	quiet bool
-	from  string                     // whose lines these are, where several programs write to one terminal
-	size  func() (columns, rows int) // nil when w is not a terminal
-	doing string                     // what is shown while there is no live block; "": nothing
-	shown time.Time                  // when the last line of an epoch was
-	held  string                     // that of the last epoch, if it is not shown yet
-	now   *rundir.Status             // what the live block shows, nil for no block
-	drawn []string                   // lines of the live block on the screen; the cursor is below
+	from  string         // whose lines these are, where several programs write to one terminal
+	doing string         // what is shown while there is no live block; "": nothing
+	shown time.Time      // when the last line of an epoch was
+	held  string         // that of the last epoch, if it is not shown yet
+	now   *rundir.Status // what the live block shows, nil for no block
 }
 
 // newDisplay writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
 // warnings only.
 func newDisplay(w io.Writer, quiet bool) *display {
-	if w == nil {
-		w = io.Discard
-	}
-	return &display{w: w, quiet: quiet, size: human.Terminal(w)}
+	return &display{live: human.NewLive(w), quiet: quiet}
 }
 
 // during shows on a terminal what is being done before the run starts, until the function that it returns is called.
@@ -45,7 +39,7 @@ func (d *display) during(doing string) (done func()) {
 	show := func(doing string) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.size != nil && !d.quiet {
+		if d.live.Size != nil && !d.quiet {
 			d.doing = doing
 			d.print()
 		}
@@ -58,7 +52,7 @@ func (d *display) during(doing string) (done func()) {
 func (d *display) start(header ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.size != nil && !d.quiet {
+	if d.live.Size != nil && !d.quiet {
 		d.print(header...)
 	}
 }
@@ -67,7 +61,7 @@ func (d *display) start(header ...string) {
 func (d *display) status(s rundir.Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.size != nil && !d.quiet {
+	if d.live.Size != nil && !d.quiet {
 		d.now = &s
 		d.print()
 	}
@@ -120,53 +114,24 @@ func (d *display) close() {
 	d.now = nil
 	d.print()
 	d.showHeld()
-	d.size = nil
+	d.live.Size = nil
 }
 
-// print writes lines above the live block and draws the block again, in one write
-// to avoid flicker. The escapes, both in ECMA-48: cursor up (A), erase to the end of
-// the line (K). Erasing the screen (J) is shorter, but where the block reaches the
-// top, tmux and others then save all of it among the lines that scrolled away.
+// print writes lines above the live block and draws the block again.
 func (d *display) print(lines ...string) {
-	var b bytes.Buffer
-	if n := d.height(); n > 0 {
-		b.WriteString("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", n))
+	for i := range lines {
+		lines[i] = d.from + lines[i]
 	}
 	var live []string
 	if d.now != nil {
-		live = block(*d.now, d.size)
+		live = block(*d.now, d.live.Size)
 	} else if d.doing != "" {
 		live = []string{d.doing}
 	}
-	for i, line := range append(lines, live...) {
-		line = human.Visible(d.from + line)
-		if columns := 0; d.size != nil && i < len(lines) {
-			columns, _ = d.size()
-			line = human.Fit(line, columns)
-		}
-		b.WriteString(line + "\n")
-	}
-	d.drawn = live
-	if b.Len() > 0 {
-		d.w.Write(b.Bytes())
-	}
+	_ = d.live.Draw(lines, live...)
 }
 
-// height is the number of rows of the live block on the screen. A terminal that was made
-// narrower wraps lines that were drawn for more columns.
-func (d *display) height() (rows int) {
-	if len(d.drawn) == 0 {
-		return 0
-	}
-	columns, _ := d.size()
-	for _, line := range d.drawn {
-		rows += max(1, (len(line)+columns-1)/max(columns, 1))
-	}
-	return rows
-}
-
-// block is the live lines: as many workers as fit, then the run. One line and one
-// column stay free, or the terminal would scroll or wrap.
+// block is the live lines: as many workers as fit, then the run. One line stays free.
 func block(s rundir.Status, size func() (columns, rows int)) []string {
 	columns, rows := size()
 	run := ProgressLines(s, columns-1)
@@ -188,11 +153,7 @@ func block(s rundir.Status, size func() (columns, rows int)) []string {
 	if more := len(s.Workers) - shown; more > 0 && room > 0 {
 		lines = append(lines, "... "+human.Plural(more, "more worker"))
 	}
-	lines = append(lines, run...)
-	for i, line := range lines { // plain ASCII: a byte is a column
-		lines[i] = line[:min(len(line), max(columns-1, 0))]
-	}
-	return lines
+	return append(lines, run...)
 }
 
 // ProgressLines are how far a run is, and how fast and how well it does.

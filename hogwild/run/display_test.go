@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/check"
+	"hogwild/internal/human"
 )
 
 // screen is a terminal that knows line feed, carriage return, cursor up (A) and
@@ -120,13 +121,13 @@ func (s *screen) String() string {
 func TestDisplayShrinks(t *testing.T) {
 	for columns := 100; columns > 3; columns -= 7 {
 		s := newScreen(t, 120, 60)
-		d := &display{w: s, size: s.size}
+		d := &display{live: human.Live{W: s, Size: s.size}}
 		d.event("above")
 		d.status(moment(4, 150000))
 		s.resize(columns)
 		d.status(moment(4, 300000))
 		want := newScreen(t, columns, 60)
-		again := &display{w: want, size: want.size}
+		again := &display{live: human.Live{W: want, Size: want.size}}
 		again.event("above")
 		again.status(moment(4, 300000))
 		if got := s.String(); got != want.String() {
@@ -201,7 +202,7 @@ func TestDisplayOnTerminal(t *testing.T) {
 	var text strings.Builder
 	for _, c := range []struct{ workers, columns, rows int }{{4, 80, 24}, {4, 140, 24}, {4, 60, 12}, {40, 100, 12}, {4, 100, 3}, {4, 30, 12}} {
 		s := newScreen(t, c.columns, c.rows)
-		show(&display{w: s, size: s.size}, c.workers, func(title string) {
+		show(&display{live: human.Live{W: s, Size: s.size}}, c.workers, func(title string) {
 			fmt.Fprintf(&text, "--- %d workers, %d x %d: %s\n%s", c.workers, c.columns, c.rows, title, s)
 		})
 	}
@@ -225,7 +226,7 @@ after the end
 	} {
 		var b bytes.Buffer
 		d := newDisplay(&b, c.quiet)
-		d.size = c.size
+		d.live.Size = c.size
 		show(d, 4, func(string) {})
 		if b.String() != c.want {
 			t.Errorf("%s: %q, want %q", c.name, b.String(), c.want)
@@ -261,7 +262,7 @@ func TestShortEpochs(t *testing.T) {
 // TestReading: a terminal shows at once what is being done, and nothing of it stays.
 func TestReading(t *testing.T) {
 	s := newScreen(t, 80, 24)
-	d := &display{w: s, size: s.size}
+	d := &display{live: human.Live{W: s, Size: s.size}}
 	done := d.during("reading digits ...")
 	if s.String() != "|reading digits ...\n|_\n" {
 		t.Errorf("while it reads:\n%s", s)
@@ -277,14 +278,14 @@ func TestDisplayKnowsTerminals(t *testing.T) {
 	terminal := openTerminal(t, 91, 17)
 	t.Setenv("TERM", "xterm")
 	d := newDisplay(terminal, false)
-	if d.size == nil {
+	if d.live.Size == nil {
 		t.Fatal("a terminal is not taken for one")
 	}
-	if columns, rows := d.size(); columns != 91 || rows != 17 {
+	if columns, rows := d.live.Size(); columns != 91 || rows != 17 {
 		t.Errorf("%d columns, %d rows", columns, rows)
 	}
 	t.Setenv("TERM", "dumb")
-	if d := newDisplay(terminal, false); d.size != nil {
+	if d := newDisplay(terminal, false); d.live.Size != nil {
 		t.Error("a dumb terminal is asked to move its cursor")
 	}
 	t.Setenv("TERM", "xterm")
@@ -294,7 +295,7 @@ func TestDisplayKnowsTerminals(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	if d := newDisplay(w, false); d.size != nil {
+	if d := newDisplay(w, false); d.live.Size != nil {
 		t.Error("a pipe is taken for a terminal")
 	}
 }
@@ -329,7 +330,7 @@ func openTerminal(t *testing.T, columns, rows uint16) *os.File {
 // Numbers that make no sense must not stop the display.
 func TestDisplayOfOddNumbers(t *testing.T) {
 	s := newScreen(t, 80, 24)
-	d := &display{w: s, size: s.size}
+	d := &display{live: human.Live{W: s, Size: s.size}}
 	for _, rate := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		d.status(rundir.Status{Rate: rate, Workers: []rundir.WorkerStatus{{Rate: rate}, {Rate: 1}}})
 	}

@@ -98,8 +98,8 @@ func (r *coordinator) openNext() error {
 	}
 	at := control.Monotonic() // before workers can be done with it
 	r.block.Open(r.epochs.position.Epoch)
-	for rank, gone := range r.workers.gone {
-		if gone {
+	for rank := range r.workers.Most() {
+		if r.workers.Gone(rank) {
 			r.block.GiveUp(rank)
 		}
 	}
@@ -116,7 +116,7 @@ func (r *coordinator) lastDone() (at uint64) {
 	if r.block.Plan.Barrier || r.several() {
 		return control.Monotonic()
 	}
-	for rank := range r.workers.most {
+	for rank := range r.workers.Most() {
 		at = max(at, r.block.Rank(rank, control.RankDone))
 	}
 	return at

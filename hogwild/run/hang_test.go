@@ -12,6 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/hang"
 	"hogwild/internal/fault"
 )
 
@@ -92,7 +93,7 @@ func TestNeverHung(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s == syscall.SIGSTOP {
-			time.Sleep(hangTimeout + longestLook/2)
+			time.Sleep(hangTimeout + hang.New(0).Every()/2)
 		}
 	}
 	if got, err := r.wait(); err != nil || got.Restarts != 0 || len(got.Events) != 0 {
@@ -143,29 +144,6 @@ func TestNotHung(t *testing.T) {
 	}
 }
 
-// TestReadThreads: what the kernel says of this process, which runs, and of one that is stopped.
-func TestReadThreads(t *testing.T) {
-	if all, err := readThreads(os.Getpid(), 0); err != nil || !all.running || all.switches == 0 {
-		t.Errorf("%+v, %v", all, err)
-	}
-	if _, err := readThreads(1<<30, 0); err == nil {
-		t.Error("of no process")
-	}
-	var a threads
-	if a.add("Name:\thogwild\nState:\tT (stopped)\n") == nil {
-		t.Error("no error without switches")
-	}
-	const tail = "voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t4\n"
-	for _, s := range []string{"State:\tT (stopped)\nTracerPid:\t0\n", "State:\tS (sleeping)\nTracerPid:\t4\n"} {
-		if err := a.add(s + tail); err != nil {
-			t.Error(err)
-		}
-	}
-	if want := (threads{state: "T (stopped)", switches: 22, traced: true}); a != want || !a.stopped() {
-		t.Errorf("%+v", a)
-	}
-}
-
 // TestWaitForLockSleeps: where the worker that has the lock is stopped, the others sleep: they use no core.
 func TestWaitForLockSleeps(t *testing.T) {
 	c := quick(t)
@@ -190,11 +168,7 @@ func TestWaitForLockSleeps(t *testing.T) {
 	for _, rank := range []int{1, 2} {
 		asleep := 0
 		await(t, "the sleep of another", func() bool {
-			is, err := readThreads(r.pid(rank), int(r.block.Rank(rank, control.RankThread)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if asleep++; is.running {
+			if asleep++; !sleeps(t, r.pid(rank), r.block.Rank(rank, control.RankThread)) {
 				asleep = 0
 			}
 			return asleep == 20
@@ -211,6 +185,16 @@ func TestWaitForLockSleeps(t *testing.T) {
 	if got, err := r.wait(); err == nil || got.Restarts != 0 {
 		t.Errorf("%d restarts, %v", got.Restarts, err)
 	}
+}
+
+// sleeps tells whether a thread does.
+func sleeps(t *testing.T, pid int, thread uint64) bool {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, thread))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !strings.Contains(string(text), "State:\tR")
 }
 
 // TestNoConvoy: on a machine that is busy with something else, two workers that take turns are not much slower than one.

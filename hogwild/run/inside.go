@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"os"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
@@ -35,9 +34,9 @@ func (r *coordinator) spawnInside(rank int) error {
 	block := *r.block
 	w := &worker{rank: rank, block: &block, device: d}
 	profiles := &control.Header{CPUProfile: r.options.CPUProfile, Trace: r.options.Trace}
-	r.workers.aside.Go(func() {
+	r.aside.Go(func() {
 		if err := profile(profiles, w.life); err != nil {
-			r.workers.launcher.exits <- exit{rank: rank, pid: os.Getpid(), err: fmt.Errorf("worker %d: %w", rank, err)}
+			r.workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
 		}
 	})
 	return nil

@@ -18,6 +18,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
 
@@ -262,7 +263,7 @@ func TestRegisteredTwice(t *testing.T) {
 
 // TestRunInWorker: a worker that calls Run gets an error, and starts nothing.
 func TestRunInWorker(t *testing.T) {
-	t.Setenv(rankVariable, "0")
+	t.Setenv(workers.RankVariable, "0")
 	_, errRun := Run(t.Context(), quick(t), Options{})
 	_, _, errTune := Tune(t.Context(), quick(t), Options{})
 	for _, err := range []error{errRun, errTune} {

@@ -20,6 +20,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
@@ -93,7 +94,7 @@ func CheckLoops() (map[string]string, error) {
 	if vec.BestSet() == vec.Plain {
 		return nil, nil
 	}
-	if err := mayStart(); err != nil {
+	if err := workers.CheckStart(); err != nil {
 		return nil, err // the child would do what this program does
 	}
 	faulty := map[string]string{}
@@ -119,7 +120,7 @@ func checkFrom(first vec.Loop, faulty map[string]string) (last int, trap string,
 	defer cancel()
 	var out, trace bytes.Buffer
 	child := self.Command(ctx, "worker")
-	child.Env = append(os.Environ(), checkVariable+"="+first.String())
+	child.Env = append(os.Environ(), workers.CheckVariable+"="+first.String())
 	child.Stdout, child.Stderr = &out, &trace
 	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a signal to the group is not for it
 	runtime.LockOSThread()                                                              // Pdeathsig is of this thread
@@ -133,8 +134,8 @@ func checkFrom(first vec.Loop, faulty map[string]string) (last int, trap string,
 			faulty[name] = wrong
 		}
 	}
-	if c := readCrash(trace.String()); err != nil && last >= int(first) && c.traps() {
-		return last, c.first, nil // "SIGILL: illegal instruction"
+	if c := workers.ReadCrash(trace.String()); err != nil && last >= int(first) && c.Traps() {
+		return last, c.First, nil // "SIGILL: illegal instruction"
 	}
 	if ctx.Err() != nil {
 		err = fmt.Errorf("it was not done after %v", checkTime)

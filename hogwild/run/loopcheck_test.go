@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/workers"
+	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
 
@@ -28,7 +30,7 @@ func spoilChecks(text string) {
 	right, faults := checkLoop, map[string]string{}
 	for fault := range strings.SplitSeq(text, ",") {
 		name, how, _ := strings.Cut(fault, " ")
-		if faults[name] = how; how == "trap" && os.Getenv(rankVariable) != "" && !slices.Contains(vec.Off(), name) {
+		if faults[name] = how; how == "trap" && os.Getenv(workers.RankVariable) != "" && !slices.Contains(vec.Off(), name) {
 			dieAtStart("SIGILL")
 		}
 	}
@@ -208,12 +210,17 @@ func TestRunWithoutAsking(t *testing.T) {
 			t.Errorf("it checked its loops, and found %v", found)
 		}
 	}
-	for _, name := range []string{rankVariable, checkVariable} {
+	for _, name := range []string{workers.RankVariable, workers.CheckVariable} {
 		t.Setenv(name, "1")
 		refuses()
 		os.Unsetenv(name)
 	}
-	asked.Store(false)
-	defer asked.Store(true)
+	if os.Getenv(unaskedVariable) == "" {
+		t.Setenv(unaskedVariable, "1")
+		if out, err := self.Command(t.Context(), "-test.run=^"+t.Name()+"$").CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
 	refuses()
 }

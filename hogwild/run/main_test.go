@@ -13,11 +13,15 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program/programtest"
+	"hogwild/hogwild/workers"
 )
 
 // configVariable makes a process of the test binary a coordinator: it holds the
 // Config, as JSON.
 const configVariable = "HOGWILD_TEST_CONFIG"
+
+// unaskedVariable makes a process of the test binary one that does not ask IsWorker.
+const unaskedVariable = "HOGWILD_TEST_UNASKED"
 
 // hurryVariable has a coordinator try a failed save at the end once more, and not for seconds.
 const hurryVariable = "HOGWILD_TEST_HURRY"
@@ -41,7 +45,7 @@ func TestMain(m *testing.M) {
 	if programtest.IsProgram() {
 		os.Exit(programtest.Main(os.Args[1:]))
 	}
-	if IsWorker() {
+	if os.Getenv(unaskedVariable) == "" && workers.IsWorker() {
 		dieAtStart(os.Getenv(startVariable))
 		os.Exit(WorkerMain())
 	}

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,7 +18,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/lastwords"
+	"hogwild/hogwild/workers"
 )
 
 // hangVariable names a call of the owner. A coordinator of a test that has it in its environment has
@@ -164,26 +163,30 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 	o := &abandoning{}
 	o.all.Add(c.Workers)
 	r.owner = o
-	var ends []chan error
+	t.Setenv(startVariable, "sleep")
+	r.workers = workers.New(c.Workers, 0)
+	defer r.workers.Close(0)
 	for rank := range c.Workers {
-		sleep, end := exec.Command("sleep", "100"), make(chan error, 1)
-		if err := sleep.Start(); err != nil {
+		if _, err := r.workers.Start(rank, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		go func() { end <- sleep.Wait() }()
-		r.workers.processes[rank] = &process{rank: rank, cmd: sleep, stderr: &lastwords.Tail{}}
-		ends = append(ends, end)
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		r.kill(r.workers.running()...)
+		r.kill(r.workers.Running()...)
 	}()
 	await(t, "all to be asked for", func() bool { return ended(killed) })
-	for _, end := range ends {
-		if err := <-end; err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Errorf("a worker ended with %v", err)
-		}
+	for range c.Workers {
+		wasKilled(t, r.workers)
+	}
+}
+
+// wasKilled fails the test unless the next that is heard of a worker is that it was killed.
+func wasKilled(t *testing.T, s *workers.Set) {
+	t.Helper()
+	if dead, _ := s.Take(<-s.Events()); dead == nil || !strings.HasPrefix(dead.How, "was killed by SIGKILL") {
+		t.Errorf("a worker ended with %v", dead)
 	}
 }
 
@@ -211,22 +214,23 @@ func TestWorkerStays(t *testing.T) {
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	sleep := exec.Command("sleep", "100") // nobody tells the coordinator of its end
-	if err := sleep.Start(); err != nil {
+	t.Setenv(startVariable, "sleep")
+	r.workers = workers.New(1, 0)
+	printed, over := make(chan struct{}), make(chan struct{})
+	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over }) // till then nobody hears of its end
+	if _, err := r.workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)
 	}
-	r.workers.processes[0] = &process{cmd: sleep, stderr: &lastwords.Tail{}}
+	await(t, "the worker", func() bool { return ended(printed) })
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)
 		r.halt()
 	}()
 	await(t, "halt to return", func() bool { return ended(halted) })
-	if err := sleep.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("the worker ended with %v, want that it was killed", err)
-	}
 	if said := strings.Join(r.report.events, "\n"); !strings.Contains(said, "was killed but does not exit") {
 		t.Errorf("events %q", said)
 	}
-	r.stays = false // now it has ended: all is given back
+	close(over)
+	wasKilled(t, r.workers) // now it has ended: all is given back
 }

@@ -47,7 +47,7 @@ func (r *coordinator) prepare() error {
 		err = inFolder(r.openFolder())
 	}
 	if err == nil && r.prints != nil {
-		r.prints.open(r.dir)
+		r.prints.Open(r.dir)
 	}
 	return r.peers.Agree(nil, err)
 }
@@ -149,7 +149,6 @@ func (r *coordinator) load() error {
 	}
 	if r.train.Rows < c.Workers && r.anyNumber {
 		c.Workers = r.train.Rows
-		r.makeRoom()
 	}
 	if r.train.Rows < c.Workers {
 		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"), r.train.Rows)
@@ -364,15 +363,14 @@ func (r *task) firstWeights(m model.Model, w []float32) {
 func (r *coordinator) close() {
 	defer close(r.remote.over) // last of all: then the run has ended
 	r.remote.close()           // while the folder is locked
-	r.workers.launcher.close()
 	defer r.folder.Close()
 	r.interrupted = nil // the run has ended: this is no time for hurry
 	r.endEvaluator()
-	r.stays = !r.orphansEnd(r.patience/hurry) || r.stays
-	if r.owner != nil && !r.stays {
+	stays := r.workers != nil && !r.workers.Close(r.patience/hurry)
+	if r.owner != nil && !stays {
 		_ = r.ask(r.patience, r.owner.Close) // after the last use: there is nothing left to lose
 	}
-	if r.silenced.Err() != nil || r.stays {
+	if r.silenced.Err() != nil || stays {
 		return // who does not return may yet use the shared memory: it goes when this process ends
 	}
 	if r.block != nil {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -12,18 +13,20 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 )
 
 // startEvaluator starts the program that evaluates, which describes its model.
-func startEvaluator(c *config.Config, w *programWatch, prints io.Writer) (*program.Evaluator, error) {
-	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator, Stderr: prints, Awaits: w.awaits}
+func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ...any), prints io.Writer) (*program.Evaluator, error) {
+	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator, Stderr: prints, Awaits: w.Awaits}
 	p, err := program.Start(context.Background(), command)
 	if killed(err) { // nobody's mistake: it is started once more, as a worker is
-		w.warn("the program that evaluates: %v: it is started again", err)
+		warn("the program that evaluates: %v: it is started again", err)
 		p, err = program.Start(context.Background(), command)
 	}
 	if err != nil && !killed(err) {
@@ -32,12 +35,34 @@ func startEvaluator(c *config.Config, w *programWatch, prints io.Writer) (*progr
 	if err != nil {
 		return nil, err
 	}
-	w.hasJoined()
+	w.Joined()
 	e, err := program.NewEvaluator(p, max(c.AskedBatch(), 1), c.L2)
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return e, nil
+}
+
+// programLog is a log for the program of a rank, or nil if the run has no programs.
+func (r *coordinator) programLog(rank int) *workers.Log {
+	if r.job.Program == "" {
+		return nil
+	}
+	name := fmt.Sprintf("program-%d.log", rank)
+	if rank == program.Coordinator {
+		name = "program-evaluator.log"
+	}
+	return workers.NewLog(name, r.dir, func(path string) {
+		r.report.printed.Do(func() { r.report.display.event("what a program prints is in " + path) })
+	})
+}
+
+// programOf is the process of a program that a worker waits for, or waited for when it died; 0: there is none.
+func (r *task) programOf(rank int) int {
+	if r.job.Program == "" {
+		return 0
+	}
+	return int(r.block.Rank(rank, control.RankProgram))
 }
 
 // killed tells whether a program was ended by a signal.
@@ -53,8 +78,8 @@ func (r *coordinator) describe() (err error) {
 		return nil
 	}
 	r.prints = r.programLog(program.Coordinator)
-	r.watching = watchProgram(c.HangTimeout, r.report.event)
-	if r.evaluator, err = startEvaluator(c, r.watching, r.prints); err != nil {
+	r.watching = hang.WatchProgram(c.HangTimeout, r.report.event)
+	if r.evaluator, err = startEvaluator(c, r.watching, r.report.event, r.prints); err != nil {
 		return err
 	}
 	r.evaluator.Restarted = func(why error) {
@@ -81,8 +106,8 @@ func (r *coordinator) endEvaluator() {
 		_ = r.evaluator.Close() // nobody shall wait for Python to tidy up
 	}
 	if r.watching != nil {
-		r.watching.close()
-		r.prints.close()
+		r.watching.Close()
+		r.prints.Close()
 	}
 }
 
@@ -227,9 +252,10 @@ func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
 	if c.Layout.Rows > 0 && !r.own {
 		return config.Usage("data %s has no effect: the program has a data set of its own; leave data out", r.Data)
 	}
-	w := watchProgram(c.HangTimeout, func(string, ...any) {})
-	defer w.close()
-	e, err := startEvaluator(c, w, nil)
+	silent := func(string, ...any) {}
+	w := hang.WatchProgram(c.HangTimeout, silent)
+	defer w.Close()
+	e, err := startEvaluator(c, w, silent, nil)
 	if err != nil {
 		return err
 	}

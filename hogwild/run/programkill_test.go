@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 	"hogwild/shm"
 )
@@ -160,7 +161,7 @@ func killPrograms(t *testing.T, c *config.Config, n int) {
 func programIn(t *testing.T, pids []int) int {
 	t.Helper()
 	for _, pid := range pids {
-		if text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ"); !strings.Contains(string(text), rankVariable+"=") {
+		if text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ"); !strings.Contains(string(text), workers.RankVariable+"=") {
 			return pid
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/vec"
 )
 
@@ -106,17 +107,17 @@ func (r *coordinator) scores(res *rundir.Result) {
 // step; workers that came too late for any do not count.
 func (r *coordinator) startup() float64 {
 	last := uint64(0)
-	for rank := range r.workers.first {
+	for rank := range r.report.first {
 		last = max(last, r.block.Rank(rank, control.RankFirst))
 	}
-	return float64(max(last, r.workers.started)-r.workers.started) / 1e9
+	return float64(max(last, r.report.started)-r.report.started) / 1e9
 }
 
 // timing says where the time went.
 func (r *coordinator) timing() []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
-		r.report.loadTime.Seconds(), r.startup(), r.epochs.position.Seconds, time.Since(r.workers.watched).Seconds()-r.epochs.position.Seconds)}
-	for rank := range r.workers.most {
+		r.report.loadTime.Seconds(), r.startup(), r.epochs.position.Seconds, time.Since(r.report.watched).Seconds()-r.epochs.position.Seconds)}
+	for rank := range r.workers.Most() {
 		trained, waited := r.block.Rank(rank, control.RankTrained), r.block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
 			float64(trained)/1e9, float64(waited)/1e9, r.block.Rank(rank, control.RankSteps), r.block.Rank(rank, control.RankExamples)))
@@ -175,7 +176,7 @@ func (r *coordinator) show() {
 
 // stepped tells whether a worker has taken a step.
 func (r *coordinator) stepped() bool {
-	return slices.ContainsFunc(r.workers.processes, func(p *process) bool { return p != nil && r.block.Rank(p.rank, control.RankFirst) != 0 })
+	return slices.ContainsFunc(r.workers.Running(), func(p *workers.Process) bool { return r.block.Rank(p.Rank, control.RankFirst) != 0 })
 }
 
 // status is the run at this moment.
@@ -212,16 +213,16 @@ const stateLeft = "left"
 // workerStatus is each of them at this moment, but for its speed.
 func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
-	for rank := range r.workers.most {
+	for rank := range r.workers.Most() {
 		w := rundir.WorkerStatus{Rank: rank, PID: int(r.block.Rank(rank, control.RankPID)),
 			State:    control.StateNames[r.block.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
-			Examples: int64(r.block.Rank(rank, control.RankExamples)), Restarts: r.workers.restarts[rank]}
+			Examples: int64(r.block.Rank(rank, control.RankExamples)), Restarts: r.workers.Restarts(rank)}
 		switch {
-		case r.workers.gone[rank]:
+		case r.workers.Gone(rank):
 			w.State = control.StateNames[control.StateGone] // whatever its stand-in is doing
-		case r.hasLeft(rank):
+		case r.workers.Left(rank):
 			w.State = stateLeft
-		case r.workers.leaving[rank] && rank >= r.job.Workers: // there may be more again, and it stays
+		case r.workers.Leaving(rank): // there may be more again, and it stays
 			w.State = "leaving"
 		}
 		w.Instruments = r.mem.Records[rank].Instruments(float64(r.block.Rank(rank, control.RankWaited)) / 1e9)
@@ -234,7 +235,7 @@ func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 // instruments are those of all workers together.
 func (r *coordinator) instruments() *control.Instruments {
 	sum, waited := make(control.Record, control.RecordWords), uint64(0)
-	for rank, one := range r.mem.Records[:r.workers.most] {
+	for rank, one := range r.mem.Records[:r.workers.Most()] {
 		sum.Plus(one)
 		waited += r.block.Rank(rank, control.RankWaited)
 	}

@@ -25,7 +25,7 @@ func (r *coordinator) goesBack() bool {
 	default:
 	}
 	return errors.Is(r.epochs.ended, config.ErrDiverged) && r.job.OnDivergence == config.Rollback &&
-		r.rollbacks() < mostRollbacks && !r.stays && r.silenced.Err() == nil
+		r.rollbacks() < mostRollbacks && len(r.workers.Running()) == 0 && r.silenced.Err() == nil
 }
 
 // rollbacks is how often this call of Run has gone back.

@@ -21,6 +21,7 @@
 //	inflight.go     the steps in flight as they are
 //	scale.go        another number of workers
 //	supervise.go    workers that start, die and are started again
+//	hang.go         workers that do not run
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
 //	warning.go      results that look like success and are none
@@ -32,19 +33,13 @@
 //	predict.go      what they make of inputs
 //	sets.go         the data
 //	coordinator.go  the parts of the coordinator
-//	watch.go        the coordinator's program, stopped or stuck
-//	hang.go         workers that are
-//	proc.go         a worker process
-//	programlog.go   what programs print
 //	display.go      progress
 //	rounds.go       barrier mode
 //	worker.go       a worker's life
 //	loopcheck.go    the loops in assembly are right on this processor
-//	lastwords.go    how it ended
 //	options.go      Options
 //	peers.go        Peers, the other nodes of a job
 //	backend.go      where the weights are
-//	child.go        processes that a run has started
 package run
 
 import (
@@ -60,12 +55,14 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/hang"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/shm"
 )
 
 // Run trains c.Model on c.Data with c.Workers processes, which are this program
-// started again: see IsWorker. It returns when all epochs are done, a target is
+// started again: see workers.IsWorker. It returns when all epochs are done, a target is
 // reached, ctx is cancelled or, with o.Signals, on Ctrl-C, SIGTERM and SIGHUP; then what was
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
 // (before any process was started), ErrDiverged, ErrInterrupted, ErrTerminated or ErrHangup.
@@ -80,7 +77,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	if err == nil {
 		c, err = o.settle(c)
 	}
-	if err = peers.Agree(o.Given, cmp.Or(err, mayStart(), ready())); err != nil {
+	if err = peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {
@@ -140,8 +137,10 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	if r.options.Signals && r.back == nil { // else it does already
 		r.heed()
 	}
+	r.workers, r.hang = workers.New(r.job.Workers, r.job.MaxRestarts), hang.New(r.job.HangTimeout)
+	r.report.rates = make([]speed, r.mem.Ranks)
 	r.takeRequests()
-	r.workers.watched, r.report.looked = time.Now(), time.Now()
+	r.report.watched, r.report.looked = time.Now(), time.Now()
 	if r.epochs.ended == nil { // else only the report is missing
 		if err := r.start(); err != nil {
 			r.epochs.ended = err
@@ -195,8 +194,8 @@ func (r *coordinator) start() error {
 	if r.back != nil {
 		r.wentBack()
 	}
-	r.workers.started = control.Monotonic()
-	r.epochs.opened = r.workers.started
+	r.report.started, r.report.first = control.Monotonic(), r.job.Workers
+	r.epochs.opened = r.report.started
 	r.rounds.Open(r.epochs.position.Epoch)
 	for rank := range r.job.Workers {
 		if err := r.spawn(rank); err != nil {
@@ -214,8 +213,8 @@ func (r *coordinator) watch(ctx context.Context) {
 	defer refresh.Stop()
 	show := time.NewTicker(200 * time.Millisecond)
 	defer show.Stop()
-	hang := time.NewTicker(lookEvery(r.job.HangTimeout))
-	defer hang.Stop()
+	look := time.NewTicker(r.hang.Every())
+	defer look.Stop()
 	save := make(<-chan time.Time)
 	if _, every, _ := r.job.SavePeriod(); every > 0 {
 		t := time.NewTicker(every)
@@ -228,10 +227,12 @@ func (r *coordinator) watch(ctx context.Context) {
 			r.epochs.ended = r.look()
 		case err := <-r.rounds.Closed():
 			r.epochs.ended = r.closed(err)
-		case e := <-r.workers.launcher.exits:
-			r.died(e)
-		case rank := <-r.workers.respawn:
-			r.revive(rank)
+		case e := <-r.workers.Events():
+			if dead, start := r.workers.Take(e); dead != nil {
+				r.died(dead)
+			} else if start {
+				r.add(e.Rank)
+			}
 		case o := <-r.remote.orders:
 			answer := r.obey(o.Request)
 			r.epochs.ended = r.mayRescale() // before the answer, if it can be
@@ -244,7 +245,7 @@ func (r *coordinator) watch(ctx context.Context) {
 			r.recount(manySamples)
 			r.show()
 			r.epochs.ended = r.stopInTime()
-		case <-hang.C:
+		case <-look.C:
 			r.lookForHung()
 		case <-save:
 			r.pause()
@@ -272,7 +273,7 @@ func (r *coordinator) stopInTime() error {
 func (r *coordinator) listen() <-chan struct{} {
 	calls := make(chan struct{}, 1)
 	word := &r.block.Futexes[control.FutexCall]
-	r.workers.aside.Go(func() {
+	r.aside.Go(func() {
 		for {
 			seen := atomic.LoadUint32(word)
 			select {
@@ -310,7 +311,7 @@ func (r *coordinator) look() error {
 
 // diverged is the error of the first rank whose loss was not finite.
 func (r *coordinator) diverged() error {
-	for rank := range r.workers.most {
+	for rank := range r.workers.Most() {
 		if step := r.block.Rank(rank, control.RankFailStep); step != 0 {
 			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.block.Rank(rank, control.RankFailLoss)),
 				LR: floatOf(r.block.Rank(rank, control.RankFailRate))}

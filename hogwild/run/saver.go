@@ -111,8 +111,8 @@ func (r *task) hold() {
 // from getting beyond their barrier, so waiting there is quiet too.
 func (r *coordinator) quiet() bool {
 	paused := false
-	for rank := range r.workers.most {
-		if r.hasLeft(rank) {
+	for rank := range r.workers.Most() {
+		if r.workers.Left(rank) {
 			continue
 		}
 		switch r.block.Rank(rank, control.RankState) {

@@ -177,7 +177,9 @@ func (r *coordinator) rescale(start control.Start) error {
 		return err
 	}
 	if from != r.job.Workers {
-		r.fill()
+		for _, rank := range r.workers.Scale(r.job.Workers) {
+			r.add(rank)
+		}
 	}
 	r.toldScaled(from, &was, changes)
 	if err := r.folder.WriteConfig(r.job.Config); err != nil { // snapshots hold the settings too
@@ -220,32 +222,6 @@ func (r *task) startStates(from int) {
 			}
 		}
 	}
-}
-
-// fill starts a worker for each rank that has none, and takes note of those that leave.
-func (r *coordinator) fill() {
-	s := &r.workers
-	s.most = max(s.most, r.job.Workers)
-	for rank := range r.job.Workers {
-		s.gone[rank] = false
-		switch {
-		case s.processes[rank] != nil: // it may be leaving: then died starts another
-		case s.due[rank]:
-			r.block.SetRank(rank, control.RankState, control.StateRestarting)
-		default:
-			s.restarts[rank], s.inRow[rank] = 0, 0 // also of one that was gone
-			r.add(rank)
-		}
-	}
-	for rank := r.job.Workers; rank < s.most; rank++ {
-		s.gone[rank], s.leaving[rank] = false, s.processes[rank] != nil
-	}
-}
-
-// hasLeft tells whether a rank is one of those that are too many, and its worker has ended. What its record says
-// of its state does not count: one that was gone had a stand-in, which may write to it as it ends.
-func (r *coordinator) hasLeft(rank int) bool {
-	return rank >= r.job.Workers && r.workers.processes[rank] == nil
 }
 
 // toldScaled tells people of a change, and of the settings that it has changed.

@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 )
 
@@ -52,7 +53,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	if c.Resume != "" {
 		return c, nil, config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
 	}
-	if err := errors.Join(mayStart(), ready()); err != nil {
+	if err := errors.Join(workers.CheckStart(), ready()); err != nil {
 		return c, nil, err
 	}
 	if c.LRCap == "auto" {

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"runtime/trace"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -22,13 +21,14 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/program"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 	"hogwild/shm"
 )
 
 // WorkerMain is a worker process's main. It returns the exit status.
 func WorkerMain() int {
-	if first := os.Getenv(checkVariable); first != "" {
+	if first := os.Getenv(workers.CheckVariable); first != "" {
 		return checkLoops(first)
 	}
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
@@ -49,7 +49,7 @@ func WorkerMain() int {
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "hogwild worker %s: %v\n", os.Getenv(rankVariable), err)
+		fmt.Fprintf(os.Stderr, "hogwild worker %s: %v\n", os.Getenv(workers.RankVariable), err)
 		return 1
 	}
 	return 0
@@ -72,14 +72,14 @@ type worker struct {
 
 // joinRun maps what the coordinator made and checks that both mean the same by it.
 func joinRun() (*worker, *control.Header, error) {
-	rank, err := strconv.Atoi(os.Getenv(rankVariable))
+	rank, err := workers.Rank()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s=%q: workers are started by hogwild train", rankVariable, os.Getenv(rankVariable))
+		return nil, nil, err
 	}
 	if err := fault.Point("worker.join"); err != nil {
 		return nil, nil, err
 	}
-	seg, err := mapInherited(controlFD, "control", true)
+	seg, err := shm.Map(workers.Inherited(0, "control"), true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,13 +92,13 @@ func joinRun() (*worker, *control.Header, error) {
 	}
 	runtime.LockOSThread()
 	block.SetRank(rank, control.RankThread, uint64(unix.Gettid()))
-	if seg, err = mapInherited(weightsFD, "weights", true); err != nil {
+	if seg, err = shm.Map(workers.Inherited(1, "weights"), true); err != nil {
 		return nil, nil, err
 	}
 	if sum, err := seg.Checksum(); err != nil || sum != header.Weights {
 		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum, header.Weights, err)
 	}
-	set, err := data.Map(os.NewFile(dataFD, "data"))
+	set, err := data.Map(workers.Inherited(2, "data"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,14 +176,6 @@ func profile(h *control.Header, f func() error) error {
 		defer p.stop()
 	}
 	return f()
-}
-
-func mapInherited(fd uintptr, name string, write bool) (*shm.Segment, error) {
-	f := os.NewFile(fd, name)
-	if f == nil {
-		return nil, fmt.Errorf("descriptor %d (%s) is not open: workers are started by hogwild train", fd, name)
-	}
-	return shm.Map(f, write)
 }
 
 // live is a worker process's life.

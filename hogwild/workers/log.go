@@ -1,45 +1,34 @@
-package run
+package workers
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 
-	"hogwild/hogwild/program"
 	"hogwild/internal/lastwords"
 )
 
-// programLog keeps what a program prints in a file of the run folder, which is made when the first line
+// Log keeps what a program prints in a file of a folder, which is made when the first line
 // comes. Of more than twice logLimit the beginning is dropped. A run does not end because the file cannot be written.
-type programLog struct {
+type Log struct {
 	name string
 	told func(path string) // of the first line
 
 	mu    sync.Mutex
-	dir   string // "" until there is a run folder
+	dir   string // "" until there is one
 	early []byte // printed until then
 	file  *os.File
 	size  int64
 	over  bool
 }
 
-// programLog is a new one for the program of a rank, or nil if the run has no programs.
-func (r *coordinator) programLog(rank int) *programLog {
-	if r.job.Program == "" {
-		return nil
-	}
-	name := fmt.Sprintf("program-%d.log", rank)
-	if rank == program.Coordinator {
-		name = "program-evaluator.log"
-	}
-	return &programLog{name: name, dir: r.dir, told: func(path string) {
-		r.report.printed.Do(func() { r.report.display.event("what a program prints is in " + path) })
-	}}
+// NewLog is a log with a name in a folder, "" if there is none yet. It calls told when the first line has come.
+func NewLog(name, dir string, told func(path string)) *Log {
+	return &Log{name: name, dir: dir, told: told}
 }
 
 // Write never fails.
-func (l *programLog) Write(b []byte) (int, error) {
+func (l *Log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dir != "" {
@@ -50,7 +39,7 @@ func (l *programLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *programLog) write(b []byte) {
+func (l *Log) write(b []byte) {
 	if len(b) == 0 || l.over {
 		return
 	}
@@ -81,8 +70,8 @@ func (l *programLog) write(b []byte) {
 // logLimit is when a log gets another name, and a new one is begun, in bytes.
 var logLimit int64 = 16 << 20
 
-// open says where the run folder is.
-func (l *programLog) open(dir string) {
+// Open says where the folder is.
+func (l *Log) Open(dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dir = dir
@@ -90,7 +79,8 @@ func (l *programLog) open(dir string) {
 	l.early = nil
 }
 
-func (l *programLog) close() {
+// Close ends the log: what is written later is lost.
+func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over = true; l.file != nil {

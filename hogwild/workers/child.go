@@ -1,0 +1,48 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+)
+
+// Variables of the environment of processes that a run has started.
+const (
+	RankVariable  = "HOGWILD_RANK"        // the rank of a worker
+	CheckVariable = "HOGWILD_CHECK_LOOPS" // checks the loops in assembly from the one that it names on
+)
+
+// IsWorker tells whether this process was started by a run as a worker. A program that starts runs asks it
+// first thing in main, after registering its models, and leaves the process to run.WorkerMain if so.
+func IsWorker() bool {
+	asked.Store(true)
+	return isChild()
+}
+
+// asked tells whether this program has asked IsWorker, as its workers will.
+var asked atomic.Bool
+
+// isChild tells whether a run started this process.
+func isChild() bool { return os.Getenv(RankVariable) != "" || os.Getenv(CheckVariable) != "" }
+
+// CheckStart refuses a run whose workers would begin a run each, and so on without end.
+func CheckStart() error {
+	if !asked.Load() || isChild() {
+		return errors.New("workers are this program, started again: call hogwild.IsWorker first in main, and if it is true exit with hogwild.WorkerMain()")
+	}
+	return nil
+}
+
+// Rank is that of this worker.
+func Rank() (int, error) {
+	rank, err := strconv.Atoi(os.Getenv(RankVariable))
+	if err != nil {
+		return 0, fmt.Errorf("%s=%q: workers are started by hogwild train", RankVariable, os.Getenv(RankVariable))
+	}
+	return rank, nil
+}
+
+// Inherited is the i-th of the files that Start was given.
+func Inherited(i int, name string) *os.File { return os.NewFile(uintptr(3+i), name) }
