@@ -7,6 +7,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/score"
 )
 
 // Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
@@ -46,12 +47,13 @@ func EvalAs(path string, d Description, dataPath, format, target string) (EvalRe
 		err = s.evaluateProgram(&r, set)
 		return r, err
 	}
-	score, err := evaluated(s, set)
+	models := []model.Model{s.model}
+	got, err := score.Evaluate(models, s.w, set)
 	if err != nil {
 		return r, err
 	}
-	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.Loss, score.Accuracy, score.RMSE, score.R2
-	r.Detail, err = detail([]model.Model{s.model}, s.w, set, s.loss, r.Loss)
+	r.Loss, r.Accuracy, r.RMSE, r.R2 = got.Loss, got.Accuracy, got.RMSE, got.R2
+	r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss)
 	return r, err
 }
 
@@ -60,7 +62,7 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	if s.config.Data == "" {
 		return nil, fmt.Errorf("%s does not say which data it was tested on; name it with --data", path)
 	}
-	sets, err := readData(&s.config, &Options{})
+	sets, err := s.config.ReadSets(data.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
 	"hogwild/internal/check"
 )
 
@@ -111,6 +112,28 @@ func TestRunInMemoryPairs(t *testing.T) {
 func mustOpen(t *testing.T, path string) *Saved {
 	t.Helper()
 	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// evaluated scores the weights that a run has left.
+func evaluated(t *testing.T, run string, set *data.Set) rundir.Scores {
+	t.Helper()
+	f, err := rundir.ReadWeights(run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(f.Saved.Config.ModelOptions(), f.Saved.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.Saved.Weights(m.Params())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := score.Evaluate([]model.Model{m}, w, set)
 	if err != nil {
 		t.Fatal(err)
 	}

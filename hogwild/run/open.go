@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 )
@@ -28,7 +30,7 @@ func Open(path string) (*Saved, error) { return OpenAs(path, Description{}) }
 // OpenAs is Open of weights that another program has saved, as safetensors or by torch.save. For those of a run the
 // description is empty.
 func OpenAs(path string, d Description) (*Saved, error) {
-	if err := ready(); err != nil {
+	if err := loops.Ready(); err != nil {
 		return nil, err
 	}
 	f, err := rundir.ReadWeights(path, 0)
@@ -73,7 +75,7 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	if d.Scale != "" {
 		c.Scale = d.Scale
 	}
-	sets, err := readData(&c, &Options{unjudged: true})
+	sets, err := c.ReadSets(data.Options{Unjudged: true})
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,14 @@
 //	tune.go         runs that find the learning rate
 //	tunetrial.go    one of them, and how they are compared
 //	eval.go         saved weights on data
+//	result.go       what that came to
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
 //	folder.go       the run folder
 //	join.go         how nodes agree on a job
 //	epochs.go       between two epochs
-//	unused.go       tensors that no gradient reaches
 //	curvature.go    the limit of steps in flight, again while the run trains
-//	diverge.go      losses far above those of the constant predictor
+//	evaluate.go     how good the weights are, and whether the run has diverged
 //	finish.go       the end of a run
 //	leave.go        the end of a job on several nodes
 //	meetings.go     rounds between nodes
@@ -25,14 +25,11 @@
 //	supervise.go    workers that start, die and are started again
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
-//	warning.go      results that look like success and are none
 //	patience.go     a device that fails, or does not answer
 //	afterloop.go    what programs do after their loops
 //	program.go      models that a program computes
-//	evaluate.go     scores
 //	open.go         saved weights
 //	predict.go      what they make of inputs
-//	sets.go         the data
 //	coordinator.go  the parts of the coordinator
 //	watch.go        the coordinator's program, stopped or stuck
 //	hang.go         workers that are
@@ -62,6 +59,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/shm"
 )
@@ -82,7 +80,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	}
 	anyNumber := c.Workers == 0 && peers == nil
 	c, err := o.settle(c, peers)
-	if err = peers.begin(o.Given, cmp.Or(err, mayStart(), ready())); err != nil {
+	if err = peers.begin(o.Given, cmp.Or(err, mayStart(), loops.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {

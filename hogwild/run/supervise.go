@@ -11,6 +11,7 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/loops"
 	"hogwild/internal/fault"
 	"hogwild/shm"
 )
@@ -110,9 +111,9 @@ func (r *coordinator) replacesLoops(e *exit) bool {
 		if w.faulty, err = CheckLoops(); err != nil {
 			r.report.event("the loops in assembly could not be checked: %v", err)
 		}
-		for _, note := range faultNotes(w.faulty) {
+		for _, note := range loops.Notes(w.faulty) {
 			r.awaitEvaluation() // it runs them too
-			replaceLoops(w.faulty)
+			loops.Replace(w.faulty)
 			r.report.event("%s", note)
 		}
 		w.checked = time.Now()

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/internal/human"
@@ -52,7 +53,7 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	if c.Resume != "" {
 		return c, nil, config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
 	}
-	if err := errors.Join(mayStart(), ready()); err != nil {
+	if err := errors.Join(mayStart(), loops.Ready()); err != nil {
 		return c, nil, err
 	}
 	if c.LRCap == "auto" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 )
 
@@ -98,19 +99,15 @@ func TestPatienceOfWorkers(t *testing.T) {
 // set and on none before, which the epochs say nothing of.
 func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 	t.Helper()
-	sets, err := readData(&c, &Options{})
+	sets, err := c.ReadSets(data.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sets.Close()
-	s, err := Open(filepath.Join(c.Run, rundir.WeightsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, _ := evaluated(s, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
+	if v := evaluated(t, c.Run, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
 		t.Errorf("the best weights have the validation loss %v, the run says %v", v.Loss, *r.ValidationLoss)
 	}
-	if v, _ := evaluated(s, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
+	if v := evaluated(t, c.Run, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
 		t.Errorf("the best weights have the test loss %v, the run says %v, and %+v", v.Loss, r.TestLoss, r.Residuals)
 	}
 	for _, e := range r.History {
@@ -214,7 +211,7 @@ func TestNetworksStopInTime(t *testing.T) {
 			least = min(least, e.TestLoss)
 		}
 		r := train(t, c)
-		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+ownPatience || r.Epochs >= whole.Epochs {
+		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+20 || r.Epochs >= whole.Epochs {
 			t.Errorf("seed %d: %d epochs, the best %d; without early stopping %d", c.Seed, r.Epochs, r.BestEpoch, whole.Epochs)
 		}
 		if e, err := Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
