@@ -15,9 +15,27 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 	"hogwild/hogwild/score"
 	"hogwild/internal/human"
 )
+
+// A program that evaluates saved weights is watched as that of a run is.
+func init() {
+	saved.Evaluator = func(c *config.Config) (*program.Evaluator, func(), error) {
+		w := watchProgram(c.HangTimeout, func(string, ...any) {})
+		e, err := startEvaluator(c, w, nil)
+		if err != nil {
+			w.close()
+			return nil, nil, err
+		}
+		return e, func() {
+			e.Kill(errLate) // nobody wants what follows its loop
+			_ = e.Close()
+			w.close()
+		}, nil
+	}
+}
 
 // startEvaluator starts the program that evaluates, which describes its model.
 func startEvaluator(c *config.Config, w *programWatch, prints io.Writer) (*program.Evaluator, error) {
@@ -204,39 +222,4 @@ func (r *coordinator) testBest(res *rundir.Result) error {
 		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
 	}
 	return err
-}
-
-// evaluateProgram has the program of a run evaluate saved weights.
-func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
-	c := &s.config
-	r.Model = c.Program
-	if c.Layout.Rows > 0 && !r.own {
-		return config.Usage("data %s has no effect: the program has a data set of its own; leave data out", r.Data)
-	}
-	w := watchProgram(c.HangTimeout, func(string, ...any) {})
-	defer w.close()
-	e, err := startEvaluator(c, w, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		e.Kill(errLate) // nobody wants what follows its loop
-		_ = e.Close()
-	}()
-	if err := program.Compare(c.Layout, e.Layout()); err != nil {
-		return config.Usage("%s: %w", r.Weights, err)
-	}
-	if err := e.Welcome(data.Sets{Train: set, Test: set}, false, nil); err != nil {
-		return err
-	}
-	if !e.Evaluates() {
-		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to evaluate", c.Program)
-	}
-	sum, err := e.Score(s.w, set)
-	if err != nil {
-		return err
-	}
-	own := score.Of("test", sum, false)
-	r.Examples, r.Loss, r.Accuracy, r.Metrics = sum.N, own.Loss, own.Accuracy, own.Metrics
-	return nil
 }

@@ -4,8 +4,6 @@
 //	run.go          Run, and the coordinator's life
 //	tune.go         runs that find the learning rate
 //	tunetrial.go    one of them, and how they are compared
-//	eval.go         saved weights on data
-//	result.go       what that came to
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
 //	folder.go       the run folder
@@ -28,8 +26,6 @@
 //	patience.go     a device that fails, or does not answer
 //	afterloop.go    what programs do after their loops
 //	program.go      models that a program computes
-//	open.go         saved weights
-//	predict.go      what they make of inputs
 //	coordinator.go  the parts of the coordinator
 //	watch.go        the coordinator's program, stopped or stuck
 //	hang.go         workers that are

@@ -13,6 +13,8 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -271,7 +273,15 @@ func (h *heldRows) String() string {
 
 // losses are the mean loss of the weights that a run has saved, and that of each block.
 func (h *heldRows) losses(run string) (mean float64, blocks []float64, err error) {
-	s, err := Open(run)
+	f, err := rundir.ReadWeights(run, 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	m, err := model.New(f.Saved.Config.ModelOptions(), f.Saved.Meta)
+	if err != nil {
+		return 0, nil, err
+	}
+	w, err := f.Saved.Weights(m.Params())
 	if err != nil {
 		return 0, nil, err
 	}
@@ -279,7 +289,7 @@ func (h *heldRows) losses(run string) (mean float64, blocks []float64, err error
 	reader := h.set.NewReader()
 	for i := range n {
 		rows := h.rows[i*len(h.rows)/n : (i+1)*len(h.rows)/n]
-		score := s.model.Eval(s.w, reader.Batch(rows))
+		score := m.Eval(w, reader.Batch(rows))
 		blocks = append(blocks, score.Loss/float64(score.N))
 		mean += score.Loss / float64(len(h.rows))
 	}

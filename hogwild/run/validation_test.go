@@ -9,9 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // overfitted is a run on 40 rows of 60 features, of which one says something: its validation loss
@@ -120,18 +123,16 @@ func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 // sameBest fails the test unless two runs have left the same best weights.
 func sameBest(t *testing.T, a, b string) {
 	t.Helper()
-	var of [2][]float32
+	var of [2][]saved.Tensor
 	for i, dir := range []string{a, b} {
-		s, err := Open(filepath.Join(dir, rundir.WeightsFile))
+		s, err := saved.Open(filepath.Join(dir, rundir.WeightsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		of[i] = s.w
+		of[i] = s.Tensors()
 	}
-	for i, v := range of[0] {
-		if v != of[1][i] {
-			t.Fatalf("best weight %d is %v in %s, %v in %s", i, v, a, of[1][i], b)
-		}
+	if d := cmp.Diff(of[0], of[1]); d != "" {
+		t.Fatalf("the best weights of %s are not those of %s:\n%s", a, b, d)
 	}
 }
 
@@ -214,7 +215,7 @@ func TestNetworksStopInTime(t *testing.T) {
 		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+20 || r.Epochs >= whole.Epochs {
 			t.Errorf("seed %d: %d epochs, the best %d; without early stopping %d", c.Seed, r.Epochs, r.BestEpoch, whole.Epochs)
 		}
-		if e, err := Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
+		if e, err := saved.Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
 			t.Errorf("seed %d: the saved weights have the test loss %v (%v), the run says %v; train loss %v", c.Seed, e.Loss, err, r.TestLoss, r.TrainLoss)
 		}
 		best, last, stopped = best+least, last+whole.TestLoss, stopped+r.TestLoss
