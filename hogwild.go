@@ -36,6 +36,7 @@ import (
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
+	"hogwild/hogwild/tune"
 )
 
 // Config has all settings of a run. Default returns their default values: start from these. A setting is
@@ -287,7 +288,7 @@ func Run(ctx context.Context, c Config, o Options) (Result, error) {
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs that are judged on rows held out.
 // It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
-	c, _, err := run.Tune(ctx, c, o.inner())
+	c, _, err := tune.Tune(ctx, c, o.inner())
 	return c, err
 }
 

@@ -22,7 +22,7 @@ import (
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
 	"internal/check", "internal/vec", "internal/figure", "internal/human", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
-	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/run", "hogwild/export",
+	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/run", "hogwild/tune", "hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "cmd/hogwild",
 }
 

@@ -304,6 +304,21 @@ func (r *coordinator) record(e evaluation) {
 	}
 }
 
+// secondHalfLoss returns the mean loss of the second half of the open epoch, all of which is done;
+// of an epoch of one chunk it is that of the whole.
+func (r *task) secondHalfLoss() float64 {
+	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
+	sum, n := 0.0, 0
+	for i := range p.Chunks() {
+		c := p.At(epoch, i)
+		state, loss := r.block.Chunk(i)
+		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
+			sum, n = sum+loss, n+c.Count
+		}
+	}
+	return sum / float64(n)
+}
+
 // within sets the position to where the open epoch is.
 func (r *coordinator) within() {
 	p := &r.block.Plan

@@ -196,8 +196,11 @@ func otherBuilds(all []greeting) string {
 	return ""
 }
 
-// adopt is what this node is to do: node 0's settings, but for those of a machine.
+// adopt returns what this node is to do: node 0's settings, but for those of a machine.
 func (p *peers) adopt(c config.Config) (config.Config, error) {
+	if p == nil {
+		return c, nil
+	}
 	body, err := p.fromFirst(func() ([]byte, error) { return json.Marshal(c) })
 	if err != nil {
 		return c, err

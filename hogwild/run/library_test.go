@@ -275,7 +275,7 @@ func TestRegisteredTwice(t *testing.T) {
 		return
 	}
 	model.Register("slow", func(data.Meta) (model.Model, error) { return nil, nil })
-	_, _, errLoad := Tune(t.Context(), quick(t), Options{})
+	_, errLoad := Load(quick(t), Options{})
 	_, errRun := Run(t.Context(), quick(t), Options{})
 	_, errOpen := saved.Open("nowhere")
 	_, errEval := saved.Eval("nowhere", "digits", "auto", "")
@@ -290,7 +290,7 @@ func TestRegisteredTwice(t *testing.T) {
 func TestRunInWorker(t *testing.T) {
 	t.Setenv(rankVariable, "0")
 	_, errRun := Run(t.Context(), quick(t), Options{})
-	_, _, errLoad := Tune(t.Context(), quick(t), Options{})
+	_, errLoad := Load(quick(t), Options{})
 	for _, err := range []error{errRun, errLoad} {
 		if err == nil || !strings.Contains(err.Error(), "IsWorker") {
 			t.Errorf("error %v", err)

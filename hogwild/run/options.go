@@ -38,14 +38,8 @@ type Options struct {
 	unjudged bool // see data.Options
 }
 
-// settle is c, resolved, on the data in memory if there are any.
-func (o *Options) settle(c config.Config, p *peers) (config.Config, error) {
-	if p != nil { // first of all: the other nodes wait for it
-		var err error
-		if c, err = p.adopt(c); err != nil {
-			return c, err
-		}
-	}
+// Settle returns c with nothing left open, on the data in memory if there are any.
+func (o *Options) Settle(c config.Config) (config.Config, error) {
 	if o.TestData != nil && o.TrainData == nil {
 		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
 	}

@@ -2,8 +2,7 @@
 // are processes of the same program.
 //
 //	run.go          Run, and the coordinator's life
-//	tune.go         runs that find the learning rate
-//	tunetrial.go    one of them, and how they are compared
+//	lend.go         data that are read once for many runs
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
 //	folder.go       the run folder
@@ -75,7 +74,10 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 		}()
 	}
 	anyNumber := c.Workers == 0 && peers == nil
-	c, err := o.settle(c, peers)
+	c, err := peers.adopt(c) // first of all: the other nodes wait for it
+	if err == nil {
+		c, err = o.Settle(c)
+	}
 	if err = peers.begin(o.Given, cmp.Or(err, mayStart(), loops.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
@@ -132,7 +134,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		}
 		return rundir.Result{}, err
 	}
-	r.interrupted, r.cause = ctx.Done(), func() error { return interruption(ctx) }
+	r.interrupted, r.cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
 	if r.options.Signals && r.back == nil { // else it does already
 		r.heed()
 	}
