@@ -1,4 +1,4 @@
-package run
+package saved
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/saved"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/check"
 )
@@ -67,7 +66,7 @@ func FuzzSaved(f *testing.F) {
 			t.Fatal(err)
 		}
 		check.Bounded(t, fuzzAlloc, func() {
-			s, err := saved.Open(path)
+			s, err := Open(path)
 			if err == nil {
 				err = predictsZeros(s)
 			}
@@ -90,7 +89,7 @@ func ofUser(t *testing.T, err error) {
 }
 
 // predictsZeros predicts a row of zeros, or the pair of the ids 1 and 1.
-func predictsZeros(s *saved.Saved) error {
+func predictsZeros(s *Saved) error {
 	d := &data.Memory{Rows: []data.Row{{Val: make([]float32, min(s.Meta().Features, 1000))}}}
 	if s.Pairs() {
 		d = &data.Memory{Pairs: [][2]uint32{{1, 1}}}
