@@ -19,7 +19,7 @@ var described = regexp.MustCompile(`^ {8}([A-Z]\w*(?:, [A-Z]\w*)*)((?: |\().*?)(
 
 // renamed is what types are called here.
 var renamed = strings.NewReplacer("rundir.EpochResult", "Epoch", "data.Memory", "Data", "rundir.", "", "config.", "", "control.", "",
-	"data.", "", "model.", "", "vec.", "", "run.", "", "interface {}", "any")
+	"data.", "", "model.", "", "vec.", "", "saved.", "", "interface {}", "any")
 
 // TestFace: go doc shows each field and method of the types that a program needs, with its type.
 func TestFace(t *testing.T) {

@@ -35,6 +35,8 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
+	"hogwild/hogwild/tune"
 	"hogwild/hogwild/workers"
 )
 
@@ -200,7 +202,7 @@ type Epoch = rundir.EpochResult
 type Data = data.Memory
 
 // EvalResult is the loss and accuracy of saved weights on a data set.
-type EvalResult = run.EvalResult
+type EvalResult = saved.EvalResult
 
 // Model is a custom model, for Register.
 //
@@ -287,7 +289,7 @@ func Run(ctx context.Context, c Config, o Options) (Result, error) {
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs that are judged on rows held out.
 // It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
-	c, _, err := run.Tune(ctx, c, o.inner())
+	c, _, err := tune.Tune(ctx, c, o.inner())
 	return c, err
 }
 
@@ -295,16 +297,16 @@ func Tune(ctx context.Context, c Config, o Options) (Config, error) {
 // the format of data; target is the target column of a CSV file. If data is "", Eval uses the run's
 // own test rows.
 func Eval(weights, data, format, target string) (EvalResult, error) {
-	return run.Eval(weights, data, format, target)
+	return saved.Eval(weights, data, format, target)
 }
 
 // EvalAs is Eval of weights that PyTorch has saved: d says of which model and data they are.
 func EvalAs(weights string, d Description, data, format, target string) (EvalResult, error) {
-	return run.EvalAs(weights, d, data, format, target)
+	return saved.EvalAs(weights, d, data, format, target)
 }
 
 // Description says of weights that PyTorch has saved which model and data they are of.
-type Description = run.Description
+type Description = saved.Description
 
 // Saved is the model and weights of a run. It serves one goroutine.
 //
@@ -319,21 +321,21 @@ type Description = run.Description
 //	Spec() Spec                                  the model with nothing left open
 //	Pairs() bool                                 whether it predicts pairs
 //	MayPredict(bool) error                       why it has no predictions, or no probabilities
-type Saved = run.Saved
+type Saved = saved.Saved
 
 // Inputs names a file for Saved.PredictFile, Predictions has the predictions for a block of its
 // rows, and Tensor is one weight array.
 type (
 	Inputs      = data.Inputs
-	Predictions = run.Predictions
-	Tensor      = run.Tensor
+	Predictions = saved.Predictions
+	Tensor      = saved.Tensor
 )
 
 // Open reads a weights.safetensors or a run folder, such as Result.Run.
-func Open(weights string) (*Saved, error) { return run.Open(weights) }
+func Open(weights string) (*Saved, error) { return saved.Open(weights) }
 
 // OpenAs is Open of weights that PyTorch has saved, as safetensors or by torch.save.
-func OpenAs(weights string, d Description) (*Saved, error) { return run.OpenAs(weights, d) }
+func OpenAs(weights string, d Description) (*Saved, error) { return saved.OpenAs(weights, d) }
 
 // Register adds a custom model under a name for Config.Model; f creates it for the data that m
 // describes. Workers need it too, so call Register before IsWorker. If the name is empty or taken,

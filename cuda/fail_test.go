@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/fault"
 )
 
@@ -100,7 +101,7 @@ func TestGPUFails(t *testing.T) {
 		if !strings.Contains(said, "cannot be read back") || !strings.Contains(said, says) {
 			t.Errorf("events %q, want one that says that the run %s", said, says)
 		}
-		score, err := run.Eval(c.Run, c.Data, "", "")
+		score, err := saved.Eval(c.Run, c.Data, "", "")
 		if err != nil || !(score.Loss < 2) { // 2.3 untrained
 			t.Errorf("loss %g of the weights that were saved (%v)", score.Loss, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // TestDataInMemory: a regression on data in memory, whose columns need scaling and whose values lie
@@ -40,7 +41,7 @@ func TestDataInMemory(t *testing.T) {
 	if *got.TestR2 < .95 || math.Abs(*got.TestR2-*want.TestR2) > 1e-3 {
 		t.Errorf("R2 %.4f, the CPU's %.4f", *got.TestR2, *want.TestR2)
 	}
-	s, err := run.Open(gpu.Run)
+	s, err := saved.Open(gpu.Run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/saved"
 )
 
 // describing adds the flags that say what weights of PyTorch do not.
-func describing(l *flagList, d *run.Description) {
+func describing(l *flagList, d *saved.Description) {
 	l.category = "Weights of PyTorch"
 	l.string(&d.Model, "model", "`MODEL` model these weights belong to: softmax, mlp:128, convnet and so on")
 	l.string(&d.Loss, "loss", "`LOSS` loss of the model, same as in train")

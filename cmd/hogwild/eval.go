@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/saved"
 )
 
 const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
@@ -34,7 +34,7 @@ Examples:
 func evalCommand() *cli.Command {
 	var data, target string
 	var json bool
-	var d run.Description
+	var d saved.Description
 	format := "auto"
 	l := flagList{category: "Flags"}
 	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the run's test rows)")
@@ -51,7 +51,7 @@ func evalCommand() *cli.Command {
 			if data == "" && (target != "" || format != "auto") {
 				return usagef("--format and --target have no effect without --data: eval then reads the run's data as the run did")
 			}
-			result, err := run.EvalAs(args[0], d, data, format, target)
+			result, err := saved.EvalAs(args[0], d, data, format, target)
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ import (
 	"hogwild/bench"
 	"hogwild/bench/page"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/loops"
 	"hogwild/internal/human"
 )
 
@@ -65,7 +65,7 @@ func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan, seconds fl
 // machineLimits measures what this machine does at best.
 func machineLimits(stderr io.Writer, seconds float64) (*bench.Limits, error) {
 	fmt.Fprintf(stderr, "limits of this machine: %.2g s\n", seconds)
-	run.KnownFaults() // loops are measured
+	loops.Known() // loops are measured
 	return bench.Measure(seconds)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/export"
-	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
@@ -49,7 +49,7 @@ const (
 func exportCommand() *cli.Command {
 	var to, out string
 	var force bool
-	var d run.Description
+	var d saved.Description
 	l := flagList{category: "Flags"}
 	l.string(&to, "to", "`FORMAT` onnx or npy")
 	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
@@ -83,7 +83,7 @@ func weightsPath(path string) string {
 }
 
 // exportTo writes the weights in the format, by default beside them, and says what it has written.
-func exportTo(weights, out, format string, force bool, d run.Description) (written string, err error) {
+func exportTo(weights, out, format string, force bool, d saved.Description) (written string, err error) {
 	if out == "" {
 		out = strings.TrimSuffix(weights, filepath.Ext(weights))
 		if format == onnxFormat {
@@ -100,11 +100,11 @@ func exportTo(weights, out, format string, force bool, d run.Description) (writt
 	if err := mayReplace("--out ", out, atomicfile.ONNX, force); err != nil {
 		return "", err
 	}
-	saved, err := run.OpenAs(weights, d)
+	s, err := saved.OpenAs(weights, d)
 	if err != nil {
 		return "", err
 	}
-	file, err := export.ONNX(saved)
+	file, err := export.ONNX(s)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +112,7 @@ func exportTo(weights, out, format string, force bool, d run.Description) (writt
 		_, err := w.Write(file)
 		return err
 	})
-	return fmt.Sprintf("%s: model %s", out, saved.Model()), err
+	return fmt.Sprintf("%s: model %s", out, s.Model()), err
 }
 
 // exportArrays writes a file for each tensor into a folder, which has nothing else in it.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"hogwild/bench/page"
-	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
@@ -146,16 +146,16 @@ func TestFirstChildSignalled(t *testing.T) {
 // the same loss.
 func oneResult(t *testing.T, report []byte, folder string) {
 	t.Helper()
-	saved, err := os.ReadFile(filepath.Join(folder, "result.json"))
-	if err != nil || !bytes.Equal(saved, report) {
-		t.Errorf("result.json (%v):\n%s\nthe report:\n%s", err, saved, report)
+	kept, err := os.ReadFile(filepath.Join(folder, "result.json"))
+	if err != nil || !bytes.Equal(kept, report) {
+		t.Errorf("result.json (%v):\n%s\nthe report:\n%s", err, kept, report)
 	}
 	r, err := rundir.ReadRun(folder)
 	if err != nil || r.Result == nil {
 		t.Fatalf("no result is read: %v", err)
 	}
 	loss := human.Loss(r.Result.TestLoss)
-	weights, err := run.Eval(folder, "", "", "")
+	weights, err := saved.Eval(folder, "", "", "")
 	if err != nil || human.Loss(weights.Loss) != loss {
 		t.Errorf("the weights have loss %v (%v), the report %s", weights.Loss, err, loss)
 	}

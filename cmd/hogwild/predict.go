@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
@@ -43,7 +43,7 @@ func predictCommand() *cli.Command {
 	in := data.Inputs{Format: "auto"}
 	var out string
 	var proba, force bool
-	var d run.Description
+	var d saved.Description
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
 	l.string(&in.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
@@ -68,7 +68,7 @@ func predictCommand() *cli.Command {
 }
 
 // predict writes the predictions for in to the file out, or to stdout.
-func predict(weights string, d run.Description, in data.Inputs, out string, force, proba bool, stdout, stderr io.Writer) error {
+func predict(weights string, d saved.Description, in data.Inputs, out string, force, proba bool, stdout, stderr io.Writer) error {
 	format, err := predictionFormatOf(out)
 	if err != nil {
 		return err
@@ -84,20 +84,20 @@ func predict(weights string, d run.Description, in data.Inputs, out string, forc
 			return err
 		}
 	}
-	saved, err := run.OpenAs(weights, d)
+	s, err := saved.OpenAs(weights, d)
 	if err != nil {
 		return err
 	}
-	if err := saved.MayPredict(proba); err != nil {
+	if err := s.MayPredict(proba); err != nil {
 		return err
 	}
-	table := &predictions{pairs: saved.Pairs(), proba: proba}
-	table.name(saved.Classes())
+	table := &predictions{pairs: s.Pairs(), proba: proba}
+	table.name(s.Classes())
 	var notes []string
 	write := func(w io.Writer) error {
 		p := format(table, w)
 		var err error
-		notes, err = saved.PredictFile(in, proba, func(rows *run.Predictions) error {
+		notes, err = s.PredictFile(in, proba, func(rows *saved.Predictions) error {
 			if table.rows == 0 { // nothing is printed above an error about the file as a whole
 				if err := p.begin(); err != nil {
 					return err

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/check"
 )
 
@@ -275,7 +275,7 @@ for name, n in ("train", 300), ("test", 90):
 // reader all the same.
 func TestPredictionsWithoutNumbers(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	written := func(format func(*predictions, io.Writer) predictionWriter, table predictions, p *run.Predictions) string {
+	written := func(format func(*predictions, io.Writer) predictionWriter, table predictions, p *saved.Predictions) string {
 		var b bytes.Buffer
 		w := format(&table, &b)
 		if err := errors.Join(w.begin(), w.add(p), w.end()); err != nil {
@@ -283,7 +283,7 @@ func TestPredictionsWithoutNumbers(t *testing.T) {
 		}
 		return b.String()
 	}
-	values := &run.Predictions{Values: []float32{1.5, nan, inf, 2}}
+	values := &saved.Predictions{Values: []float32{1.5, nan, inf, 2}}
 	rows, err := csv.NewReader(strings.NewReader(written(newPredictionCSV, predictions{}, values))).ReadAll()
 	if err != nil || len(rows) != 5 || rows[2][0] != "" {
 		t.Errorf("CSV: %q, %v", rows, err)
@@ -291,7 +291,7 @@ func TestPredictionsWithoutNumbers(t *testing.T) {
 	chances := predictions{proba: true, classes: []string{"a", "b"}}
 	for _, text := range []string{
 		written(newPredictionJSON, predictions{}, values),
-		written(newPredictionJSON, chances, &run.Predictions{Values: []float32{0, nan}, Probabilities: []float32{nan, 1, nan, nan}}),
+		written(newPredictionJSON, chances, &saved.Predictions{Values: []float32{0, nan}, Probabilities: []float32{nan, 1, nan, nan}}),
 	} {
 		for line := range strings.Lines(text) {
 			if !json.Valid([]byte(line)) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/saved"
 )
 
 // predictions is what the files of predictions have in common.
@@ -41,7 +41,7 @@ func (t *predictions) name(classes []string) {
 // predictionWriter is a file of predictions: begin, add as often as needed, end.
 type predictionWriter interface {
 	begin() error
-	add(p *run.Predictions) error
+	add(p *saved.Predictions) error
 	end() error
 }
 
@@ -63,7 +63,7 @@ type predictionText struct {
 	*predictions
 	w     *bufio.Writer
 	head  string
-	line  func(p *run.Predictions, i int) []byte
+	line  func(p *saved.Predictions, i int) []byte
 	names []string // of the classes, quoted
 	b     []byte
 }
@@ -74,7 +74,7 @@ func (t *predictionText) begin() error {
 }
 
 // add writes whole pieces: who reads along has what has been predicted.
-func (t *predictionText) add(p *run.Predictions) error {
+func (t *predictionText) add(p *saved.Predictions) error {
 	for i := range p.Values {
 		t.b = t.b[:0]
 		t.w.Write(t.line(p, i))
@@ -110,7 +110,7 @@ func csvLine(cells ...string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (t *predictionText) csv(p *run.Predictions, i int) []byte {
+func (t *predictionText) csv(p *saved.Predictions, i int) []byte {
 	if v := p.Values[i]; v != v && !t.pairs && !t.proba {
 		return append(t.b, "\"\"\n"...) // readers of CSV skip a blank line
 	}
@@ -158,7 +158,7 @@ func newPredictionJSON(p *predictions, w io.Writer) predictionWriter {
 	return t
 }
 
-func (t *predictionText) json(p *run.Predictions, i int) []byte {
+func (t *predictionText) json(p *saved.Predictions, i int) []byte {
 	t.b = append(t.b, '{')
 	if t.pairs {
 		t.b = fmt.Appendf(t.b, `"row":%d,"column":%d,`, p.IDs[i][0], p.IDs[i][1])
@@ -228,7 +228,7 @@ func (a *predictionNPY) begin() error {
 	return err
 }
 
-func (a *predictionNPY) add(p *run.Predictions) error {
+func (a *predictionNPY) add(p *saved.Predictions) error {
 	put32 := func(v float32) { a.b = binary.LittleEndian.AppendUint32(a.b, math.Float32bits(v)) }
 	put64 := func(v float64) { a.b = binary.LittleEndian.AppendUint64(a.b, math.Float64bits(v)) }
 	a.rows += len(p.Values)

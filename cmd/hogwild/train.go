@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tune"
 	"hogwild/internal/human"
 )
 
@@ -221,7 +222,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	}
 	defer o.leaveJob()
 	if o.tune {
-		if o.Config, _, err = run.Tune(context.Background(), o.Config, o.Options); err != nil {
+		if o.Config, _, err = tune.Tune(context.Background(), o.Config, o.Options); err != nil {
 			return err
 		}
 	}

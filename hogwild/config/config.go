@@ -1,6 +1,7 @@
 // Package config is what the user asks of a run: its settings, their defaults, and which of
-// them go together. It looks at no data.
+// them go together. All that can be said without the data is checked before they are read.
 //
+//	sets.go       the data that the settings name
 //	config.go     Config, Default, Resolve
 //	settings.go   what goes by all settings
 //	idle.go       settings that have no effect

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"sync"
@@ -55,6 +56,15 @@ func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
 		ignore()
 		cancel(nil)
 	}
+}
+
+// CauseOf returns why ctx is done: a signal, or the caller, which is ErrInterrupted.
+func CauseOf(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if Interruption(err) == nil {
+		err = fmt.Errorf("%w: %w", ErrInterrupted, err)
+	}
+	return err
 }
 
 // OutlivePipes lets this process outlive those who read its stdout and stderr: until stop is called,

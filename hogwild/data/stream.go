@@ -12,7 +12,7 @@ import (
 )
 
 // Inputs say what is read to be predicted. Labels are ignored: a file may have them or not.
-// The last three describe the training data; run.Saved fills them in.
+// The last three describe the training data; saved.Saved fills them in.
 type Inputs struct {
 	Path   string  // as Options.Path, or - for standard input
 	Memory *Memory // instead of a file; labels may be missing

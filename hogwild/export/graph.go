@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // The numbers of the fields and of the types, as onnx.proto has them.
@@ -34,7 +34,7 @@ const (
 // graph is a GraphProto to which nodes are added in the order of computation.
 type graph struct {
 	rundir.Message
-	tensors map[string]run.Tensor // the weights, by name
+	tensors map[string]saved.Tensor // the weights, by name
 	nodes   int
 }
 

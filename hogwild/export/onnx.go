@@ -15,8 +15,8 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // The versions of the format and of its operators. ONNX Runtime 1.12 and later read them.
@@ -29,7 +29,7 @@ const (
 // channels, height, width]. Outputs of a classifier are logits [batch, outputs], probabilities [batch, classes]
 // where the loss has any, and label [batch], the number of the class in the metadata "classes"; else value [batch, 1].
 // Errors match config.ErrUsage.
-func ONNX(s *run.Saved) ([]byte, error) {
+func ONNX(s *saved.Saved) ([]byte, error) {
 	spec, meta := s.Spec(), s.Meta()
 	switch spec.Family() {
 	case model.Linear, model.Perceptron, model.Convolutional:
@@ -38,7 +38,7 @@ func ONNX(s *run.Saved) ([]byte, error) {
 	default:
 		return nil, foreign(s, "use torch.onnx.export in the program")
 	}
-	g, size := &graph{tensors: map[string]run.Tensor{}}, 0
+	g, size := &graph{tensors: map[string]saved.Tensor{}}, 0
 	for _, t := range s.Tensors() {
 		g.tensors[t.Name] = t
 		size += 4 * len(t.Values)
@@ -165,7 +165,7 @@ func onnxFile(name string, g *graph, meta data.Meta) ([]byte, error) {
 }
 
 // foreign refuses a model that only a program of the user's computes.
-func foreign(s *run.Saved, cure string) error {
+func foreign(s *saved.Saved, cure string) error {
 	if s.Model() == model.ProgramName {
 		return config.Usage("onnx: the module is in a program, and only that can compute it: %s, or --to npy here", cure)
 	}

@@ -15,6 +15,7 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
 	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
 )
@@ -76,6 +77,7 @@ type task struct {
 	params      []model.Param  // of the model that the run leaves behind
 	trained     []model.Param  // of the model as it trains it: they differ by centring
 	spec        model.Spec
+	judge       *score.Judge
 	block       *control.Block
 	announced   control.Header // what workers are told
 	mem         *control.Weights
@@ -93,16 +95,15 @@ type epochs struct {
 	secondHalf float64 // mean loss of the second half of the last epoch
 	ended      error   // why the run is over; nil while it goes on
 	stopped    string
-	unmoved    []int // the first epoch: tensors that no gradient has changed so far; see unused.go
+	unmoved    []int // the first epoch: tensors that no gradient has changed so far; see watchTensors
 }
 
 // saver is the copy of the weights in host memory: between two epochs it is taken, and
 // evaluated and saved while workers train on.
 type saver struct {
-	copy   rundir.Snapshot
-	copied time.Time     // when the weights were last copied to host memory
-	age    time.Duration // of that copy when the run ended
-	yardsticks
+	copy      rundir.Snapshot
+	copied    time.Time       // when the weights were last copied to host memory
+	age       time.Duration   // of that copy when the run ended
 	evaluated chan evaluation // at most one evaluation is in flight
 	busy      bool
 	paused    bool          // workers wait, or soon will, so that the run can be saved within an epoch
@@ -115,13 +116,6 @@ type saver struct {
 	failing   bool          // the last save failed
 	good      bool          // the copy is of the run's end, and is to be kept
 	elsewhere error         // where the run is saved, if the folder cannot be written
-}
-
-// yardsticks are losses of the constant predictor, computed when they are first needed.
-type yardsticks struct {
-	known         bool     // judged and accuracy are computed
-	judged, train float64  // 0: there is none, or it is not known yet
-	accuracy      *float64 // on the rows that epochs are judged by
 }
 
 // limit is what is known of the limit of steps in flight while the run trains: see curvature.go.

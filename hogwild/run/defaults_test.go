@@ -166,7 +166,7 @@ func biasesAlone(t *testing.T, c config.Config) float64 {
 
 func loaded(t *testing.T, c config.Config) (train, test *data.Set) {
 	t.Helper()
-	sets, err := readData(&c, &Options{})
+	sets, err := c.ReadSets(data.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,10 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 	"hogwild/internal/machine"
@@ -73,7 +73,7 @@ func (r *coordinator) endEpoch() (end error) {
 		r.owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
 	}
-	if last || r.job.TargetLoss > 0 || r.job.TargetAccuracy > 0 || r.job.Patience > 0 || r.scaling != nil {
+	if last || score.StopSetting(&r.job.Config) != "" || r.scaling != nil {
 		end = r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
 	}
 	switch {
@@ -173,8 +173,7 @@ func (r *coordinator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} 
 		} else if errors.Is(is.err, config.ErrDiverged) {
 			is.saves = false
 		} else { // the copy is good: the epoch was trained, only not evaluated
-			name, _ := r.judges()
-			is.result.Judge(rundir.Scores{Set: name, Loss: math.NaN()})
+			is.result.Judge(rundir.Scores{Set: r.judge.Name, Loss: math.NaN()})
 			r.saver.copy.Pos.History = append(r.saver.copy.Pos.History, is.result)
 		}
 		if is.saves {
@@ -207,20 +206,19 @@ func (r *coordinator) score(e *rundir.EpochResult, counts bool) (weights []rundi
 	if err != nil || r.job.Sample > 0 { // a short run is not tested
 		return weights, err
 	}
-	return weights, r.judge(e)
+	return weights, r.addScores(e)
 }
 
-// judge adds the scores of the copy to an epoch.
-func (r *coordinator) judge(e *rundir.EpochResult) error {
+// addScores adds the scores of the copy to an epoch.
+func (r *coordinator) addScores(e *rundir.EpochResult) error {
 	if r.evaluator != nil {
 		return r.judgeByProgram(e)
 	}
-	name, set := r.judges()
-	sum, err := r.scoreOn(nil, set) // the copy where it is
+	sum, err := r.scoreOn(nil, r.judge.Set) // the copy where it is
 	if err != nil {
 		return err
 	}
-	e.Judge(scoresOf(name, sum, len(set.Classes) > 0))
+	e.Judge(score.Of(r.judge.Name, sum, len(r.judge.Set.Classes) > 0))
 	return r.overflown(e)
 }
 
@@ -239,14 +237,6 @@ func (r *coordinator) finite(i int, value float32, e *rundir.EpochResult) error 
 		return nil
 	}
 	return divergence{fmt.Errorf("weight %d is %v after epoch %d, learning rate %g", i, value, e.Epoch, e.LR), r.lowerRate()}
-}
-
-// judges is the set by which epochs are judged, and its name.
-func (r *task) judges() (string, *data.Set) {
-	if r.validation != nil {
-		return "validation", r.validation
-	}
-	return "test", r.test
 }
 
 // awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
@@ -308,24 +298,25 @@ func (r *coordinator) record(e evaluation) error {
 		r.options.OnEpoch(e.result)
 	}
 	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
-	if why := r.stops(r.epochs.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
+	if why := score.Stop(&r.job.Config, r.epochs.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
 		r.epochs.stopped, end = why, errDone
 	}
 	return end
 }
 
-// stops says why a run ends after the epochs so far: a target that the last one has reached, or
-// patience that is over. "": it does not.
-func (r *task) stops(history []rundir.EpochResult) string {
-	s := history[len(history)-1].Judged()
-	if t := r.job.TargetLoss; t > 0 && s.Loss <= t {
-		return fmt.Sprintf("target loss %g", t)
+// secondHalfLoss returns the mean loss of the second half of the open epoch, all of which is done;
+// of an epoch of one chunk it is that of the whole.
+func (r *task) secondHalfLoss() float64 {
+	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
+	sum, n := 0.0, 0
+	for i := range p.Chunks() {
+		c := p.At(epoch, i)
+		state, loss := r.block.Chunk(i)
+		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
+			sum, n = sum+loss, n+c.Count
+		}
 	}
-	if t := r.job.TargetAccuracy; t > 0 && s.Accuracy != nil && *s.Accuracy >= t {
-		return fmt.Sprintf("target accuracy %g", t)
-	}
-	why, _ := impatient(history, r.job.Patience)
-	return why
+	return sum / float64(n)
 }
 
 // within sets the position to where the open epoch is.

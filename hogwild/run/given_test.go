@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/check"
 )
 
@@ -29,13 +30,13 @@ func asGiven(t *testing.T, model, init string, workers int) config.Config {
 }
 
 // ranAs runs c, and returns its result and its weights.
-func ranAs(t *testing.T, c config.Config) (rundir.Result, []Tensor) {
+func ranAs(t *testing.T, c config.Config) (rundir.Result, []saved.Tensor) {
 	t.Helper()
 	r, err := Run(context.Background(), c, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(c.Run)
+	s, err := saved.Open(c.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func ranAs(t *testing.T, c config.Config) (rundir.Result, []Tensor) {
 }
 
 // furthest is how far two lists of tensors are apart.
-func furthest(a, b []Tensor) (most float64) {
+func furthest(a, b []saved.Tensor) (most float64) {
 	for i := range a {
 		for j, v := range a[i].Values {
 			most = max(most, math.Abs(float64(v-b[i].Values[j])))
@@ -111,7 +112,7 @@ func TestInitPartial(t *testing.T) {
 	if r.Init == nil || r.Init.Tensors != 2 || !strings.Contains(said.String(), "2 of 4 tensors") || !strings.Contains(said.String(), "other shape") {
 		t.Errorf("%+v\n%s", r.Init, said.String())
 	}
-	s, err := Open(c.Run)
+	s, err := saved.Open(c.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestInitFromPyTorch(t *testing.T) {
 	if err := json.Unmarshal(check.Python(t, "torch", torchModels, dir), &want); err != nil {
 		t.Fatal(err)
 	}
-	near := func(what string, s *Saved, result EvalResult, model string) {
+	near := func(what string, s *saved.Saved, result saved.EvalResult, model string) {
 		t.Helper()
 		got, err := s.Probabilities(memory)
 		if err != nil {
@@ -199,12 +200,12 @@ func TestInitFromPyTorch(t *testing.T) {
 	}
 	for model := range want {
 		path := filepath.Join(dir, model+".pt")
-		d := Description{Model: model, Train: "digits:100"}
-		s, err := OpenAs(path, d)
+		d := saved.Description{Model: model, Train: "digits:100"}
+		s, err := saved.OpenAs(path, d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := EvalAs(path, d, "digits:100:5", "", "")
+		result, err := saved.EvalAs(path, d, "digits:100:5", "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,10 +213,10 @@ func TestInitFromPyTorch(t *testing.T) {
 		for _, workers := range []int{1, 2} {
 			c := asGiven(t, model, path, workers)
 			ranAs(t, c)
-			if s, err = Open(c.Run); err != nil {
+			if s, err = saved.Open(c.Run); err != nil {
 				t.Fatal(err)
 			}
-			if result, err = Eval(c.Run, "digits:100:5", "", ""); err != nil {
+			if result, err = saved.Eval(c.Run, "digits:100:5", "", ""); err != nil {
 				t.Fatal(err)
 			}
 			near(model+", trained", s, result, model)
@@ -237,29 +238,29 @@ func TestDescription(t *testing.T) {
 	}
 	for _, e := range []struct {
 		path, data string
-		d          Description
+		d          saved.Description
 		says       []string
 	}{
-		{plain, "digits:100", Description{}, []string{plain, "add --model", "--train"}},
-		{plain, "", Description{Model: "softmax"}, []string{plain, "--train"}},
-		{plain, "digits:100", Description{Model: "mlp:8"}, []string{"give the --model", "4 tensors of model mlp:8"}},
-		{plain, "digits:100", Description{Model: "soft"}, []string{`unknown model "soft"`}},
-		{plain, "digits:100", Description{Model: "softmax", NoBias: true}, []string{"1 surplus", "0.bias"}},
-		{c.Run, "", Description{Model: "softmax"}, []string{c.Run, "leave model"}},
+		{plain, "digits:100", saved.Description{}, []string{plain, "add --model", "--train"}},
+		{plain, "", saved.Description{Model: "softmax"}, []string{plain, "--train"}},
+		{plain, "digits:100", saved.Description{Model: "mlp:8"}, []string{"give the --model", "4 tensors of model mlp:8"}},
+		{plain, "digits:100", saved.Description{Model: "soft"}, []string{`unknown model "soft"`}},
+		{plain, "digits:100", saved.Description{Model: "softmax", NoBias: true}, []string{"1 surplus", "0.bias"}},
+		{c.Run, "", saved.Description{Model: "softmax"}, []string{c.Run, "leave model"}},
 	} {
-		_, err := EvalAs(e.path, e.d, e.data, "", "")
+		_, err := saved.EvalAs(e.path, e.d, e.data, "", "")
 		check.Error(t, err, e.says...)
 		if !errors.Is(err, config.ErrUsage) {
 			t.Errorf("%v: not the user's", err)
 		}
 	}
-	want, err := Eval(c.Run, "digits:100", "", "")
+	want, err := saved.Eval(c.Run, "digits:100", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := EvalAs(plain, Description{Model: "softmax"}, "digits:100", "", "")
+	got, err := saved.EvalAs(plain, saved.Description{Model: "softmax"}, "digits:100", "", "")
 	got.Weights = want.Weights
-	if d := cmp.Diff(want, got, cmp.AllowUnexported(EvalResult{})); err != nil || d != "" {
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(saved.EvalResult{})); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
 }

@@ -14,10 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
+	"hogwild/hogwild/score"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
@@ -46,8 +50,8 @@ func TestRunInMemory(t *testing.T) {
 		t.Fatal(result.Data, err)
 	}
 	want, got := mustOpen(t, fromFile.Run), mustOpen(t, result.Run)
-	if !slices.Equal(want.w, got.w) {
-		t.Errorf("weights %v, from a file %v", got.w, want.w)
+	if d := cmp.Diff(want.Tensors(), got.Tensors()); d != "" {
+		t.Errorf("the weights are not those of a run on a file:\n%s", d)
 	}
 	c = resumed(c)
 	c.Epochs = 3
@@ -109,9 +113,31 @@ func TestRunInMemoryPairs(t *testing.T) {
 	}
 }
 
-func mustOpen(t *testing.T, path string) *Saved {
+func mustOpen(t *testing.T, path string) *saved.Saved {
 	t.Helper()
-	s, err := Open(path)
+	s, err := saved.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// evaluated scores the weights that a run has left.
+func evaluated(t *testing.T, run string, set *data.Set) rundir.Scores {
+	t.Helper()
+	f, err := rundir.ReadWeights(run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(f.Saved.Config.ModelOptions(), f.Saved.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.Saved.Weights(m.Params())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := score.Evaluate([]model.Model{m}, w, set)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +155,8 @@ func TestPiecesMayBeKept(t *testing.T) {
 	if _, err := Run(t.Context(), c, Options{TrainData: m}); err != nil {
 		t.Fatal(err)
 	}
-	var kept []*Predictions
-	_, err := mustOpen(t, c.Run).PredictFile(data.Inputs{Memory: m}, false, func(p *Predictions) error {
+	var kept []*saved.Predictions
+	_, err := mustOpen(t, c.Run).PredictFile(data.Inputs{Memory: m}, false, func(p *saved.Predictions) error {
 		kept = append(kept, p)
 		return nil
 	})
@@ -149,7 +175,7 @@ func TestEvalReadsAsTheRunDid(t *testing.T) {
 	c := overfitted(t)
 	c.Epochs, c.Validation = 1, ""
 	train(t, c)
-	if _, err := Eval(c.Run, "", "", ""); err != nil {
+	if _, err := saved.Eval(c.Run, "", "", ""); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(c.Run, rundir.WeightsFile)
@@ -161,7 +187,7 @@ func TestEvalReadsAsTheRunDid(t *testing.T) {
 	if err := rundir.WriteTensors(path, text, tensors); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Eval(c.Run, "", "", "")
+	_, err = saved.Eval(c.Run, "", "", "")
 	check.Error(t, err, "or scaling than in the run that saved", "--data")
 }
 
@@ -177,7 +203,7 @@ func TestTensors(t *testing.T) {
 		t.Fatal(len(got), len(want), err)
 	}
 	for _, w := range want {
-		i := slices.IndexFunc(got, func(g Tensor) bool { return g.Name == w.Name })
+		i := slices.IndexFunc(got, func(g saved.Tensor) bool { return g.Name == w.Name })
 		if v, err := w.Floats(); err != nil || i < 0 || !slices.Equal(v, got[i].Values) || !slices.Equal(w.Shape, got[i].Shape) {
 			t.Errorf("%s of %v differs (%v)", w.Name, w.Shape, err)
 		}
@@ -197,7 +223,7 @@ func TestTensors(t *testing.T) {
 // none say so.
 func TestProbabilities(t *testing.T) {
 	rows := &data.Memory{}
-	set, err := data.LoadLike("digits:300", "auto", "", mustTrain(t, "softmax", "").meta)
+	set, err := data.LoadLike("digits:300", "auto", "", mustTrain(t, "softmax", "").Meta())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +257,7 @@ func TestProbabilities(t *testing.T) {
 	}
 }
 
-func mustTrain(t *testing.T, name, loss string) *Saved {
+func mustTrain(t *testing.T, name, loss string) *saved.Saved {
 	t.Helper()
 	c := quick(t)
 	c.Model, c.Loss, c.Epochs, c.Run, c.Data = name, loss, 1, t.TempDir(), "digits:300"
@@ -250,11 +276,11 @@ func TestRegisteredTwice(t *testing.T) {
 		return
 	}
 	model.Register("slow", func(data.Meta) (model.Model, error) { return nil, nil })
-	_, _, errTune := Tune(t.Context(), quick(t), Options{})
+	_, errLoad := Load(quick(t), Options{})
 	_, errRun := Run(t.Context(), quick(t), Options{})
-	_, errOpen := Open("nowhere")
-	_, errEval := Eval("nowhere", "digits", "auto", "")
-	for _, err := range []error{errRun, errTune, errOpen, errEval} {
+	_, errOpen := saved.Open("nowhere")
+	_, errEval := saved.Eval("nowhere", "digits", "auto", "")
+	for _, err := range []error{errRun, errLoad, errOpen, errEval} {
 		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), `"slow" is registered already`) {
 			t.Errorf("error %v", err)
 		}
@@ -265,8 +291,8 @@ func TestRegisteredTwice(t *testing.T) {
 func TestRunInWorker(t *testing.T) {
 	t.Setenv(workers.RankVariable, "0")
 	_, errRun := Run(t.Context(), quick(t), Options{})
-	_, _, errTune := Tune(t.Context(), quick(t), Options{})
-	for _, err := range []error{errRun, errTune} {
+	_, errLoad := Load(quick(t), Options{})
+	for _, err := range []error{errRun, errLoad} {
 		if err == nil || !strings.Contains(err.Error(), "IsWorker") {
 			t.Errorf("error %v", err)
 		}

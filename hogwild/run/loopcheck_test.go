@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
@@ -87,7 +88,7 @@ func TestCheckLoops(t *testing.T) {
 	if len(kept) != 1 || len(vec.Off()) != 0 {
 		t.Fatalf("cache: %v; switched off: %v", kept, vec.Off())
 	}
-	if faulty := readFaults(); len(faulty) != 3 || !slices.Equal(vec.Off(), []string{"dot", "merge", "widen"}) {
+	if faulty := loops.Read(); len(faulty) != 3 || !slices.Equal(vec.Off(), []string{"dot", "merge", "widen"}) {
 		t.Errorf("from the cache: %v, off %v", faulty, vec.Off())
 	}
 	_ = vec.SwitchOff()
@@ -96,13 +97,13 @@ func TestCheckLoops(t *testing.T) {
 	if err := os.Rename(kept[0], other); err != nil {
 		t.Fatal(err)
 	}
-	if faulty := readFaults(); len(faulty) != 0 {
+	if faulty := loops.Read(); len(faulty) != 0 {
 		t.Errorf("of another build: %v", faulty)
 	}
 	if err := os.WriteFile(kept[0], []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if faulty := readFaults(); len(faulty) != 0 {
+	if faulty := loops.Read(); len(faulty) != 0 {
 		t.Errorf("a file that cannot be read: %v", faulty)
 	}
 	t.Setenv(faultVariable, "")
@@ -127,7 +128,7 @@ func TestCheckCutShort(t *testing.T) {
 		if faulty, err := CheckLoops(); err == nil || faulty != nil {
 			t.Errorf("%s: %v (%v)", how, faulty, err)
 		}
-		if faulty := readFaults(); len(faulty) != 1 || len(files(folder)) != 1 {
+		if faulty := loops.Read(); len(faulty) != 1 || len(files(folder)) != 1 {
 			t.Errorf("%s: kept is %v in %v", how, faulty, files(folder))
 		}
 		_ = vec.SwitchOff()
@@ -144,8 +145,8 @@ func TestCheckWithoutCache(t *testing.T) {
 	for _, folder := range []string{file, file + "/below", "/proc/self", "not/absolute", ""} {
 		t.Setenv("XDG_CACHE_HOME", folder)
 		t.Setenv("HOME", "")
-		if faulty, err := CheckLoops(); len(faulty) != 1 || err != nil || len(readFaults()) != 0 {
-			t.Errorf("cache folder %q: %v (%v), kept is %v", folder, faulty, err, readFaults())
+		if faulty, err := CheckLoops(); len(faulty) != 1 || err != nil || len(loops.Read()) != 0 {
+			t.Errorf("cache folder %q: %v (%v), kept is %v", folder, faulty, err, loops.Read())
 		}
 	}
 }
@@ -166,11 +167,11 @@ func TestReplacesLoops(t *testing.T) {
 	}
 
 	_ = vec.SwitchOff()
-	was := knownFaults
-	knownFaults = readFaults
+	was := loops.Known
+	loops.Known = loops.Read
 	c.Run = t.TempDir()
 	next := train(t, c)
-	knownFaults = was
+	loops.Known = was
 	if next.Restarts != 0 || !strings.Contains(strings.Join(next.Notes, "\n"), says) {
 		t.Errorf("the next run: %d restarts, notes %q", next.Restarts, next.Notes)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/peers"
 	. "hogwild/hogwild/run"
@@ -91,7 +92,7 @@ func TestNodes(t *testing.T) {
 				t.Errorf("node %d of %d: %d examples, test loss %g; node 0: %d, %g", i, n, is.Examples, is.TestLoss, want.Examples, want.TestLoss)
 			}
 		}
-		score, err := Eval(c.Run, "", "", "")
+		score, err := saved.Eval(c.Run, "", "", "")
 		if err != nil || math.Abs(score.Loss-results[0].TestLoss) > 1e-9*score.Loss {
 			t.Errorf("%d nodes: test loss %g; of the saved weights, on one node: %g (%v)", n, results[0].TestLoss, score.Loss, err)
 		}

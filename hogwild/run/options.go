@@ -36,8 +36,8 @@ type Options struct {
 	unjudged bool // see data.Options
 }
 
-// settle is c, resolved, on the data in memory if there are any.
-func (o *Options) settle(c config.Config) (config.Config, error) {
+// Settle returns c with nothing left open, on the data in memory if there are any.
+func (o *Options) Settle(c config.Config) (config.Config, error) {
 	if o.TestData != nil && o.TrainData == nil {
 		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
 	}

@@ -13,6 +13,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // TestPredict: predictions of raw rows have the accuracy, or the error, that eval finds on the file.
@@ -34,15 +35,15 @@ func TestPredict(t *testing.T) {
 			if _, err := Run(t.Context(), c, Options{OnEpoch: func(rundir.EpochResult) { epochs++ }}); err != nil || epochs != c.Epochs {
 				t.Fatalf("%d epochs told, %v", epochs, err)
 			}
-			saved, err := Open(c.Run)
+			s, err := saved.Open(c.Run)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := Eval(c.Run, c.Data, "auto", "")
+			want, err := saved.Eval(c.Run, c.Data, "auto", "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := data.LoadLike(c.Data, "auto", "", saved.meta)
+			set, err := data.LoadLike(c.Data, "auto", "", s.Meta())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +54,7 @@ func TestPredict(t *testing.T) {
 				for j, v := range set.X8[i*set.Features:][:set.Features] {
 					row[j] = float32(v)
 				}
-				got, err := saved.Predict(row, row)
+				got, err := s.Predict(row, row)
 				if err != nil || len(got) != 2 || got[0] != got[1] {
 					t.Fatal(got, err)
 				}
@@ -61,10 +62,10 @@ func TestPredict(t *testing.T) {
 					right++
 				}
 			}
-			if got := float64(right) / float64(set.Rows); math.Abs(got-*want.Accuracy) > 1e-9 || len(saved.Classes()) != 10 {
-				t.Errorf("%.4f of the predictions are right, of %d classes; eval says %.4f", got, len(saved.Classes()), *want.Accuracy)
+			if got := float64(right) / float64(set.Rows); math.Abs(got-*want.Accuracy) > 1e-9 || len(s.Classes()) != 10 {
+				t.Errorf("%.4f of the predictions are right, of %d classes; eval says %.4f", got, len(s.Classes()), *want.Accuracy)
 			}
-			if _, err := saved.Predict(make([]float32, 3)); !errors.Is(err, config.ErrUsage) {
+			if _, err := s.Predict(make([]float32, 3)); !errors.Is(err, config.ErrUsage) {
 				t.Errorf("a row of three inputs: %v", err)
 			}
 		})
@@ -89,15 +90,15 @@ func TestPredictValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	train(t, c)
-	want, err := Eval(c.Run, c.Data, "auto", "y")
+	want, err := saved.Eval(c.Run, c.Data, "auto", "y")
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := Open(c.Run)
+	s, err := saved.Open(c.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := saved.Predict(rows...)
+	got, err := s.Predict(rows...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestPredictValues(t *testing.T) {
 	for i, v := range got {
 		square += (float64(v) - y[i]) * (float64(v) - y[i])
 	}
-	if rmse := math.Sqrt(square / float64(len(y))); math.Abs(rmse-*want.RMSE) > 1e-4**want.RMSE || saved.Classes() != nil {
+	if rmse := math.Sqrt(square / float64(len(y))); math.Abs(rmse-*want.RMSE) > 1e-4**want.RMSE || s.Classes() != nil {
 		t.Errorf("RMSE %g, eval says %g", rmse, *want.RMSE)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
@@ -140,12 +141,12 @@ func (r *coordinator) load() error {
 	}
 	stops := false
 	if r.train == nil {
-		s, err := readData(&c.Config, &r.options)
+		s, err := c.ReadSets(data.Options{Memory: r.options.TrainData, TestMemory: r.options.TestData, Unjudged: r.options.unjudged})
 		if err != nil {
 			return err
 		}
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
-		stops = r.settleStop(s.HeldOut)
+		stops = score.HoldOut(&c.Config, s.HeldOut)
 	}
 	if r.train.Rows < c.Workers && r.anyNumber {
 		c.Workers = r.train.Rows
@@ -181,13 +182,14 @@ func (r *coordinator) load() error {
 	}
 	r.rehearse(spec, plain)
 	if stops {
-		auto = append(auto, r.stopNote())
+		auto = append(auto, score.HoldOutNote(&c.Config, r.validation.Rows))
 	}
 	c.Tuning.Auto = strings.Join(auto, ", ")
 	if r.back != nil {
 		c.Tuning.Auto = r.back.auto
 	}
 	r.spec, r.params = spec, plain.Params()
+	r.judge = score.NewJudge(spec, data.Sets{Train: r.train, Validation: r.validation, Test: r.test})
 	return c.CheckLRMin()
 }
 
@@ -298,10 +300,7 @@ func (r *coordinator) begin() error {
 // mayContinue refuses to resume a run that has come to its end. If it was killed before it could report, it has
 // ended already, and is concluded.
 func (r *coordinator) mayContinue(at *rundir.Position) error {
-	done, why := int(at.Epoch)-1, ""
-	if len(at.History) > 0 {
-		why = r.stops(at.History)
-	}
+	done, why := int(at.Epoch)-1, score.Stop(&r.job.Config, at.History)
 	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Resume, done)) {
 		r.epochs.stopped, r.epochs.ended = why, errDone
 		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Resume))
@@ -314,10 +313,7 @@ func (r *coordinator) mayContinue(at *rundir.Position) error {
 		}
 		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", r.job.Resume, done, are)
 	}
-	if why, epochs := impatient(at.History, r.job.Patience); why != "" {
-		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", r.job.Resume, why, epochs+1)
-	}
-	return nil
+	return score.CheckPatience(&r.job.Config, at.History)
 }
 
 // concluded tells whether the run in a folder has reported its end, after so many epochs.

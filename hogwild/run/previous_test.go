@@ -9,6 +9,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/fault"
 )
 
@@ -33,7 +34,7 @@ func TestResumeFromThePreviousSnapshot(t *testing.T) {
 			if r, err := rundir.Glance(part.Run); err != nil || !rundir.HasSnapshot(part.Run) {
 				t.Errorf("%+v, %v", r, err)
 			}
-			if _, err := Eval(part.Run, "", "auto", ""); err != nil {
+			if _, err := saved.Eval(part.Run, "", "auto", ""); err != nil {
 				t.Errorf("eval: %v", err)
 			}
 			part.Epochs = 4

@@ -17,9 +17,28 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/workers"
+	"hogwild/hogwild/saved"
+	"hogwild/hogwild/score"
 	"hogwild/internal/human"
 )
+
+// A program that evaluates saved weights is watched as that of a run is.
+func init() {
+	saved.Evaluator = func(c *config.Config) (*program.Evaluator, func(), error) {
+		silent := func(string, ...any) {}
+		w := hang.WatchProgram(c.HangTimeout, silent)
+		e, err := startEvaluator(c, w, silent, nil)
+		if err != nil {
+			w.Close()
+			return nil, nil, err
+		}
+		return e, func() {
+			e.Kill(errLate) // nobody wants what follows its loop
+			_ = e.Close()
+			w.Close()
+		}, nil
+	}
+}
 
 // startEvaluator starts the program that evaluates, which describes its model.
 func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ...any), prints io.Writer) (*program.Evaluator, error) {
@@ -122,22 +141,8 @@ func (r *task) welcome(first bool, w []float32) error {
 	if err := r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w); err != nil {
 		return err
 	}
-	return r.mayJudge()
-}
-
-// mayJudge refuses what ends a run by its scores, if the program has none.
-func (r *task) mayJudge() error {
-	c := &r.job
-	if r.evaluator.Evaluates() {
-		return nil
-	}
-	for _, end := range []struct {
-		name  string
-		given bool
-	}{{"target-loss", c.TargetLoss > 0}, {"target-accuracy", c.TargetAccuracy > 0}, {"patience", c.Patience > 0}} {
-		if end.given {
-			return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give hogwild.join a test set if it has a dataset", end.name)
-		}
+	if stops := score.StopSetting(&r.job.Config); stops != "" && !r.evaluator.Evaluates() {
+		return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give hogwild.join a test set if it has a dataset", stops)
 	}
 	return nil
 }
@@ -187,20 +192,19 @@ func (r *coordinator) scoredByProgram(w []float32, set *data.Set, epoch int) (s 
 	return s, metrics, err
 }
 
-// judgeByProgram is judge where a program scores.
+// judgeByProgram is addScores where a program scores.
 func (r *coordinator) judgeByProgram(e *rundir.EpochResult) error {
-	name, set := r.judges()
 	epoch := e.Epoch
 	if e.Kind == "" { // the run ends within it
 		epoch = 0
 	}
-	sum, metrics, err := r.scoredByProgram(r.saver.copy.Plain(r.trained), set, epoch)
+	sum, metrics, err := r.scoredByProgram(r.saver.copy.Plain(r.trained), r.judge.Set, epoch)
 	if err != nil {
 		return err
 	}
 	e.TestLoss = math.NaN()
 	if sum.N > 0 {
-		e.Judge(scoresOf(name, sum, false))
+		e.Judge(score.Of(r.judge.Name, sum, false))
 		err = r.overflown(e)
 	}
 	for name, v := range metrics {
@@ -239,44 +243,8 @@ func (r *coordinator) testBest(res *rundir.Result) error {
 		err = r.cause()
 		res.Stopped = config.Interruption(err).Error()
 	case err == nil && sum.N > 0:
-		s := scoresOf("test", sum, false)
+		s := score.Of("test", sum, false)
 		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
 	}
 	return err
-}
-
-// evaluateProgram has the program of a run evaluate saved weights.
-func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
-	c := &s.config
-	r.Model = c.Program
-	if c.Layout.Rows > 0 && !r.own {
-		return config.Usage("data %s has no effect: the program has a data set of its own; leave data out", r.Data)
-	}
-	silent := func(string, ...any) {}
-	w := hang.WatchProgram(c.HangTimeout, silent)
-	defer w.Close()
-	e, err := startEvaluator(c, w, silent, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		e.Kill(errLate) // nobody wants what follows its loop
-		_ = e.Close()
-	}()
-	if err := program.Compare(c.Layout, e.Layout()); err != nil {
-		return config.Usage("%s: %w", r.Weights, err)
-	}
-	if err := e.Welcome(data.Sets{Train: set, Test: set}, false, nil); err != nil {
-		return err
-	}
-	if !e.Evaluates() {
-		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to evaluate", c.Program)
-	}
-	score, err := e.Score(s.w, set)
-	if err != nil {
-		return err
-	}
-	own := scoresOf("test", score, false)
-	r.Examples, r.Loss, r.Accuracy, r.Metrics = score.N, own.Loss, own.Accuracy, own.Metrics
-	return nil
 }

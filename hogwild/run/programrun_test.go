@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/program/programtest"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // linearRows are the examples of the tests' program.
@@ -95,7 +96,7 @@ func TestProgramsComeToTheLeastSquares(t *testing.T) {
 			if math.Abs(r.TestLoss-loss) > 1e-6 || math.Abs(r.Metrics["mae"]-absolute) > 1e-6 || r.TestAccuracy == nil {
 				t.Errorf("test loss %v, metrics %v, want %v and %v", r.TestLoss, r.Metrics, loss, absolute)
 			}
-			e, err := Eval(r.Run, "", "auto", "")
+			e, err := saved.Eval(r.Run, "", "auto", "")
 			if err != nil || e.Loss != r.TestLoss || *e.Accuracy != *r.TestAccuracy {
 				t.Errorf("the saved weights are evaluated to %+v, %v", e, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
@@ -48,7 +49,9 @@ func (r *coordinator) result() rundir.Result {
 	if r.ownRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
 		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
 	}
-	res.Warning = r.warning()
+	if last := r.epochs.last; last != nil && c.Sample == 0 && r.epochs.ended == nil {
+		res.Warning = r.judge.Warning(&c.Config, res.History, last, r.ownRate())
+	}
 	res.Instruments = r.instruments()
 	if f := r.flight(res.Instruments); f != nil {
 		res.InFlight, res.InFlightSeen = f.expected, f.seen
@@ -137,7 +140,7 @@ func (r *coordinator) notes() []string {
 			notes = append(notes, "validation set: "+note)
 		}
 	}
-	return slices.Concat(notes, device, faultNotes(KnownFaults()))
+	return slices.Concat(notes, device, loops.Notes(loops.Known()))
 }
 
 // header is what the display shows at the top.

@@ -2,16 +2,13 @@
 // are processes of the same program.
 //
 //	run.go          Run, and the coordinator's life
-//	tune.go         runs that find the learning rate
-//	tunetrial.go    one of them, and how they are compared
-//	eval.go         saved weights on data
+//	lend.go         data that are read once for many runs
 //	prepare.go      what is made before any process starts
 //	given.go        the first weights from a file
 //	folder.go       the run folder
 //	epochs.go       between two epochs
-//	unused.go       tensors that no gradient reaches
 //	curvature.go    the limit of steps in flight, again while the run trains
-//	diverge.go      losses far above those of the constant predictor
+//	evaluate.go     how good the weights are, and whether the run has diverged
 //	finish.go       the end of a run
 //	keep.go         what is saved at the end
 //	rollback.go     back to the last good snapshot after divergence
@@ -24,14 +21,9 @@
 //	hang.go         workers that do not run
 //	inside.go       a worker in the coordinator's process
 //	report.go       what people are told
-//	warning.go      results that look like success and are none
 //	patience.go     a device that fails, or does not answer
 //	afterloop.go    what programs do after their loops
 //	program.go      models that a program computes
-//	evaluate.go     scores
-//	open.go         saved weights
-//	predict.go      what they make of inputs
-//	sets.go         the data
 //	coordinator.go  the parts of the coordinator
 //	display.go      progress
 //	rounds.go       barrier mode
@@ -56,6 +48,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/hang"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
 	"hogwild/shm"
@@ -75,9 +68,9 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	anyNumber := c.Workers == 0 && peers.Name() == ""
 	c, err := peers.Adopt(c) // first of all: the other nodes wait for it
 	if err == nil {
-		c, err = o.settle(c)
+		c, err = o.Settle(c)
 	}
-	if err = peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), ready())); err != nil {
+	if err = peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), loops.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {
@@ -133,7 +126,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		}
 		return rundir.Result{}, err
 	}
-	r.interrupted, r.cause = ctx.Done(), func() error { return interruption(ctx) }
+	r.interrupted, r.cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
 	if r.options.Signals && r.back == nil { // else it does already
 		r.heed()
 	}

@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // TestResult: what a run reports is consistent with itself and with its files.
@@ -44,7 +45,7 @@ func TestResult(t *testing.T) {
 			if len(r.History) != 3 || last.TestLoss != r.TestLoss || last.TrainLoss != r.TrainLoss || *last.TestAccuracy != *r.TestAccuracy {
 				t.Errorf("history %+v, result %+v", r.History, r)
 			}
-			e, err := Eval(r.Run, cfg.Data, "auto", "")
+			e, err := saved.Eval(r.Run, cfg.Data, "auto", "")
 			if err != nil || e.Loss != r.TestLoss || *e.Accuracy != *r.TestAccuracy {
 				t.Errorf("the saved weights are evaluated to %+v, %v; the run says %v, %v", e, err, r.TestLoss, *r.TestAccuracy)
 			}

@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
 	"hogwild/internal/fault"
 )
 
@@ -30,10 +31,41 @@ func (r *coordinator) keepCopy(whole bool) error {
 	if err != nil {
 		return onDevice(err)
 	}
-	if r.dropChanged(changed); !whole {
+	r.epochs.unmoved = slices.DeleteFunc(r.epochs.unmoved, func(i int) bool { return changed[i] })
+	if !whole {
 		return nil
 	}
 	return r.download()
+}
+
+// A layer that the loss does not depend on keeps its first weights, and nothing else tells: the run
+// trains, and is saved. So the first epoch compares the weights with those before it, tensor by
+// tensor. The owner's copy holds those, which until the first epoch's end has no other use, and a
+// comparison on cores stops at the first weight that has changed. No worker takes part.
+
+// watchTensors begins the comparison, if the run has its first epoch before it.
+func (r *coordinator) watchTensors() error {
+	r.saver.copy.W = make([]float32, len(r.mem.W))
+	if p := &r.epochs.position; p.Epoch > 1 || p.Within || r.job.Sample > 0 {
+		return nil
+	}
+	err := r.keepCopy(false)
+	for i, p := range r.params {
+		if !p.Fixed {
+			r.epochs.unmoved = append(r.epochs.unmoved, i)
+		}
+	}
+	return err
+}
+
+// tellUnused names the tensors that the first epoch has not changed.
+func (r *coordinator) tellUnused() {
+	if len(r.epochs.unmoved) > 0 {
+		var line string
+		r.epochs.position.Unused, line = score.Unused(r.params, r.epochs.unmoved)
+		r.epochs.unmoved = nil
+		r.report.event("%s", line)
+	}
 }
 
 // capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state.

@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 )
@@ -100,9 +101,9 @@ func (r *coordinator) replacesLoops(e *workers.Exit) bool {
 		if err != nil {
 			r.report.event("the loops in assembly could not be checked: %v", err)
 		}
-		for _, note := range faultNotes(faulty) {
+		for _, note := range loops.Notes(faulty) {
 			r.epochs.ended = r.awaitEvaluation() // it runs them too
-			replaceLoops(faulty)
+			loops.Replace(faulty)
 			*r.replaced = time.Now()
 			r.report.event("%s", note)
 		}

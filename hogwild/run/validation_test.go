@@ -9,8 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 )
 
 // overfitted is a run on 40 rows of 60 features, of which one says something: its validation loss
@@ -98,19 +102,15 @@ func TestPatienceOfWorkers(t *testing.T) {
 // set and on none before, which the epochs say nothing of.
 func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 	t.Helper()
-	sets, err := readData(&c, &Options{})
+	sets, err := c.ReadSets(data.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sets.Close()
-	s, err := Open(filepath.Join(c.Run, rundir.WeightsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, _ := evaluated(s, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
+	if v := evaluated(t, c.Run, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
 		t.Errorf("the best weights have the validation loss %v, the run says %v", v.Loss, *r.ValidationLoss)
 	}
-	if v, _ := evaluated(s, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
+	if v := evaluated(t, c.Run, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
 		t.Errorf("the best weights have the test loss %v, the run says %v, and %+v", v.Loss, r.TestLoss, r.Residuals)
 	}
 	for _, e := range r.History {
@@ -123,18 +123,16 @@ func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 // sameBest fails the test unless two runs have left the same best weights.
 func sameBest(t *testing.T, a, b string) {
 	t.Helper()
-	var of [2][]float32
+	var of [2][]saved.Tensor
 	for i, dir := range []string{a, b} {
-		s, err := Open(filepath.Join(dir, rundir.WeightsFile))
+		s, err := saved.Open(filepath.Join(dir, rundir.WeightsFile))
 		if err != nil {
 			t.Fatal(err)
 		}
-		of[i] = s.w
+		of[i] = s.Tensors()
 	}
-	for i, v := range of[0] {
-		if v != of[1][i] {
-			t.Fatalf("best weight %d is %v in %s, %v in %s", i, v, a, of[1][i], b)
-		}
+	if d := cmp.Diff(of[0], of[1]); d != "" {
+		t.Fatalf("the best weights of %s are not those of %s:\n%s", a, b, d)
 	}
 }
 
@@ -214,10 +212,10 @@ func TestNetworksStopInTime(t *testing.T) {
 			least = min(least, e.TestLoss)
 		}
 		r := train(t, c)
-		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+ownPatience || r.Epochs >= whole.Epochs {
+		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+20 || r.Epochs >= whole.Epochs {
 			t.Errorf("seed %d: %d epochs, the best %d; without early stopping %d", c.Seed, r.Epochs, r.BestEpoch, whole.Epochs)
 		}
-		if e, err := Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
+		if e, err := saved.Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
 			t.Errorf("seed %d: the saved weights have the test loss %v (%v), the run says %v; train loss %v", c.Seed, e.Loss, err, r.TestLoss, r.TrainLoss)
 		}
 		best, last, stopped = best+least, last+whole.TestLoss, stopped+r.TestLoss

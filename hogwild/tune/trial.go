@@ -1,8 +1,7 @@
-package run
+package tune
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,15 +10,14 @@ import (
 	"slices"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/control"
-	"hogwild/hogwild/data"
+	"hogwild/hogwild/run"
 	"hogwild/internal/human"
 )
 
 // tuneAlike is by what share losses differ that may be alike: beyond it they are not, however uncertain they are.
 const tuneAlike = 0.02
 
-// Trial is one run of Tune.
+// Trial is one of the runs.
 type Trial struct {
 	LR, Momentum float64
 	Seed         uint64
@@ -30,7 +28,7 @@ type Trial struct {
 	blocks []float64 // Loss of each block of those rows
 }
 
-// reach is how far a gradient moves the weights in the long run.
+// reach returns how far a gradient moves the weights in the long run.
 func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
 
 // try makes one run, unless it has been made, with the seed'th seed after the run's.
@@ -39,21 +37,20 @@ func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
 		return nil
 	}
 	if t.ctx.Err() != nil {
-		return interruption(t.ctx)
+		return config.CauseOf(t.ctx)
 	}
 	one := *c
 	one.LR, one.LRMin, one.Momentum, one.Seed = lr, c.LRMin*lr/c.LR, momentum, c.Seed+seed
 	one.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
-	r := newCoordinator(one, Options{})
-	r.train, r.test, r.lent = t.data.train, t.data.test, true
+	sets := t.data.Sets
 	if t.held != nil { // nor does it look at the test rows
-		r.test = t.data.validation
+		sets.Test = sets.Validation
 	}
-	if one.Validation != "" {
-		r.validation = t.data.validation
+	if one.Validation == "" {
+		sets.Validation = nil
 	}
-	result, err := r.run(t.ctx)
-	tr := Trial{LR: lr, Momentum: momentum, Seed: seed, Loss: r.epochs.secondHalf, Seconds: result.Seconds, long: t.isLong(c)}
+	result, half, err := run.Borrow(t.ctx, one, sets)
+	tr := Trial{LR: lr, Momentum: momentum, Seed: seed, Loss: half, Seconds: result.Seconds, long: t.isLong(c)}
 	if err == nil && t.held != nil {
 		tr.Loss, tr.blocks, err = t.held.losses(one.Run)
 	}
@@ -78,7 +75,7 @@ func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
 	return os.RemoveAll(one.Run)
 }
 
-// tried is which trial has been made with these settings; -1: none.
+// tried returns which trial has been made with these settings; -1: none.
 func (t *tuner) tried(c *config.Config, lr, momentum float64, seed uint64) int {
 	return slices.IndexFunc(t.trials, func(tr Trial) bool {
 		return tr.LR == lr && tr.Momentum == momentum && tr.Seed == seed && tr.long == t.isLong(c)
@@ -87,24 +84,15 @@ func (t *tuner) tried(c *config.Config, lr, momentum float64, seed uint64) int {
 
 func (t *tuner) isLong(c *config.Config) bool { return *c == t.long }
 
-// interruption is why ctx is done: a signal, or the caller.
-func interruption(ctx context.Context) error {
-	err := context.Cause(ctx)
-	if config.Interruption(err) == nil {
-		err = fmt.Errorf("%w: %w", config.ErrInterrupted, err)
-	}
-	return err
-}
-
-// named is what was tried.
+// named says what was tried.
 func (t *tuner) named(tr Trial) string {
-	if t.data.job.Optimizer != config.Momentum {
+	if t.data.Job.Optimizer != config.Momentum {
 		return fmt.Sprintf("lr %g", tr.LR)
 	}
 	return fmt.Sprintf("lr %g, momentum %g", tr.LR, tr.Momentum)
 }
 
-// best is the trial with the least loss among short or long ones, with the first seed.
+// best returns the trial with the least loss among short or long ones, with the first seed.
 func (t *tuner) best(c *config.Config) Trial {
 	best := Trial{Loss: math.Inf(1)}
 	for _, tr := range t.trials {
@@ -115,7 +103,7 @@ func (t *tuner) best(c *config.Config) Trial {
 	return best
 }
 
-// finalists are the best long trial, that of the next smaller rate, which is safer should the best one have been lucky, and the next
+// finalists returns the best long trial, that of the next smaller rate, which is safer should the best one have been lucky, and the next
 // best near it: more seeds tell which is best, and how sure that is.
 func (t *tuner) finalists() (all []Trial) {
 	var others []Trial
@@ -141,7 +129,7 @@ func (t *tuner) finalists() (all []Trial) {
 	return all
 }
 
-// choice is the setting with the least mean loss over the seeds, and of those that are alike, within a standard error of it, the
+// choice returns the setting with the least mean loss over the seeds, and of those that are alike, within a standard error of it, the
 // one whose steps go least far: it diverges last. How says how sure that is.
 func (t *tuner) choice() (chosen Trial, how string) {
 	groups := t.groups()
@@ -180,10 +168,10 @@ func (t *tuner) choice() (chosen Trial, how string) {
 	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, t.named(next[0]), least, sigma)
 }
 
-// same tells whether two trials differ by seed alone.
+// same reports whether two trials differ by seed alone.
 func (t Trial) same(o Trial) bool { return t.LR == o.LR && t.Momentum == o.Momentum }
 
-// groups are the long trials of each setting that was tried with most seeds, in their order.
+// groups returns the long trials of each setting that was tried with most seeds, in their order.
 func (t *tuner) groups() (all [][]Trial) {
 	most := 0
 	for _, tr := range t.trials {
@@ -207,7 +195,7 @@ func meanLoss(g []Trial) (mean float64) {
 	return mean
 }
 
-// worse is by how much the loss of one setting is above that of another, over the same rows and seeds, and the standard error of
+// worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the standard error of
 // that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half of tuneAlike; of a single row
 // it is so large that nothing can be told.
 func worse(a, b []Trial) (by, sigma float64) {
@@ -233,7 +221,7 @@ func worse(a, b []Trial) (by, sigma float64) {
 	return by, math.Hypot(meanError(rows), meanError(seeds))
 }
 
-// meanError is the standard error of the mean of x; 0 of a single one.
+// meanError returns the standard error of the mean of x; 0 of a single one.
 func meanError(x []float64) float64 {
 	mean, sum := 0.0, 0.0
 	for _, v := range x {
@@ -243,60 +231,4 @@ func meanError(x []float64) float64 {
 		sum += (v - mean) * (v - mean)
 	}
 	return math.Sqrt(sum / float64(max(len(x)-1, 1)) / float64(len(x)))
-}
-
-// heldRows are rows that tuning judges by, in blocks of equal size but for rounding.
-type heldRows struct {
-	set  *data.Set
-	rows []int32
-}
-
-// mostHeld are as many rows as tell one rate from another, mostBlocks as many blocks as tell how sure that is.
-const mostHeld, mostBlocks = 20000, 200
-
-func newHeldRows(set *data.Set) *heldRows {
-	h := &heldRows{set, make([]int32, min(set.Rows, mostHeld))}
-	for i := range h.rows {
-		h.rows[i] = int32(i * set.Rows / len(h.rows))
-	}
-	return h
-}
-
-func (h *heldRows) String() string {
-	if len(h.rows) == 1 {
-		return "1 row held out"
-	}
-	return human.Count(int64(len(h.rows))) + " rows held out"
-}
-
-// losses are the mean loss of the weights that a run has saved, and that of each block.
-func (h *heldRows) losses(run string) (mean float64, blocks []float64, err error) {
-	s, err := Open(run)
-	if err != nil {
-		return 0, nil, err
-	}
-	n := min(len(h.rows), mostBlocks)
-	reader := h.set.NewReader()
-	for i := range n {
-		rows := h.rows[i*len(h.rows)/n : (i+1)*len(h.rows)/n]
-		score := s.model.Eval(s.w, reader.Batch(rows))
-		blocks = append(blocks, score.Loss/float64(score.N))
-		mean += score.Loss / float64(len(h.rows))
-	}
-	return mean, blocks, nil
-}
-
-// secondHalfLoss is the mean loss of the second half of the open epoch, all of which is done;
-// of an epoch of one chunk it is that of the whole.
-func (r *task) secondHalfLoss() float64 {
-	p, epoch := &r.block.Plan, int(r.block.Get(control.WordEpoch))-1
-	sum, n := 0.0, 0
-	for i := range p.Chunks() {
-		c := p.At(epoch, i)
-		state, loss := r.block.Chunk(i)
-		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
-			sum, n = sum+loss, n+c.Count
-		}
-	}
-	return sum / float64(n)
 }

@@ -1,4 +1,4 @@
-package run
+package saved
 
 import (
 	"cmp"
@@ -37,25 +37,25 @@ type Predictions struct {
 	IDs           [][2]uint32 // pairs: the row and the column of each value
 }
 
-// Model is the name of the model.
+// Model returns the name of the model.
 func (s *Saved) Model() string { return s.name }
 
-// Classes are the labels of the classes, as the training data had them; nil for values.
+// Classes returns the labels of the classes, as the training data had them; nil for values.
 func (s *Saved) Classes() []string { return s.meta.Classes }
 
-// Spec is the model with nothing left open. Of a custom model and of a program's it has the name alone.
+// Spec returns the model with nothing left open. Of a custom model and of a program's it has the name alone.
 func (s *Saved) Spec() model.Spec {
 	spec, _ := model.Resolve(s.config.ModelOptions(), s.meta) // worked when the weights were opened
 	return spec
 }
 
-// Meta describes the training data: classes, columns and the scaling of the inputs.
+// Meta returns what is known of the training data: classes, columns and the scaling of the inputs.
 func (s *Saved) Meta() data.Meta { return s.meta }
 
-// Pairs tells whether the model predicts the values of pairs, of a row and a column.
+// Pairs reports whether the model predicts the values of pairs, of a row and a column.
 func (s *Saved) Pairs() bool { return s.meta.Kind == data.Pairs }
 
-// Tensors are copies of the weights.
+// Tensors returns copies of the weights.
 func (s *Saved) Tensors() []Tensor {
 	var ts []Tensor
 	ps := s.model.Params()
@@ -131,7 +131,7 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predict
 	return notes, err
 }
 
-// MayPredict is an error if the model has no predictions, or no probabilities.
+// MayPredict returns an error if the model has no predictions, or no probabilities.
 func (s *Saved) MayPredict(probabilities bool) error {
 	if s.config.Program != "" {
 		return config.Usage("the model is a program, %s: load %s there to predict; docs/programs.md has the lines", s.config.Program, rundir.WeightsFile)
@@ -151,7 +151,7 @@ func (s *Saved) MayPredict(probabilities bool) error {
 	return config.Usage("the outputs of the model %s with the %s loss are not probabilities: train with the loss logistic or cross-entropy", s.name, s.loss)
 }
 
-// predict is the predictions of a piece; NaN fills its gaps.
+// predict returns the predictions of a piece; NaN fills its gaps.
 func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
 	out := &Predictions{Values: make([]float32, 0, len(p.Gaps)), IDs: slices.Clone(p.IDs)}
 	var got, probable []float32

@@ -1,15 +1,18 @@
-package run
+package saved
 
 import (
+	"cmp"
 	"errors"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 )
 
 // Description says of weights that another program has saved what a file of hogwild says itself: their model, and the
-// data that they were trained on. Of those data classes, columns and scaling count, not the rows.
+// data that they were trained on. Only the classes, columns and scaling of those data count, not the rows.
 type Description struct {
 	Model  string
 	Loss   string // "" = as the model and the labels have it
@@ -28,7 +31,7 @@ func Open(path string) (*Saved, error) { return OpenAs(path, Description{}) }
 // OpenAs is Open of weights that another program has saved, as safetensors or by torch.save. For those of a run the
 // description is empty.
 func OpenAs(path string, d Description) (*Saved, error) {
-	if err := ready(); err != nil {
+	if err := loops.Ready(); err != nil {
 		return nil, err
 	}
 	f, err := rundir.ReadWeights(path, 0)
@@ -43,7 +46,7 @@ func OpenAs(path string, d Description) (*Saved, error) {
 	return opened(f.Saved, f.Path)
 }
 
-// opened is the model of a file of this program.
+// opened returns the model of a file of this program.
 func opened(f *rundir.Saved, path string) (*Saved, error) {
 	s := &Saved{path: path, name: f.Config.Model, meta: f.Meta, config: f.Config.Config, places: f.Meta.Places()}
 	options := f.Config.ModelOptions()
@@ -59,7 +62,7 @@ func opened(f *rundir.Saved, path string) (*Saved, error) {
 	return s, nil
 }
 
-// described is the model of weights that others have saved.
+// described returns the model of weights that others have saved.
 func described(f *rundir.Weights, d Description) (*Saved, error) {
 	if d.Model == "" || d.Train == "" {
 		return nil, config.Usage("%s: hogwild did not write it, and it does not say which model and data it is of: add --model (such as mlp:128) and --train, the training data, which tell classes and scaling (eval takes them from --data if --train is missing)", f.Path)
@@ -67,13 +70,8 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	c := config.Default()
 	c.Model, c.Loss, c.Bias = d.Model, d.Loss, !d.NoBias
 	c.Data, c.Test, c.Target, c.Ignore, c.Validation = d.Train, d.Train, d.Target, d.Ignore, config.NoValidation // all rows count: none are held out
-	if d.Format != "" {
-		c.Format = d.Format
-	}
-	if d.Scale != "" {
-		c.Scale = d.Scale
-	}
-	sets, err := readData(&c, &Options{unjudged: true})
+	c.Format, c.Scale = cmp.Or(d.Format, c.Format), cmp.Or(d.Scale, c.Scale)
+	sets, err := c.ReadSets(data.Options{Unjudged: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,22 +1,19 @@
-package run
+package score
 
 import (
 	"fmt"
 	"math"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
-// warning is what a user should know of a result that looks like success and is none: the model is
-// no better than the constant predictor, its training loss rose, or it overfits. "" of a good one.
-func (r *coordinator) warning() string {
-	last := r.epochs.last
-	history := r.epochs.position.History
-	if last == nil || r.job.Sample > 0 || r.epochs.ended != nil {
-		return ""
-	}
+// Warning returns what a user should know of a result that looks like success and is none: the model is
+// no better than the constant predictor, its training loss rose, or it overfits. "" of a good one. ownRate: a program's optimizer
+// has the learning rate.
+func (j *Judge) Warning(c *config.Config, history []rundir.EpochResult, last *rundir.EpochResult, ownRate bool) string {
 	tested := last
 	if best := rundir.Best(history); best != nil {
 		tested = best
@@ -27,28 +24,27 @@ func (r *coordinator) warning() string {
 		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss), human.Loss(last.TrainLoss))
 	}
 	worse, byHeart := "", true
-	_, set := r.judges()
-	if best := r.constant(set); best != nil {
-		worse, byHeart = worseThan(*best, judged, set.Rows), tested.TrainLoss*2 < best.Loss && set.Rows >= fewRows
+	if best := j.Constant(); best != nil {
+		worse, byHeart = worseThan(*best, judged, j.Set.Rows), tested.TrainLoss*2 < best.Loss && j.Set.Rows >= fewRows
 	}
 	switch {
 	case worse != "" && rose != "":
-		return worse + ", and " + rose + r.remedy(true)
+		return worse + ", and " + rose + j.remedy(c, ownRate, true)
 	case byHeart && overfits(tested, history, worse != ""):
 		if worse != "" {
 			worse += "; "
 		}
 		return fmt.Sprintf("%sthe run overfits, train loss %s, %s loss %s; try %s--l2, or fewer columns",
-			worse, human.Loss(tested.TrainLoss), judged.Set, human.Loss(judged.Loss), r.earlyStop())
+			worse, human.Loss(tested.TrainLoss), judged.Set, human.Loss(judged.Loss), j.earlyStop(c))
 	case worse != "":
-		return worse + r.remedy(false)
+		return worse + j.remedy(c, ownRate, false)
 	case rose != "":
-		return rose + r.remedy(true)
+		return rose + j.remedy(c, ownRate, true)
 	}
 	return ""
 }
 
-// overfits tells whether the tested epoch predicts its training rows far better than others, and those others worse than it
+// overfits reports whether the tested epoch predicts its training rows far better than others, and those others worse than it
 // might: than an earlier epoch did, or than the constant predictor.
 func overfits(tested *rundir.EpochResult, history []rundir.EpochResult, worse bool) bool {
 	loss := tested.Judged().Loss
@@ -58,12 +54,12 @@ func overfits(tested *rundir.EpochResult, history []rundir.EpochResult, worse bo
 	return worse && tested.TrainLoss*2 < loss
 }
 
-// earlyStop is what stops a run before it overfits, if it has not been tried.
-func (r *coordinator) earlyStop() string {
+// earlyStop names what stops a run before it overfits, if it has not been tried.
+func (j *Judge) earlyStop(c *config.Config) string {
 	switch {
-	case r.job.Patience > 0:
+	case c.Patience > 0:
 		return ""
-	case r.validation != nil:
+	case j.Name == "validation":
 		return "--patience 5, "
 	}
 	return "--validation 0.1 --patience 5, "
@@ -89,15 +85,15 @@ func worseThan(best, s rundir.Scores, n int) string {
 	return ""
 }
 
-// remedy is what to try, the likeliest first.
-func (r *coordinator) remedy(rose bool) string {
-	switch scaled := r.train.Kind != data.Floats || r.train.Scale != "none"; {
+// remedy says what to try, the likeliest first.
+func (j *Judge) remedy(c *config.Config, ownRate, rose bool) string {
+	switch scaled := j.train.Kind != data.Floats || j.train.Scale != "none"; {
 	case !scaled:
 		return "; try --scale standard"
-	case r.ownRate():
-		return fmt.Sprintf("; try another learning rate in the program's optimizer, or more --epochs than %d", r.job.Epochs)
+	case ownRate:
+		return fmt.Sprintf("; try another learning rate in the program's optimizer, or more --epochs than %d", c.Epochs)
 	case rose:
-		return fmt.Sprintf("; try a smaller --lr than %.2g, or --tune", r.job.Config.LR)
+		return fmt.Sprintf("; try a smaller --lr than %.2g, or --tune", c.LR)
 	}
-	return fmt.Sprintf("; try --tune, or more --epochs than %d", r.job.Epochs)
+	return fmt.Sprintf("; try --tune, or more --epochs than %d", c.Epochs)
 }

@@ -1,8 +1,12 @@
-package run
+// Package tune finds the learning rate of a run, and its momentum, by trying.
+//
+//	tune.go   Tune: which rates are tried, and how long
+//	trial.go  one run, and how runs are compared
+//	held.go   the rows that they are judged by
+package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -10,7 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
-	"hogwild/hogwild/workers"
+	"hogwild/hogwild/run"
 	"hogwild/internal/human"
 )
 
@@ -33,7 +37,7 @@ const (
 // tuner finds the best settings of a run by trying.
 type tuner struct {
 	ctx         context.Context
-	data        *coordinator
+	data        *run.Lender
 	held        *heldRows     // nil: it goes by the rows that were trained on
 	validates   bool          // the run holds them out, too
 	short, long config.Config // of short runs, and of long ones
@@ -45,16 +49,13 @@ type tuner struct {
 // by runs judged on rows held out. It returns c with them, and the trials in order; o.Progress gets a
 // line of each. The learning rate is neither capped nor scaled any more: what these estimate has
 // been measured. Errors are those of Run, and with o.Signals it ends as Run does.
-func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Trial, error) {
-	settled, err := o.settle(c)
+func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, []Trial, error) {
+	settled, err := o.Settle(c)
 	if err != nil {
 		return c, nil, err
 	}
 	if c.Resume != "" {
 		return c, nil, config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
-	}
-	if err := errors.Join(workers.CheckStart(), ready()); err != nil {
-		return c, nil, err
 	}
 	if c.LRCap == "auto" {
 		c.LRCap, settled.LRCap = "off", "off"
@@ -63,10 +64,10 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 		c.AverageLR, settled.AverageLR = "same", "same"
 	}
 	t := &tuner{ctx: ctx}
-	defer func() { t.data.close() }()
 	if err := t.load(settled, o); err != nil {
 		return c, nil, err
 	}
+	defer t.data.Close()
 	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
 		return c, nil, err
 	}
@@ -82,24 +83,21 @@ func Tune(ctx context.Context, c config.Config, o Options) (config.Config, []Tri
 	}
 	best, how := t.choice()
 	t.say("tuned: %s%s", t.named(best), how)
-	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.data.job.Config.LR, best.Momentum
+	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.data.Job.Config.LR, best.Momentum
 	c.Tuned = "tuned" + how
 	return c, t.trials, nil
 }
 
 // load reads the data with rows held out, by the run or for tuning alone. Where that cannot be, as of a graph, tuning goes
 // by the rows that are trained on.
-func (t *tuner) load(c config.Config, o Options) error {
+func (t *tuner) load(c config.Config, o run.Options) (err error) {
 	read := func(validation string) error {
-		if t.data != nil {
-			t.data.close()
-		}
 		c := c
 		if validation != c.Validation {
 			c.Validation, c.Patience = validation, 0
 		}
-		t.data = newCoordinator(c, o)
-		return t.data.load()
+		t.data, err = run.Load(c, o)
+		return err
 	}
 	apart := c.Validation
 	if apart == config.NoValidation || apart == "" && !c.HoldsOut() {
@@ -108,23 +106,23 @@ func (t *tuner) load(c config.Config, o Options) error {
 	if c.Program != "" { // which alone knows how to score
 		return read(c.Validation)
 	}
-	err := read(apart)
-	if err == nil && t.data.validation == nil { // too few rows for a run to hold some out by itself
+	if err = read(apart); err == nil && t.data.Validation == nil { // too few rows for a run to hold some out by itself
+		t.data.Close()
 		apart = tuneShare
 		err = read(apart)
 	}
 	if err != nil && apart != c.Validation {
 		return read(c.Validation)
 	}
-	if err == nil && t.data.validation != nil {
-		t.held, t.validates = newHeldRows(t.data.validation), apart == c.Validation
+	if err == nil && t.data.Validation != nil {
+		t.held, t.validates = newHeldRows(t.data.Validation), apart == c.Validation
 	}
 	return err
 }
 
 // plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of a long one.
 func (t *tuner) plan() {
-	c, rows := t.data.job.Config, t.data.train.Rows
+	c, rows := t.data.Job.Config, t.data.Train.Rows
 	c.SaveEvery, c.TargetLoss, c.TargetAccuracy, c.StopAfter = "0", 0, 0, 0
 	c.OnDivergence = config.Stop // that is what tells which rates are too high
 	upTo := func(most int) config.Config {
@@ -136,10 +134,10 @@ func (t *tuner) plan() {
 		}
 		return c
 	}
-	least := max(tuneExamples, tuneSteps*t.data.job.Tuning.Batch*c.Workers)
+	least := max(tuneExamples, tuneSteps*t.data.Job.Tuning.Batch*c.Workers)
 	most := least
-	if m, err := model.New(c.ModelOptions(), t.data.train.Meta); err == nil && t.held != nil {
-		most = max(least, longExamples, int(longFlops/max(1000, model.Flops(m, t.data.train.ValuesPerRow()))))
+	if m, err := model.New(c.ModelOptions(), t.data.Train.Meta); err == nil && t.held != nil {
+		most = max(least, longExamples, int(longFlops/max(1000, model.Flops(m, t.data.Train.ValuesPerRow()))))
 	}
 	t.short, t.long = upTo(least), upTo(most)
 	examples := func(c config.Config) string { return human.Count(int64(c.PartOf(rows) * c.Epochs)) }
@@ -158,7 +156,7 @@ func (t *tuner) plan() {
 }
 
 func (t *tuner) say(format string, args ...any) {
-	t.data.report.display.event(fmt.Sprintf(format, args...))
+	t.data.Say(fmt.Sprintf(format, args...))
 }
 
 // search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs. From
@@ -237,13 +235,13 @@ func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error 
 	return nil
 }
 
-// rung is the i-th of the rates 1, 2, 5, 10, ...
+// rung returns the i-th of the rates 1, 2, 5, 10, ...
 func rung(i int) float64 {
 	decade := math.Floor(float64(i) / 3)
 	return shortest([]float64{1, 2, 5}[i-3*int(decade)] * math.Pow(10, decade))
 }
 
-// shortest is x to three digits.
+// shortest returns x to three digits.
 func shortest(x float64) float64 {
 	digits := math.Pow(10, 2-math.Floor(math.Log10(x)))
 	return math.Round(x*digits) / digits

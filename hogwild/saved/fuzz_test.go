@@ -1,4 +1,4 @@
-package run
+package saved
 
 import (
 	"bytes"
@@ -90,7 +90,7 @@ func ofUser(t *testing.T, err error) {
 
 // predictsZeros predicts a row of zeros, or the pair of the ids 1 and 1.
 func predictsZeros(s *Saved) error {
-	d := &data.Memory{Rows: []data.Row{{Val: make([]float32, min(s.meta.Features, 1000))}}}
+	d := &data.Memory{Rows: []data.Row{{Val: make([]float32, min(s.Meta().Features, 1000))}}}
 	if s.Pairs() {
 		d = &data.Memory{Pairs: [][2]uint32{{1, 1}}}
 	}

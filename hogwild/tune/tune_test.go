@@ -1,4 +1,4 @@
-package run
+package tune
 
 import (
 	"bytes"
@@ -9,14 +9,85 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/check"
 )
+
+// A worker of a test is this test binary started again.
+func TestMain(m *testing.M) {
+	// The race detector lets each process sleep for a second before it ends.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	if run.IsWorker() {
+		os.Exit(run.WorkerMain())
+	}
+	os.Exit(m.Run())
+}
+
+// inFull skips a test of many runs when tests are to be short, as under the race detector.
+func inFull(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("only without -short")
+	}
+}
+
+// train runs c in a folder of its own.
+func train(t *testing.T, c config.Config) (rundir.Result, error) {
+	t.Helper()
+	c.Run = t.TempDir()
+	return run.Run(t.Context(), c, run.Options{})
+}
+
+// mustTrain is train, to a good end.
+func mustTrain(t *testing.T, c config.Config) rundir.Result {
+	t.Helper()
+	result, err := train(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// nothingLeft fails the test if this process still has workers, or memory or goroutines of runs.
+func nothingLeft(t *testing.T) {
+	t.Helper()
+	var left []string
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		left = nil
+		tasks, _ := filepath.Glob("/proc/self/task/*/children")
+		for _, task := range tasks {
+			if pids, _ := os.ReadFile(task); len(pids) > 0 {
+				left = append(left, "processes "+string(pids))
+			}
+		}
+		links, _ := filepath.Glob("/proc/self/fd/*")
+		for _, link := range links {
+			if target, _ := os.Readlink(link); strings.Contains(target, "memfd:hogwild") {
+				left = append(left, target)
+			}
+		}
+		if maps, err := os.ReadFile("/proc/self/maps"); err != nil || bytes.Contains(maps, []byte("memfd:hogwild")) {
+			left = append(left, "mapped memory")
+		}
+		stacks := make([]byte, 1<<20)
+		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("run.(*coordinator)")) {
+			left = append(left, string(stacks))
+		}
+		if left == nil {
+			return
+		}
+	}
+	t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+}
 
 // TestTune: the learning rate that tuning finds does not diverge, and comes to a lower test loss than the
 // default, or is it.
@@ -43,9 +114,8 @@ func TestTune(t *testing.T) {
 			if c.edit(&settings); !strings.HasPrefix(c.data, "digits") {
 				settings.Data = check.Data(t, c.data)
 			}
-			before := belongings(t)
-			tuned, trials, err := Tune(t.Context(), settings, Options{Progress: &text})
-			left(t, before)
+			tuned, trials, err := Tune(t.Context(), settings, run.Options{Progress: &text})
+			nothingLeft(t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,13 +130,13 @@ func TestTune(t *testing.T) {
 			if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
 				t.Errorf("files are left behind: %v (%v)", files, err)
 			}
-			plain, err := try(t, withRun(settings, t.TempDir()))
+			plain, err := train(t, settings)
 			if errors.Is(err, config.ErrDiverged) {
 				plain.TestLoss = math.Inf(1)
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			best := train(t, withRun(tuned, t.TempDir()))
+			best := mustTrain(t, tuned)
 			t.Logf("lr %g momentum %g: loss %.4f; untuned %.4f", tuned.LR, tuned.Momentum, best.TestLoss, plain.TestLoss)
 			if !(best.TestLoss < plain.TestLoss) && tuned.LR != settings.LR || best.LRUsed != tuned.LR {
 				t.Errorf("learning rate %g (used %g): loss %g, it was %g untuned", tuned.LR, best.LRUsed, best.TestLoss, plain.TestLoss)
@@ -78,19 +148,19 @@ func TestTune(t *testing.T) {
 // TestTuneStops: interrupted, it ends as a run does, and leaves nothing behind.
 func TestTuneStops(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	before := belongings(t)
-	c := quick(t)
+	c := configtest.Dense()
+	c.Data, c.Workers, c.Run = "digits:2000", 1, t.TempDir()
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	if _, _, err := Tune(ctx, c, Options{}); !errors.Is(err, config.ErrInterrupted) {
+	if _, _, err := Tune(ctx, c, run.Options{}); !errors.Is(err, config.ErrInterrupted) {
 		t.Errorf("error %v, want ErrInterrupted", err)
 	}
-	left(t, before)
+	nothingLeft(t)
 	if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
 		t.Errorf("files are left behind: %v (%v)", files, err)
 	}
 	c.Resume = c.Run
-	if _, _, err := Tune(t.Context(), c, Options{}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "leave one of them out") {
+	if _, _, err := Tune(t.Context(), c, run.Options{}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "leave one of them out") {
 		t.Errorf("tuning a run that is resumed: %v", err)
 	}
 }
@@ -114,19 +184,30 @@ func sparseRows(t *testing.T, n int, row func(i int) (label bool, features []int
 	return path
 }
 
-// sparseTuning is what tuning a small logistic model is begun with.
-func sparseTuning(path string) config.Config {
+// sparseTuning is what tuning a small logistic model is begun with. It is tested on the training rows, the other way round.
+func sparseTuning(t *testing.T, path string) config.Config {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+	lines[len(lines)-1] += "\n"
+	slices.Reverse(lines)
 	c := config.Default()
-	c.Data, c.Test, c.Model, c.Workers, c.Epochs = path, path, "logistic", 1, 5
+	c.Data, c.Test, c.Model, c.Workers, c.Epochs = path, filepath.Join(t.TempDir(), "test.svm"), "logistic", 1, 5
+	if err := os.WriteFile(c.Test, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
-// tuned is Tune, on rows that are tested on as well.
+// tuned is Tune.
 func tuned(t *testing.T, c config.Config) (config.Config, []Trial, string) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	var text bytes.Buffer
-	c, trials, err := Tune(t.Context(), c, Options{Progress: &text, unjudged: true})
+	c, trials, err := Tune(t.Context(), c, run.Options{Progress: &text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +218,9 @@ func tuned(t *testing.T, c config.Config) (config.Config, []Trial, string) {
 // label to whoever has trained on it, and nothing to others: these lose log 2 at least, but for the rows' uneven shares.
 func TestTuneHoldsOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	c := sparseTuning(sparseRows(t, 400, func(i int) (bool, []int) { return r.IntN(2) == 0, []int{i} }))
+	c := sparseTuning(t, sparseRows(t, 400, func(i int) (bool, []int) { return r.IntN(2) == 0, []int{i} }))
 	c.LR = 1
-	if all := train(t, withRun(c, t.TempDir())); !(all.TestLoss < 0.3) {
+	if all := mustTrain(t, c); !(all.TestLoss < 0.3) {
 		t.Fatalf("a run that trains on all rows comes to %g: they are not learned", all.TestLoss)
 	}
 	c.LR = 0
@@ -152,7 +233,7 @@ func TestTuneHoldsOut(t *testing.T) {
 	if want := "judged by 40 rows held out; 1 worker"; !strings.Contains(text, want) || !strings.Contains(c.Tuned, "on 40 rows held out") {
 		t.Errorf("no %q in %s", want, text)
 	}
-	if r := train(t, withRun(c, t.TempDir())); !strings.Contains(r.Auto, fmt.Sprintf("lr %g (tuned", c.LR)) {
+	if r := mustTrain(t, c); !strings.Contains(r.Auto, fmt.Sprintf("lr %g (tuned", c.LR)) {
 		t.Errorf("the report says %q", r.Auto)
 	}
 }
@@ -164,7 +245,7 @@ func TestTuneByValidation(t *testing.T) {
 	rows := func(n int, flip bool) string {
 		return sparseRows(t, n, func(i int) (bool, []int) { return (i%4 < 2) != flip, []int{i % 4, 4 + i%7} })
 	}
-	c := sparseTuning(rows(400, false))
+	c := sparseTuning(t, rows(400, false))
 	own, _, _ := tuned(t, c)
 	c.Validation = rows(60, true)
 	other, _, text := tuned(t, c)
@@ -185,7 +266,7 @@ func TestTuneByHeldOutRows(t *testing.T) {
 		}
 		return (r.Float64() < 0.8) == (features[0] < 2), features
 	}
-	c := sparseTuning(sparseRows(t, 800, row))
+	c := sparseTuning(t, sparseRows(t, 800, row))
 	c.Test = sparseRows(t, 2000, row)
 	c.LRCap = "off"
 	c.LR = 0
@@ -194,12 +275,12 @@ func TestTuneByHeldOutRows(t *testing.T) {
 	losses := map[float64]float64{}
 	for i := -9; i <= 0; i++ {
 		c.LR = rung(i)
-		res := train(t, withRun(c, t.TempDir()))
+		res := mustTrain(t, c)
 		if losses[c.LR] = res.TestLoss; res.TrainLoss < least {
 			greedy, least = c.LR, res.TrainLoss
 		}
 	}
-	got := train(t, withRun(best, t.TempDir())).TestLoss
+	got := mustTrain(t, best).TestLoss
 	t.Logf("by rows held out lr %g: test loss %.4f; by those trained on %g: %.4f\n%s", best.LR, got, greedy, losses[greedy], text)
 	if !(best.LR < greedy && got < 0.9*losses[greedy]) {
 		t.Errorf("lr %g has test loss %g; by rows trained on lr %g, %g", best.LR, got, greedy, losses[greedy])
@@ -239,8 +320,8 @@ func TestChoice(t *testing.T) {
 		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1), blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2, "(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
 		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "all other rates diverged"},
 	} {
-		c := quick(t)
-		tr := &tuner{data: newCoordinator(c, Options{}), held: &heldRows{rows: make([]int32, 2)}, short: c, long: c, trials: x.trials}
+		c := configtest.Dense()
+		tr := &tuner{data: &run.Lender{}, held: &heldRows{rows: make([]int32, 2)}, short: c, long: c, trials: x.trials}
 		if best, how := tr.choice(); best.LR != x.lr || !strings.Contains(how, x.says) {
 			t.Errorf("%s: lr %g%s", x.name, best.LR, how)
 		}

@@ -1,4 +1,10 @@
-package run
+// Package saved opens the weights that a run, or another program, has saved: to evaluate them, and to predict.
+//
+//	eval.go     saved weights on data
+//	result.go   what that came to
+//	open.go     a file of weights, and the model that they belong to
+//	predict.go  what they make of inputs
+package saved
 
 import (
 	"fmt"
@@ -7,6 +13,8 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/program"
+	"hogwild/hogwild/score"
 )
 
 // Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
@@ -46,12 +54,13 @@ func EvalAs(path string, d Description, dataPath, format, target string) (EvalRe
 		err = s.evaluateProgram(&r, set)
 		return r, err
 	}
-	score, err := evaluated(s, set)
+	models := []model.Model{s.model}
+	got, err := score.Evaluate(models, s.w, set)
 	if err != nil {
 		return r, err
 	}
-	r.Loss, r.Accuracy, r.RMSE, r.R2 = score.Loss, score.Accuracy, score.RMSE, score.R2
-	r.Detail, err = detail([]model.Model{s.model}, s.w, set, s.loss, r.Loss)
+	r.Loss, r.Accuracy, r.RMSE, r.R2 = got.Loss, got.Accuracy, got.RMSE, got.R2
+	r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss)
 	return r, err
 }
 
@@ -60,7 +69,7 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	if s.config.Data == "" {
 		return nil, fmt.Errorf("%s does not say which data it was tested on; name it with --data", path)
 	}
-	sets, err := readData(&s.config, &Options{})
+	sets, err := s.config.ReadSets(data.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +88,40 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	return test, nil
 }
 
-// readAlike tells whether two sets from one file have the same rows, features and classes, and one scaling.
+// readAlike reports whether two sets from one file have the same rows, features and classes, and one scaling.
 func readAlike(a, b *data.Meta) bool {
 	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) && a.ScaledAlike(b)
+}
+
+// Evaluator starts the program of a run, to evaluate its weights; done ends it. Package run, which knows how programs hang, sets it.
+var Evaluator func(c *config.Config) (e *program.Evaluator, done func(), err error)
+
+// evaluateProgram evaluates saved weights by the program of their run.
+func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
+	c := &s.config
+	r.Model = c.Program
+	if c.Layout.Rows > 0 && !r.own {
+		return config.Usage("data %s has no effect: the program has a data set of its own; leave data out", r.Data)
+	}
+	e, done, err := Evaluator(c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := program.Compare(c.Layout, e.Layout()); err != nil {
+		return config.Usage("%s: %w", r.Weights, err)
+	}
+	if err := e.Welcome(data.Sets{Train: set, Test: set}, false, nil); err != nil {
+		return err
+	}
+	if !e.Evaluates() {
+		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to evaluate", c.Program)
+	}
+	sum, err := e.Score(s.w, set)
+	if err != nil {
+		return err
+	}
+	own := score.Of("test", sum, false)
+	r.Examples, r.Loss, r.Accuracy, r.Metrics = sum.N, own.Loss, own.Accuracy, own.Metrics
+	return nil
 }

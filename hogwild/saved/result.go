@@ -1,0 +1,72 @@
+package saved
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// EvalResult is what `hogwild eval` prints.
+type EvalResult struct {
+	Weights  string             `json:"weights"`
+	Model    string             `json:"model"`
+	Data     string             `json:"data"`
+	Examples int                `json:"examples"`
+	Loss     float64            `json:"loss"`
+	Accuracy *float64           `json:"accuracy,omitempty"`
+	RMSE     *float64           `json:"rmse,omitempty"`
+	R2       *float64           `json:"r2,omitempty"`
+	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures
+	*rundir.Detail
+	Notes []string `json:"notes,omitempty"` // what was done to the data
+
+	own bool // on the run's test rows
+}
+
+// MarshalJSON writes null for numbers that are not finite.
+func (r EvalResult) MarshalJSON() ([]byte, error) {
+	type plain EvalResult
+	return json.Marshal(struct {
+		plain
+		Loss     any `json:"loss"`
+		Accuracy any `json:"accuracy,omitempty"`
+		RMSE     any `json:"rmse,omitempty"`
+		R2       any `json:"r2,omitempty"`
+	}{plain(r), orNull(&r.Loss), orNull(r.Accuracy), orNull(r.RMSE), orNull(r.R2)})
+}
+
+// orNull returns the number for JSON, nil if there is none.
+func orNull(x *float64) any {
+	switch {
+	case x == nil:
+		return nil
+	case math.IsNaN(*x) || math.IsInf(*x, 0):
+		return json.RawMessage("null")
+	}
+	return *x
+}
+
+// WriteJSON writes the result as one JSON object.
+func (r EvalResult) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
+
+// evalClasses is the most classes of which eval prints a table.
+const evalClasses = 20
+
+// WriteText writes the result for people.
+func (r EvalResult) WriteText(w io.Writer) error {
+	rows := r.Data
+	if r.own {
+		rows = "the test rows of " + r.Data
+	}
+	scores := rundir.Scores{Loss: r.Loss, Accuracy: r.Accuracy, RMSE: r.RMSE, R2: r.R2, Metrics: r.Metrics}
+	text := fmt.Sprintf("%s on %s: %d examples,%s", r.Model, rows, r.Examples, scores.Text(", "))
+	for _, note := range r.Notes {
+		text += "\nnote: " + note
+	}
+	_, err := fmt.Fprint(w, text, "\n", r.Detail.ScoreLines(), r.Detail.Text(evalClasses))
+	return err
+}

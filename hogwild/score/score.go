@@ -1,0 +1,78 @@
+// Package score judges numbers: what the sums of an evaluation come to, whether losses are far too large, whether a run ends
+// early, and what its user should know of its result. It sees histories, scores and settings, and no run.
+//
+//	stop.go     early stopping: targets, patience, rows that a network holds out
+//	warning.go  results that look like success and are none
+//	judge.go    epochs beside the constant predictor
+//	unused.go   tensors that no gradient reaches
+//	score.go    sums of an evaluation
+package score
+
+import (
+	"math"
+
+	"hogwild/hogwild/cpu"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+)
+
+// Of returns what the sums of an evaluation on the set of a name come to.
+func Of(name string, s model.Score, classes bool) rundir.Scores {
+	n := float64(s.N)
+	r := rundir.Scores{Set: name, Loss: s.Loss / n}
+	if s.Metrics != nil { // of a program, which says itself what it measures
+		if a, ok := (*s.Metrics)["accuracy"]; ok {
+			a /= n
+			r.Accuracy = &a
+		}
+		for name, sum := range *s.Metrics {
+			if name == "accuracy" || math.IsNaN(sum) || math.IsInf(sum, 0) { // JSON has no such numbers
+				continue
+			}
+			if r.Metrics == nil {
+				r.Metrics = map[string]float64{}
+			}
+			r.Metrics[name] = sum / n
+		}
+		return r
+	}
+	if classes {
+		a := float64(s.Correct) / n
+		r.Accuracy = &a
+		return r
+	}
+	if s.SqErr == 0 && s.Y2 == 0 {
+		return r
+	}
+	rmse := math.Sqrt(s.SqErr / n)
+	r.RMSE = &rmse
+	if variance := s.Y2 - s.Y*s.Y/n; variance > 1e-12*s.Y2 { // of targets that are all the same there is no R2
+		r2 := 1 - s.SqErr/variance
+		r.R2 = &r2
+	}
+	return r
+}
+
+// Evaluate returns how well weights predict a set, on as many cores as there are models.
+func Evaluate(models []model.Model, w []float32, set *data.Set) (rundir.Scores, error) {
+	sum, err := cpu.Evaluate(models, w, set)
+	return Of("test", sum, len(set.Classes) > 0), err
+}
+
+// Detail returns what is known of the predictions for a set beside loss and accuracy; nil for a model
+// that makes none.
+func Detail(models []model.Model, w []float32, set *data.Set, of model.Loss, loss float64) (*rundir.Detail, error) {
+	predicted, odds, err := cpu.Predict(models, w, set)
+	if predicted == nil || err != nil {
+		return nil, err
+	}
+	d := rundir.DetailOf(set.Classes, set.Y, predicted)
+	if d != nil && odds != nil {
+		d.Ranking = rundir.RankingOf(set.Y, odds)
+	}
+	if d != nil && of.LogLoss(len(set.Classes)) {
+		d.LogLoss = &loss
+	}
+	return d, nil
+}
