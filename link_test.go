@@ -16,7 +16,7 @@ var linked = []string{
 	"github.com/goccy/go-yaml/internal/format", "github.com/goccy/go-yaml/lexer", "github.com/goccy/go-yaml/parser",
 	"github.com/goccy/go-yaml/printer", "github.com/goccy/go-yaml/scanner", "github.com/goccy/go-yaml/token",
 	"github.com/kballard/go-shellquote", "golang.org/x/sys/cpu", "golang.org/x/sys/unix",
-	"hogwild/hogwild/config", "hogwild/hogwild/control", "hogwild/hogwild/cpu", "hogwild/hogwild/data", "hogwild/hogwild/device",
+	"hogwild/hogwild/config", "hogwild/hogwild/control", "hogwild/hogwild/cpu", "hogwild/hogwild/data", "hogwild/hogwild/data/format", "hogwild/hogwild/device",
 	"hogwild/hogwild/hang", "hogwild/hogwild/loops", "hogwild/hogwild/model", "hogwild/hogwild/plan", "hogwild/hogwild/program", "hogwild/hogwild/run", "hogwild/hogwild/rundir", "hogwild/hogwild/rundir/torch", "hogwild/hogwild/rundir/torch", "hogwild/hogwild/saved", "hogwild/hogwild/score", "hogwild/hogwild/tuning", "hogwild/hogwild/workers",
 	"hogwild/internal/atomicfile", "hogwild/internal/fault", "hogwild/internal/human", "hogwild/internal/lastwords", "hogwild/internal/machine", "hogwild/internal/self", "hogwild/internal/traceback", "hogwild/internal/vec", "hogwild/shm",
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
@@ -36,7 +37,7 @@ func TestMemoryOfReading(t *testing.T) {
 			check.Bounded(t, most, func() {
 				_, _, err := Load(c.o)
 				check.Error(t, err, c.o.Path, c.says, "needs ", "the limit is 8.00 MiB (--max-memory): raise it with --max-memory", "hogwild data convert")
-				if full := (*MemoryError)(nil); !errors.As(err, &full) || full.Need <= limit-full.Held {
+				if full := (*format.MemoryError)(nil); !errors.As(err, &full) || full.Need <= limit-full.Held {
 					t.Errorf("%v: there is room for it", err)
 				}
 			})

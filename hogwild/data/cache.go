@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 	"hogwild/shm"
 )
@@ -23,10 +24,7 @@ import (
 //	65536   the first part, the next one at the next multiple of 65,536, and so on
 //
 // Each part is a segment (see shm.Layout) with the arrays of a Set. Numbers are little-endian.
-const cacheMagic = "hogwild data 1\n\x00"
-
-// cacheMark begins the caches of all versions.
-const cacheMark = "hogwild data "
+const cacheMagic = format.CacheMark + "1\n\x00"
 
 const cacheHeadBytes = len(cacheMagic) + 8
 
@@ -83,9 +81,9 @@ func isCache(path string) bool {
 }
 
 func hasCacheHead(f *os.File) bool {
-	var b [len(cacheMark)]byte
+	var b [len(format.CacheMark)]byte
 	_, err := f.ReadAt(b[:], 0)
-	return err == nil && string(b[:]) == cacheMark
+	return err == nil && string(b[:]) == format.CacheMark
 }
 
 // cache is a cache that is open.

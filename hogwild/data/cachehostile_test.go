@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
@@ -118,7 +119,7 @@ func TestTornCache(t *testing.T) {
 	}
 	for at := range cacheHeadBytes + int(binary.LittleEndian.Uint32(whole[len(cacheMagic):])) {
 		text := slices.Clone(whole)
-		if text[at] ^= 0x40; at < len(cacheMark) { // it is no cache at all
+		if text[at] ^= 0x40; at < len(format.CacheMark) { // it is no cache at all
 			continue
 		}
 		refused(fmt.Sprint("byte ", at), text)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/fault"
 	"hogwild/shm"
@@ -49,7 +50,7 @@ func Convert(ctx context.Context, o Options, out string, accept func(train *Meta
 	}
 	defer f.Close()
 	c := &conversion{o: o, out: out, accept: accept}
-	c.o.files = &space{ctx: ctx, out: f, dir: filepath.Dir(out), tell: tell}
+	c.o.files = &format.Space{Ctx: ctx, Out: f, Dir: filepath.Dir(out), Tell: tell}
 	done := make(chan error, 1)
 	go func() { done <- c.run() }()
 	select {
@@ -107,8 +108,8 @@ func (c *conversion) run() (err error) {
 // load loads the sets into the file, and completes it.
 func (c *conversion) load() error {
 	sp := c.o.files
-	defer sp.letGo()
-	if err := sp.out.Truncate(shm.PartAlign); err != nil {
+	defer sp.LetGo()
+	if err := sp.Out.Truncate(shm.PartAlign); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	sets, err := LoadSets(c.o)
@@ -121,7 +122,7 @@ func (c *conversion) load() error {
 	}
 	head := cacheHead{Made: recipe{Path: c.o.Path, Test: c.o.Test, Validation: c.o.Validation, Format: c.o.Format, Target: c.o.Target,
 		Scale: c.o.Scale, Ignore: c.o.Ignore, Missing: c.o.Missing, Limit: c.o.Limit, Task: c.o.Task, Seed: c.o.Seed}}
-	if head.Parts, err = sp.parts(&sets); err != nil {
+	if head.Parts, err = parts(sp, &sets); err != nil {
 		return err
 	}
 	c.result.Train, c.result.Test = sets.Train.Meta, sets.Test.Meta
@@ -132,7 +133,7 @@ func (c *conversion) load() error {
 }
 
 // parts are where the sets lie.
-func (sp *space) parts(sets *Sets) (parts []cachePart, err error) {
+func parts(sp *format.Space, sets *Sets) (parts []cachePart, err error) {
 	for _, p := range []struct {
 		name string
 		set  *Set
@@ -143,7 +144,7 @@ func (sp *space) parts(sets *Sets) (parts []cachePart, err error) {
 		offset, size := p.set.seg.Part()
 		sum := checksum(p.set.seg.Bytes(), func(int) {
 			if err == nil {
-				err = sp.ctx.Err()
+				err = sp.Ctx.Err()
 			}
 		})
 		parts = append(parts, cachePart{p.name, offset, size, sum})
@@ -157,7 +158,7 @@ func (c *conversion) complete(head *cacheHead) error {
 	if err == nil && cacheHeadBytes+len(text) > shm.PartAlign {
 		err = errors.New("the names of the files are too long")
 	}
-	f := c.o.files.out
+	f := c.o.files.Out
 	if err == nil {
 		b := append(make([]byte, 0, cacheHeadBytes+len(text)), cacheMagic...)
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
@@ -176,7 +177,7 @@ func (c *conversion) complete(head *cacheHead) error {
 	}
 	if err == nil {
 		c.result.Bytes = info.Size()
-		err = c.o.files.ctx.Err()
+		err = c.o.files.Ctx.Err()
 	}
 	if err == nil {
 		err = fault.Point("convert.rename")

@@ -6,11 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
+func textOf(text string) *source {
+	return &source{Source: &format.Source{Path: "file", Text: []byte(text)}}
+}
+
 func decodeText(text, target string, like *Meta) (*table, error) {
-	t, err := decodeCSV(&source{path: "file", text: []byte(text)}, Options{Target: target}, like)
+	t, err := decode(textOf(text), Options{Format: "csv", Target: target}, like)
 	if err == nil {
 		t.fillHoles(allRows(t.Rows))
 	}
@@ -79,7 +84,7 @@ func TestCSV(t *testing.T) {
 func TestCSVDropsColumnsOfManyTexts(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("id,a,y\n")
-	for i := range maxTexts + 1 {
+	for i := range format.MaxTexts + 1 {
 		text.WriteString("n" + itoa(i) + ",1," + itoa(i) + "\n")
 	}
 	tab, err := decodeText(text.String(), "", nil)
@@ -160,10 +165,10 @@ func TestCSVStrayText(t *testing.T) {
 }
 
 // texts are lines of more different texts than may become features, and two classes.
-func texts(format string) string {
+func texts(cell string) string {
 	var lines strings.Builder
-	for i := range maxTexts + 1 {
-		fmt.Fprintf(&lines, format+",%d\n", i, i%2)
+	for i := range format.MaxTexts + 1 {
+		fmt.Fprintf(&lines, cell+",%d\n", i, i%2)
 	}
 	return lines.String()
 }
@@ -183,7 +188,7 @@ func TestCSVNotQuiteNumbers(t *testing.T) {
 func TestCSVMissing(t *testing.T) {
 	const text = "a,b,y\n1,2,3\n4,5,6\n7,,9\n"
 	read := func(text, missing string) (*table, error) {
-		return decodeCSV(&source{path: "file", text: []byte(text)}, Options{Missing: missing}, nil)
+		return decode(textOf(text), Options{Format: "csv", Missing: missing}, nil)
 	}
 	tab, err := read(text, Drop)
 	if err != nil || tab.Rows != 2 || !strings.Contains(strings.Join(tab.Notes, "\n"), "left out 1 of 3 rows with missing values: b (1)") {
@@ -222,7 +227,7 @@ func TestFillsWithTrainingRows(t *testing.T) {
 func TestCSVIgnore(t *testing.T) {
 	const text = "a,\"b, c\",d,y\n1,5,x,2\n2,oops,2,3\n3,7,3,4\n4,8,4,5\n"
 	read := func(ignore string) (*table, error) {
-		return decodeCSV(&source{path: "file", text: []byte(text)}, Options{Ignore: ignore}, nil)
+		return decode(textOf(text), Options{Format: "csv", Ignore: ignore}, nil)
 	}
 	tab, err := read(`"b, c", 3`)
 	if err != nil || !slices.Equal(tab.Columns, []string{"a"}) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"hogwild/hogwild/data/format"
 )
 
 const (
@@ -27,7 +29,7 @@ func isDigits(path string) bool {
 // for training, or N/6 for testing. Every class is there equally often, in an order
 // drawn from the seed. An image depends on the seed and on its number alone.
 func drawDigits(src *source, seed uint64, test bool) (*table, error) {
-	n, seed, err := parseDigits(src.path, seed)
+	n, seed, err := parseDigits(src.Path, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +39,13 @@ func drawDigits(src *source, seed uint64, test bool) (*table, error) {
 		n = max(1, n/digitsShare)
 	}
 	sum := sha256.Sum256([]byte(name))
-	t := newTable(src, "digits", Bytes)
-	t.Rows, t.Features, t.Shape, t.Classes = n, digitsPixels, []int{digitsSide, digitsSide}, numbered(10)
+	t := newTable(src.Source, "digits", Bytes)
+	t.Rows, t.Features, t.Shape, t.Classes = n, digitsPixels, []int{digitsSide, digitsSide}, format.Numbered(10)
 	t.Seed, t.Checksum = seed, hex.EncodeToString(sum[:])
 	if err := t.takeRows(n, digitsPixels+12); err != nil {
 		return nil, err
 	}
-	t.x8, t.label = arrayOf[uint8](t.room, n*digitsPixels, &err), arrayOf[float64](t.room, n, &err)
+	t.x8, t.label = format.ArrayOf[uint8](t.room, n*digitsPixels, &err), format.ArrayOf[float64](t.room, n, &err)
 	if err != nil {
 		return nil, err
 	}

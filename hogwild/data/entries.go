@@ -2,15 +2,58 @@ package data
 
 import (
 	"fmt"
+	"io"
 	"math/bits"
+
+	"hogwild/hogwild/data/format"
 )
 
 // entries is a file of triples on the heap: two ids and a value each.
 type entries struct {
 	format string
-	room   *budget
+	room   *format.Budget
 	idx    []uint32 // 2 n: ids as the file has them; nodes after number
 	y      []float32
+}
+
+// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
+const entryBytes = 14
+
+// readEntries reads the triples of a file, and lets go of its text.
+func readEntries(src *source) (*entries, error) {
+	e, err := src.entries()
+	if err == nil && len(e.y) == 0 {
+		err = src.Errorf("no entries in the file (read as three numbers a line)")
+	}
+	src.Done()
+	return e, err
+}
+
+func (s *source) entries() (e *entries, err error) {
+	var f *format.File
+	if s.memory != nil {
+		f = s.memory.triples(s.Source)
+	} else if f, err = format.Open(s.Source, format.Options{Triples: true}); err != nil {
+		return nil, err
+	}
+	n := f.Rows
+	if err := format.Countable(s.Path, n, 0); err != nil {
+		return nil, err
+	}
+	if err := s.Room.Take(s.Path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
+		return nil, err
+	}
+	e = &entries{format: f.Format, room: s.Room}
+	e.idx, e.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
+	for row := (format.Row{}); err == nil; {
+		if err = f.Next(&row); err == nil {
+			e.idx, e.y = append(e.idx, row.IDs[:]...), append(e.y, float32(row.Label))
+		}
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	return e, nil
 }
 
 // number turns ids into nodes. Those of a matrix have a number for each id of a row
@@ -39,7 +82,7 @@ func (e *entries) number(src *source, graph bool) (*pairs, error) {
 		rows.add(e.idx[2*i])
 		second.add(e.idx[2*i+1])
 	}
-	p := &pairs{room: src.room, Meta: Meta{Name: src.path, Format: e.format, Kind: Pairs, Scale: "none", Checksum: src.sum}}
+	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.format, Kind: Pairs, Scale: "none", Checksum: src.Sum}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
@@ -71,7 +114,7 @@ func (e *entries) number(src *source, graph bool) (*pairs, error) {
 func (e *entries) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.y[i] }
 
 // with is the entries as a set that m describes.
-func (e *entries) with(m Meta, room *budget) *pairs {
+func (e *entries) with(m Meta, room *format.Budget) *pairs {
 	m.Rows = len(e.y)
 	return &pairs{Meta: m, room: room, at: e.at, read: true}
 }
@@ -87,7 +130,7 @@ func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) (*entrie
 		}
 	}
 	var err error
-	held.idx, held.y = arrayOf[uint32](e.room, 2*n, &err), arrayOf[float32](e.room, n, &err)
+	held.idx, held.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +146,6 @@ func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) (*entrie
 	return held, nil
 }
 
-// maxID is the largest id: one bit for each takes a quarter of a gigabyte.
-const maxID = 1<<31 - 1
-
 // ids is a set of ids, a bit each, and after count their numbers in order of value.
 type ids struct {
 	words []uint64
@@ -116,7 +156,7 @@ type ids struct {
 // which may be as many as the ids.
 func newIDs(src *source, most uint32) (*ids, error) {
 	n := int(most/64) + 1
-	if err := src.room.take(src.path, int64(n)*12, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
+	if err := src.Room.Take(src.Path, int64(n)*12, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
 		return nil, err
 	}
 	return &ids{words: make([]uint64, n)}, nil
@@ -176,4 +216,29 @@ func idsOf(runs []uint32) *ids {
 	}
 	s.count()
 	return s
+}
+
+// Places tell where ids are in a matrix, or which nodes of a graph they are.
+type Places struct {
+	first, second *ids
+	offset        uint32
+}
+
+// Places are those of a set of pairs; of other sets there are none.
+func (m *Meta) Places() Places {
+	if m.Kind != Pairs {
+		return Places{}
+	}
+	p := Places{first: idsOf(m.IDs[0]), second: idsOf(m.IDs[len(m.IDs)-1])}
+	if len(m.Shape) == 2 {
+		p.offset = uint32(m.Shape[0])
+	}
+	return p
+}
+
+// Nodes are the two inputs of a pair of ids, if the set has both.
+func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
+	a, known := p.first.place(ids[0])
+	b, both := p.second.place(ids[1])
+	return [2]uint32{a, b + p.offset}, known && both
 }

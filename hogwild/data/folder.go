@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
 // inFolder finds the training and the test file of a folder: by the names of MNIST's images and of arrays, else the
 // only file that is no test file of another, and no text about the data.
 func inFolder(path string) (train, test string) {
 	in := func(name string) string { return filepath.Join(path, name) }
-	train = existing(in("train-images-idx3-ubyte"), in("X_train.npy"), in("x_train.npy"))
-	test = existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"), in("x_test.npy"))
+	train = format.Existing(in("train-images-idx3-ubyte"), in("X_train.npy"), in("x_train.npy"))
+	test = format.Existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"), in("x_test.npy"))
 	if train != "" || test != "" {
 		return train, test
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
@@ -61,7 +62,7 @@ func aboutFile(t *testing.T, err error, dir string) {
 	if strings.ContainsAny(says, "\n\x1b") {
 		t.Errorf("the error %q would move the cursor", says)
 	}
-	if full := (*MemoryError)(nil); errors.As(err, &full) && full.Need <= full.Limit-full.Held {
+	if full := (*format.MemoryError)(nil); errors.As(err, &full) && full.Need <= full.Limit-full.Held {
 		t.Errorf("%q: there is room for it", says)
 	}
 }
@@ -101,7 +102,7 @@ func soundSet(t *testing.T, s *Set, train bool) {
 // readsBack checks that a set of rows is the same once it was written and read again.
 func readsBack(t *testing.T, s *Set, dir string) {
 	t.Helper()
-	if s == nil || s.Features > 1000 || s.Kind == Bytes || slices.ContainsFunc(s.Classes, func(c string) bool { _, ok := cellNumber(c); return !ok }) {
+	if s == nil || s.Features > 1000 || s.Kind == Bytes || slices.ContainsFunc(s.Classes, func(c string) bool { _, ok := format.Number(c); return !ok }) {
 		return // what WriteFile is not for
 	}
 	name, format, target, like := "back.csv", "csv", "label", Meta{Kind: s.Kind, Features: s.Features, Classes: s.Classes, Scale: "none"}
@@ -282,13 +283,13 @@ func FuzzPacked(f *testing.F) {
 		tree(t, dir, map[string]string{"any.gz": string(file)})
 		path := filepath.Join(dir, "any.gz")
 		check.Bounded(t, fuzzAlloc, func() {
-			src, err := read(path, newBudget(fuzzMemory))
+			src, err := read(path, format.NewBudget(fuzzMemory))
 			if err != nil {
 				aboutFile(t, err, dir)
 				return
 			}
-			if len(src.text) > fuzzMemory {
-				t.Errorf("%d bytes", len(src.text))
+			if len(src.Text) > fuzzMemory {
+				t.Errorf("%d bytes", len(src.Text))
 			}
 		})
 		loadAny(t, Options{Path: path})

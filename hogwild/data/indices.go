@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"hogwild/hogwild/data/format"
 )
 
 // LoadIndices are the sets of a program that has a data set of its own: numbers of its examples. The
@@ -11,10 +13,10 @@ import (
 // the most training examples, 0 for all. Of no test examples the set has one, which nobody reads.
 func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, err error) {
 	defer s.closeOn(&err)
-	if err = countable("of the program", max(train, test), 0); err != nil {
+	if err = format.Countable("of the program", max(train, test), 0); err != nil {
 		return s, err
 	}
-	room := newBudget(maxMemory)
+	room := format.NewBudget(maxMemory)
 	order := shuffled(allRows(train), seed, drawRows)
 	if limit > 0 {
 		order = order[:min(limit, train)]
@@ -26,7 +28,7 @@ func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, 
 }
 
 // indices is a set of them.
-func indices(rows []int32, room *budget) (*Set, error) {
+func indices(rows []int32, room *format.Budget) (*Set, error) {
 	sum := sha256.Sum256(fmt.Append(nil, "indices ", len(rows)))
 	s, err := create(Meta{Name: None, Format: None, Rows: len(rows), Features: 1, Kind: Indices, Checksum: hex.EncodeToString(sum[:])}, 0, room)
 	if err != nil {

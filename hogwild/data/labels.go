@@ -5,13 +5,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 )
-
-// fewClasses is how many different whole numbers are taken for classes whichever they are.
-const fewClasses = 20
 
 // name is the label of row i as Meta.Classes has it: "+1" is 1, "3.0" is 3.
 func (t *table) name(i int) string {
@@ -90,7 +87,7 @@ func (t *table) areCounts(values []float64) bool {
 	for _, v := range values {
 		n = append(n, rows[v])
 	}
-	peak := most(n)
+	peak := slices.Index(n, slices.Max(n))
 	down := func(a, b int) int { return b - a }
 	return len(n) > 4 && values[0] >= 0 && slices.Max(n) >= 3*slices.Min(n) &&
 		slices.IsSorted(n[:peak+1]) && slices.IsSortedFunc(n[peak:], down)
@@ -98,7 +95,7 @@ func (t *table) areCounts(values []float64) bool {
 
 // warnOfMany warns of hundreds of classes with few rows each.
 func (t *table) warnOfMany() {
-	if k := len(t.Classes); k > maxTexts && t.Rows < 10*k {
+	if k := len(t.Classes); k > format.MaxTexts && t.Rows < 10*k {
 		t.notef("warning: %s classes have %s rows each on average, which is little to learn them from; --target names another column",
 			count(k), human.Short(float64(t.Rows)/float64(k)))
 	}
@@ -116,7 +113,7 @@ func (t *table) areClasses(values []float64) bool {
 		return true
 	case n < 3*k:
 		return false
-	case k <= fewClasses:
+	case k <= format.FewClasses:
 		return true
 	}
 	first := values[0]
@@ -127,7 +124,7 @@ func (t *table) areClasses(values []float64) bool {
 
 func (t *table) textClasses() error {
 	names := distinct(t.text)
-	if len(names) > fewClasses && 2*len(names) > t.Rows {
+	if len(names) > format.FewClasses && 2*len(names) > t.Rows {
 		return fmt.Errorf("data: %s: %s: %s different texts in %s rows, almost one for each: name another column with --target",
 			t.Name, t.target, count(len(names)), count(t.Rows))
 	}
@@ -139,7 +136,7 @@ func (t *table) textClasses() error {
 
 // firstText is the first label that is not a number.
 func (t *table) firstText() string {
-	i := slices.IndexFunc(t.text, func(s string) bool { _, ok := cellNumber(s); return !ok })
+	i := slices.IndexFunc(t.text, func(s string) bool { _, ok := format.Number(s); return !ok })
 	return t.text[max(i, 0)]
 }
 
@@ -175,7 +172,7 @@ func (t *table) targets(classes []string) ([]float32, error) {
 		k, ok := place[t.name(i)]
 		if !ok {
 			return nil, fmt.Errorf("data: %s: class %s does not occur in the training data, which has %s",
-				t.where(i), human.Quote(t.name(i)), some(classes))
+				t.where(i), human.Quote(t.name(i)), format.Some(classes))
 		}
 		if y[i] = k; t.text == nil {
 			known[t.label[i]] = k
@@ -196,21 +193,4 @@ func distinct[T float64 | string](v []T) []T {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// some is a list for an error message, its tail cut off.
-func some(names []string) string {
-	shown := make([]string, min(len(names), 12))
-	for i := range shown {
-		shown[i] = human.Name(names[i])
-	}
-	list := strings.Join(shown, ", ")
-	if len(list) > 600 {
-		list = human.Name(names[0])
-		shown = shown[:1]
-	}
-	if len(shown) < len(names) {
-		list += fmt.Sprintf(" and %s more", count(len(names)-len(shown)))
-	}
-	return list
 }

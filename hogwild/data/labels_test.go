@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild/data/format"
 )
 
 // Labels as data sets have them, by name; what they stand for is known.
@@ -57,7 +59,7 @@ func TestClassesOrNumbers(t *testing.T) {
 		if strings.HasPrefix(name, "150 classes, 20") {
 			c.labels = times(20, append(numbersTo(149), 0)...)
 		}
-		tab := newTable(&source{path: "made"}, "npy", Floats)
+		tab := newTable(&format.Source{Path: "made"}, "npy", Floats)
 		tab.Rows, tab.label = len(c.labels), c.labels
 		if err := tab.findClasses(""); err != nil {
 			t.Errorf("%s: %v", name, err)

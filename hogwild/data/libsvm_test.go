@@ -1,19 +1,15 @@
 package data
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"hogwild/internal/check"
 )
 
 func libsvm(text string, like *Meta) (*table, error) {
-	return decodeLIBSVM(&source{path: "file", text: []byte(text)}, like)
+	return decode(textOf(text), Options{Format: "libsvm"}, like)
 }
 
 func TestLIBSVM(t *testing.T) {
@@ -98,27 +94,4 @@ func TestLIBSVMErrors(t *testing.T) {
 		_, err := libsvm(text, nil)
 		t.Run(text, func(t *testing.T) { check.Error(t, err, says...) })
 	}
-}
-
-// What the fast parser accepts is what strconv says, to the last bit.
-func TestParseNumber(t *testing.T) {
-	check := func(t interface{ Fatalf(string, ...any) }, s string) {
-		v, n, ok := parseNumber([]byte(s + " "))
-		want, err := strconv.ParseFloat(s[:n], 64)
-		if ok && (err != nil || math.Float64bits(v) != math.Float64bits(want)) {
-			t.Fatalf("%q is %v, want %v (%v)", s, v, want, err)
-		}
-	}
-	for _, s := range []string{"0", "-0", "1", "+1", ".5", "5.", "0.1", "9007199254740993", "123456789012345678",
-		"1234567890123456789", "0.0000000000000000001", ".", "-", "", "1.2.3", "9007199254740992.1"} {
-		check(t, s)
-	}
-	for _, bad := range []string{".", "-", "+", "", "x"} {
-		if _, _, ok := parseNumber([]byte(bad)); ok {
-			t.Errorf("%q is taken for a number", bad)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		check(t, rapid.StringMatching(`[+-]?[0-9]{0,12}(\.[0-9]{0,12})?`).Draw(t, "number"))
-	})
 }

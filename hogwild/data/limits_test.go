@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
@@ -41,7 +42,7 @@ func mapped(t *testing.T, path string) *source {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Munmap(text) })
-	return &source{path: path, text: text}
+	return &source{Source: &format.Source{Path: path, Text: text}}
 }
 
 // npyHead is what stands before so many bytes of an array.

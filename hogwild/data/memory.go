@@ -6,8 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+
+	"hogwild/hogwild/data/format"
 )
 
 // Memory is a data set in the program's memory: rows with labels, or the entries of a matrix. A run
@@ -27,8 +30,8 @@ type Memory struct {
 }
 
 // source is the set in the place of a file.
-func (m *Memory) source(room *budget) *source {
-	return &source{path: cmp.Or(m.Name, "memory"), memory: m, room: room, sum: m.checksum()}
+func (m *Memory) source(room *format.Budget) *source {
+	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum()}, memory: m}
 }
 
 // checksum is that of all numbers and names, by which a resumed run knows its data again.
@@ -64,31 +67,28 @@ func (m *Memory) checksum() string {
 
 // table is the rows and labels; like is nil for training data.
 func (m *Memory) table(src *source, like *Meta) (*table, error) {
-	t := newTable(src, "memory", Floats)
+	t := newTable(src.Source, "memory", m.kind())
 	t.rows, t.Rows, t.Columns, t.Classes = m.Rows, len(m.Rows), m.Columns, m.Classes
 	if len(m.Shape) > 1 {
 		t.Shape = m.Shape
 	}
-	if err := countable(src.path, len(m.Rows), m.Features); err != nil {
+	if err := format.Countable(src.Path, len(m.Rows), m.Features); err != nil {
 		return nil, err
 	}
 	if len(m.Y) != len(m.Rows) {
-		return nil, src.errorf("%s labels for %s rows", count(len(m.Y)), count(len(m.Rows)))
-	}
-	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
-		t.Kind = Sparse
+		return nil, src.Errorf("%s labels for %s rows", count(len(m.Y)), count(len(m.Rows)))
 	}
 	if t.Features = m.Features; like != nil {
 		t.Features = like.Features
 	}
-	if err := m.check(src, t.Kind, &t.Features); err != nil {
+	if err := m.check(src.Source, t.Kind, &t.Features); err != nil {
 		return nil, err
 	}
 	if like != nil && t.Kind == Sparse && like.Kind != Sparse {
-		return nil, src.errorf("sparse rows, the training data has dense ones")
+		return nil, src.Errorf("sparse rows, the training data has dense ones")
 	}
 	if t.Columns != nil && len(t.Columns) != t.Features {
-		return nil, src.errorf("%s names of %s features", count(len(t.Columns)), count(t.Features))
+		return nil, src.Errorf("%s names of %s features", count(len(t.Columns)), count(t.Features))
 	}
 	return t, m.labels(src, t, like)
 }
@@ -104,11 +104,11 @@ func (m *Memory) labels(src *source, t *table, like *Meta) error {
 	}
 	for i, v := range m.Y {
 		if v != float32(int(v)) || v < 0 || int(v) >= len(m.Classes) {
-			return src.errorf("row %d: label %g: want the number of a class, 0 to %d", i, v, len(m.Classes)-1)
+			return src.Errorf("row %d: label %g: want the number of a class, 0 to %d", i, v, len(m.Classes)-1)
 		}
 	}
 	if like != nil && !slices.Equal(m.Classes, like.Classes) {
-		return src.errorf("classes %s, the training data has %s", some(m.Classes), some(like.Classes))
+		return src.Errorf("classes %s, the training data has %s", format.Some(m.Classes), format.Some(like.Classes))
 	}
 	t.y = m.Y
 	return nil
@@ -116,96 +116,104 @@ func (m *Memory) labels(src *source, t *table, like *Meta) error {
 
 // check refuses rows that are not what they should be, and finds out how many features they have
 // where it is not known.
-func (m *Memory) check(src *source, kind string, features *int) error {
+func (m *Memory) check(src *format.Source, kind string, features *int) error {
 	width := *features
 	for i, r := range m.Rows {
 		switch {
 		case kind == Sparse && (len(r.Idx) != len(r.Val)):
-			return src.errorf("row %d: %d indices of %d values", i, len(r.Idx), len(r.Val))
+			return src.Errorf("row %d: %d indices of %d values", i, len(r.Idx), len(r.Val))
 		case kind == Floats && width == 0:
 			width = len(r.Val)
 		}
 		if kind == Floats && len(r.Val) != width {
-			return src.errorf("row %d: %s inputs, want %s", i, count(len(r.Val)), count(width))
+			return src.Errorf("row %d: %s inputs, want %s", i, count(len(r.Val)), count(width))
 		}
 		for k, v := range r.Val {
 			if !finite(float64(v)) {
-				return src.errorf("row %d: input %d is %g: want a finite number", i, k, v)
+				return src.Errorf("row %d: input %d is %g: want a finite number", i, k, v)
 			}
 		}
 		for k, j := range r.Idx {
-			if k > 0 && j <= r.Idx[k-1] || j > maxIndex || *features > 0 && int(j) >= *features {
-				return src.errorf("row %d: index %d: want ascending ones below %s", i, j, count(max(*features, 0)))
+			if k > 0 && j <= r.Idx[k-1] || j > format.MaxIndex || *features > 0 && int(j) >= *features {
+				return src.Errorf("row %d: index %d: want ascending ones below %s", i, j, count(max(*features, 0)))
 			}
 			width = max(width, int(j)+1)
 		}
 	}
 	for i, v := range m.Y {
 		if !finite(float64(v)) {
-			return src.errorf("row %d: label %g: want a finite number", i, v)
+			return src.Errorf("row %d: label %g: want a finite number", i, v)
 		}
 	}
 	*features = width
 	return nil
 }
 
-// entries is the pairs; edges without weights have 1.
-func (m *Memory) entries(src *source) (*entries, error) {
-	if err := src.takeEntries(len(m.Pairs)); err != nil {
-		return nil, err
-	}
-	e := &entries{format: "memory", idx: make([]uint32, 0, 2*len(m.Pairs)), y: slices.Clone(m.Y)}
-	for i, p := range m.Pairs {
-		for _, id := range p {
-			if id > maxID {
-				return nil, src.errorf("pair %d: %d: an id is at most %s", i, id, count(maxID))
-			}
+// triples is the pairs as those of a file; edges without weights have 1.
+func (m *Memory) triples(src *format.Source) *format.File {
+	f := &format.File{Known: format.Known{Format: "memory", Kind: Pairs}, Rows: len(m.Pairs)}
+	i := 0
+	f.Next = func(row *format.Row) error {
+		switch row.Label = 1; {
+		case i == len(m.Pairs):
+			return io.EOF
+		case m.Y != nil && len(m.Y) != len(m.Pairs):
+			return src.Errorf("%s values for %s pairs", count(len(m.Y)), count(len(m.Pairs)))
+		case m.Y != nil:
+			row.Label = float64(m.Y[i])
 		}
-		e.idx = append(e.idx, p[0], p[1])
-	}
-	for m.Y == nil && len(e.y) < len(m.Pairs) {
-		e.y = append(e.y, 1)
-	}
-	if len(e.y) != len(m.Pairs) {
-		return nil, src.errorf("%s values for %s pairs", count(len(e.y)), count(len(m.Pairs)))
-	}
-	for i, v := range e.y {
-		if !finite(float64(v)) {
-			return nil, src.errorf("pair %d: value %g: want a finite number", i, v)
+		if row.IDs = m.Pairs[i]; max(row.IDs[0], row.IDs[1]) > format.MaxID {
+			return src.Errorf("pair %d: %d: an id is at most %s", i, max(row.IDs[0], row.IDs[1]), count(format.MaxID))
 		}
+		if !finite(row.Label) {
+			return src.Errorf("pair %d: value %g: want a finite number", i, row.Label)
+		}
+		i++
+		return nil
 	}
-	return e, nil
+	return f
 }
 
 // stream appends all rows or pairs to a stream.
 func (m *Memory) stream(s *stream) error {
+	s.name = cmp.Or(m.Name, "memory")
 	if s.Like.Kind == Pairs != (m.Pairs != nil) {
-		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name())
+		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name)
+	}
+	for i, ids := range m.Pairs {
+		if err := s.add(&format.Row{Line: i, IDs: ids}); err != nil {
+			return err
+		}
 	}
 	if m.Pairs != nil {
-		place := s.Places
-		for i, p := range m.Pairs {
-			if err := s.pair(p, place, i); err != nil {
-				return err
-			}
-		}
 		return nil
 	}
-	kind, features := Floats, s.Like.Features
-	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
-		kind = Sparse
-	}
-	if err := m.check(&source{path: s.name()}, kind, &features); err != nil {
+	features, kind := s.Like.Features, m.kind()
+	if err := m.check(&format.Source{Path: s.name}, kind, &features); err != nil {
 		return err
 	}
 	for _, r := range m.Rows {
-		add := func() error { return s.dense(r.Val) }
-		if kind == Sparse {
-			add = func() error { return s.sparse(r.Idx, r.Val) }
+		row := format.Row{Idx: r.Idx, Val: r.Val}
+		switch {
+		case kind == Sparse && s.Like.Kind != Sparse:
+			row = format.Row{Val: make([]float32, features)}
+			for k, j := range r.Idx {
+				row.Val[j] = r.Val[k]
+			}
+		case kind == Sparse && r.Idx == nil:
+			row.Idx = []uint32{}
 		}
-		if err := add(); err != nil {
+		if err := s.add(&row); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// kind tells whether the rows are dense or sparse.
+func (m *Memory) kind() string {
+	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
+		return Sparse
+	}
+	return Floats
 }

@@ -3,7 +3,9 @@ package data
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
+
+	"hogwild/hogwild/data/format"
 )
 
 // Meta says what a set is. It is stored with the set in shared memory and, as far
@@ -33,6 +35,21 @@ type Meta struct {
 	IDs     [][]uint32 `json:"ids,omitempty"`    // pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
 }
 
+// noteZeroBased is kept with the weights, among the Notes.
+const noteZeroBased = "feature indices count from 0"
+
+// ZeroBased tells whether the features of the file have the numbers from 0, and not from 1.
+func (m *Meta) ZeroBased() bool { return slices.Contains(m.Notes, noteZeroBased) }
+
+// known is what files are read by that are read as this one was; nil if there is none.
+func (m *Meta) known() *format.Known {
+	if m == nil {
+		return nil
+	}
+	return &format.Known{Format: m.Format, Kind: m.Kind, Features: m.Features, Columns: m.Columns, Target: m.Target, Named: m.Named,
+		Dates: m.Dates, Fill: m.Fill, ZeroBased: m.ZeroBased()}
+}
+
 // Spread is how numbers lie.
 type Spread struct {
 	Mean      float32 `json:"mean"`
@@ -47,7 +64,7 @@ func (m *Meta) Check() error {
 	d := m.Features
 	fits := func(n int) bool { return n <= 1 || n == d }
 	switch {
-	case m.Rows < 1 || d < 1 || d > maxRows:
+	case m.Rows < 1 || d < 1 || d > format.MaxRows:
 		return fmt.Errorf("%d rows of %d features", m.Rows, d)
 	case !fits(len(m.Mul)) || !fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
 		return fmt.Errorf("scaling of %d and %d, names of %d of %d features", len(m.Mul), len(m.Add), len(m.Columns), d)
@@ -57,21 +74,6 @@ func (m *Meta) Check() error {
 		return m.checkIDs()
 	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse && m.Kind != Indices:
 		return fmt.Errorf("inputs are stored as %q, which this program does not know", m.Kind)
-	}
-	return nil
-}
-
-// maxRows is the most rows, and features, that a set has: their numbers are int32 in orders and on GPUs.
-const maxRows = math.MaxInt32
-
-// countable refuses a set with more of them, before there is memory for it.
-func countable(name string, rows, features int) error {
-	switch {
-	case rows > maxRows:
-		return fmt.Errorf("data: %s: %s rows: a set has at most %s, as their numbers have 31 bits: split it", name, count(rows), count(maxRows))
-	case features > maxRows:
-		return fmt.Errorf("data: %s: %s features (of a matrix: rows and columns): a set has at most %s, as their numbers have 31 bits: choose fewer",
-			name, count(features), count(maxRows))
 	}
 	return nil
 }
@@ -89,7 +91,7 @@ func (m *Meta) checkIDs() error {
 		next, n := 0, 0
 		for k := 0; k+1 < len(runs); k += 2 {
 			first, length := int(runs[k]), int(runs[k+1])
-			if first < next || length < 1 || first+length > maxID+1 {
+			if first < next || length < 1 || first+length > format.MaxID+1 {
 				return errors.New("its ids are not in order")
 			}
 			next, n = first+length, n+length

@@ -64,17 +64,6 @@ func TestNPYTargetColumn(t *testing.T) {
 	check.Error(t, err, "rows.npy", `"4"`, "1 to 3")
 }
 
-func TestNPYLabelNames(t *testing.T) {
-	for name, want := range map[string]string{
-		"X.npy": "y.npy", "x.npy.gz": "y.npy", "iris_X.npy": "iris_y.npy", "X_train.npy": "y_train.npy",
-		"x_train.npy": "y_train.npy", "train_images.npy": "train_y.npy", "xor.npy": "y.npy",
-	} {
-		if got := labelNames("dir/" + name)[0]; got != "dir/"+want {
-			t.Errorf("labels of %s are in %s, want %s", name, got, want)
-		}
-	}
-}
-
 func TestNPYErrors(t *testing.T) {
 	x := []float32{1, 2, 3, 4}
 	y := npy(t, "<i8", "2,", "False", []int64{1, 2})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 )
 
@@ -32,10 +33,17 @@ type Options struct {
 
 	Unjudged bool // the test set is not used to judge a model: it may be the training set
 
-	room    *budget
-	files   *space // of a conversion
-	lenient bool   // a file is only described: what is wrong is told in the notes
+	room    *format.Budget
+	files   *format.Space // of a conversion
+	lenient bool          // a file is only described: what is wrong is told in the notes
 }
+
+// The values of Options.Missing.
+const (
+	Fill   = format.Fill
+	Drop   = format.Drop
+	Refuse = format.Refuse
+)
 
 // Load is LoadSets of a training and a test set.
 func Load(o Options) (train, test *Set, err error) {
@@ -53,15 +61,15 @@ func LoadSets(o Options) (Sets, error) {
 	if err != nil {
 		return Sets{}, err
 	}
-	if err := o.checkMissing(); err != nil {
-		return Sets{}, err
+	if !slices.Contains([]string{"", Fill, Drop, Refuse}, o.Missing) {
+		return Sets{}, fmt.Errorf("data: missing %q: want fill, drop or error", o.Missing)
 	}
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
-	o.room = newBudget(o.MaxMemory)
-	if o.room.trains = true; o.files != nil {
-		o.room = &budget{files: o.files}
+	o.room = format.NewBudget(o.MaxMemory)
+	if o.room.Trains = true; o.files != nil {
+		o.room = &format.Budget{Files: o.files}
 	}
 	path, readTest, err := o.locate()
 	if err != nil {
@@ -181,7 +189,7 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 	if train == "" {
 		return "", nil, fmt.Errorf("data: %s has a test set but no training set", o.Path)
 	}
-	if o.Test == stdinName && o.Path == stdinName {
+	if o.Test == format.StdinName && o.Path == format.StdinName {
 		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for one of them")
 	}
 	if _, share, err := ValidationShare(o.Validation); !share && o.Validation != "" && err == nil {
@@ -246,17 +254,14 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 	if isSynth(path) {
 		return makeTest(o.room, path, like)
 	}
-	train, test, err := locate(path)
+	part, err := evaluationPath(path)
 	if err != nil {
 		return nil, err
 	}
-	if train != path && test != "" {
-		train = test
-	}
 	if o.room == nil {
-		o.room = newBudget(0)
+		o.room = format.NewBudget(0)
 	}
-	src, err := read(train, o.room)
+	src, err := read(part, o.room)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +271,7 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 
 func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	if src.cached {
-		return cachedLike(src.path, like)
+		return cachedLike(src.Path, like)
 	}
 	if like.Kind == Pairs {
 		return loadPairsLike(src, like)
@@ -276,7 +281,7 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 		return nil, err
 	}
 	if t.Features != like.Features {
-		return nil, src.errorf("%s per row; the model was trained on %s", human.Plural(t.Features, "feature"), count(like.Features))
+		return nil, otherFeatures(src.Source, t.Features, like)
 	}
 	y, err := t.targets(like.Classes)
 	if err != nil {
@@ -284,6 +289,10 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	}
 	t.Classes, t.Scale, t.Mul, t.Add = like.Classes, like.Scale, like.Mul, like.Add
 	return t.store(allRows(t.Rows), y)
+}
+
+func otherFeatures(src *format.Source, n int, like *Meta) error {
+	return src.Errorf("%s per row; the model was trained on %s", human.Plural(n, "feature"), count(like.Features))
 }
 
 // Describe says what a file holds, without making a set of it: inputs are counted
@@ -303,7 +312,7 @@ func Describe(o Options) (Meta, error) {
 		return describeCache(path)
 	}
 	o.Seed, o.lenient = 1, true
-	src, err := read(cmp.Or(train, test), newBudget(0))
+	src, err := read(cmp.Or(train, test), format.NewBudget(0))
 	if err != nil {
 		return Meta{}, err
 	}
@@ -328,56 +337,4 @@ func Describe(o Options) (Meta, error) {
 		t.notef("test set: %s", test)
 	}
 	return t.Meta, nil
-}
-
-// decode turns a source into a table. like is nil for training data; other data
-// gets its features.
-func decode(src *source, o Options, like *Meta) (*table, error) {
-	format, err := src.formatLike(o.Format, like)
-	if err != nil {
-		return nil, err
-	}
-	var t *table
-	switch format {
-	case "digits":
-		t, err = drawDigits(src, o.Seed, like != nil)
-	case "idx":
-		t, err = decodeIDX(src)
-	case "libsvm":
-		t, err = decodeLIBSVM(src, like)
-	case "csv":
-		t, err = decodeCSV(src, o, like)
-	case "npy":
-		t, err = decodeNPY(src, o.Target)
-	case "memory":
-		t, err = src.memory.table(src, like)
-	case "ratings":
-		err = src.errorf("read as triples, but the training data has rows with labels")
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case t.Rows == 0 && format == "memory":
-		return nil, src.errorf("the data in memory has no rows; fill Rows, or Pairs, and Y")
-	case t.Rows == 0:
-		return nil, src.errorf("no rows in the file (read as %s)%s", format, because(t.Notes))
-	case t.Features == 0 && !o.lenient:
-		return nil, src.errorf("rows without features (read as %s)%s", format, because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
-	}
-	if err := countable(src.path, t.Rows, t.Features); err != nil {
-		return nil, err
-	}
-	if t.Kind != Bytes { // bytes stay where they are
-		src.done()
-	}
-	// The rows in order, in the order that was drawn, and which of them are held out.
-	return t, t.room.take(t.path, int64(t.Rows)*16, count(t.Rows)+" rows")
-}
-
-// because is the last note, behind a semicolon.
-func because(notes []string) string {
-	if len(notes) == 0 {
-		return ""
-	}
-	return "; " + notes[len(notes)-1]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 	"hogwild/shm"
 )
@@ -196,7 +197,7 @@ func reopen(t *testing.T, f *os.File) *os.File {
 
 func TestSparseOffsetsAreChecked(t *testing.T) {
 	for _, ptr := range [][]int64{{0, 2, 1, 3}, {1, 1, 2, 3}, {0, 1, 2, 2}, {0, -1, 2, 3}, {0, 1, 9, 3}} {
-		tab := newTable(&source{path: "made"}, "libsvm", Sparse)
+		tab := newTable(&format.Source{Path: "made"}, "libsvm", Sparse)
 		tab.Rows, tab.Features = 3, 4
 		tab.ptr, tab.idx, tab.val = []int64{0, 1, 2, 3}, []uint32{0, 1, 2}, []float32{1, 2, 3}
 		s := stored(t, tab)

@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"math"
+
+	"hogwild/hogwild/data/format"
 )
 
 // pairs is the entries of a matrix, or the edges of a graph, on their way into a set:
@@ -11,7 +13,7 @@ import (
 // at a time, each where the set wants it.
 type pairs struct {
 	Meta
-	room *budget
+	room *format.Budget
 	at   func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
 	read bool                                 // it looks them up
 }
@@ -24,7 +26,7 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	sp, key := p.room.space(), mix(mix(seed)+drawRows)
+	sp, key := p.room.Space(), mix(mix(seed)+drawRows)
 	row := func(i int) int {
 		if shuffle && p.Rows > 1 {
 			return permute(i, p.Rows, key)
@@ -32,9 +34,9 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		return i
 	}
 	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
-	err = sp.windows(s, p.Rows, func(from, to int) {
+	err = windows(sp, s, p.Rows, func(from, to int) {
 		if p.read && sp != nil {
-			sp.inOrder(from, to, row, put)
+			inOrder(sp, from, to, row, put)
 			return
 		}
 		parallel(to-from, func(a, b int) {
@@ -153,29 +155,24 @@ func loadPairsLike(src *source, m *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, second, offset := idsOf(m.IDs[0]), idsOf(m.IDs[len(m.IDs)-1]), uint32(0)
-	if len(m.Shape) == 2 {
-		offset = uint32(m.Shape[0])
-	}
-	kept := 0
+	places, kept := m.Places(), 0
 	for i, y := range e.y {
-		a, known := first.place(e.idx[2*i])
-		b, both := second.place(e.idx[2*i+1])
-		if known && both {
-			e.idx[2*kept], e.idx[2*kept+1], e.y[kept] = a, b+offset, y
+		if nodes, ok := places.Nodes([2]uint32(e.idx[2*i:])); ok {
+			copy(e.idx[2*kept:], nodes[:])
+			e.y[kept] = y
 			kept++
 		}
 	}
 	left := *m
-	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.path, src.sum, nil, 0
+	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Sum, nil, 0
 	if kept < len(e.y) {
 		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have", count(len(e.y)-kept), count(len(e.y)))
 		if left.Notes = []string{text}; kept == 0 {
-			return nil, src.errorf("%s: is it another set?", text)
+			return nil, src.Errorf("%s: is it another set?", text)
 		}
 	}
 	e.y = e.y[:kept]
-	return e.with(left, src.room).store(false, 0)
+	return e.with(left, src.Room).store(false, 0)
 }
 
 // describePairs says what a file of triples holds.

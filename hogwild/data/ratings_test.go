@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild/data/format"
 )
 
 // triplesOf are the ids and values of a set, in some order.
@@ -145,7 +147,7 @@ func TestRatingsErrors(t *testing.T) {
 
 // TestIDs holds the numbering against a sorted list.
 func TestIDs(t *testing.T) {
-	s, err := newIDs(&source{}, 1<<24)
+	s, err := newIDs(&source{Source: &format.Source{}}, 1<<24)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"hogwild/hogwild/data/format"
 )
 
 // stored makes a set of all rows of t, closed when the test ends.
@@ -27,7 +29,7 @@ func stored(tb testing.TB, t *table) *Set {
 
 // bytesTable is n x d random bytes, of which about the share is not zero.
 func bytesTable(n, d int, share float64) *table {
-	t := newTable(&source{path: "made"}, "idx", Bytes)
+	t := newTable(&format.Source{Path: "made"}, "idx", Bytes)
 	t.Rows, t.Features, t.x8 = n, d, make([]uint8, n*d)
 	rng := rand.New(rand.NewPCG(1, uint64(d)))
 	for i := range t.x8 {
@@ -131,9 +133,9 @@ func TestRowsAreSparseWhereItPays(t *testing.T) {
 
 // TestValuesPerRow holds the mean to the rows that batches have.
 func TestValuesPerRow(t *testing.T) {
-	floats := newTable(&source{path: "made"}, "csv", Floats)
+	floats := newTable(&format.Source{Path: "made"}, "csv", Floats)
 	floats.Rows, floats.Features, floats.x = 2, 3, []float32{0, 1, 0, 0, 0, 2}
-	sparse := newTable(&source{path: "made"}, "libsvm", Sparse)
+	sparse := newTable(&format.Source{Path: "made"}, "libsvm", Sparse)
 	sparse.Rows, sparse.Features = 2, 9
 	sparse.ptr, sparse.idx, sparse.val = []int64{0, 3, 4}, []uint32{0, 1, 7, 2}, []float32{1, 0, 3, 4} // a zero is stored
 	added := bytesTable(20, 100, 0.2)
@@ -161,7 +163,7 @@ func TestBatchAllocatesNothingOnceWarm(t *testing.T) {
 
 // Frequencies are shares of rows, never below 1/n.
 func TestFrequencies(t *testing.T) {
-	tab := newTable(&source{path: "made"}, "libsvm", Sparse)
+	tab := newTable(&format.Source{Path: "made"}, "libsvm", Sparse)
 	tab.Rows, tab.Features = 4, 3
 	tab.ptr, tab.idx, tab.val = []int64{0, 2, 2, 3, 4}, []uint32{0, 1, 0, 0}, []float32{1, 2, 3, 4}
 	s := stored(t, tab)
@@ -178,7 +180,7 @@ func TestFrequencies(t *testing.T) {
 
 // BenchmarkBatch forms batches of 64 images, a fifth of whose bytes are not zero.
 func BenchmarkBatch(b *testing.B) {
-	tab, err := drawDigits(&source{path: "digits:4096"}, 1, false)
+	tab, err := drawDigits(&source{Source: &format.Source{Path: "digits:4096"}}, 1, false)
 	if err != nil {
 		b.Fatal(err)
 	}

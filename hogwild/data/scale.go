@@ -52,7 +52,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 		byte255 = 1.0 / 255
 	}
 	if rule.name != "none" && (t.Kind == Floats || rule.name != "auto") {
-		if err := t.room.take(t.path, int64(t.Features)*spreadBytes, "the scaling of "+count(t.Features)+" features"); err != nil {
+		if err := t.room.Take(t.path, int64(t.Features)*spreadBytes, "the scaling of "+count(t.Features)+" features"); err != nil {
 			return err
 		}
 	}

@@ -7,16 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
 // Three rows of three features, the last of them constant, in each kind.
 func scaleTables() map[string]*table {
-	floats := newTable(&source{path: "made"}, "csv", Floats)
+	floats := newTable(&format.Source{Path: "made"}, "csv", Floats)
 	floats.x = []float32{1, 0, 5, 2, -4, 5, 6, 0, 5}
-	bytes := newTable(&source{path: "made"}, "idx", Bytes)
+	bytes := newTable(&format.Source{Path: "made"}, "idx", Bytes)
 	bytes.x8 = []uint8{51, 0, 255, 102, 204, 255, 255, 0, 255}
-	sparse := newTable(&source{path: "made"}, "libsvm", Sparse)
+	sparse := newTable(&format.Source{Path: "made"}, "libsvm", Sparse)
 	sparse.ptr = []int64{0, 2, 5, 7}
 	sparse.idx = []uint32{0, 2, 0, 1, 2, 0, 2}
 	sparse.val = []float32{1, 5, 2, -4, 5, 6, 5}
@@ -111,7 +112,7 @@ func TestScaleOfLimitedRows(t *testing.T) {
 
 // Large offsets do not swallow a small spread.
 func TestStandardWithLargeOffset(t *testing.T) {
-	tab := newTable(&source{path: "made"}, "csv", Floats)
+	tab := newTable(&format.Source{Path: "made"}, "csv", Floats)
 	tab.Rows, tab.Features, tab.x = 4, 1, []float32{1e6 - 1, 1e6 + 1, 1e6 - 1, 1e6 + 1}
 	if s := tab.spreads(allRows(4))[0]; s.mean != 1e6 || s.std != 1 {
 		t.Errorf("mean %g, std %g, want 1e6 and 1", s.mean, s.std)
@@ -171,7 +172,7 @@ func TestStandardByDefault(t *testing.T) {
 // A constant that is no sum of powers of two has, by rounding, a mean beside it.
 func TestConstantColumns(t *testing.T) {
 	for _, v := range []float32{.1, -1.7e9, 3e38, 1e-38, 0} {
-		tab := newTable(&source{path: "made"}, "csv", Floats)
+		tab := newTable(&format.Source{Path: "made"}, "csv", Floats)
 		tab.Rows, tab.Features, tab.label = 1000, 2, make([]float64, 1000)
 		for i := range tab.Rows {
 			tab.x = append(tab.x, v, float32(i))

@@ -3,10 +3,9 @@
 // seals the result in a segment that every worker maps; a Reader forms batches of
 // it, an Order says which rows come when. It knows nothing of models.
 //
-// From file to batch: source.go (bytes), then idx.go, libsvm.go, csv.go, npy.go or
-// digits.go (a table on the heap), labels.go, split.go, scale.go, set.go (the
-// segment), order.go and reader.go; open.go puts them together. Triples have a way of
-// their own, by ratings.go, entries.go and pairs.go, and synthetic data by synth.go.
+// From file to batch: package format (the rows of a file), table.go (a table on the heap), labels.go, split.go, scale.go,
+// set.go (the segment), order.go and reader.go; open.go puts them together, and stream.go hands rows to be predicted. Triples have a way of
+// their own, by entries.go and pairs.go, and synthetic data by synth.go.
 package data
 
 import (
@@ -16,16 +15,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/vec"
 	"hogwild/shm"
 )
 
 // The values of Meta.Kind: how the inputs of a set are stored.
 const (
-	Bytes  = "bytes"  // unsigned bytes, scaled when a batch is formed
-	Floats = "floats" // float32, scaled when they were stored
-	Sparse = "sparse" // the non-zero values only, scaled when they were stored
-	Pairs  = "pairs"  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
+	Bytes  = format.Bytes  // unsigned bytes, scaled when a batch is formed
+	Floats = format.Floats // float32, scaled when they were stored
+	Sparse = format.Sparse // the non-zero values only, scaled when they were stored
+	Pairs  = format.Pairs  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
 
 	Indices = "indices" // numbers of examples that only the user's program has
 )
@@ -139,8 +139,8 @@ const metaRoom = 160
 
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
-func create(m Meta, stored int, room *budget) (*Set, error) {
-	if err := countable(m.Name, m.Rows, m.Features); err != nil {
+func create(m Meta, stored int, room *format.Budget) (*Set, error) {
+	if err := format.Countable(m.Name, m.Rows, m.Features); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(m)
@@ -170,10 +170,10 @@ func create(m Meta, stored int, room *budget) (*Set, error) {
 		l.Add("m", shm.F32, m.Rows)
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
-	if err := room.take(m.Name, size, fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
+	if err := room.Take(m.Name, size, fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
 		return nil, err
 	}
-	seg, err := room.space().make(&l)
+	seg, err := room.Space().Segment(&l)
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
 	}
@@ -335,7 +335,7 @@ func (s *Set) size() int {
 // is opened for the first time (see verify), and so are its offsets.
 func (s *Set) check() error {
 	n, d := s.Rows, s.Features
-	if err := countable(s.Name, n, d); err != nil {
+	if err := format.Countable(s.Name, n, d); err != nil {
 		return err
 	}
 	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }

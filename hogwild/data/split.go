@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 )
 
@@ -33,7 +34,7 @@ func locate(path string) (train, test string, err error) {
 	if isSynth(path) {
 		return path, "", nil
 	}
-	if path == stdinName {
+	if path == format.StdinName {
 		return path, "", nil
 	}
 	if scheme, _, ok := strings.Cut(path, "://"); ok && regexp.MustCompile(`^[a-z0-9+]+$`).MatchString(scheme) {
@@ -109,7 +110,7 @@ func testBeside(path string) string {
 	for i := range names {
 		names[i] = dir + names[i]
 	}
-	return existing(names...)
+	return format.Existing(names...)
 }
 
 func contents(folder string) string {
@@ -121,7 +122,7 @@ func contents(folder string) string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return some(names)
+	return format.Some(names)
 }
 
 // holdOut splits the rows of t, a sixth for testing, chosen by the seed; both parts

@@ -1,14 +1,11 @@
 package data
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
-	"strings"
+	"slices"
+
+	"hogwild/hogwild/data/format"
 )
 
 // Inputs say what is read to be predicted. Labels are ignored: a file may have them or not.
@@ -40,47 +37,41 @@ const pieceRows = 256
 // the call. Text is read as it comes: do has all rows that have arrived before more
 // input is awaited. The notes say which rows have gaps, and why.
 func Stream(in Inputs, do func(*Piece) error) (notes []string, err error) {
-	s := &stream{Inputs: in, do: do, room: newBudget(in.MaxMemory)}
+	s := &stream{Inputs: in, do: do, idx: []uint32{}}
 	if err = s.read(); err == nil {
 		err = s.flush()
 	}
 	if err == nil && s.rows == 0 {
-		err = fmt.Errorf("data: %s: no rows to predict", s.name())
+		err = fmt.Errorf("data: %s: no rows to predict", s.name)
 	}
-	return s.notes(), err
+	if s.gaps > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %s rows have no prediction, the first at %s", count(s.gaps), count(s.rows), s.first))
+	}
+	if s.file.Dropped > 0 {
+		notes = append(notes, fmt.Sprintf("ignored %s values of features beyond %s, the last in the training data", count(s.file.Dropped), count(in.Like.Features)))
+	}
+	return append(notes, s.file.Notes...), err
 }
 
 // stream is a file on its way to predictions.
 type stream struct {
 	Inputs
 	do    func(*Piece) error
-	room  *budget
+	name  string // what messages call the file
+	file  format.File
 	piece Piece
 	x     []float32 // dense rows of the piece, one behind the other
-	idx   []uint32  // sparse ones
+	idx   []uint32  // sparse ones; a row without any is sparse too
 	val   []float32
 	ends  []int // where each sparse row ends in them
 
-	failed error // of do, while the file was read
-
-	rows, gaps, dropped int
-	first               string  // the first gap
-	inputs              *inputs // of a table
-}
-
-func (s *stream) name() string {
-	switch {
-	case s.Memory != nil:
-		return cmp.Or(s.Memory.Name, "memory")
-	case s.Path == stdinName:
-		return stdinTitle
-	}
-	return s.Path
+	rows, gaps int
+	first      string // the first gap
 }
 
 // read finds out what the file is, and reads it.
 func (s *stream) read() error {
-	if s.Memory != nil {
+	if s.name = s.Path; s.Memory != nil {
 		return s.Memory.stream(s)
 	}
 	if isDigits(s.Path) || isSynth(s.Path) || isCache(s.Path) {
@@ -93,164 +84,100 @@ func (s *stream) read() error {
 		}
 		return s.set(set)
 	}
-	src, file := &source{path: s.name(), room: s.room}, os.Stdin
-	if s.Path != stdinName {
-		train, test, err := locate(s.Path)
-		if err != nil {
-			return err
-		}
-		if src.path = train; train != s.Path && test != "" {
-			src.path = test
-		}
-		if file, err = openFile(src.path); err != nil {
-			return err
-		}
-		defer file.Close()
-	}
-	r := bufio.NewReaderSize(flushing{file, s}, 1<<16)
-	if head, _ := r.Peek(2); string(head) == "\x1f\x8b" {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return src.damaged(err)
-		}
-		r = bufio.NewReaderSize(unpacking{z, s, src}, 1<<16)
-	}
-	return s.decode(src, r)
-}
-
-// unpacking is a packed file.
-type unpacking struct {
-	io.Reader
-	s   *stream
-	src *source
-}
-
-// Read says of an error, unless it is one of do, that the file is damaged.
-func (u unpacking) Read(b []byte) (int, error) {
-	n, err := u.Reader.Read(b)
-	if err != nil && err != io.EOF && u.s.failed == nil {
-		err = u.src.damaged(err)
-	}
-	return n, err
-}
-
-// flushing is a file of which no more is read before what came is predicted.
-type flushing struct {
-	io.Reader
-	s *stream
-}
-
-// Read flushes the stream first.
-func (f flushing) Read(b []byte) (int, error) {
-	if f.s.failed = f.s.flush(); f.s.failed != nil {
-		return 0, f.s.failed
-	}
-	return f.Reader.Read(b)
-}
-
-// decode reads the rows in the format that the file has.
-func (s *stream) decode(src *source, r *bufio.Reader) error {
-	head, err := beginning(r)
-	if err != nil {
-		return src.errorf("%v", err)
-	}
-	src.text = head
-	if err := src.checkText(); err != nil {
-		return err
-	}
-	if bytes.HasPrefix(head, []byte("\ufeff")) {
-		_, _ = r.Discard(3)
-	}
-	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 { // an old Macintosh's, as checkText says
-		all, err := s.room.read(src.path, r, 0)
-		if err != nil {
-			return err
-		}
-		r = bufio.NewReader(bytes.NewReader(bytes.ReplaceAll(all, []byte{'\r'}, []byte{'\n'})))
-	}
-	format, err := src.formatLike(s.Format, &s.Like)
+	path, err := evaluationPath(s.Path)
 	if err != nil {
 		return err
 	}
-	if format == "csv" && s.Like.Format == "libsvm" && len(strings.Fields(string(head))) == 1 && !bytes.ContainsAny(head, ",;") {
-		format = "libsvm" // a row of zeros, or of one input
+	src, err := format.Stream(path, format.NewBudget(s.MaxMemory), s.flush)
+	if err != nil {
+		return err
 	}
+	defer src.Close()
+	s.name = src.Path
+	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Kind == Pairs, Like: s.Like.known(), Inputs: true, Was: s.Was})
 	switch {
-	case s.Target != "" && format != "csv" && format != "npy":
-		return src.errorf("read as %s, which has no target column; leave target out", format)
-	case s.Like.Kind == Pairs && (format == "idx" || format == "libsvm"):
-		return src.errorf("looks like %s: want two ids a line (row, column), or an .npy array of n x 2", format)
-	case format == "ratings" && s.Like.Kind != Pairs:
-		return src.errorf("read as triples, but the training data has rows with labels")
-	case format == "npy" || format == "idx":
-		if src.text, err = s.room.read(src.path, r, 0); err != nil {
+	case err != nil || f.Rows == 0 && f.Kind == Bytes:
+		return err
+	case f.Kind != Pairs && f.Rows > 0 && f.Features != s.Like.Features:
+		return otherFeatures(src, f.Features, &s.Like)
+	case f.Kind == Bytes:
+		return s.bytes(src, f)
+	}
+	for row := (format.Row{}); ; {
+		if err := f.Next(&row); err == io.EOF {
+			s.file = *f
+			return nil
+		} else if err != nil {
 			return err
 		}
-		if s.Like.Kind == Pairs {
-			return s.pairArray(src)
+		if err := s.add(&row); err != nil {
+			return err
 		}
-		return s.array(src, format)
+	}
+}
+
+// bytes streams rows of bytes as the set that is trained on has them.
+func (s *stream) bytes(src *format.Source, f *format.File) error {
+	t, err := tableOf(src, f, &s.Like)
+	if err != nil {
+		return err
+	}
+	t.Scale, t.Mul, t.Add = s.Like.Scale, s.Like.Mul, s.Like.Add
+	set, err := t.store(allRows(t.Rows), make([]float32, t.Rows))
+	if err != nil {
+		return err
+	}
+	return s.set(set)
+}
+
+// set streams a set, and closes it.
+func (s *stream) set(set *Set) error {
+	defer set.Close()
+	r, rows := set.NewReader(), allRows(set.Rows)
+	var ids func(i int) []float64
+	if set.Kind == Pairs {
+		ids = set.triple()
+	}
+	for part := range slices.Chunk(rows, pieceRows) {
+		p := Piece{Batch: *r.Batch(part), Gaps: make([]bool, len(part))}
+		for _, i := range part {
+			if ids != nil {
+				t := ids(int(i))
+				p.IDs = append(p.IDs, [2]uint32{uint32(t[0]), uint32(t[1])})
+			}
+		}
+		s.rows += len(part)
+		if err := s.do(&p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add appends a row, scaled as the training data.
+func (s *stream) add(row *format.Row) error {
+	switch {
+	case row.Gap != "":
+		return s.gap(row.Gap)
 	case s.Like.Kind == Pairs:
-		return s.pairs(src, r)
-	case format == "libsvm":
-		return s.libsvm(src, r)
-	}
-	return s.csv(src, r)
-}
-
-// beginning is what r holds once it has a line that is neither blank nor a comment.
-func beginning(r *bufio.Reader) ([]byte, error) {
-	var err error
-	for {
-		head, _ := r.Peek(r.Buffered())
-		for line := range bytes.Lines(head) {
-			if text := bytes.TrimSpace(line); line[len(line)-1] == '\n' && len(text) > 0 && text[0] != '#' {
-				return head, nil
-			}
+		s.piece.IDs = append(s.piece.IDs, row.IDs)
+		nodes, ok := s.Places.Nodes(row.IDs)
+		if !ok {
+			return s.gap(fmt.Sprintf("%s:%d: the training data does not have both %d and %d", s.name, row.Line, row.IDs[0], row.IDs[1]))
 		}
-		switch {
-		case err == io.EOF || len(head) == r.Size():
-			return head, nil
-		case err != nil:
-			return nil, err
+		s.idx, s.val = append(s.idx, nodes[:]...), append(s.val, ones[:]...)
+		s.ends = append(s.ends, len(s.idx))
+	case row.Idx != nil:
+		s.idx = append(s.idx, row.Idx...)
+		for k, j := range row.Idx {
+			s.val = append(s.val, s.Like.scaled(int(j), row.Val[k]))
 		}
-		_, err = r.Peek(len(head) + 1)
-	}
-}
-
-// dense appends the inputs of a row, not scaled yet.
-func (s *stream) dense(x []float32) error {
-	for j, v := range x {
-		s.x = append(s.x, s.Like.scaled(j, v))
-	}
-	return s.row(false)
-}
-
-// sparse appends the inputs of a row that are not zero.
-func (s *stream) sparse(idx []uint32, val []float32) error {
-	d := uint32(s.Like.Features)
-	if s.Like.Kind != Sparse {
-		x := make([]float32, d)
-		for k, j := range idx {
-			if j < d {
-				x[j] = val[k]
-			} else {
-				s.dropped++
-			}
-		}
-		return s.dense(x)
-	}
-	if s.idx == nil { // a row without indices would be a dense one
-		s.idx = []uint32{}
-	}
-	for k, j := range idx {
-		if j < d {
-			s.idx, s.val = append(s.idx, j), append(s.val, s.Like.scaled(int(j), val[k]))
-		} else {
-			s.dropped++
+		s.ends = append(s.ends, len(s.idx))
+	default:
+		for j, v := range row.Val {
+			s.x = append(s.x, s.Like.scaled(j, v))
 		}
 	}
-	s.ends = append(s.ends, len(s.idx))
 	return s.row(false)
 }
 
@@ -292,18 +219,4 @@ func (s *stream) flush() error {
 	b.Rows, p.Gaps, p.IDs = b.Rows[:0], p.Gaps[:0], p.IDs[:0]
 	s.x, s.idx, s.val, s.ends = s.x[:0], s.idx[:0], s.val[:0], s.ends[:0]
 	return err
-}
-
-// notes say what has no prediction, and what was ignored.
-func (s *stream) notes() (notes []string) {
-	if s.gaps > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s rows have no prediction, the first at %s", count(s.gaps), count(s.rows), s.first))
-	}
-	if s.dropped > 0 {
-		notes = append(notes, fmt.Sprintf("ignored %s values of features beyond %s, the last in the training data", count(s.dropped), count(s.Like.Features)))
-	}
-	if s.inputs != nil {
-		notes = append(notes, s.inputs.notes(s.rows)...)
-	}
-	return notes
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hogwild/hogwild/data/format"
 )
 
 // streamed is every row that Stream reads, expanded; nil where there is a gap.
@@ -183,7 +185,7 @@ func TestStreamDoesNotWait(t *testing.T) {
 	os.Stdin = r
 	arrived, done := make(chan int), make(chan error)
 	go func() {
-		_, err := Stream(Inputs{Path: stdinName, Like: train.Meta}, func(p *Piece) error {
+		_, err := Stream(Inputs{Path: format.StdinName, Like: train.Meta}, func(p *Piece) error {
 			arrived <- len(p.Gaps)
 			return nil
 		})

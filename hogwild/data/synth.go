@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 )
 
@@ -40,7 +41,7 @@ import (
 type maker interface {
 	meta() Meta // Rows, Features, Nonzeros, Kind, Shape, Classes
 	tests() int // rows for testing; 0: the training rows are tested on
-	make(room *budget, m Meta, use, seed uint64) (*Set, error)
+	make(room *format.Budget, m Meta, use, seed uint64) (*Set, error)
 }
 
 const synthPrefix = "synth:"
@@ -93,8 +94,8 @@ func parseShape(path, kind, size string) (maker, error) {
 	}
 	switch {
 	case kind == "sparse" && len(n) == 3:
-		if n[2] > (n[1]+1)/2 || n[1] > maxIndex {
-			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s columns", path, count(maxIndex))
+		if n[2] > (n[1]+1)/2 || n[1] > format.MaxIndex {
+			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s columns", path, count(format.MaxIndex))
 		}
 		return sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}, nil
 	case kind == "dense" && len(n) == 2:
@@ -118,7 +119,7 @@ func describeSynth(path string, seed uint64) (maker, Meta, error) {
 		return nil, Meta{}, err
 	}
 	m := k.meta()
-	if err := countable(path, m.Rows, m.Features); err != nil {
+	if err := format.Countable(path, m.Rows, m.Features); err != nil {
 		return nil, Meta{}, err
 	}
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%s %+v %d", path, k, seed)))
@@ -143,7 +144,7 @@ func (o Options) loadSynth() (s Sets, err error) {
 	if o.Limit > 0 {
 		rows = min(rows, o.Limit)
 	}
-	if err := o.room.takeSynth(k, m, rows+k.tests()); err != nil {
+	if err := takeSynth(o.room, k, m, rows+k.tests()); err != nil {
 		return s, err
 	}
 	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
@@ -151,12 +152,12 @@ func (o Options) loadSynth() (s Sets, err error) {
 		return s, err
 	}
 	m.Rows = rows - apart
-	if s.Train, err = k.make(o.room.uncounted(), m, forRows, o.Seed); err != nil {
+	if s.Train, err = k.make(o.room.Uncounted(), m, forRows, o.Seed); err != nil {
 		return s, err
 	}
 	if apart > 0 {
 		m.Rows = apart
-		s.Validation, err = k.make(o.room.uncounted(), m, forValidation, o.Seed)
+		s.Validation, err = k.make(o.room.Uncounted(), m, forValidation, o.Seed)
 		s.noteApart(o, rows)
 	} else if o.Validation != "" {
 		s.Validation, err = o.likewise(o.Validation, &s.Train.Meta)
@@ -171,7 +172,7 @@ func (o Options) loadSynth() (s Sets, err error) {
 		s.Test, err = s.Train.again()
 	default:
 		m.Rows = k.tests()
-		s.Test, err = k.make(o.room.uncounted(), m, forTest, o.Seed)
+		s.Test, err = k.make(o.room.Uncounted(), m, forTest, o.Seed)
 	}
 	return s, err
 }
@@ -205,7 +206,7 @@ func (o Options) suits(m Meta) error {
 }
 
 // takeSynth counts the memory of rows of synthetic data, and of what they are made from.
-func (b *budget) takeSynth(k maker, m Meta, rows int) error {
+func takeSynth(b *format.Budget, k maker, m Meta, rows int) error {
 	perRow := 8.0 // y and m
 	switch m.Kind {
 	case Pairs:
@@ -220,19 +221,19 @@ func (b *budget) takeSynth(k maker, m Meta, rows int) error {
 		perFeature += 4 * float64(matrix.rank+2)
 	}
 	need := float64(m.Features) * perFeature
-	if b.space() != nil { // rows go to files; what they are made from does not
-		if limit := DefaultMemory(); need > float64(limit) {
+	if b.Space() != nil { // rows go to files; what they are made from does not
+		if limit := format.DefaultMemory(); need > float64(limit) {
 			return fmt.Errorf("data: %s: what its rows are made from needs %s, and the limit is %s (three quarters of the free memory): choose fewer rows and columns",
 				m.Name, human.Bytes(int64(min(need, math.MaxInt64/2))), human.Bytes(limit))
 		}
 		return nil
 	}
 	need += float64(rows) * perRow
-	return b.take(m.Name, int64(min(need, math.MaxInt64/2)), fmt.Sprintf("%s rows (a fraction of it needs less)", count(rows)))
+	return b.Take(m.Name, int64(min(need, math.MaxInt64/2)), fmt.Sprintf("%s rows (a fraction of it needs less)", count(rows)))
 }
 
 // makeTest makes the test rows of synthetic data, as the seed of like has them.
-func makeTest(room *budget, path string, like *Meta) (*Set, error) {
+func makeTest(room *format.Budget, path string, like *Meta) (*Set, error) {
 	seed := max(like.Seed, 1)
 	k, m, err := describeSynth(path, seed)
 	if err != nil {
@@ -246,10 +247,10 @@ func makeTest(room *budget, path string, like *Meta) (*Set, error) {
 		m.Rows = k.tests()
 	}
 	if room == nil {
-		room = newBudget(0)
+		room = format.NewBudget(0)
 	}
-	if err := room.takeSynth(k, m, m.Rows); err != nil {
+	if err := takeSynth(room, k, m, m.Rows); err != nil {
 		return nil, err
 	}
-	return k.make(room.uncounted(), m, forTest, seed)
+	return k.make(room.Uncounted(), m, forTest, seed)
 }

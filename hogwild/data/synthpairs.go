@@ -1,6 +1,10 @@
 package data
 
-import "math"
+import (
+	"math"
+
+	"hogwild/hogwild/data/format"
+)
 
 // matrixMaker makes entries of a matrix of low rank, at places drawn with repetition:
 // sums of products of normal factors, of deviation 1, and noise of deviation 0.1. As
@@ -19,7 +23,7 @@ func (k matrixMaker) meta() Meta {
 
 func (k matrixMaker) tests() int { return sixth(k.entries) }
 
-func (k matrixMaker) make(room *budget, m Meta, use, seed uint64) (*Set, error) {
+func (k matrixMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
 	truth := k.truth(seed)
 	place := k.places(seed)
 	wide := k.rank + 1
@@ -84,7 +88,7 @@ func (k mentionMaker) meta() Meta {
 
 func (k mentionMaker) tests() int { return 0 }
 
-func (k mentionMaker) make(room *budget, m Meta, _, seed uint64) (*Set, error) {
+func (k mentionMaker) make(room *format.Budget, m Meta, _, seed uint64) (*Set, error) {
 	p := pairs{Meta: m, room: room, at: func(i int) (a, b uint32, y float32) {
 		v := kinds + i/2
 		d := drawsOf(seed, forRows, i)
@@ -112,7 +116,7 @@ func (k gridMaker) meta() Meta {
 
 func (k gridMaker) tests() int { return 0 }
 
-func (k gridMaker) make(room *budget, m Meta, _, seed uint64) (*Set, error) {
+func (k gridMaker) make(room *format.Budget, m Meta, _, seed uint64) (*Set, error) {
 	n := k.x * k.y * k.z
 	// Neighbours along an axis of one voxel fewer: step is how far they lie apart.
 	axes := []struct{ x, y, z, step int }{{k.x - 1, k.y, k.z, 1}, {k.x, k.y - 1, k.z, k.x}, {k.x, k.y, k.z - 1, k.x * k.y}}

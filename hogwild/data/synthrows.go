@@ -3,6 +3,8 @@ package data
 import (
 	"math"
 	"slices"
+
+	"hogwild/hogwild/data/format"
 )
 
 // noise is how much of a label is not in the row, against a margin of deviation 1:
@@ -21,7 +23,7 @@ func (k sparseMaker) meta() Meta {
 
 func (k sparseMaker) tests() int { return k.test }
 
-func (k sparseMaker) make(room *budget, m Meta, use, seed uint64) (*Set, error) {
+func (k sparseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
 	s, err := create(m, m.Rows*k.nonzeros, room)
 	if err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func (k denseMaker) meta() Meta {
 
 func (k denseMaker) tests() int { return sixth(k.rows) }
 
-func (k denseMaker) make(room *budget, m Meta, use, seed uint64) (*Set, error) {
+func (k denseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
 	s, err := create(m, 0, room)
 	if err != nil {
 		return nil, err

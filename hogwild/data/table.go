@@ -1,11 +1,14 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 )
 
@@ -24,27 +27,131 @@ type table struct {
 	rows  []Row     // of a set in memory, in the place of x, or of ptr, idx and val
 	path  string    // of the file, for messages
 	line  []int32   // the line of each row in the file; nil where rows are not lines
-	room  *budget
+	room  *format.Budget
 
 	oneHot []int32 // of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
 	fills  bool    // missing values, NaN in x, are to be filled
 	target string  // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
-func newTable(src *source, format, kind string) *table {
-	return &table{Meta: Meta{Name: src.path, Format: format, Kind: kind, Checksum: src.sum}, path: src.path, room: src.room, target: "labels"}
+func newTable(src *format.Source, of, kind string) *table {
+	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind, Checksum: src.Sum}, path: src.Path, room: src.Room, target: "labels"}
+}
+
+// tableOf is the rows of a file; like is nil for training data.
+func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
+	t := newTable(src, f.Format, f.Kind)
+	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
+	t.Columns, t.Target, t.Named, t.Dates = f.Columns, f.Target, f.Named, f.Dates
+	t.oneHot, t.fills, t.target = f.OneHot, f.Fills, cmp.Or(f.Labels, t.target)
+	if err := t.allocate(f); err != nil {
+		return nil, err
+	}
+	for row := (format.Row{}); ; {
+		if err := f.Next(&row); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		t.add(&row, f.Texts)
+	}
+	t.Notes = f.Notes
+	if f.Dropped > 0 {
+		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped), count(t.Features))
+	}
+	if t.Kind == Sparse && like == nil {
+		return t, t.number(f)
+	}
+	return t, nil
+}
+
+// allocate counts and makes the memory of the rows that the file has at most.
+func (t *table) allocate(f *format.File) (err error) {
+	n, d := f.Rows, f.Features
+	switch {
+	case t.Kind == Sparse:
+		if err = format.Countable(t.path, n, 0); err == nil {
+			err = t.room.Take(t.path, int64(f.Values)*8+int64(n)*20, fmt.Sprintf("%s values in %s rows", count(f.Values), count(n)))
+		}
+	case t.Kind == Floats:
+		err = t.takeRows(n, 4*d+28) // the inputs, the label, which may be a text, and the line
+	case f.Bytes == nil:
+		err = t.takeRows(n, d+8)
+	default:
+		err = t.takeRows(n, 8)
+	}
+	if err == nil && f.Fills {
+		err = t.room.Take(t.path, int64(d)*spreadBytes, "what fills missing values")
+	}
+	if err != nil {
+		return err
+	}
+	if !f.Texts {
+		t.label = format.ArrayOf[float64](t.room, n, &err)
+	}
+	switch {
+	case t.Kind == Sparse:
+		t.ptr = append(format.ArrayOf[int64](t.room, n+1, &err), 0)
+		t.idx, t.val = format.ArrayOf[uint32](t.room, f.Values, &err), format.ArrayOf[float32](t.room, f.Values, &err)
+	case t.Kind == Floats:
+		t.x = format.ArrayOf[float32](t.room, n*d, &err)
+	case f.Bytes == nil:
+		t.x8 = format.ArrayOf[uint8](t.room, n*d, &err)
+	default:
+		t.x8 = f.Bytes
+	}
+	return err
+}
+
+// add appends a row.
+func (t *table) add(row *format.Row, texts bool) {
+	switch t.Kind {
+	case Bytes:
+		t.x8 = append(t.x8, row.Bytes...)
+	case Floats:
+		t.x = append(t.x, row.Val...)
+	default:
+		t.idx, t.val = append(t.idx, row.Idx...), append(t.val, row.Val...)
+		t.ptr = append(t.ptr, int64(len(t.idx)))
+	}
+	if texts {
+		t.text = append(t.text, row.Text)
+	} else {
+		t.label = append(t.label, row.Label)
+	}
+	if row.Line > 0 {
+		t.line = append(t.line, int32(row.Line))
+	}
+	t.Rows++
+}
+
+// number makes features from 0 of those of the file, now that all indices are known. Rows become dense if more than half of the
+// inputs are there.
+func (t *table) number(f *format.File) error {
+	t.Features = f.Features
+	if f.ZeroBased {
+		t.notef(noteZeroBased)
+	} else {
+		for k := range t.idx {
+			t.idx[k]--
+		}
+	}
+	if t.Features > 0 && float64(len(t.val)) > 0.5*float64(t.Rows)*float64(t.Features) {
+		return t.dense()
+	}
+	return nil
 }
 
 // takeRows counts the memory of n rows of so many bytes each.
 func (t *table) takeRows(n, bytes int) error {
-	if err := countable(t.path, n, 0); err != nil {
+	if err := format.Countable(t.path, n, 0); err != nil {
 		return err
 	}
 	total := int64(math.MaxInt64)
 	if bytes == 0 || int64(n) <= total/int64(bytes) {
 		total = int64(n) * int64(bytes)
 	}
-	return t.room.take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
+	return t.room.Take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
 }
 
 func (m *Meta) notef(format string, args ...any) {
@@ -64,7 +171,7 @@ func (t *table) dense() error {
 	if err := t.takeRows(t.Rows, 4*t.Features); err != nil {
 		return err
 	}
-	x, err := newArray[float32](t.room, t.Rows*t.Features)
+	x, err := format.Array[float32](t.room, t.Rows*t.Features)
 	if err != nil {
 		return err
 	}
@@ -75,7 +182,7 @@ func (t *table) dense() error {
 			row[t.idx[k]] = t.val[k]
 		}
 	}
-	t.room.give(int64(8 * cap(t.idx)))
+	t.room.Give(int64(8 * cap(t.idx)))
 	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
 	return nil
 }
@@ -135,9 +242,9 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 			s.Ptr[to+1] = s.Ptr[to] + int64(len(t.row(int(i)).Val))
 		}
 	}
-	sp := t.room.space()
-	err = sp.windows(s, len(rows), func(from, to int) {
-		sp.inOrder(from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
+	sp := t.room.Space()
+	err = windows(sp, s, len(rows), func(from, to int) {
+		inOrder(sp, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
 			s.Y[at] = y[i]
 			t.storeRow(s, at, i)
 		})
@@ -173,6 +280,40 @@ func (t *table) storeRow(s *Set, to, i int) {
 func (m *Meta) scaled(j int, v float32) float32 {
 	mul, add := m.scaling(j)
 	return float32(float64(v)*float64(mul) + float64(add))
+}
+
+// fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of
+// numbers, the most common text.
+func (t *table) fillHoles(rows []int32) {
+	if !t.fills {
+		return
+	}
+	sums, n := make([]float64, t.Features), make([]float64, t.Features)
+	t.each(rows, func(j int, v float64) {
+		if !math.IsNaN(v) {
+			sums[j] += v
+			n[j]++
+		}
+	})
+	t.Fill = make([]float32, t.Features)
+	for j := 0; j < t.Features; j++ {
+		if t.oneHot[j] == 0 {
+			t.Fill[j] = float32(sums[j] / max(n[j], 1))
+			continue
+		}
+		common := j
+		for ; j+1 < t.Features && t.oneHot[j+1] == t.oneHot[common]; j++ {
+			if sums[j+1] > sums[common] {
+				common = j + 1
+			}
+		}
+		t.Fill[common] = 1
+	}
+	for i, v := range t.x {
+		if v != v {
+			t.x[i] = t.Fill[i%t.Features]
+		}
+	}
 }
 
 // allRows is 0 to n-1.

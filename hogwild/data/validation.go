@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hogwild/hogwild/data/format"
 )
 
 // Sets are the data of a run. They share no row, but for a graph, which is its own test set.
@@ -31,6 +33,25 @@ func (s *Sets) closeOn(err *error) {
 		s.Close()
 		*s = Sets{}
 	}
+}
+
+// MayTake is a MemoryError if a run that holds the sets may not have need bytes more, of its limit
+// in bytes; 0 is DefaultMemory.
+func (s *Sets) MayTake(limit, need int64, of, what string) error {
+	b := format.NewBudget(limit)
+	b.Trains = true
+	if b.Asked { // else they are no longer free
+		for _, set := range []*Set{s.Train, s.Validation, s.Test} {
+			if set != nil && set.seg != nil && !set.seg.InFile() && !set.shared {
+				b.Held += int64(set.size())
+			}
+		}
+	}
+	if need <= b.Limit-b.Held {
+		return nil
+	}
+	return &format.MemoryError{Of: of, What: what, Need: need, Held: b.Held, Limit: b.Limit, Asked: b.Asked,
+		Cure: "choose a smaller model or fewer --workers, or raise it with --max-memory"}
 }
 
 // noteApart notes that some of all training rows were held out for validation.

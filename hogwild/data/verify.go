@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/data/format"
 )
 
 // The loops of training look at no index twice: what they read must be checked before. Of a file
@@ -205,7 +207,7 @@ func runsOf(runs []uint32, n int) bool {
 	total, next := 0, uint64(0)
 	for k := 0; k+1 < len(runs); k += 2 {
 		first, many := uint64(runs[k]), uint64(runs[k+1])
-		if first < next || many == 0 || first+many > maxID+1 {
+		if first < next || many == 0 || first+many > format.MaxID+1 {
 			return false
 		}
 		next = first + many

@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/rundir/torch"
 	"hogwild/internal/atomicfile"
 )
@@ -123,14 +123,14 @@ func writeTensors(path string, meta map[string]string, ts []Tensor, o atomicfile
 	return nil
 }
 
-// readWeights reads a file of weights or a snapshot of at most so many bytes; 0 is data.DefaultMemory.
+// readWeights reads a file of weights or a snapshot of at most so many bytes; 0 is format.DefaultMemory.
 func readWeights(path string, most int64) ([]byte, error) {
 	asked := most > 0
 	if !asked {
-		most = data.DefaultMemory()
+		most = format.DefaultMemory()
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > most {
-		return nil, &data.MemoryError{Of: path, What: "reading the file", Need: info.Size(), Limit: most, Asked: asked,
+		return nil, &format.MemoryError{Of: path, What: "reading the file", Need: info.Size(), Limit: most, Asked: asked,
 			Cure: "free memory, or name a smaller file of weights"}
 	}
 	return atomicfile.Read(path, most)

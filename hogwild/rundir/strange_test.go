@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/format"
 )
 
 // within fails the test if f, which must fail with one of the words, waits.
@@ -82,7 +82,7 @@ func TestWeightsLargerThanMemory(t *testing.T) {
 	}
 	for _, most := range []int64{0, 1 << 20} {
 		_, err := ReadWeights(path, most)
-		if full := (*data.MemoryError)(nil); !errors.As(err, &full) || full.Need != 1<<40 || full.Asked != (most > 0) {
+		if full := (*format.MemoryError)(nil); !errors.As(err, &full) || full.Need != 1<<40 || full.Asked != (most > 0) {
 			t.Errorf("limit %d: %v", most, err)
 		}
 	}

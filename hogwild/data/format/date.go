@@ -1,4 +1,4 @@
-package data
+package format
 
 import (
 	"strconv"
@@ -98,23 +98,6 @@ func (d *dates) order(n int, example string) string {
 
 // dateParts are the parts of a date that are learned from.
 var dateParts = []string{"year", "month", "weekday", "hour"}
-
-// dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
-// week and, if there are times, the hour.
-func dateFeatures(column int, timed bool) []feature {
-	features := []feature{{column: column, part: "year"}}
-	each := func(part string, from, to int, text func(int) string) {
-		for i := from; i <= to; i++ {
-			features = append(features, feature{column, part, text(i), true})
-		}
-	}
-	each("month", 1, 12, strconv.Itoa)
-	each("weekday", 0, 6, func(i int) string { return time.Weekday(i).String() })
-	if timed {
-		each("hour", 0, 23, strconv.Itoa)
-	}
-	return features
-}
 
 // partOf is what a cell of a column of dates would have in a column of years, months, and so on.
 func partOf(at time.Time, part string) string {

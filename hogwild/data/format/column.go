@@ -1,4 +1,4 @@
-package data
+package format
 
 import (
 	"encoding/csv"
@@ -8,19 +8,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hogwild/internal/human"
 )
 
-// maxTexts is how many distinct texts a column may have to become features.
-const maxTexts = 100
+// MaxTexts is how many distinct texts a column may have to become features.
+const MaxTexts = 100
+
+// FewClasses is how many different whole numbers are taken for classes whichever they are.
+const FewClasses = 20
 
 // column is what was found in the cells of one column of a CSV file.
 type column struct {
 	name           string // by the header, else its number
 	unnamed        bool   // in a header that names others
 	numbers, texts int
-	distinct       map[string]bool // cells that are not missing, at most maxTexts+1
+	distinct       map[string]bool // cells that are not missing, at most MaxTexts+1
 	textLine       int             // where the first text stands
 	text           string          // the first text
 	kinds          int             // texts in distinct
@@ -46,7 +50,7 @@ func (c *column) see(line int, cell string) (kept int64) {
 	if isMissing(cell) {
 		return 0
 	}
-	v, isNumber := cellNumber(cell)
+	v, isNumber := Number(cell)
 	if isNumber {
 		c.numbers++
 		c.countUp(v)
@@ -57,7 +61,7 @@ func (c *column) see(line int, cell string) (kept int64) {
 		}
 		c.dates.see(cell)
 	}
-	if len(c.distinct) > maxTexts {
+	if len(c.distinct) > MaxTexts {
 		return kept
 	}
 	if c.distinct[cell] {
@@ -97,28 +101,16 @@ var namesID = regexp.MustCompile(`(^|[_ .-])[iI][dD]$|[a-z]I[dD]$|^(index|Index|
 // isID says whether the whole numbers of a column tell n rows apart and mean nothing else: they count them from 0
 // or 1, or are all different as far as was looked, under a name for ids.
 func (c *column) isID(n int) bool {
-	if c.numbers < n || c.texts > 0 || c.fractions || n <= fewClasses {
+	if c.numbers < n || c.texts > 0 || c.fractions || n <= FewClasses {
 		return false
 	}
 	counts := !c.jumps && (c.first == 0 || c.first == 1)
 	return counts || namesID.MatchString(c.name) && !c.repeats
 }
 
-// cellNumber is the number in a cell; it may be too large for a float32, or infinite.
-func cellNumber(cell string) (float64, bool) {
-	if v, n, ok := parseNumber(cell); ok && n == len(cell) {
-		return v, true
-	}
-	if cell == "" || cell[0] > '9' && cell[0]|0x20 != 'i' {
-		return 0, false // spares the error that ParseFloat would make of a text
-	}
-	v, err := strconv.ParseFloat(cell, 64)
-	return v, err == nil || v != 0 // out of range is a number still
-}
-
 // name is what Meta.Columns calls the feature: the column, or column=text.
-func (f *csvFile) name(x feature) string {
-	name := f.columns[x.column].name
+func (t *table) name(x feature) string {
+	name := t.columns[x.column].name
 	if x.part != "" {
 		name += "." + x.part
 	}
@@ -129,20 +121,20 @@ func (f *csvFile) name(x feature) string {
 }
 
 // target is the column to predict.
-func (f *csvFile) target(t *table, asked string, like *Meta) (int, error) {
-	names := f.names()
+func (t *table) target(asked string) (int, error) {
+	names, like := t.names(), t.o.Like
 	if asked == "" && like != nil && slices.Contains(names, like.Target) {
 		asked = like.Target
 	}
 	if asked != "" {
-		if j := f.find(asked); j >= 0 {
-			t.target, t.Target = "target "+human.Quote(names[j]), names[j]
+		if j := t.find(asked); j >= 0 {
+			t.Labels, t.Target = "target "+human.Quote(names[j]), names[j]
 			return j, nil
 		}
-		return 0, f.errorf("no column %s to predict; the columns are %s", human.Quote(asked), some(names))
+		return 0, t.Errorf("no column %s to predict; the columns are %s", human.Quote(asked), Some(names))
 	}
 	if like != nil && like.Columns != nil {
-		if unused := f.unused(*like); len(unused) == 1 {
+		if unused := t.unused(like); len(unused) == 1 {
 			return unused[0], nil
 		}
 	}
@@ -153,21 +145,21 @@ func (f *csvFile) target(t *table, asked string, like *Meta) (int, error) {
 			break
 		}
 	}
-	t.target, t.Target = fmt.Sprintf("target %s (%s; --target names another)", human.Quote(names[y]), why), names[y]
+	t.Labels, t.Target = fmt.Sprintf("target %s (%s; --target names another)", human.Quote(names[y]), why), names[y]
 	return y, nil
 }
 
 // find is the column of a name, else of a number from 1; -1 if there is none.
-func (f *csvFile) find(asked string) int {
-	j := slices.IndexFunc(f.columns, func(c column) bool { return c.name == asked })
-	if n, err := strconv.Atoi(asked); j < 0 && err == nil && n >= 1 && n <= len(f.columns) {
+func (t *table) find(asked string) int {
+	j := slices.IndexFunc(t.columns, func(c column) bool { return c.name == asked })
+	if n, err := strconv.Atoi(asked); j < 0 && err == nil && n >= 1 && n <= len(t.columns) {
 		j = n - 1
 	}
 	return j
 }
 
 // ignore marks the columns of a list, between commas, that make no features.
-func (f *csvFile) ignore(list string, y int) error {
+func (t *table) ignore(list string, y int) error {
 	if list == "" {
 		return nil
 	}
@@ -178,54 +170,41 @@ func (f *csvFile) ignore(list string, y int) error {
 		return fmt.Errorf("data: ignore %s: want names of columns between commas; one that has a comma needs quotes", human.Quote(list))
 	}
 	for _, name := range names {
-		switch j := f.find(name); {
+		switch j := t.find(name); {
 		case j < 0:
-			return f.errorf("no column %s to ignore; the columns are %s", human.Quote(name), some(f.names()))
+			return t.Errorf("no column %s to ignore; the columns are %s", human.Quote(name), Some(t.names()))
 		case j == y:
-			return f.errorf("column %s is the target: it cannot be ignored; --target names another", human.Quote(name))
+			return t.Errorf("column %s is the target: it cannot be ignored; --target names another", human.Quote(name))
 		default:
-			f.columns[j].ignored = true
+			t.columns[j].ignored = true
 		}
 	}
 	return nil
 }
 
-func (f *csvFile) names() []string {
-	names := make([]string, len(f.columns))
-	for j, c := range f.columns {
+func (t *table) names() []string {
+	names := make([]string, len(t.columns))
+	for j, c := range t.columns {
 		names[j] = c.name
 	}
 	return names
 }
 
-// unused are the columns that no feature of like comes from.
-func (f *csvFile) unused(like Meta) []int {
-	var unused []int
-	for j, c := range f.columns {
-		if !slices.ContainsFunc(like.Columns, func(x string) bool {
-			return x == c.name || strings.HasPrefix(x, c.name+"=")
-		}) && like.Dates[c.name] == "" {
-			unused = append(unused, j)
-		}
-	}
-	return unused
-}
-
 // features makes features of all columns but y.
-func (f *csvFile) features(t *table, y int) ([]feature, error) {
+func (t *table) features(y int) ([]feature, error) {
 	var features []feature
 	var encoded []string
-	n := f.lines
-	if f.header {
+	n := t.Rows
+	if t.header {
 		n--
 	}
-	for j := range f.columns {
-		c := &f.columns[j]
+	for j := range t.columns {
+		c := &t.columns[j]
 		if c.ignored {
 			continue
 		}
-		err := f.stray(j)
-		if err := f.refuse(err); err != nil {
+		err := t.stray(j)
+		if err := t.refuse(err); err != nil {
 			return nil, err
 		}
 		switch name := human.Quote(c.name); {
@@ -236,15 +215,15 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 			t.notef("left out column %s: only %s of %s rows have a value", name, count(c.numbers+c.texts), count(n))
 		case j == 0 && c.unnamed && c.texts == 0:
 			t.notef("left out the first column: it has no name, and so is taken for row numbers")
-		case c.isID(n) && len(f.columns) > 2:
+		case c.isID(n) && len(t.columns) > 2:
 			t.notef("left out column %s: its numbers are ids of the rows", name)
 		case c.texts == 0:
 			features = append(features, feature{column: j})
 		case c.order != "":
 			features = append(features, dateFeatures(j, c.dates.timed)...)
 			t.notef("%s", c.dateNote())
-		case len(c.distinct) > maxTexts:
-			t.notef("left out column %s: more than %d distinct text values, e.g. %s in line %d%s", name, maxTexts, human.Quote(c.text), c.textLine, c.asNumbers())
+		case len(c.distinct) > MaxTexts:
+			t.notef("left out column %s: more than %d distinct text values, e.g. %s in line %d%s", name, MaxTexts, human.Quote(c.text), c.textLine, c.asNumbers())
 		case c.isNames():
 			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name, human.Quote(c.text), c.textLine)
 		default:
@@ -255,9 +234,26 @@ func (f *csvFile) features(t *table, y int) ([]feature, error) {
 		}
 	}
 	if len(encoded) > 0 {
-		t.notef("one feature for each text of %s", some(encoded))
+		t.notef("one feature for each text of %s", Some(encoded))
 	}
 	return features, nil
+}
+
+// dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
+// week and, if there are times, the hour.
+func dateFeatures(column int, timed bool) []feature {
+	features := []feature{{column: column, part: "year"}}
+	each := func(part string, from, to int, text func(int) string) {
+		for i := from; i <= to; i++ {
+			features = append(features, feature{column, part, text(i), true})
+		}
+	}
+	each("month", 1, 12, strconv.Itoa)
+	each("weekday", 0, 6, func(i int) string { return time.Weekday(i).String() })
+	if timed {
+		each("hour", 0, 23, strconv.Itoa)
+	}
+	return features
 }
 
 // dateNote says what becomes of a column of dates.
@@ -282,8 +278,8 @@ func (c *column) asNumbers() string {
 
 // stray is an error if column j has texts among more numbers than texts: as texts the
 // numbers would become a feature each. Many different texts are no mistake: the column has codes, such as tickets.
-func (f *csvFile) stray(j int) error {
-	c := &f.columns[j]
+func (t *table) stray(j int) error {
+	c := &t.columns[j]
 	if c.texts == 0 || c.numbers <= c.texts || c.kinds > 10 && 20*c.texts > c.numbers {
 		return nil
 	}
@@ -292,13 +288,13 @@ func (f *csvFile) stray(j int) error {
 		what = fmt.Sprintf("the first of %s texts, but the other %s values are numbers", count(c.texts), count(c.numbers))
 	}
 	return fmt.Errorf("data: %s:%d: column %s (number %d): %s is %s: correct it, or leave the cell empty if the value is missing (put a letter before the codes of a category)",
-		f.path, c.textLine, human.Quote(c.name), j+1, human.Quote(c.text), what)
+		t.Path, c.textLine, human.Quote(c.name), j+1, human.Quote(c.text), what)
 }
 
 // isNames says whether the texts of a column tell rows apart, as names do: there are some
 // number of them, and on average they do not occur twice.
 func (c *column) isNames() bool {
-	return len(c.distinct) > fewClasses && 2*len(c.distinct) > c.numbers+c.texts
+	return len(c.distinct) > FewClasses && 2*len(c.distinct) > c.numbers+c.texts
 }
 
 func (c *column) sorted() []string {
@@ -308,50 +304,4 @@ func (c *column) sorted() []string {
 	}
 	slices.Sort(texts)
 	return texts
-}
-
-// featuresOf finds the features of the training data among the columns.
-func (f *csvFile) featuresOf(like Meta) ([]feature, error) {
-	number := map[string]int{}
-	for j := range f.columns {
-		c := &f.columns[j]
-		c.order = like.Dates[c.name]
-		number[c.name] = j
-	}
-	find := func(name string) int {
-		if j, ok := number[name]; ok {
-			return j
-		}
-		return -1
-	}
-	var features []feature
-	for _, name := range like.Columns {
-		x := feature{column: -1}
-		if base, part, text := like.datePart(name); part != "" {
-			x = feature{find(base), part, text, text != ""}
-		} else {
-			x.column = find(name)
-		}
-		for at := 0; x.column < 0 && x.part == "" && at < len(name); at++ {
-			if name[at] == '=' {
-				x = feature{find(name[:at]), "", name[at+1:], true}
-			}
-		}
-		if x.column < 0 {
-			return nil, f.errorf("no column %s, which is a feature of the training data; the columns are %s", human.Quote(name), some(f.names()))
-		}
-		features = append(features, x)
-	}
-	return features, nil
-}
-
-// datePart is the column of dates that a feature comes from, and the part; "" if it is no such feature.
-func (m *Meta) datePart(name string) (column, part, text string) {
-	if at := strings.LastIndexByte(name, '.'); at >= 0 && m.Dates[name[:at]] != "" {
-		part, text, _ = strings.Cut(name[at+1:], "=")
-		if slices.Contains(dateParts, part) {
-			return name[:at], part, text
-		}
-	}
-	return "", "", ""
 }

@@ -1,4 +1,4 @@
-package data
+package format
 
 import (
 	"bytes"
@@ -12,25 +12,26 @@ import (
 
 	"hogwild/internal/human"
 	"hogwild/internal/machine"
+	"hogwild/shm"
 )
 
-// budget is the memory that the readers of a run's files, and the sets they make, may hold. It
+// Budget is the memory that the readers of a run's files, and the sets they make, may hold. It
 // counts what they hold, not what a file says of itself: a file of a few bytes can promise, or
-// unpack to, more than any machine has. A nil budget has no limit.
-type budget struct {
-	mu          sync.Mutex // the test file is read by a goroutine of its own
-	limit, held int64
-	asked       bool // the user gave the limit
-	trains      bool // the limit is a setting: of a run
+// unpack to, more than any machine has. A nil Budget has no limit.
+type Budget struct {
+	Limit, Held int64
+	Asked       bool   // the user gave the limit
+	Trains      bool   // the limit is a setting: of a run
+	Files       *Space // where large arrays go instead, uncounted; nil: nowhere
 
-	files *space // where large arrays go instead, uncounted; nil: nowhere
+	mu sync.Mutex // the test file is read by a goroutine of its own
 }
 
-// newBudget has a limit in bytes; 0 is DefaultMemory.
-func newBudget(limit int64) *budget {
-	b := &budget{limit: limit, asked: limit > 0}
-	if !b.asked {
-		b.limit = DefaultMemory()
+// NewBudget has a limit in bytes; 0 is DefaultMemory.
+func NewBudget(limit int64) *Budget {
+	b := &Budget{Limit: limit, Asked: limit > 0}
+	if !b.Asked {
+		b.Limit = DefaultMemory()
 	}
 	return b
 }
@@ -44,58 +45,39 @@ func DefaultMemory() int64 {
 	return math.MaxInt64
 }
 
-// space is where large arrays go, nil for memory.
-func (b *budget) space() *space {
+// Space is where large arrays go, nil for memory.
+func (b *Budget) Space() *Space {
 	if b == nil {
 		return nil
 	}
-	return b.files
+	return b.Files
 }
 
-// uncounted is a budget without a limit for what b has counted already.
-func (b *budget) uncounted() *budget { return &budget{limit: math.MaxInt64, files: b.space()} }
+// Uncounted is a Budget without a limit for what b has counted already.
+func (b *Budget) Uncounted() *Budget { return &Budget{Limit: math.MaxInt64, Files: b.Space()} }
 
-// take counts n bytes more, before they are allocated; what says what for.
-func (b *budget) take(path string, n int64, what string) error {
-	if b.space() != nil || b == nil {
+// Take counts n bytes more, before they are allocated; what says what for.
+func (b *Budget) Take(path string, n int64, what string) error {
+	if b.Space() != nil || b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n >= 0 && n <= b.limit-b.held {
-		b.held += n
+	if n >= 0 && n <= b.Limit-b.Held {
+		b.Held += n
 		return nil
 	}
-	return &MemoryError{Of: "data: " + path, What: what, Need: n, Held: b.held, Limit: b.limit, Asked: b.asked, Trains: b.trains}
+	return &MemoryError{Of: "data: " + path, What: what, Need: n, Held: b.Held, Limit: b.Limit, Asked: b.Asked, Trains: b.Trains}
 }
 
-// MayTake is a MemoryError if a run that holds the sets may not have need bytes more, of its limit
-// in bytes; 0 is DefaultMemory.
-func (s *Sets) MayTake(limit, need int64, of, what string) error {
-	b := newBudget(limit)
-	b.trains = true
-	if b.asked { // else they are no longer free
-		for _, set := range []*Set{s.Train, s.Validation, s.Test} {
-			if set != nil && set.seg != nil && !set.seg.InFile() && !set.shared {
-				b.held += int64(set.size())
-			}
-		}
-	}
-	if need <= b.limit-b.held {
-		return nil
-	}
-	return &MemoryError{Of: of, What: what, Need: need, Held: b.held, Limit: b.limit, Asked: b.asked,
-		Cure: "choose a smaller model or fewer --workers, or raise it with --max-memory"}
-}
-
-// give counts n bytes less.
-func (b *budget) give(n int64) {
+// Give counts n bytes less.
+func (b *Budget) Give(n int64) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held -= n
+	b.Held -= n
 }
 
 // MemoryError is the error that something would take more memory than it may.
@@ -126,11 +108,11 @@ func (e *MemoryError) Error() string {
 }
 
 // read is all that r has, counted as it comes. hint is its probable length.
-func (b *budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
+func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 	size := max(hint, 0) + bytes.MinRead // room for the read that finds the end
-	if b.take(path, size, "") != nil {
+	if b.Take(path, size, "") != nil {
 		size = bytes.MinRead // the hint may be wrong
-		if err := b.take(path, size, "reading the file"); err != nil {
+		if err := b.Take(path, size, "reading the file"); err != nil {
 			return nil, err
 		}
 	}
@@ -149,13 +131,39 @@ func (b *budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 		}
 		// While it is copied, both are there.
 		more := int64(cap(text)) + max(int64(cap(text))/4, 1<<16)
-		if err := b.take(path, more, fmt.Sprintf("reading on after %s", human.Bytes(int64(len(text))))); err != nil {
+		if err := b.Take(path, more, fmt.Sprintf("reading on after %s", human.Bytes(int64(len(text))))); err != nil {
 			return nil, err
 		}
 		text = append(make([]byte, 0, more), text...)
-		b.give(size)
+		b.Give(size)
 		if size = more; size >= 16<<20 {
 			runtime.GC() // now, and not when as much again is garbage
 		}
 	}
+}
+
+// Array is an array of no elements with room for n, in memory or in a file without a name.
+func Array[T shm.Element](b *Budget, n int) ([]T, error) {
+	sp := b.Space()
+	if sp == nil {
+		return make([]T, 0, n), nil
+	}
+	if err := sp.Ctx.Err(); err != nil {
+		return nil, err
+	}
+	v, seg, err := shm.Scratch[T](sp.Dir, n)
+	if err != nil {
+		return nil, fmt.Errorf("data: no room to convert in %s: %w", sp.Dir, err)
+	}
+	sp.scratch = append(sp.scratch, seg)
+	return v, nil
+}
+
+// ArrayOf is Array; of several errors the first is kept.
+func ArrayOf[T shm.Element](b *Budget, n int, err *error) []T {
+	v, e := Array[T](b, n)
+	if *err == nil {
+		*err = e
+	}
+	return v
 }

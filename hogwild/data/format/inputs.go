@@ -1,15 +1,16 @@
-package data
+package format
 
 import (
 	"fmt"
-	"strings"
+	"math"
+	"slices"
 
 	"hogwild/internal/human"
 )
 
 // inputs are the features in the cells of a row: of training rows, of others like them, of those to be predicted.
 type inputs struct {
-	*csvFile
+	*table
 	columns []inputColumn // those that features come from
 	x       []float32     // of the last row
 	fill    []float32     // what is taken where a value is missing; nil: the row has a gap
@@ -26,9 +27,9 @@ type inputColumn struct {
 	texts   map[string]int
 }
 
-func newInputs(f *csvFile, features []feature, fill []float32) *inputs {
-	in := &inputs{csvFile: f, x: make([]float32, len(features)), fill: fill,
-		holes: make([]int, len(f.columns)), unseen: make([]int, len(f.columns))}
+func newInputs(t *table, features []feature) *inputs {
+	in := &inputs{table: t, x: make([]float32, len(features)),
+		holes: make([]int, len(t.columns)), unseen: make([]int, len(t.columns))}
 	for j, x := range features {
 		last := len(in.columns) - 1
 		if !x.oneHot || last < 0 || in.columns[last].texts == nil || in.columns[last].number != x.column || in.columns[last].part != x.part {
@@ -42,6 +43,11 @@ func newInputs(f *csvFile, features []feature, fill []float32) *inputs {
 			}
 			c.texts[x.text] = j
 		}
+	}
+	if like := t.o.Like; like != nil {
+		in.fill = like.Fill
+	} else if t.Fills = t.o.Missing == Fill; t.Fills {
+		in.fill = slices.Repeat([]float32{float32(math.NaN())}, len(features)) // until the training rows are known
 	}
 	return in
 }
@@ -88,10 +94,10 @@ func (in *inputs) row(line int, cells []string) (gap int, err error) {
 
 // datePart is a part of a date, as a cell.
 func (in *inputs) datePart(line int, cells []string, c inputColumn) (string, error) {
-	at, _, ok := readDate(cells[c.number], in.csvFile.columns[c.number].order)
+	at, _, ok := readDate(cells[c.number], in.table.columns[c.number].order)
 	if !ok {
 		return "", fmt.Errorf("data: %s:%d: column %s: %s: want a date as in the training data, such as %s",
-			in.path, line, human.Quote(in.csvFile.columns[c.number].name), human.Quote(cells[c.number]), dateExample[in.csvFile.columns[c.number].order])
+			in.Path, line, human.Quote(in.table.columns[c.number].name), human.Quote(cells[c.number]), dateExample[in.table.columns[c.number].order])
 	}
 	return partOf(at, c.part), nil
 }
@@ -108,7 +114,7 @@ func (in *inputs) notes(n int) (notes []string) {
 	for j, k := range in.unseen {
 		if k > 0 {
 			notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there",
-				count(k), count(n), human.Quote(in.csvFile.columns[j].name)))
+				count(k), count(n), human.Quote(in.table.columns[j].name)))
 		}
 	}
 	return notes
@@ -122,35 +128,21 @@ func sum(n []int) (total int) {
 }
 
 // list names the columns in which values are missing, with how many.
-func (f *csvFile) list(missing []int) string {
+func (t *table) list(missing []int) string {
 	var parts []string
 	for j, n := range missing {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s (%s)", human.Name(f.columns[j].name), count(n)))
+			parts = append(parts, fmt.Sprintf("%s (%s)", human.Name(t.columns[j].name), count(n)))
 		}
 	}
-	return some(parts)
+	return Some(parts)
 }
 
 // number is the number in a cell of column j.
-func (f *csvFile) number(line, j int, cell string) (float64, error) {
-	v, ok := cellNumber(cell)
-	if !ok || !finite(float64(float32(v))) { // the largest float32 is written as a little more
-		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", f.path, line, human.Quote(f.columns[j].name), human.Quote(cell))
+func (t *table) number(line, j int, cell string) (float64, error) {
+	v, ok := Number(cell)
+	if !ok || !finite(v) { // the largest float32 is written as a little more
+		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", t.Path, line, human.Quote(t.columns[j].name), human.Quote(cell))
 	}
 	return v, nil
-}
-
-// isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,
-// N/A, NaN or null.
-func isMissing(cell string) bool {
-	switch {
-	case len(cell) == 0:
-		return true
-	case len(cell) == 1:
-		return cell[0] == '?'
-	case len(cell) > 4 || cell[0]|0x20 != 'n': // of no word below
-		return false
-	}
-	return strings.EqualFold(cell, "na") || strings.EqualFold(cell, "n/a") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
 }

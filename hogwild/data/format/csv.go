@@ -1,0 +1,215 @@
+package format
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"hogwild/internal/human"
+)
+
+// csvRows is a table on its way to rows.
+type csvRows struct {
+	*table
+	cells                  *cells
+	in                     *inputs
+	y                      int               // the column of labels; -1 of rows to be predicted
+	labels                 map[string]string // texts, each once
+	all, given, unlabelled int               // rows
+}
+
+// openCSV reads a table of cells between commas, semicolons, tabs or |, some of them
+// perhaps in quotes.
+//
+// The first line holds the names of the columns if a cell of it is a text above
+// more numbers than texts, if it counts the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts
+// occurs again in its column. The target is the column asked for, else one named
+// target, label, y or class, else the last. A column of numbers becomes a feature;
+// one of dates some features (see dateFeatures); one of texts a feature for each text (1 where it stands, else 0).
+// Texts are left out if there are more than 100, or if they hardly occur twice; so are numbers of rows. A text among more numbers is
+// an error. Missing values (see isMissing) are filled in, in the end; if that is asked for, such rows are left out, or are an error.
+// Other data than the training data gets the features of that, by name. What was done is in the Notes.
+func openCSV(s *Source, o Options) (*File, error) {
+	r := &csvRows{table: newTable(s, o), y: -1, labels: map[string]string{}}
+	r.Next = r.next
+	begin := r.learn
+	if o.Inputs {
+		begin = r.known
+	}
+	return &r.File, begin()
+}
+
+// known begins a table to be predicted, whose columns are told by its first line.
+func (r *csvRows) known() error {
+	r.cells = r.rows()
+	_, first, err := r.cells.next()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.columns = make([]column, len(first))
+	for j := range first {
+		r.columns[j].name = strconv.Itoa(j + 1)
+	}
+	features, err := r.knownFeatures(first)
+	if err != nil {
+		return err
+	}
+	if !r.header {
+		r.cells.back = first
+	}
+	r.in = newInputs(r.table, features)
+	return nil
+}
+
+// learn begins a table of which all cells have been read once.
+func (r *csvRows) learn() error {
+	if err := r.profile(); err != nil {
+		return err
+	}
+	like, o := r.o.Like, r.o
+	if len(r.columns) == 1 && like == nil {
+		return r.Errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
+	}
+	r.Named = r.header
+	if r.commas {
+		r.notef("numbers are written with decimal commas")
+	}
+	y, err := r.target(o.Target)
+	if err != nil {
+		return err
+	}
+	if c := &r.columns[y]; like == nil && c.order != "" && len(c.distinct) > FewClasses {
+		err := r.refuse(r.Errorf("the target %s has dates, e.g. %s: choose another column with --target", human.Quote(c.name), human.Quote(c.text)))
+		if err != nil {
+			return err
+		}
+	}
+	var features []feature
+	if like != nil && like.Columns != nil {
+		features, err = r.featuresOf(like)
+	} else if err = r.ignore(o.Ignore, y); err == nil {
+		features, err = r.features(y)
+	}
+	if err == nil && len(features) == 0 && like == nil {
+		err = r.refuse(r.Errorf("no column to learn %s from%s; free text must become numbers first, such as word counts in a LIBSVM file", human.Quote(r.Target), Because(r.Notes)))
+	}
+	if err != nil {
+		return err
+	}
+	r.describe(features)
+	r.y, r.Texts, r.in, r.cells = y, r.columns[y].texts > 0, newInputs(r.table, features), r.rows()
+	if r.header {
+		_, _, err = r.cells.next()
+	}
+	return err
+}
+
+// describe says what the features are.
+func (r *csvRows) describe(features []feature) {
+	r.Features = len(features)
+	var last feature
+	group := int32(0)
+	for _, x := range features {
+		if !x.oneHot {
+			r.OneHot = append(r.OneHot, 0)
+		} else {
+			if !last.oneHot || last.column != x.column || last.part != x.part {
+				group++
+			}
+			r.OneHot = append(r.OneHot, group)
+		}
+		last = x
+		r.Columns = append(r.Columns, r.name(x))
+		if x.part != "" {
+			if r.Dates == nil {
+				r.Dates = map[string]string{}
+			}
+			r.Dates[r.columns[x.column].name] = r.columns[x.column].order
+		}
+	}
+}
+
+// next reads the next row that is to be learned from, or to be predicted.
+func (r *csvRows) next(row *Row) error {
+	for {
+		line, cells, err := r.cells.next()
+		if err == io.EOF {
+			return cmp.Or(r.end(), err)
+		}
+		if err != nil {
+			return err
+		}
+		r.all++
+		gap, err := r.in.row(line, cells)
+		if err == nil && r.y >= 0 && isMissing(cells[r.y]) {
+			r.unlabelled++
+			gap = r.y
+		}
+		if err == nil && gap < 0 && r.y >= 0 {
+			err = r.label(row, line, cells[r.y])
+		}
+		switch {
+		case err != nil:
+			if err = r.refuse(err); err != nil {
+				return err
+			}
+		case gap < 0:
+			r.given++
+			row.Line, row.Val, row.Gap = line, r.in.x, ""
+			return nil
+		case r.o.Inputs:
+			row.Gap = fmt.Sprintf("%s:%d: column %s has no value", r.Path, line, human.Quote(r.columns[gap].name))
+			return nil
+		case r.o.Missing == Refuse:
+			return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, have hogwild do it (--missing fill), or train without such rows (--missing drop)",
+				r.Path, line, human.Quote(r.columns[gap].name))
+		}
+	}
+}
+
+// label reads the label in a cell.
+func (r *csvRows) label(row *Row, line int, cell string) (err error) {
+	if !r.Texts {
+		row.Label, err = r.number(line, r.y, cell)
+		return err
+	}
+	label, ok := r.labels[cell]
+	if !ok {
+		label = strings.Clone(cell)
+		r.labels[label] = label
+		err = r.Room.Take(r.Path, int64(len(label))+textBytes, "its labels, which are texts")
+	}
+	row.Text = label
+	return err
+}
+
+// end notes what became of missing values, behind the last row.
+func (r *csvRows) end() error {
+	if r.in == nil {
+		return nil
+	}
+	in, left := r.in, r.all-r.given
+	switch {
+	case r.o.Inputs:
+		r.Notes = in.notes(r.all)
+		return nil
+	case in.fill != nil && r.unlabelled > 0:
+		r.notef("left out %s of %s rows without a value of the target %s", count(r.unlabelled), count(r.all), human.Quote(r.Target))
+	case left > 0:
+		in.holes[r.y] += r.unlabelled
+		r.notef("left out %s of %s rows with missing values: %s", count(left), count(r.all), r.list(in.holes))
+	}
+	r.Notes = append(r.Notes, in.notes(r.given)...)
+	var err error
+	if r.o.Like == nil && 0 < r.given && 2*r.given < r.all {
+		err = r.refuse(r.Errorf("%s of %s rows lack a value, most of them in column %s: leave that column out (--ignore), or fill in its values",
+			count(left), count(r.all), human.Quote(r.columns[most(in.holes)].name)))
+	}
+	r.Notes = append(r.Notes, r.problems...)
+	return err
+}

@@ -1,0 +1,240 @@
+package format
+
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// array is the content of a NumPy .npy file: its shape, and its elements in C order
+// as they lie in the file.
+type array struct {
+	*Source
+	shape []int
+	dtype string // u1, i4, i8, f4 or f8, little-endian
+	raw   []byte
+}
+
+// rowsOf is an array of n rows of inputs, and of labels: a column of it, or another array.
+type rowsOf struct {
+	*array
+	File
+	labels *array // nil: a column, or none
+	column int    // of labels, from 0; -1: none
+	d, i   int    // elements of a row; the next row
+	x8     []uint8
+	x      []float32
+}
+
+// openNPY reads the inputs X, an array of n rows, and the labels: from y.npy
+// beside it, or from the column of X that is the target. uint8 stays bytes.
+func openNPY(s *Source, o Options) (*File, error) {
+	a, err := readArray(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.shape) < 2 {
+		return nil, s.Errorf("an array of shape %s: want n rows x d features", a.shapeText())
+	}
+	if err := Countable(s.Path, a.shape[0], 0); err != nil {
+		return nil, err
+	}
+	r := &rowsOf{array: a, column: -1, d: len(a.raw) / a.size() / max(a.shape[0], 1)}
+	r.Format, r.Kind, r.Rows, r.Features, r.Next = "npy", Floats, a.shape[0], r.d, r.next
+	if a.dtype == "u1" {
+		r.Kind, r.Bytes = Bytes, a.raw
+	}
+	if len(a.shape) > 2 {
+		r.Shape = a.shape[1:]
+	}
+	target := o.Target
+	switch {
+	case r.Rows == 0 || r.d == 0 || o.Inputs && r.d != o.Like.Features+1:
+		return &r.File, nil
+	case o.Inputs:
+		if target = cmp.Or(target, o.Was); target == "" {
+			return nil, s.Errorf("%s columns, the model takes %s: name the column of labels with --target", count(r.d), count(o.Like.Features))
+		}
+	}
+	if target != "" {
+		err = r.takeColumn(target)
+	} else {
+		r.labels, err = labelsOf(s, r.Rows)
+	}
+	return &r.File, err
+}
+
+// takeColumn makes a column of the inputs the labels.
+func (r *rowsOf) takeColumn(target string) error {
+	c, err := strconv.Atoi(target)
+	if err != nil || c < 1 || c > r.d || r.Shape != nil {
+		return r.Errorf("target %q: want the number of a column, 1 to %d", target, r.d)
+	}
+	r.column, r.Bytes, r.Labels = c-1, nil, "target column "+target
+	r.Features--
+	return nil
+}
+
+// labelsOf are the labels beside an array of n rows.
+func labelsOf(s *Source, n int) (*array, error) {
+	names := labelNames(s.Path)
+	path := Existing(names...)
+	if path == "" || s.Path == stdinTitle {
+		return nil, s.Errorf("no labels: there is no %s beside it; add it, or name a column with --target", baseNames(names))
+	}
+	src, err := Read(path, s.Room)
+	if err != nil {
+		return nil, err
+	}
+	y, err := readArray(src)
+	if err != nil {
+		return nil, err
+	}
+	if k := len(y.raw) / y.size(); k != n || y.shape[0] != k {
+		return nil, src.Errorf("labels of shape %s for the %s rows in %s: want one each", y.shapeText(), count(n), s.Path)
+	}
+	return y, nil
+}
+
+// next reads the next row.
+func (r *rowsOf) next(row *Row) error {
+	if r.i == r.Rows {
+		return io.EOF
+	}
+	from := r.i * r.d
+	if r.i++; r.Kind == Bytes {
+		row.Bytes = r.raw[from : from+r.d]
+		if r.column >= 0 {
+			row.Label = float64(row.Bytes[r.column])
+			r.x8 = append(append(r.x8[:0], row.Bytes[:r.column]...), row.Bytes[r.column+1:]...)
+			row.Bytes = r.x8
+		}
+	} else {
+		r.x = r.x[:0]
+		for j := range r.d {
+			v := r.at(from + j)
+			if r.x = append(r.x, float32(v)); !finite(v) {
+				return r.Errorf("row %d, column %d: %g: want a finite number, at most 3.4e38", r.i, j+1, v)
+			}
+		}
+		if r.column >= 0 {
+			row.Label = float64(r.x[r.column])
+			r.x = slices.Delete(r.x, r.column, r.column+1)
+		}
+		row.Val = r.x
+	}
+	if r.labels != nil {
+		if row.Label = r.labels.at(r.i - 1); !finite(row.Label) {
+			return r.labels.Errorf("row %d: label %g: want a finite number", r.i, row.Label)
+		}
+	}
+	return nil
+}
+
+// inputName finds the part of a name that says "inputs": X, or images.
+var inputName = regexp.MustCompile(`(^|[_.-])([Xx]|images)([_.-])`)
+
+// labelNames are the files in which the labels of an inputs file may lie.
+func labelNames(path string) []string {
+	dir, base := filepath.Split(strings.TrimSuffix(path, ".gz"))
+	names := []string{}
+	for _, y := range []string{"y", "Y", "labels"} {
+		if name := inputName.ReplaceAllString(base, "${1}"+y+"${3}"); name != base {
+			names = append(names, dir+name)
+		}
+	}
+	return append(names, dir+"y.npy")
+}
+
+func baseNames(paths []string) string {
+	var names []string
+	for _, p := range paths {
+		if name := filepath.Base(p); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+var npyHeader = regexp.MustCompile(`^\s*\{\s*'descr':\s*'([<>|=]?)(\w+)',\s*'fortran_order':\s*(True|False),\s*'shape':\s*\(([\d,\s]*)\),?\s*\}\s*$`)
+
+// readArray parses the file: "\x93NUMPY", a version of two bytes, the length of the header
+// (uint16, from version 2 on uint32), the header as a Python dict, the elements
+// (numpy.org, numpy.lib.format).
+func readArray(s *Source) (*array, error) {
+	if err := s.complete(); err != nil {
+		return nil, err
+	}
+	b := s.Text
+	if len(b) < 12 || string(b[:6]) != "\x93NUMPY" {
+		return nil, s.Errorf("not a .npy file, which starts with \\x93NUMPY")
+	}
+	head, from := int(binary.LittleEndian.Uint16(b[8:])), 10
+	if b[6] > 1 {
+		head, from = int(binary.LittleEndian.Uint32(b[8:])), 12
+	}
+	if head > len(b)-from {
+		return nil, s.Errorf("a header of %s bytes in a file of %s; the file is damaged or incomplete", count(head), count(len(b)))
+	}
+	m := npyHeader.FindSubmatch(b[from : from+head])
+	if m == nil {
+		return nil, s.Errorf("header %.80q: want one array of numbers", b[from:from+head])
+	}
+	a := &array{Source: s, dtype: string(m[2]), raw: b[from+head:]}
+	switch order := string(m[1]); {
+	case order == ">":
+		return nil, s.Errorf("elements of type >%s are big-endian: save it again with x.astype('<%s')", a.dtype, a.dtype)
+	case string(m[3]) == "True":
+		return nil, s.Errorf("the array is in Fortran order: save it again with numpy.ascontiguousarray(x)")
+	case a.size() == 0:
+		return nil, s.Errorf("elements of type %s%s: want u1, i4, i8, f4 or f8; save it again with x.astype('<f4')", order, a.dtype)
+	}
+	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for _, field := range fields {
+		n, err := strconv.Atoi(field)
+		if err != nil || n > 0 && want > (1<<48)/n {
+			return nil, s.Errorf("shape (%s) is too large", strings.Join(fields, ", "))
+		}
+		a.shape, want = append(a.shape, n), want*n
+	}
+	if len(a.raw) != want || len(a.shape) == 0 {
+		return nil, s.Errorf("%s bytes of elements, but shape (%s) of %s makes %s; the file is damaged or incomplete",
+			count(len(a.raw)), strings.Join(fields, ", "), a.dtype, count(want))
+	}
+	return a, nil
+}
+
+// size is the bytes of an element, 0 for a type that is not read.
+func (a *array) size() int {
+	return map[string]int{"u1": 1, "i4": 4, "i8": 8, "f4": 4, "f8": 8}[a.dtype]
+}
+
+// at is element k.
+func (a *array) at(k int) float64 {
+	switch a.dtype {
+	case "u1":
+		return float64(a.raw[k])
+	case "i4":
+		return float64(int32(binary.LittleEndian.Uint32(a.raw[4*k:])))
+	case "i8":
+		return float64(int64(binary.LittleEndian.Uint64(a.raw[8*k:])))
+	case "f4":
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(a.raw[4*k:])))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(a.raw[8*k:]))
+}
+
+func (a *array) shapeText() string {
+	parts := make([]string, len(a.shape))
+	for i, n := range a.shape {
+		parts[i] = strconv.Itoa(n)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}

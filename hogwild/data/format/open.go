@@ -1,0 +1,58 @@
+// Package format reads files of all formats row by row: to be trained on, to be evaluated, to be predicted.
+//
+// Read holds all of a file in memory, Stream reads it as it comes. Open finds out what the file is, and gives its rows.
+// A table that is trained on is read twice: what its columns are is known at its end. Of rows like others it is
+// known before.
+//
+// Top down:
+//
+//	open.go     a file of any format
+//	csv.go      the rows of a table
+//	known.go    the features of the training data in another table
+//	inputs.go   from the cells of a row to its inputs
+//	profile.go  what the columns of a table are
+//	cells.go    the cells of a table
+//	column.go   the features of a column
+//	date.go     columns of dates
+//	triples.go  entries of a matrix, edges of a graph
+//	libsvm.go   label index:value ...
+//	idx.go      images of bytes
+//	npy.go      NumPy's arrays
+//	number.go   numbers as text
+//	sniff.go    which format a file has
+//	row.go      what a file is, and a row of it
+//	source.go   the bytes of a file
+//	text.go     which bytes are no text
+//	budget.go   how much memory there is
+//	space.go    files in the place of memory
+package format
+
+import "cmp"
+
+// Open finds out what the file is, and gives its rows.
+func Open(s *Source, o Options) (*File, error) {
+	if o.Triples && !o.Inputs {
+		o.Format = "auto"
+	}
+	is, err := s.sniffLike(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Inputs && o.Target != "" && is != "csv" && is != "npy":
+		return nil, s.Errorf("read as %s, which has no target column; leave target out", is)
+	case o.Triples:
+		return openTriples(s, is, o.Inputs)
+	}
+	o.Missing = cmp.Or(o.Missing, Fill)
+	switch is {
+	case "ratings":
+		return nil, s.Errorf("read as triples, but the training data has rows with labels")
+	case "idx":
+		return openIDX(s, o)
+	case "npy":
+		return openNPY(s, o)
+	case "libsvm":
+		return openLIBSVM(s, o)
+	}
+	return openCSV(s, o)
+}

@@ -1,0 +1,122 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// profile reads all cells once to learn what the columns are.
+func (t *table) profile() error {
+	rows := t.rows()
+	firstLine, first, err := rows.next()
+	if err == io.EOF {
+		return t.Errorf("no rows in the file (read as csv)")
+	}
+	if err != nil {
+		return err
+	}
+	first, t.columns = slices.Clone(first), make([]column, len(first))
+	if err := t.Room.Take(t.Path, int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
+		return err
+	}
+	for t.Rows = 1; ; t.Rows++ {
+		line, row, err := rows.next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = t.see(line, row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	t.header = t.isHeader(first)
+	t.nameColumns(first)
+	if t.header && t.Rows == 1 {
+		return t.Errorf("a header (%s) and no rows", Some(t.names()))
+	}
+	if !t.header {
+		err = t.see(firstLine, first)
+	}
+	names := t.names()
+	for j := range t.columns {
+		c := &t.columns[j]
+		if c.dates.fit == [3]int{} {
+			continue
+		}
+		taken := slices.ContainsFunc(dateParts, func(part string) bool { return slices.Contains(names, c.name+"."+part) })
+		if c.numbers == 0 && !taken {
+			c.order = c.dates.order(c.texts, c.text)
+		}
+	}
+	return err
+}
+
+// countsColumns says whether the cells of a first line are 0, 1, 2 and so on: what pandas writes above columns
+// without names, perhaps after an empty cell above the numbers of the rows.
+func countsColumns(first []string) bool {
+	if first[0] == "" {
+		first = first[1:]
+	}
+	for j, cell := range first {
+		if cell != strconv.Itoa(j) {
+			return false
+		}
+	}
+	return len(first) >= 4 // fewer may well be values
+}
+
+// nameColumns gives each column its name in the header, or its number. Of columns with the
+// same name the second is called NAME.2, or by the next number that no column is called by.
+func (t *table) nameColumns(header []string) {
+	given, wanted := make([]string, len(t.columns)), map[string]bool{}
+	for j := range given {
+		given[j] = strconv.Itoa(j + 1)
+		if t.header && header[j] != "" {
+			given[j] = header[j]
+			wanted[given[j]] = true
+		}
+	}
+	taken, last := map[string]bool{}, map[string]int{}
+	for j, name := range given {
+		unnamed := t.header && header[j] == ""
+		for taken[name] || (unnamed || name != given[j]) && wanted[name] {
+			last[given[j]]++
+			name = given[j] + "." + strconv.Itoa(1+last[given[j]])
+		}
+		taken[name] = true
+		t.columns[j].name, t.columns[j].unnamed = name, unnamed
+	}
+}
+
+func (t *table) see(line int, cells []string) error {
+	kept := int64(0)
+	for j, cell := range cells {
+		kept += t.columns[j].see(line, cell)
+	}
+	if kept == 0 {
+		return nil
+	}
+	return t.Room.Take(t.Path, kept, fmt.Sprintf("the texts of %s columns", count(len(cells))))
+}
+
+// isHeader judges the first line by the columns under it.
+func (t *table) isHeader(first []string) bool {
+	if countsColumns(first) {
+		return true
+	}
+	onlyTexts := true
+	for j, cell := range first {
+		c := &t.columns[j]
+		_, isNumber := Number(cell)
+		isText := !isNumber && !isMissing(cell)
+		if isText && c.numbers > c.texts {
+			return true
+		}
+		onlyTexts = onlyTexts && isText && c.numbers == 0 && !c.distinct[cell]
+	}
+	return onlyTexts
+}

@@ -1,0 +1,262 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// StdinName is the path that means standard input, stdinTitle what messages call it.
+const (
+	StdinName  = "-"
+	stdinTitle = "standard input"
+)
+
+// Source is a file, or standard input, unpacked: all of it, or as it comes.
+type Source struct {
+	Path string // what messages call it
+	Text []byte // all of it; of a file that is read as it comes, its beginning
+	Sum  string // sha256 of the file as it lies on the disk, hex; "" if it is read as it comes
+	Room *Budget
+
+	file    *os.File
+	rest    *bufio.Reader // what comes, from the beginning on; nil: Text is all
+	stopped error         // why no more comes
+}
+
+// stdin is what came from standard input. It can be read once, and a run may ask for its data twice (--tune).
+var stdin struct {
+	once sync.Once
+	all  *Source
+	err  error
+}
+
+// Read reads a file, or standard input for "-", and unpacks it.
+func Read(path string, room *Budget) (*Source, error) {
+	if path != StdinName {
+		return read(path, room)
+	}
+	stdin.once.Do(func() {
+		if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
+			stdin.err = fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
+			return
+		}
+		stdin.all, stdin.err = read(path, room)
+	})
+	if stdin.err != nil {
+		return nil, stdin.err
+	}
+	s := *stdin.all
+	s.Room = room
+	return &s, nil
+}
+
+func read(path string, room *Budget) (*Source, error) {
+	s, sum, sp := &Source{Path: path, Room: room}, sha256.New(), room.Space()
+	r, packed, err := s.open(sp.stopped, sum)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	switch {
+	case sp != nil:
+		s.Text, err = sp.text(s.file, r, packed)
+	case packed:
+		s.Text, err = room.read(s.Path+" (gzip)", r, s.unpackedSize())
+	default:
+		s.Text, err = room.read(s.Path, r, s.size())
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	s.Sum = hex.EncodeToString(sum.Sum(nil))
+	return s, s.checkText()
+}
+
+// Stream opens a file to be read as it comes. Before more of it is awaited it calls ask, whose error ends the file.
+func Stream(path string, room *Budget, ask func() error) (s *Source, err error) {
+	s = &Source{Path: path, Room: room}
+	if s.rest, _, err = s.open(ask, io.Discard); err != nil {
+		return nil, err
+	}
+	head, err := beginning(s.rest)
+	if err != nil {
+		return s, s.failed(err)
+	}
+	s.Text = head
+	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 { // an old Macintosh's
+		if err := s.complete(); err != nil {
+			return s, err
+		}
+	}
+	err = s.checkText()
+	if s.rest != nil && bytes.HasPrefix(head, []byte("\ufeff")) {
+		_, _ = s.rest.Discard(3)
+	}
+	return s, err
+}
+
+// complete reads all that comes.
+func (s *Source) complete() (err error) {
+	if s.rest != nil {
+		s.Text, err = s.Room.read(s.Path, s.rest, 0)
+		s.rest = nil
+	}
+	return err
+}
+
+// open opens the file, and unpacks it if it starts as gzip does, whatever its name. What it reads, packed, it writes to sum.
+func (s *Source) open(ask func() error, sum io.Writer) (r *bufio.Reader, packed bool, err error) {
+	if s.file = os.Stdin; s.Path == StdinName {
+		s.Path = stdinTitle
+	} else if s.file, err = openFile(s.Path); err != nil {
+		return nil, false, err
+	}
+	r = bufio.NewReaderSize(io.TeeReader(asking{s, ask}, sum), 1<<16)
+	if head, _ := r.Peek(2); string(head) != "\x1f\x8b" {
+		return r, false, nil
+	}
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		s.Close()
+		return nil, true, s.damaged(err)
+	}
+	return bufio.NewReaderSize(unpacking{z, s}, 1<<16), true, nil
+}
+
+// openFile opens a file or a pipe. A device such as /dev/zero may never end.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&fs.ModeDevice != 0 {
+		return nil, fmt.Errorf("data: %s: a device, not a file: name a file or a pipe", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	return f, nil
+}
+
+// asking is a file of which no more is read unless ask agrees.
+type asking struct {
+	s   *Source
+	ask func() error
+}
+
+// Read asks first.
+func (a asking) Read(b []byte) (int, error) {
+	if a.s.stopped = a.ask(); a.s.stopped != nil {
+		return 0, a.s.stopped
+	}
+	return a.s.file.Read(b)
+}
+
+// unpacking is a packed file.
+type unpacking struct {
+	*gzip.Reader
+	s *Source
+}
+
+// Read says of an error that the file is damaged, unless the file was stopped.
+func (u unpacking) Read(b []byte) (int, error) {
+	n, err := u.Reader.Read(b)
+	if err != nil && err != io.EOF && u.s.stopped == nil {
+		u.s.stopped = u.s.damaged(err)
+		err = u.s.stopped
+	}
+	return n, err
+}
+
+// damaged is an error of gzip.
+func (s *Source) damaged(err error) error {
+	return s.Errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
+}
+
+// failed names the file in an error of reading it that does not.
+func (s *Source) failed(err error) error {
+	if full := (*MemoryError)(nil); s.stopped != nil || errors.As(err, &full) {
+		return err
+	}
+	return fmt.Errorf("data: %s: %w", s.Path, err)
+}
+
+// mostPacked is how many bytes gzip can make one of.
+const mostPacked = 1032
+
+// unpackedSize is how long a packed file says it is, modulo 2^32, in its last four bytes: a hint, not to be trusted.
+func (s *Source) unpackedSize() int64 {
+	var tail [4]byte
+	size := s.size()
+	if _, err := s.file.ReadAt(tail[:], size-4); err != nil {
+		return 0
+	}
+	return min(int64(binary.LittleEndian.Uint32(tail[:])), mostPacked*size)
+}
+
+func (s *Source) size() int64 {
+	info, err := s.file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Close closes the file.
+func (s *Source) Close() {
+	if s.file != os.Stdin {
+		s.file.Close()
+	}
+}
+
+// Done gives back the text of a file whose rows have been decoded.
+func (s *Source) Done() {
+	s.Room.Give(int64(len(s.Text)))
+	s.Text = nil
+}
+
+// Errorf is an error about the file as a whole.
+func (s *Source) Errorf(format string, args ...any) error {
+	return fmt.Errorf("data: %s: %s", s.Path, fmt.Sprintf(format, args...))
+}
+
+// beginning is what r holds once it has a line that is neither blank nor a comment.
+func beginning(r *bufio.Reader) ([]byte, error) {
+	var err error
+	for {
+		head, _ := r.Peek(r.Buffered())
+		for line := range bytes.Lines(head) {
+			if text := bytes.TrimSpace(line); line[len(line)-1] == '\n' && len(text) > 0 && text[0] != '#' {
+				return head, nil
+			}
+		}
+		switch {
+		case err == io.EOF || len(head) == r.Size():
+			return head, nil
+		case err != nil:
+			return nil, err
+		}
+		_, err = r.Peek(len(head) + 1)
+	}
+}
+
+// from is the text, from the beginning on.
+func (s *Source) from() io.Reader {
+	if s.rest != nil {
+		return s.rest
+	}
+	return bytes.NewReader(s.Text)
+}

@@ -1,0 +1,85 @@
+package format
+
+import (
+	"bytes"
+	"strings"
+)
+
+// checkText refuses what no reader can read. It takes the byte order mark off a text, and
+// gives those of old Macintoshes, whose lines end in \r alone, the line ends of others.
+func (s *Source) checkText() error {
+	b := s.Text
+	if bytes.HasPrefix(b, []byte{0, 0}) || bytes.HasPrefix(b, []byte("\x93NUMPY")) {
+		return nil
+	}
+	if name := utf16Name(b[:min(len(b), 4096)]); name != "" {
+		return s.Errorf("%s text: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
+	}
+	s.Text = bytes.TrimPrefix(b, []byte("\ufeff"))
+	switch {
+	case len(b) == 0:
+		return s.Errorf("the file is empty")
+	case len(s.Text) == 0:
+		return s.Errorf("the file has nothing but a byte order mark")
+	case len(bytes.TrimSpace(s.Text)) == 0:
+		return s.Errorf("the file has only blank lines")
+	}
+	if bytes.IndexByte(s.Text, '\n') < 0 && bytes.IndexByte(s.Text, '\r') >= 0 {
+		s.Text = bytes.ReplaceAll(s.Text, []byte{'\r'}, []byte{'\n'})
+	}
+	return nil
+}
+
+// CacheMark begins the data caches of all versions, which package data reads.
+const CacheMark = "hogwild data "
+
+// otherFormats are the beginnings of files that are not read, with what to do about them.
+var otherFormats = []struct{ begins, words string }{
+	{CacheMark, "a data cache, which must be a plain file: not standard input, and not packed"},
+	{"PK\x03\x04", "a zip archive (.zip, .npz, .xlsx): unpack it and name the file inside, or save the sheet as CSV"},
+	{"PAR1", "a Parquet file: save it as CSV, with pandas: read_parquet(...).to_csv(..., index=False)"},
+	{"\x89HDF", "an HDF5 file: save its arrays as .npy"},
+	{"BZh", "packed with bzip2: unpack it first (bunzip2)"},
+	{"\xfd7zXZ", "packed with xz: unpack it first (unxz)"},
+	{"\x28\xb5\x2f\xfd", "packed with Zstandard: unpack it first (unzstd)"},
+	{"\x80\x04", "a Python pickle: save its arrays as .npy"},
+	{"{", "JSON, not a table: save it as CSV"},
+	{"[", "JSON, not a table: save it as CSV"},
+	{"<", "HTML or XML, not a table (perhaps the error page of a failed download)"},
+	{"@relation", "ARFF: save it as CSV"},
+	{"%PDF", "a PDF, not a table"},
+}
+
+// otherFormat is the advice about a file that is not read, "" for others.
+func otherFormat(head []byte) string {
+	for _, f := range otherFormats {
+		if len(head) >= len(f.begins) && strings.EqualFold(string(head[:len(f.begins)]), f.begins) {
+			return f.words
+		}
+	}
+	return ""
+}
+
+// utf16Name is the name of the encoding of a text of two bytes a character, "" of other
+// bytes: it begins with a byte order mark, or every other byte of it is 0.
+func utf16Name(b []byte) string {
+	switch {
+	case bytes.HasPrefix(b, []byte{0xff, 0xfe}):
+		return "UTF-16LE"
+	case bytes.HasPrefix(b, []byte{0xfe, 0xff}):
+		return "UTF-16BE"
+	}
+	var zeros [2]int
+	for i, c := range b {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	switch half := len(b) / 2; {
+	case zeros[0] == 0 && 4*zeros[1] > 3*half && half > 1:
+		return "UTF-16LE"
+	case zeros[1] == 0 && 4*zeros[0] > 3*half && half > 1:
+		return "UTF-16BE"
+	}
+	return ""
+}
