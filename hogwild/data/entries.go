@@ -45,9 +45,10 @@ func (s *source) entries() (e *entries, err error) {
 	}
 	e = &entries{format: f.Format, room: s.Room}
 	e.idx, e.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
-	for row := (format.Row{}); err == nil; {
+	var row format.Row
+	for err == nil {
 		if err = f.Next(&row); err == nil {
-			e.idx, e.y = append(e.idx, row.IDs[:]...), append(e.y, float32(row.Label))
+			e.idx, e.y = append(e.idx, row.IDs[0], row.IDs[1]), append(e.y, float32(row.Label))
 		}
 	}
 	if err != io.EOF {

@@ -103,7 +103,8 @@ func (s *stream) read() error {
 	case f.Kind == Bytes:
 		return s.bytes(src, f)
 	}
-	for row := (format.Row{}); ; {
+	var row format.Row
+	for {
 		if err := f.Next(&row); err == io.EOF {
 			s.file = *f
 			return nil

@@ -47,7 +47,8 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	if err := t.allocate(f); err != nil {
 		return nil, err
 	}
-	for row := (format.Row{}); ; {
+	var row format.Row
+	for {
 		if err := f.Next(&row); err == io.EOF {
 			break
 		} else if err != nil {

@@ -200,7 +200,7 @@ func (p *libsvm) sort() error {
 	sort.Sort(byIndex{p.idx, p.val})
 	for k := 1; k < len(p.idx); k++ {
 		if p.idx[k] == p.idx[k-1] {
-			return p.fail(0, "index %d occurs twice in this row: remove one", p.idx[k])
+			return p.fail(p.start, "index %d occurs twice in this row: remove one", p.idx[k])
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -82,38 +83,54 @@ func isText(cell string) bool {
 // parser walks over the lines of a file of numbers.
 type parser struct {
 	*Source
-	lines *bufio.Scanner
-	text  []byte // of the line
-	pos   int    // in it, the next byte
-	line  int    // from 1
+	lines *bufio.Scanner // of a file that is read as it comes
+	text  []byte         // all of it, or the line
+	pos   int            // in it, the next byte
+	start int            // of the line
+	line  int            // from 1
 }
 
-// mostLine is how many bytes a line may have.
+// mostLine is how many bytes a line may have that is read as it comes.
 const mostLine = 1 << 30
 
 func newParser(s *Source) parser {
-	lines := bufio.NewScanner(s.from())
-	lines.Buffer(make([]byte, 1<<16), mostLine)
-	return parser{Source: s, lines: lines}
+	p := parser{Source: s, text: s.Text}
+	if s.rest != nil {
+		p.text, p.lines = nil, bufio.NewScanner(s.rest)
+		p.lines.Buffer(make([]byte, 1<<16), mostLine)
+	}
+	return p
 }
 
 // nextLine goes to the next line that is neither blank nor a comment; io.EOF behind the last.
 func (p *parser) nextLine() error {
-	for p.lines.Scan() {
-		p.text, p.pos = p.lines.Bytes(), 0
+	for {
+		if n := bytes.IndexByte(p.text[p.pos:], '\n') + 1; p.line > 0 && n > 0 {
+			p.pos += n
+		} else if p.line > 0 {
+			p.pos = len(p.text)
+		}
+		switch {
+		case p.pos < len(p.text):
+		case p.lines == nil:
+			return io.EOF
+		case p.lines.Scan():
+			p.text, p.pos = p.lines.Bytes(), 0
+		case p.lines.Err() != nil:
+			return p.failed(p.lines.Err())
+		default:
+			return io.EOF
+		}
+		p.start = p.pos
 		if p.line++; !p.atEnd() {
 			return nil
 		}
 	}
-	if err := p.lines.Err(); err != nil {
-		return p.failed(err)
-	}
-	return io.EOF
 }
 
 // fail is an error at byte at: path:line:column: text.
 func (p *parser) fail(at int, format string, args ...any) error {
-	return fmt.Errorf("data: %s:%d:%d: %s", p.Path, p.line, at+1, fmt.Sprintf(format, args...))
+	return fmt.Errorf("data: %s:%d:%d: %s", p.Path, p.line, at-p.start+1, fmt.Sprintf(format, args...))
 }
 
 // atEnd skips blanks, and says whether the content of the line ends there.
