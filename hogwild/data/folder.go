@@ -8,7 +8,6 @@ import (
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/atomicfile"
-	"hogwild/internal/human"
 )
 
 // inFolder finds the training and the test file of a folder: by the names of MNIST's images and of arrays, else the

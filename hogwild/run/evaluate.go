@@ -50,10 +50,7 @@ func (r *coordinator) scoreOn(w []float32, set *data.Set) (model.Score, error) {
 		s, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
 		return s, onDevice(err)
 	}
-	if r.peers != nil {
-		return r.peers.score(own)
-	}
-	return own()
+	return r.peers.Score(own)
 }
 
 // testEnd evaluates the weights of a run that has come to its end in detail: with a validation

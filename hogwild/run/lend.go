@@ -9,6 +9,7 @@ import (
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/hogwild/workers"
 )
 
 // Lender has what a run is made of before any process starts: its data, read once for many runs, and its settings.
@@ -20,7 +21,7 @@ type Lender struct {
 
 // Load reads the data of c, and settles its settings, as Run does. Errors match ErrUsage.
 func Load(c config.Config, o Options) (*Lender, error) {
-	if err := errors.Join(mayStart(), loops.Ready()); err != nil {
+	if err := errors.Join(workers.CheckStart(), loops.Ready()); err != nil {
 		return nil, err
 	}
 	r := newCoordinator(c, o)

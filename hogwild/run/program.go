@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 	"hogwild/hogwild/score"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 )
 
