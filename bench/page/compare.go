@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -84,11 +83,11 @@ func (c *Comparison) rows() (rows [][]string) {
 	if c.SecondsToLoss == nil {
 		return nil
 	}
-	to := fmt.Sprintf(" to %s loss %s", c.LossOf, human.Loss(float64(c.Loss)))
+	to := " to " + human.Loss(float64(c.Loss))
 	for _, f := range []struct {
 		head string
 		list []bench.Number
-	}{{"training, s," + to, c.SecondsToLoss}, {"epochs" + to, c.EpochsToLoss}} {
+	}{{"time" + to + ", s", c.SecondsToLoss}, {"epochs" + to, c.EpochsToLoss}} {
 		row := []string{f.head}
 		for _, x := range f.list {
 			row = append(row, human.Short(float64(x)))

@@ -81,8 +81,8 @@ func (p *Page) WriteText(w io.Writer) error {
 			fmt.Fprintf(&b, "\n%s", s.Table.Text(width))
 		}
 	}
-	for _, n := range p.Notes {
-		fmt.Fprintf(&b, "\nnote: %s\n", n)
+	if len(p.Notes) > 0 {
+		fmt.Fprintf(&b, "\nNotes:\n- %s\n", strings.Join(p.Notes, "\n- "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
