@@ -2,12 +2,12 @@
 // them go together. All that can be said without the data is checked before they are read.
 //
 //	sets.go       the data that the settings name
-//	config.go     Config, Default, Resolve
 //	settings.go   what goes by all settings
 //	idle.go       settings that have no effect
 //	table.go      Setting, and the table of all
 //	needs.go      what a setting needs to have an effect
 //	nodes.go      settings between nodes
+//	config.go     Config, Default, Resolve
 //	checks.go     settings that contradict each other
 //	mode.go       the modes
 //	optimizer.go  the optimizers

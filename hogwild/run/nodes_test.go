@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/peers"
 	. "hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/saved"
 	"hogwild/internal/check"
 )
 

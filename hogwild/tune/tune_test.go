@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
 
@@ -26,7 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
-	if run.IsWorker() {
+	if workers.IsWorker() {
 		os.Exit(run.WorkerMain())
 	}
 	os.Exit(m.Run())
