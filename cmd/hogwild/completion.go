@@ -133,9 +133,11 @@ func (s *settings) completions(before []string, last string) (all []completed) {
 	}
 	switch arguments := s.command.ArgsUsage; {
 	case strings.HasPrefix(last, "-") || arguments == "":
-		for _, name := range s.flagNames() {
-			_, about := describe(s.set.Lookup(name))
-			all = append(all, completed{"--" + name, about})
+		for _, group := range helpOf(s.command).groups(s.command, s.set) {
+			for _, f := range group.flags {
+				_, about := describe(f)
+				all = append(all, completed{"--" + f.Name, about})
+			}
 		}
 		return append(all, completed{"--help", "what the command does"})
 	case arguments == strings.ToLower(arguments): // the words themselves
@@ -145,16 +147,6 @@ func (s *settings) completions(before []string, last string) (all []completed) {
 		return all
 	}
 	return []completed{files}
-}
-
-// flagNames are the names of the flags in the order of the help.
-func (s *settings) flagNames() (names []string) {
-	for _, group := range helpOf(s.command).groups(s.command, s.set) {
-		for _, f := range group.flags {
-			names = append(names, f.Name)
-		}
-	}
-	return names
 }
 
 // values lists the values of a flag, each after the text before. Of a list it completes the
