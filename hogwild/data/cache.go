@@ -180,7 +180,7 @@ func (c *cache) refuse(o *Options) error {
 		{"target", o.Target, "", c.Made.Target},
 		{"scale", o.Scale, "auto", c.Made.Scale},
 		{"ignore", o.Ignore, "", c.Made.Ignore},
-		{"missing", o.Missing, Fill, c.Made.Missing},
+		{"missing", o.Missing, format.Fill, c.Made.Missing},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
 	} {
 		if s.asked == "" || s.asked == s.neutral || s.asked == s.made {

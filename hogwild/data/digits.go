@@ -45,7 +45,7 @@ func drawDigits(src *source, seed uint64, test bool) (*table, error) {
 	if err := t.takeRows(n, digitsPixels+12); err != nil {
 		return nil, err
 	}
-	t.x8, t.label = format.ArrayOf[uint8](t.room, n*digitsPixels, &err), format.ArrayOf[float64](t.room, n, &err)
+	t.x8, t.label = format.Array[uint8](t.room, n*digitsPixels, &err), format.Array[float64](t.room, n, &err)
 	if err != nil {
 		return nil, err
 	}

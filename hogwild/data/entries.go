@@ -44,7 +44,7 @@ func (s *source) entries() (e *entries, err error) {
 		return nil, err
 	}
 	e = &entries{format: f.Format, room: s.Room}
-	e.idx, e.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
+	e.idx, e.y = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
 	var row format.Row
 	for err == nil {
 		if err = f.Next(&row); err == nil {
@@ -131,7 +131,7 @@ func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) (*entrie
 		}
 	}
 	var err error
-	held.idx, held.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
+	held.idx, held.y = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
 	if err != nil {
 		return nil, err
 	}

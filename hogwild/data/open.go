@@ -22,7 +22,7 @@ type Options struct {
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
-	Missing    string // CSV, of missing values: Fill (or ""), Drop or Refuse
+	Missing    string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
 	Limit      int    // the first rows of the training set; 0 = all
 	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
 	Seed       uint64 // of the digits, of the rows held out, of the shuffling
@@ -37,13 +37,6 @@ type Options struct {
 	files   *format.Space // of a conversion
 	lenient bool          // a file is only described: what is wrong is told in the notes
 }
-
-// The values of Options.Missing.
-const (
-	Fill   = format.Fill
-	Drop   = format.Drop
-	Refuse = format.Refuse
-)
 
 // Load is LoadSets of a training and a test set.
 func Load(o Options) (train, test *Set, err error) {
@@ -61,7 +54,7 @@ func LoadSets(o Options) (Sets, error) {
 	if err != nil {
 		return Sets{}, err
 	}
-	if !slices.Contains([]string{"", Fill, Drop, Refuse}, o.Missing) {
+	if !slices.Contains([]string{"", format.Fill, format.Drop, format.Refuse}, o.Missing) {
 		return Sets{}, fmt.Errorf("data: missing %q: want fill, drop or error", o.Missing)
 	}
 	if o.Limit < 0 {
@@ -84,15 +77,17 @@ func LoadSets(o Options) (Sets, error) {
 	return s, err
 }
 
-func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (Sets, error) {
+func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (s Sets, err error) {
 	if o.Memory == nil && isSynth(path) {
 		return o.loadSynth()
 	}
 	if o.Memory == nil && isCache(path) {
 		return o.loadCache()
 	}
-	src, err := o.read(path)
-	if err != nil {
+	var src *source
+	if o.Memory != nil {
+		src = o.Memory.source(o.room)
+	} else if src, err = read(path, o.room); err != nil {
 		return Sets{}, err
 	}
 	if o.isPairs(src) {
@@ -220,14 +215,6 @@ func evaluationPath(path string) (string, error) {
 		second = first
 	}
 	return cmp.Or(second, first), err
-}
-
-// read reads the training set.
-func (o Options) read(path string) (*source, error) {
-	if o.Memory != nil {
-		return o.Memory.source(o.room), nil
-	}
-	return read(path, o.room)
 }
 
 func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
