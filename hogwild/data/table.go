@@ -327,6 +327,3 @@ func shuffled(rows []int32, seed, draw uint64) []int32 {
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	return rows
 }
-
-// count writes n with commas: 20,433.
-func count(n int) string { return human.Count(int64(n)) }
