@@ -37,7 +37,7 @@ func TestFilesPointDown(t *testing.T) {
 			}
 		}
 		if order == nil {
-			continue // data and model, which are older than this rule
+			continue // model, which is older than this rule
 		}
 		for _, s := range files {
 			from := slices.Index(order, path.Base(s.path))

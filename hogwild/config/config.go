@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/model"
 	"hogwild/internal/machine"
 )
@@ -138,7 +139,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores
-		Data:    "digits", Format: "auto", Missing: data.Fill, Scale: "auto",
+		Data:    "digits", Format: "auto", Missing: format.Fill, Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Average: "weights", AverageState: "keep", AverageLR: "auto",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,6 +59,8 @@ func sparseFile(t *testing.T, size int64) string {
 func TestFilesWithoutEnd(t *testing.T) {
 	for _, device := range []string{"/dev/zero", "/dev/urandom"} {
 		_, _, err := Load(Options{Path: device})
+		check.Error(t, err, device, "a device, not a file")
+		_, err = Convert(t.Context(), Options{Path: device}, filepath.Join(t.TempDir(), "out.hog"), anyRows, silent)
 		check.Error(t, err, device, "a device, not a file")
 		_, err = Stream(Inputs{Path: device, Like: Meta{Kind: Floats, Features: 2}}, func(*Piece) error { return nil })
 		check.Error(t, err, device, "a device, not a file")

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
 	"hogwild/shm"
@@ -66,6 +68,30 @@ type cachePart struct {
 
 // crc32c is the polynomial for which processors have an instruction.
 var crc32c = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+
+// Map maps a set that another process has loaded, or the training set of a cache that another
+// process has opened, and owns f from then on. A segment that is not sealed, or whose arrays
+// disagree with its Meta, is an error.
+func Map(f *os.File) (*Set, error) {
+	if hasCacheHead(f) {
+		defer f.Close()
+		c, err := readCache(f)
+		if err != nil {
+			return nil, err
+		}
+		return c.part(trainPart)
+	}
+	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
+	if err != nil || seals&unix.F_SEAL_WRITE == 0 {
+		f.Close()
+		return nil, fmt.Errorf("data: %s is not a sealed segment: it was not made by Load", f.Name())
+	}
+	seg, err := shm.Map(f, false)
+	if err != nil {
+		return nil, err
+	}
+	return attached(seg)
+}
 
 // isCache tells whether a path names a cache. What cannot be opened is none.
 func isCache(path string) bool {
@@ -180,7 +206,7 @@ func (c *cache) refuse(o *Options) error {
 		{"target", o.Target, "", c.Made.Target},
 		{"scale", o.Scale, "auto", c.Made.Scale},
 		{"ignore", o.Ignore, "", c.Made.Ignore},
-		{"missing", o.Missing, Fill, c.Made.Missing},
+		{"missing", o.Missing, format.Fill, c.Made.Missing},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
 	} {
 		if s.asked == "" || s.asked == s.neutral || s.asked == s.made {
@@ -234,7 +260,7 @@ func (o Options) loadCache() (s Sets, err error) {
 			s.noteApart(o, s.Train.Rows+s.Validation.Rows)
 		}
 	case o.Validation != "":
-		s.Validation, err = loadValidation(o, &s.Train.Meta)
+		s.Validation, err = o.loadValidation(&s.Train.Meta)
 	}
 	if err != nil {
 		return s, err

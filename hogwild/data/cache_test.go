@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
@@ -148,7 +149,7 @@ func TestCacheRefusesSettings(t *testing.T) {
 		}
 	}
 	// What was said then, or is the default, is no contradiction, nor is another test set.
-	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: Fill, Validation: "0.2", Test: table, Unjudged: true})
+	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: format.Fill, Validation: "0.2", Test: table, Unjudged: true})
 	if err != nil {
 		t.Fatal(err)
 	}

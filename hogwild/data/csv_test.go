@@ -190,13 +190,13 @@ func TestCSVMissing(t *testing.T) {
 	read := func(text, missing string) (*table, error) {
 		return decode(textOf(text), Options{Format: "csv", Missing: missing}, nil)
 	}
-	tab, err := read(text, Drop)
+	tab, err := read(text, format.Drop)
 	if err != nil || tab.Rows != 2 || !strings.Contains(strings.Join(tab.Notes, "\n"), "left out 1 of 3 rows with missing values: b (1)") {
 		t.Errorf("%v, %v", tab, err)
 	}
-	_, err = read("a,b,y\n1,,2\n2,,3\n3,7,4\n", Drop)
+	_, err = read("a,b,y\n1,,2\n2,,3\n3,7,4\n", format.Drop)
 	check.Error(t, err, `2 of 3 rows lack a value, most of them in column "b"`)
-	_, err = read(text, Refuse)
+	_, err = read(text, format.Refuse)
 	check.Error(t, err, `file:4: column "b" has no value`, "--missing drop")
 	_, _, err = Load(Options{Path: file(t, "", "a.csv", text), Missing: "ignore"})
 	check.Error(t, err, `missing "ignore"`, "fill, drop or error")

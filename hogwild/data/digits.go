@@ -4,19 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 
 	"hogwild/hogwild/data/format"
 )
 
 const (
-	digitsSide   = 28 // pixels
-	digitsPixels = digitsSide * digitsSide
-	digitsTrain  = 60000
-	digitsShare  = 6 // training rows for each test row
+	digitsTrain = 60000
+	digitsShare = 6 // training rows for each test row
 )
 
 // isDigits says whether a path names the generator: digits, digits:N (training
@@ -28,7 +24,7 @@ func isDigits(path string) bool {
 // drawDigits makes images of handwritten digits, each pixel a byte (0 is paper): N
 // for training, or N/6 for testing. Every class is there equally often, in an order
 // drawn from the seed. An image depends on the seed and on its number alone.
-func drawDigits(src *source, seed uint64, test bool) (*table, error) {
+func drawDigits(src *format.Source, seed uint64, test bool) (*table, error) {
 	n, seed, err := parseDigits(src.Path, seed)
 	if err != nil {
 		return nil, err
@@ -39,13 +35,13 @@ func drawDigits(src *source, seed uint64, test bool) (*table, error) {
 		n = max(1, n/digitsShare)
 	}
 	sum := sha256.Sum256([]byte(name))
-	t := newTable(src.Source, "digits", Bytes)
+	t := newTable(src, "digits", Bytes)
 	t.Rows, t.Features, t.Shape, t.Classes = n, digitsPixels, []int{digitsSide, digitsSide}, format.Numbered(10)
 	t.Seed, t.Checksum = seed, hex.EncodeToString(sum[:])
 	if err := t.takeRows(n, digitsPixels+12); err != nil {
 		return nil, err
 	}
-	t.x8, t.label = format.ArrayOf[uint8](t.room, n*digitsPixels, &err), format.ArrayOf[float64](t.room, n, &err)
+	t.x8, t.label = format.Array[uint8](t.room, n*digitsPixels, &err), format.Array[float64](t.room, n, &err)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +73,4 @@ func parseDigits(path string, seed uint64) (n int, s uint64, err error) {
 		return 0, 0, fmt.Errorf("data: %q: want digits, digits:N with N training rows (1 to 100,000,000), or digits:N:SEED", path)
 	}
 	return n, seed, nil
-}
-
-// parallel cuts 0..n-1 into pieces, one for each processor.
-func parallel(n int, do func(from, to int)) {
-	var all sync.WaitGroup
-	pieces := runtime.GOMAXPROCS(0)
-	for i := range pieces {
-		all.Go(func() { do(i*n/pieces, (i+1)*n/pieces) })
-	}
-	all.Wait()
 }

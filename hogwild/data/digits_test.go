@@ -12,7 +12,7 @@ import (
 
 func digits(t *testing.T, path string, seed uint64, test bool) *table {
 	t.Helper()
-	tab, err := drawDigits(&source{Source: &format.Source{Path: path}}, seed, test)
+	tab, err := drawDigits(&format.Source{Path: path}, seed, test)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func distance(x []uint8, to func(j int) float64) float64 {
 
 func BenchmarkDigits(b *testing.B) {
 	for b.Loop() {
-		if _, err := drawDigits(&source{Source: &format.Source{Path: "digits:2000"}}, 1, false); err != nil {
+		if _, err := drawDigits(&format.Source{Path: "digits:2000"}, 1, false); err != nil {
 			b.Fatal(err)
 		}
 	}

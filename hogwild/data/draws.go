@@ -54,3 +54,7 @@ func (z zipf) draw(d *draws) int {
 func (z zipf) chance(j int) float64 {
 	return math.Log1p(1/(z.b+float64(j))) / z.log
 }
+
+// sixth is how many rows are made for testing, where nothing else is said: a sixth,
+// but not more than a million.
+func sixth(n int) int { return min(max(1, n/6), 1<<20) }

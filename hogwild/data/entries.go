@@ -44,7 +44,7 @@ func (s *source) entries() (e *entries, err error) {
 		return nil, err
 	}
 	e = &entries{format: f.Format, room: s.Room}
-	e.idx, e.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
+	e.idx, e.y = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
 	var row format.Row
 	for err == nil {
 		if err = f.Next(&row); err == nil {
@@ -131,7 +131,7 @@ func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) (*entrie
 		}
 	}
 	var err error
-	held.idx, held.y = format.ArrayOf[uint32](e.room, 2*n, &err), format.ArrayOf[float32](e.room, n, &err)
+	held.idx, held.y = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
 	if err != nil {
 		return nil, err
 	}
@@ -242,4 +242,46 @@ func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
 	a, known := p.first.place(ids[0])
 	b, both := p.second.place(ids[1])
 	return [2]uint32{a, b + p.offset}, known && both
+}
+
+// loadPairsLike reads other entries of the matrix (or graph) that m describes. Those
+// of rows and columns that it does not know are counted and left out: there is nothing
+// that could be said of them.
+func loadPairsLike(src *source, m *Meta) (*Set, error) {
+	e, err := readEntries(src)
+	if err != nil {
+		return nil, err
+	}
+	places, kept := m.Places(), 0
+	for i, y := range e.y {
+		if nodes, ok := places.Nodes([2]uint32(e.idx[2*i:])); ok {
+			copy(e.idx[2*kept:], nodes[:])
+			e.y[kept] = y
+			kept++
+		}
+	}
+	left := *m
+	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Sum, nil, 0
+	if kept < len(e.y) {
+		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have", count(len(e.y)-kept), count(len(e.y)))
+		if left.Notes = []string{text}; kept == 0 {
+			return nil, src.Errorf("%s: is it another set?", text)
+		}
+	}
+	e.y = e.y[:kept]
+	return e.with(left, src.Room).store(false, 0)
+}
+
+// describePairs says what a file of triples holds.
+func describePairs(src *source, graph bool) (Meta, error) {
+	e, err := readEntries(src)
+	if err != nil {
+		return Meta{}, err
+	}
+	p, err := e.number(src, graph)
+	if err != nil {
+		return Meta{}, err
+	}
+	p.Targets, p.Nonzeros = spreadOf(e.y), 2*int64(len(e.y))
+	return p.Meta, nil
 }

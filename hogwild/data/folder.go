@@ -46,3 +46,25 @@ func isAbout(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(upper, "README") || strings.HasPrefix(upper, "LICENSE") ||
 		name == "SHA256SUMS" || slices.Contains([]string{".part", atomicfile.Ending, ".md"}, ending)
 }
+
+// testBeside is the test file that belongs to a training file by its name: NAME.t
+// for NAME, NAME.test for NAME.base, t10k-... for train-..., else "test" in the place
+// of "train".
+func testBeside(path string) string {
+	dir, base := filepath.Split(path)
+	bare := strings.TrimSuffix(base, ".gz")
+	names := []string{bare + ".t"}
+	if name, ok := strings.CutSuffix(bare, ".base"); ok { // MovieLens
+		names = append(names, name+".test")
+	}
+	if rest, ok := strings.CutPrefix(bare, "train-images"); ok {
+		names = append(names, "t10k-images"+rest)
+	}
+	if i := strings.LastIndex(bare, "train"); i >= 0 {
+		names = append(names, bare[:i]+"test"+bare[i+len("train"):])
+	}
+	for i := range names {
+		names[i] = dir + names[i]
+	}
+	return format.Existing(names...)
+}

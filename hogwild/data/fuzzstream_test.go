@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/internal/check"
 )
 
@@ -27,7 +28,7 @@ func fuzzModels(f *testing.F) (models []Inputs) {
 		{"1 31 2.5\n1 1029 3\n2 31 4\n", Options{Task: "triples"}},
 		{"1 2 1\n2 3 .5\n3 1 1\n", Options{Task: "edges"}},
 		{"day,s,y\n2026-03-31,u,1\n4/1/2026,v,0\n,u,1\n", Options{}},
-		{"3/31/2026 1:05 PM,u,1\n4/1/2026,u,0\n,v,1\n5/30/2026,v,1\n5/31/2026,v,0\n", Options{Missing: Drop}},
+		{"3/31/2026 1:05 PM,u,1\n4/1/2026,u,0\n,v,1\n5/30/2026,v,1\n5/31/2026,v,0\n", Options{Missing: format.Drop}},
 	} {
 		m.o.Path, m.o.Seed = filepath.Join(dir, strconv.Itoa(i)), 1
 		tree(f, dir, map[string]string{strconv.Itoa(i): m.text})

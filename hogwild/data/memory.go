@@ -1,7 +1,6 @@
 package data
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -27,11 +26,6 @@ type Memory struct {
 	Columns  []string // names of the features
 	Classes  []string // names of the classes; nil: labels are classes or values as those of a file are
 	Shape    []int    // of an image in a row: height, width; or channels, height, width
-}
-
-// source is the set in the place of a file.
-func (m *Memory) source(room *format.Budget) *source {
-	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum()}, memory: m}
 }
 
 // checksum is that of all numbers and names, by which a resumed run knows its data again.
@@ -66,8 +60,8 @@ func (m *Memory) checksum() string {
 }
 
 // table is the rows and labels; like is nil for training data.
-func (m *Memory) table(src *source, like *Meta) (*table, error) {
-	t := newTable(src.Source, "memory", m.kind())
+func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
+	t := newTable(src, "memory", m.kind())
 	t.rows, t.Rows, t.Columns, t.Classes = m.Rows, len(m.Rows), m.Columns, m.Classes
 	if len(m.Shape) > 1 {
 		t.Shape = m.Shape
@@ -81,7 +75,7 @@ func (m *Memory) table(src *source, like *Meta) (*table, error) {
 	if t.Features = m.Features; like != nil {
 		t.Features = like.Features
 	}
-	if err := m.check(src.Source, t.Kind, &t.Features); err != nil {
+	if err := m.check(src, t.Kind, &t.Features); err != nil {
 		return nil, err
 	}
 	if like != nil && t.Kind == Sparse && like.Kind != Sparse {
@@ -95,7 +89,7 @@ func (m *Memory) table(src *source, like *Meta) (*table, error) {
 
 // labels sets those of t: numbers of classes that are named are settled, others are looked at as
 // those of a file.
-func (m *Memory) labels(src *source, t *table, like *Meta) error {
+func (m *Memory) labels(src *format.Source, t *table, like *Meta) error {
 	if m.Classes == nil {
 		for _, v := range m.Y {
 			t.label = append(t.label, float64(v))
@@ -172,42 +166,6 @@ func (m *Memory) triples(src *format.Source) *format.File {
 		return nil
 	}
 	return f
-}
-
-// stream appends all rows or pairs to a stream.
-func (m *Memory) stream(s *stream) error {
-	s.name = cmp.Or(m.Name, "memory")
-	if s.Like.Kind == Pairs != (m.Pairs != nil) {
-		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name)
-	}
-	for i, ids := range m.Pairs {
-		if err := s.add(&format.Row{Line: i, IDs: ids}); err != nil {
-			return err
-		}
-	}
-	if m.Pairs != nil {
-		return nil
-	}
-	features, kind := s.Like.Features, m.kind()
-	if err := m.check(&format.Source{Path: s.name}, kind, &features); err != nil {
-		return err
-	}
-	for _, r := range m.Rows {
-		row := format.Row{Idx: r.Idx, Val: r.Val}
-		switch {
-		case kind == Sparse && s.Like.Kind != Sparse:
-			row = format.Row{Val: make([]float32, features)}
-			for k, j := range r.Idx {
-				row.Val[j] = r.Val[k]
-			}
-		case kind == Sparse && r.Idx == nil:
-			row.Idx = []uint32{}
-		}
-		if err := s.add(&row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // kind tells whether the rows are dense or sparse.

@@ -6,6 +6,17 @@ import (
 	"slices"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/internal/human"
+)
+
+// The values of Meta.Kind: how the inputs of a set are stored.
+const (
+	Bytes  = format.Bytes  // unsigned bytes, scaled when a batch is formed
+	Floats = format.Floats // float32, scaled when they were stored
+	Sparse = format.Sparse // the non-zero values only, scaled when they were stored
+	Pairs  = format.Pairs  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
+
+	Indices = "indices" // numbers of examples that only the user's program has
 )
 
 // Meta says what a set is. It is stored with the set in shared memory and, as far
@@ -102,3 +113,6 @@ func (m *Meta) checkIDs() error {
 	}
 	return nil
 }
+
+// count writes n with commas: 20,433.
+func count(n int) string { return human.Count(int64(n)) }

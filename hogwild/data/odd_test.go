@@ -38,6 +38,7 @@ func TestOddFiles(t *testing.T) {
 		"blank lines":           {"\n\r\n \n", "only blank lines"},
 		"a mark, blank lines":   {"\ufeff\n\n", "only blank lines"},
 		"packed nothing":        {packed(t, ""), "the file is empty"},
+		"a comment only":        {"#size,price\n\r\n", "no rows in the file"},
 		"header only":           {"size,price\n", "a header (size, price) and no rows"},
 		"header, no line end":   {"size,price", "a header"},
 		"header of escapes":     {"a\x1b[31m,b\n", `("a\x1b[31m", b)`},

@@ -11,40 +11,6 @@ import (
 	"hogwild/internal/human"
 )
 
-// Options say what Load reads, and how.
-type Options struct {
-	Path string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
-	Test string // the same; "" = the set's own test split, else a sixth is held out
-	// Validation is a share of the training rows, such as "0.1", or a path; "" = no validation set.
-	Validation string
-	HoldOut    bool   // without Validation: a tenth of the training rows, where there are enough of them
-	Format     string // auto, idx, libsvm, csv, npy, ratings; "" = auto
-	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
-	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
-	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
-	Missing    string // CSV, of missing values: Fill (or ""), Drop or Refuse
-	Limit      int    // the first rows of the training set; 0 = all
-	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
-	Seed       uint64 // of the digits, of the rows held out, of the shuffling
-
-	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory
-
-	Memory, TestMemory *Memory // the training and the test set, instead of files
-
-	Unjudged bool // the test set is not used to judge a model: it may be the training set
-
-	room    *format.Budget
-	files   *format.Space // of a conversion
-	lenient bool          // a file is only described: what is wrong is told in the notes
-}
-
-// The values of Options.Missing.
-const (
-	Fill   = format.Fill
-	Drop   = format.Drop
-	Refuse = format.Refuse
-)
-
 // Load is LoadSets of a training and a test set.
 func Load(o Options) (train, test *Set, err error) {
 	o.Validation, o.HoldOut = "", false
@@ -61,7 +27,7 @@ func LoadSets(o Options) (Sets, error) {
 	if err != nil {
 		return Sets{}, err
 	}
-	if !slices.Contains([]string{"", Fill, Drop, Refuse}, o.Missing) {
+	if !slices.Contains([]string{"", format.Fill, format.Drop, format.Refuse}, o.Missing) {
 		return Sets{}, fmt.Errorf("data: missing %q: want fill, drop or error", o.Missing)
 	}
 	if o.Limit < 0 {
@@ -84,15 +50,17 @@ func LoadSets(o Options) (Sets, error) {
 	return s, err
 }
 
-func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (Sets, error) {
+func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (s Sets, err error) {
 	if o.Memory == nil && isSynth(path) {
 		return o.loadSynth()
 	}
 	if o.Memory == nil && isCache(path) {
 		return o.loadCache()
 	}
-	src, err := o.read(path)
-	if err != nil {
+	var src *source
+	if o.Memory != nil {
+		src = o.Memory.source(o.room)
+	} else if src, err = read(path, o.room); err != nil {
 		return Sets{}, err
 	}
 	if o.isPairs(src) {
@@ -140,7 +108,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 		s.Validation, err = t.store(apart, y)
 		s.noteApart(o, all)
 	} else if o.Validation != "" {
-		s.Validation, err = loadValidation(o, &s.Train.Meta)
+		s.Validation, err = o.loadValidation(&s.Train.Meta)
 	}
 	if err != nil {
 		return s, err
@@ -210,89 +178,6 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 		go test()
 	}
 	return train, test, nil
-}
-
-// evaluationPath is the file that is meant by a path of rows to evaluate: of a folder the
-// test part, if there is one. A file is what it is, whatever lies beside it.
-func evaluationPath(path string) (string, error) {
-	first, second, err := locate(path)
-	if first == path {
-		second = first
-	}
-	return cmp.Or(second, first), err
-}
-
-// read reads the training set.
-func (o Options) read(path string) (*source, error) {
-	if o.Memory != nil {
-		return o.Memory.source(o.room), nil
-	}
-	return read(path, o.room)
-}
-
-func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
-	src, err := read()
-	if err != nil {
-		return nil, err
-	}
-	s, err := loadLike(src, o, like)
-	if err != nil && o.Test == "" && o.TestMemory == nil {
-		err = fmt.Errorf("%w (taken as the test set of %s; name another with --test)", err, o.Path)
-	}
-	return s, err
-}
-
-// LoadLike reads other data exactly as like was read: the same features, classes
-// and scaling. Of a folder and of the digits it reads the test part, if there is
-// one. Digits are those of seed 1 unless the path says another: digits:60000:7.
-func LoadLike(path, format, target string, like Meta) (*Set, error) {
-	return Options{Format: format, Target: target}.likewise(path, &like)
-}
-
-// likewise is LoadLike of a path, in the format, and with the target, of o.
-func (o Options) likewise(path string, like *Meta) (*Set, error) {
-	if isSynth(path) {
-		return makeTest(o.room, path, like)
-	}
-	part, err := evaluationPath(path)
-	if err != nil {
-		return nil, err
-	}
-	if o.room == nil {
-		o.room = format.NewBudget(0)
-	}
-	src, err := read(part, o.room)
-	if err != nil {
-		return nil, err
-	}
-	o.Seed = cmp.Or(like.Seed, 1)
-	return loadLike(src, o, like)
-}
-
-func loadLike(src *source, o Options, like *Meta) (*Set, error) {
-	if src.cached {
-		return cachedLike(src.Path, like)
-	}
-	if like.Kind == Pairs {
-		return loadPairsLike(src, like)
-	}
-	t, err := decode(src, o, like)
-	if err != nil {
-		return nil, err
-	}
-	if t.Features != like.Features {
-		return nil, otherFeatures(src.Source, t.Features, like)
-	}
-	y, err := t.targets(like.Classes)
-	if err != nil {
-		return nil, err
-	}
-	t.Classes, t.Scale, t.Mul, t.Add = like.Classes, like.Scale, like.Mul, like.Add
-	return t.store(allRows(t.Rows), y)
-}
-
-func otherFeatures(src *format.Source, n int, like *Meta) error {
-	return src.Errorf("%s per row; the model was trained on %s", human.Plural(n, "feature"), count(like.Features))
 }
 
 // Describe says what a file holds, without making a set of it: inputs are counted

@@ -138,3 +138,10 @@ func mix(z uint64) uint64 {
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
+
+// Uses of the seed, each of which draws its own numbers.
+const (
+	drawHoldOut = iota + 1
+	drawRows
+	drawValidation
+)

@@ -5,6 +5,12 @@ import (
 	"math/rand/v2"
 )
 
+// Of an image, in pixels.
+const (
+	digitsSide   = 28
+	digitsPixels = digitsSide * digitsSide
+)
+
 // How a hand varies. Lengths are in pixels of the 28, unless said.
 const (
 	glyphWidth   = 14.0

@@ -180,7 +180,7 @@ func TestFrequencies(t *testing.T) {
 
 // BenchmarkBatch forms batches of 64 images, a fifth of whose bytes are not zero.
 func BenchmarkBatch(b *testing.B) {
-	tab, err := drawDigits(&source{Source: &format.Source{Path: "digits:4096"}}, 1, false)
+	tab, err := drawDigits(&format.Source{Path: "digits:4096"}, 1, false)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,9 +3,45 @@
 // seals the result in a segment that every worker maps; a Reader forms batches of
 // it, an Order says which rows come when. It knows nothing of models.
 //
-// From file to batch: package format (the rows of a file), table.go (a table on the heap), labels.go, split.go, scale.go,
-// set.go (the segment), order.go and reader.go; open.go puts them together, and stream.go hands rows to be predicted. Triples have a way of
-// their own, by entries.go and pairs.go, and synthetic data by synth.go.
+// From file to batch: package format (the rows of a file), table.go, labels.go, split.go, scale.go, set.go, order.go and reader.go;
+// open.go puts them together.
+//
+// Top down:
+//
+//	convert.go     a data cache
+//	open.go        the sets of a run; what a file holds
+//	triples.go     sets of a matrix or a graph
+//	stream.go      rows to be predicted
+//	write.go       a set as a file
+//	indices.go     sets of a program that has its own data
+//	changed.go     a cache that cannot be read
+//	like.go        other data, read as the training data were
+//	entries.go     triples on the heap, and the numbers of their ids
+//	source.go      where rows come from
+//	synth.go       synthetic data
+//	synthpairs.go  matrices and graphs
+//	pairs.go       a set of pairs
+//	synthrows.go   rows
+//	draws.go       their random numbers
+//	split.go       the files of a data set, and the rows held out
+//	folder.go      a folder of files
+//	verify.go      whether a cache is sound
+//	cache.go       the sets in it
+//	validation.go  the sets of a run, and the rows set apart
+//	options.go     what is to be loaded
+//	memory.go      a data set in the program's memory
+//	labels.go      classes or numbers
+//	digits.go      images of digits
+//	pen.go         how they are drawn
+//	glyph.go       what they look like
+//	table.go       rows on the heap
+//	scale.go       the scaling of features
+//	space.go       sets that memory does not hold
+//	reader.go      batches
+//	stretch.go     rows that are read ahead
+//	order.go       which rows come when
+//	set.go         a set in shared memory
+//	meta.go        what a set is
 package data
 
 import (
@@ -13,21 +49,9 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/vec"
 	"hogwild/shm"
-)
-
-// The values of Meta.Kind: how the inputs of a set are stored.
-const (
-	Bytes  = format.Bytes  // unsigned bytes, scaled when a batch is formed
-	Floats = format.Floats // float32, scaled when they were stored
-	Sparse = format.Sparse // the non-zero values only, scaled when they were stored
-	Pairs  = format.Pairs  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
-
-	Indices = "indices" // numbers of examples that only the user's program has
 )
 
 // Row is the inputs of one example. Rows are views: they may not be written, and
@@ -70,30 +94,6 @@ type Set struct {
 	was os.FileInfo // of the cache of which it is a part; nil in memory
 
 	shared bool // the memory is another set's, which counts it
-}
-
-// Map maps a set that another process has loaded, or the training set of a cache that another
-// process has opened, and owns f from then on. A segment that is not sealed, or whose arrays
-// disagree with its Meta, is an error.
-func Map(f *os.File) (*Set, error) {
-	if hasCacheHead(f) {
-		defer f.Close()
-		c, err := readCache(f)
-		if err != nil {
-			return nil, err
-		}
-		return c.part(trainPart)
-	}
-	seals, err := unix.FcntlInt(f.Fd(), unix.F_GET_SEALS, 0)
-	if err != nil || seals&unix.F_SEAL_WRITE == 0 {
-		f.Close()
-		return nil, fmt.Errorf("data: %s is not a sealed segment: it was not made by Load", f.Name())
-	}
-	seg, err := shm.Map(f, false)
-	if err != nil {
-		return nil, err
-	}
-	return attached(seg)
 }
 
 // attached is the set in a segment, which it owns, also when it fails.

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"cmp"
+
 	"hogwild/hogwild/data/format"
 )
 
@@ -18,6 +20,11 @@ func read(path string, room *format.Budget) (*source, error) {
 	}
 	s, err := format.Read(path, room)
 	return &source{Source: s}, err
+}
+
+// source is the set in the place of a file.
+func (m *Memory) source(room *format.Budget) *source {
+	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum()}, memory: m}
 }
 
 // isPairs tells whether the file is read as triples: it was said so, or the model
@@ -39,11 +46,11 @@ func (o Options) isPairs(src *source) bool {
 func decode(src *source, o Options, like *Meta) (t *table, err error) {
 	switch {
 	case src.memory != nil:
-		t, err = src.memory.table(src, like)
+		t, err = src.memory.table(src.Source, like)
 	case src.cached:
 		err = src.Errorf("a data cache, where a file of rows is wanted")
 	case src.Text == nil:
-		t, err = drawDigits(src, o.Seed, like != nil)
+		t, err = drawDigits(src.Source, o.Seed, like != nil)
 	default:
 		var f *format.File
 		f, err = format.Open(src.Source, format.Options{Format: o.Format, Target: o.Target, Ignore: o.Ignore, Missing: o.Missing, Lenient: o.lenient, Like: like.known()})

@@ -3,7 +3,9 @@ package data
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/fault"
@@ -82,4 +84,14 @@ func inOrder(sp *format.Space, from, to int, row func(at int) int, do func(at, r
 	for _, k := range keys {
 		do(int(k&(1<<32-1)), int(k>>32))
 	}
+}
+
+// parallel cuts 0..n-1 into pieces, one for each processor.
+func parallel(n int, do func(from, to int)) {
+	var all sync.WaitGroup
+	pieces := runtime.GOMAXPROCS(0)
+	for i := range pieces {
+		all.Go(func() { do(i*n/pieces, (i+1)*n/pieces) })
+	}
+	all.Wait()
 }

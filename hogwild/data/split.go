@@ -14,13 +14,6 @@ import (
 	"hogwild/internal/human"
 )
 
-// Uses of the seed, each of which draws its own numbers.
-const (
-	drawHoldOut = iota + 1
-	drawRows
-	drawValidation
-)
-
 // Hint ends the error of a path where no data are: a program may know how to get them.
 var Hint = func(path string) string { return "" }
 
@@ -89,28 +82,6 @@ func suggest(path string) string {
 		}
 	}
 	return ""
-}
-
-// testBeside is the test file that belongs to a training file by its name: NAME.t
-// for NAME, NAME.test for NAME.base, t10k-... for train-..., else "test" in the place
-// of "train".
-func testBeside(path string) string {
-	dir, base := filepath.Split(path)
-	bare := strings.TrimSuffix(base, ".gz")
-	names := []string{bare + ".t"}
-	if name, ok := strings.CutSuffix(bare, ".base"); ok { // MovieLens
-		names = append(names, name+".test")
-	}
-	if rest, ok := strings.CutPrefix(bare, "train-images"); ok {
-		names = append(names, "t10k-images"+rest)
-	}
-	if i := strings.LastIndex(bare, "train"); i >= 0 {
-		names = append(names, bare[:i]+"test"+bare[i+len("train"):])
-	}
-	for i := range names {
-		names[i] = dir + names[i]
-	}
-	return format.Existing(names...)
 }
 
 func contents(folder string) string {

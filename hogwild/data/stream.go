@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -72,7 +73,7 @@ type stream struct {
 // read finds out what the file is, and reads it.
 func (s *stream) read() error {
 	if s.name = s.Path; s.Memory != nil {
-		return s.Memory.stream(s)
+		return s.memory(s.Memory)
 	}
 	if isDigits(s.Path) || isSynth(s.Path) || isCache(s.Path) {
 		if s.Target != "" || s.Format != "" && s.Format != "auto" {
@@ -115,6 +116,42 @@ func (s *stream) read() error {
 			return err
 		}
 	}
+}
+
+// memory appends all rows or pairs of a set in memory.
+func (s *stream) memory(m *Memory) error {
+	s.name = cmp.Or(m.Name, "memory")
+	if s.Like.Kind == Pairs != (m.Pairs != nil) {
+		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name)
+	}
+	for i, ids := range m.Pairs {
+		if err := s.add(&format.Row{Line: i, IDs: ids}); err != nil {
+			return err
+		}
+	}
+	if m.Pairs != nil {
+		return nil
+	}
+	features, kind := s.Like.Features, m.kind()
+	if err := m.check(&format.Source{Path: s.name}, kind, &features); err != nil {
+		return err
+	}
+	for _, r := range m.Rows {
+		row := format.Row{Idx: r.Idx, Val: r.Val}
+		switch {
+		case kind == Sparse && s.Like.Kind != Sparse:
+			row = format.Row{Val: make([]float32, features)}
+			for k, j := range r.Idx {
+				row.Val[j] = r.Val[k]
+			}
+		case kind == Sparse && r.Idx == nil:
+			row.Idx = []uint32{}
+		}
+		if err := s.add(&row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bytes streams rows of bytes as the set that is trained on has them.

@@ -116,7 +116,7 @@ func TestStreamReadsAsEvalDoes(t *testing.T) {
 
 // TestStreamKeepsRows: rows that miss an input stay, as gaps, and it is said why.
 func TestStreamKeepsRows(t *testing.T) {
-	train, _ := mustLoad(t, Options{Path: file(t, "", "t.csv", "a,s,y\n1,u,0\n2,v,1\n3,u,1\n4,v,0\n"), Seed: 1, Missing: Drop})
+	train, _ := mustLoad(t, Options{Path: file(t, "", "t.csv", "a,s,y\n1,u,0\n2,v,1\n3,u,1\n4,v,0\n"), Seed: 1, Missing: format.Drop})
 	in := Inputs{Path: file(t, "", "x.csv", "a,s\n1,u\n,v\n3,w\nNA,u\n5,v\n"), Like: train.Meta}
 	got, notes := streamed(t, in)
 	want := [][]float32{{1, 1, 0}, nil, {3, 0, 0}, nil, {5, 0, 1}}

@@ -44,11 +44,6 @@ type maker interface {
 	make(room *format.Budget, m Meta, use, seed uint64) (*Set, error)
 }
 
-const synthPrefix = "synth:"
-
-// isSynth says whether a path names synthetic data. A file of that name is ./synth:x.
-func isSynth(path string) bool { return strings.HasPrefix(path, synthPrefix) }
-
 var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction (synth:rcv1:0.1), " +
 	"or synth:sparse:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, synth:lowrank:ROWSxCOLSxENTRIESxRANK")
 
@@ -107,10 +102,6 @@ func parseShape(path, kind, size string) (maker, error) {
 	}
 	return nil, fmt.Errorf("data: %q: %w", path, errSynth)
 }
-
-// sixth is how many rows are made for testing, where nothing else is said: a sixth,
-// but not more than a million.
-func sixth(n int) int { return min(max(1, n/6), 1<<20) }
 
 // describeSynth is the Meta of synthetic data, which need not be made for it.
 func describeSynth(path string, seed uint64) (maker, Meta, error) {

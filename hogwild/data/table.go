@@ -69,17 +69,12 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 // allocate counts and makes the memory of the rows that the file has at most.
 func (t *table) allocate(f *format.File) (err error) {
 	n, d := f.Rows, f.Features
-	switch {
-	case t.Kind == Sparse:
-		if err = format.Countable(t.path, n, 0); err == nil {
-			err = t.room.Take(t.path, int64(f.Values)*8+int64(n)*20, fmt.Sprintf("%s values in %s rows", count(f.Values), count(n)))
-		}
-	case t.Kind == Floats:
-		err = t.takeRows(n, 4*d+28) // the inputs, the label, which may be a text, and the line
-	case f.Bytes == nil:
-		err = t.takeRows(n, d+8)
-	default:
-		err = t.takeRows(n, 8)
+	wide := map[string]int{Bytes: d + 8, Floats: 4*d + 28, Sparse: 20}[t.Kind] // the inputs, the label, which may be a text, and the line
+	if f.Bytes != nil {
+		wide = 8
+	}
+	if err = t.room.Take(t.path, int64(f.Values)*8, count(f.Values)+" values"); err == nil {
+		err = t.takeRows(n, wide)
 	}
 	if err == nil && f.Fills {
 		err = t.room.Take(t.path, int64(d)*spreadBytes, "what fills missing values")
@@ -88,18 +83,16 @@ func (t *table) allocate(f *format.File) (err error) {
 		return err
 	}
 	if !f.Texts {
-		t.label = format.ArrayOf[float64](t.room, n, &err)
+		t.label = format.Array[float64](t.room, n, &err)
 	}
-	switch {
+	switch t.x8 = f.Bytes; {
 	case t.Kind == Sparse:
-		t.ptr = append(format.ArrayOf[int64](t.room, n+1, &err), 0)
-		t.idx, t.val = format.ArrayOf[uint32](t.room, f.Values, &err), format.ArrayOf[float32](t.room, f.Values, &err)
+		t.ptr = append(format.Array[int64](t.room, n+1, &err), 0)
+		t.idx, t.val = format.Array[uint32](t.room, f.Values, &err), format.Array[float32](t.room, f.Values, &err)
 	case t.Kind == Floats:
-		t.x = format.ArrayOf[float32](t.room, n*d, &err)
+		t.x = format.Array[float32](t.room, n*d, &err)
 	case f.Bytes == nil:
-		t.x8 = format.ArrayOf[uint8](t.room, n*d, &err)
-	default:
-		t.x8 = f.Bytes
+		t.x8 = format.Array[uint8](t.room, n*d, &err)
 	}
 	return err
 }
@@ -172,11 +165,11 @@ func (t *table) dense() error {
 	if err := t.takeRows(t.Rows, 4*t.Features); err != nil {
 		return err
 	}
-	x, err := format.Array[float32](t.room, t.Rows*t.Features)
-	if err != nil {
+	var err error
+	if t.x = format.Array[float32](t.room, t.Rows*t.Features, &err); err != nil {
 		return err
 	}
-	t.x = x[:t.Rows*t.Features]
+	t.x = t.x[:t.Rows*t.Features]
 	for i := range t.Rows {
 		row := t.x[i*t.Features:]
 		for k := t.ptr[i]; k < t.ptr[i+1]; k++ {
@@ -334,6 +327,3 @@ func shuffled(rows []int32, seed, draw uint64) []int32 {
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	return rows
 }
-
-// count writes n with commas: 20,433.
-func count(n int) string { return human.Count(int64(n)) }

@@ -166,16 +166,3 @@ func (t *table) setApart(rows []int32, y []float32, k int, seed uint64) (train, 
 	}
 	return train, validation
 }
-
-// loadValidation reads the validation file, as the training rows were read.
-func loadValidation(o Options, like *Meta) (*Set, error) {
-	path, err := evaluationPath(o.Validation)
-	if err != nil {
-		return nil, err
-	}
-	src, err := read(path, o.room)
-	if err != nil {
-		return nil, err
-	}
-	return loadLike(src, o, like)
-}

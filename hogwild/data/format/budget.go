@@ -142,28 +142,20 @@ func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 	}
 }
 
-// Array is an array of no elements with room for n, in memory or in a file without a name.
-func Array[T shm.Element](b *Budget, n int) ([]T, error) {
+// Array is an array of no elements with room for n, in memory or in a file without a name; of several errors the first is kept.
+func Array[T shm.Element](b *Budget, n int, err *error) []T {
 	sp := b.Space()
 	if sp == nil {
-		return make([]T, 0, n), nil
+		return make([]T, 0, n)
 	}
-	if err := sp.Ctx.Err(); err != nil {
-		return nil, err
+	if *err = cmp.Or(*err, sp.Ctx.Err()); *err != nil {
+		return nil
 	}
-	v, seg, err := shm.Scratch[T](sp.Dir, n)
-	if err != nil {
-		return nil, fmt.Errorf("data: no room to convert in %s: %w", sp.Dir, err)
+	v, seg, failed := shm.Scratch[T](sp.Dir, n)
+	if failed != nil {
+		*err = fmt.Errorf("data: no room to convert in %s: %w", sp.Dir, failed)
+		return nil
 	}
 	sp.scratch = append(sp.scratch, seg)
-	return v, nil
-}
-
-// ArrayOf is Array; of several errors the first is kept.
-func ArrayOf[T shm.Element](b *Budget, n int, err *error) []T {
-	v, e := Array[T](b, n)
-	if *err == nil {
-		*err = e
-	}
 	return v
 }

@@ -69,13 +69,13 @@ func read(path string, room *Budget) (*Source, error) {
 		return nil, err
 	}
 	defer s.Close()
-	switch {
-	case sp != nil:
+	if called := s.Path; sp != nil {
 		s.Text, err = sp.text(s.file, r, packed)
-	case packed:
-		s.Text, err = room.read(s.Path+" (gzip)", r, s.unpackedSize())
-	default:
-		s.Text, err = room.read(s.Path, r, s.size())
+	} else {
+		if packed {
+			called += " (gzip)"
+		}
+		s.Text, err = room.read(called, r, s.hint(packed))
 	}
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
@@ -197,22 +197,19 @@ func (s *Source) failed(err error) error {
 // mostPacked is how many bytes gzip can make one of.
 const mostPacked = 1032
 
-// unpackedSize is how long a packed file says it is, modulo 2^32, in its last four bytes: a hint, not to be trusted.
-func (s *Source) unpackedSize() int64 {
-	var tail [4]byte
-	size := s.size()
-	if _, err := s.file.ReadAt(tail[:], size-4); err != nil {
-		return 0
-	}
-	return min(int64(binary.LittleEndian.Uint32(tail[:])), mostPacked*size)
-}
-
-func (s *Source) size() int64 {
+// hint is how long the content may be: of a packed file what it says in its last four bytes, modulo 2^32.
+func (s *Source) hint(packed bool) int64 {
 	info, err := s.file.Stat()
 	if err != nil {
 		return 0
 	}
-	return info.Size()
+	var tail [4]byte
+	if !packed {
+		return info.Size()
+	} else if _, err := s.file.ReadAt(tail[:], info.Size()-4); err != nil {
+		return 0
+	}
+	return min(int64(binary.LittleEndian.Uint32(tail[:])), mostPacked*info.Size())
 }
 
 // Close closes the file.

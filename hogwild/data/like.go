@@ -1,0 +1,99 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+
+	"hogwild/hogwild/data/format"
+	"hogwild/internal/human"
+)
+
+// LoadLike reads other data exactly as like was read: the same features, classes
+// and scaling. Of a folder and of the digits it reads the test part, if there is
+// one. Digits are those of seed 1 unless the path says another: digits:60000:7.
+func LoadLike(path, format, target string, like Meta) (*Set, error) {
+	return Options{Format: format, Target: target}.likewise(path, &like)
+}
+
+// likewise is LoadLike of a path, in the format, and with the target, of o.
+func (o Options) likewise(path string, like *Meta) (*Set, error) {
+	if isSynth(path) {
+		return makeTest(o.room, path, like)
+	}
+	part, err := evaluationPath(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.room == nil {
+		o.room = format.NewBudget(0)
+	}
+	src, err := read(part, o.room)
+	if err != nil {
+		return nil, err
+	}
+	o.Seed = cmp.Or(like.Seed, 1)
+	return loadLike(src, o, like)
+}
+
+// loadTest reads the test file, as the training rows were read.
+func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
+	src, err := read()
+	if err != nil {
+		return nil, err
+	}
+	s, err := loadLike(src, o, like)
+	if err != nil && o.Test == "" && o.TestMemory == nil {
+		err = fmt.Errorf("%w (taken as the test set of %s; name another with --test)", err, o.Path)
+	}
+	return s, err
+}
+
+// loadValidation reads the validation file, as the training rows were read.
+func (o Options) loadValidation(like *Meta) (*Set, error) {
+	path, err := evaluationPath(o.Validation)
+	if err != nil {
+		return nil, err
+	}
+	src, err := read(path, o.room)
+	if err != nil {
+		return nil, err
+	}
+	return loadLike(src, o, like)
+}
+
+// loadLike is the rows of a source.
+func loadLike(src *source, o Options, like *Meta) (*Set, error) {
+	if src.cached {
+		return cachedLike(src.Path, like)
+	}
+	if like.Kind == Pairs {
+		return loadPairsLike(src, like)
+	}
+	t, err := decode(src, o, like)
+	if err != nil {
+		return nil, err
+	}
+	if t.Features != like.Features {
+		return nil, otherFeatures(src.Source, t.Features, like)
+	}
+	y, err := t.targets(like.Classes)
+	if err != nil {
+		return nil, err
+	}
+	t.Classes, t.Scale, t.Mul, t.Add = like.Classes, like.Scale, like.Mul, like.Add
+	return t.store(allRows(t.Rows), y)
+}
+
+func otherFeatures(src *format.Source, n int, like *Meta) error {
+	return src.Errorf("%s per row; the model was trained on %s", human.Plural(n, "feature"), count(like.Features))
+}
+
+// evaluationPath is the file that is meant by a path of rows to evaluate: of a folder the
+// test part, if there is one. A file is what it is, whatever lies beside it.
+func evaluationPath(path string) (string, error) {
+	first, second, err := locate(path)
+	if first == path {
+		second = first
+	}
+	return cmp.Or(second, first), err
+}

@@ -1,0 +1,39 @@
+package data
+
+import (
+	"strings"
+
+	"hogwild/hogwild/data/format"
+)
+
+// Options say what Load reads, and how.
+type Options struct {
+	Path string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
+	Test string // the same; "" = the set's own test split, else a sixth is held out
+	// Validation is a share of the training rows, such as "0.1", or a path; "" = no validation set.
+	Validation string
+	HoldOut    bool   // without Validation: a tenth of the training rows, where there are enough of them
+	Format     string // auto, idx, libsvm, csv, npy, ratings; "" = auto
+	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
+	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
+	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
+	Missing    string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
+	Limit      int    // the first rows of the training set; 0 = all
+	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
+	Seed       uint64 // of the digits, of the rows held out, of the shuffling
+
+	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory
+
+	Memory, TestMemory *Memory // the training and the test set, instead of files
+
+	Unjudged bool // the test set is not used to judge a model: it may be the training set
+
+	room    *format.Budget
+	files   *format.Space // of a conversion
+	lenient bool          // a file is only described: what is wrong is told in the notes
+}
+
+const synthPrefix = "synth:"
+
+// isSynth says whether a path names synthetic data. A file of that name is ./synth:x.
+func isSynth(path string) bool { return strings.HasPrefix(path, synthPrefix) }

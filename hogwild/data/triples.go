@@ -1,0 +1,68 @@
+package data
+
+import "fmt"
+
+// loadPairs makes the sets of a file of triples: of a matrix a sixth is held out unless there
+// is a test file; a graph is its own test.
+func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Sets, err error) {
+	defer s.closeOn(&err)
+	e, err := readEntries(src)
+	if err != nil {
+		return s, err
+	}
+	graph := o.Task == "edges"
+	p, err := e.number(src, graph)
+	if err != nil {
+		return s, err
+	}
+	p.Name = o.Path
+	var held, apart *entries
+	if readTest == nil && !graph {
+		if held, err = e.holdOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {
+			return s, err
+		}
+		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.y)), count(len(held.y)+len(e.y)))
+	}
+	if len(e.y) == 0 {
+		return s, fmt.Errorf("data: %s has one entry: too few to hold out a test set; name one with --test", o.Path)
+	}
+	if o.Limit > 0 {
+		e.y = e.y[:min(o.Limit, len(e.y))]
+	}
+	all := len(e.y)
+	k, err := o.apart(all, graph)
+	if err != nil {
+		return s, err
+	}
+	if k > 0 {
+		share := float64(k) / float64(all)
+		if apart, err = e.holdOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share }); err != nil {
+			return s, err
+		}
+	}
+	if p.Rows = len(e.y); p.Rows == 0 {
+		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller share, or a file", o.Validation, count(all))
+	}
+	if s.Train, err = p.store(true, o.Seed); err != nil {
+		return s, err
+	}
+	p.Notes = nil // train has them
+	if k > 0 {
+		s.Validation, err = apart.with(p.Meta, p.room).store(false, 0)
+		s.noteApart(o, all)
+	} else if o.Validation != "" {
+		s.Validation, err = o.loadValidation(&s.Train.Meta)
+	}
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case readTest != nil:
+		s.Test, err = loadTest(readTest, o, &s.Train.Meta)
+	case graph:
+		s.Test, err = s.Train.again()
+	default:
+		s.Test, err = held.with(p.Meta, p.room).store(false, 0)
+	}
+	return s, err
+}
