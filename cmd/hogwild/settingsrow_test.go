@@ -42,8 +42,8 @@ func TestASettingIsOneRow(t *testing.T) {
 			t.Errorf("%s does not say %s", c.got, c.want)
 		}
 	}
-	t.Setenv("HOGWILD_ADDED_ROW", "4")
-	if got := said("train"); !strings.Contains(got, `environment variable HOGWILD_ADDED_ROW: added-row "4": choose one of 3, 5`) {
+	t.Setenv(variable("added-row"), "4")
+	if got := said("train"); !strings.Contains(got, "environment variable "+variable("added-row")+`: added-row "4": choose one of 3, 5`) {
 		t.Errorf("of the environment: %s", got)
 	}
 }

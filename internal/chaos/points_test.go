@@ -164,7 +164,7 @@ func (r *trial) felt() bool {
 
 // TestWorkerCannotBeStarted: where a process cannot be started for a moment, it is tried again.
 func TestWorkerCannotBeStarted(t *testing.T) {
-	r := newTrial(t, countingJob("sync", 2, 5)) // which needs both workers: elsewhere one may train all before the other begins
+	r := newTrial(t, countingJob("sync", 2, 5))                // which needs both workers: elsewhere one may train all before the other begins
 	r.start("worker.start:error=EMFILE@3,chunk.taken:crash/0") // the third is the one that takes the place of the first
 	r.wait()
 	if !r.done || !r.life.says("starting worker 0: fault worker.start: too many open files: restarted, 2 of 1000") {
