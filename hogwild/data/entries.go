@@ -2,66 +2,31 @@ package data
 
 import (
 	"fmt"
-	"io"
 	"math/bits"
 
 	"hogwild/hogwild/data/format"
 )
 
-// entries is a file of triples on the heap: two ids and a value each.
-type entries struct {
-	format string
-	room   *format.Budget
-	idx    []uint32 // 2 n: ids as the file has them; nodes after number
-	y      []float32
-}
-
-// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
-const entryBytes = 14
-
-// readEntries reads the triples of a file, and lets go of its text.
-func readEntries(src *source) (*entries, error) {
-	e, err := src.entries()
-	if err == nil && len(e.y) == 0 {
+// readEntries reads the triples of a file, two ids and a value each, and lets go of its text.
+func readEntries(src *source) (e *table, err error) {
+	var f *format.File
+	if src.memory != nil {
+		f = src.memory.triples(src.Source)
+	} else if f, err = format.Open(src.Source, format.Options{Triples: true}); err != nil {
+		return nil, err
+	}
+	if e, err = tableOf(src.Source, f, nil); err == nil && e.Rows == 0 {
 		err = src.Errorf("no entries in the file (read as three numbers a line)")
 	}
 	src.Done()
 	return e, err
 }
 
-func (s *source) entries() (e *entries, err error) {
-	var f *format.File
-	if s.memory != nil {
-		f = s.memory.triples(s.Source)
-	} else if f, err = format.Open(s.Source, format.Options{Triples: true}); err != nil {
-		return nil, err
-	}
-	n := f.Rows
-	if err := format.Countable(s.Path, n, 0); err != nil {
-		return nil, err
-	}
-	if err := s.Room.Take(s.Path, int64(n)*entryBytes, count(n)+" entries"); err != nil {
-		return nil, err
-	}
-	e = &entries{format: f.Format, room: s.Room}
-	e.idx, e.y = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
-	var row format.Row
-	for err == nil {
-		if err = f.Next(&row); err == nil {
-			e.idx, e.y = append(e.idx, row.IDs[0], row.IDs[1]), append(e.y, float32(row.Label))
-		}
-	}
-	if err != io.EOF {
-		return nil, err
-	}
-	return e, nil
-}
-
-// number turns ids into nodes. Those of a matrix have a number for each id of a row
+// nodes turns ids into nodes. Those of a matrix have a number for each id of a row
 // that occurs, in order of value, and then one for each of a column; those of a graph
 // have one for each id. An edge has the smaller node first; loops, which no cut can
 // part, are left out.
-func (e *entries) number(src *source, graph bool) (*pairs, error) {
+func (e *table) nodes(src *source, graph bool) (*pairs, error) {
 	var most [2]uint32
 	for i, id := range e.idx {
 		most[i%2] = max(most[i%2], id)
@@ -79,11 +44,11 @@ func (e *entries) number(src *source, graph bool) (*pairs, error) {
 			return nil, err
 		}
 	}
-	for i := range e.y {
+	for i := range e.val {
 		rows.add(e.idx[2*i])
 		second.add(e.idx[2*i+1])
 	}
-	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.format, Kind: Pairs, Scale: "none", Checksum: src.Sum}}
+	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none", Checksum: src.Sum}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
@@ -92,7 +57,7 @@ func (e *entries) number(src *source, graph bool) (*pairs, error) {
 		p.IDs = append(p.IDs, second.runs())
 	}
 	kept := 0
-	for i, y := range e.y {
+	for i, y := range e.val {
 		a, _ := rows.place(e.idx[2*i])
 		b, _ := second.place(e.idx[2*i+1])
 		if graph && a == b {
@@ -101,49 +66,49 @@ func (e *entries) number(src *source, graph bool) (*pairs, error) {
 		if graph && a > b {
 			a, b = b, a
 		}
-		e.idx[2*kept], e.idx[2*kept+1], e.y[kept] = a, b+uint32(offset), y
+		e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = a, b+uint32(offset), y
 		kept++
 	}
-	if kept < len(e.y) {
-		p.Notes = append(p.Notes, count(len(e.y)-kept)+" edges from a node to itself are left out")
+	if kept < len(e.val) {
+		p.Notes = append(p.Notes, count(len(e.val)-kept)+" edges from a node to itself are left out")
 	}
-	e.y = e.y[:kept]
+	e.val = e.val[:kept]
 	p.Rows, p.at, p.read = kept, e.at, true
 	return p, nil
 }
 
-func (e *entries) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.y[i] }
+func (e *table) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.val[i] }
 
 // with is the entries as a set that m describes.
-func (e *entries) with(m Meta, room *format.Budget) *pairs {
-	m.Rows = len(e.y)
+func (e *table) with(m Meta, room *format.Budget) *pairs {
+	m.Rows = len(e.val)
 	return &pairs{Meta: m, room: room, at: e.at, read: true}
 }
 
-// holdOut moves entries, at least one, to others: those whose number, drawn from the seed, is
+// moveOut moves entries, at least one, to others: those whose number, drawn from the seed, is
 // among the ones to be held out.
-func (e *entries) holdOut(seed, draw uint64, among func(x uint64) bool) (*entries, error) {
-	held, kept, key := &entries{format: e.format, room: e.room}, 0, mix(mix(seed)+draw)
+func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, error) {
+	held, kept, key := &table{room: e.room}, 0, mix(mix(seed)+draw)
 	n := 1
-	for i := range e.y {
+	for i := range e.val {
 		if among(mix(key + uint64(i))) {
 			n++
 		}
 	}
 	var err error
-	held.idx, held.y = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
+	held.idx, held.val = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
 	if err != nil {
 		return nil, err
 	}
-	for i, y := range e.y {
-		if among(mix(key+uint64(i))) || i == len(e.y)-1 && len(held.y) == 0 {
-			held.idx, held.y = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.y, y)
+	for i, y := range e.val {
+		if among(mix(key+uint64(i))) || i == len(e.val)-1 && len(held.val) == 0 {
+			held.idx, held.val = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.val, y)
 			continue
 		}
-		e.idx[2*kept], e.idx[2*kept+1], e.y[kept] = e.idx[2*i], e.idx[2*i+1], y
+		e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y
 		kept++
 	}
-	e.y = e.y[:kept]
+	e.val = e.val[:kept]
 	return held, nil
 }
 
@@ -253,22 +218,22 @@ func loadPairsLike(src *source, m *Meta) (*Set, error) {
 		return nil, err
 	}
 	places, kept := m.Places(), 0
-	for i, y := range e.y {
+	for i, y := range e.val {
 		if nodes, ok := places.Nodes([2]uint32(e.idx[2*i:])); ok {
 			copy(e.idx[2*kept:], nodes[:])
-			e.y[kept] = y
+			e.val[kept] = y
 			kept++
 		}
 	}
 	left := *m
 	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Sum, nil, 0
-	if kept < len(e.y) {
-		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have", count(len(e.y)-kept), count(len(e.y)))
+	if kept < len(e.val) {
+		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have", count(len(e.val)-kept), count(len(e.val)))
 		if left.Notes = []string{text}; kept == 0 {
 			return nil, src.Errorf("%s: is it another set?", text)
 		}
 	}
-	e.y = e.y[:kept]
+	e.val = e.val[:kept]
 	return e.with(left, src.Room).store(false, 0)
 }
 
@@ -278,10 +243,10 @@ func describePairs(src *source, graph bool) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	p, err := e.number(src, graph)
+	p, err := e.nodes(src, graph)
 	if err != nil {
 		return Meta{}, err
 	}
-	p.Targets, p.Nonzeros = spreadOf(e.y), 2*int64(len(e.y))
+	p.Targets, p.Nonzeros = spreadOf(e.val), 2*int64(len(e.val))
 	return p.Meta, nil
 }

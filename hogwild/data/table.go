@@ -13,7 +13,7 @@ import (
 )
 
 // table is a decoded file on the heap: inputs as the file has them, not scaled, and
-// labels not yet numbered. By Kind it has x8, x, or ptr, idx and val, as Set has.
+// labels not yet numbered. By Kind it has x8, x, or ptr, idx and val, as Set has; triples have idx, two ids each, and val.
 type table struct {
 	Meta
 	x8    []uint8
@@ -66,9 +66,21 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	return t, nil
 }
 
+// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
+const entryBytes = 14
+
 // allocate counts and makes the memory of the rows that the file has at most.
 func (t *table) allocate(f *format.File) (err error) {
 	n, d := f.Rows, f.Features
+	if t.Kind == Pairs {
+		if err = format.Countable(t.path, n, 0); err == nil {
+			err = t.room.Take(t.path, int64(n)*entryBytes, count(n)+" entries")
+		}
+		if err == nil {
+			t.idx, t.val = format.Array[uint32](t.room, 2*n, &err), format.Array[float32](t.room, n, &err)
+		}
+		return err
+	}
 	wide := map[string]int{Bytes: d + 8, Floats: 4*d + 28, Sparse: 20}[t.Kind] // the inputs, the label, which may be a text, and the line
 	if f.Bytes != nil {
 		wide = 8
@@ -99,7 +111,11 @@ func (t *table) allocate(f *format.File) (err error) {
 
 // add appends a row.
 func (t *table) add(row *format.Row, texts bool) {
+	t.Rows++
 	switch t.Kind {
+	case Pairs:
+		t.idx, t.val = append(t.idx, row.IDs[0], row.IDs[1]), append(t.val, float32(row.Label))
+		return
 	case Bytes:
 		t.x8 = append(t.x8, row.Bytes...)
 	case Floats:
@@ -116,7 +132,6 @@ func (t *table) add(row *format.Row, texts bool) {
 	if row.Line > 0 {
 		t.line = append(t.line, int32(row.Line))
 	}
-	t.Rows++
 }
 
 // number makes features from 0 of those of the file, now that all indices are known. Rows become dense if more than half of the

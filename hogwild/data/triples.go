@@ -11,36 +11,36 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		return s, err
 	}
 	graph := o.Task == "edges"
-	p, err := e.number(src, graph)
+	p, err := e.nodes(src, graph)
 	if err != nil {
 		return s, err
 	}
 	p.Name = o.Path
-	var held, apart *entries
+	var held, apart *table
 	if readTest == nil && !graph {
-		if held, err = e.holdOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {
+		if held, err = e.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {
 			return s, err
 		}
-		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.y)), count(len(held.y)+len(e.y)))
+		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.val)), count(len(held.val)+len(e.val)))
 	}
-	if len(e.y) == 0 {
+	if len(e.val) == 0 {
 		return s, fmt.Errorf("data: %s has one entry: too few to hold out a test set; name one with --test", o.Path)
 	}
 	if o.Limit > 0 {
-		e.y = e.y[:min(o.Limit, len(e.y))]
+		e.val = e.val[:min(o.Limit, len(e.val))]
 	}
-	all := len(e.y)
+	all := len(e.val)
 	k, err := o.apart(all, graph)
 	if err != nil {
 		return s, err
 	}
 	if k > 0 {
 		share := float64(k) / float64(all)
-		if apart, err = e.holdOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share }); err != nil {
+		if apart, err = e.moveOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share }); err != nil {
 			return s, err
 		}
 	}
-	if p.Rows = len(e.y); p.Rows == 0 {
+	if p.Rows = len(e.val); p.Rows == 0 {
 		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller share, or a file", o.Validation, count(all))
 	}
 	if s.Train, err = p.store(true, o.Seed); err != nil {

@@ -65,10 +65,10 @@ func Read(path string, room *Budget) (*Source, error) {
 func read(path string, room *Budget) (*Source, error) {
 	s, sum, sp := &Source{Path: path, Room: room}, sha256.New(), room.Space()
 	r, packed, err := s.open(sp.stopped, sum)
+	defer s.Close()
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
 	if called := s.Path; sp != nil {
 		s.Text, err = sp.text(s.file, r, packed)
 	} else {
@@ -90,8 +90,13 @@ func read(path string, room *Budget) (*Source, error) {
 // Stream opens a file to be read as it comes. Before more of it is awaited it calls ask, whose error ends the file.
 func Stream(path string, room *Budget, ask func() error) (s *Source, err error) {
 	s = &Source{Path: path, Room: room}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
 	if s.rest, _, err = s.open(ask, io.Discard); err != nil {
-		return nil, err
+		return s, err
 	}
 	head, err := beginning(s.rest)
 	if err != nil {
@@ -112,11 +117,14 @@ func Stream(path string, room *Budget, ask func() error) (s *Source, err error) 
 
 // complete reads all that comes.
 func (s *Source) complete() (err error) {
-	if s.rest != nil {
-		s.Text, err = s.Room.read(s.Path, s.rest, 0)
-		s.rest = nil
+	if s.rest == nil {
+		return nil
 	}
-	return err
+	if s.Text, err = s.Room.read(s.Path, s.rest, 0); err != nil {
+		return s.failed(err)
+	}
+	s.rest = nil
+	return nil
 }
 
 // open opens the file, and unpacks it if it starts as gzip does, whatever its name. What it reads, packed, it writes to sum.
@@ -132,7 +140,6 @@ func (s *Source) open(ask func() error, sum io.Writer) (r *bufio.Reader, packed 
 	}
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		s.Close()
 		return nil, true, s.damaged(err)
 	}
 	return bufio.NewReaderSize(unpacking{z, s}, 1<<16), true, nil
