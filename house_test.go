@@ -39,7 +39,7 @@ var large = map[string]struct {
 	"hogwild/cpu.cpu":             {49, 47, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":     {28, 19, "sizes and buffers of a layer"},
 	"hogwild/data.Set":            {33, 52, "embeds what its file says of it"},
-	"hogwild/data.table":          {36, 44, "a set that is being read"},
+	"hogwild/data.table":          {36, 48, "a set that is being read"},
 	"hogwild/data/format.table":   {29, 25, "a reader of CSV"},
 	"hogwild/data/format.libsvm":  {33, 16, "embeds what all readers have"},
 	"hogwild/data/format.rowsOf":  {28, 4, "embeds what all readers have"},
