@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-rest check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals goodput chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-rest check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals same goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -213,10 +213,16 @@ mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow
 rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
 	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
 
-bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: all, 25 minutes), ONLY=RIVAL, ROUNDS=3, QUICK=1, OUT=FILE
+bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: the usual ones, an hour), ONLY=RIVAL, ROUNDS=3, QUICK=1, OUT=FILE
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
 		$(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
+
+same: build ## compare what this program does with that of a commit, to the bit: OLD=COMMIT
+	@test -n "$(OLD)" || { echo "make same OLD=COMMIT"; exit 1; }
+	@rm -rf build/same && git clone --quiet --no-checkout . build/same && git -C build/same checkout --quiet $(OLD)
+	@cd build/same && go build -tags urfave_cli_no_docs -o bin/hogwild ./cmd/hogwild
+	python3 -B bench/same/same.py build/same/bin/hogwild bin/hogwild
 
 goodput: build ## measure what a kill every 5 s costs hogwild and torchrun: MNIST=FOLDER PYTHON=PROGRAM (with torch) ARGS='--seconds 30 --rounds 8'
 	@$(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/goodput.py --data $(or $(MNIST),$(HOGWILD_DATA)/mnist) $(ARGS)
