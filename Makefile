@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-rest check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals same goodput chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-rest check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -217,6 +217,9 @@ bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" 
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
 		$(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
+
+rooms: ## take each ability that is a package away, in a copy, and build what is left
+	@.ci/rooms
 
 same: build ## compare what this program does with that of a commit, to the bit: OLD=COMMIT
 	@test -n "$(OLD)" || { echo "make same OLD=COMMIT"; exit 1; }

@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"hogwild/internal/human"
 )
 
 // WriteCSV writes a line for each case: its settings, then medians and ranges. What does
@@ -65,7 +67,7 @@ func cells(list []Number) []string {
 }
 
 func cell(x float64) string {
-	if !finite(x) {
+	if !human.Finite(x) {
 		return ""
 	}
 	return strconv.FormatFloat(x, 'g', 7, 64)

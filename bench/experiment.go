@@ -97,7 +97,7 @@ type Number float64
 
 // MarshalJSON writes null for NaN and infinities, which JSON does not have.
 func (n Number) MarshalJSON() ([]byte, error) {
-	if !finite(float64(n)) {
+	if !human.Finite(float64(n)) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))

@@ -180,7 +180,7 @@ func (e *Experiment) misses() []string {
 	reached := func(some bool) func(c *Measured) bool {
 		return func(c *Measured) bool {
 			target, ran, there := float64(c.Target), Summarize(c.TestLoss).N, Summarize(c.SecondsToTarget).N
-			return finite(target) && target > 0 && there < ran && some == (there > 0)
+			return human.Finite(target) && target > 0 && there < ran && some == (there > 0)
 		}
 	}
 	return append(e.note(reached(false), "no run reached the target"),

@@ -114,7 +114,7 @@ const (
 // compare is the finding on a statement about two quantities.
 func (a quantity) compare(about string, is relation, b quantity, format func(float64) string) Finding {
 	published := func(f quantity) string {
-		if !finite(f.published) {
+		if !human.Finite(f.published) {
 			return "-"
 		}
 		return format(f.published)

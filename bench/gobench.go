@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // metric is a figure of each repeat, as tables of all figures have it.
@@ -82,12 +84,12 @@ func (e *Experiment) WriteBenchmarks(w io.Writer) error {
 // benchmark writes the line of one run.
 func (c *Measured) benchmark(w io.Writer, name string, turn int) {
 	seconds := entry(c.Seconds, turn)
-	if !finite(seconds) {
+	if !human.Finite(seconds) {
 		return
 	}
 	fmt.Fprintf(w, "%s 1 %.0f ns/op", name, 1e9*seconds)
 	for _, m := range metrics {
-		if v := entry(m.list(c), turn); m.unit != "" && finite(v) {
+		if v := entry(m.list(c), turn); m.unit != "" && human.Finite(v) {
 			fmt.Fprintf(w, " %.6g %s", v, m.unit)
 		}
 	}

@@ -177,6 +177,6 @@ func (f *Limits) WriteText(out io.Writer) error {
 		rows = append(rows, []string{v.Name, v.Unit, fmt.Sprint(v.Cores), figure, v.Means})
 	}
 	_, err := fmt.Fprintf(out, "%s, %d cores, %s, %s, %s\nmedian of %d repeats (range)\n\n%s",
-		f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"), repeats, aligned(rows))
+		f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"), repeats, human.Aligned(rows))
 	return err
 }

@@ -34,11 +34,11 @@ type paired struct {
 func pair(a, b []Number) paired {
 	var logs, plain []float64
 	for i := range min(len(a), len(b)) {
-		if x, y := float64(a[i]), float64(b[i]); finite(x) && finite(y) {
+		if x, y := float64(a[i]), float64(b[i]); human.Finite(x) && human.Finite(y) {
 			logs, plain = append(logs, math.Log(x)-math.Log(y)), append(plain, x-y)
 		}
 	}
-	if slices.ContainsFunc(logs, func(d float64) bool { return !finite(d) }) {
+	if slices.ContainsFunc(logs, func(d float64) bool { return !human.Finite(d) }) {
 		return differences(plain, math.NaN())
 	}
 	return differences(logs, math.Log1p(margin))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // TestPublishedFiguresAgree holds the table of the paper's figure 2 against its curves,
@@ -18,7 +19,7 @@ import (
 // threads stands in both. Its text names some speed-ups too.
 func TestPublishedFiguresAgree(t *testing.T) {
 	for _, s := range PublishedSets {
-		if !finite(s.RoundRobin.Seconds) {
+		if !human.Finite(s.RoundRobin.Seconds) {
 			continue
 		}
 		byTable, byCurves := s.RoundRobin.Seconds/s.Hogwild.Seconds, s.at(methodHogwild, 10)/s.at(methodRR, 10)
@@ -122,7 +123,7 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 // likeThePaper is rates as the paper has them, in thousands of examples a second.
 func likeThePaper(c *Case, mode string, n int) float64 {
 	if s := publishedSet(c.Group); s != nil {
-		if x := s.at(mode, n); finite(x) {
+		if x := s.at(mode, n); human.Finite(x) {
 			return 1000 * x
 		}
 		return 300 // RR on Jumbo, which the paper does not have
@@ -340,7 +341,7 @@ func TestTutorialFindings(t *testing.T) {
 				list := []float64{0.85, 0.91, last}
 				var h []rundir.EpochResult
 				for i := range list {
-					if finite(list[i]) {
+					if human.Finite(list[i]) {
 						h = append(h, rundir.EpochResult{TestAccuracy: &list[i]})
 					}
 				}

@@ -73,7 +73,7 @@ func beside(ours, theirs [5]string) (cells []string) {
 }
 
 func ifFinite(x float64, text func(float64) string) string {
-	if !finite(x) {
+	if !human.Finite(x) {
 		return ""
 	}
 	return text(x)
@@ -125,7 +125,7 @@ func (e *Experiment) table(b *bytes.Buffer, heads []string, rows [][]string, abo
 		return
 	}
 	heads = strings.Split(strings.ToUpper(strings.Join(heads, "\t")), "\t")
-	fmt.Fprintf(b, "\n%s", aligned(append([][]string{heads}, rows...)))
+	fmt.Fprintf(b, "\n%s", human.Aligned(append([][]string{heads}, rows...)))
 	if about != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(human.Wrap(about, summaryWidth), "\n"))
 	}

@@ -201,10 +201,10 @@ func latest(folder string) (rate, loss float64) {
 // figures are a speed and a loss in a line; what is not known is left out.
 func figures(rate, testLoss float64) string {
 	var parts []string
-	if finite(rate) {
+	if human.Finite(rate) {
 		parts = append(parts, human.Rate(rate)+"/s")
 	}
-	if finite(testLoss) {
+	if human.Finite(testLoss) {
 		parts = append(parts, "loss "+human.Loss(testLoss))
 	}
 	return strings.Join(parts, "  ")

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // A program that ends in the ways that a run may end. What it was started for goes to the
@@ -156,7 +157,7 @@ func TestMeasured(t *testing.T) {
 	if len(back.Machine.GPUs) != 1 || back.Machine.GPUs[0] != "H9" {
 		t.Errorf("GPUs %q, want H9 once", back.Machine.GPUs)
 	}
-	if d := back.Cases[1]; finite(float64(d.TestLoss[0])) || finite(float64(d.ExamplesPerSecond[1])) || d.Mode != "async" || len(d.Histories[0]) != 1 {
+	if d := back.Cases[1]; human.Finite(float64(d.TestLoss[0])) || human.Finite(float64(d.ExamplesPerSecond[1])) || d.Mode != "async" || len(d.Histories[0]) != 1 {
 		t.Errorf("what diverged: %+v", d)
 	}
 }
@@ -166,7 +167,7 @@ func round(m Measured) Measured {
 	for _, r := range append([]*Reached{&m.Reached}, pointers(m.Further)...) {
 		for _, list := range [][]Number{r.SecondsToTarget, r.EpochsToTarget} {
 			for i, x := range list {
-				if finite(float64(x)) {
+				if human.Finite(float64(x)) {
 					list[i] = Number(float64(float32(x)))
 				}
 			}

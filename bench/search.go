@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // Which case is best must not depend on whose best learning rate is nearest to one that all were given: the mean of N
@@ -49,7 +50,7 @@ func (s *Search) Mean(i int) float64 {
 	for _, x := range s.Losses[i] {
 		sum += float64(x)
 	}
-	if !finite(sum) {
+	if !human.Finite(sum) {
 		return math.Inf(1)
 	}
 	return sum / float64(len(s.Losses[i]))
@@ -60,7 +61,7 @@ func (s *Search) Mean(i int) float64 {
 func (s *Search) choose(base float64) (best int) {
 	away := func(i int) float64 { return math.Abs(math.Log(s.Rates[i] / base)) }
 	for i := range s.Rates {
-		if m, least := s.Mean(i), s.Mean(best); m < least || m == least && finite(m) && away(i) < away(best) {
+		if m, least := s.Mean(i), s.Mean(best); m < least || m == least && human.Finite(m) && away(i) < away(best) {
 			best = i
 		}
 	}

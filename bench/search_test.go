@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // A trainer that is played: its loss on validation rows is 1 at the rate --best and one more for each factor of two that
@@ -215,7 +216,7 @@ func TestSearchEnds(t *testing.T) {
 		e, search, _, _ := runs(t, r, p)
 		notes := strings.Join(e.Fairness(), "\n")
 		for i, want := range c.rates {
-			if got := e.Cases[i].Chosen; finite(want) && !slices.Contains(got, Setting{"lr", plainNumber(want)}) {
+			if got := e.Cases[i].Chosen; human.Finite(want) && !slices.Contains(got, Setting{"lr", plainNumber(want)}) {
 				t.Errorf("%v: case %d has %v, want %v", c.cases, i, got, want)
 			}
 		}

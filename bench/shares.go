@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/model"
+	"hogwild/internal/human"
 )
 
 // Share is what a case reaches of a limit: of what this machine does at best, on as many
@@ -45,7 +46,7 @@ func (e *Experiment) Share(c *Measured) (Share, bool) {
 	} {
 		name, cores, most := e.Limits.at(s.limit, c.Workers)
 		reached := s.work * rate.Median
-		if most > 0 && finite(reached) && reached/most > best.Share {
+		if most > 0 && human.Finite(reached) && reached/most > best.Share {
 			best = Share{name, s.unit, cores, most, reached / most}
 		}
 	}

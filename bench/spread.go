@@ -20,7 +20,7 @@ type Spread struct {
 func Summarize(list []Number) Spread {
 	var v []float64
 	for _, x := range list {
-		if finite(float64(x)) {
+		if human.Finite(float64(x)) {
 			v = append(v, float64(x))
 		}
 	}
@@ -31,9 +31,6 @@ func Summarize(list []Number) Spread {
 	slices.Sort(v)
 	return Spread{(v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1], n}
 }
-
-// finite and aligned are those of package human.
-var finite, aligned = human.Finite, human.Aligned
 
 // ratios are those of a list to another, repeat by repeat.
 func ratios(a, to []Number) []Number {

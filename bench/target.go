@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // Targets that are made from the results: so many times the median loss at the end of the best case of the group. The
@@ -64,7 +65,7 @@ func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64)
 		if !(loss(i) <= goal) {
 			continue
 		}
-		if i == 0 || !finite(loss(i-1)) {
+		if i == 0 || !human.Finite(loss(i-1)) {
 			return e.Seconds, float64(e.Epoch)
 		}
 		b := history[i-1]

@@ -12,6 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // TestReach compares with answers by hand.
@@ -87,7 +88,7 @@ func TestTargets(t *testing.T) {
 	if a, b := float64(e.Cases[0].Target), float64(e.Cases[1].Target); a != 1.02 || math.Abs(b-0.102) > 1e-12 {
 		t.Errorf("targets %v and %v, want 1.02 and 0.102", a, b)
 	}
-	if f := e.Cases[1].Further; len(f) != 2 || math.Abs(float64(f[1].Target)-0.13) > 1e-12 || finite(float64(f[1].SecondsToTarget[0])) {
+	if f := e.Cases[1].Further; len(f) != 2 || math.Abs(float64(f[1].Target)-0.13) > 1e-12 || human.Finite(float64(f[1].SecondsToTarget[0])) {
 		t.Errorf("further targets of a run that ends its only epoch at 0.2: %+v", f)
 	}
 	e.setTargets(0.5)
@@ -125,7 +126,7 @@ func TestTimeLeft(t *testing.T) {
 // TestLatest reads the end of a file whose lines are cut at both ends.
 func TestLatest(t *testing.T) {
 	folder := t.TempDir()
-	if rate, loss := latest(folder); finite(rate) || finite(loss) {
+	if rate, loss := latest(folder); human.Finite(rate) || human.Finite(loss) {
 		t.Errorf("of nothing: %v and %v", rate, loss)
 	}
 	line := `{"kind":"second","examples_per_second":7}` + "\n" + `{"kind":"epoch","test_loss":0.5}` + "\n"

@@ -4,12 +4,12 @@ import (
 	"embed"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/model"
 )
 
 const completionHelp = `Usage: hogwild completion bash|zsh|fish
@@ -160,7 +160,7 @@ func (s *settings) values(name, before, last string) (all []completed) {
 	if i := strings.LastIndexByte(last, ','); i >= 0 && kind == "LIST" {
 		before = last[:i+1]
 	}
-	for _, word := range choices(name) {
+	for _, word := range slices.Concat(choices[name], config.Choices(name)) {
 		all = append(all, completed{before + word, ""})
 	}
 	switch kind {
@@ -172,34 +172,5 @@ func (s *settings) values(name, before, last string) (all []completed) {
 	return all
 }
 
-// choices are the words that a flag takes; one that ends with a colon wants more.
-func choices(name string) (words []string) {
-	switch name {
-	case "mode":
-		return append(config.Modes[:len(config.Modes):len(config.Modes)], "delayed:", "delayed:geometric:")
-	case "modes":
-		return config.Modes
-	case "model":
-		return strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut")
-	case "loss":
-		for _, l := range model.Losses {
-			words = append(words, string(l))
-		}
-		return words
-	case "data", "test":
-		return strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: synth:dense: synth:linear: synth:lowrank:")
-	case "scale":
-		return []string{"auto", "none", "unit", "standard"}
-	case "gpu":
-		return []string{"auto", "auto:", "0"}
-	case "to":
-		return []string{onnxFormat, npyFormat}
-	case "average-every":
-		return []string{"epoch"}
-	case "lr", "epochs", "batch", "merge-every", "bias-step":
-		return []string{"auto"}
-	case "lr-cap":
-		return []string{"auto", "off"}
-	}
-	return config.Choices(name)
-}
+// choices are the words of flags that are no settings.
+var choices = map[string][]string{"modes": config.Modes}

@@ -120,7 +120,7 @@ func TestChoicesAreTaken(t *testing.T) {
 	n := 0
 	for _, f := range o.flags() {
 		name := f.Names()[0]
-		for _, word := range choices(name) {
+		for _, word := range slices.Concat(choices[name], config.Choices(name)) {
 			n++
 			switch {
 			case strings.HasSuffix(word, ":") && name == "model" && word == "conv:":

@@ -46,6 +46,8 @@ const (
 	npyFormat  = "npy" // a folder
 )
 
+func init() { choices["to"] = []string{onnxFormat, npyFormat} }
+
 func exportCommand() *cli.Command {
 	var to, out string
 	var force bool

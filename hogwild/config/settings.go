@@ -24,12 +24,16 @@ func Lookup(name string) *Setting {
 	return nil
 }
 
-// Choices are the words that a setting takes; nil if it takes others than a few.
+// Choices are the words that a setting takes, or some of them.
 func Choices(name string) []string {
-	if s := Lookup(name); s != nil {
-		return s.Words
+	s := Lookup(name)
+	switch {
+	case s == nil:
+		return nil
+	case s.Words == nil:
+		return s.Hints
 	}
-	return nil
+	return s.Words
 }
 
 // Zero is the word that the flag of a setting has for 0; "": none.

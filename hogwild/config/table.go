@@ -16,6 +16,7 @@ type Setting struct {
 	Flag  string   // of a flag that says the opposite, as no-bias; "": the flag has the name
 	Usage string   // for help; the name of the value is in backquotes
 	Words []string // all that it takes; nil: other values
+	Hints []string // some of those: words, and beginnings that end with a colon
 	Zero  string   // the word for 0, where that is no number of things
 
 	Value       func(*Config) any   // a pointer to the field: *string, *int, *uint64, *float64, *bool, *time.Duration, or a type with Set
@@ -30,6 +31,9 @@ type Group struct {
 	Settings []Setting
 }
 
+// builtIn are the names of data that need no file.
+var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: synth:dense: synth:linear: synth:lowrank:")
+
 // table is the settings in the order of the help.
 var table = []Group{
 	{"Workers and data", []Setting{
@@ -37,9 +41,11 @@ var table = []Group{
 			Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2", Zero: "auto",
 			most: maxWorkers},
 		{Name: "data", Value: func(c *Config) any { return &c.Data },
-			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)"},
+			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)",
+			Hints: builtIn},
 		{Name: "test", Value: func(c *Config) any { return &c.Test },
-			Usage: "`PATH` test data (default: the data set's own test split, else a held-out sixth)"},
+			Usage: "`PATH` test data (default: the data set's own test split, else a held-out sixth)",
+			Hints: builtIn},
 		{Name: "validation", Value: func(c *Config) any { return &c.Validation },
 			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then used only at the end (default: 0.1 for networks without --epochs, else none)",
 			check: (*Config).checkValidation,
@@ -73,6 +79,7 @@ var table = []Group{
 			most: math.MaxInt32},
 		{Name: "scale", Value: func(c *Config) any { return &c.Scale },
 			Usage: "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD",
+			Hints: strings.Fields("auto none unit standard"),
 			needs: []need{
 				{"data", "use none", false, func(k known) bool { return k.Scale == "none" || k.data == nil || k.data.Kind != data.Pairs }},
 			}},
@@ -80,6 +87,7 @@ var table = []Group{
 	{"Model", []Setting{
 		{Name: "model", Value: func(c *Config) any { return &c.Model },
 			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: depends on the data)",
+			Hints: strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},
@@ -87,6 +95,7 @@ var table = []Group{
 			Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see docs/programs.md)"},
 		{Name: "loss", Value: func(c *Config) any { return &c.Loss },
 			Usage: "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: depends on the model)",
+			Hints: strings.Fields("cross-entropy logistic hinge squared l1"),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
@@ -108,6 +117,7 @@ var table = []Group{
 			}},
 		{Name: "bias-step", Value: func(c *Config) any { return &c.BiasStep },
 			Usage: "`X` step size of the bias relative to the weights': auto or a factor",
+			Hints: strings.Fields("auto"),
 			check: func(c *Config) error { return numberOr("bias-step", c.BiasStep, "auto") },
 			needs: []need{
 				{"program", "", false, known.built},
@@ -135,7 +145,8 @@ var table = []Group{
 	}},
 	{"Mode", []Setting{
 		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
-			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K"},
+			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K",
+			Hints: append(Modes[:len(Modes):len(Modes)], "delayed:", "delayed:geometric:")},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: strings.Fields("weights gradients"),
@@ -144,7 +155,8 @@ var table = []Group{
 			}},
 		{Name: "average-every", Value: func(c *Config) any { return &c.AverageEvery },
 			Usage: "`N` local steps between two averagings, or epoch", Zero: "epoch",
-			most: math.MaxInt32,
+			Hints: strings.Fields("epoch"),
+			most:  math.MaxInt32,
 			needs: []need{
 				{"mode", "use mode sync", true, known.sync},
 				{"average", "use average weights", true, func(k known) bool { return k.weights() || k.AverageEvery == 1 }},
@@ -167,7 +179,8 @@ var table = []Group{
 			}},
 		{Name: "batch", Value: func(c *Config) any { return &c.Batch },
 			Usage: "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs", Zero: "auto",
-			most: maxBatch,
+			Hints: strings.Fields("auto"),
+			most:  maxBatch,
 			needs: []need{
 				{"global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }},
 			}},
@@ -182,6 +195,7 @@ var table = []Group{
 			Words: strings.Fields("dynamic contiguous")},
 		{Name: "merge-every", Value: func(c *Config) any { return &c.MergeEvery },
 			Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place",
+			Hints: strings.Fields("auto"),
 			check: (*Config).checkMerge,
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
@@ -200,6 +214,7 @@ var table = []Group{
 	{"GPU", []Setting{
 		{Name: "gpu", Value: func(c *Config) any { return &c.GPU },
 			Usage: "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 (default: host memory)",
+			Hints: strings.Fields("auto auto: 0"),
 			check: (*Config).checkGPU},
 		{Name: "gpu-mem-free", Value: func(c *Config) any { return &c.GPUMemFree },
 			Usage: "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB",
@@ -236,12 +251,15 @@ var table = []Group{
 	{"Optimizer", []Setting{
 		{Name: "epochs", Value: func(c *Config) any { return &c.Epochs },
 			Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
-			most: math.MaxInt32},
+			Hints: strings.Fields("auto"),
+			most:  math.MaxInt32},
 		{Name: "lr", Value: func(c *Config) any { return &c.LR },
 			Usage: "`X` learning rate; auto: from the curvature of the loss on the data", Zero: "auto",
+			Hints: strings.Fields("auto"),
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) }},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
 			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps",
+			Hints: strings.Fields("auto off"),
 			check: func(c *Config) error { return numberOr("lr-cap", c.LRCap, "auto", "off") },
 			needs: []need{
 				// Off holds where nothing is capped.

@@ -18,6 +18,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 	"hogwild/shm"
@@ -83,7 +84,7 @@ func Keep(faulty map[string]string) {
 		panic(err) // strings can be written
 	}
 	if os.MkdirAll(filepath.Dir(file), 0o755) == nil {
-		_ = os.WriteFile(file, append(text, '\n'), 0o666) // half of one is no JSON, and ignored
+		_ = atomicfile.Write(file, append(text, '\n'))
 	}
 }
 

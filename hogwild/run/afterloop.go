@@ -53,7 +53,7 @@ func (r *coordinator) awaitPrograms() {
 				r.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), why)
 			}
 		case <-look.C:
-			r.lookForHung()
+			_ = r.lookForHung() // the run has ended
 		case <-interrupted:
 			interrupted, late = nil, time.After(lastScore)
 		case <-late:

@@ -93,6 +93,7 @@ type epochs struct {
 	opened     uint64  // monotonic: when the epoch was opened, 0 between epochs
 	last       *rundir.EpochResult
 	secondHalf float64 // mean loss of the second half of the last epoch
+	trained    bool    // all of it, before this call of Run: what is missing is the report
 	ended      error   // why the run is over; nil while it goes on
 	stopped    string
 	unmoved    []int // the first epoch: tensors that no gradient has changed so far; see watchTensors

@@ -7,8 +7,8 @@ import (
 	"hogwild/hogwild/hang"
 )
 
-// lookForHung warns of workers that do not run, and kills those that have not run for the timeout.
-func (r *coordinator) lookForHung() {
+// lookForHung warns of workers that do not run, and kills those that have not run for the timeout. It returns why the run ends.
+func (r *coordinator) lookForHung() error {
 	running := r.workers.Running()
 	seen := make([]hang.Process, len(running))
 	for i, p := range running {
@@ -26,10 +26,13 @@ func (r *coordinator) lookForHung() {
 		case hang.Held:
 			if r.job.OnHost(p.Rank) && !r.block.Stopped() { // it executes no instruction any more: others may have its chunks and locks
 				p.Hung += "; the kernel still holds it"
-				r.died(r.workers.Lost(p))
+				if end := r.died(r.workers.Lost(p)); end != nil {
+					return end
+				}
 			}
 		}
 	}
+	return nil
 }
 
 // whenHung says what becomes of a worker that does not move.

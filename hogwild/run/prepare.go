@@ -302,7 +302,7 @@ func (r *coordinator) begin() error {
 func (r *coordinator) mayContinue(at *rundir.Position) error {
 	done, why := int(at.Epoch)-1, score.Stop(&r.job.Config, at.History)
 	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Resume, done)) {
-		r.epochs.stopped, r.epochs.ended = why, errDone
+		r.epochs.stopped, r.epochs.trained = why, true
 		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Resume))
 		return nil
 	}

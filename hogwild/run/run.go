@@ -134,7 +134,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	r.report.rates = make([]speed, r.mem.Ranks)
 	r.takeRequests()
 	r.report.watched, r.report.looked = time.Now(), time.Now()
-	if r.epochs.ended == nil { // else only the report is missing
+	if !r.epochs.trained { // else only the report is missing
 		if err := r.start(); err != nil {
 			r.epochs.ended = err
 			r.tellPeers() // they meet already
@@ -150,7 +150,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 			r.halt()
 		}
 	}()
-	r.watch(ctx)
+	r.epochs.ended = r.watch(ctx)
 	watched = true
 	if ctx.Err() == nil { // the report is written all the same
 		defer context.AfterFunc(ctx, func() { r.report.display.warn("the run is ending already; another signal ends it at once") })()
@@ -198,8 +198,9 @@ func (r *coordinator) start() error {
 	return nil
 }
 
-// watch is the coordinator's life: whatever happens first, until the run is over.
-func (r *coordinator) watch(ctx context.Context) {
+// watch is the coordinator's life: whatever happens first, until the run is over. It returns why it is, and nothing else ends it:
+// what answers an event returns that.
+func (r *coordinator) watch(ctx context.Context) (end error) {
 	defer close(r.remote.deaf)
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
@@ -214,41 +215,45 @@ func (r *coordinator) watch(ctx context.Context) {
 		defer t.Stop()
 		save = t.C
 	}
-	for r.epochs.ended == nil {
+	if r.epochs.trained {
+		return errDone
+	}
+	for end == nil {
 		select {
 		case <-calls:
-			r.epochs.ended = r.look()
+			end = r.look()
 		case err := <-r.rounds.Closed():
-			r.epochs.ended = r.closed(err)
+			end = r.closed(err)
 		case e := <-r.workers.Events():
 			if dead, start := r.workers.Take(e); dead != nil {
-				r.died(dead)
+				end = r.died(dead)
 			} else if start {
-				r.add(e.Rank)
+				end = r.add(e.Rank)
 			}
 		case o := <-r.remote.orders:
 			answer := r.obey(o.Request)
-			r.epochs.ended = r.mayRescale() // before the answer, if it can be
+			end = r.mayRescale() // before the answer, if it can be
 			o.answer <- answer
 		case e := <-r.saver.evaluated:
-			r.epochs.ended = r.record(e)
+			end = r.record(e)
 		case <-refresh.C:
-			r.epochs.ended = r.refresh()
+			end = r.refresh()
 		case <-show.C:
 			r.recount(manySamples)
 			r.show()
-			r.epochs.ended = r.stopInTime()
+			end = r.stopInTime()
 		case <-look.C:
-			r.lookForHung()
+			end = r.lookForHung()
 		case <-save:
 			r.pause()
 		case <-ctx.Done():
-			r.epochs.ended = r.cause()
+			end = r.cause()
 		}
-		if r.epochs.ended == nil {
-			r.epochs.ended = r.mayRescale()
+		if end == nil {
+			end = r.mayRescale()
 		}
 	}
+	return end
 }
 
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.

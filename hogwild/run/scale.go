@@ -178,7 +178,9 @@ func (r *coordinator) rescale(start control.Start) error {
 	}
 	if from != r.job.Workers {
 		for _, rank := range r.workers.Scale(r.job.Workers) {
-			r.add(rank)
+			if err := r.add(rank); err != nil {
+				return err
+			}
 		}
 	}
 	r.toldScaled(from, &was, changes)

@@ -30,32 +30,31 @@ func (r *coordinator) spawn(rank int) error {
 }
 
 // add starts a worker of a run that is under way. If that fails, perhaps for a moment (too many open files or
-// processes), it is tried again, as if the worker had died.
-func (r *coordinator) add(rank int) {
+// processes), it is tried again, as if the worker had died. It returns why the run ends.
+func (r *coordinator) add(rank int) error {
 	err := r.spawn(rank)
-	if err != nil && r.startsInside() {
-		r.epochs.ended = err
-	} else if err != nil {
-		r.replace(&workers.Exit{Rank: rank}, err.Error())
+	if err == nil || r.startsInside() {
+		return err
 	}
+	return r.replace(&workers.Exit{Rank: rank}, err.Error())
 }
 
 // died answers the end of a worker: its chunk goes back, and it alone is started
-// again, while the others go on.
-func (r *coordinator) died(e *workers.Exit) {
+// again, while the others go on. It returns why the run ends.
+func (r *coordinator) died(e *workers.Exit) error {
 	_ = fault.Point("worker.died")
 	r.release(e.Rank)
-	if r.epochs.ended = r.fatal(e); r.epochs.ended != nil {
-		return
+	if err := r.fatal(e); err != nil {
+		return err
 	}
 	if e.Crash.AfterLoop {
 		r.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), e.Crash.First)
 	}
 	if e.Left {
 		if e.Rank < r.job.Workers { // there are more again: another one takes its place
-			r.add(e.Rank)
+			return r.add(e.Rank)
 		}
-		return
+		return nil
 	}
 	who := e.String()
 	if path := e.Keep(r.dir); path != "" {
@@ -64,16 +63,22 @@ func (r *coordinator) died(e *workers.Exit) {
 	switch {
 	case r.block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal && r.mayStartInside():
 		r.report.event("%s: it continues in the coordinator's process", who)
-		r.epochs.ended = r.spawnInside(e.Rank)
+		return r.spawnInside(e.Rank)
 	case r.block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
-		r.epochs.ended = fmt.Errorf("%s: it cannot start", who)
-	case e.Crash.InLoop() && r.replacesLoops(e):
-		r.replace(e, who)
-	case r.workers.Everywhere(e, r.block.Get(control.WordEpoch)):
-		r.epochs.ended = fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.Crash.Place, who, r.dir)
-	default:
-		r.replace(e, who)
+		return fmt.Errorf("%s: it cannot start", who)
+	case e.Crash.InLoop():
+		replaced, end := r.replacesLoops(e)
+		if end != nil {
+			return end
+		}
+		if replaced {
+			return r.replace(e, who)
+		}
 	}
+	if r.workers.Everywhere(e, r.block.Get(control.WordEpoch)) {
+		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.Crash.Place, who, r.dir)
+	}
+	return r.replace(e, who)
 }
 
 // fatal is the error of an end that ends the run: of numbers that diverged, where whoever noticed has stopped all; of data
@@ -93,8 +98,9 @@ func (r *coordinator) fatal(e *workers.Exit) error {
 }
 
 // replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go replace
-// those that are wrong. It tells whether they are replaced since this worker began.
-func (r *coordinator) replacesLoops(e *workers.Exit) bool {
+// those that are wrong. It returns whether they are replaced since this worker began, and why the run ends: an evaluation that ran them too
+// comes to its end first.
+func (r *coordinator) replacesLoops(e *workers.Exit) (replaced bool, end error) {
 	if r.replaced == nil {
 		r.replaced = &time.Time{}
 		faulty, err := CheckLoops()
@@ -102,46 +108,44 @@ func (r *coordinator) replacesLoops(e *workers.Exit) bool {
 			r.report.event("the loops in assembly could not be checked: %v", err)
 		}
 		for _, note := range loops.Notes(faulty) {
-			r.epochs.ended = r.awaitEvaluation() // it runs them too
+			end = r.awaitEvaluation()
 			loops.Replace(faulty)
 			*r.replaced = time.Now()
 			r.report.event("%s", note)
 		}
 	}
-	return time.Now().Add(-e.Lived).Before(*r.replaced)
+	return time.Now().Add(-e.Lived).Before(*r.replaced), end
 }
 
-// replace starts a worker again that has died, within the limit. When no worker is left, the run ends.
-func (r *coordinator) replace(e *workers.Exit, who string) {
+// replace starts a worker again that has died, within the limit. When no worker is left, it returns why the run ends.
+func (r *coordinator) replace(e *workers.Exit, who string) error {
 	if n := r.workers.Restart(e, r.block.Rank(e.Rank, control.RankExamples)); n > 0 {
 		r.epochs.position.Restarts++
 		r.report.event("%s: restarted, %d of %d", who, n, r.job.MaxRestarts)
 		r.block.SetRank(e.Rank, control.RankState, control.StateRestarting)
-		return
+		return nil
 	}
 	r.block.SetRank(e.Rank, control.RankState, control.StateGone)
 	switch {
 	case !r.workers.AllGone():
 		r.report.event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.MaxRestarts)
-		r.carry(e.Rank)
+		return r.carry(e.Rank)
 	case r.block.Rank(e.Rank, control.RankBegan) == 0:
-		r.epochs.ended = fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.job.MaxRestarts+1)
-	default:
-		r.epochs.ended = fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.job.MaxRestarts+1)
 	}
+	return fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
 }
 
 // carry does what a rank that is gone would leave undone: in barrier mode the
 // coordinator meets and averages in its place. What only it may train is lost.
-func (r *coordinator) carry(rank int) {
+func (r *coordinator) carry(rank int) error {
 	r.block.GiveUp(rank)
 	if !r.block.Plan.Barrier {
-		return
+		return nil
 	}
 	d, err := askFor(r, r.patient(), func() (device.Device, error) { return r.owner.Device(rank) })
 	if err != nil {
-		r.epochs.ended = onDevice(err)
-		return
+		return onDevice(err)
 	}
 	block := *r.block
 	standIn := &worker{rank: rank, block: &block, device: d, idle: true}
@@ -150,6 +154,7 @@ func (r *coordinator) carry(rank int) {
 			r.block.Stop() // without this rank the others would wait for ever
 		}
 	})
+	return nil
 }
 
 // halt stops the workers kindly, and those that do not stop in time not. When it
