@@ -224,7 +224,7 @@ rooms: ## take each ability that is a package away, in a copy, and build what is
 same: build ## compare what this program does with that of a commit, to the bit: OLD=COMMIT
 	@test -n "$(OLD)" || { echo "make same OLD=COMMIT"; exit 1; }
 	@rm -rf build/same && git clone --quiet --no-checkout . build/same && git -C build/same checkout --quiet $(OLD)
-	@cd build/same && go build -tags urfave_cli_no_docs -o bin/hogwild ./cmd/hogwild
+	@$(MAKE) --no-print-directory -C build/same build
 	python3 -B bench/same/same.py build/same/bin/hogwild bin/hogwild
 
 goodput: build ## measure what a kill every 5 s costs hogwild and torchrun: MNIST=FOLDER PYTHON=PROGRAM (with torch) ARGS='--seconds 30 --rounds 8'
