@@ -145,7 +145,7 @@ func (o *trainOptions) files(s *settings) error {
 	if err != nil {
 		return err
 	}
-	alone.config, alone.Resume = o.config, o.Resume
+	alone.config, alone.Resume, alone.Snapshot = o.config, o.Resume, o.Snapshot
 	if err := alone.saved(t); err != nil {
 		return err
 	}
@@ -187,10 +187,14 @@ func (o *trainOptions) saved(s *settings) error {
 	if o.Resume == "" {
 		return nil
 	}
-	saved, err := rundir.SavedConfig(o.Resume)
+	var err error
+	if o.Snapshot == nil {
+		o.Snapshot, err = rundir.ReadSnapshot(o.Resume)
+	}
 	if err != nil {
 		return err
 	}
+	saved := o.Snapshot.Resumed(o.Resume)
 	was := trainOptions{Config: saved, noBias: !saved.Bias}
 	was.MPI = config.Default().MPI
 	return s.inherit(was.flags(), o.Resume)

@@ -29,6 +29,9 @@ type Options struct {
 	Peers Peers
 	Given map[string]string // settings that this node was given, by name; all nodes of a job must have the same
 
+	// Snapshot is that of Config.Resume, for a caller that has read it: it is not read again unless the folder has another one by then.
+	Snapshot *rundir.Saved
+
 	Timing     bool   // report where the time went
 	CPUProfile string // file for a CPU profile (pprof) of worker 0
 	Trace      string // file for an execution trace of worker 0

@@ -263,6 +263,7 @@ func (r *coordinator) begin() error {
 		return err
 	}
 	s, err := f.Load(&r.job, r.params, r.trained, r.train.Mean)
+	f.Release()
 	if err != nil {
 		return err
 	}
@@ -326,7 +327,10 @@ func concluded(folder string, epochs int) bool {
 func (r *coordinator) readSnapshot(dir string) (*rundir.Saved, error) {
 	var f *rundir.Saved
 	file, err := r.peers.Share(func() (file []byte, err error) {
-		if f, err = rundir.ReadSnapshot(dir); err == nil {
+		if f = r.options.Snapshot; f == nil || r.back != nil || !f.IsNewest(dir) {
+			f, err = rundir.ReadSnapshot(dir)
+		}
+		if err == nil {
 			file = f.Bytes
 		}
 		return file, err

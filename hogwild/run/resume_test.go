@@ -319,3 +319,32 @@ func TestResumeGoesOn(t *testing.T) {
 	c.Epochs = 3
 	sameEnd(t, whole.Run, train(t, resumed(c)).Run)
 }
+
+// TestResumeReadsTheSnapshotOnce: a snapshot that the caller has read is not read again, here because the file holds nothing any more;
+// one that was replaced since is.
+func TestResumeReadsTheSnapshotOnce(t *testing.T) {
+	c := quick(t)
+	c.Workers, c.Epochs = 1, 2
+	train(t, c)
+	c = resumed(c)
+	c.Epochs = 3
+	path := filepath.Join(c.Run, rundir.SnapshotFile)
+	read, err := rundir.ReadSnapshot(c.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err == nil {
+		err = errors.Join(os.WriteFile(path, make([]byte, info.Size()), 0o666), os.Chtimes(path, info.ModTime(), info.ModTime()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Run(t.Context(), c, Options{Snapshot: read}); err != nil || r.Epochs != 3 {
+		t.Fatalf("%d epochs, %v", r.Epochs, err)
+	}
+	c.Epochs = 4
+	if r, err := Run(t.Context(), c, Options{Snapshot: read}); err != nil || r.Epochs != 4 || r.Examples != 4*2000 {
+		t.Errorf("of a snapshot that was replaced: %d epochs, %d examples, %v", r.Epochs, r.Examples, err)
+	}
+}

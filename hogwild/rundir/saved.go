@@ -26,6 +26,7 @@ type Saved struct {
 	Pos     *Position
 	form    string // of the exact weights of a run that centred
 	tensors map[string]Tensor
+	file    os.FileInfo // of the newest snapshot, before it was read
 }
 
 // ReadSaved reads a weights or snapshot file that this program wrote.
@@ -105,8 +106,11 @@ func ReadSnapshot(dir string) (*Saved, error) {
 	case !HasSnapshot(dir):
 		return nil, config.Usage("resume %s: %s", dir, lacks(dir, SnapshotFile))
 	}
-	f, damage := hasPosition(ReadSaved(filepath.Join(dir, SnapshotFile)))
+	newest := filepath.Join(dir, SnapshotFile)
+	info, _ := os.Stat(newest)
+	f, damage := hasPosition(ReadSaved(newest))
 	if damage == nil {
+		f.file = info
 		return f, nil
 	}
 	if f, err := hasPosition(ReadSaved(filepath.Join(dir, PreviousFile))); err == nil {
@@ -115,6 +119,15 @@ func ReadSnapshot(dir string) (*Saved, error) {
 	}
 	return nil, config.Usage("resume: %w", damage)
 }
+
+// IsNewest reports whether the snapshot of the run folder is still the one that was read.
+func (f *Saved) IsNewest(dir string) bool {
+	now, err := os.Stat(filepath.Join(dir, SnapshotFile))
+	return err == nil && f.file != nil && os.SameFile(now, f.file) && now.ModTime().Equal(f.file.ModTime()) && now.Size() == f.file.Size()
+}
+
+// Release gives up the file and its tensors, which have been loaded.
+func (f *Saved) Release() { f.Bytes, f.tensors = nil, nil }
 
 // ParseSnapshot reads a snapshot whose Bytes another node has read from its file.
 func ParseSnapshot(file []byte) (*Saved, error) {
