@@ -15,6 +15,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/peers"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
@@ -57,7 +58,7 @@ func together(t *testing.T, n int, c config.Config) ([]rundir.Result, [][]float3
 	results, weights, errs := make([]rundir.Result, n), make([][]float32, n), make([]error, n)
 	var all sync.WaitGroup
 	for i, e := range nodes.InProcess(n, 20*time.Second) {
-		all.Go(func() { results[i], errs[i] = run.Run(t.Context(), c, run.Options{Engine: e}) })
+		all.Go(func() { results[i], errs[i] = run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)}) })
 	}
 	all.Wait()
 	for i, err := range errs {
@@ -127,7 +128,7 @@ func TestNodesOnOneHost(t *testing.T) {
 			c.GPU = ""
 		}
 		all.Go(func() {
-			if _, err := run.Run(t.Context(), c, run.Options{Engine: e}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "do not both train on GPUs") {
+			if _, err := run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "do not both train on GPUs") {
 				t.Errorf("node %d, one of two on a GPU: %v", i, err)
 			}
 		})
@@ -147,7 +148,7 @@ func TestNodeFails(t *testing.T) {
 	began := time.Now()
 	for i, e := range nodes.InProcess(2, time.Minute) {
 		all.Go(func() {
-			r, err := run.Run(t.Context(), c, run.Options{Engine: e})
+			r, err := run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)})
 			epochs[i], errs[i] = r.Epochs, err
 		})
 	}

@@ -27,7 +27,7 @@ func ofProgram(t *testing.T, tricks string) config.Config {
 func TestHungProgramIsReplaced(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
-			t.Parallel() // they wait most of the time
+			t.Parallel()                         // they wait most of the time
 			c := ofProgram(t, "slow=40ms@train") // so slow that it is not over before the signal comes, on a busy machine either
 			c.Mode, c.Workers = config.MustMode(mode), 2
 			p := startCoordinator(t, c)
