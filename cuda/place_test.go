@@ -43,8 +43,8 @@ func trainTwo(t *testing.T, c config.Config, switches ...string) (r rundir.Resul
 	return r
 }
 
-// peers are the ways in which the stand-in's GPUs reach each other.
-var peers = []string{"on", "no-atomics", "off"}
+// peerings are the ways in which the stand-in's GPUs reach each other.
+var peerings = []string{"on", "no-atomics", "off"}
 
 // onStandIn tells whether the tests run on the stand-in driver, all whose switches they may use.
 func onStandIn() bool { return os.Getenv("HOGWILD_FAKE_TRACE") != "" }
@@ -79,7 +79,7 @@ func TestTwoGPUs(t *testing.T) {
 				one.InFlight = 4
 			}
 			want := trainTwo(t, one)
-			for _, p2p := range peers {
+			for _, p2p := range peerings {
 				if p2p == "no-atomics" && one.Mode.Kind == config.Sync {
 					continue // nothing to add to from afar: as on
 				}
@@ -132,7 +132,7 @@ func TestAway(t *testing.T) {
 			cpu := digits(t, c.edit)
 			cpu.GPU = ""
 			want := train(t, cpu)
-			for _, p2p := range peers {
+			for _, p2p := range peerings {
 				away := digits(t, c.edit)
 				away.GPU, away.InFlight = "0,1", 1
 				got := trainTwo(t, away, "HOGWILD_FAKE_P2P="+p2p, shiftVariable+"=1")
@@ -148,7 +148,7 @@ func TestAway(t *testing.T) {
 // worker on the other opens what it can reach, and says how in a note.
 func TestWhereMemoryIs(t *testing.T) {
 	needStandIn(t)
-	for _, p2p := range peers {
+	for _, p2p := range peerings {
 		path := filepath.Join(t.TempDir(), "calls.jsonl")
 		c := digits(t, func(c *config.Config) { c.GPU, c.Workers, c.InFlight, c.Epochs = "1,0", 2, 4, 1 })
 		a := twoApart(t, c, "HOGWILD_FAKE_P2P="+p2p, "HOGWILD_FAKE_TRACE="+path)
