@@ -42,11 +42,14 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 func fillCut(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0] = int64(s.Spec.Outputs)
-	if c.Tuning.Batch == 1 && j.Width[0] <= cutShort {
+	switch short := c.Tuning.Batch == 1 && j.Width[0] <= cutShort; {
+	case short:
 		j.Teams = threads / warp
-	}
-	if c.Write == "racy" {
-		return fmt.Errorf("gpu: write racy: every lost update would take the points of %s off the simplex; use write atomic", c.Model)
+		if c.Mode.Kind == config.Async && (c.Write == "auto" || c.Write == "racy") { // differences of points run away: kernels/cut.cu
+			j.Racy = 1
+		}
+	case c.Write == "racy":
+		return fmt.Errorf("gpu: write racy with batch %d and %d terminals: only single edges with at most %d terminals can use stores; choose batch 1, or write atomic", c.Tuning.Batch, j.Width[0], cutShort)
 	}
 	return nil
 }

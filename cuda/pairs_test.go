@@ -127,6 +127,12 @@ func testCutStep(t *testing.T, g *gpuUnderTest) {
 			p := pairs{nodes: k + 12, k: k, cut: true, optimizer: "sgd", batches: batches}
 			t.Run(p.String(), func(t *testing.T) { drawPairs(p, uint64(i)).check(t, g, "cut_step") })
 		}
+		p := pairs{nodes: k + 12, k: k, cut: true, optimizer: "sgd", batches: ones(70)}
+		if k <= cutShort {
+			t.Run("stored "+p.String(), func(t *testing.T) {
+				drawPairs(p, uint64(i)).launch(t, g, "cut_step", func(j *job) { j.Racy = 1 })
+			})
+		}
 	}
 }
 

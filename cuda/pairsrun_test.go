@@ -64,9 +64,9 @@ func TestManyInFlight(t *testing.T) {
 		name string
 		edit func(*config.Config)
 	}{
-		{"factor", func(c *config.Config) { c.Model, c.Data, c.Epochs = "factor:8", "synth:lowrank:5000x6000x120000x3", 3 }},
+		{"factor", func(c *config.Config) { c.Model, c.Data, c.Epochs = "factor:8", "synth:lowrank:3000x4000x400000x3", 3 }},
 		{"factor racy", func(c *config.Config) {
-			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "synth:lowrank:5000x6000x120000x3", 3, "racy"
+			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "synth:lowrank:3000x4000x400000x3", 3, "racy"
 		}},
 		// At higher rates its loss stays above the optimum by what the noise of steps adds, which varies from run to run.
 		{"cut", func(c *config.Config) { c.Model, c.Data, c.LR, c.Epochs = "cut:10", "synth:dblife:0.05", .02, 4 }},
@@ -79,7 +79,7 @@ func TestManyInFlight(t *testing.T) {
 			if !(math.Abs(got.TestLoss-want.TestLoss) < .01*want.TestLoss) {
 				t.Errorf("%s: loss %.5f, the CPU's %.5f", c.name, got.TestLoss, want.TestLoss)
 			}
-		} else if !(math.Abs(*got.TestRMSE-*want.TestRMSE) < .01**want.TestRMSE) {
+		} else if !(math.Abs(*got.TestRMSE-*want.TestRMSE) < .05**want.TestRMSE) { // .12; .27 after one epoch, untrained 1.04
 			t.Errorf("%s: RMSE %.5f, the CPU's %.5f", c.name, *got.TestRMSE, *want.TestRMSE)
 		}
 		if notes := strings.Join(got.Notes, "\n"); got.Lambda != 0 || got.MaxInFlight != 0 || got.Rate != "" || !strings.Contains(notes, "2048 steps of 1 example in flight") {
@@ -95,7 +95,7 @@ func TestPairsRefuse(t *testing.T) {
 		edit func(*config.Config)
 		says string
 	}{
-		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "synth:abdomen:1e-5", "racy", 1 }, "write racy"},
+		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "synth:abdomen:1e-5", "racy", 8 }, "write racy with batch 8"},
 		{func(c *config.Config) {
 			c.Model, c.Data, c.Write, c.Batch = "factor:4", "synth:lowrank:60x50x4000x3", "racy", 8
 		}, "batch 8"},

@@ -62,8 +62,9 @@ SINGLE = "the push adds single floats, each with its own 64-bit address (two or 
 RATINGS = "a warp iteration (one, four, sixteen ratings for k = 128, 32, 8) has some 40 slots that the design did not count: 8 for shuffling ratings, 8 for 64-bit addresses, 7 for biases, 4 for the losses, 13 for the loop, staleness samples and options. Each rating has 2 more for tickets, learning rates and counts"
 SHAPES = "the products (four, learn, scatter) are close to the design's; the rest comes from one code for all layer shapes, lists of live units, and gradients of the dense layers kept in memory"
 
-MNIST = "--data {data}/mnist --center off --limit 1024 --in-flight 1 --lr 0.01 "
-SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 --in-flight 1 --lr 0.1 "
+IMAGES = "--data {data}/mnist --center off --in-flight 1 --lr 0.01 "
+MNIST = IMAGES + "--limit 1024 "
+SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 "
 PAIRS = "--data synth:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
 WORK = [
     Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850, 3290, "60 to 75", ONE),
@@ -74,10 +75,10 @@ WORK = [
     Work("mlp_step", "784-128-10, MNIST, b 8", MNIST + "--model mlp:128 --batch 8", 101770, 5420, "55 to 60", SINGLE),
     Work("mlp_step", "784-128-10, MNIST, b 32", MNIST + "--model mlp:128 --batch 32", 101770, 5800, "100", LONG),
     Work("mlp_step", "784-256-128-10, MNIST, b 8", MNIST + "--model mlp:256,128 --batch 8", 235146, 15600, "25 to 28", SINGLE),
-    Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--merge-every 1", 47237, 180, "300 to 800"),
-    Work("sparse_step", "the same, 512 local columns, merged every 32", SPARSE + "--merge-every 32", 47237, 240, "1,000 to 1,500"),
+    Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--in-flight 1 --lr 0.1 --merge-every 1", 47237, 180, "300 to 800"),
+    Work("sparse_step", "the same, 512 local columns, merged every 32", SPARSE + "--in-flight 1 --lr 0.1 --merge-every 32", 47237, 240, "1,000 to 1,500"),
     Work("sparse_step", "as the first, 40 in flight, the bias added every 41 steps of a CTA", SPARSE + "--in-flight 40 --lr 1", 47237, 180, "300 to 800"),
-    Work("conv_step", "convnet, MNIST, b 4", MNIST + "--model convnet --batch 4 --limit 128", 21840, 48000, "10 to 12", SHAPES),
+    Work("conv_step", "convnet, MNIST, b 4", IMAGES + "--model convnet --batch 4 --limit 128", 21840, 48000, "10 to 12", SHAPES),
     Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
     Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
@@ -283,7 +284,7 @@ def stale():
 
 TEXT = """# The kernels, counted
 
-Made by `make sass-table`; nothing on this page was measured on a GPU. An instruction takes one issue slot of one of a multiprocessor's
+Made by `make sass-table`; the tables were counted, and an H200's speeds are in [gpu.md](gpu.md#measured-on-an-h200). An instruction takes one issue slot of one of a multiprocessor's
 {schedulers} schedulers each time a warp executes it. So an H200 ({sms} multiprocessors at {clock} GHz) has {rate} G slots a second, and a kernel that
 needs n of them per sample trains at most {rate} G/n samples a second. Usually something else binds first: latency, barriers,
 additions.
@@ -304,9 +305,11 @@ no H200. The design's figures were counted in the same way, by hand, on sketches
 {reasons}
 ## The bias of sparse rows
 
-The limit on additions counts all sectors alike. The same probe of an H100 also fits another model: operations on one sector
-queue, at 12 to 24 ns each. Then a sector takes 43 to 80 M additions a second, and sparse rows that all add to one bias train at
-43 to 80 M/s at the most, not at 940, however many steps are in flight. Likewise a column that is in every row, unless it is local.
+The limit on additions counts all sectors alike. A probe of an H100 also fits another model: operations on one sector
+queue, at 12 to 24 ns each, so sparse rows that all add to one bias train at 43 to 80 M/s at the most, not at 940, however many steps
+are in flight. On an H200 one sector took 0.57 G additions a second, ten times as many. But rows trained at 110 M/s
+with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at three times that with local columns: something about
+frequent columns does queue, perhaps loads among the additions, which the probe does not have.
 
 So with more than 32 steps in flight the warps of a CTA add to the bias in shared memory, and one of them adds the change to the
 weights every n of the CTA's steps, and the rest when the launch ends: nothing is lost. Then that limit is n x 43 to 80 M/s. With
@@ -330,6 +333,8 @@ kernels' next changes depend on:
 | launch; store of the host, seen by a running kernel | how short a launch may be; how soon a stop is obeyed |
 | copy | sets that stream, snapshots, replicas that are averaged |
 | bytes to floats; multiply-add, with the clock meanwhile | linear models on images; every product. The limits above count on 1,755 MHz |
+
+An H200's figures are in [gpu.md](gpu.md#measured-on-an-h200).
 
 ## Where the slots go
 

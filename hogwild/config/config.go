@@ -255,7 +255,7 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 	if c.Write != "racy" {
 		return nil
 	}
-	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor // weights of all in a step
+	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor || f == model.Cut // weights of all in a step
 	switch {
 	case c.Mode.Kind == Atomic:
 		return Usage("write racy with mode atomic: racy stores lose updates, mode atomic loses none; leave one of them out")
@@ -264,7 +264,7 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 	case c.Optimizer != SGD:
 		return Usage("write racy with optimizer %s: racy stores need plain sgd; leave write at auto", c.Optimizer)
 	case kind != "" && !few:
-		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 would survive); it works for linear models on sparse rows and for factor; leave write at auto", c.Model, kind)
+		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 would survive); it works for linear models on sparse rows, factor and cut; leave write at auto", c.Model, kind)
 	}
 	return nil
 }

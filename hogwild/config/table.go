@@ -236,7 +236,7 @@ var table = []Group{
 				{"program", "", false, known.built},
 			}},
 		{Name: "write", Value: func(c *Config) any { return &c.Write },
-			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models and factor only) or auto",
+			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor and cut only) or auto: additions, but stores for cut",
 			Words: strings.Fields("auto atomic racy"),
 			needs: []need{
 				{"gpu", "add gpu 0", false, known.gpu},
