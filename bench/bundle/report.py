@@ -13,7 +13,6 @@ import sys
 AGREE_SERIAL = 0.001  # test loss; one step in flight: the same steps, but for the order of sums
 AGREE_TOGETHER = 0.1  # the same; several: their order is chance
 AGREE_PROGRAM = 0.02  # test accuracy of a program, whose dropout is chance too
-NEAR = 1.05  # how close to the loss of one step in flight a run must come
 
 # Of a kernel in ncu's report: how it was launched, and what held it back.
 NCU_LINE = re.compile(r"Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Stall|Warp Cycles"
@@ -202,18 +201,6 @@ class Results:
             elif not self.stand_in and 0 < 2 * wall < speed:
                 yield "rates", name, "FAIL", f"{rate(speed)} examples/s while it trains, {rate(wall)} of wall time: most of it passes between epochs"
 
-    def reached(self, run):
-        """When, in seconds, a run's test loss was first within the target: that with which the run of the same model with one step
-        in flight ends, or near it. A kind may have its batch behind the model, as in convnet-b1."""
-        targets = [NEAR * one["test_loss"] for one in self.of("flight") if one["kind"] == run["kind"].split("-b")[0]
-                   and one["how"].endswith("-1") and one.get("test_loss") is not None]
-        if not targets or not run["epochs"]:
-            return "–"
-        for e in run["epochs"]:
-            if e.get("test_loss") is not None and e["test_loss"] <= targets[-1]:
-                return self.timed(f"{e['seconds']:.3g}")
-        return "not reached"
-
     def write(self):
         print(f"# hogwild on {self.device}\n")
         if self.stand_in:
@@ -233,7 +220,6 @@ class Results:
         self.speeds()
         self.sweeps()
         self.flight()
-        self.delays()
         self.several()
         kernels = [" ".join(line.split()) for kernel in ("linear", "mlp", "conv") for line in lines(read(f"ncu.{kernel}.txt"))
                    if NCU_LINE.search(line)]
@@ -269,62 +255,43 @@ one is idle, and utilization as nvidia-smi reports it does not show that. The la
 worker; if one of them is fully busy, it may be the bottleneck.""",
               "workload|steps in flight|examples/s|of wall time|CTAs|busy host cores", map(row, self.of("rates")))
 
-    def sweeps(self):
+    def timed_of(self, what):
+        """The timed runs of gpu.py, by job and side."""
         sides = {}
         for v in self.rivals:
-            sides.setdefault((v["job"], v["side"]), []).append(v)
+            if v["of"] == what and not v.get("search"):
+                sides.setdefault((v["job"], v["side"]), []).append(v)
+        return sides.values()
 
+    def to_loss(self, v):
+        """What the tables of gpu.py's runs have in common: seconds, and the rest of a row."""
+        return (self.timed(f"{v['seconds']:.3g}") if v["ended"] == "reached" else "not reached: " + v["ended"],
+                loss(v.get("loss")), percent(v.get("accuracy")), v.get("passes", 0), self.timed(rate(v.get("rate", 0))))
+
+    def sweeps(self):
         def rank(v):  # faster to the target, or, if none reached it, nearer to it
             return (0, v["seconds"]) if v["ended"] == "reached" else (1, float("inf") if v.get("loss") is None else v["loss"])
 
         def row(all):
             v, reached = min(all, key=rank), sum(v["ended"] == "reached" for v in all)
-            of = f"{reached} of {len(all)}" + (f", {v['of']} planned" if len(all) < v["of"] else "")
-            return (v["job"], v["target"], v["side"], v["setting"], shown("%.3g", v["lr"]),
-                    self.timed(f"{v['seconds']:.3g}") if v["ended"] == "reached" else "not reached: " + v["ended"], self.timed(f"{v['wall']:.3g}"),
-                    loss(v.get("loss")), percent(v.get("accuracy")), v.get("passes", 0), self.timed(rate(v.get("rate", 0))), of,
-                    self.timed(f"{sum(v['wall'] for v in all):.3g}"))
+            of = f"{reached} of {len(all)}" + (f", {v['planned']} planned" if len(all) < v["planned"] else "")
+            return (v["job"], v["target"], v["side"], v["setting"], shown("%.3g", v["lr"]), *self.to_loss(v), self.timed(f"{v['wall']:.3g}"), of)
         table("Rivals, to the same test loss", """\
-Each side was swept over settings and rates, as many as the others but for L-BFGS, which has no rate; a row is the fastest run
+Each side had four settings, each at the best of five rates; L-BFGS has no rate. A row is the fastest timed run
 that reached the target, or if none did the one with the least loss. Seconds are of training alone on every side: without start-up,
 data loading, graph capture and the test after each pass (a gradient for L-BFGS). Wall has all of that. The loss of factor is the mean
-squared error. docs/gpu.md says what each side is.""",
-              "workload|target|side|setting|lr|seconds|wall|test loss|accuracy|passes|examples/s|runs that reached it|seconds of all runs",
-              map(row, sides.values()))
+squared error. docs/gpu.md says what each side is, and how rates were found.""",
+              "workload|target|side|setting|lr|seconds|test loss|accuracy|passes|examples/s|wall|timed runs that reached it",
+              map(row, self.timed_of("rivals")))
 
     def flight(self):
-        def row(run):
-            cap, _, steps = run["how"].partition("-")
-            if run.get("stopped") == "diverged":
-                return run["kind"], steps, cap, "", "diverged", "", "", "", "not reached", "", "", ""
-            delays = run.get("staleness_histogram") or []
-            zeros, all = sum(n for least, n in delays if least == 0), sum(n for _, n in delays)
-            return (run["kind"], steps, cap, f"{run.get('lr_used', 0):.3g}", loss(run.get("train_loss")), loss(run.get("test_loss")),
-                    percent(run.get("test_accuracy")), self.timed(rate(run.get("examples_per_second", 0))), self.reached(run),
-                    short(run.get("staleness_mean", 0)), run.get("staleness_p99", 0), f"{100 * zeros / all:.0f} %" if all else "–")
-        table("Steps in flight", f"""\
-All runs of a model use the same learning rate and number of passes. Free: the rate is not lowered (--lr-cap off), so the loss shows
-the effect of the steps in flight. Capped: hogwild lowers the rate if there are too many (--lr-cap auto); where both rates are
-equal, the cap has no effect. The target is {NEAR} times the final test loss of one step in flight, checked after each pass. The
-best default is the row with the shortest time to the target. The delay is the number of other updates between a step's read of the
-weights and its write, sampled. The convnet has batch 4; convnet-b1 is the same model at batch 1 and a quarter of the rate.""",
-              "model|in flight|rate|lr|train loss|test loss|accuracy|examples/s|seconds to target|delay, mean|99 %|delay 0",
-              map(row, self.of("flight")))
-
-    def delays(self):
-        """Histograms by powers of two. A rate changes no delay: capped runs are left out."""
-        columns = max((least.bit_length() + 1 for run in self.of("flight") for least, _ in run.get("staleness_histogram") or []), default=0)
-        rows = []
-        for run in self.of("flight"):
-            counts, (cap, _, steps) = [0] * columns, run["how"].partition("-")
-            for least, n in run.get("staleness_histogram") or []:
-                counts[least.bit_length()] += n
-            if sum(counts) and cap != "capped":
-                rows.append((run["kind"], steps, sum(counts), *(f"{100 * n / sum(counts):.0f}" for n in counts)))
-        table("Delays", """\
-Percent of samples per delay; each column counts delays from its heading up to the next. If steps completed in order, every delay
-would be one less than the steps in flight. If they complete in any order, delays range from 0 to several times that, which
-allows a higher learning rate.""", "|".join(["model|in flight|samples", *(str(1 << i >> 1) for i in range(columns))]), rows)
+        def row(all):
+            v = all[-1]
+            return (v["job"], v["setting"], shown("%.3g", v["lr"]), *self.to_loss(v), "–" if v.get("delay") is None else short(v["delay"]), v.get("p99", "–"))
+        table("Steps in flight", """\
+Each row is at the best of five rates, a factor of three apart, to the same test loss as the others of its model. The delay is the
+number of other updates between a step's read of the weights and its write, sampled.""",
+              "model|setting|lr|seconds|test loss|accuracy|passes|examples/s|delay, mean|99 %", map(row, self.timed_of("flight")))
 
     def several(self):
         def speed(run):

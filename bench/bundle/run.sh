@@ -8,7 +8,7 @@
 # of the budget. The report names such parts, failures and missing tools. Report and archive are
 # rewritten every EVERY seconds (15), and rows.txt gets a line as soon as something is measured: of a script
 # that is stopped, even by kill -9, the results so far remain. Its other files are in TMPDIR (2 GB).
-# QUICK=1 runs a minimal version, as a smoke test. GPU is the GPU's index (0), and
+# QUICK=1 runs a minimal version, as a smoke test. GPU is the GPU's index (0), JOBS are some of rivals/gpu.py's, and
 # PARTS="machine:30 driver:60 flight:300" runs selected parts with these limits in seconds. The part mpskill
 # runs only if it is named: NVIDIA leaves undefined what it does to the GPU's other users.
 set -uo pipefail
@@ -216,25 +216,25 @@ rates() {
 	rate softmax-b8.1056 $images $dense --model softmax --batch 8 --in-flight 1056
 }
 
-flight() { # a fixed rate, more and more steps in flight; those first that decide, if time is short
-	local model flags c
-	for c in $(quick "1 32 132 264 1056 528" "1 8"); do
-		for model in softmax mlp:128 $(quick convnet ""); do
-			flags="$on $(images) --model $model --in-flight $c --epochs $(quick 3 2) --batch 1 --lr 0.02"
-			if [ $model = convnet ]; then flags="$flags --batch 4 --lr 0.01"; fi # the last of two flags counts
-			train "flight.${model/:/}.free-$c" $flags --lr-cap off
-			if [ "$c" -gt "$(quick 32 1)" ]; then train "flight.${model/:/}.capped-$c" $flags --lr-cap auto; fi
-		done
-		if [ $c = 32 ]; then # as many samples in flight as 4 x 32, and the same rate x samples, on all multiprocessors
-			train flight.convnet-b1.free-128 $on $(images) --model convnet --in-flight 128 --epochs 3 --batch 1 --lr 0.0025 --lr-cap off
-		fi
-	done
+# compare OF: to the same test loss, at the best rate of each side, which is searched first; each run is on disk when it ends.
+compare() {
+	local name status text limit
+	if ! has python3; then return; fi
+	limit=$(grep -o "$1:[0-9]*" <<<"$parts" | head -n 1)
+	limit=$((${limit#*:} * 9 / 10))
+	mkdir -p "$work/rivals"
+	python3 "$here/rivals/gpu.py" --of "$1" --data "$data" --work "$work/rivals" --out "$found/rivals.jsonl" --gpu "$GPU" --seconds $limit \
+		$(quick "--search $((limit * 2 / 5)) --beside $(nproc)" "--quick --jobs a9a,softmax") ${JOBS:+--jobs $JOBS} 2>"$work/stderr" |
+		while IFS=$'\t' read -r name status text; do note "$name" "$status" "$text"; done
+	test "${PIPESTATUS[0]}" = 0 || note gpu.py FAIL "$(tail -n 2 "$work/stderr")"
 }
+flight() { compare flight; }
+rivals() { compare rivals; }
 
 mps() {
 	local how with=plain workers
 	if has nvidia-cuda-mps-control; then with="plain mps"; fi
-	for workers in 1 2 4; do
+	for workers in $(quick "1 2 4 8" "1 2 4"); do
 		for how in $with; do
 			train mps.$how-$workers $(images) --model mlp:128 --batch 8 --in-flight 132 --lr 0.02 --epochs $(quick 3 1) \
 				--workers $workers --gpu "$GPU" $(test $how = mps && echo --mps)
@@ -267,16 +267,6 @@ tools() {
 				note $tool "$(test $tool = memcheck && echo FAIL || echo info)" "$(tail -n 2 "$found/$tool.txt")"
 		done
 	fi
-}
-
-rivals() { # to the same test loss, batches and rates swept; each run is on disk when it ends
-	local name status text limit
-	if ! has python3; then return; fi
-	limit=$(grep -o 'rivals:[0-9]*' <<<"$parts" | head -n 1)
-	mkdir -p "$work/rivals"
-	python3 "$here/rivals/gpu.py" --data "$data" --work "$work/rivals" --out "$found/rivals.jsonl" --gpu "$GPU" $(quick "" --quick) \
-		--seconds $((${limit#*:} * 9 / 10)) 2>"$work/stderr" | while IFS=$'\t' read -r name status text; do note "$name" "$status" "$text"; done
-	test "${PIPESTATUS[0]}" = 0 || note gpu.py FAIL "$(tail -n 2 "$work/stderr")"
 }
 
 programs() { # PyTorch in the GPU memory that it opens itself, and on cores

@@ -11,9 +11,9 @@ import gpu
 import gpu_torch
 import mnist
 
-SETTINGS = {"softmax": [("batch 256", 0.006, 256), ("batch 1024", 0.02, 1024), ("batch 4096", 0.06, 4096)],
-            "mlp:128": [("batch 256", 0.04, 256), ("batch 1024", 0.12, 1024), ("batch 4096", 0.3, 4096)],
-            "convnet": [("batch 128", 0.01, 128), ("batch 512", 0.03, 512), ("batch 2048", 0.1, 2048)]}
+SETTINGS = {"softmax": [("batch 256", 0.006, 256), ("batch 64", 0.002, 64), ("batch 1024", 0.02, 1024), ("batch 4096", 0.06, 4096)],
+            "mlp:128": [("batch 256", 0.04, 256), ("batch 64", 0.015, 64), ("batch 1024", 0.12, 1024), ("batch 4096", 0.3, 4096)],
+            "convnet": [("batch 128", 0.01, 128), ("batch 64", 0.006, 64), ("batch 512", 0.03, 512), ("batch 2048", 0.1, 2048)]}
 
 
 @functools.cache
@@ -71,4 +71,4 @@ def side(a, job, files, way):
         one_pass, net = trainer(where, job.model, way, (x, y), *point)
         return gpu.until(job, len(y) // point[0] * point[0], one_pass, lambda: score(net, tests, labels), best, deadline)
 
-    return gpu.Side(gpu.points(SETTINGS[job.model]), run)
+    return gpu.Side(gpu.points(SETTINGS[job.model]), run, like="PyTorch, graph, fp32")

@@ -17,7 +17,7 @@ import numpy as np
 
 import gpu
 
-SETTINGS = [("batch 16384", 0.03, 16384), ("batch 4096", 0.03, 4096), ("batch 65536", 0.01, 65536)]
+SETTINGS = [("batch 16384", 0.03, 16384), ("batch 4096", 0.03, 4096), ("batch 65536", 0.01, 65536), ("batch 32768", 0.02, 32768)]
 
 
 @functools.cache
@@ -196,4 +196,4 @@ def batch_hogwild(a, job, train, test, sizes, table, image=None):
 
         return gpu.until(job, len(packed[0]), one_pass, score, best, deadline)
 
-    return gpu.Side(gpu.points([(f"runs of {n}, fp16", 0.03, n) for n in (256, 64, 1024)]), run)
+    return gpu.Side(gpu.points([(f"runs of {n}, fp16", 0.03, n) for n in (256, 64, 1024, 16)]), run)

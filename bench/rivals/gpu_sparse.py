@@ -177,8 +177,8 @@ def side(a, job, files, way):
         one_pass, w = make(where, train, d, job.l2, *point)
         return gpu.until(job, len(train[0]), one_pass, lambda: score(w), best, deadline)
 
-    middle = {"a9a": (0.1, 0.3, 0.8), "rcv1": (50, 120, 400)}[job.name]
-    return gpu.Side(gpu.points([(f"batch {b}", lr, b) for b, lr in zip((64, 256, 1024), middle)]), run)
+    middle = {"a9a": (0.1, 0.3, 0.8, 0.05), "rcv1": (50, 120, 400, 25)}[job.name]
+    return gpu.Side(gpu.points([(f"batch {b}", lr, b) for b, lr in zip((64, 256, 1024, 32), middle)]), run)
 
 
 def solver(a, job, train, test, d):
@@ -208,4 +208,4 @@ def solver(a, job, train, test, d):
         lbfgs(xp, sp, train, d, job.l2, point[0])[0]()  # compiles cupy's kernels
         return gpu.until(dataclasses.replace(job, passes=200), len(train[0]), lambda: (step(), wait()), score, best, deadline)
 
-    return gpu.Side([(f"history {m}", None, (m,)) for m in (10, 5, 20)], run)
+    return gpu.Side([(f"history {m}", None, (m,)) for m in (10, 5, 20, 40)], run, like="-")

@@ -2,6 +2,7 @@
 
 Those of cumf.cu need NVIDIA's NVRTC, and the stand-in driver in LD_LIBRARY_PATH."""
 
+import contextlib
 import ctypes
 import glob
 import gzip
@@ -22,6 +23,7 @@ import gpu_factor
 import gpu_sparse
 
 A = types.SimpleNamespace(device="cpu", gpu=0)
+A4 = types.SimpleNamespace(device="cuda", gpu=0, cores=4, of="rivals")
 R = np.random.default_rng
 
 
@@ -38,7 +40,7 @@ def job(name, **of):
 
 class Sweeps(unittest.TestCase):
     def test_middle_rates_come_first(self):
-        texts = [(text, round(lr, 3)) for text, lr, _ in gpu.points([("a", 3, 1), ("b", 6, 2)])]
+        texts = [(text, round(lr, 3)) for text, lr, _ in gpu.points([("a", 3, 1), ("b", 6, 2)], (1, 1 / 3, 3))]
         self.assertEqual(texts, [("a", 3), ("b", 6), ("a", 1), ("b", 2), ("a", 9), ("b", 18)])
 
     def test_how_runs_end(self):
@@ -47,9 +49,64 @@ class Sweeps(unittest.TestCase):
             row = gpu.until(job("a9a", target=1, passes=4), 10, lambda: None, lambda it=iter(losses): (next(it), None), best, time.perf_counter() + late)
             self.assertEqual((row["ended"], row["passes"]), want)
 
+    def test_each_setting_is_timed_at_the_best_rate_of_its_search(self):
+        # Passes to the target by rate: the first setting is best at three times its middle rate, and no run of the second reaches it.
+        passes, runs = {0.3: 9, 0.1: 12, 0.9: 4, 0.9 / 27: 20, 2.7: 7}, []
+
+        def run(point, best, deadline):
+            runs.append(point)
+            name, lr = point
+            n = next((n for rate, n in passes.items() if math.isclose(rate, lr)), None) if name == "a" else None
+            return {"ended": "reached" if n else "passes", "seconds": n or 60, "passes": n or 60, "loss": 0.1 if n else lr}
+
+        side = gpu.Side(gpu.points([("first", 0.3, "a"), ("second", 6, "b")]), run)
+        with tempfile.TemporaryDirectory() as folder:
+            a = types.SimpleNamespace(of="rivals", out=folder + "/rows", quick=False)
+            gpu.searched(a, job("a9a"), "side", side, math.inf)
+            self.assertEqual(len(runs), 10)
+            gpu.timed(a, job("a9a"), "side", side, 60)
+            gpu.timed(a, job("a9a"), "of its precision", gpu.Side(side.grid, run, like="side"), 60)
+            gpu.timed(a, job("softmax"), "side", side, 60)
+        near = [(name, round(lr, 3)) for name, lr in runs[10:14]]
+        self.assertEqual(near, 2 * [("a", 0.9), ("b", 0.667)])
+        self.assertEqual(len(runs), 24)  # there was no search for that job
+
     def test_every_side_has_as_many_settings(self):
         for j in gpu.JOBS:
-            self.assertEqual((len(j.gpu), len(j.cores)), (3, 3), j.name)
+            self.assertEqual((len(j.gpu), len(j.cores)), (4, 4), j.name)
+            side = gpu.ours(A4, j, None)["hogwild, GPU 0"]
+            self.assertEqual(len(side.grid), 4 * len(gpu.RATES), j.name)
+
+    def test_a_rival_that_fails_takes_no_other_with_it(self):
+        a = types.SimpleNamespace(of="rivals", device="cpu", gpu=0, cores=1)
+        files = gpu.Inputs("", "", [])
+        for go, error, says in ((os_exit, OSError, "ended early"), (wrong, OSError, "ZeroDivisionError"), (missing, gpu.Missing, "no driver"),
+                                (fine, None, "")):
+            with self.assertRaisesRegex(error, says) if error else contextlib.nullcontext():
+                gpu.apart(30, go, a, job("a9a"), files, "hogwild, 1 cores")
+        began = time.perf_counter()
+        gpu.apart(-19, asleep, a, job("a9a"), files, "hogwild, 1 cores")
+        self.assertLess(time.perf_counter() - began, 60)
+
+
+def os_exit(a, job, name, side):
+    os._exit(1)
+
+
+def wrong(a, job, name, side):
+    return 1 // 0
+
+
+def missing(a, job, name, side):
+    raise gpu.Missing("CUDA", "no driver")
+
+
+def fine(a, job, name, side):
+    assert side.grid and name == "hogwild, 1 cores"
+
+
+def asleep(a, job, name, side):
+    time.sleep(600)
 
 
 def sparse_set(n, seed, d=40):

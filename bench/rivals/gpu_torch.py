@@ -39,4 +39,5 @@ def prepared(where, graph, steps, few, state):
         if where == "cuda":
             torch.cuda.synchronize()
 
+    run.of = steps  # with all tensors that it uses: a graph keeps their addresses alone
     return run
