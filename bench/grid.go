@@ -142,7 +142,7 @@ func Override(settings, by []Setting) []Setting {
 	return all
 }
 
-// varying tells which flags do not have the same value at all points.
+// varying returns which flags do not have the same value at all points.
 func varying(points []point) map[string]bool {
 	first, count, varies := map[string]string{}, map[string]int{}, map[string]bool{}
 	for _, p := range points {

@@ -31,7 +31,7 @@ func (p *Plan) SetLauncher(launcher string) error {
 	return nil
 }
 
-// several tells whether a value of nodes is more than one.
+// several reports whether a value of nodes is more than one.
 func several(nodes string) bool { return nodes != "" && nodes != "0" && nodes != "1" }
 
 // RoundBytes is what a node gave to be summed in a round, on average.
@@ -52,7 +52,7 @@ func (m *Measured) Rounds() string {
 	return m.Config.Rounds
 }
 
-// anyNodes tells whether a case has several nodes.
+// anyNodes reports whether a case has several nodes.
 func anyNodes(cases []*Measured) bool {
 	return slices.ContainsFunc(cases, func(c *Measured) bool { return c.Nodes > 1 })
 }

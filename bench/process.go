@@ -87,7 +87,7 @@ func (r *Runner) command(ctx context.Context, c Case, args []string) (*exec.Cmd,
 	return exec.CommandContext(ctx, program[0], slices.Concat(program[1:], args)...), nil
 }
 
-// outcomeOf tells from how the program ended, and from what it said, what that means. A
+// outcomeOf returns from how the program ended, and from what it said, what that means. A
 // crash of a Go program has the status of a usage error, but not its words.
 func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) {
 	line, own := lastWords(said)

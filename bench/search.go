@@ -89,7 +89,7 @@ func (c *Case) asked() (all []Setting) {
 	return all
 }
 
-// sought tells whether a search is to settle the rate of cases that are compared, or why not; "": nothing to say.
+// sought reports whether a search is to settle the rate of cases that are compared, or why not; "": nothing to say.
 func sought(cases []*Case) (why string, ok bool) {
 	for _, c := range cases {
 		if c.Value("lr") != cases[0].Value("lr") {

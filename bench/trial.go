@@ -40,7 +40,7 @@ type trial struct {
 	History  []rundir.EpochResult `json:"history"`
 }
 
-// done tells whether there is nothing to run again: a run that diverged would do so again.
+// done reports whether there is nothing to run again: a run that diverged would do so again.
 func (t *trial) done() bool { return t != nil && (t.Failed == "" || t.Diverged) }
 
 // folder is that of a run.
@@ -64,14 +64,14 @@ func (r *Runner) trials(p Plan) [][]*trial {
 	return all
 }
 
-// of tells whether a trial is what this program would measure here.
+// of reports whether a trial is what this program would measure here.
 func (t *trial) of(c Case, seed uint64, here rundir.Machine) bool {
 	return t.Seed == seed && SameSettings(t.Settings, c.All()) && t.Launcher == c.Launcher &&
 		t.Version == config.Version && t.Commit == rundir.Commit() &&
 		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
 }
 
-// SameSettings tells whether two lists set the same flags to the same values, in whatever order.
+// SameSettings reports whether two lists set the same flags to the same values, in whatever order.
 func SameSettings(a, b []Setting) bool {
 	sorted := func(s []Setting) []Setting {
 		return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })

@@ -128,7 +128,7 @@ func planConv(s *model.Spec) *planner {
 	return p
 }
 
-// fillConv tells a job of the network. The plan goes to memory of its own, which freePlan
+// fillConv writes what a job needs to know of the network. The plan goes to memory of its own, which freePlan
 // gives back.
 func fillConv(j *job, s *device.Setup, _ *memory) error {
 	if err := refuseConv(s); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // replay runs the test again in a process with other switches of the stand-in driver,
-// which reads them when it starts, and tells whether this is that process.
+// which reads them when it starts, and reports whether this is that process.
 func replay(t *testing.T, switches ...string) bool {
 	t.Helper()
 	const replayed = "HOGWILD_TEST_REPLAYED"

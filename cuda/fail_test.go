@@ -57,7 +57,7 @@ func poison() {
 	}
 }
 
-// hasEpoch tells whether there is a line of an epoch in the metrics of a run.
+// hasEpoch reports whether there is a line of an epoch in the metrics of a run.
 func hasEpoch(folder string) bool {
 	text, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl")) // not there yet
 	return strings.Contains(string(text), `"kind":"epoch"`)

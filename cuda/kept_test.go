@@ -79,7 +79,7 @@ func sameCounts(t *testing.T, what string, got, want device.Counts, magnitude fl
 	}
 }
 
-// sameBits tells whether two have the same bits. One NaN is like another: of arithmetic with a NaN a GPU makes
+// sameBits reports whether two have the same bits. One NaN is like another: of arithmetic with a NaN a GPU makes
 // 0x7fffffff, a core that NaN.
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(a, b float32) bool {

@@ -98,7 +98,7 @@ func (k *killer) play(kills int) rundir.Result {
 	return r
 }
 
-// saved tells whether the run has saved something since it was started.
+// saved reports whether the run has saved something since it was started.
 func (k *killer) saved() bool {
 	info, err := os.Stat(filepath.Join(k.cfg.Run, "snapshot.safetensors"))
 	return err == nil && info.ModTime().After(k.since)
@@ -187,7 +187,7 @@ func memfdsOf(pid int) map[uint64]string {
 	return found
 }
 
-// ended tells whether a process is gone, or only waits to be asked how it ended.
+// ended reports whether a process is gone, or only waits to be asked how it ended.
 func ended(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

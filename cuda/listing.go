@@ -47,10 +47,10 @@ type GPU struct {
 	Peers     []Peer    `json:"peers,omitempty"`
 }
 
-// mayShare tells whether a Multi-Process Service is in use there, as far as is known.
+// mayShare reports whether a Multi-Process Service is in use there, as far as is known.
 func (g *GPU) mayShare() bool { return g.MPS == nil || *g.MPS }
 
-// alone tells whether a GPU takes one process at a time.
+// alone reports whether a GPU takes one process at a time.
 func (g *GPU) alone() bool { return g.Mode == Exclusive && !g.mayShare() }
 
 // Process is one that computes on a GPU.

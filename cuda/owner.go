@@ -83,7 +83,7 @@ func (o *owner) export() error {
 	return nil
 }
 
-// Inside tells that the one worker trains in this process.
+// Inside reports whether the one worker trains in this process.
 func (o *owner) Inside() bool { return o.inside }
 
 func (o *owner) makeHandles() (err error) {

@@ -33,7 +33,7 @@ func (b backend) enough(c *config.Config, gpus []int) error {
 	return nil
 }
 
-// replica tells whether a worker trains one.
+// replica reports whether a worker trains one.
 func (w way) replica() bool { return w == bySlots || w == byStaging }
 
 // replicas is how many workers of a run do.

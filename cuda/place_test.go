@@ -46,7 +46,7 @@ func trainTwo(t *testing.T, c config.Config, switches ...string) (r rundir.Resul
 // peerings are the ways in which the stand-in's GPUs reach each other.
 var peerings = []string{"on", "no-atomics", "off"}
 
-// onStandIn tells whether the tests run on the stand-in driver, all whose switches they may use.
+// onStandIn reports whether the tests run on the stand-in driver, all whose switches they may use.
 func onStandIn() bool { return os.Getenv("HOGWILD_FAKE_TRACE") != "" }
 
 // needStandIn skips a test that has to say what GPUs there are, and what they can.

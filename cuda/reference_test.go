@@ -274,7 +274,7 @@ func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share floa
 	}
 }
 
-// biases tells which of the weights are.
+// biases returns which of the weights are.
 func (s *sample) biases() (is []bool) {
 	sizes := s.sizes()
 	for l, out := range sizes[1:] {

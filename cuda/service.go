@@ -18,7 +18,7 @@ import (
 
 const mpsEnabled = 133 // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.4; unknown to gorgonia.org/cu
 
-// underMPS tells whether this process is a client of a Multi-Process Service on a GPU, so
+// underMPS reports whether this process is a client of a Multi-Process Service on a GPU, so
 // that workers there run at the same time; nil where that is unknown.
 func underMPS(d cu.Device) *bool {
 	if v, err := d.Attribute(mpsEnabled); err == nil {

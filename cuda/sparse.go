@@ -25,7 +25,7 @@ var (
 
 const warpsOfCTA = 8
 
-// takesWhole tells whether a step needs the gradient of all weights.
+// takesWhole reports whether a step needs the gradient of all weights.
 func takesWhole(c *config.Config) bool { return c.Optimizer != config.SGD || c.AveragesGradients() }
 
 func fillSparse(j *job, s *device.Setup, m *memory) error {
@@ -73,7 +73,7 @@ const (
 	leastMerge, mostMerge = 16, 64
 )
 
-// mayHoldBack tells whether CTAs may keep what their steps change for a while: the weights are all
+// mayHoldBack reports whether CTAs may keep what their steps change for a while: the weights are all
 // workers', and take a step of plain SGD without order.
 func mayHoldBack(s *device.Setup) bool {
 	c := s.Job

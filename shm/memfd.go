@@ -52,7 +52,7 @@ func explain(err error, release string) error {
 	return err
 }
 
-// older tells whether a release of Linux, such as "3.10.0-1160.el7", has no memfd_create.
+// older reports whether a release of Linux, such as "3.10.0-1160.el7", has no memfd_create.
 func older(release string) bool {
 	major, rest, _ := strings.Cut(release, ".")
 	minor, _, _ := strings.Cut(rest, ".")

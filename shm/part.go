@@ -90,7 +90,7 @@ func (s *Segment) Again() (*Segment, error) {
 // Part is where the segment lies in its file.
 func (s *Segment) Part() (offset, size int64) { return s.offset, int64(len(s.Bytes())) }
 
-// InFile tells whether the segment is a part of a file, and not a memfd.
+// InFile reports whether the segment is a part of a file, and not a memfd.
 func (s *Segment) InFile() bool { return s.inFile }
 
 // Scattered tells the kernel that stretches of the array are read in no order: a page that is

@@ -153,7 +153,7 @@ func TestSealedIsReadOnly(t *testing.T) {
 	}
 }
 
-// faults tells whether f touches memory that it may not.
+// faults reports whether f touches memory that it may not.
 func faults(f func()) (fault bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { fault = recover() != nil }()

@@ -100,7 +100,7 @@ func guard(at net.Addr, next http.Handler) http.Handler {
 	})
 }
 
-// loopback tells whether the host of a request, with or without a port, is this machine
+// loopback reports whether the host of a request, with or without a port, is this machine
 // by a name that nobody else can have.
 func loopback(host string) bool {
 	name, _, err := net.SplitHostPort(host)

@@ -49,7 +49,7 @@ func (t *tail) read() error {
 	}
 }
 
-// same tells whether the file still has the last line that was read, where it was. A run that begins in the folder of
+// same reports whether the file still has the last line that was read, where it was. A run that begins in the folder of
 // another begins the file anew, and one that is resumed or goes back replaces it by the lines up to the snapshot.
 func (t *tail) same(f *os.File) bool {
 	again := make([]byte, len(t.line))

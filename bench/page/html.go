@@ -86,7 +86,7 @@ func anchor(title string) string {
 	return strings.Join(words, "-")
 }
 
-// verdict tells whether a cell is one, which has a colour.
+// verdict reports whether a cell is one, which has a colour.
 func verdict(cell string) bool {
 	return slices.Contains([]bench.Agreement{bench.Agrees, bench.Differs, bench.Undecided}, bench.Agreement(cell))
 }

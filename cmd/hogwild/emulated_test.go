@@ -172,7 +172,7 @@ func (p platform) train(t *testing.T, program, flags string) (r rundir.Result) {
 	}
 }
 
-// unborn tells whether a process has a child that has forked and not become a worker: qemu-user's child
+// unborn reports whether a process has a child that has forked and not become a worker: qemu-user's child
 // can wait for ever for a lock that another thread of its parent held.
 func unborn(pid int) bool {
 	out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()

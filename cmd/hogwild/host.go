@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/machine"
 	"hogwild/internal/vec"
@@ -30,7 +30,7 @@ type host struct {
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, run.CheckLoops, os.Getenv, os.Getuid()}
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, loops.Check, os.Getenv, os.Getuid()}
 }
 
 func softLimit(resource int) uint64 {

@@ -217,7 +217,7 @@ func (h host) withoutGPU(why error) cuda.Finding {
 // noDevice is the first thing to know where there is no GPU: nothing that could be installed would help.
 const noDevice = "no NVIDIA device found"
 
-// nvidia tells whether the machine has a GPU of NVIDIA's, with a driver or without.
+// nvidia reports whether the machine has a GPU of NVIDIA's, with a driver or without.
 func (h host) nvidia() bool {
 	if h.there("dev/nvidiactl") || h.wsl() && h.there("dev/dxg") {
 		return true

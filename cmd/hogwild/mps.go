@@ -44,7 +44,7 @@ const (
 )
 
 // startMPS starts the daemon if the run wants one, and sets the environment by which
-// this process's clients find it. It tells whether it did: then a program that has
+// this process's clients find it. It reports whether it did: then a program that has
 // started the driver already must start anew.
 func startMPS(c config.Config) (started bool, err error) {
 	if !c.MPS {

@@ -56,7 +56,7 @@ func onSignal(f func()) (stop func()) {
 	})
 }
 
-// sameFile tells whether two paths lead to one file.
+// sameFile reports whether two paths lead to one file.
 func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)

@@ -162,7 +162,7 @@ func checkProbabilities(t *testing.T, row []string, z []float64, classes []strin
 	}
 }
 
-// close tells whether the output of the class is the largest but for rounding.
+// close reports whether the output of the class is the largest but for rounding.
 func close(z []float64, classes []string, name string) bool {
 	for c, class := range classes {
 		if class == name {

@@ -242,7 +242,7 @@ func (s *settings) checkIdle(c *config.Config) error {
 	return nil
 }
 
-// typed tells whether a flag is on the command line.
+// typed reports whether a flag is on the command line.
 func (s *settings) typed(name string) bool { return s.given[name] && s.origin[name].rank == onLine }
 
 // only refuses flags on the command line beside those that mean something with the first ones.

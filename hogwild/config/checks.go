@@ -117,7 +117,7 @@ func (c *Config) Optimizers() int {
 	return 1
 }
 
-// PrivateState tells whether each worker has an optimizer's state for itself.
+// PrivateState reports whether each worker has an optimizer's state for itself.
 func (c *Config) PrivateState() bool {
 	return c.Optimizer.Slots() > 0 && c.OptimizerState != "shared" && !c.AveragesGradients()
 }
@@ -155,19 +155,19 @@ func (c *Config) MayScale() error {
 	return nil
 }
 
-// AveragesGradients tells whether gradients are averaged, and not weights.
+// AveragesGradients reports whether gradients are averaged, and not weights.
 func (c *Config) AveragesGradients() bool { return c.Mode.Kind == Sync && c.Average == "gradients" }
 
-// AsyncOnCores tells whether nothing keeps workers from each other's weights but the copies
+// AsyncOnCores reports whether nothing keeps workers from each other's weights but the copies
 // that they train.
 func (c *Config) AsyncOnCores() bool { return c.Mode.Kind == Async && c.GPU == "" }
 
-// TakesTurns tells whether workers on cores wait for nothing but a core.
+// TakesTurns reports whether workers on cores wait for nothing but a core.
 func (c *Config) TakesTurns() bool {
 	return (c.Mode.Kind == Async || c.Mode.Kind == Atomic) && c.GPU == ""
 }
 
-// Centres tells whether the steps of the run are such that centring is exact: plain
+// Centres reports whether the steps of the run are such that centring is exact: plain
 // SGD, which moves V, s and k by what W = V - s mu' moves by. A regularizer acts on
 // W, and the rules with state on each number by itself.
 func (c *Config) Centres() bool {
@@ -193,7 +193,7 @@ func (c *Config) PartOf(n int) int {
 // NoValidation is the Validation of a run that trains on all rows, whatever the model.
 const NoValidation = "none"
 
-// HoldsOut tells whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
+// HoldsOut reports whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
 // the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often to.
 func (c *Config) HoldsOut() bool {
 	f := model.FamilyOf(c.Model)

@@ -269,7 +269,7 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 	return nil
 }
 
-// OnHost tells whether a rank of a run on GPUs computes on a core.
+// OnHost reports whether a rank of a run on GPUs computes on a core.
 func (c *Config) OnHost(rank int) bool {
 	return c.GPU == "" || c.CPUWorkers > 0 && rank >= c.Workers-c.CPUWorkers
 }
@@ -294,7 +294,7 @@ func (c *Config) AskedBatch() int {
 	return c.Batch
 }
 
-// SavesByCost tells whether the run is saved as often as costs little.
+// SavesByCost reports whether the run is saved as often as costs little.
 func (c *Config) SavesByCost() bool { return c.SaveEvery == "auto" }
 
 // SavePeriod reads SaveEvery: a number of epochs, or a duration; auto is neither.

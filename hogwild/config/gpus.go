@@ -37,7 +37,7 @@ func ReadGPUs(text string) (indices []int, choose int, err error) {
 	return indices, 0, nil
 }
 
-// severalGPUs tells whether GPU names or chooses more than one.
+// severalGPUs reports whether GPU names or chooses more than one.
 func (c *Config) severalGPUs() bool {
 	indices, choose, _ := ReadGPUs(c.GPU) // checkGPU refuses what cannot be read
 	return max(len(indices), choose) > 1

@@ -34,7 +34,7 @@ func (k known) nodes() bool    { return k.Nodes > 0 }     // 1 if it was asked f
 
 func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }
 
-// not tells whether the model is of none of the families; true while nobody knows the model.
+// not reports whether the model is of none of the families; true while nobody knows the model.
 func (k known) not(families ...model.Family) bool {
 	for _, f := range families {
 		if k.Model != "" && model.FamilyOf(k.Model) == f {
@@ -44,7 +44,7 @@ func (k known) not(families ...model.Family) bool {
 	return true
 }
 
-// format tells whether the data are in one of the formats; "" while nobody knows.
+// format reports whether the data are in one of the formats; "" while nobody knows.
 func (k known) format(formats ...string) bool {
 	is := ""
 	if k.data != nil {

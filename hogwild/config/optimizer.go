@@ -22,6 +22,6 @@ func (o Optimizer) Slots() int {
 	return 0
 }
 
-// Adaptive tells whether a step is scaled by the gradients before it: its length says nothing
+// Adaptive reports whether a step is scaled by the gradients before it: its length says nothing
 // of how far the weights move.
 func (o Optimizer) Adaptive() bool { return o == Adam || o == AdaGrad }

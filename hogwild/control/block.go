@@ -70,13 +70,13 @@ func (w *Block) Get(word int) uint64 { return atomic.LoadUint64(&w.control[word]
 // Set writes a word of control.
 func (w *Block) Set(word int, v uint64) { atomic.StoreUint64(&w.control[word], v) }
 
-// Stopped tells whether the run is to end.
+// Stopped reports whether the run is to end.
 func (w *Block) Stopped() bool { return w.Get(wordStop) != 0 }
 
-// Running tells whether workers are told neither to stop, nor to wait, nor of another number of them.
+// Running reports whether workers are told neither to stop, nor to wait, nor of another number of them.
 func (w *Block) Running() bool { return !w.Stopped() && w.Get(WordPause) == 0 && !w.Scaled() }
 
-// Scaled tells whether the number of workers has changed since this process took it over.
+// Scaled reports whether the number of workers has changed since this process took it over.
 func (w *Block) Scaled() bool { return w.Get(wordGeneration) != w.generation }
 
 // Rank is a word of a rank's record.
@@ -193,7 +193,7 @@ func (w *Block) Next(rank int) (plan.Chunk, bool) {
 	return w.Plan.At(int(epoch-1), i), true
 }
 
-// Last tells whether all chunks of the open epoch but c are done.
+// Last reports whether all chunks of the open epoch but c are done.
 func (w *Block) Last(c plan.Chunk) bool {
 	for i := w.Plan.Chunks() - 1; i >= 0; i-- {
 		if state, _ := w.Chunk(i); i != c.Index && state != ChunkDone {

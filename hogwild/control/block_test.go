@@ -51,7 +51,7 @@ func sync4(c *config.Config) { c.Mode = config.MustMode("sync") }
 
 func async4(*config.Config) {}
 
-// mayTrain tells whether a rank may train chunk i.
+// mayTrain reports whether a rank may train chunk i.
 func (w *Block) mayTrain(rank, i int) bool {
 	from, to := w.Plan.Owned(rank)
 	return from <= i && i < to

@@ -35,7 +35,7 @@ func (m Measures) SetOwnRate(own bool) {
 	atomic.StoreUint64(&m[0], v)
 }
 
-// OwnRate tells whether it does.
+// OwnRate reports whether it does.
 func (m Measures) OwnRate() bool { return atomic.LoadUint64(&m[0]) != 0 }
 
 // Add adds to a measure. It is false if there is no place for the name.

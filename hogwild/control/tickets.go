@@ -160,7 +160,7 @@ func (t *Tickets) now() bool { return atomic.LoadUint64(&t.words[TicketNow]) == 
 // Done ends this worker's turn.
 func (t *Tickets) Done() { t.advance(t.hand[0]) }
 
-// Over tells whether a loop has ended this worker's turn by itself; whose turn it is now is woken.
+// Over reports whether a loop has ended this worker's turn by itself; whose turn it is now is woken.
 func (t *Tickets) Over() bool {
 	if atomic.LoadUint64(&t.words[TicketNow]) <= t.hand[0] {
 		return false

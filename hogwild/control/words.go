@@ -72,7 +72,7 @@ func AppendChunk(chunks []uint64, epoch uint64, done bool, loss float64) []uint6
 	return append(chunks, epoch<<32|chunkFree, 0)
 }
 
-// SavedChunk tells whether the state of a chunk is one that a snapshot within an epoch has: no
+// SavedChunk reports whether the state of a chunk is one that a snapshot within an epoch has: no
 // worker had it.
 func SavedChunk(state, epoch uint64) bool {
 	s := state & (1<<32 - 1)

@@ -124,7 +124,7 @@ func (d *cpu) markLocks(rows []int32) {
 	}
 }
 
-// isData tells whether a part's inputs are the rows of the batch, sparse ones.
+// isData reports whether a part's inputs are the rows of the batch, sparse ones.
 func (d *cpu) isData(p *model.Part) bool {
 	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }

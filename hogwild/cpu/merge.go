@@ -72,7 +72,7 @@ func (l *localCopy) room(n int) int {
 	return min(n, l.every-l.made)
 }
 
-// stepped tells whether it is time to merge, n local steps later.
+// stepped reports whether it is time to merge, n local steps later.
 func (l *localCopy) stepped(n int) bool {
 	if l == nil {
 		return false

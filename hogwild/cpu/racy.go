@@ -156,7 +156,7 @@ func (s *shared) mergeCentered(to int, mine, base, mean, sum, learned, merged []
 // load is the bits of a weight.
 func (s *shared) load(at int) uint32 { return atomic.LoadUint32(&s.bits[at]) }
 
-// probe stores what was loaded a moment ago, and tells whether another has written in
+// probe stores what was loaded a moment ago, and reports whether another has written in
 // between; then what it overwrote is added again.
 func (s *shared) probe(at int, loaded uint32) (lost bool) {
 	was := atomic.SwapUint32(&s.bits[at], loaded)

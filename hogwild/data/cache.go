@@ -93,7 +93,7 @@ func Map(f *os.File) (*Set, error) {
 	return attached(seg)
 }
 
-// isCache tells whether a path names a cache. What cannot be opened is none.
+// isCache reports whether a path names a cache. What cannot be opened is none.
 func isCache(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe is read once
 		return false

@@ -40,7 +40,7 @@ func inFolder(path string) (train, test string) {
 	return files[0], testBeside(files[0])
 }
 
-// isAbout tells by its name that a file is about the data beside it, or is not whole.
+// isAbout reports by its name whether a file is about the data beside it, or is not whole.
 func isAbout(name string) bool {
 	upper, ending := strings.ToUpper(name), filepath.Ext(name)
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(upper, "README") || strings.HasPrefix(upper, "LICENSE") ||

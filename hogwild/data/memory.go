@@ -168,7 +168,7 @@ func (m *Memory) triples(src *format.Source) *format.File {
 	return f
 }
 
-// kind tells whether the rows are dense or sparse.
+// kind reports whether the rows are dense or sparse.
 func (m *Memory) kind() string {
 	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
 		return Sparse

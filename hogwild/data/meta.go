@@ -49,7 +49,7 @@ type Meta struct {
 // noteZeroBased is kept with the weights, among the Notes.
 const noteZeroBased = "feature indices count from 0"
 
-// ZeroBased tells whether the features of the file have the numbers from 0, and not from 1.
+// ZeroBased reports whether the features of the file have the numbers from 0, and not from 1.
 func (m *Meta) ZeroBased() bool { return slices.Contains(m.Notes, noteZeroBased) }
 
 // known is what files are read by that are read as this one was; nil if there is none.

@@ -53,7 +53,7 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 	return sealed(s)
 }
 
-// spreadOf tells how y lies.
+// spreadOf returns how y lies.
 func spreadOf(y []float32) Spread {
 	s := Spread{Min: y[0], Max: y[0]}
 	var sum, squares float64

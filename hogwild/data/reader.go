@@ -38,7 +38,7 @@ func (s *Set) NewReader() *Reader {
 	return r
 }
 
-// skipsZeros tells whether rows of bytes are formed as lists of their non-zero values.
+// skipsZeros reports whether rows of bytes are formed as lists of their non-zero values.
 func (m *Meta) skipsZeros() bool {
 	for _, a := range m.Add {
 		if a != 0 {

@@ -245,7 +245,7 @@ func (m *Meta) Scaled(x []float32) []float32 {
 	return scaled
 }
 
-// ScaledAlike tells whether two sets scale their inputs in the same way, give or take the rounding of another processor.
+// ScaledAlike reports whether two sets scale their inputs in the same way, give or take the rounding of another processor.
 func (m *Meta) ScaledAlike(o *Meta) bool {
 	near := func(a, b float32) bool { return math.Abs(float64(a)-float64(b)) <= 1e-6*math.Abs(float64(a)) }
 	return slices.EqualFunc(m.Mul, o.Mul, near) && slices.EqualFunc(m.Add, o.Add, near)

@@ -112,7 +112,7 @@ func (s *Set) File() *os.File { return s.seg.File() }
 // arrays are the names of what holds the inputs of a Kind, in a segment.
 var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"}}
 
-// Offsets tells where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
+// Offsets returns where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
 // idx (uint32), val (float32) and y (float32).
 func (s *Set) Offsets() (map[string]int64, error) {
 	at := map[string]int64{}
@@ -185,7 +185,7 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 	return s, nil
 }
 
-// hasInputs tells whether each row has inputs, and so their means.
+// hasInputs reports whether each row has inputs, and so their means.
 func (m *Meta) hasInputs() bool { return m.Kind != Pairs && m.Kind != Indices }
 
 // seal completes a set whose rows are in place: it counts the frequencies, takes the

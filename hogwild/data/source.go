@@ -27,7 +27,7 @@ func (m *Memory) source(room *format.Budget) *source {
 	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum()}, memory: m}
 }
 
-// isPairs tells whether the file is read as triples: it was said so, or the model
+// isPairs reports whether the file is read as triples: it was said so, or the model
 // takes nothing else, or nobody named a model and it looks so.
 func (o Options) isPairs(src *source) bool {
 	switch {

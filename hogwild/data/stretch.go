@@ -26,7 +26,7 @@ func stretchOf(size, rows int) int {
 	return max(1, (stretchBytes+block-1)/block)
 }
 
-// streams tells whether rows are asked for before they are needed: those of a large set in a file.
+// streams reports whether rows are asked for before they are needed: those of a large set in a file.
 func (s *Set) streams() bool { return s.seg.InFile() && s.size() > largeSet }
 
 // scatter tells the kernel that the next page is not the one that is read next.
@@ -35,7 +35,7 @@ func (s *Set) scatter() error {
 		shm.Scattered(s.Y), shm.Scattered(s.M))
 }
 
-// Streams tells whether Fetch does anything.
+// Streams reports whether Fetch does anything.
 func (s *Set) Streams() bool { return s.was != nil && s.streams() }
 
 // Fetch has the kernel read the rows at n positions of the epoch's order, from the one at position

@@ -131,13 +131,13 @@ func (s *Set) bad() string {
 	return ""
 }
 
-// InRange tells whether all indices of a sparse set lie below Features: it looks at each, but for those of
+// InRange reports whether all indices of a sparse set lie below Features: it looks at each, but for those of
 // a cache, which was verified when it was opened.
 func (s *Set) InRange() bool {
 	return s.was != nil || len(s.Idx) == 0 || int(slices.Max(s.Idx)) < s.Features
 }
 
-// every tells whether ok is true of 0 to n-1. All processors ask.
+// every reports whether ok is true of 0 to n-1. All processors ask.
 func every(n int, ok func(i int) bool) bool {
 	var not atomic.Bool
 	parallel(n, func(from, to int) {
@@ -151,7 +151,7 @@ func every(n int, ok func(i int) bool) bool {
 	return !not.Load()
 }
 
-// rowAscends tells whether a sparse row begins where it should, and has rising indices.
+// rowAscends reports whether a sparse row begins where it should, and has rising indices.
 func (s *Set) rowAscends(i int) bool {
 	from, to := s.Ptr[i], s.Ptr[i+1]
 	if from < 0 || from > to || to > int64(len(s.Idx)) {
@@ -165,7 +165,7 @@ func (s *Set) rowAscends(i int) bool {
 	return true
 }
 
-// shapeFits tells whether the shape and the columns of a set are as many as the features.
+// shapeFits reports whether the shape and the columns of a set are as many as the features.
 func (m *Meta) shapeFits() bool {
 	left := m.Features
 	for _, n := range m.Shape {
@@ -202,7 +202,7 @@ func (s *Set) badIDs() string {
 	return ""
 }
 
-// runsOf tells whether runs are those of n ids, in rising order.
+// runsOf reports whether runs are those of n ids, in rising order.
 func runsOf(runs []uint32, n int) bool {
 	total, next := 0, uint64(0)
 	for k := 0; k+1 < len(runs); k += 2 {

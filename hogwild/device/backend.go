@@ -82,7 +82,7 @@ func (s *Setup) Taken(state int) *uint64 { return s.Mem.Optimizers[state].Steps 
 // RecordWords is how many words the samples of a device have: see record.
 const RecordWords = control.RecordWords
 
-// Samples tells whether a device is to sample its steps.
+// Samples reports whether a device is to sample its steps.
 func (s *Setup) Samples() bool {
 	return os.Getenv(SampleVariable) != "off" && s.Job.Mode.Kind != config.Sync
 }

@@ -78,7 +78,7 @@ func NotFiniteAt(w []float32) int {
 // replicas is rounded, as a third of three times a weight.
 const unchanged = 1.0 / (1 << 20)
 
-// Changed tells whether a weight of to has changed from what it is in from. It stops at the first.
+// Changed reports whether a weight of to has changed from what it is in from. It stops at the first.
 func Changed(from, to []float32) bool {
 	for i, v := range from {
 		if !(math.Abs(float64(to[i])-float64(v)) <= unchanged*math.Abs(float64(v))) { // also if it is no number

@@ -97,7 +97,7 @@ func parseNet(name string) (*Net, error) {
 	return net, nil
 }
 
-// add appends the layer with the parts that layerSyntax found, and tells whether they
+// add appends the layer with the parts that layerSyntax found, and reports whether they
 // make sense.
 func (n *Net) add(f []string) bool {
 	number := func(text string, none int) int {

@@ -142,7 +142,7 @@ func (m *cut) Eval(w []float32, b *data.Batch) Score {
 	return s
 }
 
-// Suits tells that Steps is for every set of pairs, each worker on the weights of all.
+// Suits reports that Steps is for every set of pairs, each worker on the weights of all.
 func (m *cut) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
 
 // Steps takes the step of each edge, straight at the points of its two ends.

@@ -177,7 +177,7 @@ func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 	return to
 }
 
-// Suits tells that Steps is for every set of pairs, and that no worker may train a
+// Suits reports that Steps is for every set of pairs, and that no worker may train a
 // copy: of a large matrix each worker would have its own.
 func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
 

@@ -43,11 +43,11 @@ func FamilyOf(name string) Family {
 // Family is that of the model.
 func (s Spec) Family() Family { return FamilyOf(s.Name) }
 
-// Layered tells whether the first layer is a linear one on the inputs, whose spectrum then
+// Layered reports whether the first layer is a linear one on the inputs, whose spectrum then
 // says how far a step may go.
 func (f Family) Layered() bool { return f == Linear || f == Perceptron }
 
-// Short tells whether an example is about a few weights only; kind is that of the set.
+// Short reports whether an example is about a few weights only; kind is that of the set.
 func (f Family) Short(kind string) bool {
 	return kind == data.Pairs || kind == data.Sparse && f != Perceptron
 }

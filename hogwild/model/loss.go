@@ -25,7 +25,7 @@ const (
 // Losses lists them.
 var Losses = []Loss{CrossEntropy, Logistic, Hinge, Squared, L1}
 
-// values tells whether the loss is for labels that are values, not classes.
+// values reports whether the loss is for labels that are values, not classes.
 func (l Loss) values() bool { return l == Squared || l == L1 }
 
 // deltas turns the outputs z (b x k) of a batch with labels y into the derivatives
@@ -156,10 +156,10 @@ func (l Loss) predict(z []float32, k int, to []float32) []float32 {
 	return to
 }
 
-// Probable tells whether outputs under the loss stand for probabilities of classes.
+// Probable reports whether outputs under the loss stand for probabilities of classes.
 func (l Loss) Probable() bool { return l == CrossEntropy || l == Logistic }
 
-// LogLoss tells whether the loss is that of the probabilities of so many classes.
+// LogLoss reports whether the loss is that of the probabilities of so many classes.
 func (l Loss) LogLoss(classes int) bool { return l == CrossEntropy || l == Logistic && classes == 2 }
 
 // probabilities appends those of the classes, for each row of outputs z of k. Of several logistic

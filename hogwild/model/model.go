@@ -141,7 +141,7 @@ type Prober interface {
 // to the other, so that a caller can put what it likes between them; or both at once.
 type HalfStepper interface {
 	Model
-	// Suits tells whether Steps can be used on the set, and, when it can, whether a worker
+	// Suits reports whether Steps can be used on the set, and, when it can, whether a worker
 	// may train a copy of the weights for some hundred steps before it adds what it has
 	// learnt to those of all.
 	Suits(set *data.Set) (steps, copied bool)

@@ -22,7 +22,7 @@ import (
 //
 // After an error no further call succeeds: the job is lost, and is continued from its last snapshot.
 type Engine interface {
-	// Place tells which node this is. It does not communicate.
+	// Place returns which node this is. It does not communicate.
 	Place() Place
 	// Gather collects what each node gives, of any length, in node order: on node 0. Elsewhere it returns nil.
 	Gather(mine []byte) ([][]byte, error)

@@ -71,10 +71,10 @@ func (s *message) stops() error {
 	return config.Reported{Err: fmt.Errorf("%s ended the job: see the message there", who)}
 }
 
-// ended tells whether somebody ends the job.
+// ended reports whether somebody ends the job.
 func (s *message) ended() bool { return s.stops() != nil }
 
-// interrupted tells whether the job ends because of a signal, and of nothing else.
+// interrupted reports whether the job ends because of a signal, and of nothing else.
 func (s *message) interrupted() bool {
 	return s.ended() && s[sayStop+reasonDiverged] == 0 && s[sayStop+reasonFailed] == 0
 }

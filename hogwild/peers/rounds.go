@@ -288,7 +288,7 @@ func (r *rounds) Align() (differ int, err error) {
 	return int(count[0]), r.core.Ask(r.core.Owner.Replace)
 }
 
-// doneChunks tells of each chunk of the whole epoch whether this node has trained it; nil in barrier
+// doneChunks returns of each chunk of the whole epoch whether this node has trained it; nil in barrier
 // mode, where the round says all.
 func (r *rounds) doneChunks() []bool {
 	plan := &r.core.Block.Plan

@@ -126,13 +126,13 @@ func (p *Plan) Covered(rounds int) int {
 	return min(p.N, p.base+rounds*p.every*p.batch*p.Ranks())
 }
 
-// NodesMeet tells whether after a round of barrier mode workers wait until the weights of all nodes
+// NodesMeet reports whether after a round of barrier mode workers wait until the weights of all nodes
 // are averaged. After the last one that belongs to the epoch's end.
 func (p *Plan) NodesMeet(round int) bool {
 	return p.nodes > 1 && p.Barrier && (round+1)%p.apart == 0 && round+1 < p.Rounds
 }
 
-// dealt tells whether any worker takes any chunk.
+// dealt reports whether any worker takes any chunk.
 func (p *Plan) dealt() bool { return !p.Barrier && !p.Shares }
 
 // Chunks is the number of chunks that this node has in an epoch. It may be 0.

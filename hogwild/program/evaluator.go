@@ -100,7 +100,7 @@ func (e *Evaluator) welcome(first bool) (err error) {
 	return err
 }
 
-// Evaluates tells whether the program scores weights: it has a function that evaluates, and data to test.
+// Evaluates reports whether the program scores weights: it has a function that evaluates, and data to test.
 func (e *Evaluator) Evaluates() bool {
 	l := e.Layout()
 	return e.evaluates && (l.Rows == 0 || l.TestRows > 0)

@@ -19,8 +19,14 @@ import (
 // as long as it does not hang, and fails where it does; once interrupted, as long as for a score. Of a run that was
 // interrupted before, or failed, the programs have as long as workers have to end.
 
+// loopFailure is how programs have failed after their loops.
+type loopFailure struct {
+	why string
+	who []string
+}
+
 // failedAfterLoop notes that one has.
-func (r *coordinator) failedAfterLoop(who, why string) {
+func (r *crew) failedAfterLoop(who, why string) {
 	why = strings.TrimPrefix(why, program.AfterLoop)
 	for i := range r.after {
 		if r.after[i].why == why {
@@ -32,7 +38,7 @@ func (r *coordinator) failedAfterLoop(who, why string) {
 }
 
 // awaitPrograms waits until the workers of a run that is complete have ended, but for those that hang.
-func (r *coordinator) awaitPrograms() {
+func (r *crew) awaitPrograms() {
 	look := time.NewTicker(r.hang.Every())
 	defer look.Stop()
 	defer r.tellOfLoops("the workers").Stop()
@@ -70,15 +76,15 @@ func (r *coordinator) awaitPrograms() {
 }
 
 // tellOfLoops tells people after a while what the run waits for.
-func (r *coordinator) tellOfLoops(who string) *time.Timer {
+func (r *crew) tellOfLoops(who string) *time.Timer {
 	return time.AfterFunc(10*time.Second, func() {
 		r.report.display.event("what follows the loop over job.batches() takes long in " + who + ": the run waits for it")
 	})
 }
 
 // leaveLoops ends the evaluator of a run that is complete, and tells of all programs that have failed after their loops.
-func (r *coordinator) leaveLoops(res *rundir.Result) error {
-	if r.evaluator == nil || r.epochs.ended != nil {
+func (r *crew) leaveLoops(res *rundir.Result) error {
+	if r.evaluator == nil || r.ended != nil {
 		return nil
 	}
 	telling, late := r.tellOfLoops("the evaluator"), r.killLate()

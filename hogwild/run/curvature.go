@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"time"
 
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -12,6 +13,14 @@ import (
 // but sometimes later. So it is measured again, on the copy of the weights at the ends of epochs 1, 2, 4, 8 and so on, as
 // long as all measurements take measuredShare of the training time at most. On a GPU the copy is not in host memory.
 
+// limit is what is known of the limit of steps in flight while the run trains: see curvature.go.
+type limit struct {
+	due   int           // the epoch after which it is next measured
+	spent time.Duration // on all measurements
+	least float64       // steps; 0: none was made
+	said  bool          // that they are fewer than those in flight
+}
+
 var measuredShare = 0.01 // tests have another
 
 // rehearse measures the curvature that a network comes to at the beginning of the run.
@@ -20,14 +29,14 @@ func (r *task) rehearse(spec model.Spec, plain model.Model) {
 	r.facts.Newton = tuning.Rehearse(&r.job.Config, spec, r.newton, r.train, r.facts)
 }
 
-// measures tells whether the copy of the weights after an epoch is to be measured.
-func (r *coordinator) measures(e *rundir.EpochResult) bool {
+// measures reports whether the copy of the weights after an epoch is to be measured.
+func (r *scorer) measures(e *rundir.EpochResult) bool {
 	return r.newton != nil && r.job.GPU == "" && r.peers.First() && e.Epoch >= r.limit.due &&
 		(r.limit.spent+r.newton.Took).Seconds() <= measuredShare*e.Seconds
 }
 
 // curvature is that of the copy; 0: it cannot be read.
-func (r *coordinator) curvature() (g float64) {
+func (r *scorer) curvature() (g float64) {
 	w, err := r.owner.Kept()
 	if err == nil {
 		err = r.train.Guard(func() { g = r.newton.Largest(w) })
@@ -39,7 +48,7 @@ func (r *coordinator) curvature() (g float64) {
 }
 
 // measured takes a curvature in, and says once that the limit of steps in flight has fallen below those that there are.
-func (r *coordinator) measured(g float64, e *rundir.EpochResult) {
+func (r *scorer) measured(g float64, e *rundir.EpochResult) {
 	limit, flight := &r.limit, float64(r.job.Tuning.InFlight)
 	limit.due, limit.spent = 2*e.Epoch, limit.spent+r.newton.Took
 	allows := func(g float64) float64 { return tuning.InFlightAt(&r.job, r.spec, r.facts, e.LR, g) }

@@ -1,19 +1,128 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
+	"hogwild/hogwild/workers"
+	"hogwild/internal/fault"
 	"hogwild/internal/human"
-	"hogwild/internal/machine"
 )
 
+// scorer is how good the weights are: evaluations by the device or by a program, and what follows from them.
+type scorer struct {
+	*saver
+	limit     limit              // of steps in flight, as the run trains
+	evaluator *program.Evaluator // nil: the model is computed here
+	scoreless bool               // it could not answer
+	late      bool               // the run was interrupted, and did not wait for its answer
+	prints    *workers.Log       // of the evaluator
+	watching  *hang.ProgramWatch // the evaluator
+}
+
+// evaluation is what came of a snapshot: its test loss, and the saving of it.
+type evaluation struct {
+	result  rundir.EpochResult
+	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
+	newton  float64            // the curvature, see curvature.go; 0: it was not measured
+	err     error
+	saves   bool  // the copy was to be saved too
+	unsaved error // why it could not be
+}
+
+// evaluate starts the evaluation of the copy, and its saving. The channel is closed when
+// the first is done.
+func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
+	r.busy = true
+	scored, saveCopy, counts, measures := make(chan struct{}), r.saving(), r.wantsCounts(save), r.measures(&e)
+	go func() {
+		is := evaluation{saves: save}
+		fault := r.train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
+		is.err = errors.Join(is.err, fault)
+		close(scored)
+		if measures && is.err == nil {
+			is.newton = r.curvature()
+		}
+		if is.result = e; is.err == nil {
+			r.copy.Pos.History = append(r.copy.Pos.History, e)
+			is.err = r.keepBest(&e)
+		} else if errors.Is(is.err, config.ErrDiverged) {
+			is.saves = false
+		} else { // the copy is good: the epoch was trained, only not evaluated
+			is.result.Judge(rundir.Scores{Set: r.judge.Name, Loss: math.NaN()})
+			r.copy.Pos.History = append(r.copy.Pos.History, is.result)
+		}
+		if is.saves {
+			is.unsaved = saveCopy()
+		}
+		r.evaluated <- is
+	}()
+	return scored
+}
+
+// keepBest brings the copy to host memory if it is of the best epoch so far.
+func (r *scorer) keepBest(e *rundir.EpochResult) error {
+	if best := rundir.Best(r.copy.Pos.History); best == nil || best.Epoch != e.Epoch {
+		return nil
+	}
+	w, err := askFor(r.shared, r.patience, r.owner.Kept)
+	if err == nil {
+		r.copy.Best = slices.Clone(w)
+	}
+	return onDevice(err)
+}
+
+// score evaluates the copy on the validation set, or without one on the test set. With counts it tells how the
+// weights of each tensor are distributed. A copy that diverged is not good, and not to be saved.
+func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.Histogram, err error) {
+	s, err := r.survey(e, counts)
+	for i := range s.Counts {
+		weights = append(weights, rundir.WeightHistogram(r.params[i].Name, &s.Counts[i]))
+	}
+	if err != nil || r.job.Sample > 0 { // a short run is not tested
+		return weights, err
+	}
+	return weights, r.addScores(e)
+}
+
+// addScores adds the scores of the copy to an epoch.
+func (r *scorer) addScores(e *rundir.EpochResult) error {
+	if r.evaluator != nil {
+		return r.judgeByProgram(e)
+	}
+	sum, err := r.scoreOn(nil, r.judge.Set) // the copy where it is
+	if err != nil {
+		return err
+	}
+	e.Judge(score.Of(r.judge.Name, sum, len(r.judge.Set.Classes) > 0))
+	return r.overflown(e)
+}
+
+// scoreOn has the device evaluate plain weights on a set. Of several nodes each evaluates its share of the rows.
+func (r *scorer) scoreOn(w []float32, set *data.Set) (model.Score, error) {
+	if r.evaluator != nil {
+		s, _, err := r.scoredByProgram(w, set, 0)
+		return s, err
+	}
+	own := func() (model.Score, error) {
+		s, err := askFor(r.shared, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
+		return s, onDevice(err)
+	}
+	return r.peers.Score(own)
+}
+
 // overflown returns the error of an epoch whose losses are far above those of the constant predictor, and of the first weights.
-func (r *coordinator) overflown(e *rundir.EpochResult) error {
+func (r *scorer) overflown(e *rundir.EpochResult) error {
 	if !r.judge.TooLarge(e) {
 		return nil
 	}
@@ -26,7 +135,7 @@ func (r *coordinator) overflown(e *rundir.EpochResult) error {
 }
 
 // scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights.
-func (r *coordinator) scoreFirst() (float64, error) {
+func (r *scorer) scoreFirst() (float64, error) {
 	plain, err := model.New(r.job.ModelOptions(), r.train.Meta)
 	if err != nil {
 		return 0, err
@@ -40,46 +149,144 @@ func (r *coordinator) scoreFirst() (float64, error) {
 	return s.Loss / float64(s.N), nil
 }
 
-// scoreOn has the device evaluate plain weights on a set. Of several nodes each evaluates its share of the rows.
-func (r *coordinator) scoreOn(w []float32, set *data.Set) (model.Score, error) {
-	if r.evaluator != nil {
-		s, _, err := r.scoredByProgram(w, set, 0)
-		return s, err
-	}
-	own := func() (model.Score, error) {
-		s, err := askFor(r, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
+// survey looks at the copy. Weights that are not finite are an error.
+func (r *scorer) survey(e *rundir.EpochResult, counts bool) (device.Survey, error) {
+	s, err := askFor(r.shared, evaluations*r.patience, func() (device.Survey, error) { return r.owner.Survey(counts) })
+	if err != nil {
 		return s, onDevice(err)
 	}
-	return r.peers.Score(own)
+	return s, r.finite(s.NotFinite, s.Value, e)
 }
 
-// testEnd evaluates the weights of a run that has come to its end in detail: with a validation
-// set those of the best epoch, for which test rows are used here and nowhere else. It computes
-// on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
-func (r *coordinator) testEnd(res *rundir.Result) error {
-	if r.epochs.ended != nil || r.job.Sample > 0 {
+// stillGood is the error of a copy, taken within an epoch, whose numbers have diverged. Whether finite ones
+// have takes an evaluation to see, which is worth its time where a rollback would continue from them.
+func (r *scorer) stillGood(e rundir.EpochResult) error {
+	if r.job.OnDivergence == config.Rollback {
+		_, err := r.score(&e, false)
+		return err
+	}
+	_, err := r.survey(&e, false)
+	return err
+}
+
+// awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
+// do other nodes, which then all know whether the job ends, and that their weights are the same.
+func (r *scorer) awaitCopy() error {
+	if end := r.awaitTogether(); end != nil {
+		return end
+	}
+	differ, err := r.rounds.Align()
+	if differ > 0 {
+		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.position.Epoch, human.Plural(differ, "node"))
+	}
+	if errors.As(err, new(deviceError)) {
+		r.tell(err)
+	}
+	return r.lostPeers(err)
+}
+
+// awaitTogether waits for the evaluation that runs, and the save after it, on all nodes.
+func (r *scorer) awaitTogether() (end error) {
+	err := r.peers.Together(func() error {
+		if end = r.awaitEvaluation(); errors.Is(end, errDone) {
+			return nil
+		}
+		return end
+	})
+	if end == nil {
+		end = r.lostPeers(err)
+	}
+	return end
+}
+
+// awaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
+func (r *scorer) awaitEvaluation() error {
+	if !r.busy {
 		return nil
 	}
-	if r.evaluator != nil {
-		return r.testBest(res)
+	r.owner.Await()
+	return r.record(<-r.evaluated)
+}
+
+// record takes an evaluation in, and returns why the run ends by it: an error, or that a target is reached.
+func (r *scorer) record(e evaluation) error {
+	r.busy = false
+	if e.saves {
+		r.noteSave(e.unsaved)
 	}
-	models := make([]model.Model, machine.Cores())
-	for i := range models {
-		var err error
-		if models[i], err = model.New(r.job.ModelOptions(), r.train.Meta); err != nil {
+	end := r.lostPeers(e.err)
+	if e.result.Kind == "" || errors.Is(e.err, config.ErrDiverged) { // of a save within an epoch there is no result
+		return end
+	}
+	r.last = &e.result
+	r.position.History = append(r.position.History, e.result)
+	r.report.display.epoch(e.result)
+	if e.newton > 0 {
+		r.measured(e.newton, &e.result)
+	}
+	if r.options.OnEpoch != nil {
+		r.options.OnEpoch(e.result)
+	}
+	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
+	if why := score.Stop(&r.job.Config, r.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
+		r.stopped, end = why, errDone
+	}
+	return end
+}
+
+// savePaused copies the run, lets the workers go on, and saves the copy.
+func (r *scorer) savePaused() error {
+	switch {
+	case r.complete() || r.busy: // since the pause an epoch has come to its end
+		r.due = true
+	default:
+		r.within()
+		if err := r.copyRun(); err != nil {
 			return err
 		}
-	}
-	w := r.saver.copy.Plain(r.trained)
-	if r.saver.copy.Best != nil {
-		w = r.saver.copy.Best
-		s, err := score.Evaluate(models, w, r.test)
-		if err != nil {
-			return err
+		r.busy = true
+		saveCopy := r.saving()
+		e := rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Tuning.LR}
+		if _, done, _, loss := r.progress(); done > 0 {
+			e.TrainLoss = loss / float64(done)
 		}
-		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
+		go func() {
+			is := evaluation{err: r.stillGood(e)}
+			if is.saves = !errors.Is(is.err, config.ErrDiverged); is.saves {
+				is.unsaved = saveCopy()
+			}
+			r.evaluated <- is
+		}()
 	}
-	var err error
-	res.Detail, err = score.Detail(models, w, r.test, r.spec.Loss, res.TestLoss)
-	return err
+	_ = fault.Point("pause.end")
+	r.pausing = false
+	r.letGo()
+	return nil
+}
+
+// saveWithin saves a run that was stopped within an epoch, from the host copy if need be.
+func (r *scorer) saveWithin() error {
+	_, done, lost, loss := r.progress()
+	defer func() { // only then: a resumed run counts the epoch's chunks again
+		r.position.Examples += int64(done)
+		r.position.Lost += int64(lost)
+	}()
+	if err := r.copyWithin(); err != nil {
+		r.failed(err)
+		return r.saveHostCopy()
+	}
+	e := rundir.EpochResult{Epoch: int(r.position.Epoch), Seconds: r.position.Seconds}
+	if e.TrainLoss = loss / float64(done); done == 0 && r.last != nil { // of no examples it is not a number
+		e.TrainLoss = r.last.TrainLoss
+	}
+	r.owner.Await()
+	_, scored := r.score(&e, false)
+	if r.failed(scored); errors.Is(scored, config.ErrDiverged) {
+		return nil
+	}
+	if scored == nil {
+		r.last = &e
+	}
+	r.good = true
+	return r.keep(r.saveCopy)
 }

@@ -29,7 +29,7 @@ func FreshRun(c config.Config) string {
 }
 
 // claim locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
-func (r *coordinator) claim() error {
+func (r *task) claim() error {
 	dir := cmp.Or(r.job.Run, r.job.Resume)
 	if !r.peers.First() {
 		return nil
@@ -49,7 +49,7 @@ func (r *coordinator) claim() error {
 }
 
 // lock locks a run folder that exists.
-func (r *coordinator) lock(dir string) (err error) {
+func (r *task) lock(dir string) (err error) {
 	r.folder, err = rundir.Claim(dir)
 	if errors.Is(err, rundir.ErrNoLocks) {
 		r.report.event("run folder %s: %v; do not start a second run in it", dir, err)
@@ -68,7 +68,7 @@ func inFolder(err error) error {
 
 // openFolder makes the run folder, unless it is there, and what belongs in it from the start. Of several nodes only the
 // first has one.
-func (r *coordinator) openFolder() error {
+func (r *epochs) openFolder() error {
 	if !r.peers.First() {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (r *coordinator) openFolder() error {
 
 // makeFolder makes and locks the folder of a new run. A name that the run has chosen for itself belongs to the
 // one that makes the folder first.
-func (r *coordinator) makeFolder() error {
+func (r *task) makeFolder() error {
 	for r.folder == nil {
 		dir := FreshRun(r.job.Config)
 		if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // givenWeights writes the weights of --init over the first weights of a new run. They are plain ones: in the local form
 // of a model that centres these are V and k, while s is zero. Of several nodes the first reads the file.
-func (r *coordinator) givenWeights() error {
+func (r *epochs) givenWeights() error {
 	if r.job.Init == "" {
 		return nil
 	}
@@ -19,10 +19,10 @@ func (r *coordinator) givenWeights() error {
 		if err := r.readGiven(); err != nil {
 			return nil, err
 		}
-		return json.Marshal(r.epochs.position.Init)
+		return json.Marshal(r.position.Init)
 	})
 	if err == nil {
-		err = json.Unmarshal(started, &r.epochs.position.Init)
+		err = json.Unmarshal(started, &r.position.Init)
 	}
 	if err == nil {
 		err = r.peers.ShareNumbers(r.mem.W)
@@ -31,7 +31,7 @@ func (r *coordinator) givenWeights() error {
 }
 
 // lookAtGiven reads the file of --init before the data, which may take minutes.
-func (r *coordinator) lookAtGiven() (err error) {
+func (r *task) lookAtGiven() (err error) {
 	if r.job.Init != "" && r.peers.First() {
 		if r.given, err = rundir.ReadWeights(r.job.Init, r.job.MemoryLimit()); err != nil {
 			return config.Usage("init: %w", err)
@@ -41,7 +41,7 @@ func (r *coordinator) lookAtGiven() (err error) {
 }
 
 // readGiven writes what fits of the file of --init over the weights.
-func (r *coordinator) readGiven() error {
+func (r *epochs) readGiven() error {
 	f := r.given
 	r.given = nil
 	fit, err := f.Fit(r.job.Model, r.params, r.job.Layout, r.job.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
@@ -51,7 +51,7 @@ func (r *coordinator) readGiven() error {
 	if err := fit.Into(r.trained, r.mem.W); err != nil {
 		return err
 	}
-	r.epochs.position.Init = &fit.Started
+	r.position.Init = &fit.Started
 	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
 		r.report.display.event(line)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // lookForHung warns of workers that do not run, and kills those that have not run for the timeout. It returns why the run ends.
-func (r *coordinator) lookForHung() error {
+func (r *crew) lookForHung() error {
 	running := r.workers.Running()
 	seen := make([]hang.Process, len(running))
 	for i, p := range running {
@@ -36,7 +36,7 @@ func (r *coordinator) lookForHung() error {
 }
 
 // whenHung says what becomes of a worker that does not move.
-func (r *task) whenHung(f *hang.Finding) string {
+func (r *crew) whenHung(f *hang.Finding) string {
 	switch {
 	case f.Limit == 0:
 		return "it is not replaced, because of --hang-timeout 0"

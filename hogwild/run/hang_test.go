@@ -187,7 +187,7 @@ func TestWaitForLockSleeps(t *testing.T) {
 	}
 }
 
-// sleeps tells whether a thread does.
+// sleeps reports whether a thread does.
 func sleeps(t *testing.T, pid int, thread uint64) bool {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, thread))

@@ -24,7 +24,7 @@ type flight struct {
 
 // flight is nil where no more than one step is in flight, or their number does not depend on who has a core. It goes by the
 // median staleness: while most steps are on time, few that land a thousand others late do little, but they decide the mean.
-func (r *task) flight(in *control.Instruments) *flight {
+func (r *shared) flight(in *control.Instruments) *flight {
 	c := &r.job
 	fused := r.facts.Steps && c.Tuning.MergeEvery <= 1 && c.Tuning.Batch == 1 && c.Optimizer == config.SGD && c.GradientDelay == 0
 	if fused || !c.TakesTurns() || c.Workers == 1 || in.StalenessSamples == 0 { // a sample of those is of many short steps
@@ -36,7 +36,7 @@ func (r *task) flight(in *control.Instruments) *flight {
 }
 
 // recount corrects the number of steps in flight by so many samples, once, where it is far beyond what was expected.
-func (r *coordinator) recount(samples int64) {
+func (r *elastic) recount(samples int64) {
 	if r.recounted || r.scaling != nil || !r.job.TakesTurns() || r.job.Tuning.InFlight >= r.job.Workers {
 		return
 	}
@@ -45,13 +45,13 @@ func (r *coordinator) recount(samples int64) {
 		return
 	}
 	r.recounted = true
-	if f := r.flight(in); f != nil && len(r.epochs.position.Scales) == 0 && f.least >= float64(f.expected)+1 {
+	if f := r.flight(in); f != nil && len(r.position.Scales) == 0 && f.least >= float64(f.expected)+1 {
 		r.lookAgain(f)
 	}
 }
 
 // lookAgain chooses anew what depends on the steps in flight.
-func (r *coordinator) lookAgain(f *flight) {
+func (r *elastic) lookAgain(f *flight) {
 	job := r.job
 	r.held = min((f.seen-float64(f.expected))/float64(job.Workers-f.expected), 1)
 	t, err := tuning.Choose(&job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})

@@ -18,7 +18,7 @@ var keepWaits = []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 
 
 // keep writes what a run leaves behind to its folder, which the first node has. While that fails it tries again. If all
 // tries fail, it saves the whole run to another folder.
-func (r *coordinator) keep(write func() error) error {
+func (r *saver) keep(write func() error) error {
 	if !r.peers.First() {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *coordinator) keep(write func() error) error {
 		time.Sleep(wait)
 		err = r.tryKeep(write)
 	}
-	if err == nil || !r.saver.good {
+	if err == nil || !r.good {
 		return err
 	}
 	if also := r.keepElsewhere(err, write); also != nil {
@@ -42,7 +42,7 @@ func (r *coordinator) keep(write func() error) error {
 	return nil
 }
 
-func (r *coordinator) tryKeep(write func() error) error {
+func (r *saver) tryKeep(write func() error) error {
 	if err := r.mend(); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (r *coordinator) tryKeep(write func() error) error {
 
 // keepElsewhere makes a run folder among the temporary files and saves the run there: its own cannot be written, for
 // a cause.
-func (r *coordinator) keepElsewhere(cause error, write func() error) error {
+func (r *saver) keepElsewhere(cause error, write func() error) error {
 	name := strings.ReplaceAll(filepath.Base(r.dir), "*", "-")
 	dir, err := os.MkdirTemp("", fmt.Sprintf("hogwild-%s-%d-*", name, os.Getpid()))
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *coordinator) keepElsewhere(cause error, write func() error) error {
 		err = folder.Open(r.job.Config, r.past())
 	}
 	if err == nil {
-		r.saver.copy.Within = folder.Info()
-		err = r.saver.copy.Save(dir, r.params, r.trained)
+		r.copy.Within = folder.Info()
+		err = r.copy.Save(dir, r.params, r.trained)
 	}
 	if err != nil {
 		folder.Close()
@@ -74,6 +74,6 @@ func (r *coordinator) keepElsewhere(cause error, write func() error) error {
 	}
 	r.folder.Close()
 	r.folder, r.dir, r.job.Run = folder, dir, dir
-	r.saver.elsewhere = fmt.Errorf("%w: %w; the whole run is in %s: continue it with --resume %s", config.ErrElsewhere, cause, dir, human.ShellWord(dir))
+	r.elsewhere = fmt.Errorf("%w: %w; the whole run is in %s: continue it with --resume %s", config.ErrElsewhere, cause, dir, human.ShellWord(dir))
 	return write()
 }

@@ -44,5 +44,5 @@ func Borrow(ctx context.Context, c config.Config, s data.Sets) (res rundir.Resul
 	r := newCoordinator(c, Options{})
 	r.train, r.validation, r.test, r.lent = s.Train, s.Validation, s.Test, true
 	res, err = r.run(ctx)
-	return res, r.epochs.secondHalf, err
+	return res, r.secondHalf, err
 }

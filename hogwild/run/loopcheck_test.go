@@ -28,14 +28,14 @@ const faultVariable = "HOGWILD_TEST_FAULTS"
 
 // spoilChecks is faultVariable's effect.
 func spoilChecks(text string) {
-	right, faults := checkLoop, map[string]string{}
+	right, faults := loops.CheckOne, map[string]string{}
 	for fault := range strings.SplitSeq(text, ",") {
 		name, how, _ := strings.Cut(fault, " ")
 		if faults[name] = how; how == "trap" && os.Getenv(workers.RankVariable) != "" && !slices.Contains(vec.Off(), name) {
 			dieAtStart("SIGILL")
 		}
 	}
-	checkLoop = func(l vec.Loop) error {
+	loops.CheckOne = func(l vec.Loop) error {
 		switch how := faults[l.String()]; how {
 		case "wrong":
 			return errors.New("number 3 is 1, plain Go has 2")
@@ -75,7 +75,7 @@ func files(folder string) []string {
 // TestCheckLoops: loops that are wrong, or end the process, are found, and kept in the cache folder, which later runs obey.
 func TestCheckLoops(t *testing.T) {
 	folder := cached(t, "dot wrong,merge trap,widen panic")
-	faulty, err := CheckLoops()
+	faulty, err := loops.Check()
 	if got := slices.Sorted(maps.Keys(faulty)); err != nil || !slices.Equal(got, []string{"dot", "merge", "widen"}) {
 		t.Fatalf("faulty: %v (%v)", faulty, err)
 	}
@@ -107,7 +107,7 @@ func TestCheckLoops(t *testing.T) {
 		t.Errorf("a file that cannot be read: %v", faulty)
 	}
 	t.Setenv(faultVariable, "")
-	if faulty, err := CheckLoops(); len(faulty) != 0 || err != nil || !slices.Equal(files(folder), []string{other}) {
+	if faulty, err := loops.Check(); len(faulty) != 0 || err != nil || !slices.Equal(files(folder), []string{other}) {
 		t.Errorf("checked again: %v (%v), kept in %v", faulty, err, files(folder))
 	}
 }
@@ -115,17 +115,17 @@ func TestCheckLoops(t *testing.T) {
 // TestCheckCutShort: a check that somebody ends, or stops, says nothing of the loops, and leaves what is known.
 func TestCheckCutShort(t *testing.T) {
 	folder := cached(t, "dot wrong")
-	if _, err := CheckLoops(); err != nil {
+	if _, err := loops.Check(); err != nil {
 		t.Fatal(err)
 	}
-	was := checkTime
-	defer func() { checkTime = was }()
+	was := loops.CheckTime
+	defer func() { loops.CheckTime = was }()
 	for _, how := range []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGILL", "SIGSEGV", "fatal", "SIGSTOP"} {
-		if checkTime = was; how == "SIGSTOP" {
-			checkTime = 2 * time.Second
+		if loops.CheckTime = was; how == "SIGSTOP" {
+			loops.CheckTime = 2 * time.Second
 		}
 		t.Setenv(faultVariable, "merge "+how)
-		if faulty, err := CheckLoops(); err == nil || faulty != nil {
+		if faulty, err := loops.Check(); err == nil || faulty != nil {
 			t.Errorf("%s: %v (%v)", how, faulty, err)
 		}
 		if faulty := loops.Read(); len(faulty) != 1 || len(files(folder)) != 1 {
@@ -145,7 +145,7 @@ func TestCheckWithoutCache(t *testing.T) {
 	for _, folder := range []string{file, file + "/below", "/proc/self", "not/absolute", ""} {
 		t.Setenv("XDG_CACHE_HOME", folder)
 		t.Setenv("HOME", "")
-		if faulty, err := CheckLoops(); len(faulty) != 1 || err != nil || len(loops.Read()) != 0 {
+		if faulty, err := loops.Check(); len(faulty) != 1 || err != nil || len(loops.Read()) != 0 {
 			t.Errorf("cache folder %q: %v (%v), kept is %v", folder, faulty, err, loops.Read())
 		}
 	}
@@ -207,7 +207,7 @@ func TestRunWithoutAsking(t *testing.T) {
 		if _, err := Run(t.Context(), quick(t), Options{}); err == nil || !strings.Contains(err.Error(), "call hogwild.IsWorker first") {
 			t.Errorf("%v", err)
 		}
-		if found, err := CheckLoops(); err == nil && vec.BestSet() != vec.Plain {
+		if found, err := loops.Check(); err == nil && vec.BestSet() != vec.Plain {
 			t.Errorf("it checked its loops, and found %v", found)
 		}
 	}

@@ -160,7 +160,7 @@ func sharedWeights(t *testing.T, c config.Config) *control.Weights {
 	return nil
 }
 
-// holds tells whether a rank has a lock, or a ticket whose turn is to come.
+// holds reports whether a rank has a lock, or a ticket whose turn is to come.
 func holds(m *control.Weights, rank int) bool {
 	for at := 0; at < len(m.Locks); at += control.LockLine {
 		if m.Locks[at] == uint32(rank+1) {

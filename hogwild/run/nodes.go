@@ -11,20 +11,20 @@ import (
 )
 
 // several reports whether the run is one node of a job.
-func (r *coordinator) several() bool { return r.peers.Name() != "" }
+func (r *task) several() bool { return r.peers.Name() != "" }
 
 // startRounds begins the rounds with other nodes.
-func (r *coordinator) startRounds() (err error) {
+func (r *epochs) startRounds() (err error) {
 	r.rounds, err = r.peers.Start(Core{Job: &r.job, Block: r.block, Mem: r.mem, Owner: r.owner,
 		Ask:      func(call func() error) error { return onDevice(r.ask(r.patience, call)) },
 		Complete: r.complete,
 		Diverged: func(what error) error { return divergence{what, r.lowerRate()} },
-	}, r.resumed, &r.epochs.position)
+	}, r.resumed, &r.position)
 	return err
 }
 
 // settleJob decides what the run decides for itself, the same on all nodes.
-func (r *coordinator) settleJob(own error) error {
+func (r *task) settleJob(own error) error {
 	var data []string
 	if own == nil {
 		data = []string{r.train.Checksum, r.test.Checksum, fmt.Sprint(r.train.Rows)}
@@ -37,7 +37,7 @@ func (r *coordinator) settleJob(own error) error {
 }
 
 // lostPeers adds to an error that the connection to other nodes is lost what to do.
-func (r *coordinator) lostPeers(err error) error { return r.peers.Lost(err, r.ownFolder()) }
+func (r *task) lostPeers(err error) error { return r.peers.Lost(err, r.ownFolder()) }
 
 // ownFolder is the run folder; "" on nodes that have none.
 func (r *task) ownFolder() string {
@@ -64,46 +64,46 @@ func (r *coordinator) tellPeers() {
 	if !r.rounds.Stopping() {
 		return
 	}
-	if config.Interruption(r.epochs.ended) != nil && !r.saver.busy {
-		r.saved(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
+	if config.Interruption(r.ended) != nil && !r.busy {
+		r.noteSave(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
 	}
-	for r.rounds.Stop(r.epochs.ended) {
+	for r.rounds.Stop(r.ended) {
 		if end := r.endEpoch(); end != nil {
-			r.epochs.ended = end
+			r.ended = end
 			return
 		}
 	}
 }
 
 // tell ends the job on the other nodes, at the end of an epoch, because of an error that only this node has.
-func (r *coordinator) tell(err error) { _ = r.peers.Together(func() error { return err }) }
+func (r *task) tell(err error) { _ = r.peers.Together(func() error { return err }) }
 
 // lastRound takes one with the other nodes, after the workers have stopped.
-func (r *coordinator) lastRound() error {
+func (r *epochs) lastRound() error {
 	var diverged error // while they stopped
-	if errors.Is(r.epochs.ended, config.ErrDiverged) {
-		diverged = r.epochs.ended
+	if errors.Is(r.ended, config.ErrDiverged) {
+		diverged = r.ended
 	}
-	return r.rounds.Last(r.epochs.position.Epoch, diverged)
+	return r.rounds.Last(r.position.Epoch, diverged)
 }
 
 // saveLast saves the run as of the last round, when the job ends within an epoch.
-func (r *coordinator) saveLast() {
+func (r *saver) saveLast() {
 	_, done, lost, _ := r.progressOfAll()
-	r.saver.good = true
-	r.epochs.failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
-	r.epochs.position.Examples += int64(done)
-	r.epochs.position.Lost += int64(lost)
+	r.good = true
+	r.failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
+	r.position.Examples += int64(done)
+	r.position.Lost += int64(lost)
 }
 
 // captureRound copies the last round into the snapshot.
-func (r *coordinator) captureRound() {
+func (r *saver) captureRound() {
 	r.capture(true)
-	r.rounds.Capture(&r.saver.copy, true)
+	r.rounds.Capture(&r.copy, true)
 }
 
 // saveRound saves the last round, on node 0.
-func (r *coordinator) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
+func (r *saver) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
 	if !r.peers.First() {
 		return nil
 	}
@@ -111,36 +111,36 @@ func (r *coordinator) saveRound(save func(s *rundir.Snapshot, dir string, params
 		return err
 	}
 	r.captureRound()
-	if i := device.NotFiniteAt(r.saver.copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.saver.copy.W[i], r.lastGood())
+	if i := device.NotFiniteAt(r.copy.W); i >= 0 {
+		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.copy.W[i], r.lastGood())
 	}
-	return save(&r.saver.copy, r.dir, r.params, r.trained)
+	return save(&r.copy, r.dir, r.params, r.trained)
 }
 
 // saveSoon saves the last round while training continues.
-func (r *coordinator) saveSoon() {
-	if !r.peers.First() || r.saver.busy || r.epochs.opened == 0 {
+func (r *saver) saveSoon() {
+	if !r.peers.First() || r.busy || r.opened == 0 {
 		return
 	}
 	save := r.saving()
 	r.captureRound()
-	r.saver.busy = true
+	r.busy = true
 	go func() {
-		i, w := device.NotFiniteAt(r.saver.copy.W), r.saver.copy.W
-		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.epochs.position.Epoch), LR: r.job.Tuning.LR})}
+		i, w := device.NotFiniteAt(r.copy.W), r.copy.W
+		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Tuning.LR})}
 		if is.saves = is.err == nil; is.saves {
 			is.unsaved = save()
 		}
-		r.saver.evaluated <- is
+		r.evaluated <- is
 	}()
 }
 
 // progressOfAll is progress of all nodes.
-func (r *coordinator) progressOfAll() (left, done, lost int, loss float64) {
+func (r *epochs) progressOfAll() (left, done, lost int, loss float64) {
 	done, lost, loss, several := r.rounds.Progress()
 	if !several {
 		return r.progress()
 	}
-	at := &r.epochs.position
+	at := &r.position
 	return 0, done + at.BaseDone, lost + at.Base - at.BaseDone, loss + at.BaseLoss
 }

@@ -66,14 +66,14 @@ func TestStoppedWorkerKeepsNobody(t *testing.T) {
 	}
 }
 
-// stopped tells whether a process is: a signal takes a moment.
+// stopped reports whether a process is: a signal takes a moment.
 func stopped(pid int) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, fields, _ := strings.Cut(string(text), ") ")
 	return strings.HasPrefix(fields, "T")
 }
 
-// othersDone tells whether all chunks of the open epoch are done, but for those that a rank has.
+// othersDone reports whether all chunks of the open epoch are done, but for those that a rank has.
 // (The epoch ends only when the rank has none.)
 func othersDone(w *control.Block, rank int) bool {
 	for i := range w.Plan.Chunks() {

@@ -11,6 +11,9 @@ import (
 // one so long. If there is no answer, no more is asked: the run ends with the copy of the weights
 // that host memory has.
 
+// answerTime is how long a GPU may take for a copy of the weights.
+const answerTime = time.Minute
+
 const (
 	evaluations = 5 // as many times as for a copy of the weights it waits for an evaluation
 	hurry       = 6 // after an interruption, and for workers to end, such a share of it
@@ -26,13 +29,13 @@ func copyTime(bytes int64) time.Duration {
 
 // ask has a call made that waits for the device, and returns its error; or another one, if there
 // is no answer in so long.
-func (r *coordinator) ask(limit time.Duration, call func() error) error {
+func (r *shared) ask(limit time.Duration, call func() error) error {
 	_, err := askFor(r, limit, func() (struct{}, error) { return struct{}{}, call() })
 	return err
 }
 
 // askFor is ask of a call with a result.
-func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) (none T, err error) {
+func askFor[T any](r *shared, limit time.Duration, call func() (T, error)) (none T, err error) {
 	if r.job.GPU == "" { // host memory does not hang
 		return call()
 	}
@@ -73,7 +76,7 @@ func askFor[T any](r *coordinator, limit time.Duration, call func() (T, error)) 
 }
 
 // copying is the copyTime of all that a run has in device memory.
-func (r *task) copying() time.Duration {
+func (r *shared) copying() time.Duration {
 	if r.mem == nil {
 		return 0
 	}
@@ -85,8 +88,8 @@ func (r *task) copying() time.Duration {
 }
 
 // patient is how long it waits for a copy of the weights: an evaluation that runs comes first.
-func (r *coordinator) patient() time.Duration {
-	if r.saver.busy {
+func (r *shared) patient() time.Duration {
+	if r.busy {
 		return (1 + evaluations) * r.patience
 	}
 	return r.patience

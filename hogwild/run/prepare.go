@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
@@ -113,22 +111,6 @@ func mayWrite(flag, path string, kind atomicfile.Kind) error {
 	return nil
 }
 
-// own makes the memory of the place where the weights are to be.
-func (r *task) own() error {
-	b, err := backend(&r.job.Config)
-	if err != nil {
-		return err
-	}
-	job := r.job // as it is now: see renewSetup
-	if r.setup, err = device.NewSetup(&job, r.mem, r.train); err != nil {
-		return err
-	}
-	if r.owner, err = b.Own(r.setup); err != nil {
-		return config.Usage("%w", err)
-	}
-	return nil
-}
-
 // load reads the data, and finds the model that fits them.
 func (r *coordinator) load() error {
 	c := &r.job
@@ -193,46 +175,9 @@ func (r *coordinator) load() error {
 	return c.CheckLRMin()
 }
 
-// choose decides what a run decides for itself, with settings on a machine with so many cores.
-func (r *task) choose(c *config.Config, cores int) (tuning.Tuning, error) {
-	t, err := tuning.Choose(c, r.spec, r.facts, tuning.Machine{Cores: cores, Held: r.held})
-	t.Auto = r.job.Tuning.Auto
-	return t, err
-}
-
-// makeModels makes the model as the run trains it.
-func (r *task) makeModels() (err error) {
-	if r.first, err = model.New(r.job.TrainedOptions(r.train), r.train.Meta); err != nil {
-		return config.Usage("%w", err)
-	}
-	r.trained = r.first.Params()
-	return nil
-}
-
-// mayTake refuses weights that memory has no room for: with the optimizers' state, shared and in
-// the copy that is saved, and what each worker has of its own or between two merges.
-func (r *task) mayTake(p int) error {
-	c := &r.job
-	copies := 2 * (1 + c.Optimizers()*c.Optimizer.Slots())
-	if c.Mode.Kind == config.Sync {
-		copies += c.Workers
-	} else if c.Tuning.MergeEvery > 1 {
-		copies += 2 * c.Workers
-	}
-	if r.evaluator != nil {
-		copies++ // it maps one
-	}
-	sets := data.Sets{Train: r.train, Validation: r.validation, Test: r.test}
-	need := min(4*float64(p)*float64(copies), math.MaxInt64/2) // some are more than an int64 counts
-	if err := sets.MayTake(c.MemoryLimit(), int64(need), "model "+c.Model, human.Count(int64(p))+" weights"); err != nil {
-		return config.Usage("%w", err)
-	}
-	return nil
-}
-
 // begin writes the first weights: the model's own, or those of the run to resume.
 func (r *coordinator) begin() error {
-	r.epochs.position = rundir.Position{Epoch: 1}
+	r.position = rundir.Position{Epoch: 1}
 	from := r.job.Resume
 	if r.back != nil {
 		from = r.back.from
@@ -273,16 +218,16 @@ func (r *coordinator) begin() error {
 	if err := s.Check(r.params, r.trained); err != nil {
 		return err
 	}
-	r.epochs.position, r.saver.copy.Best, r.saver.copy.Damaged = s.Pos, s.Best, s.Damaged
-	r.epochs.before = s.Pos.Wall
+	r.position, r.copy.Best, r.copy.Damaged = s.Pos, s.Best, s.Damaged
+	r.before = s.Pos.Wall
 	if f.Damage != nil {
 		r.report.event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}
 	if err := r.mayContinue(&s.Pos); err != nil {
 		return err
 	}
-	if n := len(r.epochs.position.History); n > 0 {
-		r.epochs.last = &r.epochs.position.History[n-1]
+	if n := len(r.position.History); n > 0 {
+		r.last = &r.position.History[n-1]
 	}
 	r.announced.Start = r.startOf(&s.Pos)
 	if err := r.block.Announce(r.announced); err != nil {
@@ -296,67 +241,6 @@ func (r *coordinator) begin() error {
 		return err
 	}
 	return s.Restore(r.mem, r.block, r.job.Optimizer)
-}
-
-// mayContinue refuses to resume a run that has come to its end. If it was killed before it could report, it has
-// ended already, and is concluded.
-func (r *coordinator) mayContinue(at *rundir.Position) error {
-	done, why := int(at.Epoch)-1, score.Stop(&r.job.Config, at.History)
-	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Resume, done)) {
-		r.epochs.stopped, r.epochs.trained = why, true
-		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Resume))
-		return nil
-	}
-	if done >= r.job.Epochs {
-		are := "s are"
-		if done == 1 {
-			are = " is"
-		}
-		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", r.job.Resume, done, are)
-	}
-	return score.CheckPatience(&r.job.Config, at.History)
-}
-
-// concluded tells whether the run in a folder has reported its end, after so many epochs.
-func concluded(folder string, epochs int) bool {
-	was, err := rundir.Glance(folder)
-	return err == nil && was.Result != nil && was.Result.Epochs == epochs && was.Ended() == rundir.Done
-}
-
-// readSnapshot reads the snapshot to resume: of several nodes the first does, and gives it to all.
-func (r *coordinator) readSnapshot(dir string) (*rundir.Saved, error) {
-	var f *rundir.Saved
-	file, err := r.peers.Share(func() (file []byte, err error) {
-		if f = r.options.Snapshot; f == nil || r.back != nil || !f.IsNewest(dir) {
-			f, err = rundir.ReadSnapshot(dir)
-		}
-		if err == nil {
-			file = f.Bytes
-		}
-		return file, err
-	})
-	if err != nil || f != nil {
-		return f, err
-	}
-	return rundir.ParseSnapshot(file)
-}
-
-// startOf is where a run begins that continues at a position.
-func (r *task) startOf(p *rundir.Position) control.Start {
-	s := control.Start{Epoch: p.Epoch, Rounds: p.Rounds}
-	if p.Within {
-		s.Base, s.Round, s.Longer = p.Base, p.Round, max(1, p.Longer)
-	}
-	if s.Rounds == 0 { // another mode trained until then: the states of optimizers are as old as with rounds
-		s.Rounds = int(p.Epoch-1) * r.block.Plan.Rounds
-	}
-	return s
-}
-
-// firstWeights writes those of a new run.
-func (r *task) firstWeights(m model.Model, w []float32) {
-	m.Init(w, r.job.Seed)
-	r.spec.Start(w, m.Params(), r.train.Y)
 }
 
 // close gives back whatever was made.

@@ -3,14 +3,11 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/hang"
@@ -19,7 +16,6 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 	"hogwild/hogwild/score"
-	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 )
 
@@ -63,36 +59,14 @@ func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ..
 	return e, nil
 }
 
-// programLog is a log for the program of a rank, or nil if the run has no programs.
-func (r *coordinator) programLog(rank int) *workers.Log {
-	if r.job.Program == "" {
-		return nil
-	}
-	name := fmt.Sprintf("program-%d.log", rank)
-	if rank == program.Coordinator {
-		name = "program-evaluator.log"
-	}
-	return workers.NewLog(name, r.dir, func(path string) {
-		r.report.printed.Do(func() { r.report.display.event("what a program prints is in " + path) })
-	})
-}
-
-// programOf is the process of a program that a worker waits for, or waited for when it died; 0: there is none.
-func (r *task) programOf(rank int) int {
-	if r.job.Program == "" {
-		return 0
-	}
-	return int(r.block.Rank(rank, control.RankProgram))
-}
-
-// killed tells whether a program was ended by a signal.
+// killed reports whether a program was ended by a signal.
 func killed(err error) bool {
 	var ended *program.EndError
 	return errors.As(err, &ended) && ended.Killed
 }
 
 // describe has a program describe its model and its data.
-func (r *coordinator) describe() (err error) {
+func (r *scorer) describe() (err error) {
 	c := &r.job.Config
 	if c.Program == "" {
 		return nil
@@ -120,7 +94,7 @@ func (r *coordinator) describe() (err error) {
 }
 
 // endEvaluator ends what describe has started, at once if the program is there still: see leaveLoops.
-func (r *coordinator) endEvaluator() {
+func (r *scorer) endEvaluator() {
 	if r.evaluator != nil {
 		r.evaluator.Kill(errLate)
 		_ = r.evaluator.Close() // nobody shall wait for Python to tidy up
@@ -132,7 +106,7 @@ func (r *coordinator) endEvaluator() {
 }
 
 // welcome gives the program that evaluates its data. Of a new run it writes the first weights, to w.
-func (r *task) welcome(first bool, w []float32) error {
+func (r *scorer) welcome(first bool, w []float32) error {
 	if r.evaluator == nil {
 		return nil
 	}
@@ -155,7 +129,7 @@ var lastScore = 10 * time.Second
 var errLate = errors.New("the run was interrupted")
 
 // killLate kills the evaluator's program if it takes too long after an interruption. What it returns ends that.
-func (r *coordinator) killLate() (done func()) {
+func (r *scorer) killLate() (done func()) {
 	over, interrupted, evaluator, limit := make(chan struct{}), r.interrupted, r.evaluator, lastScore
 	go func() {
 		select {
@@ -175,7 +149,7 @@ func (r *coordinator) killLate() (done func()) {
 // scoredByProgram is a program's score of weights on a set; of no examples, where it has no function that evaluates, or
 // no test data, could not answer before, or takes too long after an interruption. With an epoch the program hears of
 // its end, and may have metrics of the whole set.
-func (r *coordinator) scoredByProgram(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
+func (r *scorer) scoredByProgram(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
 	if r.scoreless {
 		return s, nil, nil
 	}
@@ -194,12 +168,12 @@ func (r *coordinator) scoredByProgram(w []float32, set *data.Set, epoch int) (s 
 }
 
 // judgeByProgram is addScores where a program scores.
-func (r *coordinator) judgeByProgram(e *rundir.EpochResult) error {
+func (r *scorer) judgeByProgram(e *rundir.EpochResult) error {
 	epoch := e.Epoch
 	if e.Kind == "" { // the run ends within it
 		epoch = 0
 	}
-	sum, metrics, err := r.scoredByProgram(r.saver.copy.Plain(r.trained), r.judge.Set, epoch)
+	sum, metrics, err := r.scoredByProgram(r.copy.Plain(r.trained), r.judge.Set, epoch)
 	if err != nil {
 		return err
 	}
@@ -220,20 +194,12 @@ func (r *coordinator) judgeByProgram(e *rundir.EpochResult) error {
 	return err
 }
 
-// trainMetrics are the means that the programs tell of in the open epoch.
-func (r *task) trainMetrics() map[string]float64 { return control.Means(r.mem.Measures) }
-
-// ownRate tells whether a program's optimizer takes the steps, at a rate that is not the run's.
-func (r *task) ownRate() bool {
-	return r.mem != nil && slices.ContainsFunc(r.mem.Measures, control.Measures.OwnRate)
-}
-
 // testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones, where they have no
 // score, since the run was interrupted before.
-func (r *coordinator) testBest(res *rundir.Result) error {
-	w := r.saver.copy.Best
+func (r *view) testBest(res *rundir.Result) error {
+	w := r.copy.Best
 	if w == nil && math.IsNaN(res.TestLoss) {
-		w = r.saver.copy.Plain(r.trained)
+		w = r.copy.Plain(r.trained)
 	}
 	if w == nil {
 		return nil

@@ -11,11 +11,31 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
+// remote takes requests from other processes, over the socket in the run folder, and hands them to
+// the coordinator, which answers between its other events. A client that is slow, silent or wrong
+// holds up nobody but itself.
+type remote struct {
+	listener *rundir.Listener
+	orders   chan order
+	deaf     chan struct{} // closed when the coordinator takes no more orders
+	over     chan struct{} // closed when the run has ended
+}
+
+// order is a request that the coordinator is to answer.
+type order struct {
+	rundir.Request
+	answer chan<- rundir.Answer // with room for one
+}
+
+func newRemote() remote {
+	return remote{orders: make(chan order), deaf: make(chan struct{}), over: make(chan struct{})}
+}
+
 // mostClients are served at once; others are turned away.
 const mostClients = 16
 
 // takeRequests opens the socket in the run folder.
-func (r *coordinator) takeRequests() {
+func (r *task) takeRequests() {
 	if !r.peers.First() {
 		return
 	}
@@ -99,7 +119,7 @@ func (m *remote) close() {
 }
 
 // obey carries out a request.
-func (r *coordinator) obey(q rundir.Request) rundir.Answer {
+func (r *elastic) obey(q rundir.Request) rundir.Answer {
 	says, err := "", error(nil)
 	if r.several() && (q.Do == rundir.DoScale || q.Do == rundir.DoPause || q.Do == rundir.DoContinue) {
 		return rundir.Answer{Error: "not possible for a job on several nodes: only top, stop"}
@@ -132,7 +152,7 @@ func (r *coordinator) obey(q rundir.Request) rundir.Answer {
 }
 
 // withChunks adds to each worker which chunk it has in hand.
-func (r *coordinator) withChunks(workers []rundir.WorkerStatus) []rundir.WorkerStatus {
+func (r *elastic) withChunks(workers []rundir.WorkerStatus) []rundir.WorkerStatus {
 	chunks := r.block.InHand(r.mem.Ranks)
 	all := append([]rundir.WorkerStatus(nil), workers...)
 	for i := range all {
@@ -142,7 +162,7 @@ func (r *coordinator) withChunks(workers []rundir.WorkerStatus) []rundir.WorkerS
 }
 
 // suspend has the workers wait.
-func (r *coordinator) suspend() (string, error) {
+func (r *elastic) suspend() (string, error) {
 	if r.halted.asked {
 		return "paused already", nil
 	}
@@ -153,23 +173,8 @@ func (r *coordinator) suspend() (string, error) {
 	return "paused: each worker finishes its chunk", nil
 }
 
-// notePause takes note of when all wait: the time from then on is none of training.
-func (r *coordinator) notePause() {
-	if r.halted.asked && r.halted.since == 0 && r.epochs.opened != 0 && r.quiet() {
-		r.halted.since = control.Monotonic()
-	}
-}
-
-// opened takes note that an epoch was opened.
-func (s *suspension) opened(at uint64) {
-	s.lasted = 0
-	if s.since != 0 {
-		s.since = at
-	}
-}
-
 // resume lets them train again.
-func (r *coordinator) resume() (string, error) {
+func (r *elastic) resume() (string, error) {
 	if !r.halted.asked {
 		return "not paused", nil
 	}

@@ -1,12 +1,15 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -16,24 +19,72 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
 	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
+	"hogwild/internal/atomicfile"
+	"hogwild/internal/machine"
 	"hogwild/internal/vec"
 )
 
+// view is what people are told of all this.
+type view struct{ *scorer }
+
+// reporter is what people are told.
+type reporter struct {
+	display  *display
+	behind   bool       // metrics could not be written
+	mu       sync.Mutex // for events: those of the evaluator come from other goroutines
+	events   []string
+	latest   rundir.Status // as it was shown
+	rates    []speed       // of each worker
+	looked   time.Time
+	second   time.Time // when the last second was written
+	loadTime time.Duration
+	started  uint64    // monotonic: the first worker's exec
+	first    int       // workers that the run began with
+	watched  time.Time // since when they are watched
+	printed  sync.Once // people are told where programs print to
+}
+
+// wrote takes in the outcome of a line of metrics or an event. A run does not end because one fails.
+func (r *reporter) wrote(err error) {
+	was := r.behind
+	r.behind = err != nil
+	switch {
+	case err != nil && !was:
+		r.event("%v; training continues, and the lines of epochs are written later", err)
+	case err == nil && was:
+		r.event("metrics are written again")
+	}
+}
+
+func (r *reporter) event(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	r.note(line)
+	r.display.warn(line)
+}
+
+// note keeps a line for the report.
+func (r *reporter) note(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, line)
+}
+
 // result is the report.
-func (r *coordinator) result() rundir.Result {
+func (r *view) result() rundir.Result {
 	c := &r.job
 	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program, Data: c.Data, Batch: c.Tuning.Batch,
-		Epochs: int(r.epochs.position.Epoch) - 1, Examples: r.epochs.position.Examples, Seconds: r.epochs.position.Seconds,
-		StartupSeconds: r.startup(), Restarts: r.epochs.position.Restarts, LostExamples: r.epochs.position.Lost,
-		Rollbacks: r.epochs.position.Rollbacks, DiscardedExamples: r.epochs.position.Discarded, Seed: c.Seed, Init: r.epochs.position.Init,
+		Epochs: int(r.position.Epoch) - 1, Examples: r.position.Examples, Seconds: r.position.Seconds,
+		StartupSeconds: r.startup(), Restarts: r.position.Restarts, LostExamples: r.position.Lost,
+		Rollbacks: r.position.Rollbacks, DiscardedExamples: r.position.Discarded, Seed: c.Seed, Init: r.position.Init,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
-		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.epochs.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.epochs.position.History, Events: r.report.events}
+		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.position.History, Events: r.report.events}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
-	if res.WallSeconds = r.epochs.position.Wall; res.WallSeconds > 0 {
+	if res.WallSeconds = r.position.Wall; res.WallSeconds > 0 {
 		res.WallRate = float64(res.Examples) / res.WallSeconds
 	}
 	res.FlopsPerExample = model.Flops(r.first, res.ValuesPerExample)
@@ -49,14 +100,14 @@ func (r *coordinator) result() rundir.Result {
 	if r.ownRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
 		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
 	}
-	if last := r.epochs.last; last != nil && c.Sample == 0 && r.epochs.ended == nil {
+	if last := r.last; last != nil && c.Sample == 0 && r.ended == nil {
 		res.Warning = r.judge.Warning(&c.Config, res.History, last, r.ownRate())
 	}
 	res.Instruments = r.instruments()
 	if f := r.flight(res.Instruments); f != nil {
 		res.InFlight, res.InFlightSeen = f.expected, f.seen
 	}
-	res.PerWorker, res.Scales, res.Unused = r.workerStatus(), r.epochs.position.Scales, r.epochs.position.Unused
+	res.PerWorker, res.Scales, res.Unused = r.workerStatus(), r.position.Scales, r.position.Unused
 	res.Shares = r.shares(res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]
@@ -82,8 +133,8 @@ func tell(r *rundir.Result, c *tuning.Job) {
 
 // scores sets why the run ended early and how well it predicts; of one that diverged, the
 // losses are not numbers.
-func (r *coordinator) scores(res *rundir.Result) {
-	switch ended := r.epochs.ended; {
+func (r *view) scores(res *rundir.Result) {
+	switch ended := r.ended; {
 	case config.Interruption(ended) != nil:
 		res.Stopped = config.Interruption(ended).Error()
 	case errors.Is(ended, config.ErrDiverged):
@@ -96,19 +147,19 @@ func (r *coordinator) scores(res *rundir.Result) {
 	if r.validation != nil {
 		res.TestLoss = math.NaN() // until the run has come to its end: see testEnd
 	}
-	if e := r.epochs.last; e != nil {
+	if e := r.last; e != nil {
 		res.TrainLoss, res.TestLoss, res.Validation = e.TrainLoss, e.TestLoss, e.Validation
 		res.TestAccuracy, res.TestRMSE, res.TestR2, res.Metrics = e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics
 		res.TrainMetrics = e.TrainMetrics
 	}
-	if best := rundir.Best(r.epochs.position.History); best != nil {
+	if best := rundir.Best(r.position.History); best != nil {
 		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation, best.Metrics
 	}
 }
 
 // startup is the time from the first worker's exec to the last worker's first
 // step; workers that came too late for any do not count.
-func (r *coordinator) startup() float64 {
+func (r *view) startup() float64 {
 	last := uint64(0)
 	for rank := range r.report.first {
 		last = max(last, r.block.Rank(rank, control.RankFirst))
@@ -117,9 +168,9 @@ func (r *coordinator) startup() float64 {
 }
 
 // timing says where the time went.
-func (r *coordinator) timing() []string {
+func (r *view) timing() []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
-		r.report.loadTime.Seconds(), r.startup(), r.epochs.position.Seconds, time.Since(r.report.watched).Seconds()-r.epochs.position.Seconds)}
+		r.report.loadTime.Seconds(), r.startup(), r.position.Seconds, time.Since(r.report.watched).Seconds()-r.position.Seconds)}
 	for rank := range r.workers.Most() {
 		trained, waited := r.block.Rank(rank, control.RankTrained), r.block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
@@ -129,8 +180,8 @@ func (r *coordinator) timing() []string {
 }
 
 // notes are what the user should know of the data, the device and the processor.
-func (r *coordinator) notes() []string {
-	device, _ := askFor(r, r.patient(), func() ([]string, error) { return r.owner.Notes(), nil }) // one that hangs has none
+func (r *view) notes() []string {
+	device, _ := askFor(r.shared, r.patient(), func() ([]string, error) { return r.owner.Notes(), nil }) // one that hangs has none
 	notes := slices.Clone(r.train.Notes)
 	for _, note := range r.test.Notes {
 		notes = append(notes, "test set: "+note)
@@ -144,7 +195,7 @@ func (r *coordinator) notes() []string {
 }
 
 // header is what the display shows at the top.
-func (r *coordinator) header() []string {
+func (r *view) header() []string {
 	c, m := &r.job, r.train.Meta
 	what := fmt.Sprintf("%d x %d %s, %s", m.Rows, m.Features, m.Kind, m.ScaleText())
 	if n := len(m.Classes); n > 0 {
@@ -166,7 +217,7 @@ func (r *coordinator) header() []string {
 }
 
 // show renews the display, and once a second the metrics.
-func (r *coordinator) show() {
+func (r *view) show() {
 	s := r.status()
 	r.report.latest = s
 	r.report.display.status(s)
@@ -177,19 +228,19 @@ func (r *coordinator) show() {
 	}
 }
 
-// stepped tells whether a worker has taken a step.
-func (r *coordinator) stepped() bool {
+// stepped reports whether a worker has taken a step.
+func (r *view) stepped() bool {
 	return slices.ContainsFunc(r.workers.Running(), func(p *workers.Process) bool { return r.block.Rank(p.Rank, control.RankFirst) != 0 })
 }
 
 // status is the run at this moment.
-func (r *coordinator) status() rundir.Status {
+func (r *view) status() rundir.Status {
 	epoch := int(r.block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
-		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.epochs.last, Rollbacks: r.epochs.position.Rollbacks}
+		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.last, Rollbacks: r.position.Rollbacks}
 	_, done, _, loss := r.progressOfAll()
-	s.Examples = r.epochs.position.Examples
-	if r.epochs.opened != 0 {
+	s.Examples = r.position.Examples
+	if r.opened != 0 {
 		s.Examples += int64(done)
 		if done > 0 {
 			mean := loss / float64(done)
@@ -214,7 +265,7 @@ func (r *coordinator) status() rundir.Status {
 const stateLeft = "left"
 
 // workerStatus is each of them at this moment, but for its speed.
-func (r *coordinator) workerStatus() []rundir.WorkerStatus {
+func (r *view) workerStatus() []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
 	for rank := range r.workers.Most() {
 		w := rundir.WorkerStatus{Rank: rank, PID: int(r.block.Rank(rank, control.RankPID)),
@@ -235,35 +286,54 @@ func (r *coordinator) workerStatus() []rundir.WorkerStatus {
 	return all
 }
 
-// instruments are those of all workers together.
-func (r *coordinator) instruments() *control.Instruments {
-	sum, waited := make(control.Record, control.RecordWords), uint64(0)
-	for rank, one := range r.mem.Records[:r.workers.Most()] {
-		sum.Plus(one)
-		waited += r.block.Rank(rank, control.RankWaited)
-	}
-	return sum.Instruments(float64(waited) / 1e9)
-}
-
-// shares adds up the workers of each device, in the order of ranks; nil if there is one
-// device only.
-func (r *task) shares(workers []rundir.WorkerStatus) (all []rundir.Share) {
-	total := int64(0)
-	for _, w := range workers {
-		device := r.owner.Where(w.Rank)
-		i := slices.IndexFunc(all, func(s rundir.Share) bool { return s.Device == device })
-		if i < 0 {
-			i = len(all)
-			all = append(all, rundir.Share{Device: device})
-		}
-		all[i].Examples += w.Examples
-		total += w.Examples
-	}
-	if len(all) < 2 {
+// testEnd evaluates the weights of a run that has come to its end in detail: with a validation
+// set those of the best epoch, for which test rows are used here and nowhere else. It computes
+// on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
+func (r *view) testEnd(res *rundir.Result) error {
+	if r.ended != nil || r.job.Sample > 0 {
 		return nil
 	}
-	for i := range all {
-		all[i].Share = float64(all[i].Examples) / float64(max(total, 1))
+	if r.evaluator != nil {
+		return r.testBest(res)
 	}
-	return all
+	models := make([]model.Model, machine.Cores())
+	for i := range models {
+		var err error
+		if models[i], err = model.New(r.job.ModelOptions(), r.train.Meta); err != nil {
+			return err
+		}
+	}
+	w := r.copy.Plain(r.trained)
+	if r.copy.Best != nil {
+		w = r.copy.Best
+		s, err := score.Evaluate(models, w, r.test)
+		if err != nil {
+			return err
+		}
+		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
+	}
+	var err error
+	res.Detail, err = score.Detail(models, w, r.test, r.spec.Loss, res.TestLoss)
+	return err
+}
+
+// saveResult writes result.json, and the run once more if its folder was removed after the last save.
+func (r *view) saveResult(res *rundir.Result) error {
+	r.due = false
+	return r.keep(func() error {
+		if r.due && r.good {
+			if err := r.saveCopy(); err != nil {
+				return err
+			}
+		}
+		res.Run = r.dir
+		var text bytes.Buffer
+		if err := res.WriteJSON(&text); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(filepath.Join(r.dir, rundir.ResultFile), text.Bytes()); err != nil {
+			return fmt.Errorf("the result could not be saved: %w", err)
+		}
+		return nil
+	})
 }

@@ -14,17 +14,28 @@ import (
 // does that, in the same folder and on the same data, as it would resume a run that was killed: on
 // every device all that processes share is made anew, the states of optimizers included.
 
+// rollback is what a coordinator knows of the one before it, which diverged.
+type rollback struct {
+	n        int    // of this call of Run: 1 is the first
+	why      error  // what diverged
+	from     string // the folder whose snapshot it continues from; "": the first weights
+	auto     string // what was chosen where the user left it to the program
+	examples int64  // trained until then
+	workers  int    // that it had
+	position rundir.Position
+}
+
 // mostRollbacks is how often one call of Run goes back.
 const mostRollbacks = 3
 
-// goesBack tells whether the run diverged and may go back.
+// goesBack reports whether the run diverged and may go back.
 func (r *coordinator) goesBack() bool {
 	select {
 	case <-r.interrupted: // nobody wants more of it
 		return false
 	default:
 	}
-	return errors.Is(r.epochs.ended, config.ErrDiverged) && r.job.OnDivergence == config.Rollback &&
+	return errors.Is(r.ended, config.ErrDiverged) && r.job.OnDivergence == config.Rollback &&
 		r.rollbacks() < mostRollbacks && len(r.workers.Running()) == 0 && r.silenced.Err() == nil
 }
 
@@ -52,8 +63,8 @@ func (r *coordinator) followed(examples int64) *coordinator {
 	next.train, next.validation, next.test, next.lent = r.train, r.validation, r.test, r.lent
 	r.lent = true
 	next.report.events = r.report.events
-	next.back = &rollback{n: r.rollbacks() + 1, why: r.epochs.ended, from: c.Resume, auto: r.job.Tuning.Auto,
-		examples: examples, workers: r.job.Workers, position: r.epochs.position}
+	next.back = &rollback{n: r.rollbacks() + 1, why: r.ended, from: c.Resume, auto: r.job.Tuning.Auto,
+		examples: examples, workers: r.job.Workers, position: r.position}
 	if rundir.HasSnapshot(r.dir) {
 		next.back.from = r.dir
 	}
@@ -63,7 +74,7 @@ func (r *coordinator) followed(examples int64) *coordinator {
 // wentBack counts what was trained in vain, says that the run has gone back, and saves it with its new
 // learning rate: should it be killed now, it is resumed with that.
 func (r *coordinator) wentBack() {
-	p, was := &r.epochs.position, &r.back.position
+	p, was := &r.position, &r.back.position
 	now := p.Examples
 	if p.Within {
 		_, done, _, _ := r.progress()
@@ -71,7 +82,7 @@ func (r *coordinator) wentBack() {
 	}
 	vain := r.back.examples - now
 	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
-	r.epochs.before = was.Wall
+	r.before = was.Wall
 	if r.back.workers == r.job.Workers { // else their number is that of the snapshot again
 		p.Scales = was.Scales
 	}
@@ -88,5 +99,5 @@ func (r *coordinator) wentBack() {
 	r.report.event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
 		what, r.back.n, mostRollbacks, where, r.job.Tuning.LR, human.Plural(int(vain), "example"))
 	r.capture(true)
-	r.saved(r.saving()())
+	r.noteSave(r.saving()())
 }

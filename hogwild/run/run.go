@@ -1,37 +1,68 @@
 // Package run carries out a run: the coordinator, which trains nothing, and its workers, which
 // are processes of the same program.
 //
-//	run.go          Run, and the coordinator's life
-//	lend.go         data that are read once for many runs
-//	prepare.go      what is made before any process starts
-//	given.go        the first weights from a file
-//	folder.go       the run folder
-//	epochs.go       between two epochs
-//	curvature.go    the limit of steps in flight, again while the run trains
-//	evaluate.go     how good the weights are, and whether the run has diverged
-//	finish.go       the end of a run
-//	keep.go         what is saved at the end
-//	rollback.go     back to the last good snapshot after divergence
-//	saver.go        the copy of the weights, and what is saved within an epoch
-//	nodes.go        what a run does as one node of a job
-//	remote.go       what other processes ask of a run
-//	inflight.go     the steps in flight as they are
-//	scale.go        another number of workers
-//	supervise.go    workers that start, die and are started again
-//	hang.go         workers that do not run
-//	inside.go       a worker in the coordinator's process
-//	report.go       what people are told
-//	patience.go     a device that fails, or does not answer
-//	afterloop.go    what programs do after their loops
-//	program.go      models that a program computes
-//	coordinator.go  the parts of the coordinator
-//	display.go      progress
-//	rounds.go       barrier mode
-//	worker.go       a worker's life
-//	loopcheck.go    the loops in assembly are right on this processor
-//	options.go      Options
-//	peers.go        Peers, the other nodes of a job
-//	backend.go      where the weights are
+// # The coordinator
+//
+// It makes the shared memory, starts the workers, watches them, and collects. It consists of layers. Each embeds the one below it and
+// knows nothing of those above:
+//
+//	coordinator  run.go prepare.go boundary.go finish.go rollback.go: the life of the run
+//	elastic      scale.go remote.go inflight.go: another number of workers, and what other processes ask
+//	crew         supervise.go hang.go afterloop.go: workers that start, die, hang and are started again
+//	view         report.go: what people are told
+//	scorer       evaluate.go curvature.go program.go: how good the weights are, and whether the run has diverged
+//	saver        saver.go keep.go: the copy of the weights in host memory and in the run folder
+//	epochs       epochs.go given.go: how far the run is, and why its workers wait
+//	shared       shared.go patience.go: the memory that processes share, and a device that fails or does not answer
+//	task         task.go folder.go: what is to be trained on what, and where the run is kept
+//
+// nodes.go has what they do as one node of a job, with peers.go; display.go is progress on a terminal. The other files:
+//
+//	worker.go rounds.go  a worker's life; barrier mode
+//	options.go lend.go   Options; data that are read once for many runs
+//	backend.go           where the weights are
+//
+// # The protocol
+//
+// Once the workers have started, an epoch is open whenever the coordinator waits for the next event, and the run is in one of these states:
+//
+//	training  workers take chunks
+//	saving    they are to wait before their next chunk, so that the run can be saved within the epoch
+//	paused    they are to wait, as a user asked
+//	changing  they are to wait, since another number of workers needs another form of the weights
+//	over      the run ends, and finish saves it
+//
+// Beside it an evaluation or a save may be under way, which uses the copy of the weights: busy. An event answered, the state is:
+//
+//	state     busy  event           becomes   busy  because
+//	training  no    save due        saving    no    the copy is free
+//	training  yes   save due        training  yes   the copy is in use: the run is saved when the epoch ends
+//	training  no    epoch complete  training  yes   the copy is evaluated while the next epoch trains
+//	training  yes   epoch complete  training  yes   it waits for the evaluation of the last epoch first
+//	training  yes   evaluated       training  no    its result is told
+//	training  no    target reached  over      no    with a target it waits for the evaluation of each epoch
+//	training  yes   last complete   over      no    it waits for that evaluation too
+//	training  no    pause           paused    no
+//	training  no    scale           training  no    workers take the new number over as they go
+//	training  yes   scale           training  yes   the evaluation reads the settings: the change is still to come
+//	training  no    scale form      changing  no    the weights are to have another form
+//	training  no    worker died     training  no    its chunk goes back, and it is started again
+//	training  no    last one gone   over      no
+//	training  no    not finite      over      no    a loss: rollback may carry on
+//	training  no    time over       over      no
+//	saving    no    one waits       saving    no    another one still trains
+//	saving    no    all wait        training  yes   the copy is made and saved, and they go on
+//	saving    no    epoch complete  saving    yes   the copy is in use now
+//	saving    yes   all wait        training  yes   the run is saved when the epoch ends
+//	saving    no    pause           paused    no
+//	saving    no    worker died     saving    no    whoever takes its place waits too
+//	paused    no    all wait        paused    no    the time from now on is none of training
+//	paused    no    save due        paused    no    the copy is made when all wait
+//	paused    no    scale           paused    no
+//	paused    no    continue        training  no
+//	changing  no    one waits       changing  no
+//	changing  no    all wait        training  no    the weights take their new form
+//	changing  no    epoch complete  training  no    it waits for the evaluation, and the next epoch has the new number
 package run
 
 import (
@@ -40,18 +71,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
-	"hogwild/shm"
 )
 
 // Run trains c.Model on c.Data with c.Workers processes, which are this program
@@ -83,6 +112,24 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	}
 	return r.guarded(ctx)
 }
+
+// coordinator is the life of a run.
+type coordinator struct {
+	*elastic
+	next *coordinator // carries on after divergence
+	heed func()       // has a signal cancel the run
+}
+
+func newCoordinator(c config.Config, o Options) *coordinator {
+	silenced, giveUp := context.WithCancelCause(context.Background())
+	t := &task{job: tuning.Job{Config: c}, options: o, peers: alone{}, remote: newRemote(), report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
+	e := &epochs{shared: &shared{task: t, patience: answerTime, silenced: silenced, giveUp: giveUp}, rounds: alone{}}
+	v := &view{&scorer{saver: &saver{epochs: e, evaluated: make(chan evaluation, 1)}}}
+	return &coordinator{elastic: &elastic{crew: &crew{view: v}}}
+}
+
+// errDone ends a run that came to its end.
+var errDone = errors.New("done")
 
 // guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
 func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error) {
@@ -134,9 +181,9 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	r.report.rates = make([]speed, r.mem.Ranks)
 	r.takeRequests()
 	r.report.watched, r.report.looked = time.Now(), time.Now()
-	if !r.epochs.trained { // else only the report is missing
+	if !r.unreported { // else only the report is missing
 		if err := r.start(); err != nil {
-			r.epochs.ended = err
+			r.ended = err
 			r.tellPeers() // they meet already
 			r.halt()
 			r.peers.Leave(func() {})
@@ -150,7 +197,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 			r.halt()
 		}
 	}()
-	r.epochs.ended = r.watch(ctx)
+	r.ended = r.watch(ctx)
 	watched = true
 	if ctx.Err() == nil { // the report is written all the same
 		defer context.AfterFunc(ctx, func() { r.report.display.warn("the run is ending already; another signal ends it at once") })()
@@ -175,21 +222,21 @@ func (r *coordinator) start() error {
 	for _, line := range append(lines, r.job.Changes()...) {
 		r.report.display.event(line)
 	}
-	r.saver.saved = time.Now()
+	r.saved = time.Now()
 	if err := r.watchTensors(); err != nil {
 		return err
 	}
-	if r.epochs.position.Within {
-		r.block.Publish(r.epochs.position.Epoch)
+	if r.position.Within {
+		r.block.Publish(r.position.Epoch)
 	} else {
-		r.block.Open(r.epochs.position.Epoch)
+		r.block.Open(r.position.Epoch)
 	}
 	if r.back != nil {
 		r.wentBack()
 	}
 	r.report.started, r.report.first = control.Monotonic(), r.job.Workers
-	r.epochs.opened = r.report.started
-	r.rounds.Open(r.epochs.position.Epoch)
+	r.opened = r.report.started
+	r.rounds.Open(r.position.Epoch)
 	for rank := range r.job.Workers {
 		if err := r.spawn(rank); err != nil {
 			return err
@@ -215,7 +262,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 		defer t.Stop()
 		save = t.C
 	}
-	if r.epochs.trained {
+	if r.unreported {
 		return errDone
 	}
 	for end == nil {
@@ -234,7 +281,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 			answer := r.obey(o.Request)
 			end = r.mayRescale() // before the answer, if it can be
 			o.answer <- answer
-		case e := <-r.saver.evaluated:
+		case e := <-r.evaluated:
 			end = r.record(e)
 		case <-refresh.C:
 			end = r.refresh()
@@ -259,31 +306,11 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
 func (r *coordinator) stopInTime() error {
 	limit := r.job.StopAfter
-	if limit == 0 || r.wall()-r.epochs.before < limit.Seconds() {
+	if limit == 0 || r.wall()-r.before < limit.Seconds() {
 		return nil
 	}
-	r.epochs.stopped = fmt.Sprintf("stop after %v", limit)
+	r.stopped = fmt.Sprintf("stop after %v", limit)
 	return errDone
-}
-
-// listen turns the workers' calls into a channel, until the run stops, which calls
-// for the last time. A call that nobody has heard yet stands for those after it.
-func (r *coordinator) listen() <-chan struct{} {
-	calls := make(chan struct{}, 1)
-	word := &r.block.Futexes[control.FutexCall]
-	r.aside.Go(func() {
-		for {
-			seen := atomic.LoadUint32(word)
-			select {
-			case calls <- struct{}{}:
-			default:
-			}
-			if r.block.Stopped() || shm.Wait(word, seen, time.Second) != nil {
-				return
-			}
-		}
-	})
-	return calls
 }
 
 // look answers a call: a worker has nothing to do, waits, or has failed. It returns why the run ends.
@@ -291,64 +318,18 @@ func (r *coordinator) look() error {
 	if err := r.diverged(); err != nil {
 		return err
 	}
-	if r.saver.paused && r.quiet() {
+	if r.pausing && r.quiet() {
 		if err := r.savePaused(); err != nil {
 			return err
 		}
 	}
 	if r.several() {
 		r.rounds.Called()
-	} else if r.epochs.opened != 0 && r.complete() {
+	} else if r.opened != 0 && r.complete() {
 		if end := r.endEpoch(); end != nil {
 			return end
 		}
 	}
 	r.notePause()
 	return nil
-}
-
-// diverged is the error of the first rank whose loss was not finite.
-func (r *coordinator) diverged() error {
-	for rank := range r.workers.Most() {
-		if step := r.block.Rank(rank, control.RankFailStep); step != 0 {
-			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.block.Rank(rank, control.RankFailLoss)),
-				LR: floatOf(r.block.Rank(rank, control.RankFailRate))}
-			return divergence{fmt.Errorf("worker %d: %w", rank, e), r.lowerRate()}
-		}
-	}
-	return nil
-}
-
-// complete tells whether the open epoch is: every chunk done or lost, and in
-// barrier mode the last average taken.
-func (r *task) complete() bool {
-	if left, _, _, _ := r.block.Progress(); left > 0 {
-		return false
-	}
-	return !r.block.Plan.Barrier || r.roundDone(r.block.Plan.Rounds-1)
-}
-
-// wrote takes in the outcome of a line of metrics or an event. A run does not end because one fails.
-func (r *reporter) wrote(err error) {
-	was := r.behind
-	r.behind = err != nil
-	switch {
-	case err != nil && !was:
-		r.event("%v; training continues, and the lines of epochs are written later", err)
-	case err == nil && was:
-		r.event("metrics are written again")
-	}
-}
-
-func (r *reporter) event(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	r.note(line)
-	r.display.warn(line)
-}
-
-// note keeps a line for the report.
-func (r *reporter) note(line string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, line)
 }

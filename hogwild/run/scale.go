@@ -1,13 +1,13 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
@@ -23,8 +23,42 @@ import (
 //
 // Some changes need a moment at which no worker has a chunk: see occasion.
 
+// elastic is what users ask of a run while it goes on.
+type elastic struct {
+	*crew
+	recounted bool                    // the steps in flight: see inflight.go
+	cancel    context.CancelCauseFunc // has the run end
+}
+
+// scaling is a change of the number of workers that is still to come.
+type scaling struct {
+	job tuning.Job
+	at  occasion
+}
+
+// occasion is when the number of workers may change.
+type occasion int
+
+const (
+	atOnce  occasion = iota // async: all workers take chunks of one list
+	paused                  // async: the shared weights change their form, while workers wait before their next chunk
+	atRound                 // sync: the rest of the epoch is cut anew, after a round
+	atEpoch                 // the cut of the epoch belongs to the number of workers
+)
+
+// says returns when that is, for people.
+func (at occasion) says() string {
+	switch at {
+	case atRound:
+		return "after this round"
+	case atEpoch:
+		return "when this epoch ends"
+	}
+	return "now"
+}
+
 // scale asks for another number of workers, and says what will be done.
-func (r *coordinator) scale(n int) (string, error) {
+func (r *elastic) scale(n int) (string, error) {
 	c, err := r.scaled(n)
 	if err != nil {
 		return "", fmt.Errorf("scale to %s: %w", human.Plural(n, "worker"), err)
@@ -46,7 +80,7 @@ func (r *coordinator) scale(n int) (string, error) {
 }
 
 // scaled is the job with n workers: with all that a run with so many would choose.
-func (r *coordinator) scaled(n int) (*tuning.Job, error) {
+func (r *elastic) scaled(n int) (*tuning.Job, error) {
 	c := r.job
 	if c.Workers = n; n < 1 {
 		return nil, config.Usage("give 1 or more")
@@ -79,7 +113,7 @@ func (r *coordinator) scaled(n int) (*tuning.Job, error) {
 }
 
 // occasionFor is when this job may become the job c.
-func (r *coordinator) occasionFor(c *tuning.Job) occasion {
+func (r *elastic) occasionFor(c *tuning.Job) occasion {
 	p := &r.block.Plan
 	switch {
 	case p.Shares:
@@ -98,8 +132,8 @@ func (r *coordinator) occasionFor(c *tuning.Job) occasion {
 
 // mayRescale changes the number of workers if there is a change to come and it may be made now. An
 // evaluation reads the settings: it comes to its end first, while workers train.
-func (r *coordinator) mayRescale() error {
-	if r.scaling == nil || r.saver.busy || r.epochs.opened == 0 {
+func (r *elastic) mayRescale() error {
+	if r.scaling == nil || r.busy || r.opened == 0 {
 		return nil
 	}
 	epoch := r.block.Get(control.WordEpoch)
@@ -120,38 +154,13 @@ func (r *coordinator) mayRescale() error {
 			return nil // at the end of an epoch the next one is cut anew: see openNext
 		}
 		r.cut(round + 1)
-		start = control.Start{Epoch: epoch, Base: r.epochs.position.Base, Rounds: r.block.Before(epoch) + round + 1}
+		start = control.Start{Epoch: epoch, Base: r.position.Base, Rounds: r.block.Before(epoch) + round + 1}
 	}
 	return r.rescale(start)
 }
 
-// cut takes note of what the open epoch has come to after so many rounds, before the rest is cut
-// anew.
-func (r *coordinator) cut(rounds int) {
-	p := &r.epochs.position
-	_, done, _, loss := r.block.Progress()
-	p.Base, p.BaseDone, p.BaseLoss = r.block.Plan.Covered(rounds), p.BaseDone+done, p.BaseLoss+loss
-}
-
-// progress adds up the open epoch, with what was trained before it was cut anew.
-func (r *coordinator) progress() (left, done, lost int, loss float64) {
-	p := &r.epochs.position
-	left, done, lost, loss = r.block.Progress()
-	return left, done + p.BaseDone, lost + p.Base - p.BaseDone, loss + p.BaseLoss
-}
-
-// letGo lets workers continue, unless something else has them wait.
-func (r *coordinator) letGo() {
-	waits := r.scaling != nil && r.scaling.at == paused
-	if r.halted.asked || r.saver.paused || waits {
-		return
-	}
-	r.block.Set(control.WordPause, 0)
-	r.block.Tick()
-}
-
 // rescale carries out the change to come.
-func (r *coordinator) rescale(start control.Start) error {
+func (r *elastic) rescale(start control.Start) error {
 	from, was, changes := r.job.Workers, r.job.Tuning, r.job.Changes()
 	to := r.scaling.job
 	r.scaling = nil
@@ -190,48 +199,12 @@ func (r *coordinator) rescale(start control.Start) error {
 	return nil
 }
 
-// renewSetup has the device's owner see the job and the shared memory as they are now.
-func (r *task) renewSetup() error {
-	m, err := control.OpenWeights(r.mem.Seg, &r.job)
-	if err != nil {
-		return err
-	}
-	job := r.job
-	setup, err := device.NewSetup(&job, m, r.train)
-	if err != nil {
-		return err
-	}
-	r.mem, *r.setup = m, *setup
-	return nil
-}
-
-// startStates gives each new worker an optimizer's state. In sync mode, where all are at rest,
-// it is worker 0's: it has seen as much as the weights have. In async it begins with none.
-func (r *task) startStates(from int) {
-	if !r.job.PrivateState() {
-		return
-	}
-	for rank := from; rank < r.job.Workers; rank++ {
-		o := r.mem.Optimizers[rank]
-		*o.Steps = 0
-		if r.block.Plan.Barrier {
-			*o.Steps = *r.mem.Optimizers[0].Steps
-		}
-		for i := range o.Slots {
-			clear(o.Slots[i])
-			if r.block.Plan.Barrier {
-				copy(o.Slots[i], r.mem.Optimizers[0].Slots[i])
-			}
-		}
-	}
-}
-
 // toldScaled tells people of a change, and of the settings that it has changed.
-func (r *coordinator) toldScaled(from int, was *tuning.Tuning, changes []string) {
+func (r *elastic) toldScaled(from int, was *tuning.Tuning, changes []string) {
 	s, lines := r.status(), []string(nil)
 	if from != r.job.Workers {
-		at := rundir.Scale{Epoch: int(r.epochs.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
-		r.epochs.position.Scales = append(r.epochs.position.Scales, at)
+		at := rundir.Scale{Epoch: int(r.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
+		r.position.Scales = append(r.position.Scales, at)
 		s.Scale, lines = &at, []string{at.String()}
 	}
 	is := &r.job.Tuning

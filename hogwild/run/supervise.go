@@ -10,12 +10,21 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/hang"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 )
 
-func (r *coordinator) spawn(rank int) error {
+// crew is the workers, as they start, die and are started again.
+type crew struct {
+	*view
+	hang     *hang.Watch   // those that do not run
+	after    []loopFailure // see afterloop.go
+	replaced *time.Time    // when plain Go has replaced loops, after a worker had died in one; nil: they were not checked
+}
+
+func (r *crew) spawn(rank int) error {
 	r.block.SetRank(rank, control.RankState, control.StateStarting)
 	r.block.SetRank(rank, control.RankThread, 0)
 	r.block.SetRank(rank, control.RankProgram, 0)
@@ -29,9 +38,27 @@ func (r *coordinator) spawn(rank int) error {
 	return err
 }
 
+// spawnInside starts a worker in this process. An error of its ends the run: a GPU that has
+// failed is lost for the whole process, so that another worker here would fail too.
+func (r *crew) spawnInside(rank int) error {
+	d, err := askFor(r.shared, r.patient(), func() (device.Device, error) { return r.owner.Device(rank) })
+	if err != nil {
+		return onDevice(err)
+	}
+	block := *r.block
+	w := &worker{rank: rank, block: &block, device: d}
+	profiles := &control.Header{CPUProfile: r.options.CPUProfile, Trace: r.options.Trace}
+	r.aside.Go(func() {
+		if err := profile(profiles, w.life); err != nil {
+			r.workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
+		}
+	})
+	return nil
+}
+
 // add starts a worker of a run that is under way. If that fails, perhaps for a moment (too many open files or
 // processes), it is tried again, as if the worker had died. It returns why the run ends.
-func (r *coordinator) add(rank int) error {
+func (r *crew) add(rank int) error {
 	err := r.spawn(rank)
 	if err == nil || r.startsInside() {
 		return err
@@ -41,7 +68,7 @@ func (r *coordinator) add(rank int) error {
 
 // died answers the end of a worker: its chunk goes back, and it alone is started
 // again, while the others go on. It returns why the run ends.
-func (r *coordinator) died(e *workers.Exit) error {
+func (r *crew) died(e *workers.Exit) error {
 	_ = fault.Point("worker.died")
 	r.release(e.Rank)
 	if err := r.fatal(e); err != nil {
@@ -83,7 +110,7 @@ func (r *coordinator) died(e *workers.Exit) error {
 
 // fatal is the error of an end that ends the run: of numbers that diverged, where whoever noticed has stopped all; of data
 // that can no longer be read, as another worker would find; of the device.
-func (r *coordinator) fatal(e *workers.Exit) error {
+func (r *crew) fatal(e *workers.Exit) error {
 	if err := r.diverged(); err != nil {
 		return err
 	}
@@ -100,10 +127,10 @@ func (r *coordinator) fatal(e *workers.Exit) error {
 // replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go replace
 // those that are wrong. It returns whether they are replaced since this worker began, and why the run ends: an evaluation that ran them too
 // comes to its end first.
-func (r *coordinator) replacesLoops(e *workers.Exit) (replaced bool, end error) {
+func (r *crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
 	if r.replaced == nil {
 		r.replaced = &time.Time{}
-		faulty, err := CheckLoops()
+		faulty, err := loops.Check()
 		if err != nil {
 			r.report.event("the loops in assembly could not be checked: %v", err)
 		}
@@ -118,9 +145,9 @@ func (r *coordinator) replacesLoops(e *workers.Exit) (replaced bool, end error) 
 }
 
 // replace starts a worker again that has died, within the limit. When no worker is left, it returns why the run ends.
-func (r *coordinator) replace(e *workers.Exit, who string) error {
+func (r *crew) replace(e *workers.Exit, who string) error {
 	if n := r.workers.Restart(e, r.block.Rank(e.Rank, control.RankExamples)); n > 0 {
-		r.epochs.position.Restarts++
+		r.position.Restarts++
 		r.report.event("%s: restarted, %d of %d", who, n, r.job.MaxRestarts)
 		r.block.SetRank(e.Rank, control.RankState, control.StateRestarting)
 		return nil
@@ -138,12 +165,12 @@ func (r *coordinator) replace(e *workers.Exit, who string) error {
 
 // carry does what a rank that is gone would leave undone: in barrier mode the
 // coordinator meets and averages in its place. What only it may train is lost.
-func (r *coordinator) carry(rank int) error {
+func (r *crew) carry(rank int) error {
 	r.block.GiveUp(rank)
 	if !r.block.Plan.Barrier {
 		return nil
 	}
-	d, err := askFor(r, r.patient(), func() (device.Device, error) { return r.owner.Device(rank) })
+	d, err := askFor(r.shared, r.patient(), func() (device.Device, error) { return r.owner.Device(rank) })
 	if err != nil {
 		return onDevice(err)
 	}
@@ -159,13 +186,13 @@ func (r *coordinator) carry(rank int) error {
 
 // halt stops the workers kindly, and those that do not stop in time not. When it
 // returns nobody but the caller looks at the shared memory any more, if the GPU is not silent.
-func (r *coordinator) halt() {
+func (r *crew) halt() {
 	_ = fault.Point("workers.halt")
 	r.block.Stop()
 	if r.job.Program != "" {
 		r.killStarting()
 	}
-	if r.job.Program != "" && (r.epochs.ended == nil || errors.Is(r.epochs.ended, errDone)) {
+	if r.job.Program != "" && (r.ended == nil || errors.Is(r.ended, errDone)) {
 		r.awaitPrograms()
 	}
 	ended := func(e *workers.Exit) { r.release(e.Rank) }
@@ -182,12 +209,12 @@ func (r *coordinator) halt() {
 		}
 	}
 	if err := r.ask(r.patience, func() error { r.aside.Wait(); return nil }); err != nil {
-		r.epochs.failed(onDevice(err))
+		r.failed(onDevice(err))
 	}
 }
 
 // killStarting ends workers that have not begun: a program takes seconds to start.
-func (r *coordinator) killStarting() {
+func (r *crew) killStarting() {
 	for _, p := range r.workers.Running() {
 		if r.block.Rank(p.Rank, control.RankState) == control.StateStarting {
 			p.Kill()
@@ -197,7 +224,7 @@ func (r *coordinator) killStarting() {
 
 // kill ends processes at once. The owner may have to see to it first that others survive it, by
 // a service that may take seconds for each: so it is asked for all of them at the same time.
-func (r *coordinator) kill(processes ...*workers.Process) {
+func (r *crew) kill(processes ...*workers.Process) {
 	abandon := func(int) error { return nil }
 	if o, ok := r.owner.(interface{ Abandon(pid int) error }); ok {
 		abandon = o.Abandon
@@ -222,7 +249,7 @@ func (r *coordinator) kill(processes ...*workers.Process) {
 }
 
 // release gives back what a dead worker had: its chunks, its locks, its turn.
-func (r *coordinator) release(rank int) {
+func (r *crew) release(rank int) {
 	if pid := r.programOf(rank); pid != 0 {
 		r.workers.Orphan(pid)
 	}

@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/loops"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/workers"
@@ -29,7 +30,7 @@ import (
 // WorkerMain is a worker process's main. It returns the exit status.
 func WorkerMain() int {
 	if first := os.Getenv(workers.CheckVariable); first != "" {
-		return checkLoops(first)
+		return loops.CheckFrom(first)
 	}
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
@@ -314,7 +315,7 @@ func (w *worker) settle() error {
 	return w.report(w.device.Train(nil))
 }
 
-// report tells what chunks came to: the first of those that the device has.
+// report writes what chunks came to: the first of those that the device has.
 func (w *worker) report(ys []plan.ChunkResult, err error) error {
 	if err != nil || len(ys) == 0 {
 		return err

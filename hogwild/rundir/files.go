@@ -77,7 +77,7 @@ func ofRun(dir string, e os.DirEntry) bool {
 	return worker || program || strings.HasPrefix(name, EventPrefix) || isLeftover(name)
 }
 
-// isLeftover tells by its name that a file is what a process left that was killed while it saved.
+// isLeftover reports by its name whether a file is what a process left that was killed while it saved.
 func isLeftover(name string) bool {
 	for _, file := range []string{WeightsFile, SnapshotFile, ResultFile, ConfigFile, MetricsName} {
 		if strings.HasPrefix(name, file+".") && strings.HasSuffix(name, atomicfile.Ending) {
@@ -87,7 +87,7 @@ func isLeftover(name string) bool {
 	return false
 }
 
-// HasSnapshot tells whether a folder has a snapshot, the newest or the one before.
+// HasSnapshot reports whether a folder has a snapshot, the newest or the one before.
 func HasSnapshot(dir string) bool {
 	for _, name := range []string{SnapshotFile, PreviousFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {

@@ -124,7 +124,7 @@ func (n jsonNumber) UnmarshalJSON(text []byte) error {
 // jsonOptional is one that need not be there.
 type jsonOptional struct{ at **float64 }
 
-// IsZero tells whether there is none.
+// IsZero reports whether there is none.
 func (o jsonOptional) IsZero() bool { return *o.at == nil }
 
 // MarshalJSON writes the number, or null.

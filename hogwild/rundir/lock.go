@@ -101,7 +101,7 @@ func (l *FolderLock) Release() {
 	_ = l.dir.Close()
 }
 
-// Live tells whether a run is going on in a folder, and in which process; 0 if that is not known.
+// Live reports whether a run is going on in a folder, and in which process; 0 if that is not known.
 func Live(dir string) (pid int, live bool) {
 	path := filepath.Join(dir, LockFile)
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
@@ -115,7 +115,7 @@ func Live(dir string) (pid int, live bool) {
 	return readOwner(f).pid, true
 }
 
-// listed tells whether the kernel's list of locks, which all users can read, has one on the file.
+// listed reports whether the kernel's list of locks, which all users can read, has one on the file.
 func listed(path string) bool {
 	var s unix.Stat_t
 	if unix.Lstat(path, &s) != nil {
@@ -134,7 +134,7 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// isAt tells whether the path still leads to the file.
+// isAt reports whether the path still leads to the file.
 func isAt(f *os.File, path string) bool {
 	open, err1 := f.Stat()
 	there, err2 := os.Lstat(path)
@@ -156,7 +156,7 @@ func readOwner(f *os.File) (o owner) {
 	return o
 }
 
-// dead tells that the process is known, and has ended; its parent need not have heard of it.
+// dead reports whether the process is known, and has ended; its parent need not have heard of it.
 func (o owner) dead() bool {
 	host, _ := os.Hostname()
 	return o.pid > 0 && o.host == host && !shm.Alive(o.pid)
@@ -176,7 +176,7 @@ func (o owner) String() string {
 	return fmt.Sprintf(" (pid %d)", o.pid)
 }
 
-// stopped tells whether a process is in state T, as after Ctrl-Z.
+// stopped reports whether a process is in state T, as after Ctrl-Z.
 func stopped(pid int) bool {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -364,7 +364,7 @@ func (r Result) stalenessText() string {
 	return text
 }
 
-// interrupted tells whether a signal has ended the run.
+// interrupted reports whether a signal has ended the run.
 func (r Result) interrupted() bool {
 	return slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped)
 }

@@ -135,7 +135,7 @@ func (s *Snapshot) captureWeights(w []float32, m *control.Weights) {
 	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
 }
 
-// cutAnew tells whether the rest of the open epoch can be trained by any number of workers, with no table of its chunks.
+// cutAnew reports whether the rest of the open epoch can be trained by any number of workers, with no table of its chunks.
 func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len(s.chunks) == 0 }
 
 // SameData refuses to resume a run on other data than it was trained on.

@@ -27,7 +27,7 @@ const (
 	Unfinished  State = "unfinished" // no result: it was killed
 )
 
-// State tells whether the run is going on, or how it ended.
+// State reports whether the run is going on, or how it ended.
 func (r *Recorded) State() State {
 	if _, live := Live(r.Folder); live {
 		return Running
@@ -52,7 +52,7 @@ func (r *Recorded) Ended() State {
 	return Done // a target that was reached too
 }
 
-// Resumable tells whether --resume can continue the run as it stands.
+// Resumable reports whether --resume can continue the run as it stands.
 func (r *Recorded) Resumable() bool {
 	if state := r.State(); state == Running || state == Done || state == Diverged {
 		return false

@@ -23,7 +23,7 @@ func replicas(c *config.Config) int {
 	return max(1, c.Nodes)
 }
 
-// scalesRate tells whether the learning rate grows with the number of replicas. By default it does where that is known to be
+// scalesRate reports whether the learning rate grows with the number of replicas. By default it does where that is known to be
 // as good as one of them: not with steps of adapted length, nor with momentum between nodes, nor where the limit is unknown.
 func scalesRate(c *config.Config, l limits) bool {
 	if replicas(c) < 2 || c.AverageLR == "same" {

@@ -19,7 +19,7 @@ func centers(c *config.Config, f Facts) bool {
 	return f.CenteredLambda > 0 && (c.Center == "on" || f.CenteredLambda < worthCentring*f.RawLambda)
 }
 
-// triesCentring tells whether it is to be measured what centring does.
+// triesCentring reports whether it is to be measured what centring does.
 func triesCentring(c *config.Config, spec model.Spec, kind string) bool {
 	asked := c.Center == "on" || c.Center == "auto" && kind != data.Sparse
 	return asked && mayCenter(c, spec, kind) == nil
@@ -55,7 +55,7 @@ func biasStep(c *config.Config, f Facts) float64 {
 	return cmp.Or(min(1, f.FeaturesLambda), 1)
 }
 
-// scalesBias tells whether the bias may have a step of its own.
+// scalesBias reports whether the bias may have a step of its own.
 func scalesBias(c *config.Config, spec model.Spec) bool {
 	return spec.Family() == model.Linear && c.Bias && c.Optimizer == config.SGD && !c.AveragesGradients()
 }

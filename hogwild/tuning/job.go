@@ -35,7 +35,7 @@ type Tuning struct {
 	Slower bool `json:"slower,omitempty"` // merging costs these workers more than they gain: one worker is faster
 }
 
-// MergesCentered tells whether the weights that workers share are centred ones in their merged
+// MergesCentered reports whether the weights that workers share are centred ones in their merged
 // form: see model.Centered.
 func (t *Tuning) MergesCentered() bool { return t.Center && t.MergeEvery > 1 }
 

@@ -122,7 +122,7 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 	return told(c, every)
 }
 
-// slower tells whether two workers of a small linear model on sparse rows train slower than one does,
+// slower reports whether two workers of a small linear model on sparse rows train slower than one does,
 // because the learning rate allows them few local steps. With fewer than 8 + w/200 of them, or in place,
 // two had .12 to .85 of one's examples/s on each of six sets, of 100 to 16,000 weights, on the two cores
 // of a virtual machine with Intel Xeon processors. Of more workers, and of larger models, nothing is

@@ -84,7 +84,7 @@ type rehearsal struct {
 	work   vec.Workspace
 }
 
-// train takes steps of plain SGD, and tells whether all losses were finite.
+// train takes steps of plain SGD, and reports whether all losses were finite.
 func (p *rehearsal) train(steps int) bool {
 	lr := p.LR
 	if p.Optimizer == config.Momentum {

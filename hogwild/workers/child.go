@@ -14,17 +14,17 @@ const (
 	CheckVariable = "HOGWILD_CHECK_LOOPS" // checks the loops in assembly from the one that it names on
 )
 
-// IsWorker tells whether this process was started by a run as a worker. A program that starts runs asks it
+// IsWorker reports whether this process was started by a run as a worker. A program that starts runs asks it
 // first thing in main, after registering its models, and leaves the process to run.WorkerMain if so.
 func IsWorker() bool {
 	asked.Store(true)
 	return isChild()
 }
 
-// asked tells whether this program has asked IsWorker, as its workers will.
+// asked reports whether this program has asked IsWorker, as its workers will.
 var asked atomic.Bool
 
-// isChild tells whether a run started this process.
+// isChild reports whether a run started this process.
 func isChild() bool { return os.Getenv(RankVariable) != "" || os.Getenv(CheckVariable) != "" }
 
 // CheckStart refuses a run whose workers would begin a run each, and so on without end.

@@ -101,16 +101,16 @@ func ReadProgram(said, how string) Crash {
 	return c
 }
 
-// Traps tells whether the code that ran is to blame: an instruction, an address, a panic.
+// Traps reports whether the code that ran is to blame: an instruction, an address, a panic.
 func (c *Crash) Traps() bool { return !c.sent && regexp.MustCompile(trapLine).MatchString(c.all) }
 
-// InLoop tells whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is; who sends
+// InLoop reports whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is; who sends
 // that signal, as a test does, has them checked in vain.
 func (c *Crash) InLoop() bool {
 	return strings.HasPrefix(c.First, "SIGILL: ") || c.Traps() && strings.Contains(c.Place, ".s:")
 }
 
-// same tells whether two workers crashed at the same place for the same reason: addresses, ranks
+// same reports whether two workers crashed at the same place for the same reason: addresses, ranks
 // and indices may differ.
 func (c *Crash) same(o *Crash) bool {
 	numbers := regexp.MustCompile(anyNumber)

@@ -48,7 +48,7 @@ func begins(marks ...string) func([]byte) bool {
 	}
 }
 
-// isPage tells the page template of package page.
+// isPage recognizes the page template of package page.
 func isPage(head []byte) bool {
 	return begins("<!doctype html>")(head) && bytes.Contains(head, []byte(`content="default-src 'none'; style-src 'unsafe-inline'"`))
 }
@@ -76,7 +76,7 @@ func Check(path string, kind Kind, force bool) error {
 	return err
 }
 
-// Is tells whether a plain file is of a kind.
+// Is reports whether a plain file is of a kind.
 func Is(path string, kind Kind) (bool, error) {
 	f, err := Open(path)
 	if err != nil {

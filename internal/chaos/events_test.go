@@ -233,7 +233,7 @@ func (r *trial) removeFolder() {
 	r.saved = false
 }
 
-// ask has another process ask the run for something, and tells whether the run has obeyed. It may refuse, e.g. when it ends or
+// ask has another process ask the run for something, and reports whether the run has obeyed. It may refuse, e.g. when it ends or
 // its folder is gone.
 func (r *trial) ask(what string, args ...string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -40,7 +40,7 @@ var visitors = map[string][]visit{
 	"pause.ask": pausing, "pause.end": pausing, "worker.paused": pausing,
 }
 
-// elsewhere tells whether a point is not one of a run on cores.
+// elsewhere reports whether a point is not one of a run on cores.
 func elsewhere(name string) bool {
 	return strings.HasPrefix(name, "gpu.") || strings.HasPrefix(name, "download.") || strings.HasPrefix(name, "convert.")
 }
@@ -128,7 +128,7 @@ func nth(name string) string {
 	return "2"
 }
 
-// suffer is a run of so many workers with a fault. It tells whether that was noticed.
+// suffer is a run of so many workers with a fault. It reports whether that was noticed.
 func (v visit) suffer(t *testing.T, workers int, faults string) bool {
 	var j job
 	if v.counts {
@@ -154,7 +154,7 @@ func (v visit) suffer(t *testing.T, workers int, faults string) bool {
 	return felt
 }
 
-// felt tells whether a fault was noticed: the coordinator was killed, or says that something failed.
+// felt reports whether a fault was noticed: the coordinator was killed, or says that something failed.
 func (r *trial) felt() bool {
 	if r.life.status() < 0 {
 		return true

@@ -117,7 +117,7 @@ func (r *trial) awaitEpoch() {
 	}
 }
 
-// says tells whether a life has written some text.
+// says reports whether a life has written some text.
 func (l *life) says(text string) bool {
 	all, _ := os.ReadFile(l.log)
 	return bytes.Contains(append([]byte("\n"), all...), []byte(text)) // the first line too begins after a line end

@@ -21,7 +21,7 @@ import (
 // Variable is the environment variable that switches faults on.
 const Variable = "HOGWILD_FAULT"
 
-// on tells whether any fault is switched on in this process.
+// on reports whether any fault is switched on in this process.
 var on bool
 
 // faults are those of the environment; none if they cannot be read.

@@ -127,7 +127,7 @@ func (l *layout) counts() []tick {
 	return l.X.label(values, 1)
 }
 
-// fits tells whether labels stand beside each other.
+// fits reports whether labels stand beside each other.
 func (l *layout) fits(ticks []tick) bool {
 	for i, a := range ticks {
 		for _, b := range ticks[:i] {

@@ -11,10 +11,10 @@ type spot struct {
 	x, y, low, high float64
 }
 
-// ok tells whether the point can be drawn.
+// ok reports whether the point can be drawn.
 func (p spot) ok() bool { return !math.IsNaN(p.x) && !math.IsNaN(p.y) }
 
-// ranged tells whether the point has a range.
+// ranged reports whether the point has a range.
 func (p spot) ranged() bool { return p.ok() && p.low < p.high }
 
 // drawn is a series as it is drawn.

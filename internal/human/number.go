@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Finite tells whether x is a number that can be shown.
+// Finite reports whether x is a number that can be shown.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // IfFinite is a number as text; "" if it is none.

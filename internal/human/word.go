@@ -100,7 +100,7 @@ func BriefMessage(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// obeyed tells whether a terminal does not show a character but does what it says: moves the cursor, begins a line, or writes
+// obeyed reports whether a terminal does not show a character but does what it says: moves the cursor, begins a line, or writes
 // from right to left.
 func obeyed(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)

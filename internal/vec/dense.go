@@ -1,6 +1,6 @@
 package vec
 
-// dense tells whether tiles can be used: for rows that are all dense, and more than one
+// dense reports whether tiles can be used: for rows that are all dense, and more than one
 // output, they are faster from a batch of 1 on.
 func dense(x []Row, k int) bool {
 	if use[LoopGemm] == Plain || k < 2 || len(x) == 0 {

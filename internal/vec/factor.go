@@ -148,7 +148,7 @@ var (
 	pair0 [1]float32
 )
 
-// plain tells whether the steps are taken in plain Go.
+// plain reports whether the steps are taken in plain Go.
 func (f *Factors) plain() bool { return use[LoopFactor] == Plain || f.K > factorWidest }
 
 // step moves both rows, each by the other one as it was read; e is that of the entry.

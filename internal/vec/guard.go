@@ -47,7 +47,7 @@ func AtomicGuard(count *uint64) *Guard {
 	return &Guard{kind: atomically, count: count, room: make([]float32, 4*64)}
 }
 
-// covers tells whether the guard is one for n numbers.
+// covers reports whether the guard is one for n numbers.
 func (g *Guard) covers(n int) bool {
 	return g.kind != locked || uint64(n-1)>>(g.words[2]-2)*(g.words[1]/4) < uint64(len(g.locks))
 }

@@ -157,7 +157,7 @@ func (l *Linear) check(rows []int32, n int) {
 	}
 }
 
-// has tells whether there is a row i.
+// has reports whether there is a row i.
 func (l *Linear) has(i int32) bool { return uint(i) < uint(len(l.Y)) && len(l.Ptr) > len(l.Y) }
 
 // look sets soon to the rows that are to be fetched: some row where there are no more.
@@ -170,7 +170,7 @@ func (l *Linear) look(rows []int32) {
 	}
 }
 
-// plain tells whether the steps on n weights are taken in plain Go.
+// plain reports whether the steps on n weights are taken in plain Go.
 func (l *Linear) plain(n int) bool {
 	return use[LoopLinear] == Plain || l.SoftThreshold != nil || len(l.Idx) == 0 || n == 0
 }

@@ -34,7 +34,7 @@ func best() ISA {
 	return VBMI2
 }
 
-// has tells whether this processor has the set.
+// has reports whether this processor has the set.
 func has(s ISA) bool { return s <= best() && s != NEON }
 
 // atMost is the best set, up to s, that there is a version of the loop for.
@@ -166,7 +166,7 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 	return len(rows) - 1 - left, sum, product
 }
 
-// guards tells whether the loop can take its steps under a guard: of locks under one alone.
+// guards reports whether the loop can take its steps under a guard: of locks under one alone.
 func (l *Linear) guards(g *Guard) bool {
 	return g != nil && (g.kind != locked || 4*uint64(len(g.locks)) == g.words[1])
 }
@@ -204,7 +204,7 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 	return done, loss
 }
 
-// guards tells whether the loop can take its steps under a guard: the rows of both nodes lie
+// guards reports whether the loop can take its steps under a guard: the rows of both nodes lie
 // in registers, and nothing else is written.
 func (f *Factors) guards(g *Guard) bool {
 	return g != nil && use[LoopFactor] == AVX512 && f.K <= 64 && f.Bias == nil && g.covers(len(f.W))

@@ -13,7 +13,7 @@ import (
 
 func best() ISA { return NEON }
 
-// has tells whether this processor has the set.
+// has reports whether this processor has the set.
 func has(s ISA) bool { return s <= NEON }
 
 // atMost is the best set, up to s, that there is a version of the loop for.

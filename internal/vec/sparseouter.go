@@ -24,7 +24,7 @@ type lists struct {
 // stay in the first level of cache. With more, 256 outputs take 1.3 us an example.
 const blockSize = 1 << 13
 
-// pays tells whether a matrix of so many rows is better met feature by feature, so many
+// pays reports whether a matrix of so many rows is better met feature by feature, so many
 // examples at a time: there are more nonzeros than rows then.
 func pays(x []Row, rows, block, k int) bool {
 	return k >= listsFrom && nonzeros(x)*min(block, len(x)) > rows*len(x)

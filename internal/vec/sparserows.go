@@ -17,7 +17,7 @@ const bandSize = 1 << 14
 // Fewer nonzeros of an example in a band than these are not worth a pass over the examples.
 const fewNonzeros = 8
 
-// sparse tells whether the rows are all sparse.
+// sparse reports whether the rows are all sparse.
 func sparse(x []Row) bool {
 	for i := range x {
 		if x[i].Idx == nil {

@@ -100,7 +100,7 @@ func Countable(name string, rows, features int) error {
 
 func count(n int) string { return human.Count(int64(n)) }
 
-// finite tells whether v is a number that fits a float32.
+// finite reports whether v is a number that fits a float32.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(float64(float32(v)), 0) }
 
 // Some is a list for an error message, its tail cut off.

@@ -75,7 +75,7 @@ func looksLikeLIBSVM(head []byte) bool {
 var ratingsHead = regexp.MustCompile(`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
 	`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
-// LooksLikeRatings tells whether the file begins as files of ratings do. A file of images is one long line.
+// LooksLikeRatings reports whether the file begins as files of ratings do. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool { return ratingsHead.Match(s.Text[:min(len(s.Text), 4096)]) }
 
 // Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a writer.)

@@ -23,7 +23,7 @@ import (
 	"hogwild/shm"
 )
 
-// IsProgram tells whether this process was started as a program: a test's main then calls Main.
+// IsProgram reports whether this process was started as a program: a test's main then calls Main.
 func IsProgram() bool { return os.Getenv("HOGWILD_SOCKET") != "" }
 
 // Main is the program. Its arguments are tricks that it plays: see tricks.

@@ -44,7 +44,7 @@ func stateDict(top any) ([]Tensor, error) {
 	return nil, fmt.Errorf("holds several state_dicts, %.200q: save one of them alone", strings.Join(names, ", "))
 }
 
-// hasTensors tells whether a value of the dictionary is a tensor.
+// hasTensors reports whether a value of the dictionary is a tensor.
 func (d *dict) hasTensors() bool {
 	return slices.ContainsFunc(d.values, func(v any) bool { _, ok := v.(Tensor); return ok })
 }

@@ -28,7 +28,7 @@ const (
 	oldFormat   = "is in the format of torch before 1.6: load it there, and save it with torch 1.6 or later"
 )
 
-// Is tells whether a file begins as those of torch.save do. The length of a header of safetensors may begin with the
+// Is reports whether a file begins as those of torch.save do. The length of a header of safetensors may begin with the
 // byte of a pickle; a brace follows it.
 func Is(file []byte) bool {
 	pickle := bytes.HasPrefix(file, []byte(pickleMagic)) && !(len(file) > 8 && file[8] == '{')

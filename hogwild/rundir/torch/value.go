@@ -36,7 +36,7 @@ func kind(v any) string {
 	return "an object"
 }
 
-// literal reads the value of an opcode that makes one from the bytes behind it; ok tells whether it does.
+// literal reads the value of an opcode that makes one from the bytes behind it; ok reports whether it does.
 func (m *machine) literal(op byte) (v any, ok bool) {
 	switch op {
 	case 'N':

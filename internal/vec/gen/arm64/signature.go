@@ -116,7 +116,7 @@ func valueOf(v *types.Var, at int64) (value, error) {
 	return value{}, fmt.Errorf("a type that C is not given: %v", t)
 }
 
-// inMemory tells whether C gets the address of the frame.
+// inMemory reports whether C gets the address of the frame.
 func (s *signature) inMemory() bool {
 	integers := 0
 	for _, p := range s.params {

@@ -49,7 +49,7 @@ func free(code []instruction) error {
 	return nil
 }
 
-// leads tells whether nothing uses what the first instruction restores before the function returns.
+// leads reports whether nothing uses what the first instruction restores before the function returns.
 func leads(code []instruction) bool {
 	var restored []string
 	for _, i := range code {

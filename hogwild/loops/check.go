@@ -1,4 +1,4 @@
-package run
+package loops
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
@@ -20,17 +19,17 @@ import (
 // The program checks its loops in assembly against their references in plain Go when the doctor asks for it, and when a
 // worker died in one: starting a run takes no check. It runs in a child process, since a loop with an instruction that the
 // processor lacks ends the process that runs it; the child names each loop before it runs it. Only a trap or a wrong
-// number is held against a loop. What is wrong package loops keeps for later runs.
+// number is held against a loop. What is wrong is kept for later runs.
 
-// checkLoop is vec's; a test replaces it.
-var checkLoop = vec.Loop.Check
+// CheckOne is vec's; a test replaces it.
+var CheckOne = vec.Loop.Check
 
-// checkTime is how long a check may take. It takes milliseconds, but the machine may be busy.
-var checkTime = 30 * time.Second
+// CheckTime is how long a check may take. It takes milliseconds, but the machine may be busy.
+var CheckTime = 30 * time.Second
 
-// CheckLoops checks all loops, keeps what is wrong with them for later runs, and returns it by their names. After an error,
+// Check checks all loops, keeps what is wrong with them for later runs, and returns it by their names. After an error,
 // which says that the check did not come to its end, nothing is kept.
-func CheckLoops() (map[string]string, error) {
+func Check() (map[string]string, error) {
 	if vec.BestSet() == vec.Plain {
 		return nil, nil
 	}
@@ -40,7 +39,7 @@ func CheckLoops() (map[string]string, error) {
 	faulty := map[string]string{}
 	all := vec.Loops()
 	for next := 0; next < len(all); {
-		last, trap, err := checkFrom(all[next], faulty)
+		last, trap, err := inChild(all[next], faulty)
 		if err != nil {
 			return nil, err
 		}
@@ -50,13 +49,13 @@ func CheckLoops() (map[string]string, error) {
 		faulty[all[last].String()] = trap
 		next = last + 1
 	}
-	loops.Keep(faulty)
+	Keep(faulty)
 	return faulty, nil
 }
 
-// checkFrom checks the loops from one on, in a child process. When one of them ends the child, last is that one, and trap says how.
-func checkFrom(first vec.Loop, faulty map[string]string) (last int, trap string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+// inChild checks the loops from one on, in a child process. When one of them ends the child, last is that one, and trap says how.
+func inChild(first vec.Loop, faulty map[string]string) (last int, trap string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), CheckTime)
 	defer cancel()
 	var out, trace bytes.Buffer
 	child := self.Command(ctx, "worker")
@@ -78,21 +77,21 @@ func checkFrom(first vec.Loop, faulty map[string]string) (last int, trap string,
 		return last, c.First, nil // "SIGILL: illegal instruction"
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("it was not done after %v", checkTime)
+		err = fmt.Errorf("it was not done after %v", CheckTime)
 	}
 	return last, "", err
 }
 
-// checkLoops is the child's main: a line for each loop before it is checked, and another
+// CheckFrom is the child's main: a line for each loop before it is checked, and another
 // with what is wrong with it.
-func checkLoops(first string) int {
+func CheckFrom(first string) int {
 	begun := false
 	for _, l := range vec.Loops() {
 		if begun = begun || l.String() == first; !begun {
 			continue
 		}
 		fmt.Println(l)
-		if err := checkLoop(l); err != nil {
+		if err := CheckOne(l); err != nil {
 			fmt.Printf("%v\t%v\n", l, err)
 		}
 	}

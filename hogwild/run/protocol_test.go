@@ -1,0 +1,214 @@
+package run
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/hang"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
+)
+
+// TestProtocol walks the table of states and events in the package's comment, on a coordinator whose two workers are words in
+// shared memory.
+func TestProtocol(t *testing.T) {
+	text, err := os.ReadFile("run.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "becomes   busy  because\n")
+	table, _, _ = strings.Cut(table, "package run\n")
+	seen := map[string]bool{}
+	for row := range strings.Lines(table) {
+		cell := func(from, to int) string { return strings.TrimSpace(row[min(from, len(row)):min(to, len(row))]) }
+		row = strings.TrimPrefix(strings.TrimRight(row, "\n"), "//\t")
+		from, busy, event, to, after := cell(0, 10), cell(10, 16), cell(16, 32), cell(32, 42), cell(42, 48)
+		seen[event] = true
+		t.Run(from+"/"+busy+"/"+event, func(t *testing.T) {
+			p := newScripted(t, from, event)
+			if p.state() != from {
+				t.Fatalf("it is %s and cannot be made %s", p.state(), from)
+			}
+			if busy == "yes" && !p.busy {
+				p.epoch()
+				p.want(from, "yes")
+			}
+			event, known := scriptedEvents[event]
+			if !known {
+				t.Fatal("an event that the test does not know")
+			}
+			event(p)
+			p.want(to, after)
+		})
+	}
+	for event := range scriptedEvents {
+		if !seen[event] {
+			t.Errorf("the table has no row of the event %q", event)
+		}
+	}
+}
+
+// scripted is a coordinator without processes: the test writes what workers would.
+type scripted struct {
+	*coordinator
+	t   *testing.T
+	end error
+}
+
+// newScripted returns one in a state, as an event needs it.
+func newScripted(t *testing.T, state, event string) *scripted {
+	c := quick(t)
+	c.Workers, c.Epochs, c.SaveEvery, c.MaxRestarts = 2, 3, "0", 3
+	switch event {
+	case "target reached":
+		c.TargetLoss = 1e9
+	case "last one gone":
+		c.MaxRestarts = 0
+	case "last complete":
+		c.Epochs = 2
+	case "time over":
+		c.StopAfter = time.Nanosecond
+	}
+	if state == "changing" || event == "scale form" {
+		c.Center = "on"
+	}
+	c, err := c.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newCoordinator(c, Options{Quiet: true})
+	t.Cleanup(r.close)
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	r.interrupted, r.cause = make(chan struct{}), func() error { return nil }
+	r.workers, r.hang = workers.New(c.Workers, c.MaxRestarts), hang.New(c.HangTimeout)
+	r.report.rates, r.saved, r.opened = make([]speed, r.mem.Ranks), time.Now(), control.Monotonic()
+	if err := r.watchTensors(); err != nil {
+		t.Fatal(err)
+	}
+	r.block.Open(1)
+	p := &scripted{r, t, nil}
+	for rank := range c.Workers {
+		r.block.SetRank(rank, control.RankBegan, control.Monotonic())
+	}
+	p.all(control.StateTraining)
+	switch state {
+	case "saving":
+		scriptedEvents["save due"](p)
+	case "paused":
+		scriptedEvents["pause"](p)
+	case "changing":
+		scriptedEvents["scale form"](p)
+	}
+	return p
+}
+
+// all has all workers in a state.
+func (p *scripted) all(state uint64) {
+	for rank := range p.workers.Most() {
+		p.block.SetRank(rank, control.RankState, state)
+	}
+}
+
+// state returns the name of the state that the run is in.
+func (p *scripted) state() string {
+	switch {
+	case p.end != nil:
+		return "over"
+	case p.scaling != nil && p.scaling.at == paused:
+		return "changing"
+	case p.halted.asked:
+		return "paused"
+	case p.pausing:
+		return "saving"
+	}
+	return "training"
+}
+
+// want fails the test unless the run is in a state, and its workers are held as that says.
+func (p *scripted) want(state, busy string) {
+	p.t.Helper()
+	if is := p.state(); is != state || p.busy != (busy == "yes") {
+		p.t.Fatalf("it is %s, busy %v (%v); want %s, %s", is, p.busy, p.end, state, busy)
+	}
+	if held := p.block.Get(control.WordPause) != 0; p.end == nil && held != (state != "training") {
+		p.t.Errorf("%s, and that workers are to wait is %v", state, held)
+	}
+	if p.end == nil && (p.opened == 0 || p.complete()) {
+		p.t.Error("no epoch is open")
+	}
+}
+
+// answer is what watch does after an event.
+func (p *scripted) answer(end error) {
+	if p.end = end; end == nil {
+		p.end = p.mayRescale()
+	}
+}
+
+// epoch has the workers train the rest of the open epoch, and call.
+func (p *scripted) epoch() {
+	epoch := p.block.Get(control.WordEpoch)
+	for i := range p.block.Plan.Chunks() {
+		if p.block.Claim(i%p.workers.Most(), epoch, i) {
+			c := p.block.Plan.At(int(epoch-1), i)
+			p.block.Finish(i%p.workers.Most(), c, plan.ChunkResult{Loss: float64(c.Count)})
+		}
+	}
+	p.all(control.StateWaiting)
+	p.answer(p.look())
+	p.all(control.StateTraining)
+}
+
+// ask has a user ask for something.
+func (p *scripted) ask(q rundir.Request) {
+	if a := p.obey(q); a.Error != "" {
+		p.t.Fatal(a.Error)
+	}
+	p.answer(nil)
+}
+
+// dies has a worker die.
+func (p *scripted) dies(rank int) {
+	if p.end == nil {
+		p.answer(p.died(&workers.Exit{Rank: rank, How: "was killed"}))
+	}
+}
+
+var scriptedEvents map[string]func(p *scripted)
+
+func init() {
+	scriptedEvents = map[string]func(p *scripted){
+		"save due":       func(p *scripted) { p.pause(); p.answer(nil) },
+		"epoch complete": (*scripted).epoch,
+		"last complete":  (*scripted).epoch,
+		"target reached": (*scripted).epoch,
+		"evaluated":      func(p *scripted) { p.answer(p.record(<-p.evaluated)) },
+		"pause":          func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoPause}) },
+		"continue":       func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoContinue}) },
+		"scale": func(p *scripted) {
+			p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1})
+			if made, busy := p.job.Workers == 1, p.busy; made == busy || made != (p.scaling == nil) {
+				p.t.Errorf("busy %v, and that there is one worker is %v", busy, made)
+			}
+		},
+		"scale form":    func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1}) },
+		"worker died":   func(p *scripted) { p.dies(1) },
+		"last one gone": func(p *scripted) { p.dies(0); p.dies(1) },
+		"not finite":    func(p *scripted) { p.block.Fail(1, 7, 1e30, 0.1); p.answer(p.look()) },
+		"time over":     func(p *scripted) { p.answer(p.stopInTime()) },
+		"one waits": func(p *scripted) {
+			p.block.SetRank(0, control.RankState, control.StatePaused)
+			p.answer(p.look())
+		},
+		"all wait": func(p *scripted) {
+			p.all(control.StatePaused)
+			p.answer(p.look())
+		},
+	}
+}
