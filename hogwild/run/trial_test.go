@@ -124,13 +124,13 @@ func (r *trial) reach(epoch uint64, examples int) {
 	})
 }
 
-// pid is the process of a rank, once it lives and trains.
+// pid is the process of a rank, once it lives and trains, or the run is over.
 func (r *trial) pid(rank int) (pid int) {
 	r.t.Helper()
 	await(r.t, fmt.Sprintf("worker %d", rank), func() bool {
 		pid = int(r.block.Rank(rank, control.RankPID))
 		state := r.block.Rank(rank, control.RankState)
-		return state != control.StateStarting && state != control.StateRestarting && shm.Alive(pid)
+		return state != control.StateStarting && state != control.StateRestarting && shm.Alive(pid) || ended(r.done)
 	})
 	return pid
 }
