@@ -98,6 +98,8 @@ func tryCUDA(path string) error {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	switch {
+	case ctx.Err() != nil && os.Getenv(mpsPipes) != "":
+		return fmt.Errorf("the NVIDIA driver did not start within %v with the Multi-Process Service in %s: leave --mps out, or unset %s", driverTime, os.Getenv(mpsPipes), mpsPipes)
 	case ctx.Err() != nil:
 		return fmt.Errorf("the NVIDIA driver did not start within %v: check that nvidia-smi answers", driverTime)
 	case err != nil:
