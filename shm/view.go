@@ -305,6 +305,11 @@ func Numbers[T Element](mem []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/int(unsafe.Sizeof(v)))
 }
 
+// Bytes is the same numbers as the bytes of a file: the processors that this runs on, and the files, are little-endian.
+func Bytes(f []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
+}
+
 // Bits is the same numbers as the words that hold them: what a compare-and-swap needs.
 func Bits(f []float32) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(f))), len(f))

@@ -58,7 +58,7 @@ func (r *coordinator) endEpoch() (end error) {
 	if done > 0 {
 		r.tellUnused()
 	}
-	r.capture(whole)
+	r.capture(whole, true)
 	scored := r.evaluate(e, save)
 	r.due = false
 	if r.several() || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= machine.Cores() {

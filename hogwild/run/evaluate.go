@@ -76,8 +76,11 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 		return nil
 	}
 	w, err := askFor(r.shared, r.patience, r.owner.Kept)
+	if _, centred := model.CenteredOf(r.trained); err == nil && (!centred || r.job.GPU != "") { // else it is one more copy already
+		w = slices.Clone(w)
+	}
 	if err == nil {
-		r.copy.Best = slices.Clone(w)
+		r.copy.Best = w
 	}
 	return onDevice(err)
 }

@@ -98,7 +98,7 @@ func (r *saver) saveLast() {
 
 // captureRound copies the last round into the snapshot.
 func (r *saver) captureRound() {
-	r.capture(true)
+	r.capture(true, false)
 	r.rounds.Capture(&r.copy, true)
 }
 

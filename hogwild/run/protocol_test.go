@@ -2,10 +2,13 @@ package run
 
 import (
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/plan"
@@ -59,6 +62,35 @@ type scripted struct {
 	end error
 }
 
+// TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and those of the files,
+// also where the run centres and saves. The third is into memory that is there already.
+func TestBoundaryCopies(t *testing.T) {
+	c := quick(t)
+	c.Workers, c.Epochs, c.SaveEvery, c.Center, c.Model = 2, 4, "1", "on", "mlp:2048"
+	p := script(t, c)
+	step := func() {
+		p.epoch()
+		p.answer(p.record(<-p.evaluated))
+	}
+	step() // what is made once
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	step()
+	runtime.ReadMemStats(&after)
+	copies := float64(after.TotalAlloc-before.TotalAlloc) / float64(4*len(p.mem.W))
+	if p.end != nil || p.failing || copies > 2.5 {
+		t.Errorf("it allocates %.2f copies of the weights (%v)", copies, p.end)
+	}
+	f, err := rundir.ReadSnapshot(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Release()
+	if s, err := f.Load(&p.job, p.params, p.trained, p.train.Mean); err != nil || !slices.Equal(s.W, p.mem.W) || s.Pos.Epoch != 3 {
+		t.Errorf("the snapshot is not of the weights, or not of two epochs: %v", err)
+	}
+}
+
 // newScripted returns one in a state, as an event needs it.
 func newScripted(t *testing.T, state, event string) *scripted {
 	c := quick(t)
@@ -76,12 +108,31 @@ func newScripted(t *testing.T, state, event string) *scripted {
 	if state == "changing" || event == "scale form" {
 		c.Center = "on"
 	}
+	p := script(t, c)
+	switch state {
+	case "saving":
+		scriptedEvents["save due"](p)
+	case "paused":
+		scriptedEvents["pause"](p)
+	case "changing":
+		scriptedEvents["scale form"](p)
+	}
+	return p
+}
+
+// script returns one that has opened its first epoch.
+func script(t *testing.T, c config.Config) *scripted {
 	c, err := c.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := newCoordinator(c, Options{Quiet: true})
-	t.Cleanup(r.close)
+	t.Cleanup(func() {
+		if r.busy {
+			<-r.evaluated
+		}
+		r.close()
+	})
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
@@ -95,16 +146,11 @@ func newScripted(t *testing.T, state, event string) *scripted {
 	p := &scripted{r, t, nil}
 	for rank := range c.Workers {
 		r.block.SetRank(rank, control.RankBegan, control.Monotonic())
+		if c.MaxRestarts > 0 {
+			r.workers.Restart(&workers.Exit{Rank: rank}, 0) // else another number of workers would start processes
+		}
 	}
 	p.all(control.StateTraining)
-	switch state {
-	case "saving":
-		scriptedEvents["save due"](p)
-	case "paused":
-		scriptedEvents["pause"](p)
-	case "changing":
-		scriptedEvents["scale form"](p)
-	}
 	return p
 }
 
@@ -140,7 +186,8 @@ func (p *scripted) want(state, busy string) {
 		p.t.Errorf("%s, and that workers are to wait is %v", state, held)
 	}
 	if p.end == nil && (p.opened == 0 || p.complete()) {
-		p.t.Error("no epoch is open")
+		left, done, lost, _ := p.block.Progress()
+		p.t.Errorf("no epoch is open: opened %d, chunks left %d, examples done %d, lost %d", p.opened, left, done, lost)
 	}
 }
 

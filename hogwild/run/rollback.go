@@ -98,6 +98,6 @@ func (r *coordinator) wentBack() {
 	}
 	r.report.event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
 		what, r.back.n, mostRollbacks, where, r.job.Tuning.LR, human.Plural(int(vain), "example"))
-	r.capture(true)
+	r.capture(true, false)
 	r.noteSave(r.saving()())
 }

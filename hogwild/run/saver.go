@@ -36,7 +36,7 @@ func (r *saver) copyRun() error {
 	if err := r.keepCopy(true); err != nil {
 		return err
 	}
-	r.capture(true)
+	r.capture(true, true)
 	return nil
 }
 
@@ -85,13 +85,18 @@ func (r *saver) tellUnused() {
 	}
 }
 
-// capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state.
-func (r *saver) capture(whole bool) {
+// capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state; kept: with the weights as
+// keepCopy has just copied them.
+func (r *saver) capture(whole, kept bool) {
 	r.whole, r.captured = whole, time.Now()
 	r.copy.Config, r.copy.Meta, r.copy.Mean, r.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.position
 	r.copy.Pos.Rounds = r.block.Before(r.position.Epoch)
 	r.copy.Pos.Seconds, r.copy.Pos.Wall = r.seconds(control.Monotonic()), r.wall()
 	r.copy.Pos.History = slices.Clone(r.position.History)
+	r.copy.Begin(nil)
+	if kept && r.job.GPU == "" { // then the owner has written them where they belong
+		r.copy.Begin(func() []float32 { w, _ := r.owner.Kept(); return w })
+	}
 	if whole {
 		r.copy.Capture(r.mem, r.block)
 		r.rounds.Capture(&r.copy, false)
@@ -217,7 +222,7 @@ func (r *saver) renewed(err error) error {
 // is none they make one, that begins the epoch again.
 func (r *saver) saveHostCopy() error {
 	r.position.Within, r.position.Round = false, 0
-	r.capture(true)
+	r.capture(true, false)
 	if i := device.NotFiniteAt(r.copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.copy.W[i], r.lastGood())
 	}

@@ -38,7 +38,9 @@ func (s *Snapshot) DoneChunks(p *plan.Plan, done []bool) (examples, loss float64
 // it. W is the control block of any node. Another number of nodes can continue from it if any worker
 // may take any chunk, and in barrier mode, where the rest of the epoch is cut anew.
 func (s *Snapshot) CaptureNodes(m *control.Weights, w *control.Block, n *NodesRound) {
-	s.captureWeights(n.Weights, m)
+	s.Begin(nil)
+	s.W = append(s.W[:0], n.Weights...)
+	s.captureState(m)
 	p := &s.Pos
 	p.Within, p.Round, p.Rounds = true, 0, w.Before(p.Epoch)
 	if w.Plan.Barrier && !w.Plan.Shares {

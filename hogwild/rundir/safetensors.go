@@ -20,6 +20,7 @@ import (
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/rundir/torch"
 	"hogwild/internal/atomicfile"
+	"hogwild/shm"
 )
 
 // A safetensors file is the length of its header (8 bytes, little endian), the
@@ -55,11 +56,7 @@ type tensorEntry struct {
 // FloatTensor is a copy of v as a tensor of type F32. The product of the shape is
 // len(v); WriteTensors checks it.
 func FloatTensor(name string, shape []int, v []float32) Tensor {
-	b := make([]byte, 4*len(v))
-	for i, x := range v {
-		binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(x))
-	}
-	return Tensor{Name: name, DType: "F32", Shape: shape, Data: b}
+	return Tensor{Name: name, DType: "F32", Shape: shape, Data: shm.Bytes(v)}
 }
 
 // Floats is a copy of the elements of a tensor of type F32; another type is an error.

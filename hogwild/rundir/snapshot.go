@@ -108,17 +108,26 @@ type Snapshot struct {
 	Best   []float32 // plain, of the best epoch of Pos.History; nil: there is none yet
 	state  []float32
 	steps  []uint64
-	slots  []float32 // nil unless needed
-	chunks []uint64  // of all nodes; nil between epochs, and where the rest of an epoch is cut anew
+	plain  func() []float32 // W as a plain model has it, which is made once; nil: nobody has asked for it
+	shared []Tensor         // the same as tensors, for both files
+	slots  []float32        // nil unless needed
+	chunks []uint64         // of all nodes; nil between epochs, and where the rest of an epoch is cut anew
 
 	Within  os.FileInfo // the folder that it is saved to, and to no other that gets its name; nil: any
 	Damaged bool        // it was read from the PreviousFile: the newest is missing or damaged
 }
 
-// Capture copies the weights and what belongs to them. Only while no worker is
+// Begin says whose the weights of the next Capture are: plain returns them as a plain model has them, and W has them already,
+// copied by a device's owner; nil: Capture copies them.
+func (s *Snapshot) Begin(plain func() []float32) { s.plain, s.shared = plain, nil }
+
+// Capture copies the weights, unless W has them, and what belongs to them. Only while no worker is
 // within a chunk; of several nodes only between epochs.
 func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
-	s.captureWeights(m.W, m)
+	if s.plain == nil {
+		s.W = append(s.W[:0], m.W...)
+	}
+	s.captureState(m)
 	if !s.Pos.Within {
 		return
 	}
@@ -128,8 +137,7 @@ func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
 	}
 }
 
-func (s *Snapshot) captureWeights(w []float32, m *control.Weights) {
-	s.W = append(s.W[:0], w...)
+func (s *Snapshot) captureState(m *control.Weights) {
 	s.state = append(s.state[:0], m.State...)
 	s.steps = append(s.steps[:0], m.Steps...)
 	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
@@ -195,7 +203,11 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
-	return model.ToPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
+	if s.plain == nil {
+		w := model.ToPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
+		s.plain = func() []float32 { return w }
+	}
+	return s.plain()
 }
 
 // SaveWeights writes the plain weights, the tensors params, into the run folder: those of the best epoch, where a validation
@@ -205,13 +217,13 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 	if err != nil {
 		return err
 	}
-	w := s.Best
-	if w == nil {
-		w = s.Plain(trained)
+	tensors := []Tensor(nil)
+	if s.Best != nil {
+		tensors, meta["hogwild.epoch"] = s.weightTensors(params, s.Best), strconv.Itoa(Best(s.Pos.History).Epoch)
 	} else {
-		meta["hogwild.epoch"] = strconv.Itoa(Best(s.Pos.History).Epoch)
+		tensors = s.plainTensors(params, trained)
 	}
-	return writeTensors(filepath.Join(dir, WeightsFile), meta, s.weightTensors(params, w), atomicfile.Options{Within: s.Within})
+	return writeTensors(filepath.Join(dir, WeightsFile), meta, tensors, atomicfile.Options{Within: s.Within})
 }
 
 // Save writes them and the snapshot. The snapshot that was the newest is then the previous
@@ -237,7 +249,7 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 	if err != nil {
 		return err
 	}
-	tensors := s.weightTensors(params, s.Plain(trained))
+	tensors := slices.Clip(s.plainTensors(params, trained))
 	pos, err := json.Marshal(s.Pos)
 	if err != nil {
 		return err
@@ -278,6 +290,14 @@ func (s *Snapshot) metadata() (map[string]string, error) {
 		metaConfig:        string(settings),
 		"hogwild.data":    string(meta),
 	}, errors.Join(err1, err2)
+}
+
+// plainTensors are those of the weights as they are now.
+func (s *Snapshot) plainTensors(params, trained []model.Param) []Tensor {
+	if s.shared == nil {
+		s.shared = s.weightTensors(params, s.Plain(trained))
+	}
+	return s.shared
 }
 
 // weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so that
