@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hogwild/internal/human"
@@ -91,8 +90,7 @@ func between(name string, v, lo, hi float64) error {
 
 // numberOr accepts one of the words, or a positive number.
 func numberOr(name, text string, words ...string) error {
-	v, err := strconv.ParseFloat(text, 64)
-	if slices.Contains(words, text) || err == nil && v > 0 && v <= math.MaxFloat32 {
+	if slices.Contains(words, text) || positiveNumber(text) > 0 {
 		return nil
 	}
 	return Usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))

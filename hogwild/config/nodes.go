@@ -1,13 +1,12 @@
 package config
 
 import (
-	"strconv"
 	"time"
 )
 
 // checkRounds refuses Rounds that are no number.
 func (c *Config) checkRounds() error {
-	if n, err := strconv.Atoi(c.Rounds); c.Rounds != "auto" && (err != nil || n < 1) {
+	if c.Rounds != "auto" && c.AskedRounds() == 0 {
 		return Usage("rounds %q: give auto, or a number of rounds an epoch from 1", c.Rounds)
 	}
 	return nil

@@ -8,8 +8,6 @@
 package plan
 
 import (
-	"strconv"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 )
@@ -63,7 +61,7 @@ func New(c *config.Config, batch, n int) Plan {
 	p.asked = c.Steps()
 	p = p.After(0)
 	p.apart = 1
-	if r, err := strconv.Atoi(c.Rounds); err == nil && r > 0 {
+	if r := c.AskedRounds(); r > 0 {
 		p.apart = CeilDiv(p.Rounds, r)
 	}
 	return p

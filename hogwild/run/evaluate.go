@@ -76,11 +76,10 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 		return nil
 	}
 	w, err := askFor(r.shared, r.patience, r.owner.Kept)
-	if _, centred := model.CenteredOf(r.trained); err == nil && (!centred || r.job.GPU != "") { // else it is one more copy already
-		w = slices.Clone(w)
-	}
 	if err == nil {
-		r.copy.Best = w
+		if r.copy.Best = w; r.job.GPU != "" || len(r.params) == len(r.trained) { // else the run centres, and w is one more copy already
+			r.copy.Best = slices.Clone(w)
+		}
 	}
 	return onDevice(err)
 }

@@ -21,7 +21,7 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 	r.opened = 0
 	r.age = time.Since(r.copied)
 	r.halt()
-	r.drain()
+	_ = r.awaitEvaluation() // whatever it says
 	if nan := r.diverged(); nan != nil {
 		r.ended = nan
 	} else if errors.Is(r.ended, errDone) {
@@ -65,9 +65,4 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 		r.failed(r.saveResult(&result))
 	}
 	return result, errors.Join(r.ended, r.elsewhere)
-}
-
-// drain takes in the evaluation that runs, whatever it says.
-func (r *coordinator) drain() {
-	_ = r.awaitEvaluation()
 }

@@ -18,9 +18,8 @@
 //
 // nodes.go has what they do as one node of a job, with peers.go; display.go is progress on a terminal. The other files:
 //
-//	worker.go rounds.go  a worker's life; barrier mode
-//	options.go lend.go   Options; data that are read once for many runs
-//	backend.go           where the weights are
+//	worker.go rounds.go           a worker's life; barrier mode
+//	options.go lend.go backend.go Options; data that are read once for many runs; where the weights are
 //
 // # The protocol
 //

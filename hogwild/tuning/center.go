@@ -2,7 +2,6 @@ package tuning
 
 import (
 	"cmp"
-	"strconv"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -49,10 +48,7 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps may be in flight.
 func biasStep(c *config.Config, f Facts) float64 {
-	if step, err := strconv.ParseFloat(c.BiasStep, 64); err == nil {
-		return step
-	}
-	return cmp.Or(min(1, f.FeaturesLambda), 1)
+	return cmp.Or(c.AskedBiasStep(), min(1, f.FeaturesLambda), 1)
 }
 
 // scalesBias reports whether the bias may have a step of its own.

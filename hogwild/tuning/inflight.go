@@ -3,7 +3,6 @@ package tuning
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -52,8 +51,8 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 // late all the same, by the M steps that the other takes from one merge to the next: so they
 // count M.
 func localSteps(c *config.Config, batch int) int {
-	m, err := strconv.Atoi(c.MergeEvery)
-	if err != nil || m == 1 || c.Mode.Kind != config.Async || batch != 1 || c.Workers == 1 {
+	m := c.AskedMergeEvery()
+	if m <= 1 || c.Mode.Kind != config.Async || batch != 1 || c.Workers == 1 {
 		return 1
 	}
 	return int(float64(m) * perLocalStep(c.Workers))

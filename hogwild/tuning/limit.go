@@ -3,7 +3,6 @@ package tuning
 import (
 	"cmp"
 	"math"
-	"strconv"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
@@ -117,7 +116,7 @@ func stabilityConstant(c *config.Config, h float64) (constant float64, own bool)
 	if c.Optimizer.Adaptive() {
 		return 0, false
 	}
-	if own, err := strconv.ParseFloat(c.LRCap, 64); err == nil {
+	if own := c.AskedLRCap(); own > 0 {
 		return own, true
 	}
 	if h <= 0 {

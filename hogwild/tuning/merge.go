@@ -1,8 +1,7 @@
 package tuning
 
 import (
-	"strconv"
-
+	"cmp"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -53,12 +52,7 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 }
 
 // told is the period that the user gave, or else auto.
-func told(c *config.Config, auto int) int {
-	if n, err := strconv.Atoi(c.MergeEvery); err == nil {
-		return n
-	}
-	return auto
-}
+func told(c *config.Config, auto int) int { return cmp.Or(c.AskedMergeEvery(), auto) }
 
 // within is a period that the learning rate allows: see Tuning.MaxLocalSteps.
 func within(every, hold int) int {
